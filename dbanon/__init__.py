@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dbanon.files.version import __version__ as __version__
+from dbanon.runtime.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from dbanon.client.about import attack, profile, risk

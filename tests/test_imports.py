@@ -1,9 +1,11 @@
-"""Imports point one way, folder by folder, and heavy libraries stay in their folders."""
+"""Imports point one way, package by package, and heavy libraries stay in their packages."""
 
 from __future__ import annotations
 
 import ast
+import io
 import re
+import tokenize
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -11,66 +13,83 @@ import pytest
 
 pytestmark = pytest.mark.whole
 
-PACKAGE = Path(__file__).resolve().parents[1] / "dbanon"
-TEMPLATES = PACKAGE.parent / "sql"
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGE = ROOT / "dbanon"
+TEMPLATES = ROOT / "sql"
 
-RULES = {
-    "session": "", "vocabulary": "", "sqltext": "jinja2", "errors": "", "files": "", "pseudonym": "", "source": "",
-    "kernels": "numba numpy", "space": "numpy", "functions": "", "models": "numpy", "hierarchy": "", "policy": "",
-    "learn": "numpy sklearn", "cluster": "numpy", "stream": "numpy", "release": "", "engine": "duckdb numpy pyarrow",
-    "views": "duckdb numpy",
-    "audit": "", "client": "duckdb ibis numpy pandas polars pyarrow", "plots": "matplotlib",
-    "reports": "duckdb jinja2", "spark": "duckdb numpy pyarrow pyspark", "serve": "duckdb pyarrow",
-    "alchemy": "alembic duckdb duckdb_sqlalchemy sqlalchemy",
-    "dbt": "dbt dbt_common duckdb", "harlequin": "duckdb harlequin", "manual": "click",
-    "shell": "click duckdb prompt_toolkit pygments rich",
-    "notebook": "IPython duckdb pandas polars pyarrow",
-    "cli": "click duckdb rich", "__main__": "",
+TIERS = {
+    "all": {
+        "sqltext": "jinja2",
+        "errors": "duckdb",
+        "runtime": "",
+        "pseudonym": "",
+        "source": "",
+        "functions": "",
+        "kernels": "numba numpy",
+        "space": "numpy",
+        "models": "numpy",
+        "vocabulary": "",
+        "hierarchy": "",
+        "policy": "",
+        "learn": "numpy sklearn",
+        "cluster": "numpy",
+        "stream": "numpy",
+        "release": "",
+        "plots": "matplotlib",
+        "engine": "duckdb numpy pyarrow",
+        "views": "duckdb numpy",
+        "audit": "",
+        "reports": "duckdb jinja2",
+        "client": "duckdb ibis numpy pandas pyarrow",
+        "alchemy": "alembic duckdb duckdb_sqlalchemy sqlalchemy",
+        "harlequin": "duckdb harlequin",
+        "serve": "duckdb pyarrow",
+        "spark": "duckdb numpy pyarrow pyspark",
+        "dbt": "dbt dbt_common duckdb",
+        "notebook": "duckdb pandas polars pyarrow",
+        "manual": "click",
+        "shell": "click duckdb prompt_toolkit pygments rich",
+        "cli": "click duckdb rich",
+    },
 }  # fmt: skip
-"""A folder imports from itself and from those before it, and of the libraries below only those that it names."""
+"""The packages, lowest first. A package imports from itself and from those before it, and only the libraries named."""
 
-GATE = [
-    *(f"release/gate_{name}.py" for name in ("codes", "made", "messages", "request", "rules", "statement")),
-    "release/related_gate_messages.py",
-    *(f"pseudonym/{name}.py" for name in ("gate_key", "recomputed", "together")),
-]
-"""The files of the release gate."""
-
-GATE_IMPORTS = ("sqltext", "errors", "source.stored_policy", "functions.options")
-"""What the gate imports of the package besides itself."""
-
-GATE_TEMPLATES = {
-    "release/noise/gate.sql",
-    *(
-        f"release/part/{name}.sql"
-        for name in (
-            "ancestors", "apart", "checks", "covered", "gate", "judged", "keeps", "linked", "original", "own_loss",
-            "parsed", "second", "stated_classes", "stated_metrics",
-        )
-    ),
-    *(f"release/related/{name}.sql" for name in ("gate", "held", "judged", "regrouped")),
-    *(f"stream/{name}.sql" for name in ("beyond", "checks", "gate", "stated_metrics")),
+INTEGRATIONS = {
+    "sqlalchemy": "alembic duckdb duckdb_sqlalchemy sqlalchemy", "dbt": "dbt dbt_common duckdb",
+    "spark": "duckdb numpy pyarrow pyspark", "quack": "duckdb pyarrow",
+    "notebook": "IPython duckdb pandas polars pyarrow", "harlequin": "duckdb harlequin",
 }  # fmt: skip
-"""The templates of the release gate."""
+"""The libraries of each integration, which imports from no other integration."""
 
-SHARED_TEMPLATES = {f"shared/{name}.sql" for name in ("hierarchies", "record_assignment", "small_relation_hint")}
+FORWARDING = {"alchemy.py", "dbt.py", "spark.py", "sqlalchemy.py"}
+"""Public import paths of integrations: they forward to these and hold nothing else."""
+
+ORDER = {package: libraries for tier in TIERS.values() for package, libraries in tier.items()}
+LIBRARIES = {library for libraries in (*ORDER.values(), *INTEGRATIONS.values()) for library in libraries.split()}
+FILES = sorted(path.relative_to(PACKAGE) for path in PACKAGE.rglob("*.py"))
+MODULES = {".".join(("dbanon", *path.with_suffix("").parts)).removesuffix(".__init__"): path for path in FILES}
+
+GATE_IMPORTS = ("sqltext", "errors", "source.stored_policy", "table_functions.options", "gate")
+"""What the release gate imports of the package: nothing of what makes a release."""
+
+GATE_INCLUDES = ("gate/", "privacy_models/", "shared/")
+"""Where the templates lie that a template of the release gate includes."""
+
+SHARED_TEMPLATES = {"hierarchies.sql", "record_assignment.sql", "small_relation_hint.sql"}
 """The templates that the gate shares with the plan."""
 
-LIBRARIES = {library for libraries in RULES.values() for library in libraries.split()}
-FILES = sorted(path.relative_to(PACKAGE) for path in PACKAGE.rglob("*.py"))
+MAX_LINES = 2_500
+CATALOGUES = {"kernels", "kernels/streams", "errors"}
+"""Packages of any size: one file per algorithm, or per kind of error."""
+
+TEST_FOLDERS = {"bench", "mutations", "oracle", "support", "traced", "unchanged"}
+"""Folders of tests/ that are no folder of dbanon/."""
 
 
-def folder(path: Path) -> str:
-    return path.parts[0].removesuffix(".py")
-
-
-def imported(path: Path, *, types: bool = True) -> set[str]:
-    """What a file imports anywhere in it, by its whole name; `types`: also what only its types name."""
+def imported(path: Path) -> set[str]:
+    """Return the whole names that a file imports anywhere in it, for its types too."""
     found: set[str] = set()
-    nodes: list[ast.AST] = [ast.parse((PACKAGE / path).read_text(encoding="utf-8"))]
-    for node in nodes:
-        if types or not (isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"):
-            nodes.extend(ast.iter_child_nodes(node))
+    for node in ast.walk(ast.parse((PACKAGE / path).read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             found.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
@@ -78,57 +97,68 @@ def imported(path: Path, *, types: bool = True) -> set[str]:
     return found
 
 
-def test_only_the_public_names_and_the_session_lie_at_the_top() -> None:
-    assert {str(path) for path in FILES if len(path.parts) == 1} == {"__init__.py", "__main__.py", "session.py"}
-    assert {folder(path) for path in FILES} - {"__init__"} == set(RULES)
+def libraries_of(path: Path) -> str:
+    """Return the libraries that a file may import."""
+    return ORDER.get(path.parts[0], "")
 
 
-@pytest.mark.parametrize("path", [path for path in FILES if path != Path("__init__.py")], ids=str)
-def test_a_file_imports_what_its_folder_may(path: Path) -> None:
-    before = list(RULES)[: list(RULES).index(folder(path)) + 1]
+def n_code_lines(path: Path) -> int:
+    """Return the number of lines of a file that are neither blank, comment nor docstring."""
+    text = path.read_text(encoding="utf-8")
+    skipped = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
+    lines = {
+        line
+        for token in tokenize.generate_tokens(io.StringIO(text).readline)
+        if token.type not in skipped
+        for line in range(token.start[0], token.end[0] + 1)
+    }
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            lines -= set(range(node.lineno, (node.end_lineno or node.lineno) + 1))
+    return len(lines)
+
+
+@pytest.mark.parametrize("path", [path for path in FILES if len(path.parts) > 1 and path.parts[0] in ORDER], ids=str)
+def test_file_imports_only_lower_packages_and_its_libraries(path: Path) -> None:
+    before = list(ORDER)[: list(ORDER).index(path.parts[0]) + 1]
     for name in imported(path):
         parts = name.split(".")
         if parts[0] == "dbanon":
-            assert parts[1] in before or parts[1] not in RULES, f"{path} imports {name}"
+            assert parts[1:2] and parts[1] in before, f"{path} imports {name}"
         elif parts[0] in LIBRARIES:
-            assert parts[0] in RULES[folder(path)].split(), f"{path} imports {name}"
+            assert parts[0] in libraries_of(path).split(), f"{path} imports {name}"
 
 
-@pytest.mark.parametrize("path", GATE)
-def test_gate_imports_nothing_of_plan(path: str) -> None:
-    own = {path.removesuffix(".py").replace("/", ".") for path in GATE}
-    for name in imported(Path(path)):
+@pytest.mark.parametrize("path", [path for path in FILES if path.parts[0] == "gate"], ids=str)
+def test_gate_imports_nothing_of_the_plan(path: Path) -> None:
+    for name in imported(path):
         if name.startswith("dbanon."):
-            module = name.removeprefix("dbanon.")
-            assert module.startswith(GATE_IMPORTS) or {module, module.rpartition(".")[0]} & own, (
-                f"{path} imports {name}"
-            )
+            assert name.removeprefix("dbanon.").startswith(GATE_IMPORTS), f"{path} imports {name}"
 
 
-@pytest.mark.parametrize("path", sorted(GATE_TEMPLATES | SHARED_TEMPLATES))
-def test_gate_templates_include_no_template_of_plan(path: str) -> None:
-    text = (TEMPLATES / path).read_text(encoding="utf-8")
-    for statement in re.findall(r"{%-?\s*((?:include|import|from|extends)\b[^%]*)%}", text):
-        if path == "release/part/judged.sql" and statement.startswith("import m.file "):  # the file of a privacy model
+@pytest.mark.parametrize(
+    "path", sorted((*TEMPLATES.glob("gate/*.sql"), *TEMPLATES.glob("shared/*.sql"))), ids=lambda p: p.name
+)
+def test_gate_templates_include_no_template_of_the_plan(path: Path) -> None:
+    for statement in re.findall(r"{%-?\s*((?:include|import|from|extends)\b[^%]*)%}", path.read_text(encoding="utf-8")):
+        if path.name == "model_measures.sql" and statement.startswith("import m.file "):  # the file of a privacy model
             continue
         (name,) = re.findall(r"'([^']+)'", statement)
-        assert name in GATE_TEMPLATES | SHARED_TEMPLATES or name.startswith("models/"), f"{path} includes {name}"
+        assert name.startswith(GATE_INCLUDES), f"{path.name} includes {name}"
 
 
-def test_only_three_templates_are_shared() -> None:
-    assert {f"shared/{path.name}" for path in (TEMPLATES / "shared").iterdir()} == SHARED_TEMPLATES
+def test_three_templates_are_shared_by_gate_and_plan() -> None:
+    assert {path.name for path in (TEMPLATES / "shared").iterdir()} == SHARED_TEMPLATES
 
 
 def test_importing_the_package_imports_no_library() -> None:
     assert not {name.split(".")[0] for name in imported(Path("__init__.py"))} & LIBRARIES
 
 
-def test_no_modules_import_each_other_in_a_circle() -> None:
-    modules = {".".join(("dbanon", *path.with_suffix("").parts)).removesuffix(".__init__"): path for path in FILES}
+def test_no_files_import_each_other_in_a_circle() -> None:
     graph = {
-        module: {name if name in modules else name.rpartition(".")[0] for name in imported(path, types=False)}
-        & modules.keys() - {module, "dbanon"}
-        for module, path in modules.items()
+        module: {name if name in MODULES else name.rpartition(".")[0] for name in imported(path)}
+        & MODULES.keys() - {module, "dbanon"}
+        for module, path in MODULES.items()
     }
-    assert graph["dbanon.shell.shell"] > {"dbanon.errors", "dbanon.shell.commands"}
     TopologicalSorter(graph).prepare()  # raises CycleError

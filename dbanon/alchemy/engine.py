@@ -13,14 +13,14 @@ from sqlalchemy import Connection, Engine, event
 from sqlalchemy.sql import visitors
 from sqlalchemy.sql.expression import SelectBase, UpdateBase
 
-from dbanon import errors, session
+from dbanon import errors
 from dbanon.alchemy import policy
 from dbanon.alchemy.element import CreateQueryTable, QueryName
 from dbanon.alchemy.literal_query import literal_query
 from dbanon.alchemy.query_policy import BoundQuery, JudgedQuery, judged_query
 from dbanon.alchemy.raw import raw_connection
 from dbanon.engine.install import attach
-from dbanon.files import storage
+from dbanon.runtime import session, storage_version
 from dbanon.sqltext import names
 from dbanon.sqltext.quote import qualified
 
@@ -64,7 +64,7 @@ def _attach(dbapi_connection: Any, *_: object) -> None:
 
 def _not_opened(context: Any) -> None:
     """Raises NewerDatabase where the dialect could not open the file for that."""
-    newer = storage.refused(context.original_exception, context.engine.url.database)
+    newer = storage_version.refused(context.original_exception, context.engine.url.database)
     if newer is not None:
         raise newer
 

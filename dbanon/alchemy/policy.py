@@ -13,7 +13,7 @@ from dbanon.alchemy.info import Role, role_of
 from dbanon.alchemy.raw import place, raw_connection, written
 from dbanon.engine.install import attach
 from dbanon.policy.column_roles import STORED
-from dbanon.session import own_cursor
+from dbanon.runtime.session import own_cursor
 from dbanon.source import catalog, schema, stored_policy
 from dbanon.source.catalog import Source
 from dbanon.source.stored_policy import Declared, PolicyRow, Settings

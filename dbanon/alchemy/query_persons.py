@@ -18,7 +18,7 @@ from dbanon.source import stored_policy
 from dbanon.source.catalog import Source
 from dbanon.source.stored_policy import Declared, Policy
 from dbanon.sqltext import names
-from dbanon.sqltext.builtin import bound
+from dbanon.sqltext.qualify_builtins import bound
 from dbanon.sqltext.quote import Sql, identifier, joined, qualified
 
 Place = tuple[str, str, str]

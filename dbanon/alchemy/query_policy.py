@@ -37,14 +37,14 @@ from dbanon.alchemy.query_plan import (
 )
 from dbanon.alchemy.query_views import direct_query_tables, view_shapes, views_read
 from dbanon.alchemy.raw import place, raw_connection, written
-from dbanon.session import own_cursor
+from dbanon.runtime.session import own_cursor
 from dbanon.source import catalog, stored_policy, transaction_check
 from dbanon.source.bound_scans import Scan, bound_scans
 from dbanon.source.governed_tables import TEMPORARY, governed_scans
 from dbanon.source.stored_policy import Declared, Policy, TemporaryPolicy
 from dbanon.source.view_mentions import view_mentions
 from dbanon.sqltext import names
-from dbanon.sqltext.builtin import OWN
+from dbanon.sqltext.qualify_builtins import OWN
 from dbanon.sqltext.quote import Sql, joined, qualified
 
 Place = tuple[str, str, str]

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from dbanon import session
 from dbanon.alchemy.query_plan import PlanNotReadError, StoredView, plan_shape, serialized_plan
+from dbanon.runtime import session
 from dbanon.source import stored_policy
 from dbanon.source.bound_scans import Scan, bound_scans
 from dbanon.source.governed_tables import TEMPORARY, governed_views

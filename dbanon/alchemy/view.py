@@ -13,14 +13,15 @@ from sqlalchemy import Connection, MetaData, Table, event
 from sqlalchemy.orm import Session
 from sqlalchemy.sql.expression import ColumnClause
 
-from dbanon import errors, session
+from dbanon import errors
 from dbanon.alchemy import element, policy
 from dbanon.alchemy.engine import READ_ONLY
 from dbanon.alchemy.raw import place, raw_connection, written
 from dbanon.alchemy.selectable import request
 from dbanon.engine.install import attach
 from dbanon.release.related import parameters as related
-from dbanon.session import own_cursor
+from dbanon.runtime import session
+from dbanon.runtime.session import own_cursor
 from dbanon.source import catalog
 from dbanon.source.governed_tables import governed_tables
 from dbanon.sqltext import names

@@ -27,7 +27,7 @@ from dbanon.source.catalog import Source
 from dbanon.source.column_types import family, person_value
 from dbanon.source.stored_policy import Declared, Policy, Settings
 from dbanon.sqltext.quote import Sql, identifier, literal, text
-from dbanon.sqltext.template import fill, message
+from dbanon.sqltext.templates import fill, message
 from dbanon.vocabulary.column_names import suggested_quasi_identifier
 
 _COMMON = {p.name: p for p in COMMON}

@@ -23,7 +23,7 @@ from dbanon.release.hierarchy_messages import tree_messages
 from dbanon.source.catalog import Source
 from dbanon.source.column_types import family, is_zoned, label_text, person_value
 from dbanon.sqltext.quote import Sql, as_json, identifier, joined, literal, text
-from dbanon.sqltext.template import fill, message
+from dbanon.sqltext.templates import fill, message
 
 
 def statement(call: Call) -> Sql:

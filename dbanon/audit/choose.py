@@ -21,9 +21,9 @@ from dbanon.functions.table_function import Call, TableFunction
 from dbanon.models import registry as models
 from dbanon.release import plan
 from dbanon.release.publication import ReleaseSpec
-from dbanon.sqltext.builtin import bound
+from dbanon.sqltext.qualify_builtins import bound
 from dbanon.sqltext.quote import Sql, argument, literal, text
-from dbanon.sqltext.template import fill
+from dbanon.sqltext.templates import fill
 
 NAME = "dbanon configuration"
 """What a configuration's release is called in its statement."""

@@ -21,7 +21,7 @@ from dbanon.models import registry
 from dbanon.release.publication import ReleaseSpec
 from dbanon.source.catalog import Source
 from dbanon.sqltext.quote import Sql, identifier, literal
-from dbanon.sqltext.template import fill
+from dbanon.sqltext.templates import fill
 from dbanon.stream import Stream
 
 

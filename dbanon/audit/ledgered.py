@@ -26,7 +26,7 @@ from dbanon.source.catalog import SearchPath, Source
 from dbanon.source.stored_policy import Declared, Settings
 from dbanon.sqltext import names
 from dbanon.sqltext.quote import Sql, identifier
-from dbanon.sqltext.template import fill
+from dbanon.sqltext.templates import fill
 from dbanon.views import ledger, seal
 from dbanon.views.ledger import Entry
 

@@ -14,7 +14,7 @@ from dbanon.functions.table_function import Call, TableFunction
 from dbanon.source.catalog import Source
 from dbanon.source.column_types import label_text
 from dbanon.sqltext.quote import Sql, as_json, identifier
-from dbanon.sqltext.template import fill, later, message
+from dbanon.sqltext.templates import fill, later, message
 
 MOST = 100
 """Values that a model can tell apart, at most."""

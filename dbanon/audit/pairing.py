@@ -16,7 +16,7 @@ from dbanon.source.catalog import Source
 from dbanon.source.column_types import family, is_category, label_text
 from dbanon.source.stored_policy import Declared
 from dbanon.sqltext.quote import Sql, identifier, text
-from dbanon.sqltext.template import later, message
+from dbanon.sqltext.templates import later, message
 from dbanon.vocabulary.column_names import suggested_quasi_identifier
 
 

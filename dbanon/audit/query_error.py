@@ -11,7 +11,7 @@ from dbanon.functions.parameter_types import SEEDS, Columns, Integer, PerColumn,
 from dbanon.functions.parameters import Parameter
 from dbanon.functions.table_function import Call, TableFunction
 from dbanon.sqltext.quote import Sql, literal
-from dbanon.sqltext.template import fill, message
+from dbanon.sqltext.templates import fill, message
 
 
 def statement(call: Call) -> Sql:

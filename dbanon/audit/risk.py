@@ -18,7 +18,7 @@ from dbanon.functions.table_function import Call, TableFunction
 from dbanon.source.catalog import Source
 from dbanon.source.column_types import person_value
 from dbanon.sqltext.quote import Sql, identifier, literal
-from dbanon.sqltext.template import fill, message
+from dbanon.sqltext.templates import fill, message
 
 _OF_THE_SOURCE = ("distortion", "infeasible_classes")
 """Numbers that compare published values with those of the source."""

@@ -15,7 +15,7 @@ from dbanon.release.cluster_request import request
 from dbanon.release.number_column import NumberColumn
 from dbanon.release.publication import ReleaseSpec
 from dbanon.sqltext.quote import Sql, as_json
-from dbanon.sqltext.template import fill
+from dbanon.sqltext.templates import fill
 
 SHARED = (
     *("qi", "sensitive", "hierarchies", "person", "weights", "nulls", "missing", "withhold", "min_level", "max_level"),

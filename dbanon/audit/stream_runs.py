@@ -14,7 +14,7 @@ from dbanon.models import demand, registry
 from dbanon.release import plan, prepare, stream_plan
 from dbanon.release.publication import ReleaseSpec
 from dbanon.sqltext.quote import Sql, as_json
-from dbanon.sqltext.template import fill
+from dbanon.sqltext.templates import fill
 from dbanon.stream import Stream
 
 OF_TABLES = ("max_level", "multi", "eloss_height")

@@ -16,7 +16,7 @@ from dbanon.cli.releases import certificate, doctor, drop, materialize, publish,
 from dbanon.cli.serve import client, serve, token
 from dbanon.cli.stream import stream
 from dbanon.cli.warmup import warmup
-from dbanon.files.version import __version__
+from dbanon.runtime.version import __version__
 from dbanon.shell.command import shell
 
 

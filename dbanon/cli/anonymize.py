@@ -25,7 +25,7 @@ from dbanon.cli.roles import (
     with_declared_columns,
     with_stored_files,
 )
-from dbanon.files import writing
+from dbanon.runtime import output_files
 from dbanon.shell.bounds import bounded, bounds
 from dbanon.sqltext import names
 from dbanon.sqltext.quote import identifier
@@ -87,12 +87,12 @@ def anonymize(
         asked = together(algorithm, given, k=k, l=l, t=t, improve=improvement(improve), **roles)
         read = [source, *([policy] if policy else []), *_hierarchy_files(asked)]
         written = handouts.files_of(output, name)
-        writing.apart("anonymize", written, read)
+        output_files.apart("anonymize", written, read)
     with errors_as_messages(), connect(**bounded()) as con, progress(quiet) as step:
         step("Reading")
         loaded = load_input(con, source, table)
         columns = policy_columns(policy, loaded.table_name, loaded.is_about)
-        writing.apart("anonymize", written, [*loaded.read, *hierarchy_files(hierarchies_of(columns))])
+        output_files.apart("anonymize", written, [*loaded.read, *hierarchy_files(hierarchies_of(columns))])
         file = None if policy is None or columns is None else (policy, columns)
         asked = _governed(con, loaded, file, asked, not_given(roles, given))
         step("Clustering and checking")

@@ -10,8 +10,8 @@ from dbanon import errors
 from dbanon.cli.common import AS_JSON, answer, errors_as_messages, opened, opening, rows, show
 from dbanon.cli.review import reviews
 from dbanon.cli.review import show as show_review
-from dbanon.files import writing
-from dbanon.sqltext.builtin import bound
+from dbanon.runtime import output_files
+from dbanon.sqltext.qualify_builtins import bound
 from dbanon.sqltext.quote import one_line
 
 
@@ -91,7 +91,7 @@ def save(database: Path, name: str, file: Path, force: bool, as_json: bool) -> N
     from dbanon.hierarchy.store import save_hierarchy
 
     with errors_as_messages():
-        writing.apart("hierarchy save", [file], [database])
+        output_files.apart("hierarchy save", [file], [database])
         if file.exists() and not force:
             raise errors.TargetExists(str(file), [str(file)], "hierarchy save")
     with errors_as_messages(), opened(database, read_only=True) as con:

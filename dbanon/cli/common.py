@@ -11,19 +11,17 @@ from typing import Any
 
 import click
 
-from dbanon import session
 from dbanon.cli.group import JSON
 from dbanon.cli.spelling import spelled
-from dbanon.engine import cells
-from dbanon.engine.outcomes import outcome
-from dbanon.errors import DbanonError, UnreadableValue
-from dbanon.files import csv_formulas, writing
+from dbanon.errors import DbanonError, UnreadableValue, redaction
+from dbanon.errors.display import one_line
+from dbanon.errors.exit_codes import outcome
 from dbanon.release.headline import brief, headline
+from dbanon.runtime import csv_formulas, output_files, session
 from dbanon.shell.attaching import attach, attaching
 from dbanon.shell.bounds import bounded
 from dbanon.shell.compiling import COMPILING
 from dbanon.shell.failure import failure
-from dbanon.shell.said import one_line
 from dbanon.shell.values import as_json as json_text
 
 DATABASE = click.argument("database", type=click.Path(exists=True, dir_okay=False, path_type=Path))
@@ -78,12 +76,12 @@ def errors_as_messages() -> Iterator[None]:
         if isinstance(error, RuntimeError):
             raise
         meant = outcome(error)
-        if (kind := cells.quoted(error)) is not None:
+        if (kind := redaction.quoted(error)) is not None:
             error = UnreadableValue(
                 context.info_name if context and context.info_name else "dbanon", ["the input"], kind
             )
         said = str(error).split("\n")[0].removeprefix("Invalid Input Error: ")
-        reason = None if isinstance(error, DbanonError) else writing.why(error)
+        reason = None if isinstance(error, DbanonError) else output_files.why(error)
         shown = said if reason is None else f"{reason[0].upper()}{reason[1:]}: {said}"
         raise failure(spelled(shown, context), meant) from None
     finally:

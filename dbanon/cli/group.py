@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from dbanon.engine.outcomes import EXIT_CODES
+from dbanon.errors.exit_codes import EXIT_CODES
 from dbanon.shell.values import as_json
 
 JSON = "--json"

@@ -14,7 +14,7 @@ import click
 
 from dbanon import errors
 from dbanon.cli.common import AS_JSON, answer, opening
-from dbanon.engine.outcomes import outcome
+from dbanon.errors.exit_codes import outcome
 from dbanon.policy import column_roles, proposal
 from dbanon.policy.offers import Built, Offers, offers
 from dbanon.shell.attaching import attach

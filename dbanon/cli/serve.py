@@ -10,7 +10,7 @@ import click
 
 from dbanon import errors
 from dbanon.cli.common import AS_JSON, DATABASE, answer, errors_as_messages, table
-from dbanon.files import drafts, writing
+from dbanon.runtime import atomic_write, output_files
 from dbanon.shell.bounds import bounded, bounds
 
 if TYPE_CHECKING:
@@ -173,6 +173,6 @@ def client(to: Path, role: str, server: str | None, name: str, force: bool, as_j
             raise errors.TargetExists(str(to), [str(to)], "client")
         address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
         content = client_file.written(f"quack:{address}", name, role)
-        with writing.written("client", str(to)), drafts.drafts({"": to}, []) as written:
+        with output_files.written("client", str(to)), atomic_write.drafts({"": to}, []) as written:
             written[""].write_text(content, encoding="utf-8")
     answer({"files": [str(to)]}, as_json, str(to))

@@ -25,7 +25,7 @@ from dbanon.cli.roles import (
     roles_of,
     with_declared_columns,
 )
-from dbanon.engine.outcomes import EXIT_CODES
+from dbanon.errors.exit_codes import EXIT_CODES
 from dbanon.shell.bounds import bounds
 
 FORMATS = ("ndjson", "csv")

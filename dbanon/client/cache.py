@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dbanon import session
+from dbanon.runtime import session
 
 
 def clear_cache(connection: Any) -> None:

@@ -8,12 +8,13 @@ from functools import cached_property
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-from dbanon import cluster, errors, session, stream
+from dbanon import cluster, errors, stream
 from dbanon.audit.compare import named
 from dbanon.client.about import answered
 from dbanon.functions.options import Options
 from dbanon.functions.parameters import validated
 from dbanon.functions.registry import table_functions
+from dbanon.runtime import session
 from dbanon.source import catalog
 from dbanon.sqltext import names
 from dbanon.sqltext.quote import Sql, argument, literal, qualified, text

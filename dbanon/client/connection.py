@@ -14,14 +14,13 @@ from typing import Any
 
 import duckdb
 
-from dbanon import session
 from dbanon.client import frame_references, kinds, relations
 from dbanon.client.frame_references import FunctionCall
 from dbanon.client.memory import settings
-from dbanon.engine import cells
 from dbanon.engine.install import attach
-from dbanon.files import storage
-from dbanon.sqltext.builtin import bound
+from dbanon.errors import redaction
+from dbanon.runtime import session, storage_version
+from dbanon.sqltext.qualify_builtins import bound
 from dbanon.sqltext.quote import text
 from dbanon.views import statement, statement_parser
 
@@ -50,7 +49,7 @@ def connect(
     [('best',)]
     """
     config = settings(memory, temp_directory, options.pop("config", None))
-    with storage.opening(database):
+    with storage_version.opening(database):
         raw = duckdb.connect(str(database), config=config, **options)
     try:
         return Connection(raw, progress)
@@ -103,7 +102,7 @@ class Connection:
     def withheld(self) -> contextlib.AbstractContextManager[None]:
         """No value of a source in an error of the last statement, if that called one of our functions."""
         function = self._read[0][0] if self._read else ""
-        return cells.withheld(function, lambda: [source for _, source in self._read])
+        return redaction.withheld(function, lambda: [source for _, source in self._read])
 
     def __enter__(self) -> Connection:
         return self

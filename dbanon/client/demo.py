@@ -9,9 +9,9 @@ import numpy as np
 
 from dbanon import errors
 from dbanon.client.connection import Connection, connect
-from dbanon.files import storage, writing
 from dbanon.hierarchy.store import load_hierarchy
 from dbanon.policy.declare import declare
+from dbanon.runtime import output_files, storage_version
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -129,15 +129,15 @@ def build(path: Path, *, overwrite: bool = False) -> Connection:
     Raises TargetExists for a file that is there: one that this made is replaced if `overwrite`, with all that somebody
     added to it, and any other file never.
     """
-    writing.local("demo", path)
+    output_files.local("demo", path)
     if path.exists() and not (overwrite and is_demo(path)):
         raise errors.DemoExists(str(path), is_demo(path))
-    with writing.draft("demo", path) as draft:
+    with output_files.draft("demo", path) as draft:
         try:
             _fill(draft)
         finally:
-            writing.log(draft).unlink(missing_ok=True)
-        writing.log(path).unlink(missing_ok=True)
+            output_files.log(draft).unlink(missing_ok=True)
+        output_files.log(path).unlink(missing_ok=True)
     return connect(path)
 
 
@@ -154,7 +154,7 @@ def is_demo(path: Path) -> bool:
 
 
 def _fill(path: Path) -> None:
-    with connect(path, config={"storage_compatibility_version": storage.WIDEST}) as con:
+    with connect(path, config={"storage_compatibility_version": storage_version.WIDEST}) as con:
         _patients(con)
 
 

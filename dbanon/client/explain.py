@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from dbanon import errors, session
+from dbanon import errors
 from dbanon.functions.parameters import shown
-from dbanon.sqltext.builtin import tidy
+from dbanon.runtime import session
+from dbanon.sqltext.qualify_builtins import tidy
 
 
 def explain(connection: Any, query: str, parameters: object = None) -> str:

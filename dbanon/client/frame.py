@@ -8,7 +8,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dbanon import errors, session
+from dbanon import errors
 from dbanon.client import frame_types, kinds, relations, written_frames
 from dbanon.client.connection import connect
 from dbanon.client.kinds import Kind
@@ -17,6 +17,7 @@ from dbanon.functions.table_function import ENDINGS
 from dbanon.hierarchy.store import load_hierarchy
 from dbanon.release import timed_search
 from dbanon.release.glance import ROWS, Glance
+from dbanon.runtime import session
 from dbanon.source import catalog
 from dbanon.sqltext import names
 from dbanon.sqltext.quote import Sql, text

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from dbanon import errors
 from dbanon.client import frame_types, relation_policy, relations
-from dbanon.engine import cells
+from dbanon.errors import redaction
 
 Made = Callable[[pa.Table], Any]
 """A frame of some kind from the rows of an Arrow table."""
@@ -68,12 +68,12 @@ def _of(data: Any, function: str) -> Kind:
         return Kind(eager, eager.head(0).to_arrow().schema, polars.from_arrow, polars.from_arrow)
     if ibis is not None and isinstance(data, ibis.Table):
         relation_policy.check_ibis_table(function, data)
-        with cells.withheld(function, lambda: ["the table"]):
+        with redaction.withheld(function, lambda: ["the table"]):
             table = data.to_pyarrow()
         return Kind(table, table.schema, ibis.memtable, ibis.memtable)
     if relations.is_relation(data):
         relation_policy.check_relation(function, data)
-        with cells.withheld(function, lambda: ["the relation"]):
+        with redaction.withheld(function, lambda: ["the relation"]):
             table = data.to_arrow_table()
         back = relations.beside(data)
         return Kind(table, table.schema, back, back)

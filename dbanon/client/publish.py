@@ -9,10 +9,10 @@ from typing import Any
 
 import duckdb
 
-from dbanon import session
 from dbanon.engine import install
-from dbanon.files import storage
-from dbanon.session import Session
+from dbanon.runtime import session
+from dbanon.runtime import storage_version as runtime_storage_version
+from dbanon.runtime.session import Session
 from dbanon.source import catalog
 from dbanon.views import certificate as certificates
 from dbanon.views.publish import OutputOptions, write_release
@@ -58,7 +58,7 @@ def _opened(source: Any) -> Iterator[tuple[Session, Any, catalog.SearchPath]]:
     """The session, a cursor and the search path of a connection, or of a database file that is opened to be read."""
     own = None
     if isinstance(source, (str, Path)):
-        with storage.opening(source):
+        with runtime_storage_version.opening(source):
             own = duckdb.connect(str(source), read_only=True)
     try:
         connection = install.attach(own) if own is not None else source

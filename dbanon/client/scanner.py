@@ -7,7 +7,7 @@ from typing import Any
 import duckdb
 
 from dbanon import errors
-from dbanon.files import packaged
+from dbanon.runtime import duckdb_extensions
 from dbanon.source import steady
 
 _SCANNERS = {"postgres": "postgres_scanner", "sqlite": "sqlite_scanner", "mysql": "mysql_scanner"}
@@ -27,9 +27,9 @@ def load_extension(connection: Any, name: str) -> None:
         raise errors.InvalidArgument("load_extension", "name", accepts, repr(name))
     scanner = _SCANNERS[name]
     try:
-        connection.execute(packaged.statement(scanner, duckdb.__version__))
+        connection.execute(duckdb_extensions.statement(scanner, duckdb.__version__))
     except duckdb.Error as error:
-        why = packaged.why(scanner, duckdb.__version__, error)
+        why = duckdb_extensions.why(scanner, duckdb.__version__, error)
         raise errors.NoScanner("load_extension", name, duckdb.__version__, why) from None
     if name == "mysql":
         steady.leave_to_duckdb(connection)

@@ -6,8 +6,9 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from dbanon import cluster, errors, session, stream
+from dbanon import cluster, errors, stream
 from dbanon.cluster import warmup as of_tables
+from dbanon.runtime import session
 from dbanon.stream import warmup as of_streams
 
 

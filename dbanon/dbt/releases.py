@@ -8,15 +8,16 @@ import warnings
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from dbanon import errors, session
+from dbanon import errors
 from dbanon.client.connection import Connection
 from dbanon.dbt.model import FIRST, NEXT, Model
-from dbanon.engine import cells
+from dbanon.errors import redaction
 from dbanon.errors.warnings import DisclosureWarning, UtilityWarning
 from dbanon.functions.answer import make_call
 from dbanon.functions.registry import table_functions
 from dbanon.release import timed_search
 from dbanon.release.related import parameters as related
+from dbanon.runtime import session
 from dbanon.sqltext.quote import qualified
 from dbanon.views import ledger, materialized, place, statement_parser
 from dbanon.views.ledger import Entry
@@ -33,7 +34,7 @@ def released(connection: Connection, model: Model) -> list[str]:
         name = str(qualified(*model.place))
         function, source, given = connection.called(_call(connection, name, model.query))
         related.refuse(function, given)
-        with cells.withheld(function, lambda: [source]):
+        with redaction.withheld(function, lambda: [source]):
             entry = _published(connection, model)
             if entry is None or model.full_refresh:
                 options = {option: model.options[option] for option in FIRST if option in model.options}

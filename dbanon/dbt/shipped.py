@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 from dbanon import errors
-from dbanon.files import writing
+from dbanon.runtime import output_files
 
 FOLDER = Path(__file__).parent / "package"
 
@@ -26,12 +26,12 @@ def copy(folder: str | Path, *, overwrite: bool = False) -> list[Path]:
     Raises TargetNotLocal, NotWritten, and TargetExists unless `overwrite`; nothing is written then.
     """
     files = sorted(path.relative_to(FOLDER) for path in FOLDER.rglob("*") if path.is_file())
-    texts = {writing.local("dbt", folder) / file: (FOLDER / file).read_text(encoding="utf-8") for file in files}
+    texts = {output_files.local("dbt", folder) / file: (FOLDER / file).read_text(encoding="utf-8") for file in files}
     if not overwrite and (there := [str(path) for path in texts if path.exists()]):
         raise errors.TargetExists(str(folder), there, "dbt")
     for path, text in texts.items():
-        with writing.written("dbt", path.parent):
+        with output_files.written("dbt", path.parent):
             path.parent.mkdir(parents=True, exist_ok=True)
-        with writing.draft("dbt", path) as draft:
+        with output_files.draft("dbt", path) as draft:
             draft.write_text(text, encoding="utf-8")
     return list(texts)

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from dbanon import errors, session
+from dbanon import errors
 from dbanon.engine import tables
 from dbanon.learn import forest
+from dbanon.runtime import session
 from dbanon.space import space
 
 SCORES = pa.list_(

@@ -12,13 +12,13 @@ from typing import Any
 
 import duckdb
 
-from dbanon import session
 from dbanon.engine import registry
 from dbanon.functions import arguments, scalar_functions
 from dbanon.functions.registry import table_functions
 from dbanon.functions.table_function import TableFunction
+from dbanon.runtime import session
 from dbanon.source import schema
-from dbanon.sqltext.builtin import OWN, bound
+from dbanon.sqltext.qualify_builtins import OWN, bound
 from dbanon.sqltext.quote import Sql, identifier, joined, text
 
 _LOCK = threading.Lock()

@@ -11,11 +11,12 @@ from typing import Any, Protocol
 import numpy as np
 import pyarrow as pa
 
-from dbanon import errors, session
+from dbanon import errors
 from dbanon.cluster import PublishedEnds, Runs
 from dbanon.cluster.published_clusters import Gaps, Interval, Published
 from dbanon.cluster.queries import Questions
 from dbanon.engine import tables
+from dbanon.runtime import session
 from dbanon.space.space import Ints, Space
 
 ROWS = pa.list_(

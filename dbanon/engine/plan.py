@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 
-from dbanon import errors, session
+from dbanon import errors
 from dbanon.functions.answer import answer
+from dbanon.runtime import session
 
 
 def dbanon_plan(token: str, call: str, places: str) -> str:

@@ -9,15 +9,16 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from dbanon import cluster, errors, session
+from dbanon import cluster, errors
 from dbanon.cluster.runs import met
 from dbanon.engine import tables
 from dbanon.engine.arrow import packed
 from dbanon.engine.influence import influenced
 from dbanon.engine.tables import one, whole
-from dbanon.files.version import __version__
 from dbanon.models import constraint
 from dbanon.models.demand import Demand
+from dbanon.runtime import session
+from dbanon.runtime.version import __version__
 from dbanon.space import space
 
 PARTS = pa.list_(pa.struct([("gid", pa.int64()), ("cluster", pa.int32()), ("first", pa.int32()), ("last", pa.int32())]))

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from dbanon import errors, session
+from dbanon import errors
 from dbanon.engine.tables import array, features, one, whole
-from dbanon.files.version import __version__
 from dbanon.learn import posterior, prediction
+from dbanon.runtime import session
+from dbanon.runtime.version import __version__
 from dbanon.space import space
 
 INFERRED = pa.list_(pa.struct([("id", pa.int64()), ("place", pa.int64()), ("confidence", pa.float64())]))

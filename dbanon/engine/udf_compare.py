@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dbanon import cluster, errors, session
+from dbanon import cluster, errors
 from dbanon.cluster.figures import FIGURES, OF_STREAMS
 from dbanon.engine import measured, tables
 from dbanon.engine.influence import influenced
@@ -17,6 +17,7 @@ from dbanon.engine.measured import COMPARISON, FEW, Check, Encoded, Told
 from dbanon.engine.udf import content
 from dbanon.models.constraint import AtLeast
 from dbanon.models.demand import Demand
+from dbanon.runtime import session
 from dbanon.space.space import Attribute, Ints, Number, Space
 
 

@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from dbanon import cluster, errors, session
+from dbanon import cluster, errors
 from dbanon.engine import tables
 from dbanon.engine.arrow import packed
 from dbanon.engine.tables import one, whole
+from dbanon.runtime import session
 from dbanon.space.space import Ints
 
 PEOPLE = pa.list_(pa.struct([("rid", pa.int64()), ("cluster", pa.int32())]))

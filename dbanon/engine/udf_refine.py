@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from dbanon import errors, session
+from dbanon import errors
 from dbanon.engine.arrow import items, numbers
 from dbanon.engine.tables import array, features, whole
 from dbanon.learn import refinement
 from dbanon.learn.refinement_axes import Column
+from dbanon.runtime import session
 
 BOUNDS = pa.list_(
     pa.struct(

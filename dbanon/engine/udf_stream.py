@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from dbanon import errors, session, stream
+from dbanon import errors, stream
 from dbanon.engine import arriving, tables
 from dbanon.engine.arrow import items, packed
+from dbanon.runtime import session
 from dbanon.space import space
 from dbanon.stream import Arrivals, Model, State, Stream
 from dbanon.stream.growing import Growing, Meaning

@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from dbanon import errors, session
+from dbanon import errors
 from dbanon.engine.tables import array, features, whole
-from dbanon.files.version import __version__
 from dbanon.learn import utility
+from dbanon.runtime import session
+from dbanon.runtime.version import __version__
 
 ROWS = pa.list_(
     pa.struct(

@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from dbanon.files import csv_formulas
+from dbanon.runtime import csv_formulas
 
 
 @dataclass

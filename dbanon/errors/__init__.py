@@ -11,13 +11,13 @@ from dbanon.errors.arguments import *
 from dbanon.errors.base import DbanonError as DbanonError
 from dbanon.errors.base import listed as listed
 from dbanon.errors.base import near as near
-from dbanon.errors.data import *
-from dbanon.errors.deliveries import *
+from dbanon.errors.delivery import *
 from dbanon.errors.foreign import *
-from dbanon.errors.frontends import *
 from dbanon.errors.hierarchies import *
+from dbanon.errors.interfaces import *
 from dbanon.errors.policy_lookup import *
 from dbanon.errors.pseudonyms import *
+from dbanon.errors.records import *
 from dbanon.errors.relations import *
 from dbanon.errors.releases import *
 from dbanon.errors.roles import *

@@ -9,9 +9,9 @@ from dbanon.functions import arguments, literals, parameters, registry
 from dbanon.functions.options import Options
 from dbanon.functions.registry import table_functions
 from dbanon.functions.table_function import Call
-from dbanon.session import Session
+from dbanon.runtime.session import Session
 from dbanon.source.catalog import SearchPath
-from dbanon.sqltext.builtin import bound
+from dbanon.sqltext.qualify_builtins import bound
 
 
 def answer(session: Session, call: Mapping[str, Any], places: Sequence[str]) -> str:

@@ -1,7 +1,7 @@
 """Whether the literals of a call, [...] and {...}, are DuckDB's own: a macro of a database can take their place.
 
-What we write ourselves is called by its whole name (`dbanon.sqltext.builtin`). What a user writes in a call is looked
-up on the search path, of a view on that of the view, and DuckDB has evaluated it before the call is seen.
+What we write ourselves is called by its whole name (`dbanon.sqltext.qualify_builtins`). What a user writes in a call is
+looked up on the search path, of a view on that of the view, and DuckDB has evaluated it before the call is seen.
 """
 
 from __future__ import annotations

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from dbanon import errors
 from dbanon.errors.example import SAFE, Example
-from dbanon.sqltext.builtin import bound
+from dbanon.sqltext.qualify_builtins import bound
 from dbanon.sqltext.quote import Sql, identifier
-from dbanon.sqltext.template import fill, later, message
+from dbanon.sqltext.templates import fill, later, message
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from dbanon.functions import arguments, parameters
 from dbanon.functions.options import Options
 from dbanon.functions.parameter_types import Choice, Text
 from dbanon.functions.parameters import Parameter
-from dbanon.session import Session
+from dbanon.runtime.session import Session
 from dbanon.source import catalog
 from dbanon.sqltext import names
 from dbanon.sqltext.quote import Sql, identifier

@@ -15,7 +15,7 @@ from harlequin_duckdb.adapter import DuckDbAdapter, DuckDbConnection, DuckDbCurs
 from dbanon.client.connection import Connection
 from dbanon.errors import DbanonError
 from dbanon.functions.registry import table_functions
-from dbanon.session import of_connection
+from dbanon.runtime.session import of_connection
 
 
 class _Statements(Connection):

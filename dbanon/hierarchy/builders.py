@@ -17,7 +17,7 @@ from dbanon.hierarchy import relation
 from dbanon.source import missing, stored_policy
 from dbanon.source.column_types import INTEGERS, family, is_zoned, label_text
 from dbanon.sqltext.quote import Sql, identifier
-from dbanon.sqltext.template import fill
+from dbanon.sqltext.templates import fill
 
 DATE_LEVELS = ("day", "month", "quarter", "year", "decade", "century")
 

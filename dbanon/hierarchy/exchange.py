@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from dbanon import errors
 from dbanon.errors.example import Example
-from dbanon.files import reading
 from dbanon.functions.table_function import Call, TableFunction
 from dbanon.hierarchy import lookup, relation, storage
+from dbanon.runtime import input_files
 from dbanon.sqltext import resources
 from dbanon.sqltext.quote import Sql
-from dbanon.sqltext.template import fill
+from dbanon.sqltext.templates import fill
 
 
 def file(call: Call) -> Sql:
     """hierarchy_file(name, path): rows of an ARX file; UnreadableFile, RemoteFile, MalformedHierarchy."""
     name = call.text("name")
-    arx = reading.content(call.function.name, call.text("path"), call.cursor)
+    arx = input_files.content(call.function.name, call.text("path"), call.cursor)
     return relation.named_rows(name, relation.paths(storage.read_arx(name, arx)))
 
 

@@ -12,7 +12,7 @@ from dbanon.source import catalog, missing, stored_policy
 from dbanon.source.column_types import label_text
 from dbanon.sqltext import resources
 from dbanon.sqltext.quote import Sql, identifier, literal_rows, qualified, text
-from dbanon.sqltext.template import fill
+from dbanon.sqltext.templates import fill
 
 
 def hierarchies(call: Call) -> Sql:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dbanon.hierarchy.storage import Inline, Stored
 from dbanon.source.catalog import SCHEMA
 from dbanon.sqltext.quote import Sql, as_json, qualified, text
-from dbanon.sqltext.template import fill
+from dbanon.sqltext.templates import fill
 
 
 def rows(hierarchy: Stored | Inline) -> Sql:

@@ -7,12 +7,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from dbanon import errors, session
-from dbanon.files import reading, writing
+from dbanon import errors
 from dbanon.hierarchy import relation, storage
+from dbanon.runtime import input_files, output_files, session
 from dbanon.source import catalog, schema
-from dbanon.sqltext import resources, template
-from dbanon.sqltext.builtin import bound
+from dbanon.sqltext import resources, templates
+from dbanon.sqltext.qualify_builtins import bound
 from dbanon.sqltext.quote import qualified, text
 
 
@@ -29,7 +29,7 @@ def load_hierarchy(connection: Any, name: str, rows: str | Path | Sequence[Seque
             raise errors.UnknownHierarchy("load_hierarchy", name, "shipped", resources.shipped_hierarchies())
     elif isinstance(rows, (str, Path)):
         with connection.cursor() as cursor:
-            found = storage.read_arx(name, reading.content("load_hierarchy", str(rows), cursor))
+            found = storage.read_arx(name, input_files.content("load_hierarchy", str(rows), cursor))
     else:
         found = storage.from_rows(name, rows)
     schema.create(connection)
@@ -50,13 +50,13 @@ def save_hierarchy(connection: Any, name: str, path: str | Path) -> None:
 
     Raises UnknownHierarchy, TargetNotLocal, NotWritten, and TargetInUse for a file that the connection reads.
     """
-    target = writing.local("save_hierarchy", path)
-    writing.apart("save_hierarchy", [target], writing.read_by(connection))
+    target = output_files.local("save_hierarchy", path)
+    output_files.apart("save_hierarchy", [target], output_files.read_by(connection))
     listed, here = partial(catalog.stored_hierarchies, connection), catalog.SearchPath.here(connection).database
     stored = catalog.hierarchy_table(name, [here], listed)
     if stored is None:
         raise errors.UnknownHierarchy("save_hierarchy", name, "stored", listed(here))
     rows = relation.rows(storage.Stored(*stored))
-    lines = connection.execute(bound(template.fill("hierarchy/arx.sql", rows=rows))).fetchall()
-    with writing.draft("save_hierarchy", target) as draft:
+    lines = connection.execute(bound(templates.fill("hierarchy/arx.sql", rows=rows))).fetchall()
+    with output_files.draft("save_hierarchy", target) as draft:
         draft.write_text("".join(line + "\n" for (line,) in lines), encoding="utf-8")

@@ -16,7 +16,7 @@ import numba
 from numba.core import event
 from numba.extending import typeof_impl
 
-from dbanon import session
+from dbanon.runtime import session
 
 _OPTIONS: dict[str, Any] = {"nogil": True, "no_cfunc_wrapper": True}
 

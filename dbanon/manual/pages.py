@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
 from dbanon import errors
-from dbanon.files import writing
 from dbanon.functions.registry import table_functions
 from dbanon.functions.table_function import TableFunction
 from dbanon.manual import bibliography, command_page, error_page, function_page, metric_page
 from dbanon.manual.command_page import Commands
 from dbanon.manual.function_page import SCALARS, prose, table
+from dbanon.runtime import output_files
 
 
 def pages(commands: Commands) -> dict[str, str]:
@@ -47,13 +47,13 @@ def write(folder: str | Path, commands: Commands, *, overwrite: bool = False) ->
 
     Raises TargetNotLocal, NotWritten, and TargetExists unless `overwrite`; nothing is written then.
     """
-    texts = {writing.local("docs", folder) / path: text for path, text in pages(commands).items()}
+    texts = {output_files.local("docs", folder) / path: text for path, text in pages(commands).items()}
     if not overwrite and (there := [str(path) for path in texts if path.exists()]):
         raise errors.TargetExists(str(folder), there, "docs")
     for path, text in texts.items():
-        with writing.written("docs", path.parent):
+        with output_files.written("docs", path.parent):
             path.parent.mkdir(parents=True, exist_ok=True)
-        with writing.draft("docs", path) as draft:
+        with output_files.draft("docs", path) as draft:
             draft.write_text(text, encoding="utf-8")
     return list(texts)
 

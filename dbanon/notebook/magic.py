@@ -14,9 +14,9 @@ from dbanon import errors
 from dbanon.client.connection import Connection, connect, ctrl_c_raised
 from dbanon.client.frame import Anonymized
 from dbanon.client.with_metrics import is_release, with_metrics
+from dbanon.errors.display import for_people
 from dbanon.notebook.answer import Answer
 from dbanon.notebook.progress import ProgressBar
-from dbanon.shell.said import for_people
 
 _ASSIGNED = re.compile(r"\s*(\w+)\s*<<")
 _SUFFIXES = (".duckdb", ".ddb", ".db")

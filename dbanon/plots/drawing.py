@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dbanon import errors
-from dbanon.files import writing
+from dbanon.runtime import output_files
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -49,7 +49,7 @@ class Drawing:
         TargetNotLocal, NotWritten."""
         file = writable(path)
         content = self._as(file.suffix.lower()[1:])
-        with writing.draft("plot", file) as new:
+        with output_files.draft("plot", file) as new:
             new.write_bytes(content)
         return file
 
@@ -69,7 +69,7 @@ class Drawing:
 
 def writable(path: str | Path) -> Path:
     """The file that a plot is written to; InvalidArgument, TargetNotLocal, NotWritten, and MissingExtra."""
-    file = writing.local("plot", path)
+    file = output_files.local("plot", path)
     if file.suffix.lower() not in FORMATS:
         raise errors.InvalidArgument("plot", "path", f"a file that ends in {', '.join(FORMATS)}", repr(str(path)))
     library()

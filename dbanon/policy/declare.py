@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from dbanon import errors, session
+from dbanon import errors
 from dbanon.functions import parameters
 from dbanon.functions.parameter_types import Codes
 from dbanon.policy import column_roles
 from dbanon.pseudonym import settings
 from dbanon.pseudonym.settings import KNOWN
+from dbanon.runtime import session
 from dbanon.source import catalog, foreign, schema, stored_policy
 from dbanon.sqltext.quote import Sql, identifier, joined, literal, qualified, text
 

@@ -10,9 +10,9 @@ from typing import Any
 from dbanon.policy import proposal
 from dbanon.source.catalog import Cursor, Source
 from dbanon.source.column_types import family, person_value
-from dbanon.sqltext.builtin import bound
+from dbanon.sqltext.qualify_builtins import bound
 from dbanon.sqltext.quote import Sql, identifier, joined, text
-from dbanon.sqltext.template import fill
+from dbanon.sqltext.templates import fill
 
 TOP = 0.995
 """Share of the records that a proposed top leaves as they are, at the least."""

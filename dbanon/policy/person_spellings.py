@@ -10,7 +10,7 @@ from dbanon.source.catalog import Cursor
 from dbanon.source.stored_policy import tellers
 from dbanon.sqltext.names import folded
 from dbanon.sqltext.quote import Sql, identifier, text
-from dbanon.sqltext.template import fill, later, message
+from dbanon.sqltext.templates import fill, later, message
 
 PLAIN = Sql(
     r"lower(regexp_replace(regexp_replace(value, '[\s\x{00A0}\x{2000}-\x{200D}\x{3000}]+', '', 'g'), "

@@ -27,7 +27,7 @@ from dbanon.pseudonym import settings
 from dbanon.pseudonym.settings import KNOWN
 from dbanon.source import catalog, foreign, missing, steady, stored_policy
 from dbanon.source.stored_policy import Settings
-from dbanon.sqltext import names, template
+from dbanon.sqltext import names, templates
 from dbanon.sqltext.quote import Sql, identifier, literal_rows, qualified
 
 _COLUMNS = ("database_name", "schema_name", "table_name", "column_name", "problem", "statement")
@@ -95,7 +95,7 @@ def statement(call: Call, only: catalog.Source | None = None) -> Sql:
             else:
                 counted.append(wrong.values)
     literal = literal_rows(dict.fromkeys(_COLUMNS, "VARCHAR"), known)
-    return Sql(template.fill("policy/problems.sql", known=literal, candidates=counted, limits=limits))
+    return Sql(templates.fill("policy/problems.sql", known=literal, candidates=counted, limits=limits))
 
 
 def _stored(call: Call, database: str) -> list[tuple[Declared, Settings]]:

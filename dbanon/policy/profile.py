@@ -29,7 +29,7 @@ from dbanon.source.catalog import Source
 from dbanon.source.column_types import family, is_category, person_value
 from dbanon.sqltext import resources
 from dbanon.sqltext.quote import Sql, identifier, literal, literal_rows, qualified, text
-from dbanon.sqltext.template import fill, message
+from dbanon.sqltext.templates import fill, message
 from dbanon.vocabulary import column_names
 
 SLOTS = 12

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from dbanon import errors, session
+from dbanon import errors
 from dbanon.functions.parameter_types import Key
 from dbanon.functions.parameters import shown
+from dbanon.runtime import session
 from dbanon.source import catalog, schema, stored_policy, stored_relation
 from dbanon.sqltext.quote import Sql, joined, qualified, text
 

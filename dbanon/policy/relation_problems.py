@@ -12,7 +12,7 @@ from dbanon.policy.repeated_identifiers import binds
 from dbanon.source import catalog, foreign, stored_policy, stored_relation
 from dbanon.source.column_types import alike_as_keys, person_value
 from dbanon.sqltext.quote import Sql, identifier, joined, qualified, text
-from dbanon.sqltext.template import fill, later, message
+from dbanon.sqltext.templates import fill, later, message
 
 FUNCTION = "dbanon.relation"
 """Whose problems these are, in messages."""

@@ -10,7 +10,7 @@ from dbanon.source import catalog
 from dbanon.source.catalog import Cursor
 from dbanon.source.column_types import person_value
 from dbanon.sqltext.quote import Sql, identifier, qualified, text
-from dbanon.sqltext.template import fill, later, message
+from dbanon.sqltext.templates import fill, later, message
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from dbanon.source.catalog import Source
 from dbanon.source.column_types import family, person_value
 from dbanon.source.stored_policy import PolicyRow, Settings
 from dbanon.sqltext.quote import Sql, identifier, joined, literal, literal_rows, one_line, qualified, text
-from dbanon.sqltext.template import fill
+from dbanon.sqltext.templates import fill
 
 TOPICS = ("as it is", "generalized", "withheld", "unique", "flat", "problem")
 """What findings are about, in their order; the first row says how many records and persons there are."""

@@ -10,7 +10,7 @@ from dbanon.source.catalog import Cursor
 from dbanon.source.column_types import person_value
 from dbanon.source.stored_policy import tellers
 from dbanon.sqltext.quote import Sql, identifier, text
-from dbanon.sqltext.template import fill, later, message
+from dbanon.sqltext.templates import fill, later, message
 
 SHARE = 0.1
 """Share of the records that the columns make unique, from which they are a problem; the metrics count every one."""

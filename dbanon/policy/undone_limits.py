@@ -22,7 +22,7 @@ from dbanon.source.column_types import family, label_text
 from dbanon.source.stored_policy import Settings
 from dbanon.sqltext.names import folded
 from dbanon.sqltext.quote import Sql, identifier, literal_rows, one_line, qualified, text
-from dbanon.sqltext.template import fill, later, message
+from dbanon.sqltext.templates import fill, later, message
 
 SAMPLE = 20_000
 """Most records that are compared, about."""

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from itertools import pairwise
 
 from dbanon.pseudonym.form import Form
-from dbanon.pseudonym.key import Key
+from dbanon.runtime.secret_keys import Key
 
 _MOST_DIGITS = 60
 
@@ -22,7 +22,7 @@ def pseudonyms(values: Iterable[str | None], key: Key, scope: str, form: Form) -
     HMAC-SHA-256 of the value's UTF-8, by the key of the scope, in the form. Two values can share a beginning: whoever
     publishes these looks for that (`least_length`). O(n), one HMAC for each different value.
 
-    >>> from dbanon.pseudonym.key import Key
+    >>> from dbanon.runtime.secret_keys import Key
     >>> pseudonyms(["7", None, "7"], Key("env:K", bytes(range(32))), "visits", Form(length=8, prefix="P-"))
     ['P-1b7fbd7e', None, 'P-1b7fbd7e']
     """

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from dbanon import errors
-from dbanon.pseudonym import form, key
+from dbanon.pseudonym import form
 from dbanon.pseudonym.form import Form
+from dbanon.runtime import secret_keys
 
 MOST_DAYS = 36_500
 
@@ -61,8 +62,8 @@ def made(column: str, role: str, given: Mapping[str, str]) -> Made:
         if len(character) != 1 or not character.isprintable():
             raise errors.InvalidForm(column, "character", character[:40], "one printable character")
         return Mask(first, last, character)
-    reference = given.get("key", key.DEFAULT)
-    key.checked(reference)
+    reference = given.get("key", secret_keys.DEFAULT)
+    secret_keys.checked(reference)
     scope = given.get("scope")
     if scope is not None and not 0 < len(scope) <= 200:
         raise errors.InvalidForm(column, "scope", scope[:40], "a name of 1 to 200 characters")

@@ -21,7 +21,7 @@ from dbanon.source.canonical_text import canonical_form
 from dbanon.source.column_types import family, is_zoned, label_text, person_value
 from dbanon.source.type_families import FAMILIES, Family
 from dbanon.sqltext.quote import Sql, identifier, joined, text
-from dbanon.sqltext.template import later, message
+from dbanon.sqltext.templates import later, message
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,8 @@ from dbanon.functions.parameter_types import Integer, Integers
 from dbanon.functions.parameters import Parameter, shown
 from dbanon.functions.table_function import Call, TableFunction
 from dbanon.release import algorithm_functions
+from dbanon.sqltext.cte_steps import Steps, steps
 from dbanon.sqltext.quote import Sql, identifier, joined, literal_rows, text
-from dbanon.sqltext.steps import Steps, steps
 
 RESULT = "result"
 """The last step: what the call gives."""

@@ -9,7 +9,7 @@ from dbanon.release import gate_made
 from dbanon.release.gate_request import CheckedModel, GateRequest
 from dbanon.release.gate_rules import Rule
 from dbanon.sqltext.quote import Sql
-from dbanon.sqltext.template import later, message
+from dbanon.sqltext.templates import later, message
 
 GATE = {
     "unknown": ("records in no class", "counted.unknown"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dbanon import errors
 from dbanon.sqltext.quote import Sql
-from dbanon.sqltext.template import later, message
+from dbanon.sqltext.templates import later, message
 
 
 def tree_messages(table: str, column: str, shown: str, given: str | None) -> dict[str, Sql]:

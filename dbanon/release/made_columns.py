@@ -9,14 +9,14 @@ from dataclasses import dataclass
 
 from dbanon import errors
 from dbanon.policy.column_roles import Roles
-from dbanon.pseudonym import key as keys
 from dbanon.pseudonym import settings
 from dbanon.pseudonym.settings import Made, Mask, Pseudonym, Shift
+from dbanon.runtime import secret_keys as keys
 from dbanon.source.catalog import Source
 from dbanon.source.column_types import person_value
 from dbanon.source.stored_policy import Declared
 from dbanon.sqltext.quote import Sql, text
-from dbanon.sqltext.template import message
+from dbanon.sqltext.templates import message
 
 SHIFTED = ("DATE", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE")
 """Types of dates that are shifted."""

@@ -8,7 +8,7 @@ from dbanon import errors
 from dbanon.release.passthrough_column import PassthroughColumn
 from dbanon.release.publication import ReleaseSpec
 from dbanon.sqltext.quote import Sql
-from dbanon.sqltext.template import later, message
+from dbanon.sqltext.templates import later, message
 
 
 def problems(call: ReleaseSpec, unchanged: Sequence[PassthroughColumn]) -> dict[str, Sql]:

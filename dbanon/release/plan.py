@@ -15,9 +15,9 @@ from dbanon.release.number_column import NumberColumn
 from dbanon.release.passthrough_column import PassthroughColumn
 from dbanon.release.publication import Continuity, Larger, ReleaseSpec
 from dbanon.release.published_schema import Part, PublishedSchema, published_schema
-from dbanon.sqltext import template
+from dbanon.sqltext import templates
 from dbanon.sqltext.quote import Sql, identifier, literal, text
-from dbanon.sqltext.template import fill, fill_text
+from dbanon.sqltext.templates import fill, fill_text
 
 
 @dataclass(frozen=True)
@@ -187,7 +187,7 @@ class Plan:
         """By the names that the templates have for it."""
         parts = (self.reading, self.selection, self.policy, self.columns, self.names, self.choices, self.gate)
         said: dict[str, object] = {"say": self.say, "gate_say": self.gate_say}
-        return said | {name: value for part in parts for name, value in template.values(part).items()}
+        return said | {name: value for part in parts for name, value in templates.values(part).items()}
 
 
 def plan(call: ReleaseSpec) -> Plan:

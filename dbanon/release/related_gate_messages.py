@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from dbanon import errors
 from dbanon.sqltext.quote import Sql, text
-from dbanon.sqltext.template import later, message
+from dbanon.sqltext.templates import later, message
 
 TOGETHER = {
     "people": ("people are missing or published twice, of", "(SELECT count(*) FROM reader)"),

@@ -16,7 +16,7 @@ from dbanon.release.publication import ReleaseSpec
 from dbanon.release.published_schema import free, published_schema
 from dbanon.release.stream_measures import MEASURES, Measure
 from dbanon.sqltext.quote import Sql, as_json, identifier, joined, text
-from dbanon.sqltext.template import fill, message
+from dbanon.sqltext.templates import fill, message
 from dbanon.stream import Stream
 
 OWN = ("arrived", "published", "delay", "suppressed")

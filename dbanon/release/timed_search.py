@@ -9,10 +9,11 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from dbanon import errors, session
+from dbanon import errors
 from dbanon.release import plan
 from dbanon.release.publication import ReleaseSpec
-from dbanon.session import Session
+from dbanon.runtime import session
+from dbanon.runtime.session import Session
 
 ACCEPTS = "a number of moves, an integer of at least 0, or a time such as '5s', '500ms' or '2min'"
 _TIME = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(ms|s|min)\s*", re.IGNORECASE)

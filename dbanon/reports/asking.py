@@ -7,7 +7,7 @@ from typing import Any
 
 from dbanon.functions.answer import make_call
 from dbanon.reports.parts import Query, Table
-from dbanon.sqltext.builtin import bound
+from dbanon.sqltext.qualify_builtins import bound
 from dbanon.sqltext.quote import Sql, argument, identifier, joined, text
 from dbanon.views.certificate import Certificate
 from dbanon.views.recompute import Place

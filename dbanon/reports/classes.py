@@ -9,7 +9,7 @@ from dbanon.reports.asking import Asking
 from dbanon.reports.parts import Part, Plot, Section, Table, shown
 from dbanon.source.column_types import label_text
 from dbanon.sqltext.quote import Sql, identifier, joined
-from dbanon.sqltext.template import fill
+from dbanon.sqltext.templates import fill
 from dbanon.views.recompute import Place, compared
 
 SMALLEST = 10

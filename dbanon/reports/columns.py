@@ -8,9 +8,9 @@ from dbanon.errors import DbanonError
 from dbanon.plots import inline
 from dbanon.reports.asking import Asking
 from dbanon.reports.parts import Beside, Facts, Note, Part, Plot, Query, Section, Table, shown
-from dbanon.sqltext.builtin import bound
+from dbanon.sqltext.qualify_builtins import bound
 from dbanon.sqltext.quote import Sql, identifier, joined, text
-from dbanon.sqltext.template import fill
+from dbanon.sqltext.templates import fill
 from dbanon.views.certificate import Line, number
 
 FREQUENT = 5

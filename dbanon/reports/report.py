@@ -10,9 +10,8 @@ from typing import Any, overload
 
 import duckdb
 
-from dbanon import errors, session
+from dbanon import errors
 from dbanon.errors.example import SAFE, Example
-from dbanon.files import writing
 from dbanon.functions.parameter_types import Flag, Text
 from dbanon.functions.parameters import Parameter
 from dbanon.functions.table_function import Call, TableFunction
@@ -21,7 +20,8 @@ from dbanon.reports import attacks, classes, columns, opening, page, risks
 from dbanon.reports.asking import Asking
 from dbanon.reports.columns import Before
 from dbanon.reports.parts import Section
-from dbanon.session import Session
+from dbanon.runtime import output_files, session
+from dbanon.runtime.session import Session
 from dbanon.source import catalog
 from dbanon.source.catalog import SearchPath, Source
 from dbanon.sqltext import names
@@ -65,7 +65,7 @@ def report(
         accepts = "a connection: it is made from the ledger, which has what dbanon.materialize published there"
         raise errors.InvalidArgument("report", "connection", accepts, f"a {type(connection).__name__}")
     library()
-    target = None if to is None else writing.local("report", to)
+    target = None if to is None else output_files.local("report", to)
     current = session.of_connection(getattr(connection, "raw", connection))
     path = SearchPath.here(connection)
     with current.cursor() as cursor:
@@ -75,15 +75,15 @@ def report(
         made = _page(entry, current, cursor, path, outgoing, population)
     if target is None:
         return made
-    with writing.draft("report", target) as draft:
+    with output_files.draft("report", target) as draft:
         draft.write_text(made, encoding="utf-8")
     return target
 
 
 def _check_target(target: Path, overwrite: bool, cursor: Any) -> None:
     """Raises TargetInUse for a file that is read, TargetExists for another one."""
-    writing.apart("report", [target], writing.read_by(cursor))
-    with writing.written("report", target):
+    output_files.apart("report", [target], output_files.read_by(cursor))
+    with output_files.written("report", target):
         if not target.parent.is_dir():
             raise errors.NotWritten(str(target), "there is no such folder", "report")
         if target.exists() and not overwrite:

@@ -16,7 +16,7 @@ from dbanon.engine import install
 from dbanon.functions import scalar_functions
 from dbanon.functions.table_function import TableFunction
 from dbanon.serve import calls, extension
-from dbanon.sqltext.builtin import OWN, bound
+from dbanon.sqltext.qualify_builtins import OWN, bound
 from dbanon.sqltext.quote import identifier, text
 
 TOKEN = "DBANON_TOKEN"  # noqa: S105

@@ -11,9 +11,9 @@ from typing import Any
 import duckdb
 
 from dbanon.engine import install
-from dbanon.engine.outcomes import outcome
 from dbanon.errors import DbanonError
-from dbanon.files import storage
+from dbanon.errors.exit_codes import outcome
+from dbanon.runtime import storage_version
 from dbanon.serve import making, processes, published, requests
 
 
@@ -31,7 +31,7 @@ def main(job: Mapping[str, Any]) -> int:
     database, folder = Path(job["database"]), Path(job["folder"])
     try:
         asks = requests.waiting(folder)
-        with storage.opening(database):
+        with storage_version.opening(database):
             connection = duckdb.connect(str(database), read_only=not asks)
         install.attach(connection, catalog=asks)
         with requests.taken(folder) if asks else contextlib.nullcontext(()) as waiting:

@@ -7,7 +7,7 @@ from typing import Any
 import duckdb
 
 from dbanon import errors
-from dbanon.files import packaged
+from dbanon.runtime import duckdb_extensions
 from dbanon.sqltext.quote import Sql
 
 NAMES = ("httpfs", "quack")
@@ -25,10 +25,10 @@ def load(connection: Any, function: str) -> None:
         try:
             connection.execute(statement(name))
         except duckdb.Error as error:
-            why = packaged.why(name, duckdb.__version__, error)
+            why = duckdb_extensions.why(name, duckdb.__version__, error)
             raise errors.NoQuack(function, name, duckdb.__version__, why) from None
 
 
 def statement(name: str) -> Sql:
     """The statement that loads an extension."""
-    return packaged.statement(name, duckdb.__version__)
+    return duckdb_extensions.statement(name, duckdb.__version__)

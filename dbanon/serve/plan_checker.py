@@ -18,7 +18,7 @@ from dbanon.functions import scalar_functions
 from dbanon.serve import known
 from dbanon.source.catalog import SCHEMA
 from dbanon.sqltext.quote import Sql, identifier, joined, qualified, text
-from dbanon.sqltext.template import fill
+from dbanon.sqltext.templates import fill
 
 RELEASES = (SCHEMA, "served")
 """The list of releases, which `releases()` and `certificate()` read."""

@@ -17,15 +17,15 @@ from dataclasses import asdict, astuple, dataclass
 from pathlib import Path
 from typing import Any
 
-from dbanon import errors, session
+from dbanon import errors
 from dbanon.client.publish import publish
 from dbanon.errors import DbanonError
-from dbanon.files import drafts, storage
-from dbanon.files.version import __version__
 from dbanon.functions import scalar_functions
+from dbanon.runtime import atomic_write, session, storage_version
+from dbanon.runtime.version import __version__
 from dbanon.source import catalog
 from dbanon.sqltext.quote import Sql, argument, identifier, joined, literal, qualified, text
-from dbanon.sqltext.template import fill
+from dbanon.sqltext.templates import fill
 from dbanon.views import asked, ledger, permissions
 from dbanon.views.asked import Outcome
 from dbanon.views.ledger import Entry
@@ -88,8 +88,8 @@ def refreshed(connection: Any, folder: Path) -> Copies:
             files, left_out = _handed_out(connection, entries, Path(making))
             name = _name(mark, left_out)
             with _replaced(folder / name) as draft:
-                write_database(draft, name, storage.WIDEST, list(_statements(cursor, files, asking)))
-    with drafts.drafts({"": folder / _CURRENT}, []) as written:
+                write_database(draft, name, storage_version.WIDEST, list(_statements(cursor, files, asking)))
+    with atomic_write.drafts({"": folder / _CURRENT}, []) as written:
         left_out += asking.problems
         written[""].write_text(json.dumps({"layout": LAYOUT, "file": name, "left_out": left_out}), encoding="utf-8")
     for old in folder.glob("releases-*.duckdb"):
@@ -108,7 +108,7 @@ def _name(mark: str, left_out: list[tuple[str, str]]) -> str:
 @contextlib.contextmanager
 def _replaced(path: Path) -> Iterator[Path]:
     """A draft that becomes the file once it is whole."""
-    with drafts.drafts({"": path}, []) as written:
+    with atomic_write.drafts({"": path}, []) as written:
         yield written[""]
 
 

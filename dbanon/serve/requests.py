@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from dbanon.files import drafts
+from dbanon.runtime import atomic_write
 
 _HOUR = 3600.0
 MOST = 4
@@ -43,7 +43,7 @@ def write(folder: Path, request: Request) -> Path | None:
     if not path.exists():
         if len(list(folder.glob("ask-*.json"))) >= MOST:
             return None
-        with drafts.drafts({"": path}, []) as written:
+        with atomic_write.drafts({"": path}, []) as written:
             written[""].write_text(json.dumps(asdict(request)), encoding="utf-8")
     return path
 

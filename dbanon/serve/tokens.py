@@ -19,7 +19,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from dbanon import errors
-from dbanon.files import drafts
+from dbanon.runtime import atomic_write
 
 ROLES = ("reader", "custodian")
 _UNITS = {"d": "days", "h": "hours", "m": "minutes"}
@@ -97,7 +97,7 @@ def _changed(path: Path) -> Iterator[list[Token]]:
     with _locked(path.with_name(path.name + ".lock")):
         tokens = listed(path)
         yield tokens
-        with drafts.drafts({"": path}, []) as written:
+        with atomic_write.drafts({"": path}, []) as written:
             said = json.dumps({"tokens": [asdict(token) for token in tokens]}, indent=2) + "\n"
             with os.fdopen(os.open(written[""], os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
                 file.write(said)

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dbanon.engine.outcomes import EXIT_CODES, outcome
 from dbanon.errors import DbanonError, MissingExtra
-from dbanon.files.csv_formulas import CHOICES
-from dbanon.files.version import __version__
+from dbanon.errors.exit_codes import EXIT_CODES, outcome
+from dbanon.runtime.csv_formulas import CHOICES
+from dbanon.runtime.version import __version__
 from dbanon.shell.attaching import attach, attaching
 from dbanon.shell.bounds import bounded, bounds
 from dbanon.shell.failure import failure

@@ -7,13 +7,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from dbanon.cluster import algorithms
-from dbanon.files.csv_formulas import CHOICES
 from dbanon.functions.parameter_types import Choice, Columns, Flag, ForColumns, PerColumn, Text, Words
 from dbanon.functions.parameters import Parameter
 from dbanon.functions.registry import table_functions
 from dbanon.functions.table_function import TableFunction
 from dbanon.manual import metric_page
 from dbanon.manual.function_page import signature
+from dbanon.runtime.csv_formulas import CHOICES
 from dbanon.shell.commands import COMMANDS
 from dbanon.shell.known import Known, Relation
 from dbanon.shell.render import MODES

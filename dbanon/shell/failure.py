@@ -7,8 +7,8 @@ from types import MappingProxyType
 
 import click
 
-from dbanon.engine.outcomes import EXIT_CODES
 from dbanon.errors.base import Outcome
+from dbanon.errors.exit_codes import EXIT_CODES
 
 
 class Failed(click.ClickException):

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from dbanon.sqltext.builtin import bound
+from dbanon.sqltext.qualify_builtins import bound
 from dbanon.sqltext.quote import identifier
 
 _PLAIN = re.compile(r"[a-z_][a-z0-9_]*")

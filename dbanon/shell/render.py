@@ -13,8 +13,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from dbanon.files import csv_formulas
-from dbanon.shell.said import harmless, one_line
+from dbanon.errors.display import harmless, one_line
+from dbanon.runtime import csv_formulas
 from dbanon.shell.values import as_json, short, shown, unlike
 
 MODES = ("table", "csv", "json", "markdown", "line")

@@ -12,16 +12,15 @@ import duckdb
 from rich.console import Console, RenderableType
 from rich.text import Text
 
-from dbanon import session
 from dbanon.client.connection import Connection
-from dbanon.engine.outcomes import outcome
 from dbanon.errors import DbanonError
 from dbanon.errors.base import Outcome
-from dbanon.files import csv_formulas
+from dbanon.errors.display import for_people, harmless
+from dbanon.errors.exit_codes import outcome
+from dbanon.runtime import csv_formulas, session
 from dbanon.shell import scan
 from dbanon.shell.compiling import COMPILING
 from dbanon.shell.render import Page, Result, Row, render
-from dbanon.shell.said import for_people, harmless
 from dbanon.shell.work import Worker
 
 CHUNK = 10_000

@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from dbanon import errors
-from dbanon.session import Session
+from dbanon.runtime.session import Session
 from dbanon.source import catalog, stored_policy, transaction_check, unmatched_policy
 from dbanon.source.bound_scans import Scan, bound_scans
 from dbanon.source.catalog import SearchPath, Source

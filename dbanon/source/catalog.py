@@ -12,10 +12,10 @@ from functools import cached_property
 from typing import Any, Protocol
 
 from dbanon import errors
-from dbanon.files import reading
+from dbanon.runtime import input_files
 from dbanon.source import foreign, steady, view_text
 from dbanon.sqltext import names
-from dbanon.sqltext.builtin import bound
+from dbanon.sqltext.qualify_builtins import bound
 from dbanon.sqltext.quote import Sql, identifier, qualified
 
 SCHEMA = "dbanon"
@@ -157,12 +157,12 @@ def resolve(
             function, given, cursor, found, bare, foreign.of(function, cursor, found, path.database, trusting)
         )
     if names.is_file(given):
-        reading.allowed(function, given, cursor)
-        sql = reading.relation(given)
+        input_files.allowed(function, given, cursor)
+        sql = input_files.relation(given)
         try:
             columns = _described(cursor, sql)
         except Exception as error:
-            raise errors.UnreadableFile(function, given, reading.why(error)) from None
+            raise errors.UnreadableFile(function, given, input_files.why(error)) from None
         return Source(given, sql, columns, path.database, "main", given)
     if parts is None:
         raise errors.NotATable(function, given)

@@ -7,7 +7,7 @@ from typing import Any
 
 from dbanon import errors
 from dbanon.source.catalog import Source
-from dbanon.sqltext.builtin import bound
+from dbanon.sqltext.qualify_builtins import bound
 from dbanon.sqltext.quote import identifier, joined
 
 _VARIANTS = ("A", "á", "Á", "ａ")

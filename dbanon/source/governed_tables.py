@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from dbanon import errors
-from dbanon.session import own_cursor
+from dbanon.runtime.session import own_cursor
 from dbanon.source import beneath, catalog, foreign, stored_policy
 from dbanon.source.bound_scans import Scan, bound_scans
 from dbanon.source.catalog import Source

@@ -6,10 +6,11 @@ import re
 import time
 from typing import Any
 
-from dbanon import errors, session
+from dbanon import errors
+from dbanon.runtime import session
 from dbanon.source import foreign
 from dbanon.sqltext import resources
-from dbanon.sqltext.builtin import bound
+from dbanon.sqltext.qualify_builtins import bound
 from dbanon.sqltext.quote import identifier, qualified
 
 

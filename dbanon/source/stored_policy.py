@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from dbanon.source import catalog, foreign
 from dbanon.sqltext import names
-from dbanon.sqltext.builtin import bound
+from dbanon.sqltext.qualify_builtins import bound
 from dbanon.sqltext.quote import Sql, qualified, text
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from dbanon.source import catalog, stored_policy
-from dbanon.sqltext.builtin import bound
+from dbanon.sqltext.qualify_builtins import bound
 from dbanon.sqltext.quote import Sql, qualified, text
 
 Pairs = tuple[tuple[str, str], ...]

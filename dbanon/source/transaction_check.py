@@ -13,7 +13,7 @@ from typing import Any
 
 from dbanon import errors
 from dbanon.source.view_mentions import Mentions
-from dbanon.sqltext.builtin import bound
+from dbanon.sqltext.qualify_builtins import bound
 from dbanon.sqltext.quote import Sql, joined, literal, text
 
 Place = tuple[str, str, str]

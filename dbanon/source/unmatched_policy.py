@@ -11,7 +11,7 @@ from dbanon import errors
 from dbanon.errors.warnings import PolicyWarning
 from dbanon.source import catalog, foreign, stored_policy
 from dbanon.sqltext import names
-from dbanon.sqltext.builtin import bound
+from dbanon.sqltext.qualify_builtins import bound
 from dbanon.sqltext.quote import qualified
 
 

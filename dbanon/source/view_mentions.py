@@ -9,7 +9,7 @@ from typing import Any
 
 from dbanon.source import view_text
 from dbanon.sqltext import names
-from dbanon.sqltext.builtin import bound
+from dbanon.sqltext.qualify_builtins import bound
 
 _READS_BY_TEXT = frozenset({"query", "query_table"})
 """Functions of DuckDB that read the table whose name is in a text."""

@@ -12,17 +12,18 @@ from typing import Any
 
 import pyarrow as pa
 
-from dbanon import errors, session
+from dbanon import errors
 from dbanon.client.connection import connect
-from dbanon.engine import cells
+from dbanon.errors import redaction
 from dbanon.functions.answer import make_call
 from dbanon.release import plan, prepare
 from dbanon.release.cluster_request import cluster_request
 from dbanon.release.publication import Larger, ReleaseSpec
+from dbanon.runtime import session
 from dbanon.source import schema
 from dbanon.source.catalog import SCHEMA
 from dbanon.sqltext import names
-from dbanon.sqltext.builtin import bound
+from dbanon.sqltext.qualify_builtins import bound
 from dbanon.sqltext.quote import Sql, identifier, qualified, text
 
 _HOME = "memory"
@@ -170,7 +171,7 @@ class Planned:
     def _answer(self, statement: str) -> pa.Table:
         """What a statement gives; the rows that it read are forgotten."""
         try:
-            with cells.withheld(self.asked.function, lambda: [self.asked.name]):
+            with redaction.withheld(self.asked.function, lambda: [self.asked.name]):
                 return self.con.sql(statement).to_arrow_table()
         finally:
             self._empty()

@@ -9,8 +9,9 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from dbanon import errors, session
+from dbanon import errors
 from dbanon.client.connection import Connection, connect
+from dbanon.runtime import session
 from dbanon.source import catalog, stored_policy
 from dbanon.source.applicable_policy import applicable_policy
 from dbanon.source.stored_policy import Declared

@@ -14,9 +14,10 @@ from typing import Any
 
 import duckdb
 
-from dbanon import errors, session
-from dbanon.engine.outcomes import outcome
+from dbanon import errors
 from dbanon.errors import DbanonError
+from dbanon.errors.exit_codes import outcome
+from dbanon.runtime import session
 from dbanon.source import catalog
 from dbanon.source.catalog import SCHEMA
 from dbanon.sqltext.quote import joined, qualified, text

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
 
-from dbanon import errors, session
+from dbanon import errors
 from dbanon.errors.example import SAFE, Example
 from dbanon.functions.table_function import Call, TableFunction
 from dbanon.models import demand, registry
@@ -18,7 +18,8 @@ from dbanon.models.demand import Demand
 from dbanon.pseudonym.settings import KNOWN
 from dbanon.release import plan, prepare
 from dbanon.release.publication import ReleaseSpec
-from dbanon.session import Session
+from dbanon.runtime import session
+from dbanon.runtime.session import Session
 from dbanon.source import catalog
 from dbanon.source.catalog import SCHEMA, SearchPath
 from dbanon.sqltext.quote import Sql, identifier, joined, literal, literal_rows, one_line, qualified, text

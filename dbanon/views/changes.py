@@ -11,7 +11,7 @@ from dbanon.release import plan, prepare
 from dbanon.release.publication import ReleaseSpec
 from dbanon.source.canonical_text import FORMAT
 from dbanon.source.catalog import SCHEMA, Cursor
-from dbanon.sqltext import template
+from dbanon.sqltext import templates
 from dbanon.sqltext.quote import Sql, qualified, text
 from dbanon.views import ledger
 from dbanon.views.ledger import Entry
@@ -23,7 +23,7 @@ def release_status(call: Call) -> Sql:
     for database in call.attached():
         for entry in ledger.entries(call.cursor, database, "status = 'published'"):
             states.append(_state(call, entry))
-    return Sql(template.fill("views/status.sql", states=states))
+    return Sql(templates.fill("views/status.sql", states=states))
 
 
 def _state(call: Call, entry: Entry) -> dict[str, object]:

@@ -8,7 +8,7 @@ from dbanon.functions import registry
 from dbanon.functions.parameter_types import Integer
 from dbanon.functions.parameters import Parameter
 from dbanon.functions.table_function import Call, TableFunction
-from dbanon.sqltext import template
+from dbanon.sqltext import templates
 from dbanon.sqltext.quote import Sql
 from dbanon.views import ledger
 from dbanon.views.ledger import Entry
@@ -51,7 +51,7 @@ def composed(function: str, first: Entry, second: Entry, alone: bool = False) ->
     shared = sorted(known["a"].keys() & known["b"].keys()) if is_comparable else []
     least = {side: _least(entry) for side, entry in sides.items()}
     return Sql(
-        template.fill(
+        templates.fill(
             "views/composition.sql",
             members={side: entry.members for side, entry in sides.items()},
             shared=[{"i": i, "a": known["a"][n], "b": known["b"][n]} for i, n in enumerate(shared)],

@@ -18,7 +18,7 @@ import duckdb
 
 from dbanon import errors
 from dbanon.errors import DbanonError
-from dbanon.session import Session
+from dbanon.runtime.session import Session
 from dbanon.source import catalog, foreign, postgres
 from dbanon.source.postgres import Relation
 from dbanon.sqltext.quote import Sql, identifier, joined, qualified

@@ -10,9 +10,8 @@ from typing import Any
 
 import duckdb
 
-from dbanon import session
-from dbanon.files import shared_folders
 from dbanon.functions.registry import table_functions
+from dbanon.runtime import session, shared_folders
 from dbanon.sqltext.quote import qualified
 from dbanon.views import delivery, ledger, permissions, related_ledger, seal
 

@@ -10,7 +10,7 @@ from dbanon.release import plan
 from dbanon.release.publication import ReleaseSpec
 from dbanon.source import stored_policy
 from dbanon.source.stored_policy import Settings
-from dbanon.sqltext.builtin import bound
+from dbanon.sqltext.qualify_builtins import bound
 from dbanon.sqltext.quote import one_line, text
 
 CALL = "withhold = ['{}'] in the call"

@@ -14,7 +14,7 @@ from dbanon.functions.table_function import Call, TableFunction
 from dbanon.pseudonym.settings import KNOWN
 from dbanon.release import prepare
 from dbanon.release.publication import ReleaseSpec
-from dbanon.session import Session
+from dbanon.runtime.session import Session
 from dbanon.source import catalog
 from dbanon.source.canonical_text import FORMAT
 from dbanon.source.catalog import SCHEMA, Cursor

@@ -13,7 +13,7 @@ from dbanon import errors
 from dbanon.release import made_columns, plan
 from dbanon.release.publication import ReleaseSpec
 from dbanon.sqltext.quote import Sql, literal
-from dbanon.sqltext.template import fill
+from dbanon.sqltext.templates import fill
 from dbanon.views import sequence
 from dbanon.views.ledger import Entry
 from dbanon.views.promised import promised

@@ -12,12 +12,13 @@ from typing import Any
 
 import duckdb
 
-from dbanon import errors, session
+from dbanon import errors
 from dbanon.functions.answer import make_call
 from dbanon.functions.registry import check_algorithm
 from dbanon.release import made_columns, plan, prepare, timed_search
 from dbanon.release.publication import ReleaseSpec
 from dbanon.release.related import parameters as several
+from dbanon.runtime import session
 from dbanon.source import catalog, foreign
 from dbanon.source.canonical_text import FORMAT
 from dbanon.source.catalog import SCHEMA

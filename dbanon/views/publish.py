@@ -18,9 +18,10 @@ from typing import Any
 import duckdb
 
 from dbanon import errors
-from dbanon.files import csv_formulas as csv_cells
-from dbanon.files import drafts, storage, writing
-from dbanon.session import Session
+from dbanon.runtime import atomic_write, output_files
+from dbanon.runtime import csv_formulas as csv_cells
+from dbanon.runtime import storage_version as runtime_storage_version
+from dbanon.runtime.session import Session
 from dbanon.source import catalog
 from dbanon.sqltext import names
 from dbanon.sqltext.quote import Sql, identifier, joined, text
@@ -53,9 +54,9 @@ def write_release(session: Session, cursor: Any, entry: Entry, to: str | Path, o
     made_of = str(entry.call["source"])
     files.check(cursor, options.overwrite, [Path(made_of)] if names.is_file(made_of) else [])
     handout = _Handout(session, cursor, entry, files, is_escaped)
-    with writing.written("publish", to), files.drafts() as written:
+    with output_files.written("publish", to), files.drafts() as written:
         if files.form == ".duckdb":
-            handout.database(written[""], options.storage_version or storage.WIDEST)
+            handout.database(written[""], options.storage_version or runtime_storage_version.WIDEST)
         else:
             handout.tables(written)
     return [files.final[kind] for kind in files.final if kind != "_classes" or options.classes]
@@ -80,7 +81,7 @@ class _Files:
 
     @classmethod
     def of(cls, to: str, name: str, classes: bool) -> _Files:
-        path = writing.local("publish", to)
+        path = output_files.local("publish", to)
         is_nameless = path.name.lower() in FORMATS and not path.is_dir()
         if to.endswith(("/", os.sep)) or path.is_dir() or not (path.suffix or is_nameless):
             path = path / (re.sub(r"[^\w.-]", "_", name) + ".parquet")
@@ -92,14 +93,14 @@ class _Files:
             endings = {e: e + path.suffix for e in ("_metrics", "_classes", "_certificate")}
             endings["_text"] = f"_certificate{path.suffix}.txt"
             final |= {kind: path.with_name(path.stem + ending) for kind, ending in endings.items()}
-        with writing.written("publish", to):
+        with output_files.written("publish", to):
             [file.exists() for file in final.values()]  # a name with an ending can be too long to be asked for
         return cls(to, form, final, classes)
 
     def check(self, cursor: Any, overwrite: bool, read: Sequence[Path]) -> None:
         """Raises TargetInUse for files that are read, TargetExists for others."""
-        writing.apart("publish", self.final.values(), [*writing.read_by(cursor), *read])
-        with writing.written("publish", self.asked):
+        output_files.apart("publish", self.final.values(), [*output_files.read_by(cursor), *read])
+        with output_files.written("publish", self.asked):
             there = [str(p) for p in self.final.values() if p.exists()]
         if there and not overwrite:
             raise errors.TargetExists(self.asked, there)
@@ -110,7 +111,7 @@ class _Files:
         # An earlier file's classes, and its log, are not of this one.
         gone = [_log(self.final[""])] if self.form == ".duckdb" else [self.final[k] for k in self.final.keys() - wanted]
         gone += _earlier(self.final[""])
-        return drafts.drafts(wanted, gone)
+        return atomic_write.drafts(wanted, gone)
 
 
 def _earlier(path: Path) -> list[Path]:
@@ -149,7 +150,7 @@ class _Handout:
                 released = self._released(certificate)
                 for ending in self._endings():
                     types[ending] = self._types(ending)
-                    storage.check("publish", types[ending], storage_version)
+                    runtime_storage_version.check("publish", types[ending], storage_version)
                     stored = self._columns(ending)
                     columns = joined(
                         f"{written_columns.carried(n, stored[n], t)} AS {identifier(n)}"

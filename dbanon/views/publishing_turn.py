@@ -16,8 +16,9 @@ from typing import Any
 
 import duckdb
 
-from dbanon import errors, session
-from dbanon.session import Session
+from dbanon import errors
+from dbanon.runtime import session
+from dbanon.runtime.session import Session
 from dbanon.source import schema
 from dbanon.source.catalog import SCHEMA
 from dbanon.sqltext.quote import qualified

@@ -13,7 +13,7 @@ from typing import Any
 import duckdb
 
 from dbanon import errors
-from dbanon.files import csv_formulas
+from dbanon.runtime import csv_formulas
 from dbanon.sqltext import names
 from dbanon.sqltext.quote import Sql, identifier, joined, qualified, text
 from dbanon.views import certificate as certificates

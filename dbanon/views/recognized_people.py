@@ -13,7 +13,7 @@ from typing import Any
 
 from dbanon.policy.person_spellings import PLAIN
 from dbanon.source.canonical_text import FORMAT
-from dbanon.sqltext import template
+from dbanon.sqltext import templates
 from dbanon.sqltext.quote import Sql, identifier
 from dbanon.views import chance_agreement, sequence
 from dbanon.views.chance_agreement import Agreement
@@ -75,7 +75,7 @@ def _with_values(cursor: Any, entry: Entry, recognized: Recognized, i: int) -> R
     other = recognized.other
     if not (entry.values and sequence.comparable(entry, other) and sequence.same_values(entry, other)):
         return recognized
-    cursor.execute(template.fill("views/same_values.sql", same=_spelled(i), mine=entry.members, theirs=other.members))
+    cursor.execute(templates.fill("views/same_values.sql", same=_spelled(i), mine=entry.members, theirs=other.members))
     if not cursor.execute(f"SELECT 1 FROM {_spelled(i)} LIMIT 1").fetchall():
         return recognized
     return replace(recognized, respelled=replace(other, same_values=_spelled(i)))
@@ -85,7 +85,7 @@ def is_same_release(cursor: Any, entry: Entry, other: Entry) -> bool:
     """Return whether two versions publish the same rows: then who has both knows no more than who has one of them."""
     if entry.hash_format != other.hash_format or not sequence.same_values(entry, other) or entry.quasi != other.quasi:
         return False
-    query = template.fill("views/same_release.sql", mine=entry.members, theirs=other.members)
+    query = templates.fill("views/same_release.sql", mine=entry.members, theirs=other.members)
     return bool(cursor.execute(query).fetchall()[0][0] == 0)
 
 
@@ -112,7 +112,7 @@ def _recognize(cursor: Any, entry: Entry, other: Entry, i: int) -> Recognized:
     has_keys = sequence.comparable(entry, other)
     who = Sql("person_key" if has_keys else "row_hash::VARCHAR")
     mine, theirs, by_key = cursor.execute(
-        template.fill("views/recognized.sql", mine=entry.members, theirs=other.members, who=who, has_keys=has_keys)
+        templates.fill("views/recognized.sql", mine=entry.members, theirs=other.members, who=who, has_keys=has_keys)
     ).fetchall()[0]
     found = Recognized(other, min(mine, theirs), by_key, is_comparable=other.hash_format == FORMAT)
     n_left = min(mine, theirs) - by_key
@@ -120,7 +120,7 @@ def _recognize(cursor: Any, entry: Entry, other: Entry, i: int) -> Recognized:
         return found
     columns = _common(entry, other) if found.is_comparable else []
     cursor.execute(
-        template.fill(
+        templates.fill(
             "views/unrecognized.sql",
             table=_units(i),
             mine=entry.members,
@@ -181,7 +181,7 @@ def _places(names: Sequence[str], column: str) -> dict[str, Sql]:
 
 def _spelled_alike(cursor: Any, i: int) -> int:
     """Write which of those who are left have keys that differ in spelling alone; return how many."""
-    query = template.fill("views/same_spelling.sql", units=_units(i), same=_same(i), plain=_PLAIN_KEY)
+    query = templates.fill("views/same_spelling.sql", units=_units(i), same=_same(i), plain=_PLAIN_KEY)
     for statement in query.split(";\n"):
         cursor.execute(statement)
     return int(cursor.execute(f"SELECT count(*) FROM {_same(i)}").fetchall()[0][0])
@@ -190,7 +190,7 @@ def _spelled_alike(cursor: Any, i: int) -> int:
 def _same_records(cursor: Any, i: int, agreement: Agreement) -> int:
     """Write which of those who are left have the same records in the columns of an agreement; return how many."""
     before = cursor.execute(f"SELECT count(*) FROM {_same(i)}").fetchall()[0][0]
-    query = template.fill("views/same_records.sql", units=_units(i), same=_same(i), places=agreement.places)
+    query = templates.fill("views/same_records.sql", units=_units(i), same=_same(i), places=agreement.places)
     cursor.execute(query)
     return int(cursor.execute(f"SELECT count(*) FROM {_same(i)}").fetchall()[0][0] - before)
 
@@ -201,7 +201,7 @@ def _agreement(cursor: Any, i: int, columns: Sequence[_Common], has_keys: bool) 
     ranked = _rank_respelled(cursor, i, columns)
 
     def compare(places: tuple[int, ...]) -> Agreement:
-        query = template.fill("views/agreement.sql", units=_units(i), same=_same(i), places=places, has_keys=has_keys)
+        query = templates.fill("views/agreement.sql", units=_units(i), same=_same(i), places=places, has_keys=has_keys)
         return chance_agreement.agreement(cursor.execute(query).fetchall(), places)
 
     agreements = [compare(places) for places in _choices(columns)]
@@ -219,7 +219,7 @@ def _rank_respelled(cursor: Any, i: int, columns: Sequence[_Common]) -> set[int]
     these columns."""
     ranked = set()
     for n in range(len(columns)):
-        query = template.fill("views/ranked.sql", units=_units(i), column=identifier(f"v{n}"))
+        query = templates.fill("views/ranked.sql", units=_units(i), column=identifier(f"v{n}"))
         check, rank = query.split(";\n")[:2]
         if not cursor.execute(check).fetchall()[0][0]:
             cursor.execute(rank)

@@ -9,7 +9,7 @@ from dbanon.models import registry
 from dbanon.models.demand import Demand
 from dbanon.release.published_schema import classes_order
 from dbanon.sqltext.quote import Sql, identifier, joined, text
-from dbanon.sqltext.template import fill
+from dbanon.sqltext.templates import fill
 
 Columns = Sequence[tuple[str, str]]
 """Names and types."""

@@ -6,7 +6,7 @@ from typing import Any
 
 from dbanon import errors
 from dbanon.release import plan
-from dbanon.session import Session
+from dbanon.runtime.session import Session
 from dbanon.source.canonical_text import FORMAT
 from dbanon.source.catalog import SCHEMA
 from dbanon.sqltext.quote import qualified, text

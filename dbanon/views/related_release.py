@@ -9,13 +9,14 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from dbanon import errors, session
+from dbanon import errors
 from dbanon.functions.answer import make_call
 from dbanon.functions.parameters import shown
 from dbanon.release import plan, prepare
 from dbanon.release.related import statement
 from dbanon.release.related.relation import Relation, relation
 from dbanon.release.related.table_view import Own
+from dbanon.runtime import session
 from dbanon.source import catalog, foreign
 from dbanon.sqltext.quote import Sql, argument, identifier, joined, literal, qualified, text
 from dbanon.views import delivered, place, publishing_turn, related, same_people, seal, transactions

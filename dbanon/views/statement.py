@@ -6,10 +6,11 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from dbanon import errors, session
+from dbanon import errors
 from dbanon.functions import arguments, literals
 from dbanon.functions.registry import table_functions
 from dbanon.release.related import parameters as several
+from dbanon.runtime import session
 from dbanon.sqltext.quote import Sql, identifier, joined, literal
 from dbanon.views import materialized, streaming
 from dbanon.views.statement_parser import (

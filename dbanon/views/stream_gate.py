@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dbanon import errors
-from dbanon.sqltext.builtin import bound
+from dbanon.sqltext.qualify_builtins import bound
 from dbanon.sqltext.quote import Sql, identifier, joined
 from dbanon.views import stream_ledger
 from dbanon.views.stream_ledger import Grows

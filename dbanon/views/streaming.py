@@ -12,12 +12,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from dbanon import errors, session, stream
+from dbanon import errors, stream
 from dbanon.errors.warnings import DisclosureWarning, warn
 from dbanon.functions.answer import make_call
 from dbanon.functions.registry import table_functions
 from dbanon.release import plan, prepare, stream_plan
 from dbanon.release.publication import ReleaseSpec
+from dbanon.runtime import session
 from dbanon.source.catalog import SearchPath
 from dbanon.sqltext.quote import argument, identifier, text
 from dbanon.views import (

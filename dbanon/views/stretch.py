@@ -14,7 +14,7 @@ from dbanon.release import stream_plan
 from dbanon.release.publication import ReleaseSpec
 from dbanon.release.published_schema import free
 from dbanon.release.stream_plan import GrownStatement
-from dbanon.session import Session
+from dbanon.runtime.session import Session
 from dbanon.source.catalog import Source
 from dbanon.sqltext.quote import Sql, identifier, joined
 from dbanon.stream.growing import Growing

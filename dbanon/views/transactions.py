@@ -9,10 +9,10 @@ from typing import Any
 
 import duckdb
 
-from dbanon import errors, session
-from dbanon.engine import cells
-from dbanon.files import writing
+from dbanon import errors
+from dbanon.errors import redaction
 from dbanon.release.publication import ReleaseSpec
+from dbanon.runtime import output_files, session
 from dbanon.source import stored_policy
 from dbanon.views import publishing_turn
 
@@ -41,9 +41,9 @@ def transaction(cursor: Any, function: str, name: str, publications: Sequence[Re
     except BaseException as error:
         with contextlib.suppress(duckdb.Error):
             cursor.execute("ROLLBACK")
-        if isinstance(error, duckdb.Error) and (reason := writing.why(error)) is not None:
+        if isinstance(error, duckdb.Error) and (reason := output_files.why(error)) is not None:
             raise errors.NotWritten(name, reason, function) from None
-        if (kind := cells.quoted(error)) is not None:
+        if (kind := redaction.quoted(error)) is not None:
             raise errors.UnreadableValue(function, [f"the source of {name}"], kind) from None
         if isinstance(error, duckdb.TransactionException):
             raise errors.Busy(function, name, first_line(error)) from None

@@ -10,7 +10,7 @@ from pathlib import Path
 import duckdb
 
 from dbanon import errors
-from dbanon.files.csv_formulas import unescaped
+from dbanon.runtime.csv_formulas import unescaped
 from dbanon.sqltext import names
 from dbanon.sqltext.quote import one_line, text
 from dbanon.views.certificate import FILES

@@ -17,11 +17,11 @@ import duckdb
 
 from dbanon import errors
 from dbanon.errors.warnings import DisclosureWarning, warn
-from dbanon.files.version import __version__
 from dbanon.models import registry
 from dbanon.release import plan, prepare
 from dbanon.release.glance import ROWS, Glance
 from dbanon.release.publication import ReleaseSpec
+from dbanon.runtime.version import __version__
 from dbanon.source.catalog import SCHEMA
 from dbanon.sqltext.quote import Sql, identifier, joined, literal, qualified, text
 from dbanon.views import (

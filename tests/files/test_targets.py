@@ -18,7 +18,7 @@ import dbanon
 from dbanon import errors
 from dbanon.cli import main
 from dbanon.client import demo
-from dbanon.files import writing
+from dbanon.runtime import output_files
 
 RAW = "age,d\n" + "".join(f"{20 + i % 2},{'ab'[i % 2]}\n" for i in range(8))
 
@@ -191,7 +191,7 @@ def test_why_nothing_could_be_written_is_said(
         raise OSError(number, os.strerror(number))
 
     said = duckdb.TransactionException(f"Failed to commit: Could not write file: {os.strerror(number)}")
-    assert writing.why(said) == REASONS[number]
+    assert output_files.why(said) == REASONS[number]
     before = sorted(folder.rglob("*"))
     monkeypatch.setattr(Path, "write_text", fails)
     with pytest.raises(errors.NotWritten, match=REASONS[number]):
@@ -222,4 +222,4 @@ def test_a_name_that_is_too_long_is_said_to_be(clinic: Any, folder: Path) -> Non
 def test_a_device_that_is_full_says_so(clinic: Any) -> None:
     with pytest.raises(Exception, match="No space left") as caught:
         clinic.execute("COPY patients TO '/dev/full' (FORMAT csv)")
-    assert writing.why(caught.value) == "the disk is full"
+    assert output_files.why(caught.value) == "the disk is full"

@@ -30,7 +30,7 @@ from dbanon.models import registry
 from dbanon.models.demand import Demand
 from dbanon.models.model import Form, Model
 from dbanon.sqltext.quote import Sql, joined, literal
-from dbanon.sqltext.template import fill_text
+from dbanon.sqltext.templates import fill_text
 
 FORMS = [pytest.param(m, f, id=f"{m.name}-{f.name}") for m in registry.models() for f in m.forms]
 every_form = pytest.mark.parametrize(("model", "form"), FORMS)

@@ -229,7 +229,7 @@ GATE_FAULTS: dict[str, Fault] = {
         ("tests/pseudonym/test_roles.py::test_everybody_has_one_pseudonym_and_the_identifier_does_not_leave",),
     ),
     "any reference is DBANON_KEY (shared)": Fault(
-        "dbanon/pseudonym/key.py",
+        "dbanon/runtime/secret_keys.py",
         'given = os.environ.get(name) if kind == "env" else _read(name)',
         'given = os.environ.get("DBANON_KEY") if kind == "env" else _read(name)',
         ("tests/pseudonym/test_gate_key.py",),

@@ -50,7 +50,7 @@ OUTPUT_FAULTS: dict[str, Fault] = {
         ("tests/views/test_csv_files.py",),
     ),
     "csv: an escaped text is escaped no further": Fault(
-        "dbanon/files/csv_formulas.py",
+        "dbanon/runtime/csv_formulas.py",
         "return f\"'*[{ranges}]",
         'return f"[{ranges}]',
         ("tests/files/test_csv_formulas.py",),

@@ -13,8 +13,9 @@ from support.pseudonyms import SECRET
 
 import dbanon
 from dbanon import errors
-from dbanon.pseudonym import gate_key, key
+from dbanon.pseudonym import gate_key
 from dbanon.release import prepare
+from dbanon.runtime import secret_keys
 
 OTHER = hashlib.sha256(b"another key").hexdigest()
 BYTES = bytes.fromhex(SECRET)
@@ -42,7 +43,7 @@ def test_gate_and_release_read_equal_keys(
     monkeypatch.setenv("HOME", str(tmp_path))
     (tmp_path / "own.key").write_text(written, "ascii")
     for reference in ["env:OWN_KEY"] if kind == "env" else [f"file:{tmp_path / 'own.key'}", "file:~/own.key"]:
-        assert gate_key.secret(reference) == key.find(reference).secret
+        assert gate_key.secret(reference) == secret_keys.find(reference).secret
         is_same = gate_key.fingerprint(reference) == gate_key.fingerprint("env:DBANON_KEY")
         assert is_same == (spelling != "longer")
 
@@ -69,9 +70,11 @@ def test_gate_refuses_what_is_no_key(monkeypatch: pytest.MonkeyPatch, reference:
 
 def _of_another_place(monkeypatch: pytest.MonkeyPatch) -> None:
     """The key is looked for in the default place, whatever the policy says."""
-    real = key.find
+    real = secret_keys.find
     monkeypatch.setenv("OWN_KEY", OTHER)
-    monkeypatch.setattr(key, "find", lambda reference=None: replace(real("env:DBANON_KEY"), reference=reference))
+    monkeypatch.setattr(
+        secret_keys, "find", lambda reference=None: replace(real("env:DBANON_KEY"), reference=reference)
+    )
 
 
 def _of_all(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,8 @@ import pytest
 
 import dbanon
 from dbanon import errors
-from dbanon.pseudonym import form, key, making, recomputed
+from dbanon.pseudonym import form, making, recomputed
+from dbanon.runtime import secret_keys
 
 SECRET = hashlib.sha256(b"a key for tests").hexdigest()
 TEXTS = ["1", "01", "1 ", "", "Jörg", "👩‍👩‍👧", "x'); DROP TABLE t; --", "\0", "ß" * 500, *map(str, range(300))]
@@ -33,7 +34,7 @@ def how(**more: Any) -> dict[str, Any]:
                                               ("digits", 4), ("uuid", 36)])  # fmt: skip
 def test_the_gates_own_code_agrees(name: str, length: int) -> None:
     of = form.form("t.c", name, length, "P-")
-    made = making.pseudonyms([*TEXTS, None], key.find(), "visits", of)
+    made = making.pseudonyms([*TEXTS, None], secret_keys.find(), "visits", of)
     assert made == recomputed.expected([*TEXTS, None], how(format=name, length=length, prefix="P-"))
     assert made[-1] is None and all(len(p) == length + 2 for p in made[:-1] if p)
 
@@ -41,20 +42,20 @@ def test_the_gates_own_code_agrees(name: str, length: int) -> None:
 def test_a_pseudonym_is_the_hmac_of_the_text_by_the_key_of_the_scope() -> None:
     of_scope = hmac.new(bytes.fromhex(SECRET), b"dbanon scope 1\0visits", "sha256").digest()
     whole = hmac.new(of_scope, "pseudonym\0Jörg".encode(), "sha256").hexdigest()
-    assert making.pseudonyms(["Jörg"], key.find(), "visits", form.Form()) == [whole[:32]]
+    assert making.pseudonyms(["Jörg"], secret_keys.find(), "visits", form.Form()) == [whole[:32]]
 
 
 def test_different_texts_scopes_and_keys_have_different_pseudonyms(monkeypatch: pytest.MonkeyPatch) -> None:
-    one = making.pseudonyms(TEXTS, key.find(), "one", form.Form())
-    two = making.pseudonyms(TEXTS, key.find(), "two", form.Form())
+    one = making.pseudonyms(TEXTS, secret_keys.find(), "one", form.Form())
+    two = making.pseudonyms(TEXTS, secret_keys.find(), "two", form.Form())
     monkeypatch.setenv("DBANON_KEY", secrets.token_hex(32))
-    other = making.pseudonyms(TEXTS, key.find(), "one", form.Form())
+    other = making.pseudonyms(TEXTS, secret_keys.find(), "one", form.Form())
     assert len({*one, *two, *other}) == 3 * len(set(TEXTS))
 
 
 def test_shifts_are_never_zero_and_take_all_days_alike() -> None:
     people = [str(i) for i in range(6000)]
-    days = making.shifts([*people, None], key.find(), "visits", 3)
+    days = making.shifts([*people, None], secret_keys.find(), "visits", 3)
     assert days == recomputed.expected_days([*people, None], how(days=3)) and days.pop() is None
     assert all(850 < days.count(day) < 1150 for day in (-3, -2, -1, 1, 2, 3)) and 0 not in days
 
@@ -62,12 +63,12 @@ def test_shifts_are_never_zero_and_take_all_days_alike() -> None:
 def test_the_least_length_is_the_first_that_tells_all_apart() -> None:
     texts = [str(i) for i in range(2000)]
     of = form.form("t.c", "digits", 4)
-    short = making.pseudonyms(texts, key.find(), "visits", of)
+    short = making.pseudonyms(texts, secret_keys.find(), "visits", of)
     shared = [t for t, p in zip(texts, short, strict=True) if short.count(p) > 1]
-    least = making.least_length(shared, key.find(), "visits", of)
+    least = making.least_length(shared, secret_keys.find(), "visits", of)
     assert shared and least is not None
     for length in range(4, least + 2):
-        made = making.pseudonyms(texts, key.find(), "visits", form.form("t.c", "digits", length))
+        made = making.pseudonyms(texts, secret_keys.find(), "visits", form.form("t.c", "digits", length))
         assert (len(set(made)) == len(texts)) == (length >= least)
 
 
@@ -87,23 +88,23 @@ def test_the_least_length_is_the_first_that_tells_all_apart() -> None:
 def test_a_key_that_somebody_could_guess_is_refused(secret: str, why: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DBANON_KEY", secret)
     with pytest.raises(errors.WeakKey, match=why) as caught:
-        key.find()
+        secret_keys.find()
     assert secret not in str(caught.value)
 
 
 def test_random_keys_are_taken_in_every_encoding(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
     for _ in range(500):
         monkeypatch.setenv("DBANON_KEY", secrets.token_hex(32))
-        key.find()
+        secret_keys.find()
         monkeypatch.setenv("DBANON_KEY", secrets.token_urlsafe(32))
-        key.find()
+        secret_keys.find()
     file = tmp_path / "key"
     file.write_text(SECRET + "\n")
-    assert key.find(f"file:{file}").id == key.Key("", bytes.fromhex(SECRET)).id
+    assert secret_keys.find(f"file:{file}").id == secret_keys.Key("", bytes.fromhex(SECRET)).id
 
 
 def test_what_is_shown_of_a_key_is_where_it_was() -> None:
-    found = key.find()
+    found = secret_keys.find()
     assert SECRET not in repr(found) and repr(found.secret) not in repr(found) and found.id not in SECRET
     assert len(found.id) == 16
 
@@ -111,18 +112,18 @@ def test_what_is_shown_of_a_key_is_where_it_was() -> None:
 def test_a_missing_key_says_where_it_was_looked_for(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
     monkeypatch.delenv("DBANON_KEY")
     with pytest.raises(errors.KeyMissing, match="environment variable DBANON_KEY, which is not set"):
-        key.find()
+        secret_keys.find()
     with pytest.raises(errors.KeyMissing, match=f"the file {tmp_path}/none, which does not exist"):
-        key.find(f"file:{tmp_path}/none")
+        secret_keys.find(f"file:{tmp_path}/none")
     monkeypatch.setenv("DBANON_KEY", "  ")
     with pytest.raises(errors.KeyMissing, match="is empty"):
-        key.find("env:DBANON_KEY")
+        secret_keys.find("env:DBANON_KEY")
 
 
 def test_a_key_in_place_of_a_reference_is_not_repeated() -> None:
     for given in (SECRET, f"env:{SECRET[:20]} ", f"hex:{SECRET}", "file:relative/key", "env:A-B"):
         with pytest.raises(errors.UnreadableKeyReference) as caught:
-            key.find(given)
+            secret_keys.find(given)
         assert SECRET not in str(caught.value)
 
 
@@ -130,10 +131,10 @@ def test_the_mode_of_a_file_that_others_may_read_is_told(tmp_path: Any) -> None:
     file = tmp_path / "key"
     file.write_text(SECRET)
     file.chmod(0o640)
-    assert key.open_to_others(f"file:{file}") == "0o640"
+    assert secret_keys.open_to_others(f"file:{file}") == "0o640"
     file.chmod(0o600)
-    assert key.open_to_others(f"file:{file}") is None
-    assert key.open_to_others("env:DBANON_KEY") is None
+    assert secret_keys.open_to_others(f"file:{file}") is None
+    assert secret_keys.open_to_others("env:DBANON_KEY") is None
 
 
 @pytest.mark.parametrize("asked", [("hexa",), ("hex", 3), ("hex", 65), ("uuid", 8), ("digits", "many"),
@@ -144,8 +145,10 @@ def test_a_form_that_is_none_is_refused(asked: tuple[Any, ...]) -> None:
 
 
 def test_an_attacker_without_the_key_finds_nobody_by_enumeration() -> None:
-    published = set(making.pseudonyms([str(i) for i in range(1000)], key.find(), "visits", form.Form()))
-    guessed = [key.Key("", hashlib.sha256(word).digest()) for word in (b"", b"password", b"DBANON_KEY", b"visits")]
+    published = set(making.pseudonyms([str(i) for i in range(1000)], secret_keys.find(), "visits", form.Form()))
+    guessed = [
+        secret_keys.Key("", hashlib.sha256(word).digest()) for word in (b"", b"password", b"DBANON_KEY", b"visits")
+    ]
     space = [str(i) for i in range(3000)]
     for of in guessed:
         assert not published & set(making.pseudonyms(space, of, "visits", form.Form()))
@@ -162,8 +165,8 @@ def test_functions_of_duckdb_give_the_same_and_never_see_the_key() -> None:
     sql = f"""SELECT v, dbanon_pseudonym(v, '{json.dumps(how())}'), dbanon_pseudonym_again(v, '{json.dumps(how())}'),
         dbanon_shift(v, '{json.dumps(how(days=9))}'), dbanon_shift_again(v, '{json.dumps(how(days=9))}') FROM t"""
     for v, made, again, day, day_again in con.execute(sql).fetchall():
-        assert [made] == making.pseudonyms([v], key.find(), "visits", form.Form())
-        assert made == again and [day] == making.shifts([v], key.find(), "visits", 9) and day == day_again
+        assert [made] == making.pseudonyms([v], secret_keys.find(), "visits", form.Form())
+        assert made == again and [day] == making.shifts([v], secret_keys.find(), "visits", 9) and day == day_again
     assert SECRET not in str(con.execute(f"EXPLAIN ANALYZE {sql}").fetchall())
     assert con.execute(f"SELECT dbanon_pseudonym(v, '{json.dumps(how())}') FROM t LIMIT 0").fetchall() == []
     con.close()

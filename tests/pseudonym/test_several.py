@@ -17,7 +17,7 @@ from dbanon import errors
 from dbanon.policy import column_roles
 from dbanon.pseudonym import making, recomputed, together
 from dbanon.release import made_columns
-from dbanon.sqltext.template import fill
+from dbanon.sqltext.templates import fill
 
 PERSON = {"role": "pseudonym", "form": {"person": "true"}}
 CALL = "SELECT * FROM mondrian('stays', k=10)"

@@ -10,12 +10,12 @@ import duckdb
 import pytest
 
 import dbanon
-from dbanon import session
 from dbanon.functions.answer import answer
 from dbanon.functions.registry import table_functions
 from dbanon.release import algorithm_functions
-from dbanon.sqltext.builtin import bound, tidy
-from dbanon.sqltext.steps import steps
+from dbanon.runtime import session
+from dbanon.sqltext.cte_steps import steps
+from dbanon.sqltext.qualify_builtins import bound, tidy
 from dbanon.sqltext.tokenizer import spaced_words
 
 PLACES = ("memory", "main", "")

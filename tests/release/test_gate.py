@@ -17,12 +17,12 @@ import pytest
 from support import pool
 
 import dbanon
-from dbanon import session
 from dbanon.client import frame_references
 from dbanon.cluster import registry
 from dbanon.engine import udf
 from dbanon.functions import registry as functions
 from dbanon.release import gate_messages, plan
+from dbanon.runtime import session
 
 Parts = list[dict[str, Any]]
 

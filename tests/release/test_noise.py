@@ -579,14 +579,14 @@ def test_no_outer_query_gets_past_the_gate(people: Any, monkeypatch: pytest.Monk
 
 def test_numbers_beyond_what_may_be_are_refused(people: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """The SQL keeps numbers within the column; were it not for that, the gate would."""
-    from dbanon.sqltext import template
+    from dbanon.sqltext import templates
 
-    real = template._templates().loader
-    text = real.get_source(template._templates(), "release/noise/path.sql")[0]  # type: ignore[union-attr]
+    real = templates._templates().loader
+    text = real.get_source(templates._templates(), "release/noise/path.sql")[0]  # type: ignore[union-attr]
     loose = text.replace("least(greatest({{ value }}, e{{ q.i }}.low), e{{ q.i }}.high)", "{{ value }} - 100")
     assert loose != text
-    broken = template._templates().overlay(loader=_One(real, "release/noise/path.sql", loose))
-    monkeypatch.setattr(template, "_templates", lambda: broken)
+    broken = templates._templates().overlay(loader=_One(real, "release/noise/path.sql", loose))
+    monkeypatch.setattr(templates, "_templates", lambda: broken)
     refuses(people, f"FROM {NOISY['rka'].format('')}", "published values of age that none of their records may have")
 
 

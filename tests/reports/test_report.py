@@ -12,9 +12,10 @@ import pytest
 from support.report_pages import SOURCE, Page, check_numbers, dateless
 
 import dbanon
-from dbanon import errors, session
+from dbanon import errors
 from dbanon.reports import attacks
 from dbanon.reports.parts import shown
+from dbanon.runtime import session
 from dbanon.source.catalog import SearchPath
 from dbanon.views import certificate
 

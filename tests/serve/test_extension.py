@@ -15,14 +15,14 @@ from support.serving import KNOWN, Client, clinic, needs_quack, serving
 import dbanon
 from dbanon import errors
 from dbanon.cli import main
-from dbanon.files import packaged
+from dbanon.runtime import duckdb_extensions
 from dbanon.serve import extension, published, readers
 
 pytestmark = pytest.mark.whole
 
 
 def test_an_extension_that_is_not_there_is_named_with_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(packaged, "_folder", lambda name: None)
+    monkeypatch.setattr(duckdb_extensions, "_folder", lambda name: None)
     with duckdb.connect(config={"extension_directory": "/nonexistent"}) as con, pytest.raises(errors.NoQuack) as caught:
         extension.load(con, "serve")
     assert "dbanon[serve]" in str(caught.value) and duckdb.__version__ in str(caught.value)
@@ -31,7 +31,7 @@ def test_an_extension_that_is_not_there_is_named_with_the_extra(monkeypatch: pyt
 @pytest.mark.skipif(not KNOWN, reason="another DuckDB is refused before its extensions are looked for")
 def test_an_extension_of_another_duckdb_is_said_to_be_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "v1.5.1").mkdir()
-    monkeypatch.setattr(packaged, "_folder", lambda name: tmp_path)
+    monkeypatch.setattr(duckdb_extensions, "_folder", lambda name: tmp_path)
     with duckdb.connect(config={"extension_directory": "/nonexistent"}) as con:
         with pytest.raises(errors.NoQuack, match=r"is installed has it for DuckDB 1\.5\.1"):
             extension.load(con, "serve")

@@ -22,16 +22,16 @@ from rich.cells import cell_len
 from rich.console import Console
 
 import dbanon
-from dbanon import session
+from dbanon.errors.display import one_line
 from dbanon.functions.registry import table_functions
 from dbanon.manual import function_page
+from dbanon.runtime import session
 from dbanon.shell import known as known_names
 from dbanon.shell.commands import COMMANDS, Leave
 from dbanon.shell.commands import command as run_dot_command
 from dbanon.shell.compiling import COMPILING
 from dbanon.shell.completion import complete
 from dbanon.shell.render import MODES, Page, Result, cut, fitted, led, render
-from dbanon.shell.said import one_line
 from dbanon.shell.scan import script, statements
 from dbanon.shell.shell import Shell
 from dbanon.shell.values import as_json, shown, unlike

@@ -16,10 +16,10 @@ from click.testing import CliRunner
 from support.outside import STATEMENTS, answer, opened
 
 import dbanon
-from dbanon import session
 from dbanon.cli import main
 from dbanon.engine import plan
 from dbanon.functions import literals
+from dbanon.runtime import session
 from dbanon.shell import known
 from dbanon.views import doctor
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dbanon.sqltext.builtin import bound, tidy
+from dbanon.sqltext.qualify_builtins import bound, tidy
 from dbanon.sqltext.quote import Sql
-from dbanon.sqltext.template import fill_text
+from dbanon.sqltext.templates import fill_text
 
 _TEMPLATE = """\
 {% if first %}

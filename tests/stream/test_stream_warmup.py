@@ -9,7 +9,7 @@ import duckdb
 import pytest
 
 import dbanon
-from dbanon import session
+from dbanon.runtime import session
 from dbanon.stream import streams
 from dbanon.views import streaming
 

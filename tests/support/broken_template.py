@@ -7,17 +7,17 @@ from functools import cache
 import jinja2
 import pytest
 
-from dbanon.sqltext import resources, template
+from dbanon.sqltext import resources, templates
 
 
 def change(monkeypatch: pytest.MonkeyPatch, name: str, old: str, new: str) -> None:
     """Changes one text of one template."""
     assert old in resources.sql(name), "the mutant no longer applies"
-    made = template._templates.__wrapped__()
+    made = templates._templates.__wrapped__()
     real = resources.sql
 
     def read(asked: str) -> str:
-        return template._whole_lines(real(asked).replace(old, new) if asked == name else real(asked))
+        return templates._whole_lines(real(asked).replace(old, new) if asked == name else real(asked))
 
     made.loader = jinja2.FunctionLoader(read)
-    monkeypatch.setattr(template, "_templates", cache(lambda: made))
+    monkeypatch.setattr(templates, "_templates", cache(lambda: made))

@@ -26,7 +26,7 @@ from dbanon.errors import DbanonError
 from dbanon.errors.example import Example
 from dbanon.manual import error_page
 from dbanon.manual.error_page import documented
-from dbanon.sqltext import template
+from dbanon.sqltext import templates
 from dbanon.sqltext.quote import identifier
 
 ROWS = 200
@@ -128,7 +128,7 @@ def noted() -> Iterator[dict[str, list[str]]]:
 def message(output: str, texts: list[str]) -> str:
     """The message in the output of an example that is one of these texts, with what the query filled in."""
     for text in texts:
-        parts = template._LATER.split(text)[::2]
+        parts = templates._LATER.split(text)[::2]
         if found := re.search(".*?".join(re.escape(re.sub(r"\s+", " ", part)) for part in parts), output):
             return found[0]
     raise ValueError(f"the example does not raise its error: {output}")

@@ -11,7 +11,7 @@ from typing import Any
 import duckdb
 
 import dbanon
-from dbanon import session
+from dbanon.runtime import session
 
 _free: list[Any] = []
 _settings: list[Any] = []

@@ -11,7 +11,7 @@ import duckdb
 import pytest
 
 import dbanon
-from dbanon.files.csv_formulas import unescaped
+from dbanon.runtime.csv_formulas import unescaped
 
 FORMULAS = (
     "=1+1",

@@ -11,7 +11,7 @@ import pytest
 import dbanon
 from dbanon import errors
 from dbanon.release import plan, prepare
-from dbanon.session import of_connection
+from dbanon.runtime.session import of_connection
 from dbanon.views import ledger
 
 

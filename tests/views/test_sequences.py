@@ -13,7 +13,8 @@ import duckdb
 import pytest
 
 import dbanon
-from dbanon import errors, session
+from dbanon import errors
+from dbanon.runtime import session
 from dbanon.views import ledger as ledger_
 from dbanon.views import sequence
 from dbanon.views.ledger import Entry

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dbanon import errors
 from dbanon.release.related.relation import Related
 from dbanon.sqltext.quote import Sql
-from dbanon.sqltext.template import later, message
+from dbanon.sqltext.templates import later, message
 
 
 def of_keys(table: Related, entity: Related) -> dict[str, Sql]:

@@ -15,7 +15,7 @@ from dbanon.release.related.features import Feature
 from dbanon.release.related.relation import Relation, relation
 from dbanon.release.related.table_view import Own, TableView
 from dbanon.sqltext.quote import Sql, as_json, text
-from dbanon.sqltext.template import fill
+from dbanon.sqltext.templates import fill
 
 
 def statement(call: Call) -> Sql:

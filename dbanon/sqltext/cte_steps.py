@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dbanon.sqltext.builtin import tidy
+from dbanon.sqltext.qualify_builtins import tidy
 from dbanon.sqltext.tokenizer import spaced_words
 
 

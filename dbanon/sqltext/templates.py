@@ -2,8 +2,8 @@
 
 A template can print `Sql` only (see `dbanon.sqltext.quote`), so names and values reach a statement quoted or not
 at all. Lines of a template that hold tags alone leave nothing in the statement; all others keep their indentation and
-their end. Comments of a template, `--` lines above what they are about, are part of the text; `dbanon.sqltext.builtin`
-leaves them out of what runs.
+their end. Comments of a template, `--` lines above what they are about, are part of the text;
+`dbanon.sqltext.qualify_builtins` leaves them out of what runs.
 """
 
 from __future__ import annotations

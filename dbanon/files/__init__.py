@@ -1,1 +1,0 @@
-"""Files: those that a call reads, and those that are written."""
