@@ -24,7 +24,7 @@ TIERS = {
         "runtime": "",
         "pseudonym": "",
         "source": "",
-        "functions": "",
+        "table_functions": "",
         "kernels": "numba numpy",
         "space": "numpy",
         "models": "numpy",

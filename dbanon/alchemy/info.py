@@ -16,11 +16,11 @@ from sqlalchemy import Column
 
 from dbanon import errors
 from dbanon.cluster.common_parameters import COMMON
-from dbanon.functions import parameters
-from dbanon.functions.parameter_types import ForColumns, PerColumn
 from dbanon.pseudonym import settings
 from dbanon.source import stored_policy
 from dbanon.source.stored_policy import Declared, Settings
+from dbanon.table_functions import parameters
+from dbanon.table_functions.parameter_types import ForColumns, PerColumn
 
 Info = dict[Any, Any]
 

@@ -32,9 +32,9 @@ from dbanon.alchemy import info, policy, view
 from dbanon.alchemy.engine import READ_ONLY
 from dbanon.alchemy.raw import place, raw_connection, written
 from dbanon.engine.install import attach
-from dbanon.functions.registry import table_functions
 from dbanon.source import catalog
 from dbanon.sqltext.quote import identifier, qualified
+from dbanon.table_functions.registry import table_functions
 from dbanon.views import ledger
 
 try:

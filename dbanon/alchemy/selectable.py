@@ -20,9 +20,9 @@ from dbanon import errors
 from dbanon.alchemy import info
 from dbanon.alchemy.element import Declarations, QueryModel, QueryName, TableName, named
 from dbanon.alchemy.shape import Relation, Shape, refuse_keyed_columns, shape
-from dbanon.functions import parameters as kinds
-from dbanon.functions.registry import table_functions
-from dbanon.functions.table_function import TableFunction
+from dbanon.table_functions import parameters as kinds
+from dbanon.table_functions.registry import table_functions
+from dbanon.table_functions.table_function import TableFunction
 
 
 def anonymized(source: Any, algorithm: str = "kacpc", /, **parameters: Any) -> TableValuedAlias:

@@ -17,8 +17,6 @@ from sqlalchemy.types import TypeEngine
 from dbanon import errors
 from dbanon.alchemy.info import Role
 from dbanon.cluster import Noise
-from dbanon.functions.options import Options
-from dbanon.functions.table_function import TableFunction
 from dbanon.hierarchy.storage import Stored
 from dbanon.models import demand
 from dbanon.policy import attribute, column_roles
@@ -28,6 +26,8 @@ from dbanon.release.published_schema import PublishedSchema, classes_order, publ
 from dbanon.release.related import parameters as related
 from dbanon.source.catalog import Source
 from dbanon.sqltext.quote import Sql
+from dbanon.table_functions.options import Options
+from dbanon.table_functions.table_function import TableFunction
 
 Type = TypeEngine[Any]
 

@@ -11,10 +11,6 @@ from dbanon.audit import ledgered
 from dbanon.audit.parameters import QI
 from dbanon.cluster.common_parameters import COMMON
 from dbanon.errors.example import SAFE, Example
-from dbanon.functions.options import Options
-from dbanon.functions.parameter_types import Columns, PerColumn, Text
-from dbanon.functions.parameters import Parameter
-from dbanon.functions.table_function import Call, TableFunction
 from dbanon.hierarchy.relation import rows
 from dbanon.hierarchy.storage import Hierarchy
 from dbanon.models import demand, registry
@@ -22,12 +18,16 @@ from dbanon.models.model import Form, Model
 from dbanon.policy.column_roles import ROLES
 from dbanon.release import prepare
 from dbanon.release.hierarchy_messages import tree_messages
-from dbanon.source import missing, stored_policy
+from dbanon.source import missing_codes, stored_policy
 from dbanon.source.catalog import Source
 from dbanon.source.column_types import family, person_value
 from dbanon.source.stored_policy import Declared, Policy, Settings
 from dbanon.sqltext.quote import Sql, identifier, literal, text
 from dbanon.sqltext.templates import fill, message
+from dbanon.table_functions.options import Options
+from dbanon.table_functions.parameter_types import Columns, PerColumn, Text
+from dbanon.table_functions.parameters import Parameter
+from dbanon.table_functions.table_function import Call, TableFunction
 from dbanon.vocabulary.column_names import suggested_quasi_identifier
 
 _COMMON = {p.name: p for p in COMMON}
@@ -318,7 +318,7 @@ def measured(call: Call) -> Sql:
     """The SQL of a call; errors are those of `statement`, and UnknownTable."""
     source = call.source()
     policy = stored_policy.policy_of(source, call.cursor)
-    source = missing.cleaned(source, policy.declared, call.holds)
+    source = missing_codes.cleaned(source, policy.declared, call.holds)
     said = all(call.options.get(name, ()) is not None for name in ("qi", "sensitive", "person"))
     entry = None if said else ledgered.found(call, source)  # the ledger costs a reading of the table
     if entry is not None and ledgered.unchanged(call, entry, call.options["qi"] is None) is not None:
@@ -366,4 +366,4 @@ FUNCTIONS = (
         "What a table achieves by every model: value, how many classes have it, how many records are in these.",
     ),
 )
-"""Not more than eight parameters each: all of them take `name = value` (see dbanon.functions.arguments)."""
+"""Not more than eight parameters each: all of them take `name = value` (see dbanon.table_functions.arguments)."""

@@ -13,10 +13,6 @@ from dbanon.audit.pairing import Pair, PairedColumn
 from dbanon.audit.parameters import HIERARCHIES, QI, SENSITIVE
 from dbanon.audit.released import Tables
 from dbanon.errors.example import SAFE, Example
-from dbanon.functions.options import Options
-from dbanon.functions.parameter_types import SEEDS, Choice, Integer, Real, Text
-from dbanon.functions.parameters import Parameter
-from dbanon.functions.table_function import Call, TableFunction
 from dbanon.hierarchy import relation
 from dbanon.release import prepare
 from dbanon.release.hierarchy_messages import tree_messages
@@ -24,6 +20,10 @@ from dbanon.source.catalog import Source
 from dbanon.source.column_types import family, is_zoned, label_text, person_value
 from dbanon.sqltext.quote import Sql, as_json, identifier, joined, literal, text
 from dbanon.sqltext.templates import fill, message
+from dbanon.table_functions.options import Options
+from dbanon.table_functions.parameter_types import SEEDS, Choice, Integer, Real, Text
+from dbanon.table_functions.parameters import Parameter
+from dbanon.table_functions.table_function import Call, TableFunction
 
 
 def statement(call: Call) -> Sql:

@@ -13,17 +13,17 @@ from dbanon.audit.runs import Run
 from dbanon.cluster.common_parameters import COMMON
 from dbanon.cluster.registry import LARGE, MODE, SEED
 from dbanon.errors.example import Example
-from dbanon.functions import registry
-from dbanon.functions.options import Options
-from dbanon.functions.parameter_types import Choice, Integers, Names, Reals, Words
-from dbanon.functions.parameters import Parameter, validated
-from dbanon.functions.table_function import Call, TableFunction
 from dbanon.models import registry as models
 from dbanon.release import plan
 from dbanon.release.publication import ReleaseSpec
 from dbanon.sqltext.qualify_builtins import bound
 from dbanon.sqltext.quote import Sql, argument, literal, text
 from dbanon.sqltext.templates import fill
+from dbanon.table_functions import registry
+from dbanon.table_functions.options import Options
+from dbanon.table_functions.parameter_types import Choice, Integers, Names, Reals, Words
+from dbanon.table_functions.parameters import Parameter, validated
+from dbanon.table_functions.table_function import Call, TableFunction
 
 NAME = "dbanon configuration"
 """What a configuration's release is called in its statement."""

@@ -12,17 +12,17 @@ from dbanon.cluster.common_parameters import COMMON
 from dbanon.cluster.figures import FIGURES, OF_STREAMS
 from dbanon.cluster.registry import LARGE, MODE, SEED
 from dbanon.errors.example import Example
-from dbanon.functions.options import Options
-from dbanon.functions.parameter_types import Integer, Integers, Names
-from dbanon.functions.parameters import Parameter
-from dbanon.functions.registry import check_algorithm
-from dbanon.functions.table_function import Call, TableFunction
 from dbanon.models import registry
 from dbanon.release.publication import ReleaseSpec
 from dbanon.source.catalog import Source
 from dbanon.sqltext.quote import Sql, identifier, literal
 from dbanon.sqltext.templates import fill
 from dbanon.stream import Stream
+from dbanon.table_functions.options import Options
+from dbanon.table_functions.parameter_types import Integer, Integers, Names
+from dbanon.table_functions.parameters import Parameter
+from dbanon.table_functions.registry import check_algorithm
+from dbanon.table_functions.table_function import Call, TableFunction
 
 
 def statement(call: Call) -> Sql:

@@ -7,14 +7,14 @@ from dataclasses import replace
 from dbanon import errors
 from dbanon.cluster.common_parameters import COMMON
 from dbanon.errors.example import Example
-from dbanon.functions.options import Options
-from dbanon.functions.parameter_types import SEEDS, Integer
-from dbanon.functions.parameters import Parameter
-from dbanon.functions.table_function import Call, TableFunction
 from dbanon.learn import forest
 from dbanon.release import plan, prepare
 from dbanon.release.publication import Run
 from dbanon.sqltext.quote import Sql
+from dbanon.table_functions.options import Options
+from dbanon.table_functions.parameter_types import SEEDS, Integer
+from dbanon.table_functions.parameters import Parameter
+from dbanon.table_functions.table_function import Call, TableFunction
 
 
 def statement(call: Call) -> Sql:

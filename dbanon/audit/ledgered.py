@@ -14,19 +14,19 @@ from pathlib import Path
 
 from dbanon import errors
 from dbanon.audit import pairing
-from dbanon.functions.table_function import Call
 from dbanon.hierarchy import lookup
 from dbanon.models import demand
 from dbanon.policy.column_roles import ROLES
 from dbanon.pseudonym.settings import KNOWN
 from dbanon.release import prepare
 from dbanon.release.passthrough_column import UnchangedColumn
-from dbanon.source import catalog, foreign, stored_policy
+from dbanon.source import attached_databases, catalog, stored_policy
 from dbanon.source.catalog import SearchPath, Source
 from dbanon.source.stored_policy import Declared, Settings
 from dbanon.sqltext import names
 from dbanon.sqltext.quote import Sql, identifier
 from dbanon.sqltext.templates import fill
+from dbanon.table_functions.table_function import Call
 from dbanon.views import ledger, seal
 from dbanon.views.ledger import Entry
 
@@ -147,7 +147,7 @@ def _home(entry: Entry) -> Source:
     given = str(entry.call["source"])
     parts = names.table_parts(given)
     if parts is not None and len(parts) == 3:  # in another system
-        return Source(given, Sql(""), {}, entry.database, *foreign.key((parts[0], parts[1], parts[2])))
+        return Source(given, Sql(""), {}, entry.database, *attached_databases.key((parts[0], parts[1], parts[2])))
     schema, table = (str(entry.call["schema"]), given) if parts is None or len(parts) < 2 else parts[-2:]
     return Source(given, Sql(""), {}, entry.database, schema, table)
 

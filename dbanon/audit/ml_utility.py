@@ -8,13 +8,13 @@ from dbanon.audit.pairing import Pair
 from dbanon.audit.parameters import HIERARCHIES, QI, SOURCE
 from dbanon.audit.released import Tables
 from dbanon.errors.example import SAFE, Example
-from dbanon.functions.parameter_types import SEEDS, Integer, Real, Text
-from dbanon.functions.parameters import Parameter
-from dbanon.functions.table_function import Call, TableFunction
 from dbanon.source.catalog import Source
 from dbanon.source.column_types import label_text
 from dbanon.sqltext.quote import Sql, as_json, identifier
 from dbanon.sqltext.templates import fill, later, message
+from dbanon.table_functions.parameter_types import SEEDS, Integer, Real, Text
+from dbanon.table_functions.parameters import Parameter
+from dbanon.table_functions.table_function import Call, TableFunction
 
 MOST = 100
 """Values that a model can tell apart, at most."""

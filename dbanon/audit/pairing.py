@@ -6,8 +6,6 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from dbanon import errors
-from dbanon.functions.options import Options
-from dbanon.functions.table_function import Call
 from dbanon.hierarchy import relation
 from dbanon.policy.column_roles import ROLES
 from dbanon.release import prepare
@@ -17,6 +15,8 @@ from dbanon.source.column_types import family, is_category, label_text
 from dbanon.source.stored_policy import Declared
 from dbanon.sqltext.quote import Sql, identifier, text
 from dbanon.sqltext.templates import later, message
+from dbanon.table_functions.options import Options
+from dbanon.table_functions.table_function import Call
 from dbanon.vocabulary.column_names import suggested_quasi_identifier
 
 

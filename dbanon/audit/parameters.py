@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dbanon.functions.parameter_types import Choice, Columns, PerColumn, Text
-from dbanon.functions.parameters import Parameter
+from dbanon.table_functions.parameter_types import Choice, Columns, PerColumn, Text
+from dbanon.table_functions.parameters import Parameter
 
 SOURCE = Parameter(
     "source",

@@ -7,11 +7,11 @@ from dbanon.audit import pairing, released
 from dbanon.audit.pairing import Pair
 from dbanon.audit.parameters import SOURCE
 from dbanon.errors.example import SAFE, Example
-from dbanon.functions.parameter_types import SEEDS, Columns, Integer, PerColumn, Real, Text
-from dbanon.functions.parameters import Parameter
-from dbanon.functions.table_function import Call, TableFunction
 from dbanon.sqltext.quote import Sql, literal
 from dbanon.sqltext.templates import fill, message
+from dbanon.table_functions.parameter_types import SEEDS, Columns, Integer, PerColumn, Real, Text
+from dbanon.table_functions.parameters import Parameter
+from dbanon.table_functions.table_function import Call, TableFunction
 
 
 def statement(call: Call) -> Sql:

@@ -9,13 +9,13 @@ from functools import partial
 from dbanon import errors
 from dbanon.audit import anonymity, ledgered, pairing
 from dbanon.audit.pairing import Pair, PairedColumn
-from dbanon.functions.table_function import Call
 from dbanon.policy.column_roles import ROLES
-from dbanon.source import catalog, missing, stored_policy
+from dbanon.source import catalog, missing_codes, stored_policy
 from dbanon.source.catalog import Source
 from dbanon.source.column_types import person_value
 from dbanon.source.stored_policy import Declared
 from dbanon.sqltext.quote import Sql, identifier, text
+from dbanon.table_functions.table_function import Call
 from dbanon.views.ledger import Entry
 
 _PASSTHROUGH = (None, "sensitive")
@@ -137,7 +137,7 @@ def _cleaned(call: Call, pair: _Pair) -> _Pair:
 
 
 def _without(call: Call, source: Source, codes: Mapping[str, Sequence[str]]) -> Source:
-    return replace(source, cleaned=missing.relation(source.read, source.columns, codes, call.holds))
+    return replace(source, cleaned=missing_codes.relation(source.read, source.columns, codes, call.holds))
 
 
 def _quasi(call: Call, pair: _Pair) -> dict[str, Sql]:

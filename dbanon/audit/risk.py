@@ -12,13 +12,13 @@ from dbanon.audit.pairing import Pair, PairedColumn
 from dbanon.audit.parameters import CLASSES, HIERARCHIES, PERSON, QI, SENSITIVE, SOURCE
 from dbanon.audit.released import Tables
 from dbanon.errors.example import SAFE, Example
-from dbanon.functions.parameter_types import SEEDS, Choice, Flag, Integer, PerColumn, Real, Text
-from dbanon.functions.parameters import Parameter
-from dbanon.functions.table_function import Call, TableFunction
 from dbanon.source.catalog import Source
 from dbanon.source.column_types import person_value
 from dbanon.sqltext.quote import Sql, identifier, literal
 from dbanon.sqltext.templates import fill, message
+from dbanon.table_functions.parameter_types import SEEDS, Choice, Flag, Integer, PerColumn, Real, Text
+from dbanon.table_functions.parameters import Parameter
+from dbanon.table_functions.table_function import Call, TableFunction
 
 _OF_THE_SOURCE = ("distortion", "infeasible_classes")
 """Numbers that compare published values with those of the source."""

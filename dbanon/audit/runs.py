@@ -7,8 +7,6 @@ from dataclasses import dataclass, replace
 
 from dbanon import cluster, errors
 from dbanon.cluster.common_parameters import COMMON
-from dbanon.functions.options import Options
-from dbanon.functions.table_function import Call
 from dbanon.models import demand
 from dbanon.release import plan, prepare
 from dbanon.release.cluster_request import request
@@ -16,6 +14,8 @@ from dbanon.release.number_column import NumberColumn
 from dbanon.release.publication import ReleaseSpec
 from dbanon.sqltext.quote import Sql, as_json
 from dbanon.sqltext.templates import fill
+from dbanon.table_functions.options import Options
+from dbanon.table_functions.table_function import Call
 
 SHARED = (
     *("qi", "sensitive", "hierarchies", "person", "weights", "nulls", "missing", "withhold", "min_level", "max_level"),

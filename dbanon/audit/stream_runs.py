@@ -7,15 +7,15 @@ from dataclasses import dataclass, replace
 
 from dbanon import errors, stream
 from dbanon.audit import runs as runs_on_one
-from dbanon.functions.options import Options
-from dbanon.functions.parameters import Parameter
-from dbanon.functions.table_function import Call
 from dbanon.models import demand, registry
 from dbanon.release import plan, prepare, stream_plan
 from dbanon.release.publication import ReleaseSpec
 from dbanon.sqltext.quote import Sql, as_json
 from dbanon.sqltext.templates import fill
 from dbanon.stream import Stream
+from dbanon.table_functions.options import Options
+from dbanon.table_functions.parameters import Parameter
+from dbanon.table_functions.table_function import Call
 
 OF_TABLES = ("max_level", "multi", "eloss_height")
 """Parameters that say something of the columns, the model or the metrics, and that functions of streams have not."""

@@ -11,8 +11,8 @@ import click
 from dbanon import errors
 from dbanon.cli.common import AS_JSON, answer, errors_as_messages, opened, opening, progress, searched, table
 from dbanon.cli.parameters import parameter
-from dbanon.functions.registry import table_functions
 from dbanon.shell.bounds import bounds
+from dbanon.table_functions.registry import table_functions
 
 _PLOT = click.option(
     "--plot", metavar="FILE", help="Draw it: a .svg, .png or .pdf file. Needs pip install 'dbanon[plot]'."

@@ -19,7 +19,7 @@ from dbanon.policy import column_roles, proposal
 from dbanon.policy.offers import Built, Offers, offers
 from dbanon.shell.attaching import attach
 from dbanon.shell.failure import failure
-from dbanon.source import catalog, foreign, schema, stored_policy
+from dbanon.source import attached_databases, catalog, schema, stored_policy
 from dbanon.sqltext.quote import Sql, identifier, joined, literal, qualified, text
 
 SKIP = "skip"
@@ -367,7 +367,7 @@ def _write(con: Any, source: catalog.Source, old: list[stored_policy.PolicyRow],
     con.execute("BEGIN")
     try:
         if source.foreign is not None:
-            foreign.remember("init", con, source.database, source.foreign)
+            attached_databases.remember("init", con, source.database, source.foreign)
         for row in old:
             con.execute(
                 f"DELETE FROM {policies} WHERE schema_name = ? AND table_name = ? AND column_name = ?",

@@ -14,9 +14,19 @@ from typing import Any
 import click
 
 from dbanon import errors
-from dbanon.functions.parameter_types import Columns, ForColumns, Integer, Integers, Kind, Names, Real, Reals, Words
-from dbanon.functions.registry import check_algorithm, table_functions
 from dbanon.release.related import parameters as related
+from dbanon.table_functions.parameter_types import (
+    Columns,
+    ForColumns,
+    Integer,
+    Integers,
+    Kind,
+    Names,
+    Real,
+    Reals,
+    Words,
+)
+from dbanon.table_functions.registry import check_algorithm, table_functions
 
 _LISTS = (Columns, ForColumns, Words, Names, Integers, Reals)
 """Parameters that are lists: plain text is divided at its commas."""

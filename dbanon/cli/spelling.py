@@ -33,7 +33,7 @@ def spelled(message: str, context: click.Context | None) -> str:
     """The message as the user of a command writes it; unchanged outside of one."""
     if context is None:
         return message
-    from dbanon.functions.registry import table_functions
+    from dbanon.table_functions.registry import table_functions
 
     flags = {p.name: p for p in context.command.params if isinstance(p, click.Option) and p.name}
     parameters = {p.name for f in table_functions().values() for p in f.parameters}

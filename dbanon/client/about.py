@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from dbanon import errors
 from dbanon.client.connection import connect
 from dbanon.client.frame import Anonymized, given_hierarchies, relation_name
-from dbanon.functions.registry import table_functions
 from dbanon.sqltext.quote import Sql, text
+from dbanon.table_functions.registry import table_functions
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 
 import duckdb
 
-from dbanon.functions.parameter_types import ForColumns
-from dbanon.functions.table_function import TableFunction
 from dbanon.sqltext.tokenizer import Token, code_tokens
+from dbanon.table_functions.parameter_types import ForColumns
+from dbanon.table_functions.table_function import TableFunction
 
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+[.]?[0-9]*|[.][0-9]+)(?:[eE][+-]?[0-9]+)?")
 

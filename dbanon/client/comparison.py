@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 from dbanon import cluster, errors, stream
 from dbanon.audit.compare import named
 from dbanon.client.about import answered
-from dbanon.functions.options import Options
-from dbanon.functions.parameters import validated
-from dbanon.functions.registry import table_functions
 from dbanon.runtime import session
 from dbanon.source import catalog
 from dbanon.sqltext import names
 from dbanon.sqltext.quote import Sql, argument, literal, qualified, text
+from dbanon.table_functions.options import Options
+from dbanon.table_functions.parameters import validated
+from dbanon.table_functions.registry import table_functions
 
 if TYPE_CHECKING:
     import pandas as pd

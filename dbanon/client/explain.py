@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from dbanon import errors
-from dbanon.functions.parameters import shown
 from dbanon.runtime import session
 from dbanon.sqltext.qualify_builtins import tidy
+from dbanon.table_functions.parameters import shown
 
 
 def explain(connection: Any, query: str, parameters: object = None) -> str:

@@ -12,8 +12,6 @@ from dbanon import errors
 from dbanon.client import frame_types, kinds, relations, written_frames
 from dbanon.client.connection import connect
 from dbanon.client.kinds import Kind
-from dbanon.functions.registry import check_algorithm, table_functions
-from dbanon.functions.table_function import ENDINGS
 from dbanon.hierarchy.store import load_hierarchy
 from dbanon.release import timed_search
 from dbanon.release.glance import ROWS, Glance
@@ -21,6 +19,8 @@ from dbanon.runtime import session
 from dbanon.source import catalog
 from dbanon.sqltext import names
 from dbanon.sqltext.quote import Sql, text
+from dbanon.table_functions.registry import check_algorithm, table_functions
+from dbanon.table_functions.table_function import ENDINGS
 from dbanon.views import warned
 
 if TYPE_CHECKING:

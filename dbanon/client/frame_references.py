@@ -11,12 +11,12 @@ import duckdb
 
 from dbanon import errors
 from dbanon.client import codes
-from dbanon.functions.registry import table_functions
-from dbanon.functions.table_function import TableFunction
 from dbanon.source.bound_scans import Scan, bound_scans
 from dbanon.sqltext import names
 from dbanon.sqltext.quote import identifier
 from dbanon.sqltext.tokenizer import code_tokens
+from dbanon.table_functions.registry import table_functions
+from dbanon.table_functions.table_function import TableFunction
 
 
 class FunctionCall:

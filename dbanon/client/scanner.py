@@ -8,7 +8,7 @@ import duckdb
 
 from dbanon import errors
 from dbanon.runtime import duckdb_extensions
-from dbanon.source import steady
+from dbanon.source import snapshot_guard
 
 _SCANNERS = {"postgres": "postgres_scanner", "sqlite": "sqlite_scanner", "mysql": "mysql_scanner"}
 """Extensions by the type that ATTACH has for them."""
@@ -32,4 +32,4 @@ def load_extension(connection: Any, name: str) -> None:
         why = duckdb_extensions.why(scanner, duckdb.__version__, error)
         raise errors.NoScanner("load_extension", name, duckdb.__version__, why) from None
     if name == "mysql":
-        steady.leave_to_duckdb(connection)
+        snapshot_guard.leave_to_duckdb(connection)

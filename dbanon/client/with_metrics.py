@@ -9,9 +9,9 @@ from dbanon import errors
 from dbanon.client import kinds
 from dbanon.client.connection import Connection
 from dbanon.client.frame import Anonymized, Call, answered
-from dbanon.functions.registry import table_functions
 from dbanon.sqltext.quote import text
 from dbanon.sqltext.tokenizer import code_tokens
+from dbanon.table_functions.registry import table_functions
 from dbanon.views import statement_parser
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dbanon.functions.parameter_types import (
+from dbanon.models import registry
+from dbanon.table_functions.parameter_types import (
     Choice,
     Codes,
     Columns,
@@ -16,8 +17,7 @@ from dbanon.functions.parameter_types import (
     Text,
     Weight,
 )
-from dbanon.functions.parameters import Parameter
-from dbanon.models import registry
+from dbanon.table_functions.parameters import Parameter
 
 OBJECTIVES = {"precision": None, "ncp": "leaves", "sse": None}
 """What a search can lower, and the heights of inner nodes in it (None: those of eloss_height); of sse, which is of

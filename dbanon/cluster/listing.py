@@ -6,8 +6,8 @@ from typing import Any
 
 from dbanon.cluster.registry import algorithms
 from dbanon.errors.example import Example
-from dbanon.functions.table_function import Call, TableFunction
 from dbanon.sqltext.quote import Sql, literal_rows
+from dbanon.table_functions.table_function import Call, TableFunction
 
 
 def statement(call: Call) -> Sql:

@@ -13,11 +13,11 @@ from dbanon import errors
 from dbanon.cluster.abilities import Ability, Suppression
 from dbanon.cluster.common_parameters import COMMON
 from dbanon.cluster.runs import Runs
-from dbanon.functions.parameter_types import SEEDS, Choice, Flag, Integer
-from dbanon.functions.parameters import Parameter
 from dbanon.models import registry
 from dbanon.models.constraint import Constraint
 from dbanon.space.space import Ints, Space
+from dbanon.table_functions.parameter_types import SEEDS, Choice, Flag, Integer
+from dbanon.table_functions.parameters import Parameter
 
 Check = Callable[[], None]
 """Called often while an algorithm works; raises when the run was interrupted."""

@@ -13,13 +13,13 @@ from dbanon.cluster.abilities import OwnSearch
 from dbanon.cluster.after.improve import Budget
 from dbanon.cluster.registry import Algorithm
 from dbanon.cluster.runner import Refinement, run
-from dbanon.functions.parameter_types import Choice
 from dbanon.models.constraint import AtLeast
 from dbanon.models.demand import demands
 from dbanon.space import space
 from dbanon.space.gathering import DENSE
 from dbanon.space.index import TABLE_LIMIT
 from dbanon.space.space import Number, Space, Tree
+from dbanon.table_functions.parameter_types import Choice
 
 ROWS = TABLE_LIMIT + 44
 """Enough for numbers that have more values than are asked by table."""

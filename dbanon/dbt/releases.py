@@ -13,12 +13,12 @@ from dbanon.client.connection import Connection
 from dbanon.dbt.model import FIRST, NEXT, Model
 from dbanon.errors import redaction
 from dbanon.errors.warnings import DisclosureWarning, UtilityWarning
-from dbanon.functions.answer import make_call
-from dbanon.functions.registry import table_functions
 from dbanon.release import timed_search
 from dbanon.release.related import parameters as related
 from dbanon.runtime import session
 from dbanon.sqltext.quote import qualified
+from dbanon.table_functions.dispatch import make_call
+from dbanon.table_functions.registry import table_functions
 from dbanon.views import ledger, materialized, place, statement_parser
 from dbanon.views.ledger import Entry
 

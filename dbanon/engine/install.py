@@ -13,13 +13,13 @@ from typing import Any
 import duckdb
 
 from dbanon.engine import registry
-from dbanon.functions import arguments, scalar_functions
-from dbanon.functions.registry import table_functions
-from dbanon.functions.table_function import TableFunction
 from dbanon.runtime import session
 from dbanon.source import schema
 from dbanon.sqltext.qualify_builtins import OWN, bound
 from dbanon.sqltext.quote import Sql, identifier, joined, text
+from dbanon.table_functions import arguments, scalar_functions
+from dbanon.table_functions.registry import table_functions
+from dbanon.table_functions.table_function import TableFunction
 
 _LOCK = threading.Lock()
 

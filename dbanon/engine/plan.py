@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 
 from dbanon import errors
-from dbanon.functions.answer import answer
 from dbanon.runtime import session
+from dbanon.table_functions.dispatch import answer
 
 
 def dbanon_plan(token: str, call: str, places: str) -> str:

@@ -14,8 +14,8 @@ from harlequin_duckdb.adapter import DuckDbAdapter, DuckDbConnection, DuckDbCurs
 
 from dbanon.client.connection import Connection
 from dbanon.errors import DbanonError
-from dbanon.functions.registry import table_functions
 from dbanon.runtime.session import of_connection
+from dbanon.table_functions.registry import table_functions
 
 
 class _Statements(Connection):

@@ -10,14 +10,14 @@ from itertools import pairwise
 
 from dbanon import errors
 from dbanon.errors.example import Example
-from dbanon.functions.parameter_types import Integers, Words
-from dbanon.functions.parameters import Parameter
-from dbanon.functions.table_function import Call, TableFunction
 from dbanon.hierarchy import relation
-from dbanon.source import missing, stored_policy
+from dbanon.source import missing_codes, stored_policy
 from dbanon.source.column_types import INTEGERS, family, is_zoned, label_text
 from dbanon.sqltext.quote import Sql, identifier
 from dbanon.sqltext.templates import fill
+from dbanon.table_functions.parameter_types import Integers, Words
+from dbanon.table_functions.parameters import Parameter
+from dbanon.table_functions.table_function import Call, TableFunction
 
 DATE_LEVELS = ("day", "month", "quarter", "year", "decade", "century")
 
@@ -53,7 +53,7 @@ def statement(call: Call, *, builder: Builder) -> Sql:
     declared = stored_policy.policy_of(source, call.cursor).declared
     paths = fill(
         f"hierarchy/{builder.name}.sql",
-        source=missing.cleaned(source, declared, call.holds).rows,
+        source=missing_codes.cleaned(source, declared, call.holds).rows,
         column=identifier(column),
         label=label_text(identifier(column), type_),
         integer=type_ in INTEGERS,

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dbanon import errors
 from dbanon.errors.example import Example
-from dbanon.functions.table_function import Call, TableFunction
 from dbanon.hierarchy import lookup, relation, storage
 from dbanon.runtime import input_files
 from dbanon.sqltext import resources
 from dbanon.sqltext.quote import Sql
 from dbanon.sqltext.templates import fill
+from dbanon.table_functions.table_function import Call, TableFunction
 
 
 def file(call: Call) -> Sql:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from dbanon import errors
 from dbanon.errors.example import Example
-from dbanon.functions.parameter_types import Text
-from dbanon.functions.parameters import Parameter
-from dbanon.functions.table_function import Call, TableFunction
 from dbanon.hierarchy import lookup, relation
-from dbanon.source import catalog, missing, stored_policy
+from dbanon.source import catalog, missing_codes, stored_policy
 from dbanon.source.column_types import label_text
 from dbanon.sqltext import resources
 from dbanon.sqltext.quote import Sql, identifier, literal_rows, qualified, text
 from dbanon.sqltext.templates import fill
+from dbanon.table_functions.parameter_types import Text
+from dbanon.table_functions.parameters import Parameter
+from dbanon.table_functions.table_function import Call, TableFunction
 
 
 def hierarchies(call: Call) -> Sql:
@@ -57,7 +57,7 @@ def uncovered(call: Call) -> Sql:
             where = f"of {source.shown}.{column}"
             raise errors.UnknownHierarchy(call.function.name, given, where, lookup.known(call, source, is_declared))
         rows = relation.rows(hierarchy)
-    read, name = missing.cleaned(source, declared, call.holds), identifier(column)
+    read, name = missing_codes.cleaned(source, declared, call.holds), identifier(column)
     text_label = label_text(name, source.columns[column])
     return Sql(fill("hierarchy/uncovered.sql", source=read.rows, column=name, label=text_label, rows=rows))
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dbanon.functions.table_function import Call
 from dbanon.hierarchy import storage
 from dbanon.hierarchy.storage import Hierarchy
 from dbanon.source import catalog
 from dbanon.sqltext import resources
+from dbanon.table_functions.table_function import Call
 
 
 def find(call: Call, name: str, source: catalog.Source | None, is_declared: bool = False) -> Hierarchy | None:

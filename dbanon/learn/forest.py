@@ -18,9 +18,9 @@ import numpy as np
 import numpy.typing as npt
 
 from dbanon import errors
-from dbanon.functions.parameter_types import Choice, Integer, Real
-from dbanon.functions.parameters import Parameter
 from dbanon.space.space import Ints, Sensitive, Space
+from dbanon.table_functions.parameter_types import Choice, Integer, Real
+from dbanon.table_functions.parameters import Parameter
 
 Floats = npt.NDArray[np.float64]
 

@@ -8,13 +8,13 @@ from dbanon.cluster import find
 from dbanon.cluster.common_parameters import COMMON
 from dbanon.cluster.registry import Algorithm
 from dbanon.errors.example import Example
-from dbanon.functions import scalar_functions
-from dbanon.functions.parameters import Parameter, shown
-from dbanon.functions.registry import table_functions
-from dbanon.functions.table_function import ENDINGS, TableFunction
 from dbanon.release.related.parameters import RELATED
 from dbanon.stream import Stream
 from dbanon.stream import find as find_stream
+from dbanon.table_functions import scalar_functions
+from dbanon.table_functions.parameters import Parameter, shown
+from dbanon.table_functions.registry import table_functions
+from dbanon.table_functions.table_function import ENDINGS, TableFunction
 
 _COMMON_TITLE = "Parameters of every algorithm"
 _COMMON = (*COMMON, *RELATED)

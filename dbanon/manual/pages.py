@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
 from dbanon import errors
-from dbanon.functions.registry import table_functions
-from dbanon.functions.table_function import TableFunction
 from dbanon.manual import bibliography, command_page, error_page, function_page, metric_page
 from dbanon.manual.command_page import Commands
 from dbanon.manual.function_page import SCALARS, prose, table
 from dbanon.runtime import output_files
+from dbanon.table_functions.registry import table_functions
+from dbanon.table_functions.table_function import TableFunction
 
 
 def pages(commands: Commands) -> dict[str, str]:

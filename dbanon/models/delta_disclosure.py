@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from dbanon.functions.parameter_types import Real
-from dbanon.functions.parameters import Parameter
 from dbanon.models.model import Floats, Form, Listed, Metric, Model, ModelBound, Rules, Settings, shares
 from dbanon.space.space import Sensitive
+from dbanon.table_functions.parameter_types import Real
+from dbanon.table_functions.parameters import Parameter
 
 MOST = 50.0
 """Above this a value may be as frequent as it can: shares are at least 2^-63, and e^50 is above 2^63."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from dbanon.functions.parameter_types import Choice, Integer, Real
-from dbanon.functions.parameters import Parameter
 from dbanon.models.model import SLACK, Floats, Form, Listed, Metric, Model, ModelBound, Rules, Settings
 from dbanon.space.space import Sensitive
+from dbanon.table_functions.parameter_types import Choice, Integer, Real
+from dbanon.table_functions.parameters import Parameter
 
 
 def distinct(settings: Settings, sensitive: Sensitive, counts: Floats, sizes: Floats) -> Floats:

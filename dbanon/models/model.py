@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dbanon.functions.parameters import Parameter
 from dbanon.space.space import Sensitive
+from dbanon.table_functions.parameters import Parameter
 
 Floats = npt.NDArray[np.float64]
 Settings = Mapping[str, Any]

@@ -3,10 +3,10 @@ counts."""
 
 from __future__ import annotations
 
-from dbanon.functions.parameter_types import Integer
-from dbanon.functions.parameters import Parameter
 from dbanon.models.l_diversity import distinct
 from dbanon.models.model import Form, Listed, Metric, Model, ModelBound, Rules
+from dbanon.table_functions.parameter_types import Integer
+from dbanon.table_functions.parameters import Parameter
 
 MODEL = Model(
     name="p_sensitivity",

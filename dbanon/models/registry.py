@@ -6,8 +6,8 @@ import importlib
 import pkgutil
 from functools import cache
 
-from dbanon.functions.parameters import Parameter
 from dbanon.models.model import Form, Metric, Model
+from dbanon.table_functions.parameters import Parameter
 
 
 @cache

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from dbanon.functions.parameter_types import Choice, Real
-from dbanon.functions.parameters import Parameter
 from dbanon.models.model import Floats, Form, Listed, Metric, Model, ModelBound, Rules, Settings, shares
 from dbanon.space.space import Sensitive
+from dbanon.table_functions.parameter_types import Choice, Real
+from dbanon.table_functions.parameters import Parameter
 
 
 def _equal(settings: Settings, sensitive: Sensitive, counts: Floats, sizes: Floats) -> Floats:

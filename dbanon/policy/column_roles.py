@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from dbanon import errors
-from dbanon.functions.options import Options
 from dbanon.models import demand
 from dbanon.pseudonym.settings import KNOWN
 from dbanon.source.catalog import Source
 from dbanon.source.stored_policy import Declared, Settings, tellers
+from dbanon.table_functions.options import Options
 from dbanon.vocabulary.column_names import suggested_quasi_identifier
 
 ROLES = ("identifier", "person", "quasi", "sensitive", "other", *KNOWN)

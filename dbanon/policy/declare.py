@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dbanon import errors
-from dbanon.functions import parameters
-from dbanon.functions.parameter_types import Codes
 from dbanon.policy import column_roles
 from dbanon.pseudonym import settings
 from dbanon.pseudonym.settings import KNOWN
 from dbanon.runtime import session
-from dbanon.source import catalog, foreign, schema, stored_policy
+from dbanon.source import attached_databases, catalog, schema, stored_policy
 from dbanon.sqltext.quote import Sql, identifier, joined, literal, qualified, text
+from dbanon.table_functions import parameters
+from dbanon.table_functions.parameter_types import Codes
 
 
 def declare(connection: Any, table: str, /, **columns: Any) -> None:
@@ -43,7 +43,7 @@ def declare(connection: Any, table: str, /, **columns: Any) -> None:
         policies = qualified(source.home, catalog.SCHEMA, "policy")
         cursor.execute("BEGIN")
         if source.foreign is not None:
-            foreign.remember("declare", cursor, source.database, source.foreign)
+            attached_databases.remember("declare", cursor, source.database, source.foreign)
         for old in stored_policy.policy_rows(source, cursor):
             if old.declared.column.lower() in {c.lower() for c in declared}:
                 cursor.execute(

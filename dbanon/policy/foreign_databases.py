@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from dbanon import errors
 from dbanon.errors.example import Example
-from dbanon.functions.table_function import Call, TableFunction
-from dbanon.source import foreign
+from dbanon.source import attached_databases
 from dbanon.sqltext.quote import Sql, literal_rows
+from dbanon.table_functions.table_function import Call, TableFunction
 
 
 def statement(call: Call) -> Sql:
     """foreign_databases(): a row an attached database of PostgreSQL, MySQL or SQLite that tells which one it is."""
     rows: list[list[object]] = []
     for database in call.attached():
-        kind = foreign.kind(call.cursor, database)
+        kind = attached_databases.kind(call.cursor, database)
         if kind is None:
             continue
         try:
-            identity = foreign.identity(call.function.name, call.cursor, database, kind)
+            identity = attached_databases.identity(call.function.name, call.cursor, database, kind)
         except errors.NoIdentity:
             continue
         rows.append([database.lower(), kind, identity])

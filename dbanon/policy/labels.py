@@ -9,9 +9,9 @@ import re
 
 from dbanon import errors
 from dbanon.errors.example import Example
-from dbanon.functions.table_function import Call, TableFunction
 from dbanon.source import postgres, stored_policy
 from dbanon.sqltext.quote import Sql, literal_rows
+from dbanon.table_functions.table_function import Call, TableFunction
 
 _QUASI = re.compile(r"\s*(quasi|indirect)\s+identifier\s*", re.IGNORECASE)
 _MASKED = re.compile(r"\s*masked\s+with\s+(function|value)\s+(.*)", re.IGNORECASE | re.DOTALL)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from dbanon import errors
-from dbanon.functions.options import Options
-from dbanon.source import missing
+from dbanon.source import missing_codes
 from dbanon.source.catalog import Source
-from dbanon.source.missing import Holds
+from dbanon.source.missing_codes import Holds
 from dbanon.source.stored_policy import Declared
 from dbanon.sqltext.quote import Sql
+from dbanon.table_functions.options import Options
 
 SETTING = "missing"
 """The column of dbanon.policy, and the parameter of a call."""
@@ -42,7 +42,7 @@ def resolve(
         type_ = source.columns[column]
         values = [_value(function, source, column, code, holds) for code in named.get(column.lower(), ())]
         if column in read and not isinstance(every, Mapping):
-            values += [v for code in every or () if (v := missing.value(type_, code, holds)) is not None]
+            values += [v for code in every or () if (v := missing_codes.value(type_, code, holds)) is not None]
         if values:
             found[column] = tuple(dict.fromkeys(values))
     return found
@@ -50,13 +50,13 @@ def resolve(
 
 def is_value(holds: Holds, type_: str, code: str) -> bool:
     """Whether a value of a type can be a code."""
-    return missing.value(type_, code, holds) is not None
+    return missing_codes.value(type_, code, holds) is not None
 
 
 def _value(function: str, source: Source, column: str, code: str, holds: Holds) -> Sql:
     """A code that is named for a column, as a value of it; UnsupportedSetting where it cannot be one."""
     type_ = source.columns[column]
-    found = missing.value(type_, code, holds)
+    found = missing_codes.value(type_, code, holds)
     if found is None:
         raise errors.UnsupportedSetting(function, source.shown, column, SETTING, problem(type_, code))
     return found
@@ -64,6 +64,6 @@ def _value(function: str, source: Source, column: str, code: str, holds: Holds) 
 
 def problem(type_: str, code: str) -> str:
     """Why a code cannot be one of a column."""
-    if not missing.can_have(type_):
+    if not missing_codes.can_have(type_):
         return f"no code is compared with values of type {type_}."
     return f"{code!r} is not a value of type {type_}."

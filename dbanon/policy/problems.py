@@ -10,7 +10,6 @@ from functools import partial
 
 from dbanon import errors
 from dbanon.errors.example import Example
-from dbanon.functions.table_function import Call, TableFunction
 from dbanon.hierarchy import lookup
 from dbanon.hierarchy.storage import Hierarchy
 from dbanon.policy import (
@@ -25,10 +24,12 @@ from dbanon.policy import (
 from dbanon.policy.repeated_identifiers import Declared, Relation, Unreadable
 from dbanon.pseudonym import settings
 from dbanon.pseudonym.settings import KNOWN
-from dbanon.source import catalog, foreign, missing, steady, stored_policy
+from dbanon.source import attached_databases, catalog, snapshot_guard, stored_policy
+from dbanon.source import missing_codes as source_missing_codes
 from dbanon.source.stored_policy import Settings
 from dbanon.sqltext import names, templates
 from dbanon.sqltext.quote import Sql, identifier, literal_rows, qualified
+from dbanon.table_functions.table_function import Call, TableFunction
 
 _COLUMNS = ("database_name", "schema_name", "table_name", "column_name", "problem", "statement")
 
@@ -56,7 +57,7 @@ def statement(call: Call, only: catalog.Source | None = None) -> Sql:
             if only is not None and (database != only.home or not stored_policy.is_about(only, row.schema, row.table)):
                 continue
             about = [place for place in places if stored_policy.applies(place, row.schema, row.table)]
-            elsewhere = foreign.named(call.cursor, row.schema, row.table)
+            elsewhere = attached_databases.named(call.cursor, row.schema, row.table)
             if elsewhere and elsewhere[0] not in asked:
                 asked.add(elsewhere[0])
                 found_there = [p for p in _database_problems(call, elsewhere[0]) if p not in told]
@@ -166,7 +167,7 @@ def _role_problems(call: Call, row: Declared, hierarchy: str | None) -> list[str
 def _database_problems(call: Call, place: Place) -> list[str]:
     """What is wrong with the database of a table in another system."""
     try:
-        foreign.of("policy_problems", call.cursor, place, call.path.database)
+        attached_databases.of("policy_problems", call.cursor, place, call.path.database)
     except errors.DbanonError as error:
         return [str(error)]
     return []
@@ -177,7 +178,7 @@ def _place_problems(call: Call, about: Sequence[Place], row: Declared) -> list[s
     if not about:
         if names.is_file(row.table) or row.table.lower() in call.session.local:
             return []
-        if foreign.is_away(call.cursor, row.database, row.table):
+        if attached_databases.is_away(call.cursor, row.database, row.table):
             return [
                 f"not checked: '{row.table}' is in a database that is not attached now, or it is gone from there. "
                 "Hint: ATTACH it by the name that the policy has for it."
@@ -186,7 +187,7 @@ def _place_problems(call: Call, about: Sequence[Place], row: Declared) -> list[s
             f"orphan: there is no table or view '{row.table}' (schema_name '{row.schema}') in this database. "
             "Hint: DELETE the row, or correct table_name or schema_name."
         ]
-    of = foreign.kind(call.cursor, about[0][0])
+    of = attached_databases.kind(call.cursor, about[0][0])
     if of is not None and (found := _reading_problems(call, about[0], of)):
         return found
     columns = catalog.columns_of(call.cursor, about[0])
@@ -199,7 +200,9 @@ def _place_problems(call: Call, about: Sequence[Place], row: Declared) -> list[s
 def _reading_problems(call: Call, place: Place, kind: str) -> list[str]:
     """Why DuckDB cannot read a table of another system by its name."""
     try:
-        foreign.check_read("policy_problems", call.cursor, place, kind, catalog.columns_of(call.cursor, place))
+        attached_databases.check_read(
+            "policy_problems", call.cursor, place, kind, catalog.columns_of(call.cursor, place)
+        )
     except errors.DbanonError as error:
         return [str(error)]
     return []
@@ -215,7 +218,7 @@ def _code_problems(call: Call, row: Declared, type_: str) -> list[str]:
             )
         )
         for code in row.missing
-        if missing.value(type_, code, call.holds) is None
+        if source_missing_codes.value(type_, code, call.holds) is None
     ]
 
 
@@ -224,17 +227,17 @@ def _cleaned(call: Call, relation: Relation, rows: Sequence[Declared]) -> Relati
     codes = {row.column: row.missing for row in rows if row.missing}
     if not codes:
         return relation
-    found = missing.relation(relation.sql, relation.columns(), codes, call.holds)
+    found = source_missing_codes.relation(relation.sql, relation.columns(), codes, call.holds)
     return relation if found is None else replace(relation, sql=found)
 
 
 def _readable(call: Call, about: Sequence[Place], row: Declared) -> Iterator[Relation]:
     """What a row is about, to be read: tables and views `about`, else a temporary relation or a file."""
     for place in about:
-        sql, of = qualified(*place), foreign.kind(call.cursor, place[0])
+        sql, of = qualified(*place), attached_databases.kind(call.cursor, place[0])
         if of is None or not _reading_problems(call, place, of):
-            guard = steady.guard(call.cursor, str(sql), steady.kinds(call.cursor, sql, of))
-            yield Relation(steady.read(sql, guard), partial(catalog.columns_of, call.cursor, place))
+            guard = snapshot_guard.guard(call.cursor, str(sql), snapshot_guard.kinds(call.cursor, sql, of))
+            yield Relation(snapshot_guard.read(sql, guard), partial(catalog.columns_of, call.cursor, place))
     if about or row.database != call.path.database:
         return
     for name, columns in call.session.local.items():

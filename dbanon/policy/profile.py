@@ -20,16 +20,16 @@ from itertools import combinations
 
 from dbanon import errors
 from dbanon.errors.example import Example
-from dbanon.functions.table_function import Call, TableFunction
 from dbanon.hierarchy import storage
 from dbanon.policy import mending, person_spellings, proposal
 from dbanon.policy.column_roles import WITHHELD
-from dbanon.source import catalog, missing, stored_policy
+from dbanon.source import catalog, missing_codes, stored_policy
 from dbanon.source.catalog import Source
 from dbanon.source.column_types import family, is_category, person_value
 from dbanon.sqltext import resources
 from dbanon.sqltext.quote import Sql, identifier, literal, literal_rows, qualified, text
 from dbanon.sqltext.templates import fill, message
+from dbanon.table_functions.table_function import Call, TableFunction
 from dbanon.vocabulary import column_names
 
 SLOTS = 12
@@ -53,7 +53,7 @@ def statement(call: Call) -> Sql:
     """The SQL of one call: a row a column, in the table's order. Nothing is read before it runs."""
     source = call.source()
     rows = stored_policy.policy_rows(source, call.cursor)
-    source = missing.cleaned(source, [row.declared for row in rows], call.holds)
+    source = missing_codes.cleaned(source, [row.declared for row in rows], call.holds)
     function = call.function.name
     known = _hierarchies(call, source)
     columns = [_column(i, name, type_) for i, (name, type_) in enumerate(source.columns.items())]

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dbanon import errors
-from dbanon.functions.parameter_types import Key
-from dbanon.functions.parameters import shown
 from dbanon.runtime import session
 from dbanon.source import catalog, schema, stored_policy, stored_relation
 from dbanon.sqltext.quote import Sql, joined, qualified, text
+from dbanon.table_functions.parameter_types import Key
+from dbanon.table_functions.parameters import shown
 
 
 def relate(connection: Any, table: str, entity: str, key: str | Sequence[str] | Mapping[str, str]) -> None:

@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from dbanon import errors
-from dbanon.functions.table_function import Call
 from dbanon.policy.repeated_identifiers import binds
-from dbanon.source import catalog, foreign, stored_policy, stored_relation
+from dbanon.source import attached_databases, catalog, stored_policy, stored_relation
 from dbanon.source.column_types import alike_as_keys, person_value
 from dbanon.sqltext.quote import Sql, identifier, joined, qualified, text
 from dbanon.sqltext.templates import fill, later, message
+from dbanon.table_functions.table_function import Call
 
 FUNCTION = "dbanon.relation"
 """Whose problems these are, in messages."""
@@ -104,9 +104,9 @@ def _side(
     """A table that a row names; what is wrong with the name or the columns goes to `found`."""
     schema, table, key = named
     about = [place for place in places if stored_policy.applies(place, schema, table)]
-    about += foreign.named(call.cursor, schema, table)
+    about += attached_databases.named(call.cursor, schema, table)
     if not about:
-        away = foreign.is_away(call.cursor, database, table)
+        away = attached_databases.is_away(call.cursor, database, table)
         said = (
             f"not checked: '{table}' is in a database that is not attached now, or it is gone from there. "
             "Hint: ATTACH it by the name that the policy has for it."
@@ -150,7 +150,7 @@ def _declared(call: Call, database: str, place: Place) -> dict[str, str]:
     def is_about(schema: str, table: str) -> bool:
         if place[0] == database:
             return stored_policy.applies(place, schema, table)
-        return place in foreign.named(call.cursor, schema, table)
+        return place in attached_databases.named(call.cursor, schema, table)
 
     return {column.lower(): role.lower() for schema, table, column, role in rows if is_about(schema, table)}
 

@@ -10,17 +10,17 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from dbanon.errors.example import Example
-from dbanon.functions.table_function import Call, TableFunction
 from dbanon.hierarchy import lookup
 from dbanon.hierarchy.storage import Stored
 from dbanon.policy import problems
 from dbanon.policy.attribute import DEFAULT_DATE_GRID
-from dbanon.source import catalog, missing, stored_policy
+from dbanon.source import catalog, missing_codes, stored_policy
 from dbanon.source.catalog import Source
 from dbanon.source.column_types import family, person_value
 from dbanon.source.stored_policy import PolicyRow, Settings
 from dbanon.sqltext.quote import Sql, identifier, joined, literal, literal_rows, one_line, qualified, text
 from dbanon.sqltext.templates import fill
+from dbanon.table_functions.table_function import Call, TableFunction
 
 TOPICS = ("as it is", "generalized", "withheld", "unique", "flat", "problem")
 """What findings are about, in their order; the first row says how many records and persons there are."""
@@ -84,7 +84,7 @@ def statement(call: Call) -> Sql:
         else Reviewed(name, type_, None, Settings())
         for name, type_ in source.columns.items()
     ]
-    source = missing.cleaned(source, (row.declared for row in rows.values()), call.holds)
+    source = missing_codes.cleaned(source, (row.declared for row in rows.values()), call.holds)
     return reviewed(call, source, columns, problems.statement(call, source))
 
 

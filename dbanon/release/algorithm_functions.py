@@ -7,13 +7,13 @@ from collections.abc import Iterator, Mapping
 from dbanon.cluster import algorithms, find
 from dbanon.cluster.common_parameters import COMMON
 from dbanon.errors.example import Example
-from dbanon.functions.parameter_types import Flag, Integer, Text
-from dbanon.functions.parameters import Parameter
-from dbanon.functions.table_function import ENDINGS, Call, TableFunction
 from dbanon.release import plan, prepare
 from dbanon.release.related import parameters
 from dbanon.release.related import statement as related_tables
 from dbanon.sqltext.quote import Sql
+from dbanon.table_functions.parameter_types import Flag, Integer, Text
+from dbanon.table_functions.parameters import Parameter
+from dbanon.table_functions.table_function import ENDINGS, Call, TableFunction
 
 _DOC = {
     "release": "The released rows: quasi-identifiers generalized, then class_id.",

@@ -11,13 +11,13 @@ from functools import partial
 
 from dbanon import errors
 from dbanon.errors.example import Example
-from dbanon.functions import registry
-from dbanon.functions.parameter_types import Integer, Integers
-from dbanon.functions.parameters import Parameter, shown
-from dbanon.functions.table_function import Call, TableFunction
 from dbanon.release import algorithm_functions
 from dbanon.sqltext.cte_steps import Steps, steps
 from dbanon.sqltext.quote import Sql, identifier, joined, literal_rows, text
+from dbanon.table_functions import registry
+from dbanon.table_functions.parameter_types import Integer, Integers
+from dbanon.table_functions.parameters import Parameter, shown
+from dbanon.table_functions.table_function import Call, TableFunction
 
 RESULT = "result"
 """The last step: what the call gives."""

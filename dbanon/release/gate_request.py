@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from dbanon.functions.options import Options
 from dbanon.source.stored_policy import Declared
 from dbanon.sqltext.quote import Sql
+from dbanon.table_functions.options import Options
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,6 @@ from typing import Any
 
 from dbanon import cluster, errors
 from dbanon.cluster.abilities import Exclusion, Influence, NoiseRelease, OwnSearch, Suppression, Widening
-from dbanon.functions import parameters
-from dbanon.functions.options import Options
-from dbanon.functions.table_function import Call, TableFunction
 from dbanon.hierarchy import lookup, relation
 from dbanon.hierarchy.storage import Hierarchy
 from dbanon.learn.forest import ForestRequest
@@ -27,6 +24,9 @@ from dbanon.source import catalog, collations, column_types
 from dbanon.source.applicable_policy import applicable_policy
 from dbanon.source.stored_policy import Policy
 from dbanon.sqltext.quote import Sql, text
+from dbanon.table_functions import parameters
+from dbanon.table_functions.options import Options
+from dbanon.table_functions.table_function import Call, TableFunction
 
 
 def publication(call: Call) -> ReleaseSpec:

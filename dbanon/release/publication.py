@@ -6,17 +6,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from dbanon.cluster import Noise
-from dbanon.functions.options import Options
 from dbanon.hierarchy.storage import Hierarchy
 from dbanon.learn.forest import ForestRequest
 from dbanon.models.demand import Demand
 from dbanon.policy.attribute import Attribute
 from dbanon.policy.column_roles import Roles
 from dbanon.release.made_columns import MadeColumn
-from dbanon.source import missing
+from dbanon.source import missing_codes
 from dbanon.source.catalog import Source
 from dbanon.source.stored_policy import Policy
 from dbanon.sqltext.quote import Sql
+from dbanon.table_functions.options import Options
 
 
 @dataclass(frozen=True)
@@ -147,13 +147,13 @@ class ReleaseSpec:
 
     def read(self, column: str) -> Sql:
         """A column of the source as it is read: NULL in place of codes for missing values."""
-        return missing.read(column, self.source.columns[column], self.reading.missing.get(column, ()))
+        return missing_codes.read(column, self.source.columns[column], self.reading.missing.get(column, ()))
 
     @property
     def cleaned(self) -> Source:
         """The source such that its `rows` are read so."""
         return replace(
-            self.source, cleaned=missing.selected(self.source.read, self.source.columns, self.reading.missing)
+            self.source, cleaned=missing_codes.selected(self.source.read, self.source.columns, self.reading.missing)
         )
 
     @property

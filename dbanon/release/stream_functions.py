@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from functools import partial
 
 from dbanon.errors.example import Example
-from dbanon.functions.table_function import ENDINGS, TableFunction
 from dbanon.release import stream_plan
 from dbanon.stream import Stream, streams
+from dbanon.table_functions.table_function import ENDINGS, TableFunction
 
 _DOC = {
     "release": "The records of a table as a stream that they came in, in the order in which they leave: "

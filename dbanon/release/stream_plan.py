@@ -7,8 +7,6 @@ from dataclasses import dataclass, replace
 
 from dbanon import errors, stream
 from dbanon.cluster.common_parameters import COMMON
-from dbanon.functions.options import Options
-from dbanon.functions.table_function import Call
 from dbanon.release import gate_messages, gate_rules, gate_statement, plan, prepare
 from dbanon.release.cluster_request import request
 from dbanon.release.gate_request import CheckedModel
@@ -18,6 +16,8 @@ from dbanon.release.stream_measures import MEASURES, Measure
 from dbanon.sqltext.quote import Sql, as_json, identifier, joined, text
 from dbanon.sqltext.templates import fill, message
 from dbanon.stream import Stream
+from dbanon.table_functions.options import Options
+from dbanon.table_functions.table_function import Call
 
 OWN = ("arrived", "published", "delay", "suppressed")
 """What a row of a stream says beside the values: at which place its record arrived, how many had arrived when it left,

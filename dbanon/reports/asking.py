@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from dbanon.functions.answer import make_call
 from dbanon.reports.parts import Query, Table
 from dbanon.sqltext.qualify_builtins import bound
 from dbanon.sqltext.quote import Sql, argument, identifier, joined, text
+from dbanon.table_functions.dispatch import make_call
 from dbanon.views.certificate import Certificate
 from dbanon.views.recompute import Place
 

@@ -12,9 +12,6 @@ import duckdb
 
 from dbanon import errors
 from dbanon.errors.example import SAFE, Example
-from dbanon.functions.parameter_types import Flag, Text
-from dbanon.functions.parameters import Parameter
-from dbanon.functions.table_function import Call, TableFunction
 from dbanon.plots.drawing import library
 from dbanon.reports import attacks, classes, columns, opening, page, risks
 from dbanon.reports.asking import Asking
@@ -26,6 +23,9 @@ from dbanon.source import catalog
 from dbanon.source.catalog import SearchPath, Source
 from dbanon.sqltext import names
 from dbanon.sqltext.quote import Sql, literal_rows, qualified
+from dbanon.table_functions.parameter_types import Flag, Text
+from dbanon.table_functions.parameters import Parameter
+from dbanon.table_functions.table_function import Call, TableFunction
 from dbanon.views import certificate, changes, ledger
 from dbanon.views.ledger import Entry
 

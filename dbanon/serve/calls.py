@@ -13,9 +13,9 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from dbanon import errors
-from dbanon.functions import arguments
-from dbanon.functions.table_function import ENDINGS
 from dbanon.sqltext.quote import Sql, joined, text
+from dbanon.table_functions import arguments
+from dbanon.table_functions.table_function import ENDINGS
 from dbanon.views import permissions
 from dbanon.views.permissions import Permission
 

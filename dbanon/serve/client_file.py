@@ -13,11 +13,11 @@ from collections.abc import Callable, Iterator
 import duckdb
 
 from dbanon.engine import install
-from dbanon.functions import scalar_functions
-from dbanon.functions.table_function import TableFunction
 from dbanon.serve import calls, extension
 from dbanon.sqltext.qualify_builtins import OWN, bound
 from dbanon.sqltext.quote import identifier, text
+from dbanon.table_functions import scalar_functions
+from dbanon.table_functions.table_function import TableFunction
 
 TOKEN = "DBANON_TOKEN"  # noqa: S105
 """The variable of the environment that has the token."""

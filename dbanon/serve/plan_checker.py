@@ -14,11 +14,11 @@ from typing import Any
 import duckdb
 
 from dbanon import errors
-from dbanon.functions import scalar_functions
 from dbanon.serve import known
 from dbanon.source.catalog import SCHEMA
 from dbanon.sqltext.quote import Sql, identifier, joined, qualified, text
 from dbanon.sqltext.templates import fill
+from dbanon.table_functions import scalar_functions
 
 RELEASES = (SCHEMA, "served")
 """The list of releases, which `releases()` and `certificate()` read."""

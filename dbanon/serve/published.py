@@ -20,12 +20,12 @@ from typing import Any
 from dbanon import errors
 from dbanon.client.publish import publish
 from dbanon.errors import DbanonError
-from dbanon.functions import scalar_functions
 from dbanon.runtime import atomic_write, session, storage_version
 from dbanon.runtime.version import __version__
 from dbanon.source import catalog
 from dbanon.sqltext.quote import Sql, argument, identifier, joined, literal, qualified, text
 from dbanon.sqltext.templates import fill
+from dbanon.table_functions import scalar_functions
 from dbanon.views import asked, ledger, permissions
 from dbanon.views.asked import Outcome
 from dbanon.views.ledger import Entry

@@ -23,7 +23,6 @@ import pyarrow as pa
 
 from dbanon import errors
 from dbanon.errors import DbanonError
-from dbanon.functions import scalar_functions
 from dbanon.serve import allowed, published, tokens
 from dbanon.serve.allowed import Checked
 from dbanon.serve.asking import Releases
@@ -32,6 +31,7 @@ from dbanon.serve.journal import Journal
 from dbanon.serve.plan_checker import PlanChecker
 from dbanon.serve.tokens import Checker
 from dbanon.serve.transport import Answer, Transport
+from dbanon.table_functions import scalar_functions
 from dbanon.views import permissions
 from dbanon.views.permissions import Asking
 

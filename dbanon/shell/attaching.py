@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from dbanon import errors
-from dbanon.source import foreign
+from dbanon.source import attached_databases
 from dbanon.sqltext.quote import identifier, text
 
 _ATTACHED = "dbanon.attached"
@@ -81,7 +81,9 @@ def attach(connection: Any) -> None:
         options = f"TYPE {other.system}" + ("" if other.writable else ", READ_ONLY")
         try:
             connection.execute(f"ATTACH {text(other.where)} AS {identifier(other.name)} ({options})")
-            foreign.relations(connection, other.name, other.system)  # DuckDB opens some when it first reads them
+            attached_databases.relations(
+                connection, other.name, other.system
+            )  # DuckDB opens some when it first reads them
         except Exception as error:
             why = str(error).split("\n")[0].replace(other.where or "\0", "...")
             raise errors.NotAttached(other.name, other.system, why) from None

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dbanon import errors
-from dbanon.functions.registry import table_functions
 from dbanon.manual import function_page, metric_page
 from dbanon.release.headline import brief, headline
 from dbanon.runtime import csv_formulas
 from dbanon.shell.render import MODES
 from dbanon.shell.shell import Shell
 from dbanon.sqltext.qualify_builtins import bound
+from dbanon.table_functions.registry import table_functions
 
 DEEPEST = 16
 """Most `.read` within each other."""

@@ -7,10 +7,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from dbanon.cluster import algorithms
-from dbanon.functions.parameter_types import Choice, Columns, Flag, ForColumns, PerColumn, Text, Words
-from dbanon.functions.parameters import Parameter
-from dbanon.functions.registry import table_functions
-from dbanon.functions.table_function import TableFunction
 from dbanon.manual import metric_page
 from dbanon.manual.function_page import signature
 from dbanon.runtime.csv_formulas import CHOICES
@@ -20,6 +16,10 @@ from dbanon.shell.render import MODES
 from dbanon.shell.scan import statements
 from dbanon.sqltext.quote import text as quoted
 from dbanon.sqltext.tokenizer import Token, tokens
+from dbanon.table_functions.parameter_types import Choice, Columns, Flag, ForColumns, PerColumn, Text, Words
+from dbanon.table_functions.parameters import Parameter
+from dbanon.table_functions.registry import table_functions
+from dbanon.table_functions.table_function import TableFunction
 
 _RELATION_BEFORE = {"FROM", "JOIN", "INTO", "UPDATE", "TABLE", "DESCRIBE", "SUMMARIZE", "VIEW"}
 _CLAUSES = _RELATION_BEFORE | {"SELECT", "WHERE", "GROUP", "ORDER", "HAVING", "SET", "ON", "USING", "LIMIT", "VALUES"}

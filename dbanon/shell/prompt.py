@@ -25,10 +25,10 @@ from prompt_toolkit.styles import Style
 from pygments.lexers.sql import PostgresLexer
 from pygments.token import Name, _TokenType
 
-from dbanon.functions.registry import table_functions
 from dbanon.shell.completion import complete
 from dbanon.shell.known import Known
 from dbanon.shell.scan import blank, statements
+from dbanon.table_functions.registry import table_functions
 
 STYLE = Style.from_dict(
     {

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from dbanon import errors
 from dbanon.runtime import input_files
-from dbanon.source import foreign, steady, view_text
+from dbanon.source import attached_databases, snapshot_guard, view_references
 from dbanon.sqltext import names
 from dbanon.sqltext.qualify_builtins import bound
 from dbanon.sqltext.quote import Sql, identifier, qualified
@@ -79,12 +79,13 @@ class Source:
     bare: bool = False
     is_table: bool = False
     """Whether it is a table of a DuckDB database: read twice in a statement, it has the same rows."""
-    foreign: foreign.Foreign | None = None
+    foreign: attached_databases.Foreign | None = None
     """What is to be known of a source in another system."""
     guard: Sql | None = None
-    """What holds in a statement that reads it well, and ends another (see source.steady); None: any reads it well."""
+    """What holds in a statement that reads it well, and ends another (see source.snapshot_guard); None: any reads it
+    well."""
     cleaned: Sql | None = None
-    """SQL of the source with NULL in place of codes for missing values, where it has any (see source.missing)."""
+    """SQL of the source with NULL in place of codes for missing values, where it has any (see source.missing_codes)."""
 
     @property
     def home(self) -> str:
@@ -99,7 +100,7 @@ class Source:
     @property
     def read(self) -> Sql:
         """SQL of what is read by a statement that has nothing else to guard it."""
-        return steady.read(self.sql, self.guard)
+        return snapshot_guard.read(self.sql, self.guard)
 
     @property
     def rows(self) -> Sql:
@@ -143,18 +144,26 @@ def resolve(
     if parts is not None and len(parts) == 2 and names.folded(parts[0]) == "main":  # temporary tables come first there
         bare, single = True, parts[1]
     if bare and names.folded(single) in local:
-        columns, guard = local[names.folded(single)], steady.guard(cursor, given, steady.kinds(cursor, None, None))
+        columns, guard = (
+            local[names.folded(single)],
+            snapshot_guard.guard(cursor, given, snapshot_guard.kinds(cursor, None, None)),
+        )
         return Source(given, identifier(single), columns, path.database, "main", single, guard=guard)
     if parts is not None and len(parts) == 2 and names.folded(".".join(parts)) in local:  # not committed yet
         columns, guard = (
             local[names.folded(".".join(parts))],
-            steady.guard(cursor, given, steady.kinds(cursor, None, None)),
+            snapshot_guard.guard(cursor, given, snapshot_guard.kinds(cursor, None, None)),
         )
         return Source(given, qualified(*parts), columns, path.database, *parts, guard=guard)
     found = stored(function, cursor, given, parts, path)
     if found is not None:
         return _found(
-            function, given, cursor, found, bare, foreign.of(function, cursor, found, path.database, trusting)
+            function,
+            given,
+            cursor,
+            found,
+            bare,
+            attached_databases.of(function, cursor, found, path.database, trusting),
         )
     if names.is_file(given):
         input_files.allowed(function, given, cursor)
@@ -166,24 +175,29 @@ def resolve(
         return Source(given, sql, columns, path.database, "main", given)
     if parts is None:
         raise errors.NotATable(function, given)
-    if foreign.kind(cursor, parts[0]) is None and foreign.is_away(cursor, path.database, given):
+    if attached_databases.kind(cursor, parts[0]) is None and attached_databases.is_away(cursor, path.database, given):
         raise errors.DatabaseAway(function, given, parts[0])
     raise errors.UnknownTable(function, given, _known(cursor, path, local))
 
 
 def _found(
-    function: str, given: str, cursor: Cursor, found: foreign.Place, bare: bool, of: foreign.Foreign | None
+    function: str,
+    given: str,
+    cursor: Cursor,
+    found: attached_databases.Place,
+    bare: bool,
+    of: attached_databases.Foreign | None,
 ) -> Source:
     """A stored table or view as a source; what `resolve` says of one in another system."""
     is_table = _is_table(cursor, found)
-    if not is_table and view_text.calls(function, found, cursor):  # DuckDB's own error speaks of recursion
+    if not is_table and view_references.calls(function, found, cursor):  # DuckDB's own error speaks of recursion
         raise errors.CallsItself(function, given)
     sql, columns = qualified(*found), _columns(cursor, found)
     if of is not None:
-        foreign.check_read(function, cursor, found, of.kind, columns)
-    kinds = () if is_table else steady.kinds(cursor, sql, None if of is None else of.kind)
-    steady.check(function, cursor, given, kinds, None if of is None else found[0])
-    guard = steady.guard(cursor, given, kinds)
+        attached_databases.check_read(function, cursor, found, of.kind, columns)
+    kinds = () if is_table else snapshot_guard.kinds(cursor, sql, None if of is None else of.kind)
+    snapshot_guard.check(function, cursor, given, kinds, None if of is None else found[0])
+    guard = snapshot_guard.guard(cursor, given, kinds)
     return Source(given, sql, columns, *found, bare=bare, is_table=is_table, foreign=of, guard=guard)
 
 
@@ -205,10 +219,10 @@ def stored(
         ),
         [list(wanted)],
     ).fetchall()
-    telling = foreign.telling(cursor)
+    telling = attached_databases.telling(cursor)
     for asked in {d.lower() for d in (*(parts or ())[:-1], *(d for d, _ in path.places))} & telling.keys():
         rows = [row for row in rows if row[0] != telling[asked][0]]
-        rows += foreign.relations(cursor, *telling[asked])
+        rows += attached_databases.relations(cursor, *telling[asked])
     by_name = {tuple(map(names.folded, row)): row for row in rows}
 
     def pick(candidates: Sequence[tuple[str, str, str]]) -> tuple[str, str, str] | None:
@@ -221,7 +235,7 @@ def stored(
         return pick([(parts[0], parts[1], parts[2])])
     if parts is not None and len(parts) == 2:
         in_schema = pick([(database, parts[0], parts[1]) for database, _ in path.places])
-        schemas = dict.fromkeys(("main", foreign.default_schema(cursor, parts[0])))
+        schemas = dict.fromkeys(("main", attached_databases.default_schema(cursor, parts[0])))
         in_database = pick([(parts[0], schema, parts[1]) for schema in schemas])
         if in_schema and in_database and in_schema != in_database:
             shown = [str(qualified(*row)) for row in (in_schema, in_database)]
@@ -260,9 +274,9 @@ def _described(cursor: Cursor, relation: Sql) -> dict[str, str]:
 
 def relations(cursor: Cursor, database: str) -> list[tuple[str, str, str]]:
     """All tables and views of a database: (database, schema, table)."""
-    for told, kind in foreign.telling(cursor).values():
+    for told, kind in attached_databases.telling(cursor).values():
         if told == database:
-            return foreign.relations(cursor, told, kind)
+            return attached_databases.relations(cursor, told, kind)
     rows: list[tuple[str, str, str]] = cursor.execute(
         f"SELECT * FROM ({_RELATIONS}) WHERE database_name = ?", [database]
     ).fetchall()

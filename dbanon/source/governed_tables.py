@@ -7,7 +7,7 @@ from typing import Any
 
 from dbanon import errors
 from dbanon.runtime.session import own_cursor
-from dbanon.source import beneath, catalog, foreign, stored_policy
+from dbanon.source import attached_databases, catalog, stored_policy, view_dependencies
 from dbanon.source.bound_scans import Scan, bound_scans
 from dbanon.source.catalog import Source
 from dbanon.source.view_mentions import Mentions, text_mentions
@@ -75,8 +75,8 @@ def _governed_foreign(kind: str, table: str | None, cursor: Any, home: str) -> I
     """The tables with a policy that a scan of another system may read: those of its name, and what views of that name
     read; all of the system where there is no name."""
     parts = names.read_parts(table) if table else None
-    for database in foreign.databases(cursor, kind).values():
-        for place in foreign.relations(cursor, database, kind):
+    for database in attached_databases.databases(cursor, kind).values():
+        for place in attached_databases.relations(cursor, database, kind):
             if parts is None or names.folded(place[2]) == names.folded(parts[-1]):
                 if has_policy(place, cursor, home):
                     yield ".".join(place)
@@ -86,7 +86,7 @@ def _governed_foreign(kind: str, table: str | None, cursor: Any, home: str) -> I
 
 def governed_beneath(place: Place, cursor: Any, home: str) -> Iterator[str]:
     """The tables with a policy that a view or a partitioned table of another system reads, where the system says so."""
-    for read in beneath.reads(cursor, place, parents=True):
+    for read in view_dependencies.reads(cursor, place, parents=True):
         if has_policy(read, cursor, home):
             yield ".".join(read)
 
@@ -129,5 +129,5 @@ def governed_names(mentions: Mentions, cursor: Any, home: str) -> Iterator[str]:
 def has_policy(place: Place, cursor: Any, home: str) -> bool:
     """Whether a table or view has policy rows; `home` is where those of other systems may be."""
     shown = ".".join(place)
-    found = foreign.of(shown, cursor, place, home)
+    found = attached_databases.of(shown, cursor, place, home)
     return bool(stored_policy.policy_rows(Source(shown, Sql(""), {}, *place, foreign=found), cursor))

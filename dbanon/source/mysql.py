@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from dbanon.source import foreign
-from dbanon.source.foreign import Place
+from dbanon.source import attached_databases
+from dbanon.source.attached_databases import Place
 from dbanon.sqltext.quote import text
 
 KIND = "mysql"
@@ -26,7 +26,7 @@ def reads(cursor: Any, place: Place) -> list[Place]:
     wanted = [_key(*place[1:])]
     if wanted[0] not in views:
         return []
-    places = {_key(*p[1:]): p for p in foreign.relations(cursor, place[0], KIND)}
+    places = {_key(*p[1:]): p for p in attached_databases.relations(cursor, place[0], KIND)}
     found: set[_Key] = set()
     while wanted:
         view = wanted.pop()

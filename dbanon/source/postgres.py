@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from dbanon.source.foreign import Place
+from dbanon.source.attached_databases import Place
 from dbanon.sqltext.quote import text
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from dbanon import errors
 from dbanon.runtime import session
-from dbanon.source import foreign
+from dbanon.source import attached_databases
 from dbanon.sqltext import resources
 from dbanon.sqltext.qualify_builtins import bound
 from dbanon.sqltext.quote import identifier, qualified
@@ -30,7 +30,7 @@ def create(connection: Any, database: str | None = None) -> None:
         row = cursor.execute(
             "SELECT readonly FROM system.main.duckdb_databases() WHERE database_name = ?", [database]
         ).fetchall()[0]
-        if row is None or foreign.kind(cursor, database) is not None:
+        if row is None or attached_databases.kind(cursor, database) is not None:
             return
         version = schema_version(cursor, database)
         if version is not None and version > current_version():

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dbanon import errors
-from dbanon.source import beneath, foreign
+from dbanon.source import attached_databases, view_dependencies
 from dbanon.source.bound_scans import Scan, bound_scans
 from dbanon.source.catalog import Source
 from dbanon.source.governed_tables import FOREIGN_SCANS, TEMPORARY
@@ -66,7 +66,7 @@ def source_reads(source: Source, cursor: Any) -> SourceReads:
     if names.is_file(source.shown) and source.table == source.shown:
         found.files.add(source.shown)
     elif source.foreign is not None:
-        found.tables |= {source.place, *beneath.reads(cursor, source.place)}
+        found.tables |= {source.place, *view_dependencies.reads(cursor, source.place)}
     elif source.is_table:
         found.tables.add(source.place)
     else:
@@ -120,10 +120,10 @@ def _foreign_tables(scan: Scan, cursor: Any) -> set[Place]:
     """The attached tables of another system that a scan may read, and what views among them read."""
     kind, parts = FOREIGN_SCANS[scan.operator], names.read_parts(scan.table or "")
     found = set[Place]()
-    for database in foreign.databases(cursor, kind).values() if parts else ():
-        for place in foreign.relations(cursor, database, kind):
+    for database in attached_databases.databases(cursor, kind).values() if parts else ():
+        for place in attached_databases.relations(cursor, database, kind):
             if parts and names.folded(place[2]) == names.folded(parts[-1]):
-                found |= {place, *beneath.reads(cursor, place)}
+                found |= {place, *view_dependencies.reads(cursor, place)}
     return found
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from dbanon.source import catalog, foreign
+from dbanon.source import attached_databases, catalog
 from dbanon.sqltext import names
 from dbanon.sqltext.qualify_builtins import bound
 from dbanon.sqltext.quote import Sql, qualified, text
@@ -58,13 +58,13 @@ def applies(source: tuple[str, str, str], schema_name: str, table_name: str) -> 
 def is_about(source: catalog.Source, schema_name: str, table_name: str) -> bool:
     """Whether a row of the policy at the source's home is about the source."""
     if source.foreign is not None:
-        return foreign.is_about(source.place, source.foreign, schema_name, table_name)
+        return attached_databases.is_about(source.place, source.foreign, schema_name, table_name)
     return applies(source.place, schema_name, table_name)
 
 
 def key(source: catalog.Source) -> tuple[str, str]:
     """schema_name and table_name of the rows about a source."""
-    return (source.schema, source.table) if source.foreign is None else foreign.key(source.place)
+    return (source.schema, source.table) if source.foreign is None else attached_databases.key(source.place)
 
 
 def _near(source: catalog.Source) -> Sql:
@@ -210,7 +210,7 @@ def policy_of(source: catalog.Source, cursor: catalog.Cursor) -> Policy:
         near = Sql(f"{_near(source)} AND {contained(source.foreign.names)}")
         others = [_fingerprint_sql(other, True, near) for other in source.foreign.others]
         if source.foreign.identity is not None:
-            others.append(foreign.identity_sql(source.database, source.foreign.kind))
+            others.append(attached_databases.identity_sql(source.database, source.foreign.kind))
         sql = Sql(f"({' || '.join([sql, *others])})")
     fingerprint = cursor.execute(f"SELECT {sql}").fetchall()[0][0]
     if source.guard is not None:

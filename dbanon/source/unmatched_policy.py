@@ -9,7 +9,7 @@ from typing import Any
 
 from dbanon import errors
 from dbanon.errors.warnings import PolicyWarning
-from dbanon.source import catalog, foreign, stored_policy
+from dbanon.source import attached_databases, catalog, stored_policy
 from dbanon.sqltext import names
 from dbanon.sqltext.qualify_builtins import bound
 from dbanon.sqltext.quote import qualified
@@ -26,7 +26,7 @@ class UnmatchedRows:
 
 def check_unmatched_rows(
     function: str,
-    tables: Mapping[foreign.Place, Iterable[str]],
+    tables: Mapping[attached_databases.Place, Iterable[str]],
     cursor: Any,
     databases: Iterable[str],
     local: Collection[str],
@@ -50,7 +50,11 @@ def check_unmatched_rows(
             stored, wanted = (rows.schema_name, rows.table_name), set(map(names.folded, rows.columns))
             for place, columns in tables.items():
                 if 2 * len(wanted & set(map(names.folded, columns))) > len(wanted):
-                    key = place[1:] if foreign.kind(cursor, place[0]) is None else foreign.key(place)
+                    key = (
+                        place[1:]
+                        if attached_databases.kind(cursor, place[0]) is None
+                        else attached_databases.key(place)
+                    )
                     raise errors.UnmatchedPolicyError(function, ".".join(place), database, stored, key)
         if found and tables:
             shown = ", ".join(repr(rows.table_name) for rows in found[:5])
@@ -79,6 +83,8 @@ def unmatched_rows(cursor: Any, database: str, local: Collection[str] = ()) -> I
     for schema_name, table_name, columns in stored:
         if any(stored_policy.applies(place, schema_name, table_name) for place in known):
             continue
-        if foreign.named(cursor, schema_name, table_name) or foreign.is_away(cursor, database, table_name):
+        if attached_databases.named(cursor, schema_name, table_name) or attached_databases.is_away(
+            cursor, database, table_name
+        ):
             continue
         yield UnmatchedRows(schema_name, table_name, tuple(columns))

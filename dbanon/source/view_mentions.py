@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from dbanon.source import view_text
+from dbanon.source import view_references
 from dbanon.sqltext import names
 from dbanon.sqltext.qualify_builtins import bound
 
@@ -63,7 +63,7 @@ def text_mentions(
         head = _HEAD.match(statement) if statement[:6].upper() == "CREATE" else None
         query = statement[head.end() :] if head else statement
         queries.add(query)
-        called = {names.folded(word) for word in view_text.words(query)[0]}
+        called = {names.folded(word) for word in view_references.words(query)[0]}
         named = set(_relations(query, called, cursor))
         literals |= {found.replace("''", "'") for found in _LITERAL.findall(query)}
         for relation in named - relations:
@@ -79,7 +79,7 @@ def _relations(query: str, called: Iterable[str], cursor: Any) -> Iterator[str]:
     try:
         found = [names.read_parts(table) for table in cursor.get_table_names(query, qualified=True)]
     except Exception:
-        found = [(word,) for word in view_text.words(query)[1]]
+        found = [(word,) for word in view_references.words(query)[1]]
     if _READS_BY_TEXT & set(called) or not found:  # a macro may pass a text on to query_table
         found += [names.table_parts(literal.replace("''", "'")) for literal in _LITERAL.findall(query)]
     yield from (names.folded(parts[-1]) for parts in found if parts)

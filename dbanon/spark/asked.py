@@ -15,7 +15,6 @@ import pyarrow as pa
 from dbanon import errors
 from dbanon.client.connection import connect
 from dbanon.errors import redaction
-from dbanon.functions.answer import make_call
 from dbanon.release import plan, prepare
 from dbanon.release.cluster_request import cluster_request
 from dbanon.release.publication import Larger, ReleaseSpec
@@ -25,6 +24,7 @@ from dbanon.source.catalog import SCHEMA
 from dbanon.sqltext import names
 from dbanon.sqltext.qualify_builtins import bound
 from dbanon.sqltext.quote import Sql, identifier, qualified, text
+from dbanon.table_functions.dispatch import make_call
 
 _HOME = "memory"
 _PART, _SHOWN = (qualified(_HOME, "part", name) for name in ("rows", "shown"))

@@ -13,13 +13,13 @@ from pyspark.sql.pandas.types import to_arrow_schema
 
 from dbanon import errors
 from dbanon.cluster.common_parameters import COMMON
-from dbanon.functions import parameters
-from dbanon.functions.registry import check_algorithm, table_functions
-from dbanon.functions.table_function import ENDINGS
 from dbanon.release import timed_search
 from dbanon.spark.asked import Asked
 from dbanon.spark.given_policy import PolicySource, given_policy
 from dbanon.sqltext.names import folded
+from dbanon.table_functions import parameters
+from dbanon.table_functions.registry import check_algorithm, table_functions
+from dbanon.table_functions.table_function import ENDINGS
 
 
 @dataclass(frozen=True)

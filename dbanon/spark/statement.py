@@ -10,11 +10,11 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 
 from dbanon.client.connection import connect
-from dbanon.functions.registry import table_functions
-from dbanon.functions.table_function import ENDINGS
 from dbanon.spark import session_tables
 from dbanon.spark.frame import frame_release
 from dbanon.sqltext.tokenizer import SPARK, code_tokens
+from dbanon.table_functions.registry import table_functions
+from dbanon.table_functions.table_function import ENDINGS
 
 _PLAIN = "without_dbanon"
 

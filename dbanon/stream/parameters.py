@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from dbanon.cluster.common_parameters import COMMON as OF_TABLES
-from dbanon.functions.parameter_types import Choice, Columns, Integer
-from dbanon.functions.parameters import Parameter
+from dbanon.table_functions.parameter_types import Choice, Columns, Integer
+from dbanon.table_functions.parameters import Parameter
 
 _ALIKE = (
     "k", "qi", "sensitive", "hierarchies", "person", "missing", "intervals", "other", "identifier", "withhold",

@@ -10,11 +10,11 @@ import numpy.typing as npt
 
 from dbanon import errors
 from dbanon.cluster.registry import EVIDENCE, Check
-from dbanon.functions.parameters import Parameter
 from dbanon.space.space import Ints
 from dbanon.stream.arrivals import Arrivals, Model
 from dbanon.stream.parameters import COMMON, FIRST
 from dbanon.stream.state import Own, State
+from dbanon.table_functions.parameters import Parameter
 
 Run = Callable[[Arrivals, Model, Mapping[str, object], Check, State | None, bool], State]
 """arrivals, privacy model, options, check, what was kept (None: a stream begins), whether the stream ends with these

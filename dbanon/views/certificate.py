@@ -12,7 +12,6 @@ from typing import Any
 
 from dbanon import errors
 from dbanon.errors.example import SAFE, Example
-from dbanon.functions.table_function import Call, TableFunction
 from dbanon.models import demand, registry
 from dbanon.models.demand import Demand
 from dbanon.pseudonym.settings import KNOWN
@@ -23,6 +22,7 @@ from dbanon.runtime.session import Session
 from dbanon.source import catalog
 from dbanon.source.catalog import SCHEMA, SearchPath
 from dbanon.sqltext.quote import Sql, identifier, joined, literal, literal_rows, one_line, qualified, text
+from dbanon.table_functions.table_function import Call, TableFunction
 from dbanon.views import ledger, recompute, seal
 from dbanon.views.ledger import Entry
 from dbanon.views.recompute import Place, Recompute, Shape

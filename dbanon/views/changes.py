@@ -6,13 +6,13 @@ from typing import Any
 
 from dbanon import errors
 from dbanon.errors.example import SAFE, Example
-from dbanon.functions.table_function import Call, TableFunction
 from dbanon.release import plan, prepare
 from dbanon.release.publication import ReleaseSpec
 from dbanon.source.canonical_text import FORMAT
 from dbanon.source.catalog import SCHEMA, Cursor
 from dbanon.sqltext import templates
 from dbanon.sqltext.quote import Sql, qualified, text
+from dbanon.table_functions.table_function import Call, TableFunction
 from dbanon.views import ledger
 from dbanon.views.ledger import Entry
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dbanon import errors
 from dbanon.errors.example import SAFE, Example
-from dbanon.functions import registry
-from dbanon.functions.parameter_types import Integer
-from dbanon.functions.parameters import Parameter
-from dbanon.functions.table_function import Call, TableFunction
 from dbanon.sqltext import templates
 from dbanon.sqltext.quote import Sql
+from dbanon.table_functions import registry
+from dbanon.table_functions.parameter_types import Integer
+from dbanon.table_functions.parameters import Parameter
+from dbanon.table_functions.table_function import Call, TableFunction
 from dbanon.views import ledger
 from dbanon.views.ledger import Entry
 

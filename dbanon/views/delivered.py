@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from dbanon import errors
-from dbanon.source import catalog, foreign
+from dbanon.source import attached_databases, catalog
 from dbanon.source.catalog import SCHEMA, Cursor, SearchPath
 from dbanon.sqltext import names
 from dbanon.sqltext.quote import Sql, identifier, qualified
@@ -37,21 +37,21 @@ class Target:
         return f"{qualified(self.schema, self.name)} in {self.identity}"
 
 
-def asked(given: str, cursor: Cursor, current: str) -> foreign.Place | None:
+def asked(given: str, cursor: Cursor, current: str) -> attached_databases.Place | None:
     """Database, schema and name where a name is one of an attached database of PostgreSQL; else None. `current` is the
     session's own database, whose schemas come first."""
     parts = names.table_parts(given) or ()
     if len(parts) < 2:
         return None
     if len(parts) == 2 and catalog.has_schema(cursor, current, parts[0]):
-        return (current, parts[0], parts[1]) if foreign.kind(cursor, current) == KIND else None
-    alias = foreign.databases(cursor, KIND).get(parts[0].lower())
+        return (current, parts[0], parts[1]) if attached_databases.kind(cursor, current) == KIND else None
+    alias = attached_databases.databases(cursor, KIND).get(parts[0].lower())
     if alias is None:
         return None
-    return alias, parts[1] if len(parts) == 3 else foreign.default_schema(cursor, alias), parts[-1]
+    return alias, parts[1] if len(parts) == 3 else attached_databases.default_schema(cursor, alias), parts[-1]
 
 
-def here_and_there(given: str, cursor: Cursor, current: str) -> tuple[str, foreign.Place | None]:
+def here_and_there(given: str, cursor: Cursor, current: str) -> tuple[str, attached_databases.Place | None]:
     """The name of a release in its own database, and the place in PostgreSQL where it is asked for, too."""
     place = asked(given, cursor, current)
     return (given, None) if place is None else (str(identifier(place[2])), place)
@@ -69,7 +69,7 @@ def release(function: str, given: str, cursor: Cursor, path: SearchPath) -> Name
     place = asked(given, cursor, path.database)
     if place is None:
         return None
-    known = foreign.identity(function, cursor, place[0], KIND)
+    known = attached_databases.identity(function, cursor, place[0], KIND)
     rows: list[tuple[str, str, str, str]] = []
     for home in _homes(cursor, path.database):
         rows += cursor.execute(

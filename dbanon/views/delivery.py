@@ -19,7 +19,7 @@ import duckdb
 from dbanon import errors
 from dbanon.errors import DbanonError
 from dbanon.runtime.session import Session
-from dbanon.source import catalog, foreign, postgres
+from dbanon.source import attached_databases, catalog, postgres
 from dbanon.source.postgres import Relation
 from dbanon.sqltext.quote import Sql, identifier, joined, qualified
 from dbanon.views import certificate as certificates
@@ -54,7 +54,9 @@ class Later:
             _check(self.function, self.cursor, _reached(self.function, self.cursor, of, known, named), known)
         return known
 
-    def toward(self, of: Named, place: foreign.Place | None, *, is_new: bool, replace: bool) -> Target | None:
+    def toward(
+        self, of: Named, place: attached_databases.Place | None, *, is_new: bool, replace: bool
+    ) -> Target | None:
         """The same at the `place` that is asked for, of a release that `is_new` or whose definition is replaced."""
         if place is None:
             return self.known(of, None)
@@ -81,9 +83,9 @@ def afterwards(function: str, current: Session, cursor: Any) -> Iterator[Later]:
 # --- before a version is made --------------------------------------------------------------------------------
 
 
-def _placed(function: str, cursor: Any, of: Named, place: foreign.Place, known: Target | None) -> Target:
+def _placed(function: str, cursor: Any, of: Named, place: attached_databases.Place, known: Target | None) -> Target:
     """What is asked for as a target, or the known one where that is the same; TargetRefused, OtherTarget."""
-    identity, shown = foreign.identity(function, cursor, place[0], KIND), str(qualified(*place))
+    identity, shown = attached_databases.identity(function, cursor, place[0], KIND), str(qualified(*place))
     found = postgres.schemas(cursor, place[0], place[1])
     if not found:
         raise errors.TargetRefused(function, shown, f"{place[0]} has no schema {place[1]}", "CREATE SCHEMA there")
@@ -351,9 +353,9 @@ def _reached(function: str, cursor: Any, of: Named, target: Target, named: str |
     """By what name the database is attached that has the copy: to be written where possible, and as it was `named`;
     OtherTarget."""
     found = []
-    for alias in foreign.databases(cursor, KIND).values():
+    for alias in attached_databases.databases(cursor, KIND).values():
         with contextlib.suppress(errors.NoIdentity):
-            if foreign.identity(function, cursor, alias, KIND) == target.identity:
+            if attached_databases.identity(function, cursor, alias, KIND) == target.identity:
                 found.append(alias)
     if not found:
         hint = (

@@ -10,9 +10,9 @@ from typing import Any
 
 import duckdb
 
-from dbanon.functions.registry import table_functions
 from dbanon.runtime import session, shared_folders
 from dbanon.sqltext.quote import qualified
+from dbanon.table_functions.registry import table_functions
 from dbanon.views import delivery, ledger, permissions, related_ledger, seal
 
 

@@ -3,7 +3,6 @@ out. Who wants to see it is told on the session; see `Session.reviewed`."""
 
 from __future__ import annotations
 
-from dbanon.functions.table_function import Call
 from dbanon.policy import review
 from dbanon.policy.review import Reviewed
 from dbanon.release import plan
@@ -12,6 +11,7 @@ from dbanon.source import stored_policy
 from dbanon.source.stored_policy import Settings
 from dbanon.sqltext.qualify_builtins import bound
 from dbanon.sqltext.quote import one_line, text
+from dbanon.table_functions.table_function import Call
 
 CALL = "withhold = ['{}'] in the call"
 """What withholds a column that only the call publishes."""

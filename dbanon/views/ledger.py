@@ -9,8 +9,6 @@ from typing import Any
 
 from dbanon import errors
 from dbanon.errors.example import SAFE, Example
-from dbanon.functions.answer import make_call
-from dbanon.functions.table_function import Call, TableFunction
 from dbanon.pseudonym.settings import KNOWN
 from dbanon.release import prepare
 from dbanon.release.publication import ReleaseSpec
@@ -19,6 +17,8 @@ from dbanon.source import catalog
 from dbanon.source.canonical_text import FORMAT
 from dbanon.source.catalog import SCHEMA, Cursor
 from dbanon.sqltext.quote import Sql, literal_rows, qualified, text
+from dbanon.table_functions.dispatch import make_call
+from dbanon.table_functions.table_function import Call, TableFunction
 from dbanon.views import delivered, related_ledger, stream_ledger
 
 TABLES = ("", "_classes", "_metrics")

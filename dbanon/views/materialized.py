@@ -13,16 +13,16 @@ from typing import Any
 import duckdb
 
 from dbanon import errors
-from dbanon.functions.answer import make_call
-from dbanon.functions.registry import check_algorithm
 from dbanon.release import made_columns, plan, prepare, timed_search
 from dbanon.release.publication import ReleaseSpec
 from dbanon.release.related import parameters as several
 from dbanon.runtime import session
-from dbanon.source import catalog, foreign
+from dbanon.source import attached_databases, catalog
 from dbanon.source.canonical_text import FORMAT
 from dbanon.source.catalog import SCHEMA
 from dbanon.sqltext.quote import argument, identifier, qualified, text
+from dbanon.table_functions.dispatch import make_call
+from dbanon.table_functions.registry import check_algorithm
 from dbanon.views import (
     changes,
     delivered,
@@ -334,7 +334,7 @@ def _forget(cursor: Any, name: str, version: int | None, path: catalog.SearchPat
 def _means(cursor: Any, source: catalog.Source) -> None:
     """Keeps which database a source in another system is of, so that no refresh reads another one by its name."""
     if source.foreign is not None and catalog.has_table(cursor, source.home, "foreign_database"):
-        foreign.remember("materialize", cursor, source.database, source.foreign)
+        attached_databases.remember("materialize", cursor, source.database, source.foreign)
 
 
 # --- names and transactions ----------------------------------------------------------------------------------

@@ -14,11 +14,11 @@ from functools import cache
 from typing import Any
 
 from dbanon import errors
-from dbanon.functions.registry import table_functions
 from dbanon.models import registry
 from dbanon.source import catalog
 from dbanon.source.catalog import SCHEMA
 from dbanon.sqltext.quote import qualified
+from dbanon.table_functions.registry import table_functions
 
 EVERYBODY = "*"
 _PRIVATE = ""

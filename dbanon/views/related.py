@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from dbanon import errors
-from dbanon.source import foreign
+from dbanon.source import attached_databases
 from dbanon.source.catalog import Source
 from dbanon.source.file_identity import file_identities
 from dbanon.source.source_reads import source_reads
@@ -42,7 +42,7 @@ def bases(source: Source, cursor: Any) -> tuple[str, ...]:
             found.add(str(qualified(*place[1:])))
             continue
         try:
-            found.add(foreign.base("materialize", cursor, place))
+            found.add(attached_databases.base("materialize", cursor, place))
         except errors.NoIdentity:
             if place == source.place:
                 raise

@@ -10,15 +10,15 @@ from datetime import UTC, datetime
 from typing import Any
 
 from dbanon import errors
-from dbanon.functions.answer import make_call
-from dbanon.functions.parameters import shown
 from dbanon.release import plan, prepare
 from dbanon.release.related import statement
 from dbanon.release.related.relation import Relation, relation
 from dbanon.release.related.table_view import Own
 from dbanon.runtime import session
-from dbanon.source import catalog, foreign
+from dbanon.source import attached_databases, catalog
 from dbanon.sqltext.quote import Sql, argument, identifier, joined, literal, qualified, text
+from dbanon.table_functions.dispatch import make_call
+from dbanon.table_functions.parameters import shown
 from dbanon.views import delivered, place, publishing_turn, related, same_people, seal, transactions
 from dbanon.views.related_ledger import RelatedRelease, among
 from dbanon.views.version import Release, library_versions, listed, mapped
@@ -167,7 +167,7 @@ def _insert(cursor: Any, of: RelatedRelease, found: Relation, measured: Mapping[
     for publication in publications.values():
         source = publication.source
         if source.foreign is not None and catalog.has_table(cursor, source.home, "foreign_database"):
-            foreign.remember(_FUNCTION, cursor, source.database, source.foreign)
+            attached_databases.remember(_FUNCTION, cursor, source.database, source.foreign)
     given = "".join(f", {identifier(n)} := {argument(v)}" for n, v in of.call["parameters"].items())
     roles = {name: plan.roles(publication) for name, publication in publications.items()}
     options = {**found.entity.publication.options, "l": found.diversity}

@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from dbanon import errors
-from dbanon.functions import arguments, literals
-from dbanon.functions.registry import table_functions
 from dbanon.release.related import parameters as several
 from dbanon.runtime import session
 from dbanon.sqltext.quote import Sql, identifier, joined, literal
+from dbanon.table_functions import arguments, shadowed_literals
+from dbanon.table_functions.registry import table_functions
 from dbanon.views import materialized, streaming
 from dbanon.views.statement_parser import (
     CREATE,
@@ -39,7 +39,7 @@ def recorded(connection: Any, query: str, parameters: object) -> tuple[str, Any,
     call = calls[-1]  # a statement with parameters is bound again when they are known
     name = call["function"]
     with current.cursor() as cursor:
-        literals.refuse(name, cursor)
+        shadowed_literals.refuse(name, cursor)
     given = arguments.merged(name, call["slots"] or (), dict(call["named"] or {}))
     known = [p.name for p in table_functions()[name].parameters]
     for parameter in given:

@@ -9,8 +9,8 @@ from typing import Any
 import duckdb
 
 from dbanon import errors
-from dbanon.functions.registry import table_functions
 from dbanon.sqltext.tokenizer import Token, code_tokens
+from dbanon.table_functions.registry import table_functions
 
 CREATE = "CREATE MATERIALIZED ANONYMIZED VIEW"
 REFRESH = "REFRESH MATERIALIZED ANONYMIZED VIEW"

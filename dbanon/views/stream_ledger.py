@@ -9,10 +9,10 @@ from typing import Any
 
 from dbanon import errors
 from dbanon.errors.example import SAFE, Example
-from dbanon.functions.table_function import Call, TableFunction
 from dbanon.source import catalog
 from dbanon.source.catalog import SCHEMA, Cursor
 from dbanon.sqltext.quote import Sql, literal_rows, qualified, text
+from dbanon.table_functions.table_function import Call, TableFunction
 from dbanon.views.stream_marks import Mark
 
 TABLES = ("", "_classes")

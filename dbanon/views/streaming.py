@@ -14,13 +14,13 @@ from typing import Any
 
 from dbanon import errors, stream
 from dbanon.errors.warnings import DisclosureWarning, warn
-from dbanon.functions.answer import make_call
-from dbanon.functions.registry import table_functions
 from dbanon.release import plan, prepare, stream_plan
 from dbanon.release.publication import ReleaseSpec
 from dbanon.runtime import session
 from dbanon.source.catalog import SearchPath
 from dbanon.sqltext.quote import argument, identifier, text
+from dbanon.table_functions.dispatch import make_call
+from dbanon.table_functions.registry import table_functions
 from dbanon.views import (
     place,
     publishing_turn,

@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from dbanon import errors, stream
-from dbanon.functions.options import Options
 from dbanon.release import stream_plan
 from dbanon.release.publication import ReleaseSpec
 from dbanon.release.published_schema import free
@@ -18,6 +17,7 @@ from dbanon.runtime.session import Session
 from dbanon.source.catalog import Source
 from dbanon.sqltext.quote import Sql, identifier, joined
 from dbanon.stream.growing import Growing
+from dbanon.table_functions.options import Options
 from dbanon.views import stream_gate, stream_ledger, stream_marks
 from dbanon.views.stream_ledger import Grows
 from dbanon.views.stream_marks import ArrivalOrder, Mark

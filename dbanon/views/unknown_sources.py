@@ -13,7 +13,7 @@ from typing import Any
 
 from dbanon import errors
 from dbanon.errors.warnings import DisclosureWarning, warn
-from dbanon.source import catalog, foreign
+from dbanon.source import attached_databases, catalog
 from dbanon.source.file_identity import CONTENT
 from dbanon.sqltext import names
 from dbanon.views import ledger, related, related_ledger, stream_ledger
@@ -108,9 +108,9 @@ def _existing(cursor: Any) -> set[Base]:
     rows = cursor.execute("SELECT database_name FROM system.main.duckdb_databases() WHERE NOT internal").fetchall()
     for (database,) in rows:
         named = {database}
-        if (kind := foreign.kind(cursor, database)) is not None:
+        if (kind := attached_databases.kind(cursor, database)) is not None:
             with contextlib.suppress(errors.NoIdentity):  # then no ledger names it so
-                named.add(foreign.identity("materialize", cursor, database, kind))
+                named.add(attached_databases.identity("materialize", cursor, database, kind))
         for _, schema, table in catalog.relations(cursor, database):
             found |= {(name.lower(), schema.lower(), table.lower()) for name in named}
     return found

@@ -1,6 +1,6 @@
 {#- t-closeness: the earth mover's distance of a class from the whole table (Li et al. 2007). A sensitive
     NULL is a category of its own. -#}
-{%- import 'functions/form.sql' as form -%}
+{%- import 'table_functions/interval_text.sql' as form -%}
 {% macro measure(name, of, settings) %}
 {% if name == 'equal' %}{{ equal(of) }}
 {% elif name == 'ordered' %}{{ ordered(of, of.places) }}

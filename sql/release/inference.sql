@@ -2,7 +2,7 @@
     values: for the custodian, before anything is released.
     Two sets are compared for a value v of an unchanged column and a class that publishes v: the original values that lie
     within what the class publishes, and those of them that records with v have anywhere in the table. -#}
-{%- import 'functions/form.sql' as form -%}
+{%- import 'table_functions/interval_text.sql' as form -%}
 {%- from 'release/part/number.sql' import width, interval_text with context -%}
 {% include 'release/part/path.sql' %}
 {% for q in quasi %}

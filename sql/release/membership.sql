@@ -1,7 +1,7 @@
 {#- Who is in which cluster and class of a release that is made: NULL for records that are left out. Never published.
     Of records that are published alike it is not told, and does not matter, which is which; where classes are kept, people
     are said to be where they were. -#}
-{%- import 'functions/form.sql' as form -%}
+{%- import 'table_functions/interval_text.sql' as form -%}
 {%- from 'release/part/row.sql' import row_hash, value_hash, cells, quasi_cells, person_key, same_tuple, tie with context -%}
 {% include 'release/part/path.sql' %},
 -- A row a kind of record that is released and a cluster: its class, and how many of them. They are dealt out in the

@@ -3,7 +3,7 @@
     was taken from each cluster or came as a new one, whatever the classes are called now, and of what is left of a cluster
     that lost records: then any two versions differ by sets that meet the model, not only neighbours. One row: how many
     sets do not. It shares no step with what made the versions. -#}
-{%- import 'functions/form.sql' as form -%}
+{%- import 'table_functions/interval_text.sql' as form -%}
 {%- from 'release/part/row.sql' import value_hash with context -%}
 {#- An earlier version may have the days of the months or years that this one names. -#}
 {% macro cells() -%}{% for c in quasi_output %}{% if c.is_dated %}{{ form.in_days(sql('CAST(', c.name, ' AS VARCHAR)')) }}{% else %}{{ c.name }}{% endif %} AS p{{ loop.index }}, {% endfor %}{%- endmacro %}

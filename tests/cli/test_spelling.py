@@ -22,11 +22,11 @@ from dbanon.cli.docs import described
 from dbanon.cli.spelling import spelled
 from dbanon.client import connection
 from dbanon.engine import udf
-from dbanon.functions.registry import table_functions
 from dbanon.manual.error_page import messages
 from dbanon.release import prepare
 from dbanon.shell.commands import COMMANDS
 from dbanon.sqltext import resources
+from dbanon.table_functions.registry import table_functions
 from dbanon.views import materialized, publish
 
 # --- options -----------------------------------------------------------------------------------------------------

@@ -15,8 +15,8 @@ import dbanon
 from dbanon import cluster
 from dbanon.cluster import registry
 from dbanon.cluster.schemes.gather.gccg import parts_by_score
-from dbanon.functions.parameter_types import Integer, Moves, PerColumn
 from dbanon.stream import registry as stream_registry
+from dbanon.table_functions.parameter_types import Integer, Moves, PerColumn
 
 K, N = 3, 12
 EXTREME = (0, 1, N // K + 1, N, 10**9, 2**31 - 1, 2**63 - 1)

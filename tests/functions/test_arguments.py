@@ -15,10 +15,10 @@ from support.tables import MANY
 
 from dbanon import cluster, errors
 from dbanon.cluster.common_parameters import COMMON
-from dbanon.functions import arguments, parameter_types, parameters
-from dbanon.functions.parameters import Parameter
-from dbanon.functions.registry import table_functions
 from dbanon.sqltext import names, quote
+from dbanon.table_functions import arguments, parameter_types, parameters
+from dbanon.table_functions.parameters import Parameter
+from dbanon.table_functions.registry import table_functions
 
 # What DuckDB binds, read back
 

@@ -11,10 +11,10 @@ import pytest
 
 import dbanon
 from dbanon import errors
-from dbanon.functions import parameter_types, parameters
-from dbanon.functions.parameters import Parameter
-from dbanon.functions.registry import table_functions
-from dbanon.functions.table_function import TableFunction
+from dbanon.table_functions import parameter_types, parameters
+from dbanon.table_functions.parameters import Parameter
+from dbanon.table_functions.registry import table_functions
+from dbanon.table_functions.table_function import TableFunction
 
 SECONDS = 20
 """Far above what any of these takes, far below what a loop of 2^31 steps does."""

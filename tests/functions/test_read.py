@@ -13,8 +13,8 @@ import duckdb
 import pytest
 
 import dbanon
-from dbanon.functions import scalar_functions
 from dbanon.sqltext.quote import text
+from dbanon.table_functions import scalar_functions
 
 NUMBER = re.compile(r"-?((0|[1-9][0-9]*)(\.[0-9]+)?|\.[0-9]+)(e[+-]?[0-9]+)?")
 

@@ -13,16 +13,16 @@ import pytest
 import dbanon
 import dbanon.audit
 from dbanon.client import frame_references
-from dbanon.functions import registry
-from dbanon.functions.registry import table_functions
 from dbanon.manual import function_page
+from dbanon.table_functions import registry
+from dbanon.table_functions.registry import table_functions
 
 MODULE = '''"""How often a number is in a column."""
 
 from dbanon.errors.example import Example
-from dbanon.functions.parameter_types import Integer
-from dbanon.functions.parameters import Parameter
-from dbanon.functions.table_function import TableFunction
+from dbanon.table_functions.parameter_types import Integer
+from dbanon.table_functions.parameters import Parameter
+from dbanon.table_functions.table_function import TableFunction
 from dbanon.sqltext.quote import Sql, identifier
 
 

@@ -13,9 +13,9 @@ import duckdb
 import pytest
 
 import dbanon
-from dbanon.functions.arguments import CAPTURED
-from dbanon.functions.registry import table_functions
 from dbanon.models import registry
+from dbanon.table_functions.arguments import CAPTURED
+from dbanon.table_functions.registry import table_functions
 
 PEOPLE = """
     CREATE TABLE people AS

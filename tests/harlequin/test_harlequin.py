@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from dbanon.functions.registry import table_functions
+from dbanon.table_functions.registry import table_functions
 
 pytest.importorskip("harlequin.plugins", reason="the extra dbanon[harlequin] is not installed")
 

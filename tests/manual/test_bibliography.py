@@ -9,10 +9,10 @@ import pytest
 from support import documents
 
 from dbanon.cluster import algorithms
-from dbanon.functions.registry import table_functions
 from dbanon.manual import bibliography
 from dbanon.models import registry
 from dbanon.release import measures
+from dbanon.table_functions.registry import table_functions
 
 pytestmark = pytest.mark.whole
 

@@ -21,13 +21,13 @@ from dbanon.cli import main
 from dbanon.cli.docs import described
 from dbanon.cluster import algorithms
 from dbanon.errors.example import Example
-from dbanon.functions.parameters import shown
-from dbanon.functions.registry import table_functions
-from dbanon.functions.scalar_functions import FUNCTIONS
 from dbanon.manual import function_page, pages
 from dbanon.manual.error_page import documented, messages
 from dbanon.release import measures
 from dbanon.shell.commands import COMMANDS
+from dbanon.table_functions.parameters import shown
+from dbanon.table_functions.registry import table_functions
+from dbanon.table_functions.scalar_functions import FUNCTIONS
 
 SCALARS = [f.name for f in FUNCTIONS]
 EXAMPLES = {f.name: f.example for f in (*table_functions().values(), *FUNCTIONS)}

@@ -13,10 +13,10 @@ from support import documents
 import dbanon
 from dbanon.client import demo
 from dbanon.cluster import algorithms
-from dbanon.functions.registry import table_functions
-from dbanon.functions.scalar_functions import FUNCTIONS
 from dbanon.release import measures
 from dbanon.stream import streams
+from dbanon.table_functions.registry import table_functions
+from dbanon.table_functions.scalar_functions import FUNCTIONS
 
 pytestmark = pytest.mark.whole
 

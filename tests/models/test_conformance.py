@@ -23,14 +23,14 @@ import dbanon
 from dbanon import cluster, errors
 from dbanon.cluster.common_parameters import COMMON
 from dbanon.engine import udf
-from dbanon.functions.parameter_types import Integer
-from dbanon.functions.registry import table_functions
 from dbanon.manual import function_page, metric_page
 from dbanon.models import registry
 from dbanon.models.demand import Demand
 from dbanon.models.model import Form, Model
 from dbanon.sqltext.quote import Sql, joined, literal
 from dbanon.sqltext.templates import fill_text
+from dbanon.table_functions.parameter_types import Integer
+from dbanon.table_functions.registry import table_functions
 
 FORMS = [pytest.param(m, f, id=f"{m.name}-{f.name}") for m in registry.models() for f in m.forms]
 every_form = pytest.mark.parametrize(("model", "form"), FORMS)

@@ -326,7 +326,7 @@ _FAULTS = {
         ("tests/functions/test_arguments.py", "tests/sqltext/test_injection.py"),
     ),
     "the last of two equal arguments counts": Fault(
-        "dbanon/functions/arguments.py",
+        "dbanon/table_functions/arguments.py",
         "        if name in seen:\n",
         "        if False:\n",
         ("tests/functions/test_arguments.py", "tests/errors/test_errors.py"),

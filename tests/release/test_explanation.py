@@ -10,13 +10,13 @@ import duckdb
 import pytest
 
 import dbanon
-from dbanon.functions.answer import answer
-from dbanon.functions.registry import table_functions
 from dbanon.release import algorithm_functions
 from dbanon.runtime import session
 from dbanon.sqltext.cte_steps import steps
 from dbanon.sqltext.qualify_builtins import bound, tidy
 from dbanon.sqltext.tokenizer import spaced_words
+from dbanon.table_functions.dispatch import answer
+from dbanon.table_functions.registry import table_functions
 
 PLACES = ("memory", "main", "")
 GIVEN = {"k": 3, "qi": ["age", "workclass"], "sensitive": ["disease"], "hierarchies": {"workclass": "adult_workclass"}}

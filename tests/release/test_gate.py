@@ -20,9 +20,9 @@ import dbanon
 from dbanon.client import frame_references
 from dbanon.cluster import registry
 from dbanon.engine import udf
-from dbanon.functions import registry as functions
 from dbanon.release import gate_messages, plan
 from dbanon.runtime import session
+from dbanon.table_functions import registry as functions
 
 Parts = list[dict[str, Any]]
 

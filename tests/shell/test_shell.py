@@ -23,7 +23,6 @@ from rich.console import Console
 
 import dbanon
 from dbanon.errors.display import one_line
-from dbanon.functions.registry import table_functions
 from dbanon.manual import function_page
 from dbanon.runtime import session
 from dbanon.shell import known as known_names
@@ -35,6 +34,7 @@ from dbanon.shell.render import MODES, Page, Result, cut, fitted, led, render
 from dbanon.shell.scan import script, statements
 from dbanon.shell.shell import Shell
 from dbanon.shell.values import as_json, shown, unlike
+from dbanon.table_functions.registry import table_functions
 
 MAIN = "import sys; from dbanon.cli import main; main()"
 

@@ -14,7 +14,7 @@ from support.mysql import PATIENTS, ROLES, Server, there
 
 import dbanon
 from dbanon import errors
-from dbanon.source import steady
+from dbanon.source import snapshot_guard
 from dbanon.source.mysql import named
 
 
@@ -332,7 +332,7 @@ def test_what_mysql_finds_equal_is_counted_as_it_is(clinic: Any, server: Server)
     assert not re.search("WHERE|GROUP|ORDER|COUNT", sent(server, since))
 
 
-@pytest.mark.parametrize("setting", steady.PUSHES)
+@pytest.mark.parametrize("setting", snapshot_guard.PUSHES)
 @pytest.mark.parametrize("scope", ["GLOBAL", "SESSION"])
 def test_where_mysql_would_compare_nothing_is_read(clinic: Any, setting: str, scope: str) -> None:
     clinic.execute("CREATE VIEW seen_here AS FROM my.clinic.patients")
@@ -499,12 +499,15 @@ def test_a_table_with_no_row_or_one_is_said_to_be_one(clinic: Any, count: int) -
 
 
 def test_a_server_that_does_not_say_who_it_is_has_no_policy(clinic: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    from dbanon.source import foreign
+    from dbanon.source import attached_databases
 
-    silent = foreign._SYSTEMS["mysql"].__class__(
-        **{**foreign._SYSTEMS["mysql"].__dict__, "identity": "SELECT CONCAT('mysql:', NULLIF('', '')) AS identity"}
+    silent = attached_databases._SYSTEMS["mysql"].__class__(
+        **{
+            **attached_databases._SYSTEMS["mysql"].__dict__,
+            "identity": "SELECT CONCAT('mysql:', NULLIF('', '')) AS identity",
+        }
     )
-    monkeypatch.setitem(foreign._SYSTEMS, "mysql", silent)
+    monkeypatch.setitem(attached_databases._SYSTEMS, "mysql", silent)
     with pytest.raises(errors.NoIdentity, match="what it says is empty"):
         dbanon.declare(clinic, "my.clinic.patients", **ROLES)
     assert len(rows(clinic, "FROM kacpc('my.clinic.patients', k=10, qi=['age'])")) == 300

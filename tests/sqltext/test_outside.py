@@ -18,14 +18,14 @@ from support.outside import STATEMENTS, answer, opened
 import dbanon
 from dbanon.cli import main
 from dbanon.engine import plan
-from dbanon.functions import literals
 from dbanon.runtime import session
 from dbanon.shell import known
+from dbanon.table_functions import shadowed_literals
 from dbanon.views import doctor
 
 FORMS = ("()", "(a)", "(a, b)", "(a, b, c)", "(a, b, c, d)")
 """A macro takes the place of a function for the numbers of arguments it has."""
-SPARED = literals.LITERALS
+SPARED = shadowed_literals.LITERALS
 """Of these the caller's own [...] and {...} are made, before any plan is: refused, see below."""
 
 
@@ -234,7 +234,7 @@ def test_the_list_of_all_functions_is_not_read_where_no_macro_bends_a_literal(co
                 asked.append(query)
                 return cursor.execute(query)
 
-        literals.refuse("kacpc", Noted())
+        shadowed_literals.refuse("kacpc", Noted())
         assert cursor.execute("SELECT current_setting('search_path')").fetchall() == [("system.main",)]
     assert not any("duckdb_functions" in query for query in asked)
 

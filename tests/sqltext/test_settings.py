@@ -11,8 +11,8 @@ import pytest
 from support.scale import some
 
 import dbanon
-from dbanon.functions.registry import table_functions
 from dbanon.sqltext import resources
+from dbanon.table_functions.registry import table_functions
 
 MEANING = {
     "Calendar": "'japanese'",

@@ -19,11 +19,11 @@ from dbanon.cluster.abilities import Exclusion, Influence, PublishedEnds, Wideni
 from dbanon.cluster.papers.needs import Needs, raised
 from dbanon.cluster.papers.similarity import STEP, directions, ranked_rows
 from dbanon.cluster.registry import LARGE, SEED, Algorithm, Check, register
-from dbanon.functions.parameter_types import Choice, Ends, Flag, Integer, PerColumn, Real
-from dbanon.functions.parameters import Parameter
 from dbanon.learn import forest
 from dbanon.models.constraint import Constraint
 from dbanon.space.space import Ints, Space
+from dbanon.table_functions.parameter_types import Choice, Ends, Flag, Integer, PerColumn, Real
+from dbanon.table_functions.parameters import Parameter
 
 Floats = npt.NDArray[np.float64]
 

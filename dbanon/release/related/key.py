@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dbanon import errors
-from dbanon.functions.parameters import shown
-from dbanon.functions.table_function import Call
 from dbanon.source import stored_relation
 from dbanon.source.catalog import Source
 from dbanon.source.stored_relation import Pairs, Stored
+from dbanon.table_functions.parameters import shown
+from dbanon.table_functions.table_function import Call
 
 _FOREIGN = """
 SELECT constraint_column_names, referenced_column_names

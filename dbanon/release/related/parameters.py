@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from dbanon import errors
-from dbanon.functions.parameter_types import Integer, Key, Tables, Text
-from dbanon.functions.parameters import Parameter
+from dbanon.table_functions.parameter_types import Integer, Key, Tables, Text
+from dbanon.table_functions.parameters import Parameter
 
 CAP = 20
 """Rows of one table that are published of a person, unless the call says otherwise."""

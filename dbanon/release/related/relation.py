@@ -6,8 +6,6 @@ from dataclasses import dataclass, replace
 
 from dbanon import cluster, errors
 from dbanon.cluster.abilities import Exclusion, NoiseRelease, Suppression, Widening
-from dbanon.functions.options import Options
-from dbanon.functions.table_function import Call
 from dbanon.models import registry
 from dbanon.release import prepare
 from dbanon.release.publication import ReleaseSpec
@@ -16,6 +14,8 @@ from dbanon.release.related.parameters import CAP, POLICY, RELATED
 from dbanon.source.column_types import alike_as_keys, person_value
 from dbanon.source.stored_relation import Stored
 from dbanon.sqltext.quote import Sql, text
+from dbanon.table_functions.options import Options
+from dbanon.table_functions.table_function import Call
 
 _SHARED = {"k", "improve", "objective", "cell", "escape", "eloss_height", *(p.name for p in RELATED)}
 """Common parameters that mean the same for all tables of a release."""

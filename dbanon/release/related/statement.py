@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from dbanon.functions.table_function import Call
 from dbanon.release import gate_statement, plan, prepare, related_gate_messages
 from dbanon.release.cluster_request import cluster_request, request
 from dbanon.release.column_views import TreeColumn
@@ -16,6 +15,7 @@ from dbanon.release.related.relation import Relation, relation
 from dbanon.release.related.table_view import Own, TableView
 from dbanon.sqltext.quote import Sql, as_json, text
 from dbanon.sqltext.templates import fill
+from dbanon.table_functions.table_function import Call
 
 
 def statement(call: Call) -> Sql:

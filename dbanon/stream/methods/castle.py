@@ -7,13 +7,13 @@ from collections.abc import Mapping
 import numpy as np
 
 from dbanon.cluster.registry import Check
-from dbanon.functions.parameter_types import Integer
-from dbanon.functions.parameters import Parameter
 from dbanon.kernels.stream_arrays import ClassLosses
 from dbanon.stream.arrivals import Arrivals, Model
 from dbanon.stream.open_clusters import OpenClusters
 from dbanon.stream.registry import Kept, Stream, register
 from dbanon.stream.state import Desk, State
+from dbanon.table_functions.parameter_types import Integer
+from dbanon.table_functions.parameters import Parameter
 
 BETA = Parameter("beta", Integer(1, 10**6), "Most clusters that are open at a time.", 50)
 MU = Parameter(

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 import numpy as np
 
 from dbanon.cluster.registry import Check
-from dbanon.functions.parameter_types import Integer
-from dbanon.functions.parameters import Parameter
 from dbanon.kernels.stream_arrays import NearestScratch
 from dbanon.stream.arrivals import Arrivals, Model
 from dbanon.stream.registry import Stream, register
 from dbanon.stream.state import Desk, State
+from dbanon.table_functions.parameter_types import Integer
+from dbanon.table_functions.parameters import Parameter
 
 LIFE = Parameter(
     "life",

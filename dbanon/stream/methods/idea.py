@@ -7,12 +7,12 @@ from collections.abc import Mapping
 import numpy as np
 
 from dbanon.cluster.registry import Check
-from dbanon.functions.parameter_types import Real
-from dbanon.functions.parameters import Parameter
 from dbanon.stream.arrivals import Arrivals, Model
 from dbanon.stream.methods.ubdsa import STORE
 from dbanon.stream.registry import Stream, register
 from dbanon.stream.state import Desk, State
+from dbanon.table_functions.parameter_types import Real
+from dbanon.table_functions.parameters import Parameter
 
 THETA = Parameter("theta", Real(0, 1), "A class that loses less than this may be published again.", 0.5)
 

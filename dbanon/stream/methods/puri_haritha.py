@@ -8,8 +8,6 @@ from dataclasses import replace
 import numpy as np
 
 from dbanon.cluster.registry import Check
-from dbanon.functions.parameter_types import Integer, PerColumn, Text
-from dbanon.functions.parameters import Parameter
 from dbanon.kernels.stream_arrays import ValueSets
 from dbanon.stream.arrivals import Arrivals, Model
 from dbanon.stream.methods.castle import BETA
@@ -17,6 +15,8 @@ from dbanon.stream.methods.fads import LIFE
 from dbanon.stream.open_clusters import OpenClusters
 from dbanon.stream.registry import Kept, Stream, register
 from dbanon.stream.state import Desk, State
+from dbanon.table_functions.parameter_types import Integer, PerColumn, Text
+from dbanon.table_functions.parameters import Parameter
 
 ONTOLOGY = Parameter(
     "ontology",

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from dbanon.cluster.registry import Check
-from dbanon.functions.parameter_types import Integer, Real
-from dbanon.functions.parameters import Parameter
 from dbanon.stream.arrivals import Arrivals, Model
 from dbanon.stream.methods.castle import BETA
 from dbanon.stream.open_clusters import OpenClusters
 from dbanon.stream.registry import Kept, Stream, register
 from dbanon.stream.state import Desk, State
+from dbanon.table_functions.parameter_types import Integer, Real
+from dbanon.table_functions.parameters import Parameter
 
 THETA = Parameter(
     "theta",

@@ -1,7 +1,7 @@
 {#- Downcoding, bounded (Cohen 2022): whoever knows that intervals are tight and nodes are lowest common ancestors knows that
     somebody has each end, and that two children are occupied. A column is attacked only if that is so of all its classes.
     Confidence is the posterior of one record where the records of a class were drawn alike from what is published. -#}
-{%- import 'functions/form.sql' as form -%}
+{%- import 'table_functions/interval_text.sql' as form -%}
 {%- from 'audit/attack/tight.sql' import tight -%}
 {% macro hit(c) -%}
     {% if c.is_number %}e.v{{ c.i }} IN (g.low, g.high){% else %}e.v{{ c.i }} BETWEEN g.low AND g.high{% endif %}

@@ -2,7 +2,7 @@
     another one was cheaper knows how few of its records can have values that another class publishes.
     dbanon_refine gives the greatest number of records of a class in an interval of a column, and the losses that tell which of
     several classes somebody is in. Whether that is so, the source says where it tells who is in which class. -#}
-{%- import 'functions/form.sql' as form -%}
+{%- import 'table_functions/interval_text.sql' as form -%}
 {%- from 'audit/attack/tight.sql' import tight -%}
 {#- Whether the value of t lies in one of the spans of g. -#}
 {% macro within(c, g) -%}

@@ -1,9 +1,9 @@
 {#- A category of query_error: leaf_i (value, place), the places of the leaves in their order, and names_i (name, low, high),
     the places below what a node may be published as. Without a hierarchy the leaves are the source's values by their
     text, and a published text is the run from the first to the last one that it covers. -#}
-{%- import 'functions/form.sql' as form -%}
+{%- import 'table_functions/interval_text.sql' as form -%}
 {%- from 'release/part/preorder.sql' import walk -%}
-{%- from 'functions/covering.sql' import covering -%}
+{%- from 'table_functions/covering.sql' import covering -%}
 {% macro leaves(c) %}
 {% if c.rows %}
 {{ walk(c) }}

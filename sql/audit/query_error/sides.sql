@@ -1,6 +1,6 @@
 {#- A release beside a raw table: both read as numbers. Raw values are in c.raw (v_i, records), published texts in c.told (p_i).
     Numbers and dates stand for themselves, categories for their place among the leaves; a published value is an interval. -#}
-{%- import 'functions/form.sql' as form -%}
+{%- import 'table_functions/interval_text.sql' as form -%}
 {%- from 'audit/query_error/leaves.sql' import leaves -%}
 {% macro ends(c) -%}
     {% for end in ('low', 'high') -%}

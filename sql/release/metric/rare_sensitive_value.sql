@@ -4,7 +4,7 @@
 -- place: 170
 -- needs: sensitive
 -- of: classes, noise
-{%- import 'functions/form.sql' as form -%}
+{%- import 'table_functions/interval_text.sql' as form -%}
 {% for u in unchanged if u.is_sensitive %}
 FROM (
     SELECT {{ u.label }} || '=' || coalesce({{ form.label_of(sql('value')) }}, 'NULL') AS detail, size AS value

@@ -12,10 +12,10 @@ import numpy as np
 from dbanon.cluster import progress
 from dbanon.cluster.registry import MODE, Check, Run
 from dbanon.cluster.seeds import spread_rows
-from dbanon.functions.parameters import Parameter
 from dbanon.models.constraint import Constraint
 from dbanon.space.distance import places
 from dbanon.space.space import Ints, Number, Space, Tree
+from dbanon.table_functions.parameters import Parameter
 
 STEPS = 2**20
 """Steps of a search, some 50 ms, after which a kernel comes back to look for interrupts."""

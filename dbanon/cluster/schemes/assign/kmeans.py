@@ -10,9 +10,9 @@ import numpy as np
 from dbanon.cluster import progress
 from dbanon.cluster.registry import LARGE, SEED, Algorithm, register
 from dbanon.cluster.schemes.assign.centers import EVENLY, Work, centers_first
-from dbanon.functions.parameter_types import Integer
-from dbanon.functions.parameters import Parameter
 from dbanon.space.space import Ints
+from dbanon.table_functions.parameter_types import Integer
+from dbanon.table_functions.parameters import Parameter
 
 
 def _rounds(work: Work, assigned: Callable[[], Ints]) -> tuple[Ints, Ints]:

@@ -8,9 +8,9 @@ from dbanon.cluster import progress
 from dbanon.cluster.registry import LARGE, SEED, Algorithm, register
 from dbanon.cluster.schemes.assign import centers
 from dbanon.cluster.schemes.assign.centers import EVENLY, NONE, Work, centers_first
-from dbanon.functions.parameter_types import Choice
-from dbanon.functions.parameters import Parameter
 from dbanon.space.space import Ints
+from dbanon.table_functions.parameter_types import Choice
+from dbanon.table_functions.parameters import Parameter
 
 
 def oka(work: Work) -> Ints:

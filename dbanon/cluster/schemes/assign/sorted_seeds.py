@@ -11,10 +11,10 @@ from dbanon.cluster.layout import Layout, layout
 from dbanon.cluster.registry import Check, Run
 from dbanon.cluster.runs import Runs
 from dbanon.cluster.seeds import generator
-from dbanon.functions.parameter_types import Integer
-from dbanon.functions.parameters import Parameter
 from dbanon.models.constraint import AtLeast, Constraint
 from dbanon.space.space import Ints, Space
+from dbanon.table_functions.parameter_types import Integer
+from dbanon.table_functions.parameters import Parameter
 
 STEPS = 2**22
 """Clusters that are looked at between two looks for interrupts."""

@@ -14,11 +14,11 @@ from dbanon.cluster.schemes.assign import centers as search
 from dbanon.cluster.schemes.assign.centers import EVENLY, NONE
 from dbanon.cluster.schemes.assign.encoded import as_numbers
 from dbanon.cluster.seeds import spread_rows
-from dbanon.functions.parameter_types import Integer
-from dbanon.functions.parameters import Parameter
 from dbanon.models.constraint import Constraint
 from dbanon.space.distance import places
 from dbanon.space.space import Ints, Number, Space
+from dbanon.table_functions.parameter_types import Integer
+from dbanon.table_functions.parameters import Parameter
 
 UNIT = 2**30
 """The range of a column in places: squares of distances stay below 2^61."""

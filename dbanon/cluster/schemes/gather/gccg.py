@@ -13,11 +13,11 @@ from dbanon.cluster.registry import EVERY_MODEL, LARGE, Algorithm, Check, regist
 from dbanon.cluster.runs import Runs
 from dbanon.cluster.schemes.gather.nearest import UntilEnough
 from dbanon.cluster.schemes.gather.told import InOrder
-from dbanon.functions.parameter_types import Integer
-from dbanon.functions.parameters import Parameter
 from dbanon.models.constraint import Constraint
 from dbanon.space.index import Index
 from dbanon.space.space import Ints, Number, Space
+from dbanon.table_functions.parameter_types import Integer
+from dbanon.table_functions.parameters import Parameter
 
 
 def gccg(space: Space, constraint: Constraint, options: Mapping[str, object], check: Check) -> Runs | Ints:

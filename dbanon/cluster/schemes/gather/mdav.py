@@ -12,11 +12,11 @@ from dbanon.cluster.growth import grow, within_room
 from dbanon.cluster.labels import Dealt
 from dbanon.cluster.registry import LARGE, Algorithm, Check, register
 from dbanon.cluster.runs import Runs
-from dbanon.functions.parameter_types import Choice
-from dbanon.functions.parameters import Parameter
 from dbanon.models.constraint import Constraint
 from dbanon.space.points import Floats, Points
 from dbanon.space.space import Attribute, Codes, Ints, Number, Space
+from dbanon.table_functions.parameter_types import Choice
+from dbanon.table_functions.parameters import Parameter
 
 FAR = 64
 """At least so many of the tuples that are farthest from the average are remembered."""

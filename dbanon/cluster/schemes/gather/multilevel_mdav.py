@@ -13,11 +13,11 @@ from dbanon.cluster.progress import Work
 from dbanon.cluster.registry import LARGE, Algorithm, Check, register
 from dbanon.cluster.runs import Runs
 from dbanon.cluster.schemes.gather.mdav import SCALE, FarthestFromAverage, places
-from dbanon.functions.parameter_types import Integer
-from dbanon.functions.parameters import Parameter
 from dbanon.models.constraint import Constraint
 from dbanon.space.points import Floats
 from dbanon.space.space import Attribute, Codes, Ints, Number, Space
+from dbanon.table_functions.parameter_types import Integer
+from dbanon.table_functions.parameters import Parameter
 
 
 def multilevel_mdav(space: Space, constraint: Constraint, options: Mapping[str, object], check: Check) -> Runs | Ints:

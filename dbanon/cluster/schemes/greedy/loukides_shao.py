@@ -14,11 +14,11 @@ from dbanon.cluster.layout import layout
 from dbanon.cluster.registry import LARGE, MODE, SEED, Algorithm, Check, register
 from dbanon.cluster.runs import Runs
 from dbanon.cluster.seeds import random_order
-from dbanon.functions.parameter_types import Real
-from dbanon.functions.parameters import Parameter
 from dbanon.kernels.arrays import LossArrays, ThresholdGrowth, ThresholdItems, ThresholdOptions
 from dbanon.models.constraint import AtLeast, Constraint
 from dbanon.space.space import Ints, Sensitive, Space
+from dbanon.table_functions.parameter_types import Real
+from dbanon.table_functions.parameters import Parameter
 
 STEPS = 2**22
 """Items that are looked at between two looks for interrupts."""

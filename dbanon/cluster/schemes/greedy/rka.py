@@ -9,10 +9,10 @@ from dbanon.cluster.noise import EPSILON, Noise
 from dbanon.cluster.registry import LARGE, MODE, SEED, Algorithm, Check, register
 from dbanon.cluster.runs import Runs
 from dbanon.cluster.schemes.greedy.least_loss import FAR, greedy
-from dbanon.functions.parameter_types import Choice
-from dbanon.functions.parameters import Parameter
 from dbanon.models.constraint import Constraint
 from dbanon.space.space import Ints, Space
+from dbanon.table_functions.parameter_types import Choice
+from dbanon.table_functions.parameters import Parameter
 
 
 def rka(space: Space, constraint: Constraint, options: Mapping[str, object], check: Check) -> Runs | Ints:

@@ -9,10 +9,10 @@ import numpy as np
 from dbanon.cluster.abilities import PublishedEnds, Widening
 from dbanon.cluster.extent import Extents, members, published_nodes
 from dbanon.cluster.schemes.lattice.levels import Levels
-from dbanon.functions.parameter_types import Choice, Integer
-from dbanon.functions.parameters import Parameter
 from dbanon.models.constraint import Constraint
 from dbanon.space.space import Ints, Space, Tree
+from dbanon.table_functions.parameter_types import Choice, Integer
+from dbanon.table_functions.parameters import Parameter
 
 RECODING = Parameter(
     "recoding",

@@ -11,10 +11,10 @@ from dbanon.cluster.chains import heads
 from dbanon.cluster.registry import LARGE, Algorithm, Check, register
 from dbanon.cluster.runs import Runs
 from dbanon.cluster.schemes.merge.ladders import ladders
-from dbanon.functions.parameter_types import Flag, Real
-from dbanon.functions.parameters import Parameter
 from dbanon.models.constraint import Constraint
 from dbanon.space.space import Ints, Space
+from dbanon.table_functions.parameter_types import Flag, Real
+from dbanon.table_functions.parameters import Parameter
 
 STEPS = 2**19
 """Boxes that are looked at, some 50 ms, after which the kernel comes back to look for interrupts."""

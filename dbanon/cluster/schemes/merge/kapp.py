@@ -19,8 +19,6 @@ from dbanon.cluster.registry import LARGE, MODE, SEED, Algorithm, Check, registe
 from dbanon.cluster.runs import Runs
 from dbanon.cluster.schemes.assign.kmeans import ROUNDS
 from dbanon.cluster.schemes.greedy.least_loss import least_growth
-from dbanon.functions.parameter_types import Choice, Integer
-from dbanon.functions.parameters import Parameter
 from dbanon.models.constraint import Constraint, tally
 from dbanon.models.demand import Demand
 from dbanon.models.model import SLACK
@@ -28,6 +26,8 @@ from dbanon.space import distance
 from dbanon.space.distance import Axis
 from dbanon.space.index import Index, Question
 from dbanon.space.space import Codes, Ints, Space
+from dbanon.table_functions.parameter_types import Choice, Integer
+from dbanon.table_functions.parameters import Parameter
 
 Bools = npt.NDArray[np.bool_]
 

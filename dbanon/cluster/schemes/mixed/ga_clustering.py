@@ -13,10 +13,10 @@ from dbanon.cluster.registry import LARGE, SEED, Algorithm, Check, register
 from dbanon.cluster.runs import Runs
 from dbanon.cluster.schemes.assign.centers import EVENLY
 from dbanon.cluster.schemes.mixed.oka_kmember import oka_kmember
-from dbanon.functions.parameter_types import Integer
-from dbanon.functions.parameters import Parameter
 from dbanon.models.constraint import AtLeast, Constraint
 from dbanon.space.space import Ints, Space
+from dbanon.table_functions.parameter_types import Integer
+from dbanon.table_functions.parameters import Parameter
 
 STEPS = 2**20
 """Tuples that are looked at, some 50 ms, after which the kernel comes back to look for interrupts."""

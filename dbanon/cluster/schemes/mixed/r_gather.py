@@ -14,10 +14,10 @@ from dbanon.cluster.chains import heads
 from dbanon.cluster.registry import LARGE, Algorithm, Check, register
 from dbanon.cluster.runs import Runs
 from dbanon.cluster.schemes.assign.centers import NONE, Work
-from dbanon.functions.parameter_types import Real
-from dbanon.functions.parameters import Parameter
 from dbanon.models.constraint import Constraint
 from dbanon.space.space import Ints, Space
+from dbanon.table_functions.parameter_types import Real
+from dbanon.table_functions.parameters import Parameter
 
 STEPS = 2**19
 """Boxes that are looked at, some 50 ms, after which kernels come back to look for interrupts."""

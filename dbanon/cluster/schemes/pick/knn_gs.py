@@ -14,12 +14,12 @@ from dbanon.cluster.loss import Loss
 from dbanon.cluster.registry import LARGE, MODE, SEED, Algorithm, Check, register
 from dbanon.cluster.runs import Runs
 from dbanon.cluster.seeds import random_order
-from dbanon.functions.parameter_types import Integer
-from dbanon.functions.parameters import Parameter
 from dbanon.kernels.arrays import GroupItems
 from dbanon.models.constraint import AtLeast, Constraint
 from dbanon.space import distance
 from dbanon.space.space import Ints, Sensitive, Space
+from dbanon.table_functions.parameter_types import Integer
+from dbanon.table_functions.parameters import Parameter
 
 EACH = 1.0
 """What looking at an item costs in dbanon.cluster.progress."""

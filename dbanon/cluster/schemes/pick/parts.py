@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from dbanon.functions.parameter_types import Integer
-from dbanon.functions.parameters import Parameter
 from dbanon.space.space import Ints
+from dbanon.table_functions.parameter_types import Integer
+from dbanon.table_functions.parameters import Parameter
 
 PARTS = Parameter("parts", Integer(1, 100_000), "Parts of similar records that are clustered one by one.", 10)
 

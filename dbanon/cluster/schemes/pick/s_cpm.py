@@ -16,12 +16,12 @@ from dbanon.cluster.schemes.assign.centers import EVENLY
 from dbanon.cluster.schemes.pick.parts import PARTS, united
 from dbanon.cluster.seeds import generator
 from dbanon.cluster.sums import sums_to_all
-from dbanon.functions.parameter_types import Real
-from dbanon.functions.parameters import Parameter
 from dbanon.kernels.arrays import MergedClusters
 from dbanon.models.constraint import AtLeast, Constraint
 from dbanon.space import distance
 from dbanon.space.space import Ints, Space
+from dbanon.table_functions.parameter_types import Real
+from dbanon.table_functions.parameters import Parameter
 
 ROUNDS = 20
 """Rounds after which medoids that still move are left as they are."""

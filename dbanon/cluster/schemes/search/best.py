@@ -19,10 +19,10 @@ from dbanon.cluster.schemes.search.lines import Best, Line, ordered
 from dbanon.cluster.schemes.split.mondrian import mondrian
 from dbanon.cluster.squares import schedule
 from dbanon.cluster.squares.start import start
-from dbanon.functions.parameter_types import Choice
-from dbanon.functions.parameters import Parameter
 from dbanon.models.constraint import Constraint
 from dbanon.space.space import Number, Space
+from dbanon.table_functions.parameter_types import Choice
+from dbanon.table_functions.parameters import Parameter
 
 MOVES = {"fast": 40_000, "normal": 400_000, "high": 3_000_000}
 """Moves of the search after the start, by effort."""

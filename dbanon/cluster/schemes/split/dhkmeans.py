@@ -11,10 +11,10 @@ from dbanon.cluster.registry import EVERY_MODEL, LARGE, MODE, SEED, Algorithm, C
 from dbanon.cluster.runs import Runs
 from dbanon.cluster.schemes.split.cut import Bools, Part, level_by_level, united
 from dbanon.cluster.schemes.split.poles import Distances, Point
-from dbanon.functions.parameter_types import Integer
-from dbanon.functions.parameters import Parameter
 from dbanon.models.constraint import Constraint
 from dbanon.space.space import Codes, Ints, Space
+from dbanon.table_functions.parameter_types import Integer
+from dbanon.table_functions.parameters import Parameter
 
 EACH = 30.0
 """What a tuple of a part costs in dbanon.cluster.progress: some rounds, two distances in each."""

@@ -10,10 +10,10 @@ from dbanon.cluster.runs import Runs
 from dbanon.cluster.schemes.lattice.recoding import level_ends
 from dbanon.cluster.schemes.lattice.search import full_domain
 from dbanon.cluster.schemes.split.mondrian import mondrian
-from dbanon.functions.parameter_types import Choice
-from dbanon.functions.parameters import Parameter
 from dbanon.models.constraint import Constraint
 from dbanon.space.space import Ints, Space
+from dbanon.table_functions.parameter_types import Choice
+from dbanon.table_functions.parameters import Parameter
 
 
 def ldiversity_mondrian(

@@ -10,10 +10,10 @@ from dbanon.cluster import progress
 from dbanon.cluster.registry import EVERY_MODEL, Algorithm, Check, register
 from dbanon.cluster.runs import Runs
 from dbanon.cluster.schemes.split.cut import Part, first_cut, united
-from dbanon.functions.parameter_types import Flag
-from dbanon.functions.parameters import Parameter
 from dbanon.models.constraint import Constraint
 from dbanon.space.space import Space
+from dbanon.table_functions.parameter_types import Flag
+from dbanon.table_functions.parameters import Parameter
 
 
 def mondrian(space: Space, constraint: Constraint, options: Mapping[str, object], check: Check) -> Runs:

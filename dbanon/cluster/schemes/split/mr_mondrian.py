@@ -9,9 +9,9 @@ from dbanon.cluster.noise import EPSILON, Noise
 from dbanon.cluster.registry import EVERY_MODEL, Algorithm, Check, register
 from dbanon.cluster.runs import Runs
 from dbanon.cluster.schemes.split.cut import first_cut, level_by_level, united
-from dbanon.functions.parameters import Parameter
 from dbanon.models.constraint import Constraint
 from dbanon.space.space import Space
+from dbanon.table_functions.parameters import Parameter
 
 
 def imitated(options: Mapping[str, object]) -> Noise | None:

@@ -1,3 +1,3 @@
 {#- The lower end of a published number. -#}
-{%- import 'functions/form.sql' as form -%}
+{%- import 'table_functions/interval_text.sql' as form -%}
 {{ form.as_number(form.low_text(sql('published'), form.number)) }}

@@ -1,5 +1,5 @@
 {#- The middle of a published date or time. -#}
-{%- import 'functions/form.sql' as form -%}
+{%- import 'table_functions/interval_text.sql' as form -%}
 {% set days %}{{ form.in_days(form.text_of(sql('published'))) }}{% endset %}
 make_timestamp(
     (

@@ -14,7 +14,7 @@ from dbanon.sqltext.templates import fill, later, message
 
 @dataclass(frozen=True)
 class Form:
-    """One way to call a function: its arguments, and the file in sql/functions/ that has its body."""
+    """One way to call a function: its arguments, and the file in sql/table_functions/ that has its body."""
 
     arguments: tuple[str, ...]
     body: str
@@ -107,7 +107,7 @@ def macros(place: str = "TEMP", without: Container[str] = ()) -> Iterator[Sql]:
 
 def _body(function: Scalar, form: Form) -> str:
     unknown = message(errors.NotStored("covers", later("CAST(hierarchy AS VARCHAR)")))
-    body = fill(f"functions/{form.body}.sql", unknown=unknown)
+    body = fill(f"table_functions/{form.body}.sql", unknown=unknown)
     if function.returns == "BOOLEAN":
         return body
     # Where DuckDB binds a macro that is made, a test of a parameter comes to nothing, and binding ends there: that is

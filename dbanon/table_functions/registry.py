@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import Any
 
 from dbanon import errors
-from dbanon.functions.table_function import TableFunction
+from dbanon.table_functions.table_function import TableFunction
 
 FOLDERS = ("release", "cluster", "policy", "hierarchy", "audit", "views", "reports")
 """Where table functions are declared, in the order in which the manual lists them."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from dbanon import errors
-from dbanon.source import foreign
+from dbanon.source import attached_databases
 from dbanon.sqltext.quote import Sql, joined, text
 
 _THREADS = "sqlite_disable_multithreaded_scans"
@@ -27,7 +27,7 @@ def kinds(cursor: Any, relation: Sql | None, of: str | None) -> tuple[str, ...]:
     Of one that no cursor sees (None) this is not known: MySQL, where a database of it is attached."""
     if of is not None:
         return (of,) if of in _SCANS else ()
-    attached = [kind for kind in _SCANS if foreign.databases(cursor, kind)]
+    attached = [kind for kind in _SCANS if attached_databases.databases(cursor, kind)]
     if not attached or relation is None:
         return tuple(kind for kind in attached if kind == "mysql")
     try:
@@ -61,7 +61,7 @@ def read(relation: Sql, guard: Sql | None) -> Sql:
 
 def check(function: str, cursor: Any, shown: str, kinds: tuple[str, ...], database: str | None) -> None:
     """ReadUncommitted where a server of MySQL shows what is not committed; of a relation of DuckDB (None) all count."""
-    asked = foreign.databases(cursor, "mysql").values() if database is None else [database]
+    asked = attached_databases.databases(cursor, "mysql").values() if database is None else [database]
     for name in asked if "mysql" in kinds else ():
         query = f"SELECT * FROM system.main.mysql_query({text(name)}, {text(_ISOLATION)})"
         if any(level == "READ-UNCOMMITTED" for _, level in cursor.execute(query).fetchall()):

@@ -1,4 +1,4 @@
 {#- Whether a published text can stand for a value: the value itself, *, an interval with it, or a mask such as 021**. -#}
-{%- import 'functions/form.sql' as form -%}
-{%- from 'functions/covering.sql' import covering -%}
+{%- import 'table_functions/interval_text.sql' as form -%}
+{%- from 'table_functions/covering.sql' import covering -%}
 {{ covering() }}

@@ -1,7 +1,7 @@
 {#- The same, or the value is a leaf of the stored hierarchy and the text one of the names of a node above it: its label,
     or its path where several nodes have the label. -#}
-{%- import 'functions/form.sql' as form -%}
-{%- from 'functions/covering.sql' import covering -%}
+{%- import 'table_functions/interval_text.sql' as form -%}
+{%- from 'table_functions/covering.sql' import covering -%}
 {% set leaf %}({{ form.label_of(sql('value')) }}){% endset %}
 CASE
     WHEN published IS NULL OR value IS NULL OR hierarchy IS NULL THEN NULL

@@ -1,5 +1,5 @@
 {#- The body of covers(published, value): NULL where either is. -#}
-{%- import 'functions/form.sql' as form -%}
+{%- import 'table_functions/interval_text.sql' as form -%}
 {% set text %}CAST(published AS VARCHAR) COLLATE POSIX{% endset %}
 {% set asked %}CAST(value AS VARCHAR) COLLATE POSIX{% endset %}
 {% set instant %}{{ form.instant_us(sql('value')) }}{% endset %}

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from dbanon.functions import arguments, literals, parameters, registry
-from dbanon.functions.options import Options
-from dbanon.functions.registry import table_functions
-from dbanon.functions.table_function import Call
 from dbanon.runtime.session import Session
 from dbanon.source.catalog import SearchPath
 from dbanon.sqltext.qualify_builtins import bound
+from dbanon.table_functions import arguments, parameters, registry, shadowed_literals
+from dbanon.table_functions.options import Options
+from dbanon.table_functions.registry import table_functions
+from dbanon.table_functions.table_function import Call
 
 
 def answer(session: Session, call: Mapping[str, Any], places: Sequence[str]) -> str:
@@ -24,7 +24,7 @@ def answer(session: Session, call: Mapping[str, Any], places: Sequence[str]) -> 
     given = arguments.merged(name, call["slots"] or (), dict(call["named"] or {}), placed)
     with session.cursor() as cursor:
         if call["positional"] or call["named"]:
-            literals.refuse(name, cursor)
+            shadowed_literals.refuse(name, cursor)
         read = make_call(session, cursor, name, call["positional"] or {}, given, places)
         query = str(read.function.handler(read))
         if session.explained is not None:

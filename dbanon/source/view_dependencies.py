@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from dbanon.source import foreign, mysql, postgres
-from dbanon.source.foreign import Place
+from dbanon.source import attached_databases, mysql, postgres
+from dbanon.source.attached_databases import Place
 
 
 def reads(cursor: Any, place: Place, parents: bool = False) -> list[Place]:
     """What a view reads, also through other views, and the parts of a table; `parents`: also the tables that one is a
     part of. Itself is not among them; of tables of DuckDB and SQLite there is nothing."""
-    of = foreign.kind(cursor, place[0])
+    of = attached_databases.kind(cursor, place[0])
     if of == "postgres":
         return postgres.reads(cursor, place, parents)
     return mysql.reads(cursor, place) if of == mysql.KIND else []

@@ -1,7 +1,7 @@
 {#- The share of a published interval that lies in [low, high]. Whole numbers and days are counted, others measured.
     What is computed from the text stands outside of CASE, where DuckDB computes equal expressions once; generated columns
     allow neither lambda nor subquery. Halves, as a difference may be beyond what a DOUBLE holds. -#}
-{%- import 'functions/form.sql' as form -%}
+{%- import 'table_functions/interval_text.sql' as form -%}
 {% set text %}{{ form.text_of(sql('published')) }}{% endset %}
 {% set from_text %}{{ form.text_of(sql('low')) }}{% endset %}
 {% set to_text %}{{ form.text_of(sql('high')) }}{% endset %}

@@ -1,7 +1,7 @@
 """What a table function is: name, arguments, parameters, what answers it, an example and a sentence about it.
 
 A module of a folder of features declares its table functions in `FUNCTIONS`; macros, validation, completion and
-documentation follow from that (see dbanon.functions.registry).
+documentation follow from that (see dbanon.table_functions.registry).
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from typing import Any
 
 from dbanon import errors
 from dbanon.errors.example import Example
-from dbanon.functions import arguments, parameters
-from dbanon.functions.options import Options
-from dbanon.functions.parameter_types import Choice, Text
-from dbanon.functions.parameters import Parameter
 from dbanon.runtime.session import Session
 from dbanon.source import catalog
 from dbanon.sqltext import names
 from dbanon.sqltext.quote import Sql, identifier
+from dbanon.table_functions import arguments, parameters
+from dbanon.table_functions.options import Options
+from dbanon.table_functions.parameter_types import Choice, Text
+from dbanon.table_functions.parameters import Parameter
 
 ENDINGS = {"": "release", "_classes": "classes", "_metrics": "metrics"}
 """Endings of an algorithm's three functions, and the kind of each."""

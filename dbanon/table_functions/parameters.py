@@ -1,4 +1,4 @@
-"""Parameters of table functions, as data; what their values must be is in dbanon.functions.parameter_types."""
+"""Parameters of table functions, as data; what their values must be is in dbanon.table_functions.parameter_types."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from dbanon import errors
-from dbanon.functions.parameter_types import Kind
+from dbanon.table_functions.parameter_types import Kind
 
 
 @dataclass(frozen=True)

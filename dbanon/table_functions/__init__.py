@@ -1,0 +1,1 @@
+"""Table functions: how they are declared, called and found."""
