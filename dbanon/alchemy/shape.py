@@ -18,9 +18,9 @@ from dbanon import errors
 from dbanon.alchemy.info import Role
 from dbanon.cluster import Noise
 from dbanon.hierarchy.storage import Stored
-from dbanon.models import demand
 from dbanon.policy import attribute, column_roles
 from dbanon.policy.attribute import Attribute
+from dbanon.privacy_models import model_request
 from dbanon.release import prepare
 from dbanon.release.published_schema import PublishedSchema, classes_order, published_schema
 from dbanon.release.related import parameters as related
@@ -133,7 +133,7 @@ def shape(called: TableFunction, relation: Relation, options: Mapping[str, objec
     roles = column_roles.resolve(
         function, source, declared, Options(options), _looser, cuts=lambda *_: None, is_value=lambda *_: False
     )
-    demand.demands(function, relation.shown, options, roles.sensitive)
+    model_request.demands(function, relation.shown, options, roles.sensitive)
     attributes = tuple(
         attribute.attribute(
             function,

@@ -13,9 +13,9 @@ from dbanon.cluster.common_parameters import COMMON
 from dbanon.errors.example import SAFE, Example
 from dbanon.hierarchy.relation import rows
 from dbanon.hierarchy.storage import Hierarchy
-from dbanon.models import demand, registry
-from dbanon.models.model import Form, Model
 from dbanon.policy.column_roles import ROLES
+from dbanon.privacy_models import model_request, registry
+from dbanon.privacy_models.model import Form, Model
 from dbanon.release import prepare
 from dbanon.release.hierarchy_messages import tree_messages
 from dbanon.source import missing_codes, stored_policy
@@ -203,7 +203,7 @@ def statement(
     """
     declared, fingerprint_sql, fingerprint = policy
     if function not in (_K_ANONYMITY, _ALL):
-        demand.refuse_other_forms(function, _model_of(function), options)
+        model_request.refuse_other_forms(function, _model_of(function), options)
     columns = _columns(function, source, declared, options, function != _K_ANONYMITY)
     judged = _judged(function, source, columns.sensitive, declared, options, find)
     table = source.shown

@@ -13,7 +13,7 @@ from dbanon.audit.runs import Run
 from dbanon.cluster.common_parameters import COMMON
 from dbanon.cluster.registry import LARGE, MODE, SEED
 from dbanon.errors.example import Example
-from dbanon.models import registry as models
+from dbanon.privacy_models import registry as models
 from dbanon.release import plan
 from dbanon.release.publication import ReleaseSpec
 from dbanon.sqltext.qualify_builtins import bound

@@ -12,7 +12,7 @@ from dbanon.cluster.common_parameters import COMMON
 from dbanon.cluster.figures import FIGURES, OF_STREAMS
 from dbanon.cluster.registry import LARGE, MODE, SEED
 from dbanon.errors.example import Example
-from dbanon.models import registry
+from dbanon.privacy_models import registry
 from dbanon.release.publication import ReleaseSpec
 from dbanon.source.catalog import Source
 from dbanon.sqltext.quote import Sql, identifier, literal

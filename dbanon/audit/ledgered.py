@@ -15,8 +15,8 @@ from pathlib import Path
 from dbanon import errors
 from dbanon.audit import pairing
 from dbanon.hierarchy import lookup
-from dbanon.models import demand
 from dbanon.policy.column_roles import ROLES
+from dbanon.privacy_models import model_request
 from dbanon.pseudonym.settings import KNOWN
 from dbanon.release import prepare
 from dbanon.release.passthrough_column import UnchangedColumn
@@ -209,7 +209,7 @@ def _hierarchies(call: Call, entry: Entry, source: Source | None) -> dict[str, s
 
 def _fingerprint(call: Call, entry: Entry, named: Mapping[str, str]) -> str | None:
     """The fingerprint of hierarchies as the ledger keeps it of a release; None where one is not there."""
-    counted = ("quasi", "sensitive") if demand.ordered(entry.options) else ("quasi",)
+    counted = ("quasi", "sensitive") if model_request.ordered(entry.options) else ("quasi",)
     used = {}
     for column, name in named.items():
         if entry.roles[column] in counted:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from dbanon import cluster, errors
 from dbanon.cluster.common_parameters import COMMON
-from dbanon.models import demand
+from dbanon.privacy_models import model_request
 from dbanon.release import plan, prepare
 from dbanon.release.cluster_request import request
 from dbanon.release.number_column import NumberColumn
@@ -69,7 +69,7 @@ def run(call: Call, base: ReleaseSpec, algorithm: cluster.Algorithm, asked: Mapp
     options = Options({**usual, **given, **asked})
     k = int(options["k"])
     try:
-        demands = demand.demands(call.function.name, base.source.shown, options, base.roles.sensitive)
+        demands = model_request.demands(call.function.name, base.source.shown, options, base.roles.sensitive)
         made = replace(base, algorithm=algorithm.name, options=options, demands=demands)
         made = prepare.running(made, algorithm)
     except errors.NoSensitive as error:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from dbanon import errors, stream
 from dbanon.audit import runs as runs_on_one
-from dbanon.models import demand, registry
+from dbanon.privacy_models import model_request, registry
 from dbanon.release import plan, prepare, stream_plan
 from dbanon.release.publication import ReleaseSpec
 from dbanon.sqltext.quote import Sql, as_json
@@ -62,7 +62,7 @@ def run(call: Call, base: ReleaseSpec, system: Stream, k: int) -> StreamRun:
     try:
         _refuse_unpromised(call)
         of_table = _of_table(call, options)
-        demands = demand.demands(call.function.name, base.source.shown, of_table, base.roles.sensitive)
+        demands = model_request.demands(call.function.name, base.source.shown, of_table, base.roles.sensitive)
         made = replace(base, algorithm=system.name, options=of_table, demands=demands)
         return replace(found, publication=stream_plan.running(made, system, options))
     except (errors.NoSensitive, errors.InvalidArgument, errors.UnsupportedSetting, errors.UnusedArgument) as error:

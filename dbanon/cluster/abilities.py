@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from dbanon.cluster.noise import Noise
-from dbanon.models.constraint import Constraint
-from dbanon.space.space import Ints, Space
+from dbanon.encoding.encoded_table import Ints, Space
+from dbanon.privacy_models.constraint import Constraint
 
 Options = Mapping[str, object]
 """Values of an algorithm's own parameters."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dbanon.space.space import Ints
+from dbanon.encoding.encoded_table import Ints
 
 
 def heads(following: Ints) -> Ints:

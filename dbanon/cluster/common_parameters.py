@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dbanon.models import registry
+from dbanon.privacy_models import registry
 from dbanon.table_functions.parameter_types import (
     Choice,
     Codes,

@@ -9,8 +9,8 @@ import numpy as np
 
 from dbanon.cluster.layout import Layout
 from dbanon.cluster.runs import Runs
+from dbanon.encoding.encoded_table import Ints, Space
 from dbanon.kernels.arrays import ClassEntries
-from dbanon.space.space import Ints, Space
 
 
 @dataclass
@@ -55,7 +55,7 @@ class Classes:
 
     def loss(self, problem: Layout) -> int:
         """Summed loss of all records."""
-        from dbanon.kernels.rebuild import class_losses
+        from dbanon.kernels.local_search import class_losses
 
         return int(class_losses(self.items, self.starts, self.sizes, self.number, problem.measure).sum())
 

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from dbanon.cluster.loss import common
 from dbanon.cluster.runs import Runs
-from dbanon.space.space import Ints, Number, Space, Tree, Whole
+from dbanon.encoding.encoded_table import Ints, Number, Space, Tree, Whole
 
 Floats = npt.NDArray[np.float64]
 

@@ -13,7 +13,7 @@ from collections.abc import Callable
 import numpy as np
 
 from dbanon.cluster.published_clusters import Published
-from dbanon.space.space import Ints
+from dbanon.encoding.encoded_table import Ints
 
 
 def _squares(sizes: Ints) -> float:

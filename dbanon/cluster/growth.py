@@ -24,7 +24,7 @@ from typing import Protocol
 from dbanon.cluster import progress
 from dbanon.cluster.registry import Check
 from dbanon.cluster.runs import Runs
-from dbanon.space.space import Ints, Space
+from dbanon.encoding.encoded_table import Ints, Space
 
 FEWEST, MOST = 4, 2**22
 """Groups that are made between two looks for interrupts, at least and at most."""

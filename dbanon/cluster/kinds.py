@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dbanon.space.space import Ints, Space
+from dbanon.encoding.encoded_table import Ints, Space
 
 
 @dataclass(frozen=True)

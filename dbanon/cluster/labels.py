@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from dbanon.cluster.runs import Numbers, Runs
-from dbanon.space.index import Index
-from dbanon.space.space import Ints, Whole, ranges
+from dbanon.encoding.encoded_table import Ints, Whole, ranges
+from dbanon.encoding.tuple_index import Index
 
 
 class Dealt:

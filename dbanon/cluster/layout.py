@@ -14,9 +14,9 @@ import numpy as np
 from dbanon.cluster.loss import Loss, Term
 from dbanon.cluster.model_arrays import model_rules, scratch
 from dbanon.cluster.runs import Runs
+from dbanon.encoding.encoded_table import Codes, Ints, Number, Space, Tree, Whole
 from dbanon.kernels.arrays import LossArrays, ModelScratch
-from dbanon.models.constraint import Constraint
-from dbanon.space.space import Codes, Ints, Number, Space, Tree, Whole
+from dbanon.privacy_models.constraint import Constraint
 
 PAIRS = 256
 """Hierarchies of at most so many values have a table of the losses of all pairs."""
@@ -33,10 +33,10 @@ ORDERS = 16
 
 @dataclass(frozen=True)
 class Layout:
-    """Arrays of a space: terms and data (dbanon.kernels.loss), model (the two forms of dbanon.kernels.groups), lines
-    (dbanon.kernels.rebuild); codes (items, attributes), sizes (items,), the records of each, and, by row, the item.
-    `mode` is 0 where k records are enough, so that items are the tuples, 1 where models judge records, 2 where persons
-    are counted or columns judged apart."""
+    """Arrays of a space: terms and data (dbanon.kernels.loss), model (the two forms of dbanon.kernels.model_check),
+    lines (dbanon.kernels.local_search); codes (items, attributes), sizes (items,), the records of each, and, by row,
+    the item. `mode` is 0 where k records are enough, so that items are the tuples, 1 where models judge records, 2
+    where persons are counted or columns judged apart."""
 
     terms: Ints
     data: Ints
@@ -212,7 +212,7 @@ def _people(space: Space, constraint: Constraint) -> tuple[tuple[Any, ...], tupl
 def _seen(rules: tuple[Any, ...], pairs: tuple[Any, ...], people: tuple[Any, ...]) -> tuple[Any, ...]:
     """Scratch for counting a group that grows: marks of ids, and a row for each part of each column, with its counts of
     values, what else is known of it, and where the rows of each column begin; no rows where there would be too many."""
-    from dbanon.kernels.groups import FIRST
+    from dbanon.kernels.model_check import FIRST
 
     marks = np.zeros(FIRST + len(people[1]) + len(pairs[1]), np.int64)
     ends = people[0].max(axis=1, initial=-1) + 1

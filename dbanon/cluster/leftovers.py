@@ -6,7 +6,7 @@ import numpy as np
 
 from dbanon.cluster.layout import Layout
 from dbanon.cluster.registry import Check
-from dbanon.space.space import Ints
+from dbanon.encoding.encoded_table import Ints
 
 STEPS = 2**22
 """Clusters that are looked at between two looks for interrupts."""
@@ -15,15 +15,17 @@ STEPS = 2**22
 def join(problem: Layout, tuple_of: Ints, labels: Ints, check: Check) -> None:
     """Gives the records of label -1, in canonical order, a cluster; labels are those of all records, clusters are
     numbered without gaps. Ties go to the earlier cluster. O(records * clusters) time at worst."""
-    from dbanon.kernels import fill
+    from dbanon.kernels import min_loss_assignment
 
     clusters = int(labels.max(initial=-1)) + 1
     spans = np.zeros((clusters, len(problem.terms), 4), np.int64)
     sizes, losses = np.zeros((2, clusters), np.int64)
-    fill.begin_all(tuple_of, labels, problem.measure, spans, sizes, losses)
+    min_loss_assignment.begin_all(tuple_of, labels, problem.measure, spans, sizes, losses)
     rows = np.flatnonzero(labels < 0)
     items, joined, begin = tuple_of[rows], np.empty(len(rows), np.int64), 0
     while begin < len(rows):
         check()
-        begin, _ = fill.fill_steps(begin, STEPS, items, len(labels) + 1, problem.measure, spans, sizes, losses, joined)
+        begin, _ = min_loss_assignment.fill_steps(
+            begin, STEPS, items, len(labels) + 1, problem.measure, spans, sizes, losses, joined
+        )
     labels[rows] = joined

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from dbanon.space.distance import Axis, Table, last_codes, places
-from dbanon.space.space import Attribute, Codes, Ints, Number, Space, Tree, Whole
+from dbanon.encoding.distance import Axis, Table, last_codes, places
+from dbanon.encoding.encoded_table import Attribute, Codes, Ints, Number, Space, Tree, Whole
 
 HEIGHTS = ("edges", "leaves", "top")
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from dbanon.space.space import Codes, Ints, Number, Space, Tree
+from dbanon.encoding.encoded_table import Codes, Ints, Number, Space, Tree
 from dbanon.table_functions.parameter_types import Real
 
 Floats = npt.NDArray[np.float64]

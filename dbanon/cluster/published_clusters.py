@@ -16,7 +16,7 @@ from dbanon.cluster.extent import Extents, classes, published_nodes
 from dbanon.cluster.loss import shares
 from dbanon.cluster.runs import Runs
 from dbanon.cluster.squares.axes import varies, within, z_scores
-from dbanon.space.space import Ints, Number, Space, Tree
+from dbanon.encoding.encoded_table import Ints, Number, Space, Tree
 
 Floats = npt.NDArray[np.float64]
 

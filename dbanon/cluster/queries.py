@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from dbanon.cluster.extent import published_nodes
 from dbanon.cluster.published_clusters import Interval, Published
-from dbanon.space.space import Ints, Number, Space, Tree
+from dbanon.encoding.encoded_table import Ints, Number, Space, Tree
 
 Floats = npt.NDArray[np.float64]
 

@@ -13,9 +13,9 @@ from dbanon import errors
 from dbanon.cluster.abilities import Ability, Suppression
 from dbanon.cluster.common_parameters import COMMON
 from dbanon.cluster.runs import Runs
-from dbanon.models import registry
-from dbanon.models.constraint import Constraint
-from dbanon.space.space import Ints, Space
+from dbanon.encoding.encoded_table import Ints, Space
+from dbanon.privacy_models import registry
+from dbanon.privacy_models.constraint import Constraint
 from dbanon.table_functions.parameter_types import SEEDS, Choice, Flag, Integer
 from dbanon.table_functions.parameters import Parameter
 

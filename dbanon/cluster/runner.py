@@ -18,9 +18,9 @@ from dbanon.cluster.progress import Expected, Work
 from dbanon.cluster.registry import Algorithm, Check
 from dbanon.cluster.runs import Runs
 from dbanon.cluster.squares.search import lowered
-from dbanon.models.constraint import AtLeast
-from dbanon.space.cells import cells
-from dbanon.space.space import Ints, Space, Tree
+from dbanon.encoding.coarse_partitions import cells
+from dbanon.encoding.encoded_table import Ints, Space, Tree
+from dbanon.privacy_models.constraint import AtLeast
 
 
 @dataclass(frozen=True)
@@ -76,10 +76,10 @@ def run(
     """The clusters of all records, -1 where a record is left out.
 
     Where attributes have a max_level, records that it keeps apart are clustered apart; TooSmallBlock if one of these
-    blocks cannot meet the model. Blocks of more than `cell` tuples are cut into cells (dbanon.space.cells), as far as
-    each has two groups' records and meets the model, and these are clustered one by one. A group that misses a model of
-    its sensitive values is merged with others of its cell, then of its block, until it meets it; ModelNotMet if the
-    whole table does not.
+    blocks cannot meet the model. Blocks of more than `cell` tuples are cut into cells
+    (dbanon.encoding.coarse_partitions), as far as each has two groups' records and meets the model, and these are
+    clustered one by one. A group that misses a model of its sensitive values is merged with others of its cell, then of
+    its block, until it meets it; ModelNotMet if the whole table does not.
     """
     names = replace(names, function=names.function or algorithm.name)
     heights = refinement.searched

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dbanon.space.space import Codes, Ints, Space, Whole
+from dbanon.encoding.encoded_table import Codes, Ints, Space, Whole
 
 Numbers = npt.NDArray[np.integer[Any]]
 

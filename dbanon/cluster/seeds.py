@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from dbanon.space.space import Ints, Space
+from dbanon.encoding.encoded_table import Ints, Space
 
 
 def generator(options: Mapping[str, object]) -> np.random.Generator:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dbanon.cluster.loss import Loss, Term
-from dbanon.space.space import Ints, Space, Tree
+from dbanon.encoding.encoded_table import Ints, Space, Tree
 
 
 def sums_to_all(space: Space) -> Ints:

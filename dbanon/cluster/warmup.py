@@ -13,12 +13,12 @@ from dbanon.cluster.abilities import OwnSearch
 from dbanon.cluster.after.improve import Budget
 from dbanon.cluster.registry import Algorithm
 from dbanon.cluster.runner import Refinement, run
-from dbanon.models.constraint import AtLeast
-from dbanon.models.demand import demands
-from dbanon.space import space
-from dbanon.space.gathering import DENSE
-from dbanon.space.index import TABLE_LIMIT
-from dbanon.space.space import Number, Space, Tree
+from dbanon.encoding import encoded_table
+from dbanon.encoding.encoded_table import Number, Space, Tree
+from dbanon.encoding.nearest_queries import DENSE
+from dbanon.encoding.tuple_index import TABLE_LIMIT
+from dbanon.privacy_models.constraint import AtLeast
+from dbanon.privacy_models.model_request import demands
 from dbanon.table_functions.parameter_types import Choice
 
 ROWS = TABLE_LIMIT + 44
@@ -91,7 +91,7 @@ def _table(many: bool, persons: bool) -> Space:
     tree = Tree(np.array([-1, 0, 1, 1, 0, 4, 4], np.int32), np.array([2, 3, 5, 6], np.int32))
     columns = [(at * 5 % values[0]).astype(np.int32), (at * 11 % values[1]).astype(np.int32), (at % 4).astype(np.int32)]
     sensitive = (at // 2 % 4).astype(np.int32)
-    made, _ = space.build(
+    made, _ = encoded_table.build(
         [*numbers, tree],
         columns,
         at.astype(np.uint64),
@@ -107,5 +107,5 @@ def _wide() -> Space:
     at, values = np.arange(ROWS), math.isqrt(DENSE) + 1
     tree = Tree(np.array([-1, *[0] * values], np.int32), np.arange(1, values + 1, dtype=np.int32))
     sensitive = [((at % 4).astype(np.int32), 4, None)]
-    made, _ = space.build([tree], [(at * 7).astype(np.int32)], at.astype(np.uint64), None, None, sensitive)
+    made, _ = encoded_table.build([tree], [(at * 7).astype(np.int32)], at.astype(np.uint64), None, None, sensitive)
     return made

@@ -8,22 +8,22 @@ from typing import Any
 import numpy as np
 
 from dbanon import stream
+from dbanon.encoding import encoded_table
 from dbanon.engine import tables
 from dbanon.engine.arrow import items, known, numbers
-from dbanon.space import space
 from dbanon.stream import Arrivals, State, Stream
 from dbanon.stream.arrivals import needed_scale, values_of_codes
 from dbanon.stream.growing import Growing
 from dbanon.stream.scales import Scale
 
 
-def attributes(asked: dict[str, Any], domains: list[Any]) -> list[space.Attribute]:
+def attributes(asked: dict[str, Any], domains: list[Any]) -> list[encoded_table.Attribute]:
     """What the values are."""
     kinds = asked["attributes"]
     return [tables.attribute_of(kind, of) for kind, of in zip(kinds, domains[: len(kinds)], strict=True)]
 
 
-def places(groups: Any, records: Any) -> tuple[space.Ints, space.Ints]:
+def places(groups: Any, records: Any) -> tuple[encoded_table.Ints, encoded_table.Ints]:
     """The group of each record in the order of arrival, and at which place each arrived."""
     rid, gid = (tables.whole(records, name) for name in ("rid", "gid"))
     order = np.argsort(rid, kind="stable")
@@ -33,8 +33,8 @@ def places(groups: Any, records: Any) -> tuple[space.Ints, space.Ints]:
 
 
 def people(
-    asked: dict[str, Any], groups: Any, of: space.Ints, arrived: space.Ints, growing: Growing | None
-) -> tuple[space.Ints | None, Any]:
+    asked: dict[str, Any], groups: Any, of: encoded_table.Ints, arrived: encoded_table.Ints, growing: Growing | None
+) -> tuple[encoded_table.Ints | None, Any]:
     """Numbers of the persons of records (None: each record is one's own), and hashes of the persons by number."""
     if growing is None:
         return (tables.persons_of(groups)[of] if asked["person"] else None), None
@@ -53,10 +53,10 @@ def arrivals(
     asked: dict[str, Any],
     groups: Any,
     domains: list[Any],
-    attributes: list[space.Attribute],
-    of: space.Ints,
-    arrived: space.Ints,
-    people: space.Ints | None,
+    attributes: list[encoded_table.Attribute],
+    of: encoded_table.Ints,
+    arrived: encoded_table.Ints,
+    people: encoded_table.Ints | None,
     *,
     growth: tuple[Growing, list[Scale | None]] | None = None,
 ) -> Arrivals:
@@ -78,7 +78,7 @@ def arrivals(
     return came
 
 
-def _kinds(codes: space.Ints, domain: Any) -> space.Ints:
+def _kinds(codes: encoded_table.Ints, domain: Any) -> encoded_table.Ints:
     """The node one level above each value, or the value's own right below the root; the values where there are no
     nodes; -1 for NULL."""
     parents = numbers(items(domain.field("parent")), -1)
@@ -90,19 +90,19 @@ def _kinds(codes: space.Ints, domain: Any) -> space.Ints:
 
 
 def scales(
-    attributes: list[space.Attribute], growing: Growing, system: Stream, texts: list[list[str | None]]
+    attributes: list[encoded_table.Attribute], growing: Growing, system: Stream, texts: list[list[str | None]]
 ) -> list[Scale | None]:
     """The scales of the numbers of a stream that grows; `texts` are by attribute the exact values of codes, where
     positions are not exact."""
     return [
         growing.scale(system, a, attribute.positions, texts[a], attribute.integral)
-        if isinstance(attribute, space.Number)
+        if isinstance(attribute, encoded_table.Number)
         else None
         for a, attribute in enumerate(attributes)
     ]
 
 
-def wide(attributes: list[space.Attribute], state: State) -> tuple[space.Ints, space.Ints]:
+def wide(attributes: list[encoded_table.Attribute], state: State) -> tuple[encoded_table.Ints, encoded_table.Ints]:
     """What classes of a stream that is read at once publish, as least and greatest codes (classes, attributes): of a
     category the first and the last one below its node."""
     low, high = np.empty(state.lows.shape, np.int64), np.empty(state.lows.shape, np.int64)

@@ -9,10 +9,10 @@ import numpy as np
 import pyarrow as pa
 
 from dbanon import errors
+from dbanon.encoding import encoded_table
 from dbanon.engine import tables
 from dbanon.learn import forest
 from dbanon.runtime import session
-from dbanon.space import space
 
 SCORES = pa.list_(
     pa.struct(
@@ -43,7 +43,7 @@ def _influences(asked: dict[str, Any], records: Any, domains: list[Any]) -> Any:
     return pa.array([{"scores": rows}], INFLUENCE)
 
 
-def _forests(table: space.Space, asked: dict[str, Any]) -> list[forest.Influence]:
+def _forests(table: encoded_table.Space, asked: dict[str, Any]) -> list[forest.Influence]:
     """The influences on each sensitive column, from the cache where they are known."""
     current = session.get(asked["session"])
     settings = forest.Settings(**asked["forest"]["settings"])
@@ -59,7 +59,7 @@ def _forests(table: space.Space, asked: dict[str, Any]) -> list[forest.Influence
     return found
 
 
-def influenced(table: space.Space, asked: dict[str, Any]) -> space.Space:
+def influenced(table: encoded_table.Space, asked: dict[str, Any]) -> encoded_table.Space:
     """The space with the attributes' influence, and weights by it where that is asked for."""
     scores = forest.combined([f.scores(asked["forest"]["score"]) for f in _forests(table, asked)])
     factors = forest.weights(scores) if asked["forest"]["weigh"] else [1.0] * len(scores)

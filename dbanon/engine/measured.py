@@ -15,9 +15,9 @@ from dbanon import errors
 from dbanon.cluster import PublishedEnds, Runs
 from dbanon.cluster.published_clusters import Gaps, Interval, Published
 from dbanon.cluster.queries import Questions
+from dbanon.encoding.encoded_table import Ints, Space
 from dbanon.engine import tables
 from dbanon.runtime import session
-from dbanon.space.space import Ints, Space
 
 ROWS = pa.list_(
     pa.struct(

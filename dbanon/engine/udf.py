@@ -11,15 +11,15 @@ import pyarrow as pa
 
 from dbanon import cluster, errors
 from dbanon.cluster.runs import met
+from dbanon.encoding import encoded_table
 from dbanon.engine import tables
 from dbanon.engine.arrow import packed
 from dbanon.engine.influence import influenced
 from dbanon.engine.tables import one, whole
-from dbanon.models import constraint
-from dbanon.models.demand import Demand
+from dbanon.privacy_models import constraint
+from dbanon.privacy_models.model_request import Demand
 from dbanon.runtime import session
 from dbanon.runtime.version import __version__
-from dbanon.space import space
 
 PARTS = pa.list_(pa.struct([("gid", pa.int64()), ("cluster", pa.int32()), ("first", pa.int32()), ("last", pa.int32())]))
 WIDE = pa.list_(
@@ -93,7 +93,7 @@ def _drawn(found: cluster.Drawn) -> Any:
     return pa.StructArray.from_arrays(arrays, fields=list(DRAWN.value_type))
 
 
-def _noise_key(asked: dict[str, Any], table: space.Space, tie: Any) -> bytes:
+def _noise_key(asked: dict[str, Any], table: encoded_table.Space, tie: Any) -> bytes:
     """What noise is drawn by: a hash of all that is clustered and published. The same table has the same noise, which
     asking again does not average out; who does not know the table cannot draw it."""
     hashed = hashlib.blake2b(json.dumps(asked["noise"], sort_keys=True).encode(), digest_size=32)
@@ -102,7 +102,9 @@ def _noise_key(asked: dict[str, Any], table: space.Space, tie: Any) -> bytes:
     return hashed.digest()
 
 
-def _wide(table: space.Space, clusters: space.Ints, ends: cluster.PublishedEnds) -> list[dict[str, object]]:
+def _wide(
+    table: encoded_table.Space, clusters: encoded_table.Ints, ends: cluster.PublishedEnds
+) -> list[dict[str, object]]:
     """Rows of `wide`."""
     nulls = np.array([a.values for a in table.attributes])
     raised = np.where((ends.low < nulls) & (ends.high == nulls), -2, ends.raised_nodes)
@@ -110,7 +112,7 @@ def _wide(table: space.Space, clusters: space.Ints, ends: cluster.PublishedEnds)
     return [{"cluster": c, "low": low, "high": high, "raised": node} for c, low, high, node in rows]
 
 
-def _parts(gid: space.Ints, sizes: space.Ints, runs: cluster.Runs) -> Any:
+def _parts(gid: encoded_table.Ints, sizes: encoded_table.Ints, runs: cluster.Runs) -> Any:
     """The runs cut where groups end; groups, in canonical order, are tuples or parts of them."""
     counts, group, run = met(sizes, runs.counts)
     last = np.cumsum(counts) - (np.cumsum(sizes) - sizes)[group]
@@ -118,7 +120,7 @@ def _parts(gid: space.Ints, sizes: space.Ints, runs: cluster.Runs) -> Any:
     return pa.StructArray.from_arrays([packed(a) for a in arrays], fields=list(PARTS.value_type))
 
 
-def _runs(asked: dict[str, Any], table: space.Space, limits: constraint.AtLeast) -> cluster.Runs:
+def _runs(asked: dict[str, Any], table: encoded_table.Space, limits: constraint.AtLeast) -> cluster.Runs:
     """The clusters of all records, from the cache where they are known."""
     current = session.get(asked["session"])
     moves, search = asked["improve"], current.search
@@ -148,7 +150,7 @@ def _runs(asked: dict[str, Any], table: space.Space, limits: constraint.AtLeast)
     return runs
 
 
-def content(asked: dict[str, Any], table: space.Space) -> bytes:
+def content(asked: dict[str, Any], table: encoded_table.Space) -> bytes:
     """128-bit hash of all that clusters follow from: version, algorithm, parameters, attributes, tuples, persons."""
     told = {
         key: asked[key]
@@ -182,7 +184,7 @@ def content(asked: dict[str, Any], table: space.Space) -> bytes:
         if sensitive.tree is not None:
             arrays += [sensitive.tree.parent, sensitive.tree.node]
     for attribute in table.attributes:
-        if isinstance(attribute, space.Number):
+        if isinstance(attribute, encoded_table.Number):
             arrays.append(attribute.positions)
             if attribute.ends is not None:
                 arrays += [attribute.ends.low, attribute.ends.high, attribute.ends.below, attribute.ends.above]

@@ -10,11 +10,11 @@ import numpy as np
 import pyarrow as pa
 
 from dbanon import errors
+from dbanon.encoding import encoded_table
 from dbanon.engine.tables import array, features, one, whole
 from dbanon.learn import posterior, prediction
 from dbanon.runtime import session
 from dbanon.runtime.version import __version__
-from dbanon.space import space
 
 INFERRED = pa.list_(pa.struct([("id", pa.int64()), ("place", pa.int64()), ("confidence", pa.float64())]))
 INFERENCE = pa.struct([("rows", INFERRED), ("error", pa.string())])
@@ -54,7 +54,7 @@ def _cuts(given: Any) -> tuple[list[int], list[int], list[float]]:
     return [r[0] for r in rows], [r[1] for r in rows], [r[2] for r in rows]
 
 
-def _learned(asked: dict[str, Any], given: Any) -> tuple[space.Ints, space.Ints, Any]:
+def _learned(asked: dict[str, Any], given: Any) -> tuple[encoded_table.Ints, encoded_table.Ints, Any]:
     """Row, label and confidence of each row that is asked."""
     learned, wanted = (given.field(name).flatten() for name in ("learned", "asked"))
     known, rows = features(learned), features(wanted)

@@ -11,14 +11,14 @@ import numpy as np
 
 from dbanon import cluster, errors
 from dbanon.cluster.figures import FIGURES, OF_STREAMS
+from dbanon.encoding.encoded_table import Attribute, Ints, Number, Space
 from dbanon.engine import measured, tables
 from dbanon.engine.influence import influenced
 from dbanon.engine.measured import COMPARISON, FEW, Check, Encoded, Told
 from dbanon.engine.udf import content
-from dbanon.models.constraint import AtLeast
-from dbanon.models.demand import Demand
+from dbanon.privacy_models.constraint import AtLeast
+from dbanon.privacy_models.model_request import Demand
 from dbanon.runtime import session
-from dbanon.space.space import Attribute, Ints, Number, Space
 
 
 def dbanon_compare(request: Any, rows: Any, *domains: Any) -> Any:

@@ -13,9 +13,9 @@ from dbanon import stream
 from dbanon.cluster import PublishedEnds, Runs
 from dbanon.cluster.extent import Extents
 from dbanon.cluster.published_clusters import Published
+from dbanon.encoding.encoded_table import Ints
 from dbanon.engine import arriving, measured, tables
 from dbanon.engine.measured import COMPARISON, FEW, Check, Encoded, Told
-from dbanon.space.space import Ints
 from dbanon.stream import Arrivals, Model, State
 from dbanon.stream.figures import Left
 

@@ -8,11 +8,11 @@ import numpy as np
 import pyarrow as pa
 
 from dbanon import cluster, errors
+from dbanon.encoding.encoded_table import Ints
 from dbanon.engine import tables
 from dbanon.engine.arrow import packed
 from dbanon.engine.tables import one, whole
 from dbanon.runtime import session
-from dbanon.space.space import Ints
 
 PEOPLE = pa.list_(pa.struct([("rid", pa.int64()), ("cluster", pa.int32())]))
 ANSWER = pa.struct([("people", PEOPLE), ("error", pa.string())])

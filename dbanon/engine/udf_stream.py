@@ -9,10 +9,10 @@ import numpy as np
 import pyarrow as pa
 
 from dbanon import errors, stream
+from dbanon.encoding import encoded_table
 from dbanon.engine import arriving, tables
 from dbanon.engine.arrow import items, packed
 from dbanon.runtime import session
-from dbanon.space import space
 from dbanon.stream import Arrivals, Model, State, Stream
 from dbanon.stream.growing import Growing, Meaning
 
@@ -56,9 +56,9 @@ def _left(asked: dict[str, Any], groups: Any, rest: list[Any]) -> Any:
     if growing is not None:
         if system.kept.values:
             came = replace(came, sensitive=_numbered(came.sensitive, known_by[-len(asked["sensitive"]) :], growing))
-        is_number = [isinstance(a, space.Number) for a in attributes]
+        is_number = [isinstance(a, encoded_table.Number) for a in attributes]
         nodes = [None if number else list(map(str, n)) for number, n in zip(is_number, names, strict=True)]
-        is_integral = [isinstance(a, space.Number) and a.integral for a in attributes]
+        is_integral = [isinstance(a, encoded_table.Number) and a.integral for a in attributes]
         meaning = Meaning(came.places, nodes, hashes, is_integral)
         before = growing.before(system, meaning, asked["function"], came.waiting)
     ends = growing is None or growing.ends
@@ -87,7 +87,7 @@ def _names(asked: dict[str, Any], named: list[Any]) -> list[list[str | None]]:
     return [items(names).to_pylist() for names in named[: len(asked["attributes"])]]
 
 
-def _numbered(sensitive: space.Ints, hashes: list[Any], growing: Growing) -> space.Ints:
+def _numbered(sensitive: encoded_table.Ints, hashes: list[Any], growing: Growing) -> encoded_table.Ints:
     """The sensitive values by numbers that stay the same for as long as a stream goes on."""
     columns = []
     for i, codes in enumerate(sensitive.T):
@@ -98,12 +98,12 @@ def _numbered(sensitive: space.Ints, hashes: list[Any], growing: Growing) -> spa
 
 def _span(came: Arrivals, state: State, old: int) -> None:
     """Makes classes as narrow as what they publish: their records alone."""
-    from dbanon.kernels.stream_spans import span
+    from dbanon.kernels.streams.intervals import span
 
     begun = np.zeros(len(state.lows), bool)
     span(state.out, came.values, came.places.arrays(state.seen), old, begun, state.lows, state.highs)
 
 
-def _wide(attributes: list[space.Attribute], state: State) -> list[dict[str, object]]:
+def _wide(attributes: list[encoded_table.Attribute], state: State) -> list[dict[str, object]]:
     low, high = arriving.wide(attributes, state)
     return [{"cluster": c, "low": low[c].tolist(), "high": high[c].tolist()} for c in range(len(low))]

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from dbanon.encoding.encoded_table import Whole
+from dbanon.encoding.preorder import Preorder, preorder
 from dbanon.engine.arrow import bits, flags, items, numbers, packed, texts
 from dbanon.engine.tables import array, one
-from dbanon.space.preorder import Preorder, preorder
-from dbanon.space.space import Whole
 
 _INT, _TEXT, _INTS = pa.int32(), pa.string(), pa.list_(pa.int32())
 NODES = pa.struct(

@@ -6,9 +6,9 @@ from __future__ import annotations
 import numpy as np
 
 from dbanon.kernels.greedy import ask_loss, begin_state, inside, join
+from dbanon.kernels.index_tree import add_counts
 from dbanon.kernels.jit import kernel, part
-from dbanon.kernels.search import find
-from dbanon.kernels.tree import add_counts
+from dbanon.kernels.tree_search import find
 
 
 @part

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from dbanon.kernels.index_tree import add_counts
 from dbanon.kernels.jit import kernel, part
-from dbanon.kernels.search import find
-from dbanon.kernels.tree import add_counts
+from dbanon.kernels.tree_search import find
 
 ONLY_NULL = -1
 MIXED = -2

@@ -38,14 +38,14 @@ def kept_in() -> str | None:
 
 
 KNOWN = numba.version_info.short == (0, 68)
-"""Whether this is the numba whose inner classes `dbanon.kernels.linking` is made for. With others parts are functions
-of numba like all: the first call takes longer, and all else is the same."""
+"""Whether this is the numba whose inner classes `dbanon.kernels.numba_linking` is made for. With others parts are
+functions of numba like all: the first call takes longer, and all else is the same."""
 
 # --- what only kernels call ------------------------------------------------------------------------------
 
 
 def _linked() -> dict[str, Any]:
-    from dbanon.kernels.linking import Compiler
+    from dbanon.kernels.numba_linking import Compiler
 
     return {"pipeline_class": Compiler, "no_cpython_wrapper": True}
 

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dbanon import errors
-from dbanon.space.space import Ints, Sensitive, Space
+from dbanon.encoding.encoded_table import Ints, Sensitive, Space
 from dbanon.table_functions.parameter_types import Choice, Integer, Real
 from dbanon.table_functions.parameters import Parameter
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from dbanon import errors
-from dbanon.models import demand
+from dbanon.privacy_models import model_request
 from dbanon.pseudonym.settings import KNOWN
 from dbanon.source.catalog import Source
 from dbanon.source.stored_policy import Declared, Settings, tellers
@@ -119,7 +119,9 @@ def resolve(
         raise errors.NoPolicy(function, source.shown, suggested_quasi_identifier(source.columns))
     quasi = tuple(Quasi(name, source.columns[name], _settings(asked, name, policy.get(name))) for name in order)
     sensitive = {name: policy.get(name) for name, role in roles.items() if role == "sensitive"}
-    orders = {} if ontology is None and not demand.ordered(options) else _orders(asked, sensitive, ontology or {})
+    orders = (
+        {} if ontology is None and not model_request.ordered(options) else _orders(asked, sensitive, ontology or {})
+    )
     _only_quasi(asked, set(order), set(orders))
     persons = [name for name, role in roles.items() if role == "person"]
     if len(persons) > 1:

@@ -9,8 +9,8 @@ from typing import ClassVar
 from dbanon import errors
 from dbanon.hierarchy import relation
 from dbanon.hierarchy.storage import Hierarchy
-from dbanon.models.demand import Demand
 from dbanon.policy.attribute import Attribute
+from dbanon.privacy_models.model_request import Demand
 from dbanon.release import made_columns
 from dbanon.release.hierarchy_messages import tree_messages
 from dbanon.release.named_column import HashedColumn

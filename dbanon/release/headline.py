@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from dbanon.models import registry
+from dbanon.privacy_models import registry
 
 MOST = 8
 

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from functools import cache
 
-from dbanon.models import registry
+from dbanon.privacy_models import registry
 from dbanon.sqltext import resources
 
 _MODELS = 41
@@ -56,7 +56,7 @@ def _of_models() -> list[Metric]:
             needs=model.parameter,
             of=("classes", "noise"),
             custodian=(),
-            sql=resources.sql("models/achieved.sql"),
+            sql=resources.sql("privacy_models/achieved_value.sql"),
         )
         for number, (model, form, metric) in enumerate(registry.metrics())
     ]

@@ -14,9 +14,9 @@ from dbanon.cluster.abilities import Exclusion, Influence, NoiseRelease, OwnSear
 from dbanon.hierarchy import lookup, relation
 from dbanon.hierarchy.storage import Hierarchy
 from dbanon.learn.forest import ForestRequest
-from dbanon.models import demand
 from dbanon.policy import attribute, column_roles, missing_codes
 from dbanon.policy.attribute import Attribute, value_type
+from dbanon.privacy_models import model_request
 from dbanon.release import made_columns
 from dbanon.release.publication import Cleaning, ReleaseSpec, Run, SourceReading
 from dbanon.release.related import parameters as related
@@ -190,7 +190,7 @@ def prepared(
         roles=roles,
         attributes=tuple(_attribute(call, source, q, policy) for q in roles.quasi),
         options=options,
-        demands=demand.demands(name, source.shown, options, roles.sensitive),
+        demands=model_request.demands(name, source.shown, options, roles.sensitive),
         orders={column: order(call, source, column, of, policy) for column, of in roles.orders.items()},
         reading=SourceReading(missing),
         run=Run(session=call.session.token),

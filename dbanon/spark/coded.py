@@ -13,10 +13,10 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as fn
 from pyspark.sql.types import IntegerType, StructField, StructType
 
+from dbanon.encoding.encoded_table import Attribute, Codes, Ints, Sensitive, Tree
 from dbanon.engine import tables
-from dbanon.models.constraint import AtLeast
-from dbanon.models.demand import Demand
-from dbanon.space.space import Attribute, Codes, Ints, Sensitive, Tree
+from dbanon.privacy_models.constraint import AtLeast
+from dbanon.privacy_models.model_request import Demand
 from dbanon.spark.asked import Asked, LargerTable, Planned, planned
 from dbanon.spark.columns import of_struct
 

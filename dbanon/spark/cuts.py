@@ -10,8 +10,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as fn
 
 from dbanon.cluster.schemes.split.cut import begins, by_width
-from dbanon.space import cells
-from dbanon.space.space import Attribute
+from dbanon.encoding import coarse_partitions
+from dbanon.encoding.encoded_table import Attribute
 from dbanon.spark.coded import Coded, Place, Values
 
 Ways = Callable[[Sequence[Attribute], Sequence[Values]], Iterable[tuple[int, Sequence[int]]]]
@@ -27,7 +27,7 @@ class Rule:
 
 
 def _halves(attributes: Sequence[Attribute], values: Sequence[Values]) -> Iterator[tuple[int, Sequence[int]]]:
-    for j, begin in cells.cuts(attributes, [(v.codes, v.tuples) for v in values]):
+    for j, begin in coarse_partitions.cuts(attributes, [(v.codes, v.tuples) for v in values]):
         yield j, (begin,)
 
 

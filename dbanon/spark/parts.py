@@ -1,5 +1,5 @@
 """A table divided into parts that are anonymized each for itself: by the system's own rule where it has one, else into
-coarse cells as in dbanon.space.cells. Nothing reaches the driver but values of columns, and counts."""
+coarse cells as in dbanon.encoding.coarse_partitions. Nothing reaches the driver but values of columns, and counts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as fn
 
 from dbanon.cluster import find
-from dbanon.space.space import Codes, Ints, Number
+from dbanon.encoding.encoded_table import Codes, Ints, Number
 from dbanon.spark import centers, cuts
 from dbanon.spark.asked import Asked, LargerTable, Planned
 from dbanon.spark.coded import Coded, Place, by_codes

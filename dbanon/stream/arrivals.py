@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dbanon.kernels.stream_arrays import AttributeArrays
-from dbanon.space.space import Attribute, Ints, Number, Tree
+from dbanon.encoding.encoded_table import Attribute, Ints, Number, Tree
+from dbanon.kernels.streams.arrays import AttributeArrays
 from dbanon.stream.scales import Scale, scale_of_codes
 
 Floats = npt.NDArray[np.float64]
@@ -32,7 +32,7 @@ class Model:
 
 @dataclass(frozen=True)
 class Places:
-    """The attributes as compiled code sees them (see dbanon.kernels.stream_class).
+    """The attributes as compiled code sees them (see dbanon.kernels.streams.class_loss).
 
     first (attributes + 1,): where the nodes of an attribute begin, of which a number has none; nodes (nodes, 3):
     parent, last node below, node that it is published as; share (nodes,): leaves below but one, over all but one;

@@ -15,7 +15,7 @@ import numpy as np
 
 from dbanon.cluster import figures
 from dbanon.cluster.published_clusters import Published
-from dbanon.space.space import Ints
+from dbanon.encoding.encoded_table import Ints
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dbanon import errors
-from dbanon.space.space import Ints
+from dbanon.encoding.encoded_table import Ints
 from dbanon.stream import stored_numbers
 from dbanon.stream.arrivals import Floats, Places
 from dbanon.stream.registry import Renumber, Stream

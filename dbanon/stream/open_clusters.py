@@ -1,4 +1,5 @@
-"""The open clusters of a stream as arrays (see dbanon.kernels.stream_open), from what was kept of them and back."""
+"""The open clusters of a stream as arrays (see dbanon.kernels.streams.open_clusters), from what was kept of them and
+back."""
 
 from __future__ import annotations
 
@@ -7,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from dbanon.kernels.stream_arrays import ClusterScratch, OpenClusterArrays
+from dbanon.kernels.streams.arrays import ClusterScratch, OpenClusterArrays
 from dbanon.stream.arrivals import Floats
 from dbanon.stream.state import Desk, State
 

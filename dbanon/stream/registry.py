@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from dbanon import errors
 from dbanon.cluster.registry import EVIDENCE, Check
-from dbanon.space.space import Ints
+from dbanon.encoding.encoded_table import Ints
 from dbanon.stream.arrivals import Arrivals, Model
 from dbanon.stream.parameters import COMMON, FIRST
 from dbanon.stream.state import Own, State

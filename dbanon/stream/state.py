@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dbanon.kernels.stream_arrays import AttributeArrays, ClassArrays, RecordArrays, RequirementArrays
-from dbanon.space.space import Ints
+from dbanon.encoding.encoded_table import Ints
+from dbanon.kernels.streams.arrays import AttributeArrays, ClassArrays, RecordArrays, RequirementArrays
 from dbanon.stream.arrivals import Arrivals, Floats, Model
 
 WAITING, SUPPRESSED = -2, -1

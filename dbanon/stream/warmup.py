@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from dbanon.space.space import Attribute, Number, Tree
+from dbanon.encoding.encoded_table import Attribute, Number, Tree
 from dbanon.stream.arrivals import Arrivals, Model, arrivals
 from dbanon.stream.registry import Stream
 
@@ -25,7 +25,7 @@ def _run(system: Stream) -> None:
     options = {p.name: p.default for p in system.own} | {"delta": DELTA}
     system.run(_stream(), Model(K, (2,)), options, lambda: None, None, True)
     if system.widens:
-        from dbanon.kernels.stream_spans import span
+        from dbanon.kernels.streams.intervals import span
 
         came = _stream()
         ends = np.zeros((1, came.values.shape[1]))

@@ -12,8 +12,8 @@ from typing import Any
 
 from dbanon import errors
 from dbanon.errors.example import SAFE, Example
-from dbanon.models import demand, registry
-from dbanon.models.demand import Demand
+from dbanon.privacy_models import model_request, registry
+from dbanon.privacy_models.model_request import Demand
 from dbanon.pseudonym.settings import KNOWN
 from dbanon.release import plan, prepare
 from dbanon.release.publication import ReleaseSpec
@@ -157,7 +157,7 @@ class Certificate:
         )
         self._columns("_metrics")
         sensitive = [n for n, _ in self.shape.sensitive]
-        self.demands = demand.demands(function, entry.shown, self.parameters, sensitive)
+        self.demands = model_request.demands(function, entry.shown, self.parameters, sensitive)
 
     def _columns(self, ending: str) -> dict[str, str]:
         """Columns of one of the release's tables; ReleaseChanged where it is gone."""

@@ -14,7 +14,7 @@ from functools import cache
 from typing import Any
 
 from dbanon import errors
-from dbanon.models import registry
+from dbanon.privacy_models import registry
 from dbanon.source import catalog
 from dbanon.source.catalog import SCHEMA
 from dbanon.sqltext.quote import qualified

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from dbanon.models import demand
-from dbanon.models.demand import Demand
+from dbanon.privacy_models import model_request
+from dbanon.privacy_models.model_request import Demand
 from dbanon.release.publication import ReleaseSpec
 from dbanon.views.ledger import Entry
 
@@ -65,4 +65,6 @@ def promised(publication: ReleaseSpec, others: Sequence[Entry]) -> Promised:
 def _demands(entry: Entry) -> list[tuple[str, Demand]]:
     """The models of a version, each with its column."""
     sensitive = [c for c, role in entry.roles.items() if role == "sensitive"]
-    return [(sensitive[d.sensitive], d) for d in demand.demands("refresh", entry.shown, entry.options, sensitive)]
+    return [
+        (sensitive[d.sensitive], d) for d in model_request.demands("refresh", entry.shown, entry.options, sensitive)
+    ]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from dbanon.models import registry
-from dbanon.models.demand import Demand
+from dbanon.privacy_models import registry
+from dbanon.privacy_models.model_request import Demand
 from dbanon.release.published_schema import classes_order
 from dbanon.sqltext.quote import Sql, identifier, joined, text
 from dbanon.sqltext.templates import fill

@@ -17,7 +17,7 @@ import duckdb
 
 from dbanon import errors
 from dbanon.errors.warnings import DisclosureWarning, warn
-from dbanon.models import registry
+from dbanon.privacy_models import registry
 from dbanon.release import plan, prepare
 from dbanon.release.glance import ROWS, Glance
 from dbanon.release.publication import ReleaseSpec

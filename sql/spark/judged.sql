@@ -2,7 +2,7 @@
     are published in (`placed`, the same rows in the same order) and how many records each stands for, all records of a
     class among them: a row a model, what the worst class measures, and how many classes miss it; model -1 is the least
     number of persons, where they are declared. -#}
-{%- from 'models/satisfied.sql' import met -%}
+{%- from 'privacy_models/is_satisfied.sql' import met -%}
 {%- from 'release/part/tree.sql' import all_trees with context -%}
 {% set orders = tested|selectattr('tree')|map(attribute='tree')|list %}
 WITH RECURSIVE

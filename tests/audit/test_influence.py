@@ -12,9 +12,9 @@ import pytest
 
 import dbanon
 from dbanon import errors
+from dbanon.encoding import encoded_table
+from dbanon.encoding.encoded_table import Sensitive, Space
 from dbanon.learn import forest
-from dbanon.space import space
-from dbanon.space.space import Sensitive, Space
 
 pytest.importorskip("sklearn", reason="influence needs the extra learn")
 
@@ -22,9 +22,9 @@ pytest.importorskip("sklearn", reason="influence needs the extra learn")
 def table(records: list[tuple[int, ...]], positions: list[float] | None = None) -> Space:
     """Records of codes, the last of which is the sensitive one."""
     columns = np.array(records, np.int32)
-    numbers = [space.Number(np.arange(columns[:, j].max() + 1.0), True) for j in range(columns.shape[1] - 1)]
+    numbers = [encoded_table.Number(np.arange(columns[:, j].max() + 1.0), True) for j in range(columns.shape[1] - 1)]
     values = int(columns[:, -1].max()) + 1 if positions is None else len(positions)
-    made, _ = space.build(
+    made, _ = encoded_table.build(
         numbers,
         list(columns[:, :-1].T),
         np.zeros(len(records), np.uint64),

@@ -16,7 +16,7 @@ from oracle.models import Record, Value
 
 import dbanon
 from dbanon.audit import anonymity
-from dbanon.models import registry
+from dbanon.privacy_models import registry
 from dbanon.sqltext.quote import identifier, text
 
 WORST = ["model", "sensitive", "achieved", "better", "class", "size", "value"]

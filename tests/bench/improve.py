@@ -16,8 +16,8 @@ import numpy.typing as npt
 import dbanon
 from dbanon.cluster import runner
 from dbanon.cluster.loss import Loss
+from dbanon.encoding.encoded_table import Space
 from dbanon.engine import udf
-from dbanon.space.space import Space
 from tests.bench import data
 
 ASKED: dict[str, str] = {"k=10": "k := 10", "k=50": "k := 50", "k=10, l=5": "k := 10, l := 5",

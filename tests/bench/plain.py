@@ -9,7 +9,7 @@ import numba
 import numpy as np
 
 from dbanon.cluster.schemes.gather.kacpc import modal
-from dbanon.space import distance, space
+from dbanon.encoding import distance, encoded_table
 
 
 @numba.njit
@@ -48,7 +48,7 @@ def _loop(
     return made
 
 
-def seconds(table: space.Space, k: int, most: float = 10.0) -> tuple[float | None, bool]:
+def seconds(table: encoded_table.Space, k: int, most: float = 10.0) -> tuple[float | None, bool]:
     """Time of a whole clustering (None where its tables would not fit), and whether it was extrapolated from the
     clusters made in about `most` seconds."""
     rows = distance.kacpc(table, k, True)

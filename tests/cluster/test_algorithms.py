@@ -20,8 +20,8 @@ from traced.tables import NUMBER, TREE, Groups, Traced, numbers
 
 from dbanon import cluster
 from dbanon.cluster.extent import members
-from dbanon.models import registry
-from dbanon.models.constraint import AtLeast
+from dbanon.privacy_models import registry
+from dbanon.privacy_models.constraint import AtLeast
 
 
 def test_algorithms_are_listed_with_what_they_are(con: Any) -> None:

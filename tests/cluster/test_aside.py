@@ -20,8 +20,8 @@ from test_greedy import records
 
 from dbanon import cluster
 from dbanon.cluster.schemes.greedy.wkmca import variation
-from dbanon.models.constraint import AtLeast
-from dbanon.space.space import Number, Space, Tree
+from dbanon.encoding.encoded_table import Number, Space, Tree
+from dbanon.privacy_models.constraint import AtLeast
 
 
 def clusters(name: str, made: Space, k: int, **options: object) -> list[list[int]]:

@@ -17,8 +17,8 @@ from support.tables import SOME, Table, encoded, groups_of, labels_of, large, ta
 from dbanon import errors
 from dbanon.cluster import find, progress, run
 from dbanon.cluster.schemes.assign import centers
-from dbanon.models.constraint import AtLeast
-from dbanon.space import space
+from dbanon.encoding import encoded_table
+from dbanon.privacy_models.constraint import AtLeast
 
 NAMES = ("oka", "kmeans_no1", "kmeans_no2", "kmeans_no3")
 METHODS = {name: getattr(reference_assign, name.removeprefix("kmeans_")) for name in NAMES}
@@ -266,8 +266,8 @@ def test_rounds_end_a_run_whose_centers_still_move() -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_a_value_at_an_inner_node_is_at_distance_0_from_itself(name: str) -> None:
     parent = np.array([-1, 0, 1, 1, 0], np.int32)
-    tree = space.Tree(parent, np.array([1, 2, 3, 4], np.int32))
-    made, _ = space.build([tree], [np.array([0, 0, 1, 1, 2, 2, 3, 3], np.int32)], np.zeros(8, np.uint64), None)
+    tree = encoded_table.Tree(parent, np.array([1, 2, 3, 4], np.int32))
+    made, _ = encoded_table.build([tree], [np.array([0, 0, 1, 1, 2, 2, 3, 3], np.int32)], np.zeros(8, np.uint64), None)
     given = options(name, mode="deterministic") | ({"centroid_cat": "mode"} if name == "oka" else {})
     found = find(name).run(made, AtLeast(2), given, lambda: None)
     assert groups_of(found.tolist()) == [[0, 1], [2, 3], [4, 5], [6, 7]]

@@ -22,8 +22,8 @@ from dbanon.cluster import Budget
 from dbanon.cluster.abilities import Widening
 from dbanon.cluster.registry import Check
 from dbanon.cluster.schemes.search import best, grown
-from dbanon.models.constraint import Constraint
-from dbanon.space.space import Ints, Space
+from dbanon.encoding.encoded_table import Ints, Space
+from dbanon.privacy_models.constraint import Constraint
 
 LEAVES = [[f"{i:03d}", f"{i // 5:02d}*", f"{i // 25}**", "*"] for i in range(125)]
 

@@ -25,9 +25,9 @@ from dbanon import cluster
 from dbanon.cluster.abilities import MOST_LEFT_OUT
 from dbanon.cluster.schemes.greedy.mckl import by_width
 from dbanon.cluster.schemes.pick.knn_gs import value_groups
-from dbanon.models.constraint import AtLeast
-from dbanon.models.demand import demands
-from dbanon.space.space import Sensitive, Space, Tree
+from dbanon.encoding.encoded_table import Sensitive, Space, Tree
+from dbanon.privacy_models.constraint import AtLeast
+from dbanon.privacy_models.model_request import demands
 
 Values = list[list[int]]
 

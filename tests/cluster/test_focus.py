@@ -10,9 +10,9 @@ from dbanon.cluster.after.focus import focused, united
 from dbanon.cluster.entries import Classes
 from dbanon.cluster.layout import Layout, layout
 from dbanon.cluster.runs import Runs
-from dbanon.models.constraint import AtLeast
-from dbanon.space import space
-from dbanon.space.space import Ints, Space
+from dbanon.encoding import encoded_table
+from dbanon.encoding.encoded_table import Ints, Space
+from dbanon.privacy_models.constraint import AtLeast
 
 K = 5
 
@@ -23,9 +23,11 @@ def table_of(seed: int, n_equal: int, n_distinct: int, persons: bool) -> tuple[S
     columns = [
         np.concatenate((np.full(n_equal, 3 + j), draws.integers(0, 20, n_distinct))).astype(np.int32) for j in range(2)
     ]
-    attributes = [space.Number(np.arange(20, dtype=float), True) for _ in range(2)]
+    attributes = [encoded_table.Number(np.arange(20, dtype=float), True) for _ in range(2)]
     rows = n_equal + n_distinct
-    built, _ = space.build(attributes, columns, np.arange(rows).astype(np.uint64), np.arange(rows) if persons else None)
+    built, _ = encoded_table.build(
+        attributes, columns, np.arange(rows).astype(np.uint64), np.arange(rows) if persons else None
+    )
     problem = layout(built, AtLeast(K), "top")
     labels = np.minimum(np.arange(rows) // K, rows // K - 1)
     return built, problem, Classes.of(problem, Runs.from_labels(built, labels))

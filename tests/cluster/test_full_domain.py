@@ -17,8 +17,8 @@ from test_greedy import records
 
 from dbanon import cluster
 from dbanon.cluster.abilities import MOST_LEFT_OUT
-from dbanon.models.constraint import AtLeast
-from dbanon.space.space import Space
+from dbanon.encoding.encoded_table import Space
+from dbanon.privacy_models.constraint import AtLeast
 
 
 def partition(name: str, made: Space, k: int, most: int) -> list[list[int]]:

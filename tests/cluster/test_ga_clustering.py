@@ -15,7 +15,7 @@ from test_gather import alike, small, with_unit
 
 from dbanon import cluster
 from dbanon.cluster.extent import members
-from dbanon.models.constraint import AtLeast
+from dbanon.privacy_models.constraint import AtLeast
 
 
 @given(tables(), st.integers(0, 40), st.integers(1, 12), st.integers(-1, 10**6))

@@ -18,8 +18,8 @@ from test_greedy import clusters_of, records, unit
 
 from dbanon import cluster
 from dbanon.cluster.sums import sums_to_all
-from dbanon.models.constraint import AtLeast
-from dbanon.space.space import Space
+from dbanon.encoding.encoded_table import Space
+from dbanon.privacy_models.constraint import AtLeast
 
 
 def sets(clusters: list[list[int]]) -> list[set[int]]:

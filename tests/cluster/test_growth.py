@@ -14,9 +14,9 @@ from dbanon import cluster, errors
 from dbanon.cluster import growth, papers, schemes
 from dbanon.cluster.growth import grow
 from dbanon.cluster.labels import Dealer, Dealt
-from dbanon.space.distance import Axis
-from dbanon.space.index import Index
-from dbanon.space.space import Ints, Number, Space
+from dbanon.encoding.distance import Axis
+from dbanon.encoding.encoded_table import Ints, Number, Space
+from dbanon.encoding.tuple_index import Index
 
 
 def numbers(*counts: int) -> Space:

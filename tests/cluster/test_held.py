@@ -9,7 +9,7 @@ import pytest
 
 from dbanon import errors
 from dbanon.cluster import Held, Shares, apart, diversified
-from dbanon.space.space import Number, Space, Tree, build
+from dbanon.encoding.encoded_table import Number, Space, Tree, build
 
 Rows = list[list[int | None]]
 """The values of each person in the order of the rows, None for NULL."""

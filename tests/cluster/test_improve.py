@@ -41,8 +41,8 @@ from dbanon.cluster import Budget
 from dbanon.cluster.abilities import Widening
 from dbanon.cluster.after.improve import BATCH
 from dbanon.cluster.extent import united
-from dbanon.models.constraint import AtLeast
-from dbanon.space import space
+from dbanon.encoding import encoded_table
+from dbanon.privacy_models.constraint import AtLeast
 
 Groups = Sequence[Sequence[int]]
 
@@ -278,7 +278,7 @@ def test_all_distinct_numbers_are_improved() -> None:
     random_ = np.random.default_rng(4)
     columns = random_.normal(size=(3, 400))
     kinds = [encoded_column(Number(), column.tolist()) for column in columns]
-    built, _ = space.build([a for a, _ in kinds], [c for _, c in kinds], np.zeros(400, np.uint64), None)
+    built, _ = encoded_table.build([a for a, _ in kinds], [c for _, c in kinds], np.zeros(400, np.uint64), None)
     losses = []
     for moves in (0, 5_000):
         labels = by_row.run(

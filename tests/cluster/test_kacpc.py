@@ -31,8 +31,8 @@ from support.tables import (
 )
 
 from dbanon import cluster
-from dbanon.models.constraint import AtLeast
-from dbanon.space import distance, index, space, trie
+from dbanon.encoding import distance, encoded_table, tuple_index, tuple_trie
+from dbanon.privacy_models.constraint import AtLeast
 
 WORKCLASS = [
     ["Private", "*"],
@@ -172,9 +172,9 @@ def test_distances_are_those_of_the_reference_to_the_last_bit(table: Table, prun
 def test_distances_of_values_stored_at_inner_nodes_follow_equation_5(tree: reference.Tree, rng: Any) -> None:
     nodes = preorder(tree)
     chosen = sorted(rng.sample(range(len(nodes)), rng.randint(1, len(nodes))))
-    attribute = space.Tree(parents(tree), np.array(chosen, np.int32))
+    attribute = encoded_table.Tree(parents(tree), np.array(chosen, np.int32))
     codes = np.arange(len(chosen), dtype=np.int32)
-    made, _ = space.build([attribute], [codes], np.zeros(len(chosen), np.uint64), None)
+    made, _ = encoded_table.build([attribute], [codes], np.zeros(len(chosen), np.uint64), None)
     (table,) = distance.kacpc(made, len(chosen), prune_unused=False)
     exact = [[_equation_5(tree, nodes[a], nodes[b]) for b in chosen] for a in chosen]
     greatest = max(max(row) for row in exact)
@@ -190,8 +190,8 @@ def _equation_5(tree: reference.Tree, a: reference.Node, b: reference.Node) -> f
 
 def test_a_value_is_at_distance_0_from_a_value_stored_at_its_ancestor() -> None:
     """Tree * > Gov > Local, State and * > Private; values Gov, Local, State, Private."""
-    tree = space.Tree(np.array([-1, 0, 1, 1, 0], np.int32), np.array([1, 2, 3, 4], np.int32))
-    made, _ = space.build([tree], [np.arange(4, dtype=np.int32)], np.zeros(4, np.uint64), None)
+    tree = encoded_table.Tree(np.array([-1, 0, 1, 1, 0], np.int32), np.array([1, 2, 3, 4], np.int32))
+    made, _ = encoded_table.build([tree], [np.arange(4, dtype=np.int32)], np.zeros(4, np.uint64), None)
     (table,) = distance.kacpc(made, 4, prune_unused=True)
     gov = table.row(0).tolist()
     assert gov[:3] == [0, 0, 0]
@@ -220,7 +220,9 @@ def test_a_heavy_constant_column_can_be_published(con: Any) -> None:
 def test_days_in_nanoseconds_keep_equal_steps() -> None:
     """A year of TIMESTAMP_NS spans more than 2^53 steps, but all are multiples of a day and exact as DOUBLE."""
     days = np.arange(365) * 86_400e9
-    made, _ = space.build([space.Number(days, True)], [np.arange(365, dtype=np.int32)], np.zeros(365, np.uint64), None)
+    made, _ = encoded_table.build(
+        [encoded_table.Number(days, True)], [np.arange(365, dtype=np.int32)], np.zeros(365, np.uint64), None
+    )
     (table,) = distance.kacpc(made, 365, prune_unused=True)
     assert set(np.diff(table.row(0)[:-1]).tolist()) == {round(2.0**61 / 364)}
 
@@ -229,15 +231,16 @@ def test_days_in_nanoseconds_keep_equal_steps() -> None:
 
 
 WAYS = {"tables": (256, 64), "mixed": (3, 2), "boxes": (0, 1), "blocks": (0, 8)}
-"""TABLE_LIMIT (dbanon.space.index) and BLOCK (dbanon.space.trie), so that small tables take the ways of large ones."""
+"""TABLE_LIMIT (dbanon.encoding.tuple_index) and BLOCK (dbanon.encoding.tuple_trie), so that small tables take the ways
+of large ones."""
 
 
 @contextmanager
 def way(name: str) -> Iterator[None]:
     """The index works this way inside the block."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(index, "TABLE_LIMIT", WAYS[name][0])
-        patch.setattr(trie, "BLOCK", WAYS[name][1])
+        patch.setattr(tuple_index, "TABLE_LIMIT", WAYS[name][0])
+        patch.setattr(tuple_trie, "BLOCK", WAYS[name][1])
         yield
 
 

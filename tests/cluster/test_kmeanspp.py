@@ -22,8 +22,8 @@ from traced.tables import LETTERS, letters
 
 from dbanon import cluster
 from dbanon.cluster.abilities import MOST_LEFT_OUT
-from dbanon.models.constraint import AtLeast
-from dbanon.space.space import Space
+from dbanon.encoding.encoded_table import Space
+from dbanon.privacy_models.constraint import AtLeast
 
 ROUNDS = 7
 

@@ -10,15 +10,15 @@ import pytest
 from support import by_row
 
 from dbanon import cluster
-from dbanon.models.constraint import AtLeast
-from dbanon.space import space
-from dbanon.space.space import Number, Space, Tree
+from dbanon.encoding import encoded_table
+from dbanon.encoding.encoded_table import Number, Space, Tree
+from dbanon.privacy_models.constraint import AtLeast
 
 
 def made(draws: np.random.Generator, rows: int, kind: str) -> Space:
     """Three numbers and a category: all different; on a grid, where many distances are equal; with NULLs and repeated
     records."""
-    attributes: list[space.Attribute] = []
+    attributes: list[encoded_table.Attribute] = []
     columns = []
     for j in range(3):
         values = draws.random(rows) if kind == "apart" else draws.integers(0, 12, rows) / 4
@@ -29,7 +29,7 @@ def made(draws: np.random.Generator, rows: int, kind: str) -> Space:
         columns.append(codes.astype(np.int32))
     attributes.append(Tree(np.array([-1, 0, 0, 0], np.int32), np.array([1, 2, 3], np.int32), 0.1))
     columns.append(draws.integers(0, 3 if kind != "nulls" else 4, rows).astype(np.int32))
-    return space.build(attributes, columns, draws.integers(0, 2**62, rows).astype(np.uint64), None)[0]
+    return encoded_table.build(attributes, columns, draws.integers(0, 2**62, rows).astype(np.uint64), None)[0]
 
 
 def plain(table: Space, k: int) -> list[list[int]]:

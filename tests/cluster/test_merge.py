@@ -20,9 +20,9 @@ from dbanon import cluster
 from dbanon.cluster.extent import members
 from dbanon.cluster.papers.vultures import objective, vulture_centers
 from dbanon.cluster.schemes.merge.ladders import shares
-from dbanon.models.constraint import AtLeast
-from dbanon.models.demand import demands
-from dbanon.space.space import Sensitive
+from dbanon.encoding.encoded_table import Sensitive
+from dbanon.privacy_models.constraint import AtLeast
+from dbanon.privacy_models.model_request import demands
 
 
 def test_the_distance_is_that_of_the_worked_numbers() -> None:

@@ -22,12 +22,12 @@ from support.model_tables import MODELS, case, constraint, demanded
 from dbanon.cluster import layout as layouts
 from dbanon.cluster.extent import members
 from dbanon.cluster.layout import Layout, layout
-from dbanon.kernels import path
+from dbanon.encoding import encoded_table
+from dbanon.kernels import optimal_cut
 from dbanon.kernels.arrays import PathArrays
-from dbanon.kernels.groups import begin_group, held_from, holds
-from dbanon.kernels.path import NEVER, cut, cut_all, spans
-from dbanon.models.constraint import AtLeast
-from dbanon.space import space
+from dbanon.kernels.model_check import begin_group, held_from, holds
+from dbanon.kernels.optimal_cut import NEVER, cut, cut_all, spans
+from dbanon.privacy_models.constraint import AtLeast
 
 Loss = Callable[[Sequence[int]], float]
 """What a record loses in a group of rows."""
@@ -115,8 +115,8 @@ def unit_of(problem: Layout, weights: Sequence[float]) -> float:
 class Column:
     """An attribute, codes, and what a group of rows loses by it."""
 
-    attribute: space.Attribute
-    codes: space.Codes
+    attribute: encoded_table.Attribute
+    codes: encoded_table.Codes
     loss: Loss
 
 
@@ -131,7 +131,7 @@ def number(rng: random.Random, n: int) -> Column:
     if grid > 1 and known:
         whole = [[float(end(v) - low(known[0])) for v in known] for end in (low, high)]
         ranks = np.zeros(len(known), np.int32)
-        ends = space.Ends(ranks, ranks, np.array(whole[0]), np.array(whole[1]))
+        ends = encoded_table.Ends(ranks, ranks, np.array(whole[0]), np.array(whole[1]))
     positions = np.array([float(v - known[0]) for v in known])
     codes = np.array([known.index(v) if v is not None else len(known) for v in values], np.int32)
 
@@ -143,7 +143,7 @@ def number(rng: random.Random, n: int) -> Column:
         of = high(known[-1]) - low(known[0])
         return weight * (high(max(here)) - low(min(here))) / of if of else 0.0
 
-    return Column(space.Number(positions, True, weight, ends, bare), codes, loss)
+    return Column(encoded_table.Number(positions, True, weight, ends, bare), codes, loss)
 
 
 def category(rng: random.Random, n: int, heights: str, most: int = 14) -> Column:
@@ -172,7 +172,7 @@ def category(rng: random.Random, n: int, heights: str, most: int = 14) -> Column
         deepest = max(map(len, lines)) - 1
         return weight * (edges(common) / edges(0) if heights == "edges" else 1 - (len(lines[common]) - 1) / deepest)
 
-    tree = space.Tree(np.array(parent, np.int32), np.array(known, np.int32), weight)
+    tree = encoded_table.Tree(np.array(parent, np.int32), np.array(known, np.int32), weight)
     return Column(tree, codes, loss)
 
 
@@ -190,9 +190,11 @@ def _line(parent: Sequence[int], node: int) -> list[int]:
     return [node] if parent[node] < 0 else [node, *_line(parent, parent[node])]
 
 
-def built_of(columns: Sequence[Column]) -> tuple[space.Space, list[int]]:
+def built_of(columns: Sequence[Column]) -> tuple[encoded_table.Space, list[int]]:
     n = len(columns[0].codes)
-    built, order = space.build([c.attribute for c in columns], [c.codes for c in columns], np.zeros(n, np.uint64), None)
+    built, order = encoded_table.build(
+        [c.attribute for c in columns], [c.codes for c in columns], np.zeros(n, np.uint64), None
+    )
     return built, order.tolist()
 
 
@@ -207,7 +209,7 @@ def test_the_cut_loses_as_little_as_any(
     if climbed:
         monkeypatch.setattr(layouts, "PAIRS", -1)
     if seed % 3:
-        monkeypatch.setattr(path, "MANY", 2)  # a run of one record is not joined of two
+        monkeypatch.setattr(optimal_cut, "MANY", 2)  # a run of one record is not joined of two
     n, k = rng.randint(1, 40 if seed % 4 == 0 else 14), rng.choice([1, 2, 2, 3, 4])
     columns = [number(rng, n) if rng.random() < 0.5 else category(rng, n, heights) for _ in range(rng.randint(1, 4))]
     built, order = built_of(columns)
@@ -243,8 +245,8 @@ def test_runs_of_many_records_end_at_some_places_alone(seed: int, monkeypatch: p
     last seeds) they end anywhere, and every run is joined of two."""
     rng = random.Random(f"places {seed}")
     places = rng.choice([1, 2, 3]) if seed < 20 else 64
-    monkeypatch.setattr(path, "PLACES", places)
-    monkeypatch.setattr(path, "MANY", 2)  # a run of one record is not joined of two
+    monkeypatch.setattr(optimal_cut, "PLACES", places)
+    monkeypatch.setattr(optimal_cut, "MANY", 2)  # a run of one record is not joined of two
     n, k = rng.randint(10, 60), rng.randint(min(2 * places, 2), 9)
     columns = [number(rng, n) if rng.random() < 0.5 else category(rng, n, "top") for _ in range(rng.randint(1, 3))]
     built, order = built_of(columns)
@@ -266,11 +268,11 @@ def test_a_hierarchy_of_more_values_than_have_a_table_is_climbed() -> None:
     """300 values below 20 nodes: the number of a node of two of its values is 1/2, of any others 1."""
     parent = np.array([-1, *(n for i in range(20) for n in (0, *[1 + 16 * i] * 15))], np.int32)
     node = np.array([n for n in range(len(parent)) if parent[n] > 0], np.int32)
-    tree = space.Tree(parent, node)
+    tree = encoded_table.Tree(parent, node)
     assert tree.values == 300 > layouts.PAIRS
     rng = random.Random(3)
     codes = np.array(sorted(rng.choices(range(300), k=40)), np.int32)
-    built, _ = space.build([tree], [codes], np.zeros(40, np.uint64), None)
+    built, _ = encoded_table.build([tree], [codes], np.zeros(40, np.uint64), None)
     problem = layout(built, AtLeast(3), "top")
     assert problem.terms[0, 0] == 2
 
@@ -285,7 +287,7 @@ def test_a_hierarchy_of_more_values_than_have_a_table_is_climbed() -> None:
 # --- tables whose model is asked --------------------------------------------------------------------------------------
 
 
-def table_of(model: str, seed: int) -> tuple[model_tables.Case, space.Space, list[int], Layout]:
+def table_of(model: str, seed: int) -> tuple[model_tables.Case, encoded_table.Space, list[int], Layout]:
     made = case(model, seed)
     built, order = model_tables.encoded(made)
     return made, built, order, layout(built, constraint(made), "top")
@@ -424,9 +426,9 @@ def test_all_records_may_be_in_runs_that_miss_the_model(n: int) -> None:
     """No run holds: all lose what their runs lose and the penalty, twice all that can be lost. The sums of losses are
     scaled to just below 2^62 where n is just below a power of two."""
     codes = np.arange(n, dtype=np.int32)
-    attribute = space.Number(np.arange(n).astype(np.float64), True)
+    attribute = encoded_table.Number(np.arange(n).astype(np.float64), True)
     sensitive = (np.zeros(n, np.int32), 1, None)
-    built, _ = space.build([attribute], [codes], np.zeros(n, np.uint64), None, sensitive=[sensitive])
+    built, _ = encoded_table.build([attribute], [codes], np.zeros(n, np.uint64), None, sensitive=[sensitive])
     asked = AtLeast(n // 3, (demanded(l=2),))
     problem = layout(built, asked, "top")
     labels, penalty = np.full(n, -7, np.int32), int(problem.terms[:, 2].sum())

@@ -23,8 +23,8 @@ from traced.tables import LETTERS, letters
 from dbanon import cluster
 from dbanon.cluster.schemes.split import cut, dissimilarity_tree
 from dbanon.cluster.schemes.split.poles import Distances
-from dbanon.models.constraint import AtLeast
-from dbanon.space.space import Sensitive, Space
+from dbanon.encoding.encoded_table import Sensitive, Space
+from dbanon.privacy_models.constraint import AtLeast
 
 
 def clusters(name: str, made: Space, asked: AtLeast, **options: object) -> list[list[int]]:

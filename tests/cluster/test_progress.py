@@ -17,8 +17,8 @@ from dbanon.cluster.schemes.assign import centers
 from dbanon.cluster.schemes.greedy import loukides_shao
 from dbanon.cluster.schemes.merge import kaca
 from dbanon.cluster.schemes.mixed import ga_clustering, r_gather
-from dbanon.models.constraint import AtLeast
-from dbanon.space.space import Number, Space, build
+from dbanon.encoding.encoded_table import Number, Space, build
+from dbanon.privacy_models.constraint import AtLeast
 
 
 def test_a_part_of_a_stretch_says_its_share_of_the_whole_and_little_is_not_said() -> None:

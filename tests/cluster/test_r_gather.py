@@ -21,8 +21,8 @@ from test_greedy import records
 from dbanon import cluster
 from dbanon.cluster.abilities import MOST_LEFT_OUT
 from dbanon.cluster.schemes.mixed.r_gather import Limits
-from dbanon.models.constraint import AtLeast
-from dbanon.space.space import Space
+from dbanon.encoding.encoded_table import Space
+from dbanon.privacy_models.constraint import AtLeast
 
 
 def labels(made: Space, k: int, eps: float = 0.0) -> list[int]:

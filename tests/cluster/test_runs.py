@@ -17,8 +17,8 @@ from support.tables import SOME
 from dbanon import cluster
 from dbanon.cluster.registry import Algorithm
 from dbanon.cluster.runs import Runs, met
-from dbanon.models.constraint import AtLeast
-from dbanon.space.space import Ints, Number, Space
+from dbanon.encoding.encoded_table import Ints, Number, Space
+from dbanon.privacy_models.constraint import AtLeast
 
 counts = st.lists(st.integers(1, 5), min_size=1, max_size=6)
 
@@ -119,8 +119,8 @@ def test_memory_grows_with_tuples_and_clusters_and_not_with_records(name: str) -
     script = f"""
         import resource, numpy as np
         from dbanon import cluster
-        from dbanon.models.constraint import AtLeast
-        from dbanon.space import space
+        from dbanon.privacy_models.constraint import AtLeast
+        from dbanon.encoding import space
         codes = np.array([(a, b) for a in range(200) for b in range(100)], np.int32)
         kinds = tuple(space.Number(np.arange(n).astype(float), True) for n in (200, 100))
         algorithm = cluster.find({name!r})

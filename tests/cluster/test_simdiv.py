@@ -23,10 +23,10 @@ import dbanon
 from dbanon import cluster
 from dbanon.cluster import progress
 from dbanon.cluster.papers import simdiv
+from dbanon.encoding import encoded_table
+from dbanon.encoding.encoded_table import Sensitive, Space
 from dbanon.engine import udf
-from dbanon.models.constraint import AtLeast
-from dbanon.space import space
-from dbanon.space.space import Sensitive, Space
+from dbanon.privacy_models.constraint import AtLeast
 
 DEFAULTS = {p.name: p.default for p in cluster.find("simdiv").own}
 USUAL = simdiv.resolved(DEFAULTS)
@@ -85,12 +85,12 @@ def test_it_does_on_larger_tables(seed: int, k: int, options: dict[str, Any]) ->
     rng = random.Random(seed)
     records = [(rng.randrange(20, 60), rng.randrange(3)) for _ in range(45)]
     ages, sexes = sorted({a for a, _ in records}), 3
-    number = space.Number(np.array([a - ages[0] for a in ages], float), True, magnitudes=np.array(ages, float))
-    tree = space.Tree(np.array([-1, 0, 0, 0], np.int32), np.array([1, 2, 3], np.int32))
+    number = encoded_table.Number(np.array([a - ages[0] for a in ages], float), True, magnitudes=np.array(ages, float))
+    tree = encoded_table.Tree(np.array([-1, 0, 0, 0], np.int32), np.array([1, 2, 3], np.int32))
     if seed % 2:  # numbers with a hierarchy, in leaf order
         tree = replace(tree, magnitudes=np.array([7.0, 30.0, 2.5]))
     codes = [np.array([ages.index(a) for a, _ in records], np.int32), np.array([s for _, s in records], np.int32)]
-    made, _ = space.build([number, tree], codes, np.arange(45, dtype=np.uint64), None)
+    made, _ = encoded_table.build([number, tree], codes, np.arange(45, dtype=np.uint64), None)
     made = diverse(made, seed)
     assert sexes == tree.values
     chosen = USUAL | options
@@ -119,7 +119,10 @@ def test_clusters_of_little_diversity_are_raised_as_described(
     if made.rows < k:
         return
     made = replace(
-        made, attributes=tuple(replace(a, max_level=level) if isinstance(a, space.Tree) else a for a in made.attributes)
+        made,
+        attributes=tuple(
+            replace(a, max_level=level) if isinstance(a, encoded_table.Tree) else a for a in made.attributes
+        ),
     )
     chosen = USUAL | options
     rng = random.Random(seed)
@@ -127,7 +130,7 @@ def test_clusters_of_little_diversity_are_raised_as_described(
     _, labels = np.unique(labels, return_inverse=True)
     if level is not None:  # clusters keep to the blocks of max_level
         blocks = np.stack(
-            [a.block(level)[made.codes[:, j]] for j, a in enumerate(made.attributes) if isinstance(a, space.Tree)]
+            [a.block(level)[made.codes[:, j]] for j, a in enumerate(made.attributes) if isinstance(a, encoded_table.Tree)]
             or [np.zeros(len(made.codes))], axis=1,
         )  # fmt: skip
         _, block = np.unique(np.repeat(blocks, made.counts, axis=0), axis=0, return_inverse=True)
@@ -142,17 +145,17 @@ def test_clusters_of_little_diversity_are_raised_as_described(
 
 # --- by hand ----------------------------------------------------------------------------------------------------------
 
-COUNTRIES = space.Tree(np.array([-1, 0, 1, 1, 0, 4], np.int32), np.array([2, 3, 5], np.int32))
+COUNTRIES = encoded_table.Tree(np.array([-1, 0, 1, 1, 0, 4], np.int32), np.array([2, 3, 5], np.int32))
 """America > North America > (Greenland, Canada), Central America > Belize."""
 
 
-def figure_9(ages: space.Attribute | None = None) -> Space:
+def figure_9(ages: encoded_table.Attribute | None = None) -> Space:
     """The six rows of the paper's Figure 9, in canonical order: 1 (75, Greenland, Leukemia), 2 (75, Canada, Rhinitis),
     5 and 6 (77, Canada, Rhinitis), 3 (78, Belize, Leukemia), 4 (80, Belize, Leukemia)."""
-    number = space.Number(np.array([0.0, 2, 3, 5]), True, magnitudes=np.array([75.0, 77, 78, 80]))
+    number = encoded_table.Number(np.array([0.0, 2, 3, 5]), True, magnitudes=np.array([75.0, 77, 78, 80]))
     codes = [np.array([0, 0, 1, 1, 2, 3], np.int32), np.array([0, 1, 1, 1, 2, 2], np.int32)]
     disease = np.array([0, 1, 1, 1, 0, 0], np.int32)
-    made, order = space.build([ages or number, COUNTRIES], codes, np.arange(6, dtype=np.uint64), None, None,
+    made, order = encoded_table.build([ages or number, COUNTRIES], codes, np.arange(6, dtype=np.uint64), None, None,
                               [(disease, 2, None)])  # fmt: skip
     assert order.tolist() == list(range(6))
     return made
@@ -182,8 +185,8 @@ def test_the_rows_of_figure_9(options: dict[str, Any], expected: list[set[int]])
 def test_figure_9c_raises_the_country_of_clusters_without_diversity() -> None:
     """All stands one level up already: 75-80, North (code 0) and Central America (1). The cluster of 1 and 2 has both
     diseases; those of 3 and 4 and of 5 and 6 have one each and publish America (0 to 1)."""
-    ages = space.Tree(np.array([-1, 0], np.int32), np.array([1], np.int32), influence=0.2)
-    continents = space.Tree(np.array([-1, 0, 0], np.int32), np.array([1, 2], np.int32), influence=0.8)
+    ages = encoded_table.Tree(np.array([-1, 0], np.int32), np.array([1], np.int32), influence=0.2)
+    continents = encoded_table.Tree(np.array([-1, 0, 0], np.int32), np.array([1, 2], np.int32), influence=0.8)
     codes = np.array([[0, 0], [0, 1]], np.int32)
     disease = np.array([0, 1, 1, 1, 0, 0], np.int32)  # of 1, 2, 5, 6, 3, 4
     made = Space((ages, continents), codes, np.array([4, 2]), None, 6, (Sensitive(disease, np.array([3, 3, 0])),))
@@ -198,7 +201,7 @@ def test_figure_9c_raises_the_country_of_clusters_without_diversity() -> None:
 
 def test_cosines_and_diversities_of_the_algorithm_reference() -> None:
     def cosine(u: tuple[int, int], v: tuple[int, int]) -> float:
-        numbers = [space.Number(np.arange(5.0), True) for _ in range(2)]
+        numbers = [encoded_table.Number(np.arange(5.0), True) for _ in range(2)]
         codes = np.array(sorted({u, v}), np.int32)
         unit = simdiv.directions(Space(tuple(numbers), codes, np.ones(len(codes), np.int64), None, 2), "raw")
         return float(unit[0] @ unit[-1])
@@ -224,7 +227,7 @@ def test_what_follows_from_reproduce() -> None:
 
 def test_a_union_of_raised_clusters_must_meet_the_model_of_persons() -> None:
     """Two clusters of two persons each, the same two: raised they would be one class, with each person once."""
-    number = space.Number(np.arange(4.0), True)
+    number = encoded_table.Number(np.arange(4.0), True)
     codes = np.array([[0], [1], [2], [3]], np.int32)
     sensitive = Sensitive(np.array([0, 1, 0, 1], np.int32), np.array([2, 2, 0]))
     persons = np.array([0, 1, 0, 1])
@@ -378,10 +381,10 @@ def test_memory_grows_with_the_rows_and_not_with_their_square() -> None:
     """20,000 different records: a matrix of their similarities would have 400 million cells."""
     rng = np.random.default_rng(1)
     n = 20_000
-    number = space.Number(np.arange(float(n)), True)
+    number = encoded_table.Number(np.arange(float(n)), True)
     codes = [rng.permutation(n).astype(np.int32) for _ in range(3)]
     values = rng.integers(0, 9, n).astype(np.int32)
-    made, _ = space.build([number] * 3, codes, np.zeros(n, np.uint64), None, None, [(values, 9, None)])
+    made, _ = encoded_table.build([number] * 3, codes, np.zeros(n, np.uint64), None, None, [(values, 9, None)])
     simdiv.simdiv(made.part(np.arange(100)), AtLeast(10), USUAL, lambda: None)  # compiles
     tracemalloc.start()
     labels = simdiv.simdiv(made, AtLeast(400), USUAL, lambda: None)
@@ -393,7 +396,7 @@ def test_memory_grows_with_the_rows_and_not_with_their_square() -> None:
 
 def test_a_chain_that_would_take_very_long_must_be_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     n = 400
-    number = space.Number(np.arange(float(n)), True)
+    number = encoded_table.Number(np.arange(float(n)), True)
     made = Space((number,), np.arange(n, dtype=np.int32)[:, None], np.ones(n, np.int64), None, n)
     monkeypatch.setattr(progress, "LARGEST", n * n / 5)
     asked = USUAL | {"influence": "weights", "rank": "chain"}

@@ -19,8 +19,8 @@ from test_gather import alike, with_unit
 from test_greedy import records
 
 from dbanon import cluster
-from dbanon.models.constraint import AtLeast
-from dbanon.space.space import Sensitive, Space
+from dbanon.encoding.encoded_table import Sensitive, Space
+from dbanon.privacy_models.constraint import AtLeast
 
 
 def clusters(name: str, made: Space, k: int, **options: object) -> list[list[int]]:

@@ -18,8 +18,8 @@ from test_kmeanspp import as_numbers
 
 from dbanon import cluster
 from dbanon.cluster.schemes.assign import centers, wfcmeans
-from dbanon.models.constraint import AtLeast
-from dbanon.space.space import Space
+from dbanon.encoding.encoded_table import Space
+from dbanon.privacy_models.constraint import AtLeast
 
 
 def labels(made: Space, k: int, **options: object) -> list[int]:

@@ -13,7 +13,7 @@ import duckdb
 import pytest
 
 import dbanon
-from dbanon.models import registry
+from dbanon.privacy_models import registry
 from dbanon.table_functions.arguments import CAPTURED
 from dbanon.table_functions.registry import table_functions
 

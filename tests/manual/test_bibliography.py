@@ -10,7 +10,7 @@ from support import documents
 
 from dbanon.cluster import algorithms
 from dbanon.manual import bibliography
-from dbanon.models import registry
+from dbanon.privacy_models import registry
 from dbanon.release import measures
 from dbanon.table_functions.registry import table_functions
 

@@ -24,9 +24,9 @@ from dbanon import cluster, errors
 from dbanon.cluster.common_parameters import COMMON
 from dbanon.engine import udf
 from dbanon.manual import function_page, metric_page
-from dbanon.models import registry
-from dbanon.models.demand import Demand
-from dbanon.models.model import Form, Model
+from dbanon.privacy_models import registry
+from dbanon.privacy_models.model import Form, Model
+from dbanon.privacy_models.model_request import Demand
 from dbanon.sqltext.quote import Sql, joined, literal
 from dbanon.sqltext.templates import fill_text
 from dbanon.table_functions.parameter_types import Integer

@@ -9,8 +9,8 @@ import numpy as np
 from hypothesis import given
 from support.tables import MANY
 
-from dbanon.models.constraint import AtLeast
-from dbanon.space.space import Number, Space
+from dbanon.encoding.encoded_table import Number, Space
+from dbanon.privacy_models.constraint import AtLeast
 
 A, B, C, UNKNOWN = 0, 1, 2, -1
 

@@ -12,7 +12,7 @@ from support.model_tables import ALGORITHMS, INFECTIOUS, Asked, call_of
 
 import dbanon
 from dbanon import cluster
-from dbanon.models import registry
+from dbanon.privacy_models import registry
 
 ROWS = """
     (1, 25, 'Flu', 'home', 3.5), (2, 27, 'Flu', 'work', 4.5), (3, 29, 'Cancer', 'home', 5.5),

@@ -11,18 +11,18 @@ import pytest
 from support.model_tables import demanded
 
 from dbanon.cluster.model_arrays import model_rules
-from dbanon.kernels.models import distance
-from dbanon.space import space
+from dbanon.encoding import encoded_table
+from dbanon.kernels.model_gathering import distance
 
 # --- values that are not released ---------------------------------------------------------------------------
 
 
 def closeness(whole: list[int], counts: list[int], emd: str = "ordered") -> tuple[float, float]:
     """The distance of a class as the clustering measures it, in arrays and in its kernel; NULL is the last count."""
-    sensitive = space.Sensitive(np.empty(0, np.int32), np.array(whole))
+    sensitive = encoded_table.Sensitive(np.empty(0, np.int32), np.array(whole))
     model = demanded(t=0.5, emd=emd)
     measured = model.measure(sensitive, np.array([counts]), np.array([sum(counts)]))
-    made = space.Space((), np.empty((0, 0), np.int32), np.empty(0, np.int64), None, 0, (sensitive,))
+    made = encoded_table.Space((), np.empty((0, 0), np.int32), np.empty(0, np.int64), None, 0, (sensitive,))
     rules = model_rules(made, [model])
     compiled = distance.py_func(0, np.array(counts), sum(counts), 0, rules, np.zeros(2))
     return float(measured[0]), float(compiled)

@@ -102,13 +102,13 @@ _FAULTS = {
     ),
     # Privacy models
     "every class is diverse enough": Fault(
-        "sql/models/satisfied.sql",
+        "sql/privacy_models/is_satisfied.sql",
         ">= {{ m.bound }} - 1e-9",
         ">= {{ m.bound }} - 9",
         ("tests/models/test_model_gate.py",),
     ),
     "algorithms take too few values for enough": Fault(
-        "dbanon/models/model.py",
+        "dbanon/privacy_models/model.py",
         "measured >= bound - SLACK",
         "measured >= bound - 1",
         ("tests/models/test_conformance.py", "tests/models/test_model_contract.py"),
@@ -126,32 +126,32 @@ _FAULTS = {
         ("tests/cluster/test_suppress.py",),
     ),
     "persons are counted as records": Fault(
-        "dbanon/models/constraint.py",
+        "dbanon/privacy_models/constraint.py",
         "        if space.persons is None:\n            return len(rows)\n",
         "        if True:\n            return len(rows)\n",
         ("tests/models/test_constraint.py",),
     ),
     # Algorithms
     "the nearest record is the one after it": Fault(
-        "dbanon/space/distance.py",
+        "dbanon/encoding/distance.py",
         "np.abs(self.places - self.places[code], out=row[:-1])",
         "np.abs(self.places - self.places[code] - 1, out=row[:-1])",
         ("tests/cluster/test_kacpc.py", "tests/space/test_index.py"),
     ),
     "the search of neighbours stops one record early": Fault(
-        "dbanon/kernels/search.py",
+        "dbanon/kernels/tree_search.py",
         "if held >= records and (bound > sums[0]",
         "if held >= records - 1 and (bound > sums[0]",
         ("tests/space/test_index.py", "tests/cluster/test_kacpc.py"),
     ),
     "a cut along a line ends its search too early": Fault(
-        "dbanon/kernels/path.py",
+        "dbanon/kernels/optimal_cut.py",
         "total[hope] + loss * (i - hope) >= best",
         "total[hope] + loss * (i - last) >= best",
         ("tests/cluster/test_path.py",),
     ),
     "a cut joins another run than it looks at": Fault(
-        "dbanon/kernels/path.py",
+        "dbanon/kernels/optimal_cut.py",
         "(hope - edge + least - 1) // step",
         "(hope - edge + least) // step",
         ("tests/cluster/test_path.py",),

@@ -178,7 +178,7 @@ GATE_FAULTS: dict[str, Fault] = {
         ("tests/release/test_recomputed_rows.py",),
     ),
     "the achieved model is that of the best class": Fault(
-        "sql/models/achieved.sql",
+        "sql/privacy_models/achieved_value.sql",
         "{% if m.higher %}min{% else %}max{% endif %}",
         "{% if m.higher %}max{% else %}min{% endif %}",
         ("tests/release/test_recomputed_rows.py",),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import pairwise
 
-from dbanon.space.space import Attribute, Number, Space
+from dbanon.encoding.encoded_table import Attribute, Number, Space
 
 UNEVEN = 8
 

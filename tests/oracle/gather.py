@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dbanon.space.space import Attribute, Number, Space
+from dbanon.encoding.encoded_table import Attribute, Number, Space
 from oracle.greedy import Plain, mdav
 
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from dbanon.space.space import Attribute, Number, Space
+from dbanon.encoding.encoded_table import Attribute, Number, Space
 
 Row = tuple[int, ...]
 
@@ -50,7 +50,7 @@ def _loss(space: Space, j: int, unit: float, heights: str) -> Callable[[set[int]
         if attribute.values in codes:
             return round(whole)
         if isinstance(attribute, Number):
-            from dbanon.space.distance import places
+            from dbanon.encoding.distance import places
 
             at = places(attribute, whole)
             return int(at[max(codes)] - at[min(codes)])

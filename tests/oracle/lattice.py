@@ -6,7 +6,7 @@ import itertools
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from dbanon.space.space import Attribute, Number, Space
+from dbanon.encoding.encoded_table import Attribute, Number, Space
 
 Node = tuple[int, ...]
 

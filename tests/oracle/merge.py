@@ -9,7 +9,7 @@ from itertools import count
 from operator import add
 from typing import TypeAlias
 
-from dbanon.space.space import Attribute, Number, Space
+from dbanon.encoding.encoded_table import Attribute, Number, Space
 from oracle.greedy import Plain
 
 Path: TypeAlias = tuple[object, ...]

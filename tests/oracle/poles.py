@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from dbanon.space.distance import places
-from dbanon.space.space import Number, Space
+from dbanon.encoding.distance import places
+from dbanon.encoding.encoded_table import Number, Space
 from oracle.greedy import Plain
 
 Point = list[int | None]

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from dbanon.space.space import Number, Space, Tree
+from dbanon.encoding.encoded_table import Number, Space, Tree
 
 STEP = 2**40
 

@@ -14,7 +14,7 @@ from support.scale import some
 import dbanon
 from dbanon.cluster import extent
 from dbanon.cluster.loss import Loss
-from dbanon.space import space
+from dbanon.encoding import encoded_table
 
 # a11 a12 | a21 a22 | b11 b12 at depth 3 below a1, a2, b1 (2) below a, b (1); c11 at 3 below c1; c2 at 2; d at 1.
 PLACES = [
@@ -310,11 +310,11 @@ def test_an_algorithm_weighs_the_loss_that_is_published(seed: int) -> None:
     parent = np.array([nodes.index(node[:-1]) if len(node) > 1 else -1 for node in nodes], np.int32)
     leaves = [at for at, node in enumerate(nodes) if not any(n[:-1] == node for n in nodes)]
     for steps in (1, 2, 3, 5):
-        tree = space.Tree(parent, np.array(leaves, np.int32), round=steps)
+        tree = encoded_table.Tree(parent, np.array(leaves, np.int32), round=steps)
         pairs = np.array([(a, b) for a in range(len(leaves)) for b in range(a, len(leaves))], np.int64)
         low, high = pairs[:, :1], pairs[:, 1:]
         codes = np.arange(len(leaves), dtype=np.int32)
-        made, _ = space.build([tree], [codes], codes.astype(np.uint64), None)
+        made, _ = encoded_table.build([tree], [codes], codes.astype(np.uint64), None)
         published = []
         for a, b in pairs.tolist():
             first, last = nodes[leaves[a]], nodes[leaves[b]]
@@ -337,7 +337,7 @@ def test_an_algorithm_weighs_the_loss_that_is_published(seed: int) -> None:
 
 def test_raised_nodes_are_those_of_every_nth_level() -> None:
     """A chain 0 > 1 > 2 > 3 > leaf 4, and the leaf 5 below 1."""
-    tree = space.Tree(np.array([-1, 0, 1, 2, 3, 1], np.int32), np.array([4, 5], np.int32))
+    tree = encoded_table.Tree(np.array([-1, 0, 1, 2, 3, 1], np.int32), np.array([4, 5], np.int32))
     raised = {steps: replace(tree, round=steps).raised.tolist() for steps in (1, 2, 3, 4)}
     assert raised == {1: [0, 1, 2, 3, 4, 5], 2: [0, 0, 2, 2, 4, 5], 3: [0, 0, 0, 3, 4, 5], 4: [0, 0, 0, 0, 4, 5]}
     assert replace(tree, round=2).pruned.raised.tolist() == raised[2]

@@ -22,8 +22,8 @@ from dbanon import cluster, errors
 from dbanon.cluster import noise as noises
 from dbanon.cluster.abilities import NoiseRelease
 from dbanon.cluster.noise import Noise
+from dbanon.encoding import encoded_table
 from dbanon.engine import udf
-from dbanon.space import space
 
 RKA = Noise("release = 'noise'", 1.0)
 MR = Noise("noise_epsilon = 1", 1.0, by_column=True, categories=False)
@@ -32,21 +32,23 @@ KEY = b"key"
 # --- what is drawn ------------------------------------------------------------------------------------------
 
 
-def numbers(values: list[float | None], integral: bool = True) -> space.Space:
+def numbers(values: list[float | None], integral: bool = True) -> encoded_table.Space:
     """The space of one numeric column."""
     known = sorted({v for v in values if v is not None})
     positions = np.array([v - known[0] for v in known])
     codes = np.array([len(known) if v is None else known.index(v) for v in values], np.int32)
-    made, _ = space.build([space.Number(positions, integral)], [codes], np.arange(len(values), dtype=np.uint64), None)
+    made, _ = encoded_table.build(
+        [encoded_table.Number(positions, integral)], [codes], np.arange(len(values), dtype=np.uint64), None
+    )
     return made
 
 
-def words(values: list[str | None]) -> space.Space:
+def words(values: list[str | None]) -> encoded_table.Space:
     """The space of one category without a hierarchy."""
     known = sorted({v for v in values if v is not None})
-    tree = space.Tree(np.array([-1] + [0] * len(known), np.int32), np.arange(1, len(known) + 1, dtype=np.int32))
+    tree = encoded_table.Tree(np.array([-1] + [0] * len(known), np.int32), np.arange(1, len(known) + 1, dtype=np.int32))
     codes = np.array([len(known) if v is None else known.index(v) for v in values], np.int32)
-    made, _ = space.build([tree], [codes], np.arange(len(values), dtype=np.uint64), None)
+    made, _ = encoded_table.build([tree], [codes], np.arange(len(values), dtype=np.uint64), None)
     return made
 
 
@@ -104,7 +106,7 @@ def test_whatever_the_table(table: Table, seed: int, epsilon: float, by_column: 
         own = np.repeat(made.codes, made.counts, axis=0)[labels == c]
         for j, attribute in enumerate(made.attributes):
             code, position = found.code[here, j], found.position[here, j]
-            if isinstance(attribute, space.Tree):
+            if isinstance(attribute, encoded_table.Tree):
                 assert np.isnan(position).all()
                 allowed = {-1} if by_column else {-1 if v == attribute.values else int(v) for v in own[:, j]}
                 assert set(code.tolist()) <= allowed
@@ -150,8 +152,8 @@ def test_laplace_and_its_scale() -> None:
 def test_seats_have_nothing_to_do_with_values() -> None:
     """With next to no noise, the seat of the k-th value of a cluster is uniform, independent from column to column."""
     columns = [np.arange(60_000, dtype=np.int32), np.arange(60_000, dtype=np.int32)]
-    attribute = space.Number(np.arange(60_000.0), integral=False)
-    made, _ = space.build([attribute, attribute], columns, np.arange(60_000, dtype=np.uint64), None)
+    attribute = encoded_table.Number(np.arange(60_000.0), integral=False)
+    made, _ = encoded_table.build([attribute, attribute], columns, np.arange(60_000, dtype=np.uint64), None)
     found = noises.drawn(made, np.arange(60_000) // 3, Noise("", 100.0), KEY)
     rank = found.position.reshape(-1, 3, 2).argsort(axis=1)
     together = Counter(zip(*(map(tuple, rank[:, :, j].tolist()) for j in (0, 1)), strict=True))

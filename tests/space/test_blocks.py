@@ -17,8 +17,8 @@ from support.tables import MANY, Encoded, Table, encoded, groups_of, tables
 
 import dbanon
 from dbanon import cluster, errors
-from dbanon.models.constraint import AtLeast
-from dbanon.space import space
+from dbanon.encoding import encoded_table
+from dbanon.privacy_models.constraint import AtLeast
 
 NAMES = [algorithm.name for algorithm in cluster.algorithms()]
 
@@ -36,7 +36,7 @@ STAFF = [
 ]
 
 
-def run(name: str, made: space.Space, k: int, names: tuple[str, ...] = ("workclass",)) -> list[int]:
+def run(name: str, made: encoded_table.Space, k: int, names: tuple[str, ...] = ("workclass",)) -> list[int]:
     algorithm = cluster.find(name)
     options = {p.name: p.default for p in algorithm.own}
     return by_row.run(algorithm, made, AtLeast(k), options, cluster.Names(names)).tolist()
@@ -47,12 +47,12 @@ def run(name: str, made: space.Space, k: int, names: tuple[str, ...] = ("workcla
 
 def two_branches(
     columns: list[int], level: int, persons: list[int] | None = None, ties: list[int] | None = None
-) -> space.Space:
+) -> encoded_table.Space:
     """Tree 0 * > 1 A > (2, 3), 4 B > (5, 6), values 2, 3, 5, 6 with codes 0 to 3, NULL 4."""
-    tree = space.Tree(np.array([-1, 0, 1, 1, 0, 4, 4], np.int32), np.array([2, 3, 5, 6], np.int32), 1.0, level)
+    tree = encoded_table.Tree(np.array([-1, 0, 1, 1, 0, 4, 4], np.int32), np.array([2, 3, 5, 6], np.int32), 1.0, level)
     people = None if persons is None else np.array(persons, np.int64)
     tie = np.array(ties or range(len(columns)), np.uint64)
-    made, _ = space.build([tree], [np.array(columns, np.int32)], tie, people)
+    made, _ = encoded_table.build([tree], [np.array(columns, np.int32)], tie, people)
     return made
 
 
@@ -106,10 +106,10 @@ def flat(*values: Value) -> Category:
     return Category(reference.flat(values))
 
 
-def limited(made: Encoded, levels: list[int | None]) -> space.Space:
+def limited(made: Encoded, levels: list[int | None]) -> encoded_table.Space:
     """The space with a max_level for the categories among the attributes."""
     attributes = tuple(
-        replace(a, max_level=level) if isinstance(a, space.Tree) else a
+        replace(a, max_level=level) if isinstance(a, encoded_table.Tree) else a
         for a, level in zip(made.space.attributes, levels, strict=True)
     )
     return replace(made.space, attributes=attributes)

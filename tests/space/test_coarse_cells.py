@@ -17,14 +17,14 @@ from support.tables import MANY, Table, encoded, large, tables
 
 from dbanon import cluster
 from dbanon.cluster.extent import united
-from dbanon.models.constraint import AtLeast
-from dbanon.space import space
-from dbanon.space.cells import cells
+from dbanon.encoding import encoded_table
+from dbanon.encoding.coarse_partitions import cells
+from dbanon.privacy_models.constraint import AtLeast
 
 NAMES = [algorithm.name for algorithm in cluster.algorithms()]
 
 
-def run(name: str, made: space.Space, asked: AtLeast, cell: int | None) -> Any:
+def run(name: str, made: encoded_table.Space, asked: AtLeast, cell: int | None) -> Any:
     algorithm = cluster.find(name)
     options = {p.name: p.default for p in algorithm.own}
     return by_row.run(algorithm, made, asked, options, cell=cell)
@@ -69,13 +69,13 @@ def test_what_a_cut_narrows_most_is_cut_and_subtrees_and_null_stay_together() ->
     assert found(1) == [[0, 1, 2], [3], [4, 5]], "NULL; the subtree of d, which leaves 3/4 * 3/4 of 5"
 
 
-def grid(draws: np.random.Generator, rows: int) -> space.Space:
+def grid(draws: np.random.Generator, rows: int) -> encoded_table.Space:
     """Two numbers, and three categories under two nodes; a sensitive value, which some algorithms look at."""
-    tree = space.Tree(np.array([-1, 0, 1, 1, 0, 4], np.int32), np.array([2, 3, 5], np.int32))
-    numbers = [space.Number(np.arange(50.0), True, magnitudes=np.arange(50.0)) for _ in range(2)]
+    tree = encoded_table.Tree(np.array([-1, 0, 1, 1, 0, 4], np.int32), np.array([2, 3, 5], np.int32))
+    numbers = [encoded_table.Number(np.arange(50.0), True, magnitudes=np.arange(50.0)) for _ in range(2)]
     columns = [draws.integers(0, n, rows).astype(np.int32) for n in (50, 50, 3)]
     disease = (draws.integers(0, 6, rows).astype(np.int32), 6, None)
-    return space.build([*numbers, tree], columns, np.arange(rows, dtype=np.uint64), None, None, [disease])[0]
+    return encoded_table.build([*numbers, tree], columns, np.arange(rows, dtype=np.uint64), None, None, [disease])[0]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -100,11 +100,11 @@ def test_models_and_persons_hold_in_cells(name: str) -> None:
     draws = np.random.default_rng(5)
     rows = 600
     numbers = [draws.integers(0, 50, rows) for _ in range(2)]
-    attributes = [space.Number(np.arange(50.0), True) for _ in numbers]
+    attributes = [encoded_table.Number(np.arange(50.0), True) for _ in numbers]
     columns = [n.astype(np.int32) for n in numbers]
     persons = draws.integers(-1, 150, rows)  # each has records in several cells; some are unknown
     disease = (draws.integers(0, 6, rows).astype(np.int32), 6, None)
-    made, _ = space.build(attributes, columns, np.arange(rows, dtype=np.uint64), persons, None, [disease])
+    made, _ = encoded_table.build(attributes, columns, np.arange(rows, dtype=np.uint64), persons, None, [disease])
     asked = AtLeast(5, (demanded(l=3),))
     labels = run(name, made, asked, 60)
     assert labels.min() == 0 and labels.max() > 10
@@ -123,10 +123,12 @@ def test_clusters_of_two_cells_that_publish_the_same_are_judged_together() -> No
     above = [(20 + i, 10 + i, 2 + i // 4) for i in range(8)]
     number, person, value = (np.array(column) for column in zip(*left, *right, *above, strict=True))
     first = (number > 9).astype(np.int32)
-    made, _ = space.build(
+    made, _ = encoded_table.build(
         [
-            space.Number(
-                number.astype(float), True, ends=space.Ends(2 * first, 2 * first + 1, first * 20.0, first * 29.0)
+            encoded_table.Number(
+                number.astype(float),
+                True,
+                ends=encoded_table.Ends(2 * first, 2 * first + 1, first * 20.0, first * 29.0),
             )
         ],
         [np.arange(16, dtype=np.int32)],

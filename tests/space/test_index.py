@@ -14,11 +14,11 @@ from support.scale import examples
 
 from dbanon.cluster.schemes.gather.kacpc import modal
 from dbanon.cluster.schemes.gather.scheme import gather
-from dbanon.models.constraint import AtLeast
-from dbanon.space import distance, gathering, index, parts, regions, trie
-from dbanon.space.gathering import Gathering
-from dbanon.space.index import Index, Question
-from dbanon.space.space import Ints, Number, Space, Tree
+from dbanon.encoding import attribute_partitions, code_regions, distance, nearest_queries, tuple_index, tuple_trie
+from dbanon.encoding.encoded_table import Ints, Number, Space, Tree
+from dbanon.encoding.nearest_queries import Gathering
+from dbanon.encoding.tuple_index import Index, Question
+from dbanon.privacy_models.constraint import AtLeast
 
 MANY = settings(max_examples=examples(150), deadline=None)
 
@@ -27,11 +27,16 @@ MANY = settings(max_examples=examples(150), deadline=None)
     autouse=True,
     params=[
         {},
-        {(index, "TABLE_LIMIT"): 3, (trie, "BLOCK"): 2},
-        {(index, "TABLE_LIMIT"): 0, (trie, "BLOCK"): 1},
-        {(index, "TABLE_LIMIT"): 0, (trie, "BLOCK"): 8},
-        {(gathering, "DENSE"): -1, (regions, "REGIONS"): 3, (parts, "PART"): 30, (parts, "CANDIDATES"): 3},
-        {(gathering, "DENSE"): -1},
+        {(tuple_index, "TABLE_LIMIT"): 3, (tuple_trie, "BLOCK"): 2},
+        {(tuple_index, "TABLE_LIMIT"): 0, (tuple_trie, "BLOCK"): 1},
+        {(tuple_index, "TABLE_LIMIT"): 0, (tuple_trie, "BLOCK"): 8},
+        {
+            (nearest_queries, "DENSE"): -1,
+            (code_regions, "REGIONS"): 3,
+            (attribute_partitions, "PART"): 30,
+            (attribute_partitions, "CANDIDATES"): 3,
+        },
+        {(nearest_queries, "DENSE"): -1},
     ],
     ids=["tables", "mixed", "boxes", "blocks", "parts", "whole parts"],
 )

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from dbanon.cluster.schemes.gather.kacpc import modal
-from dbanon.space import distance, gathering, parts, regions
-from dbanon.space.gathering import Gathering
-from dbanon.space.index import Index
-from dbanon.space.space import Attribute, Codes, Ints, Number, Space, Tree
+from dbanon.encoding import attribute_partitions, code_regions, distance, nearest_queries
+from dbanon.encoding.encoded_table import Attribute, Codes, Ints, Number, Space, Tree
+from dbanon.encoding.nearest_queries import Gathering
+from dbanon.encoding.tuple_index import Index
 
 
 def ragged(rng: random.Random, nodes: int, depth: int) -> Tree:
@@ -74,13 +74,13 @@ def test_parts_make_the_groups_that_the_tree_makes(case: int, monkeypatch: pytes
     rng = random.Random(case)
     space = sparse(rng, rng.randint(1, 9), rng.choice([12, 80, 500]))
     k = rng.randint(2, 12)
-    monkeypatch.setattr(regions, "REGIONS", rng.choice([1, 4, 14]))
-    monkeypatch.setattr(parts, "PART", rng.choice([1, 50, 4096]))
-    monkeypatch.setattr(parts, "CANDIDATES", rng.choice([1, 5, 256]))
-    monkeypatch.setattr(gathering, "DENSE", -1)
+    monkeypatch.setattr(code_regions, "REGIONS", rng.choice([1, 4, 14]))
+    monkeypatch.setattr(attribute_partitions, "PART", rng.choice([1, 50, 4096]))
+    monkeypatch.setattr(attribute_partitions, "CANDIDATES", rng.choice([1, 5, 256]))
+    monkeypatch.setattr(nearest_queries, "DENSE", -1)
     by_parts = groups(space, k, by_parts=True)
-    monkeypatch.setattr(gathering, "DENSE", 2**24)
-    monkeypatch.setattr(gathering, "MANY", 10_000)
+    monkeypatch.setattr(nearest_queries, "DENSE", 2**24)
+    monkeypatch.setattr(nearest_queries, "MANY", 10_000)
     assert by_parts == groups(space, k, by_parts=False)
 
 
@@ -94,7 +94,7 @@ def test_parts_answer_where_few_tuples_repeat_and_neighbours_have_little_in_comm
     codes = np.random.default_rng(1).permuted(np.tile(np.arange(200), (6, 1)), axis=1).T.astype(np.int32)
     alone = Space((flat,) * 6, np.ascontiguousarray(codes), np.ones(200, np.int64), None, 200)
     assert not has_parts(alone), "a tree answers at once"
-    monkeypatch.setattr(gathering, "MANY", 0)
+    monkeypatch.setattr(nearest_queries, "MANY", 0)
     assert has_parts(alone)
     often = Space(alone.attributes, alone.codes[:20], np.full(20, 9), None, 180)
     assert not has_parts(often)
@@ -124,9 +124,9 @@ def test_regions_of_a_hierarchy_are_whole_subtrees_or_children_of_its_root(value
         space = Space((tree,), codes, np.ones(tree.values, np.int64), None, tree.values)
         (table,) = distance.kacpc(space, 2, True)
         assert isinstance(table, distance.Categories)
-        found = regions.regions(table, np.ones(tree.values, np.int64))
+        found = code_regions.regions(table, np.ones(tree.values, np.int64))
         assert set(np.bincount(found.region[:-1]).tolist()) == sizes
-        assert found.region[-1] == found.number - 1 <= regions.REGIONS
+        assert found.region[-1] == found.number - 1 <= code_regions.REGIONS
         of = found.region[:-1]
         for code in (0, tree.values - 1):
             least, greatest = found.pairs.reshape(found.number, found.number, 2)[of[code]][of].T

@@ -14,12 +14,12 @@ from support import by_row
 from support.tables import MANY, SOME, Table, encoded, parents, preorder, tables, trees
 
 from dbanon import cluster
-from dbanon.models.constraint import AtLeast
-from dbanon.space import space
-from dbanon.space.space import Number, Space, Tree, build
+from dbanon.encoding import encoded_table
+from dbanon.encoding.encoded_table import Number, Space, Tree, build
+from dbanon.privacy_models.constraint import AtLeast
 
 
-def codes(*values: int) -> space.Codes:
+def codes(*values: int) -> encoded_table.Codes:
     return np.array(values, np.int32)
 
 
@@ -136,7 +136,7 @@ def test_keys_order_rows_like_their_codes_whatever_the_domains(data: st.DataObje
     row = st.tuples(*(st.one_of(st.integers(0, min(size, 3) - 1), st.integers(0, size - 1)) for size in sizes))
     rows = data.draw(st.lists(row, min_size=1, max_size=12))
     columns = [np.array([r[j] for r in rows], np.int32) for j in range(len(sizes))]
-    keys = space._key(columns, sizes).tolist()
+    keys = encoded_table._key(columns, sizes).tolist()
     for a, one in zip(keys, rows, strict=True):
         for b, other in zip(keys, rows, strict=True):
             assert (a < b, a == b) == (one < other, one == other)

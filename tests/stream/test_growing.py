@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from support.streams import FLAT, alike, random_arrivals
 
-from dbanon.space.space import Tree
+from dbanon.encoding.encoded_table import Tree
 from dbanon.stream import WAITING, Arrivals, Model, State, Stream, streams
 from dbanon.stream.arrivals import _places
 from dbanon.stream.growing import Growing, Meaning, put_aside, take_up

@@ -11,7 +11,7 @@ from oracle.stream_incomplete import ByPattern, Idea
 from support.streams import alike, random_arrivals, random_cuts, refuse_broken, resumed
 
 import dbanon
-from dbanon.space.space import Number
+from dbanon.encoding.encoded_table import Number
 from dbanon.stream import Arrivals, Model, State, arrivals, find
 
 NAMES = ("idea", "k_varp", "iot_anonymity")

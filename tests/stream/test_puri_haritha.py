@@ -12,7 +12,7 @@ from oracle.stream_puri import PuriHaritha
 from support.streams import alike, random_arrivals, random_cuts, refuse_broken, resumed
 
 import dbanon
-from dbanon.space.space import Number
+from dbanon.encoding.encoded_table import Number
 from dbanon.stream import SUPPRESSED, Arrivals, Model, State, arrivals, find
 
 Options = dict[str, object]

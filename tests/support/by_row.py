@@ -6,7 +6,7 @@ from typing import Any
 
 from dbanon import cluster
 from dbanon.cluster import Runs
-from dbanon.space.space import Ints
+from dbanon.encoding.encoded_table import Ints
 
 
 def run(*given: Any, **named: Any) -> Ints:

@@ -15,10 +15,10 @@ from oracle.models import Class, Value
 from oracle.reference import Category, Number
 
 from dbanon import cluster
-from dbanon.models import demand
-from dbanon.models.constraint import AtLeast
-from dbanon.models.demand import Demand
-from dbanon.space import space
+from dbanon.encoding import encoded_table
+from dbanon.privacy_models import model_request
+from dbanon.privacy_models.constraint import AtLeast
+from dbanon.privacy_models.model_request import Demand
 from dbanon.sqltext.quote import text
 from support.tables import Table, encoded_column, groups_of, published
 
@@ -214,37 +214,37 @@ def _sensitive(rng: random.Random, column: Column, n: int) -> list[Value]:
 # For the clustering
 
 
-def encoded(made: Case) -> tuple[space.Space, list[int]]:
+def encoded(made: Case) -> tuple[encoded_table.Space, list[int]]:
     """The space of a case, and its canonical order."""
     columns = [encoded_column(a, [r[j] for r in made.records]) for j, a in enumerate(made.attributes)]
     quasi = [
-        (replace(a, max_level=level) if isinstance(a, space.Tree) else a, codes)
+        (replace(a, max_level=level) if isinstance(a, encoded_table.Tree) else a, codes)
         for (a, codes), level in zip(columns, made.max_levels, strict=True)
     ]
     persons = None if made.persons is None else np.array([-1 if p is None else p for p in made.persons], np.int64)
-    sensitive: list[tuple[space.Codes, int, space.Tree | None]] = []
+    sensitive: list[tuple[encoded_table.Codes, int, encoded_table.Tree | None]] = []
     for i, column in enumerate(made.columns):
         values = [row[i] for row in made.values]
         kind: reference.Attribute = Number() if column.type == "INTEGER" else Category(reference.flat(values))
         if column.rows is not None:
             kind = Category(reference.Tree(column.rows))
         attribute, codes = encoded_column(kind, values)
-        tree = attribute if isinstance(attribute, space.Tree) and column.rows is not None else None
+        tree = attribute if isinstance(attribute, encoded_table.Tree) and column.rows is not None else None
         sensitive.append((codes, attribute.values, tree))
     ties = np.random.default_rng(len(made.records)).integers(0, 2**63, len(made.records)).astype(np.uint64)
-    built, order = space.build([a for a, _ in quasi], [c for _, c in quasi], ties, persons, sensitive=sensitive)
+    built, order = encoded_table.build([a for a, _ in quasi], [c for _, c in quasi], ties, persons, sensitive=sensitive)
     return built, order.tolist()
 
 
 def constraint(made: Case) -> AtLeast:
     """What is asked, as the package has it."""
-    asked = demand.demands("a test", "t", made.asked, made.sensitive)
+    asked = model_request.demands("a test", "t", made.asked, made.sensitive)
     return AtLeast(made.asked["k"], asked, made.asked.get("multi") == "joint")
 
 
 def demanded(**options: object) -> Demand:
     """What parameters ask of the first sensitive column."""
-    return demand.demands("a test", "t", options, ["s"])[0]
+    return model_request.demands("a test", "t", options, ["s"])[0]
 
 
 # For SQL

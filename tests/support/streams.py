@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from dbanon.space.space import Attribute, Number, Tree
+from dbanon.encoding.encoded_table import Attribute, Number, Tree
 from dbanon.stream import SUPPRESSED, WAITING, Arrivals, Model, State, arrivals
 
 FLAT = Tree(np.array([-1, 0, 0, 0], np.int32), np.array([1, 2, 3], np.int32))

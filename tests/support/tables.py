@@ -13,7 +13,7 @@ from hypothesis import settings
 from oracle import reference
 from oracle.reference import Attribute, Category, Node, Number, Persons, Record, Value
 
-from dbanon.space import space
+from dbanon.encoding import encoded_table
 from support.scale import examples
 
 MANY = settings(max_examples=examples(400), deadline=None, derandomize=True, database=None)
@@ -37,7 +37,7 @@ class Table:
 class Encoded:
     """The space of a table, and its records and persons in canonical order."""
 
-    space: space.Space
+    space: encoded_table.Space
     order: list[int]
     records: list[Record]
     persons: list[Any] | None
@@ -45,21 +45,23 @@ class Encoded:
 
 def encoded(table: Table) -> Encoded:
     """The table as the package sees it."""
-    kinds: list[space.Attribute] = []
-    columns: list[space.Codes] = []
+    kinds: list[encoded_table.Attribute] = []
+    columns: list[encoded_table.Codes] = []
     for j, attribute in enumerate(table.attributes):
         kind, codes = encoded_column(attribute, [record[j] for record in table.records])
         kinds.append(kind)
         columns.append(codes)
     ties = table.ties if table.ties is not None else [0] * len(table.records)
     persons = None if table.persons is None else _numbered(table.persons)
-    made, order = space.build(kinds, columns, np.array(ties, np.uint64), persons)
+    made, order = encoded_table.build(kinds, columns, np.array(ties, np.uint64), persons)
     ordered = order.tolist()
     people = None if table.persons is None else [table.persons[i] for i in ordered]
     return Encoded(made, ordered, [table.records[i] for i in ordered], people)
 
 
-def encoded_column(attribute: Attribute, column: Sequence[Value]) -> tuple[space.Attribute, space.Codes]:
+def encoded_column(
+    attribute: Attribute, column: Sequence[Value]
+) -> tuple[encoded_table.Attribute, encoded_table.Codes]:
     """The attribute of a column, and the code of every value: ascending, or in leaf order, NULL last."""
     if isinstance(attribute, Category):
         return _encoded_labels(attribute, column)
@@ -69,21 +71,23 @@ def encoded_column(attribute: Attribute, column: Sequence[Value]) -> tuple[space
     least = values[0] if values else 0
     positions = [float(v - least) if integral else v / 2 - least / 2 for v in values]
     return (
-        space.Number(
+        encoded_table.Number(
             np.array(positions, np.float64), integral, attribute.weight, magnitudes=np.array(values, np.float64)
         ),
         np.array([code[value] for value in column], np.int32),
     )
 
 
-def _encoded_labels(attribute: Category, column: Sequence[Value]) -> tuple[space.Attribute, space.Codes]:
+def _encoded_labels(
+    attribute: Category, column: Sequence[Value]
+) -> tuple[encoded_table.Attribute, encoded_table.Codes]:
     nodes = preorder(attribute.tree)
     present = set(column)
     labels = [label for label in attribute.tree.leaf_order() if label in present]
     code: dict[Value, int] = {label: n for n, label in enumerate(labels)} | {None: len(labels)}
     places = [nodes.index(attribute.tree.leaf(label)) for label in labels]
     return (
-        space.Tree(parents(attribute.tree), np.array(places, np.int32), attribute.weight),
+        encoded_table.Tree(parents(attribute.tree), np.array(places, np.int32), attribute.weight),
         np.array([code[value] for value in column], np.int32),
     )
 
@@ -97,13 +101,13 @@ def preorder(tree: reference.Tree) -> list[Node]:
     return walk(tree.root)
 
 
-def parents(tree: reference.Tree) -> space.Codes:
+def parents(tree: reference.Tree) -> encoded_table.Codes:
     """The preorder number of every node's parent, -1 for the root."""
     nodes = preorder(tree)
     return np.array([nodes.index(node[:-1]) if len(node) > 1 else -1 for node in nodes], np.int32)
 
 
-def _numbered(persons: Persons) -> space.Ints:
+def _numbered(persons: Persons) -> encoded_table.Ints:
     known = sorted({p for p in persons if p is not None}, key=str)
     return np.array([-1 if p is None else known.index(p) for p in persons], np.int64)
 

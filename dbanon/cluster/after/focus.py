@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from dbanon.cluster.entries import Classes
 from dbanon.cluster.layout import Layout
-from dbanon.space.space import Ints, ranges
+from dbanon.encoding.encoded_table import Ints, ranges
 
 N_LINES = 4
 """Random lines along which neighbours are looked for."""
@@ -36,7 +36,7 @@ def focused(
 
     O(entries + classes log classes).
     """
-    from dbanon.kernels.rebuild import class_losses
+    from dbanon.kernels.local_search import class_losses
 
     number = classes.number
     lossy = class_losses(classes.items, classes.starts, classes.sizes, number, problem.measure) > 0

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from dbanon import errors
 from dbanon.cluster.after.repair import joined
 from dbanon.cluster.registry import Check
-from dbanon.space.space import Ints, Space, ranges
+from dbanon.encoding.encoded_table import Ints, Space, ranges
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,8 @@
 """Improvement: a local search lowers the loss of a finished clustering, and the whole privacy model keeps holding.
 
 A move dissolves a few classes that are neighbours in a random order and cuts their records anew along another line of
-theirs, with the least loss of all cuts (see dbanon.kernels.path); where no more is lost, the new classes stay. Moves
-that lose as much are taken too: they let the search leave a plateau.
+theirs, with the least loss of all cuts (see dbanon.kernels.optimal_cut); where no more is lost, the new classes stay.
+Moves that lose as much are taken too: they let the search leave a plateau.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from dbanon.cluster.extent import members
 from dbanon.cluster.layout import Layout, layout
 from dbanon.cluster.registry import Check
 from dbanon.cluster.runs import Runs
+from dbanon.encoding.encoded_table import Ints, Space
 from dbanon.kernels.arrays import SweepOptions
-from dbanon.models.constraint import Constraint
-from dbanon.space.space import Ints, Space
+from dbanon.privacy_models.constraint import Constraint
 
 BATCH = (20_000, 1_000, 250)
 """Moves between two looks for interrupts and at the clock, by how hard the model is to judge; fewer from k = 16 on."""
@@ -95,7 +95,7 @@ def improved(space: Space, constraint: Constraint, runs: Runs, search: Search, r
 
 
 def _searched(problem: Layout, classes: Classes, search: Search, blocks: Ints, check: Check) -> Classes:
-    from dbanon.kernels.rebuild import sweep
+    from dbanon.kernels.local_search import sweep
 
     budget, before = search.budget, classes.loss(problem)
     draws = np.random.Generator(np.random.PCG64(search.seed))

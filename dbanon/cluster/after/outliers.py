@@ -8,8 +8,8 @@ import numpy as np
 
 from dbanon.cluster.extent import Extents, members
 from dbanon.cluster.runs import Runs
-from dbanon.models.constraint import Constraint
-from dbanon.space.space import Ints, Space
+from dbanon.encoding.encoded_table import Ints, Space
+from dbanon.privacy_models.constraint import Constraint
 
 Repair = Callable[[Space, Runs], Runs]
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from dbanon.cluster.extent import Extents, losses, members, united
 from dbanon.cluster.registry import Check
-from dbanon.models.constraint import Constraint, Groups
-from dbanon.space.space import Ints, Space
+from dbanon.encoding.encoded_table import Ints, Space
+from dbanon.privacy_models.constraint import Constraint, Groups
 
 NEAREST = 64
 """Partners that are tried."""

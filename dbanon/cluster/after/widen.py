@@ -13,8 +13,8 @@ from dbanon.cluster.abilities import PublishedEnds, Widening
 from dbanon.cluster.extent import Extents, classes, members
 from dbanon.cluster.registry import Algorithm
 from dbanon.cluster.runs import Runs
-from dbanon.models.constraint import AtLeast
-from dbanon.space.space import Attribute, Ends, Ints, Number, Space
+from dbanon.encoding.encoded_table import Attribute, Ends, Ints, Number, Space
+from dbanon.privacy_models.constraint import AtLeast
 
 
 def widened(

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dbanon.cluster.registry import Check
-from dbanon.space.space import Ints
+from dbanon.encoding.encoded_table import Ints
 
 Floats = npt.NDArray[np.float64]
 Draws = npt.NDArray[np.uint64]

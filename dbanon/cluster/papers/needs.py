@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from dbanon.cluster.extent import Extents, members
 from dbanon.cluster.loss import common
-from dbanon.space.distance import last_codes
-from dbanon.space.space import Ints, Number, Sensitive, Space, Tree
+from dbanon.encoding.distance import last_codes
+from dbanon.encoding.encoded_table import Ints, Number, Sensitive, Space, Tree
 
 Floats = npt.NDArray[np.float64]
 

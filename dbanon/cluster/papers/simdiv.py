@@ -19,9 +19,9 @@ from dbanon.cluster.abilities import Exclusion, Influence, PublishedEnds, Wideni
 from dbanon.cluster.papers.needs import Needs, raised
 from dbanon.cluster.papers.similarity import STEP, directions, ranked_rows
 from dbanon.cluster.registry import LARGE, SEED, Algorithm, Check, register
+from dbanon.encoding.encoded_table import Ints, Space
 from dbanon.learn import forest
-from dbanon.models.constraint import Constraint
-from dbanon.space.space import Ints, Space
+from dbanon.privacy_models.constraint import Constraint
 from dbanon.table_functions.parameter_types import Choice, Ends, Flag, Integer, PerColumn, Real
 from dbanon.table_functions.parameters import Parameter
 

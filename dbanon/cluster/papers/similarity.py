@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from dbanon.cluster import progress
 from dbanon.cluster.registry import Check
-from dbanon.space.space import Attribute, Ints, Number, Space
+from dbanon.encoding.encoded_table import Attribute, Ints, Number, Space
 
 Floats = npt.NDArray[np.float64]
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from dbanon.cluster.papers.fuzzy import Floats, squares
 from dbanon.cluster.registry import Check
-from dbanon.space.space import Ints
+from dbanon.encoding.encoded_table import Ints
 
 POPULATION = 30
 """Vultures (the number of the paper on KAPP)."""

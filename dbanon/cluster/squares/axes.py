@@ -11,7 +11,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from dbanon.space.space import Number, Space, Whole
+from dbanon.encoding.encoded_table import Number, Space, Whole
 
 Floats = npt.NDArray[np.float64]
 

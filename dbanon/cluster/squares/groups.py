@@ -1,4 +1,4 @@
-"""Groups of records as arrays for the search (see dbanon.kernels.exchange)."""
+"""Groups of records as arrays for the search (see dbanon.kernels.annealing_moves)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from dbanon.cluster.registry import Check
 from dbanon.cluster.squares.axes import Floats
-from dbanon.space.space import Ints
+from dbanon.encoding.encoded_table import Ints
 
 BLOCK = 10_000
 """Records whose neighbours are looked for between two looks for interrupts."""
@@ -51,7 +51,7 @@ class Groups:
 def neighbours(at: Floats, wanted: int, check: Check) -> Any:
     """The nearest of all others of each point (points, wanted): nearly always, where axes are many.
     O(n log n + n * 1024 * axes) time."""
-    from dbanon.kernels.neighbours import LEAF, neighbours
+    from dbanon.kernels.knn_tree import LEAF, neighbours
 
     n, axes = at.shape
     size = 2 * (2 * n // LEAF + 1) + 1

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from itertools import count
 
-from dbanon.models.constraint import Constraint
-from dbanon.space.space import Space
+from dbanon.encoding.encoded_table import Space
+from dbanon.privacy_models.constraint import Constraint
 
 FIRST, DOUBLINGS = 64, 16
 """The first round has one move for so many records; then rounds are twice as long as the one before, so many times."""

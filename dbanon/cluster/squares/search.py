@@ -2,8 +2,8 @@
 privacy model keeps holding.
 
 A move is some exchanges of single records between neighbouring groups, and one set of two to four of these that is
-dissolved and cut again along a line or a path (see dbanon.kernels.exchange and recut). At first changes that lose are
-taken by chance, and ever less.
+dissolved and cut again along a line or a path (see dbanon.kernels.annealing_moves and recut). At first changes that
+lose are taken by chance, and ever less.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from dbanon.cluster.runs import Runs
 from dbanon.cluster.squares import schedule
 from dbanon.cluster.squares.axes import Floats, points, within
 from dbanon.cluster.squares.groups import Groups, halved, neighbours
-from dbanon.models.constraint import Constraint
-from dbanon.space.space import Ints, Space
+from dbanon.encoding.encoded_table import Ints, Space
+from dbanon.privacy_models.constraint import Constraint
 
 EXCHANGES = 16
 """Exchanges that a move tries beside one cut; in large groups as many as these have records."""
@@ -78,7 +78,7 @@ def _squares(at: Floats, labels: Ints) -> float:
 
 def _searched(problem: Layout, at: Floats, labels: Ints, asked: Search, before: float, check: Check) -> Ints:
     """Labels of all records after the search."""
-    from dbanon.kernels.recut import lower_squares
+    from dbanon.kernels.microaggregation_moves import lower_squares
 
     limits = problem.least, problem.most
     if problem.mode == 0:

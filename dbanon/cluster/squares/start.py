@@ -8,9 +8,9 @@ from dbanon.cluster.growth import grow
 from dbanon.cluster.registry import Check
 from dbanon.cluster.runs import Runs
 from dbanon.cluster.schemes.gather.mdav import FarthestFromAverage, places
-from dbanon.models.constraint import Constraint
-from dbanon.space.cells import cells
-from dbanon.space.space import Ints, Space
+from dbanon.encoding.coarse_partitions import cells
+from dbanon.encoding.encoded_table import Ints, Space
+from dbanon.privacy_models.constraint import Constraint
 
 WORK, CELL = 4e9, 2048
 """Differences of numbers that MDAV may take, which are the square of the tuples over k, and the least tuples of a cell

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from dbanon import cluster, errors
 from dbanon.cluster.abilities import Exclusion, NoiseRelease, Suppression, Widening
-from dbanon.models import registry
+from dbanon.privacy_models import registry
 from dbanon.release import prepare
 from dbanon.release.publication import ReleaseSpec
 from dbanon.release.related import key

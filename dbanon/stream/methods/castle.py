@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from dbanon.cluster.registry import Check
-from dbanon.kernels.stream_arrays import ClassLosses
+from dbanon.kernels.streams.arrays import ClassLosses
 from dbanon.stream.arrivals import Arrivals, Model
 from dbanon.stream.open_clusters import OpenClusters
 from dbanon.stream.registry import Kept, Stream, register
@@ -45,7 +45,7 @@ def cluster(
     desk: Desk, open_: OpenClusters, options: Mapping[str, object], check: Check, ends: bool, alpha: int | None = None
 ) -> State:
     """CASTLE, or with `alpha` B-CASTLE."""
-    from dbanon.kernels.stream_castle import CastleOptions, castle_steps
+    from dbanon.kernels.streams.castle import CastleOptions, castle_steps
 
     beta, delta = (int(str(options[name])) for name in ("beta", "delta"))
     classes = len(desk.classes.made_at)

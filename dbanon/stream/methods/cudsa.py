@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from dbanon.cluster.registry import Check
-from dbanon.kernels.stream_arrays import LabelArrays
+from dbanon.kernels.streams.arrays import LabelArrays
 from dbanon.stream.arrivals import Arrivals, Model
 from dbanon.stream.methods.ubdsa import STORE
 from dbanon.stream.registry import Stream, register
@@ -38,7 +38,7 @@ def cudsa(
     counts. k and `delta` are hard, as in the paper, whose window is `delta` here. O(k * delta * attributes + store)
     time for a record that is due and for which a group is formed, which k records share where the group leaves.
     """
-    from dbanon.kernels.stream_cudsa import CudsaOptions, cudsa_steps
+    from dbanon.kernels.streams.cudsa import CudsaOptions, cudsa_steps
 
     desk = Desk.of(arrivals, model, before)
     delta, store = (int(str(options[name])) for name in ("delta", "store"))

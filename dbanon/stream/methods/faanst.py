@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from dbanon.cluster.registry import SEED, Check
-from dbanon.kernels.stream_arrays import RoundArrays
+from dbanon.kernels.streams.arrays import RoundArrays
 from dbanon.stream.arrivals import Arrivals, Model
 from dbanon.stream.registry import Kept, Stream, register
 from dbanon.stream.state import Desk, State
@@ -52,7 +52,7 @@ def faanst(
     have come as between the last two rounds, but what then finds no class goes on waiting. When the stream ends a last
     round is held. O(mu / k) distances a record by k-means, O(mu) by k-member; accepted classes are kept for good.
     """
-    from dbanon.kernels.stream_faanst import FaanstOptions, faanst_steps
+    from dbanon.kernels.streams.faanst import FaanstOptions, faanst_steps
 
     desk = Desk.of(arrivals, model, before)
     records, width = arrivals.values.shape

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from dbanon.cluster.registry import Check
-from dbanon.kernels.stream_arrays import NearestScratch
+from dbanon.kernels.streams.arrays import NearestScratch
 from dbanon.stream.arrivals import Arrivals, Model
 from dbanon.stream.registry import Stream, register
 from dbanon.stream.state import Desk, State
@@ -32,7 +32,7 @@ def fads(
     loses less than a new one of the record and its k - 1 nearest of other persons. The paper counts the records that
     wait; counting those that came holds every record to `delta`. O(delta * attributes) time a record.
     """
-    from dbanon.kernels.stream_window import FadsOptions, fads_steps
+    from dbanon.kernels.streams.sliding_window import FadsOptions, fads_steps
 
     desk = Desk.of(arrivals, model, before)
     found = np.empty(desk.group_size, np.int64)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dbanon.cluster.registry import Check
-from dbanon.kernels.stream_arrays import BatchArrays, NearestScratch
+from dbanon.kernels.streams.arrays import BatchArrays, NearestScratch
 from dbanon.stream.arrivals import Arrivals, Model
 from dbanon.stream.methods.fads import LIFE
 from dbanon.stream.registry import Stream, register
@@ -41,7 +41,7 @@ def fast(
     leaves is the same with any number of them. They wait for each other, so several are only worth it where `delta` is
     large. O(delta * attributes) time a record.
     """
-    from dbanon.kernels.stream_fast import FastOptions, fast_steps, guess
+    from dbanon.kernels.streams.fast import FastOptions, fast_steps, guess
 
     desk, k = Desk.of(arrivals, model, before), model.k
     delta, life, workers = (int(str(options[name])) for name in ("delta", "life", "workers"))

@@ -32,7 +32,7 @@ def idea(
     be true of every record. A group that loses less than `theta` is stored, and the store are the last `store` of
     these. The paper's window is `delta` here, which holds every record. O(delta * attributes) time a record.
     """
-    from dbanon.kernels.stream_incomplete import IdeaOptions, idea_steps
+    from dbanon.kernels.streams.incomplete import IdeaOptions, idea_steps
 
     desk = Desk.of(arrivals, model, before)
     delta, store, theta = int(str(options["delta"])), int(str(options["store"])), float(str(options["theta"]))

@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 
 from dbanon.cluster.registry import Check
-from dbanon.kernels.stream_arrays import PartitionArrays
+from dbanon.kernels.streams.arrays import PartitionArrays
 from dbanon.stream.arrivals import Arrivals, Model
 from dbanon.stream.methods.ubdsa import STORE
 from dbanon.stream.registry import Stream, register
@@ -42,7 +42,7 @@ def by_pattern(
     record; sensitive values, which it does not ask for, may be needed. O(delta * attributes) time a record, O(delta
     * patterns) where partitions are merged, and `by_size` O(delta^2).
     """
-    from dbanon.kernels.stream_incomplete import PartitionOptions, pattern_steps
+    from dbanon.kernels.streams.incomplete import PartitionOptions, pattern_steps
 
     desk = Desk.of(arrivals, model, before)
     delta, store = int(str(options["delta"])), int(str(options.get("store", 0)))

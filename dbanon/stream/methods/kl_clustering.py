@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from dbanon.cluster.registry import Check
-from dbanon.kernels.stream_arrays import PersonClusterArrays
+from dbanon.kernels.streams.arrays import PersonClusterArrays
 from dbanon.stream.arrivals import Arrivals, Model
 from dbanon.stream.registry import Kept, Stream, register
 from dbanon.stream.state import Desk, State
@@ -29,7 +29,7 @@ def kl_clustering(
     whose person has no cluster, O(k) for all others; what is kept is linear in the persons, whose numbers have to be
     the same for as long as a stream goes on.
     """
-    from dbanon.kernels.stream_persons import PersonOptions, person_steps, take_up
+    from dbanon.kernels.streams.person_clusters import PersonOptions, person_steps, take_up
 
     desk, k = Desk.of(arrivals, model, before), model.k
     old = np.empty((0, k), np.int64) if before is None else before.own["clusters"].astype(np.int64)

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from dbanon.cluster.registry import Check
-from dbanon.kernels.stream_arrays import ValueSets
+from dbanon.kernels.streams.arrays import ValueSets
 from dbanon.stream.arrivals import Arrivals, Model
 from dbanon.stream.methods.castle import BETA
 from dbanon.stream.methods.fads import LIFE
@@ -48,7 +48,7 @@ def puri_haritha(
     it is suppressed. The numbers of sensitive values have to be the same for as long as a stream goes on. O(delta *
     attributes) time a record.
     """
-    from dbanon.kernels.stream_puri import PuriOptions, puri_steps
+    from dbanon.kernels.streams.puri_haritha import PuriOptions, puri_steps
 
     kinds = arrivals.sensitive if arrivals.kinds is None else arrivals.kinds
     desk = Desk.of(replace(arrivals, sensitive=kinds), model, before)

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from dbanon.cluster.registry import Check
-from dbanon.kernels.stream_arrays import RegionArrays, RegionScratch
-from dbanon.space.space import Ints
+from dbanon.encoding.encoded_table import Ints
+from dbanon.kernels.streams.arrays import RegionArrays, RegionScratch
 from dbanon.stream.arrivals import Arrivals, Floats, Model
 from dbanon.stream.registry import Kept, Renumber, Stream, register
 from dbanon.stream.state import Desk, Own, State
@@ -18,8 +18,8 @@ from dbanon.stream.state import Desk, Own, State
 
 @dataclass(frozen=True)
 class Regions:
-    """The tree as arrays (see dbanon.kernels.stream_regions), with room for what may come: a cut makes at least two
-    regions of k records that wait."""
+    """The tree as arrays (see dbanon.kernels.streams.region_tree), with room for what may come: a cut makes at least
+    two regions of k records that wait."""
 
     shape: Ints
     cut: Floats
@@ -94,7 +94,7 @@ def swaf(
     O(depth) time a record and O(delta) where a class is published first; what is kept is linear in delta and in the
     regions, which are never merged: at most one for every k / 2 records that came.
     """
-    from dbanon.kernels.stream_swaf import SwafOptions, swaf_steps, take_up
+    from dbanon.kernels.streams.swaf import SwafOptions, swaf_steps, take_up
 
     desk = Desk.of(arrivals, model, before)
     tree, delta = Regions.of(desk, before), int(str(options["delta"]))
@@ -110,7 +110,7 @@ def swaf(
 
 def _renumbered(own: Own, renumber: Renumber) -> Own:
     """The shape of a tree whose regions of child nodes have these by other numbers."""
-    from dbanon.kernels.stream_regions import ABOVE, AXIS, BRANCH, CATEGORY, KIND
+    from dbanon.kernels.streams.region_tree import ABOVE, AXIS, BRANCH, CATEGORY, KIND
 
     shape = own["shape"].astype(np.int64)
     above = np.maximum(shape[:, ABOVE], 0)
@@ -123,7 +123,7 @@ def _renumbered(own: Own, renumber: Renumber) -> Own:
 
 def _cuts(own: Own, attribute: int) -> dict[str, npt.NDArray[np.bool_]]:
     """The regions that are cut at a number of an attribute."""
-    from dbanon.kernels.stream_regions import AXIS, KIND, NUMBER
+    from dbanon.kernels.streams.region_tree import AXIS, KIND, NUMBER
 
     shape = own["shape"]
     return {"cut": (shape[:, KIND] == NUMBER) & (shape[:, AXIS] == attribute)}

@@ -39,7 +39,7 @@ def ubdsa(
     where all open clusters are not enough it is suppressed. Nothing is split. O((beta + store) * attributes) time a
     record, and O(delta) for one that is due.
     """
-    from dbanon.kernels.stream_ubdsa import UbdsaOptions, ubdsa_steps
+    from dbanon.kernels.streams.ubdsa import UbdsaOptions, ubdsa_steps
 
     desk = Desk.of(arrivals, model, before)
     delta, store, theta = int(str(options["delta"])), int(str(options["store"])), float(str(options["theta"]))

@@ -1,6 +1,6 @@
 {#- What the gate checks of every release, whatever it publishes; from leaving, original, released, placed and what the models measure. -#}
 {%- from 'shared/record_assignment.sql' import dealt, records with context -%}
-{%- from 'models/satisfied.sql' import met -%}
+{%- from 'privacy_models/is_satisfied.sql' import met -%}
 {# A sum that tells which unchanged values there are. #}
 {% macro checksum() -%}
     {% if unchanged %}hash({% for u in unchanged %}{% if not loop.first %}, {% endif %}u{{ u.i }}{% endfor %})::HUGEINT{% else %}0{% endif %}

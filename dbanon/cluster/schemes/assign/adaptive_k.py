@@ -15,8 +15,8 @@ from dbanon.cluster.registry import LARGE, MODE, SEED, Algorithm, Check, registe
 from dbanon.cluster.runs import Runs
 from dbanon.cluster.schemes.assign.sorted_seeds import EACH, HEIGHTS, every_kth
 from dbanon.cluster.schemes.greedy.least_loss import least_growth
-from dbanon.models.constraint import AtLeast, Constraint
-from dbanon.space.space import Ints, Space
+from dbanon.encoding.encoded_table import Ints, Space
+from dbanon.privacy_models.constraint import AtLeast, Constraint
 
 
 def adaptive_k(space: Space, constraint: Constraint, options: Mapping[str, object], check: Check) -> Runs | Ints:
@@ -56,10 +56,10 @@ class Adaptive:
         return self.records >= self.k and self.state[0] < len(self.seeds)
 
     def form(self, first: int, most: int) -> int:
-        from dbanon.kernels import fill
+        from dbanon.kernels import min_loss_assignment
 
         members = np.empty((self.records + min(most, self.records) + 1, 2), np.int64)
-        used, looked = fill.adaptive_steps(
+        used, looked = min_loss_assignment.adaptive_steps(
             self.seeds, self.state, most, self.k, self.problem.measure, self.left, self.codes_of, members
         )
         self.looked += int(looked)

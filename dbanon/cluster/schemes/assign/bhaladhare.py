@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from dbanon.cluster.registry import LARGE, MODE, SEED, Algorithm, Check, register
 from dbanon.cluster.schemes.assign.sorted_seeds import A, B, Clusters, Options, by_first, one_of_each, seeded
-from dbanon.space.space import Ints, Space
+from dbanon.encoding.encoded_table import Ints, Space
 
 
 def bhaladhare(space: Space, k: int, options: Options, check: Check) -> Ints:

@@ -12,9 +12,9 @@ import numpy as np
 from dbanon.cluster import progress
 from dbanon.cluster.registry import MODE, Check, Run
 from dbanon.cluster.seeds import spread_rows
-from dbanon.models.constraint import Constraint
-from dbanon.space.distance import places
-from dbanon.space.space import Ints, Number, Space, Tree
+from dbanon.encoding.distance import places
+from dbanon.encoding.encoded_table import Ints, Number, Space, Tree
+from dbanon.privacy_models.constraint import Constraint
 from dbanon.table_functions.parameters import Parameter
 
 STEPS = 2**20
@@ -100,14 +100,14 @@ class Work:
 
     def build(self, which: Ints) -> None:
         """The tree of some centers."""
-        from dbanon.kernels import assign as kernels
+        from dbanon.kernels import assign_to_centers as kernels
 
         kernels.build(which, self.centers, self.axes, self.boxes, self.room)
 
     def place(self, tuples: Ints, near: Ints, known: bool) -> None:
         """`near` of some tuples becomes the first of the nearest centers in the tree; where `known`, unless the center
         that it names comes before."""
-        from dbanon.kernels import assign as kernels
+        from dbanon.kernels import assign_to_centers as kernels
 
         begin = 0
         while begin < len(tuples):
@@ -121,7 +121,7 @@ class Work:
 
     def deal(self, records: Ints, free: Ints, labels: Ints) -> None:
         """Records, in order, join the nearest cluster with a place left, and when none has any the nearest of all."""
-        from dbanon.kernels import assign as kernels
+        from dbanon.kernels import assign_to_centers as kernels
 
         near, begin = np.full(len(self.points), -1, np.int64), 0
         if free.any():
@@ -144,7 +144,7 @@ class Work:
     def adjust(self, labels: Ints) -> None:
         """ADJUST (three-variants paper, Figure 4): clusters of more than k records give away those farthest from their
         centers, which go to the nearest cluster of fewer than k while there is one, and to the nearest of all then."""
-        from dbanon.kernels import assign as kernels
+        from dbanon.kernels import assign_to_centers as kernels
 
         free = np.empty(len(self.centers), np.int64)
         kernels.trim(self.k, labels, self.tuple_of, self.points, self.centers, self.axes, free)
@@ -152,7 +152,7 @@ class Work:
 
     def recenter(self, labels: Ints) -> Ints:
         """Centers of the clusters; gives which of them moved. One without records keeps its center."""
-        from dbanon.kernels import assign as kernels
+        from dbanon.kernels import assign_to_centers as kernels
 
         moved: Ints = np.flatnonzero(kernels.recenter(labels, self.tuple_of, self.points, self.centers, self.axes))
         return moved

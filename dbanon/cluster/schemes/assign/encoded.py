@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from dbanon.space.space import Number, Space, Tree
+from dbanon.encoding.encoded_table import Number, Space, Tree
 
 
 def as_numbers(space: Space) -> Space:

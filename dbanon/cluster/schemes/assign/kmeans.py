@@ -10,7 +10,7 @@ import numpy as np
 from dbanon.cluster import progress
 from dbanon.cluster.registry import LARGE, SEED, Algorithm, register
 from dbanon.cluster.schemes.assign.centers import EVENLY, Work, centers_first
-from dbanon.space.space import Ints
+from dbanon.encoding.encoded_table import Ints
 from dbanon.table_functions.parameter_types import Integer
 from dbanon.table_functions.parameters import Parameter
 

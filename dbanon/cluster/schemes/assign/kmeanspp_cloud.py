@@ -18,8 +18,8 @@ from dbanon.cluster.schemes.assign.centers import NONE, Work, axes_of
 from dbanon.cluster.schemes.assign.encoded import as_numbers
 from dbanon.cluster.schemes.assign.kmeans import settled
 from dbanon.cluster.seeds import random_order
-from dbanon.models.constraint import Constraint
-from dbanon.space.space import Codes, Ints, Number, Space
+from dbanon.encoding.encoded_table import Codes, Ints, Number, Space
+from dbanon.privacy_models.constraint import Constraint
 from dbanon.table_functions.parameter_types import Integer, Real
 from dbanon.table_functions.parameters import Parameter
 

@@ -8,7 +8,7 @@ from dbanon.cluster import progress
 from dbanon.cluster.registry import LARGE, SEED, Algorithm, register
 from dbanon.cluster.schemes.assign import centers
 from dbanon.cluster.schemes.assign.centers import EVENLY, NONE, Work, centers_first
-from dbanon.space.space import Ints
+from dbanon.encoding.encoded_table import Ints
 from dbanon.table_functions.parameter_types import Choice
 from dbanon.table_functions.parameters import Parameter
 
@@ -31,7 +31,7 @@ def oka(work: Work) -> Ints:
 
 def absorbed(work: Work) -> Ints:
     """The clusters before the adjustment, of any number of records; the centers move."""
-    from dbanon.kernels import assign as kernels
+    from dbanon.kernels import assign_to_centers as kernels
 
     left = work.space.counts.copy()
     np.subtract.at(left, work.tuple_of[work.seeds], 1)

@@ -11,8 +11,8 @@ from dbanon.cluster.layout import Layout, layout
 from dbanon.cluster.registry import Check, Run
 from dbanon.cluster.runs import Runs
 from dbanon.cluster.seeds import generator
-from dbanon.models.constraint import AtLeast, Constraint
-from dbanon.space.space import Ints, Space
+from dbanon.encoding.encoded_table import Ints, Space
+from dbanon.privacy_models.constraint import AtLeast, Constraint
 from dbanon.table_functions.parameter_types import Integer
 from dbanon.table_functions.parameters import Parameter
 
@@ -41,10 +41,10 @@ class Clusters:
 
     def take(self, rows: Ints) -> None:
         """Each cluster takes one of the rows."""
-        from dbanon.kernels import fill
+        from dbanon.kernels import min_loss_assignment
 
         items = self.tuple_of[rows]
-        fill.take_one(items, self.problem.measure, self.spans, self.sizes, self.losses)
+        min_loss_assignment.take_one(items, self.problem.measure, self.spans, self.sizes, self.losses)
         self.labels[rows] = np.arange(len(rows))
 
     def fill(self, rows: Ints) -> None:
@@ -65,9 +65,9 @@ class Clusters:
         self.labels[rows] = labels
 
     def _some(self, begin: int, items: Ints, cap: int, labels: Ints) -> int:
-        from dbanon.kernels import fill
+        from dbanon.kernels import min_loss_assignment
 
-        next_, _ = fill.fill_steps(
+        next_, _ = min_loss_assignment.fill_steps(
             begin, STEPS, items, cap, self.problem.measure, self.spans, self.sizes, self.losses, labels
         )
         return int(next_)

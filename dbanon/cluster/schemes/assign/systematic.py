@@ -6,7 +6,7 @@ import numpy as np
 
 from dbanon.cluster.registry import LARGE, MODE, SEED, Algorithm, Check, register
 from dbanon.cluster.schemes.assign.sorted_seeds import Clusters, Options, every_kth, seeded
-from dbanon.space.space import Ints, Space
+from dbanon.encoding.encoded_table import Ints, Space
 
 
 def systematic(space: Space, k: int, options: Options, check: Check) -> Ints:

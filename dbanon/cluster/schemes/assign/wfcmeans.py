@@ -14,9 +14,9 @@ from dbanon.cluster.schemes.assign import centers as search
 from dbanon.cluster.schemes.assign.centers import EVENLY, NONE
 from dbanon.cluster.schemes.assign.encoded import as_numbers
 from dbanon.cluster.seeds import spread_rows
-from dbanon.models.constraint import Constraint
-from dbanon.space.distance import places
-from dbanon.space.space import Ints, Number, Space
+from dbanon.encoding.distance import places
+from dbanon.encoding.encoded_table import Ints, Number, Space
+from dbanon.privacy_models.constraint import Constraint
 from dbanon.table_functions.parameter_types import Integer
 from dbanon.table_functions.parameters import Parameter
 
@@ -94,7 +94,7 @@ class _Means:
 
     def assign(self, rounds: int) -> None:
         """`near` becomes the first of the nearest centers of each tuple."""
-        from dbanon.kernels import squares as kernels
+        from dbanon.kernels import square_centers as kernels
 
         stretch = self.stretch
         points, units = _stretched(self.points, stretch), _units(stretch)
@@ -112,7 +112,7 @@ class _Means:
 
     def recenter(self) -> None:
         """Centers become means, rounded to whole places; one without records stays."""
-        from dbanon.kernels import assign as kernels
+        from dbanon.kernels import assign_to_centers as kernels
 
         kernels.recenter(self.near[self.tuple_of], self.tuple_of, self.points, self.centers, self.axes)
 
@@ -131,7 +131,7 @@ class _Means:
 
     def merged(self, k: int) -> Ints:
         """The cluster of each tuple once those of fewer than k records have joined others."""
-        from dbanon.kernels import squares as kernels
+        from dbanon.kernels import square_centers as kernels
 
         clusters, counts, stretch = len(self.centers), self.space.counts, self.stretch
         sizes = _sums(self.near, counts, clusters)

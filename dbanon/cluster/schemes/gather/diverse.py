@@ -8,10 +8,10 @@ import numpy as np
 from dbanon.cluster.model_arrays import model_rules, scratch
 from dbanon.cluster.registry import Check
 from dbanon.cluster.schemes.gather.nearest import Nearest, Seeding
-from dbanon.models.constraint import Constraint
-from dbanon.space.gathering import Chains, Gathering
-from dbanon.space.index import Index
-from dbanon.space.space import Ints
+from dbanon.encoding.encoded_table import Ints
+from dbanon.encoding.nearest_queries import Chains, Gathering
+from dbanon.encoding.tuple_index import Index
+from dbanon.privacy_models.constraint import Constraint
 
 NEAR = 4
 """What is left joins one of so many nearest groups, or waits for the repair."""
@@ -49,7 +49,7 @@ class Diverse(Nearest):
 
     def place(self, groups: int, check: Check) -> None:
         """Puts records into the nearest group that meets the models with them, or into one for the repair."""
-        from dbanon.kernels.models import first_fit
+        from dbanon.kernels.model_gathering import first_fit
 
         labels, at = self.labels, self.models[0]
         rows = np.flatnonzero(labels < 0)

@@ -13,9 +13,9 @@ from dbanon.cluster.registry import EVERY_MODEL, LARGE, Algorithm, Check, regist
 from dbanon.cluster.runs import Runs
 from dbanon.cluster.schemes.gather.nearest import UntilEnough
 from dbanon.cluster.schemes.gather.told import InOrder
-from dbanon.models.constraint import Constraint
-from dbanon.space.index import Index
-from dbanon.space.space import Ints, Number, Space
+from dbanon.encoding.encoded_table import Ints, Number, Space
+from dbanon.encoding.tuple_index import Index
+from dbanon.privacy_models.constraint import Constraint
 from dbanon.table_functions.parameter_types import Integer
 from dbanon.table_functions.parameters import Parameter
 

@@ -10,9 +10,9 @@ from dbanon.cluster.registry import EVERY_MODEL, LARGE, MODE, SEED, Algorithm, C
 from dbanon.cluster.runs import Runs
 from dbanon.cluster.schemes.gather.scheme import gather
 from dbanon.cluster.seeds import generator, random_tuple
-from dbanon.models.constraint import Constraint
-from dbanon.space.index import Index, Question
-from dbanon.space.space import Ints, Space
+from dbanon.encoding.encoded_table import Ints, Space
+from dbanon.encoding.tuple_index import Index, Question
+from dbanon.privacy_models.constraint import Constraint
 from dbanon.table_functions.parameter_types import Choice
 from dbanon.table_functions.parameters import Parameter
 

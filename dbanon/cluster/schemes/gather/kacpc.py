@@ -10,10 +10,10 @@ import numpy as np
 from dbanon.cluster.registry import EVERY_MODEL, Algorithm, Check, register
 from dbanon.cluster.runs import Runs
 from dbanon.cluster.schemes.gather.scheme import gather
-from dbanon.models.constraint import Constraint
-from dbanon.space import distance
-from dbanon.space.index import Index, Question
-from dbanon.space.space import Ints, Space
+from dbanon.encoding import distance
+from dbanon.encoding.encoded_table import Ints, Space
+from dbanon.encoding.tuple_index import Index, Question
+from dbanon.privacy_models.constraint import Constraint
 from dbanon.table_functions.parameter_types import Flag
 from dbanon.table_functions.parameters import Parameter
 

@@ -12,8 +12,8 @@ from dbanon.cluster.runs import Runs
 from dbanon.cluster.schemes.gather.scheme import gather
 from dbanon.cluster.schemes.gather.told import InOrder
 from dbanon.cluster.sums import sums_to_all
-from dbanon.models.constraint import Constraint
-from dbanon.space.space import Ints, Space
+from dbanon.encoding.encoded_table import Ints, Space
+from dbanon.privacy_models.constraint import Constraint
 
 
 def kmcssa(space: Space, constraint: Constraint, options: Mapping[str, object], check: Check) -> Runs | Ints:

@@ -11,8 +11,8 @@ from dbanon.cluster.schemes.gather.scheme import gather
 from dbanon.cluster.schemes.gather.told import InOrder
 from dbanon.cluster.schemes.greedy.least_loss import least_growth
 from dbanon.cluster.seeds import random_order
-from dbanon.models.constraint import Constraint
-from dbanon.space.space import Ints, Space
+from dbanon.encoding.encoded_table import Ints, Space
+from dbanon.privacy_models.constraint import Constraint
 
 
 def knn_anon(space: Space, constraint: Constraint, options: Mapping[str, object], check: Check) -> Runs | Ints:

@@ -12,9 +12,9 @@ from dbanon.cluster.growth import grow, within_room
 from dbanon.cluster.labels import Dealt
 from dbanon.cluster.registry import LARGE, Algorithm, Check, register
 from dbanon.cluster.runs import Runs
-from dbanon.models.constraint import Constraint
-from dbanon.space.points import Floats, Points
-from dbanon.space.space import Attribute, Codes, Ints, Number, Space
+from dbanon.encoding.encoded_table import Attribute, Codes, Ints, Number, Space
+from dbanon.encoding.tuple_tree import Floats, Points
+from dbanon.privacy_models.constraint import Constraint
 from dbanon.table_functions.parameter_types import Choice
 from dbanon.table_functions.parameters import Parameter
 
@@ -60,7 +60,7 @@ class FarthestFromAverage:
         return self.points.records >= 2 * self.k
 
     def form(self, first: int, most: int) -> int:
-        from dbanon.kernels.average import mdav_steps
+        from dbanon.kernels.mdav import mdav_steps
 
         groups = within_room(most, self.k)
         members = np.empty(((groups + 1) * (self.k + 1), 2), np.int64)  # they are made two at a time

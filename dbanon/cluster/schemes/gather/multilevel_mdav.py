@@ -13,9 +13,9 @@ from dbanon.cluster.progress import Work
 from dbanon.cluster.registry import LARGE, Algorithm, Check, register
 from dbanon.cluster.runs import Runs
 from dbanon.cluster.schemes.gather.mdav import SCALE, FarthestFromAverage, places
-from dbanon.models.constraint import Constraint
-from dbanon.space.points import Floats
-from dbanon.space.space import Attribute, Codes, Ints, Number, Space
+from dbanon.encoding.encoded_table import Attribute, Codes, Ints, Number, Space
+from dbanon.encoding.tuple_tree import Floats
+from dbanon.privacy_models.constraint import Constraint
 from dbanon.table_functions.parameter_types import Integer
 from dbanon.table_functions.parameters import Parameter
 

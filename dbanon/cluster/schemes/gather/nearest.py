@@ -14,11 +14,11 @@ from dbanon.cluster import growth, progress
 from dbanon.cluster.labels import Dealer, Dealt
 from dbanon.cluster.registry import Check
 from dbanon.cluster.runs import Runs
-from dbanon.models.constraint import Constraint
-from dbanon.space import distance
-from dbanon.space.gathering import Gathering
-from dbanon.space.index import Index, Question
-from dbanon.space.space import Ints
+from dbanon.encoding import distance
+from dbanon.encoding.encoded_table import Ints
+from dbanon.encoding.nearest_queries import Gathering
+from dbanon.encoding.tuple_index import Index, Question
+from dbanon.privacy_models.constraint import Constraint
 
 FARTHEST = 3
 """What a step costs in dbanon.cluster.progress where the greatest sum is looked for."""

@@ -9,11 +9,11 @@ from dbanon.cluster.registry import Check
 from dbanon.cluster.runs import Runs
 from dbanon.cluster.schemes.gather.diverse import Diverse
 from dbanon.cluster.schemes.gather.nearest import FixedSize, FixedSizeAt, Leftovers, Seeding, UntilEnough
-from dbanon.models.constraint import Constraint
-from dbanon.space.distance import Table
-from dbanon.space.gathering import Gathering
-from dbanon.space.index import Index
-from dbanon.space.space import Ints, Space
+from dbanon.encoding.distance import Table
+from dbanon.encoding.encoded_table import Ints, Space
+from dbanon.encoding.nearest_queries import Gathering
+from dbanon.encoding.tuple_index import Index
+from dbanon.privacy_models.constraint import Constraint
 
 
 def gather(

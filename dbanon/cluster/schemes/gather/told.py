@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dbanon.space.index import Index, Question
-from dbanon.space.space import Ints
+from dbanon.encoding.encoded_table import Ints
+from dbanon.encoding.tuple_index import Index, Question
 
 
 class InOrder:

@@ -11,8 +11,8 @@ from dbanon.cluster.loss import Loss
 from dbanon.cluster.registry import LARGE, MODE, SEED, Algorithm, Check, register
 from dbanon.cluster.runs import Runs
 from dbanon.cluster.schemes.greedy.least_loss import FAR, LeastLoss, Seeding
-from dbanon.models.constraint import Constraint
-from dbanon.space.space import Ints, Space
+from dbanon.encoding.encoded_table import Ints, Space
+from dbanon.privacy_models.constraint import Constraint
 
 
 def eld(space: Space, constraint: Constraint, options: Mapping[str, object], check: Check) -> Runs | Ints:

@@ -16,9 +16,9 @@ from dbanon.cluster.loss import Loss, Term
 from dbanon.cluster.registry import Check
 from dbanon.cluster.runs import Runs
 from dbanon.cluster.seeds import generator, random_tuple
-from dbanon.models.constraint import Constraint
-from dbanon.space.index import Index
-from dbanon.space.space import Ints, Number, Space, Tree
+from dbanon.encoding.encoded_table import Ints, Number, Space, Tree
+from dbanon.encoding.tuple_index import Index
+from dbanon.privacy_models.constraint import Constraint
 
 FAR, RANDOM, FIRST = 0, 1, 2
 """Seeds: the record farthest from the seed before, a random one, the first one left."""

@@ -14,9 +14,9 @@ from dbanon.cluster.layout import layout
 from dbanon.cluster.registry import LARGE, MODE, SEED, Algorithm, Check, register
 from dbanon.cluster.runs import Runs
 from dbanon.cluster.seeds import random_order
+from dbanon.encoding.encoded_table import Ints, Sensitive, Space
 from dbanon.kernels.arrays import LossArrays, ThresholdGrowth, ThresholdItems, ThresholdOptions
-from dbanon.models.constraint import AtLeast, Constraint
-from dbanon.space.space import Ints, Sensitive, Space
+from dbanon.privacy_models.constraint import AtLeast, Constraint
 from dbanon.table_functions.parameter_types import Real
 from dbanon.table_functions.parameters import Parameter
 
@@ -89,7 +89,7 @@ class _Growth:
 
     def labels(self, check: Check) -> Ints:
         """The cluster of every record."""
-        from dbanon.kernels.threshold import threshold_steps
+        from dbanon.kernels.loss_threshold import threshold_steps
 
         work, clock, steps, told = progress.work(check), progress.clock(), 0, False
         while self.left.any() or self.state[2] > 0:

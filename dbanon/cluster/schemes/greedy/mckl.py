@@ -14,9 +14,9 @@ from dbanon.cluster.layout import layout
 from dbanon.cluster.loss import Loss
 from dbanon.cluster.registry import LARGE, Algorithm, Check, register
 from dbanon.cluster.runs import Runs
+from dbanon.encoding.encoded_table import Ints, Space
 from dbanon.kernels.arrays import CappedItems, ClusterMembers, LossClusters, ValueCaps
-from dbanon.models.constraint import AtLeast, Constraint
-from dbanon.space.space import Ints, Space
+from dbanon.privacy_models.constraint import AtLeast, Constraint
 
 STEPS = 2**22
 """Clusters that are looked at between two looks for interrupts."""
@@ -88,7 +88,7 @@ class _Capped:
         return self.records >= self.k and self.state[0] < len(self.order) and self.state[2] == 0
 
     def form(self, first: int, most: int) -> int:
-        from dbanon.kernels.capped import capped_steps
+        from dbanon.kernels.value_caps import capped_steps
 
         items = self.items
         arrays = CappedItems(items.tuples, items.ends, items.rows, items.left)
@@ -100,18 +100,18 @@ class _Capped:
         return int(made)
 
     def place(self, groups: int, check: Check) -> None:
-        from dbanon.kernels import capped, fill
+        from dbanon.kernels import min_loss_assignment, value_caps
 
         spans = np.zeros((groups, len(self.problem.terms), 4), np.int64)
         sizes, losses = np.zeros((2, groups), np.int64)
         tuple_of = self.space.tuple_of
-        fill.begin_all(tuple_of, self.labels, self.problem.measure, spans, sizes, losses)
+        min_loss_assignment.begin_all(tuple_of, self.labels, self.problem.measure, spans, sizes, losses)
         clusters, members = LossClusters(spans, sizes, losses), ClusterMembers(*_members(self.labels), self.labels)
         rows, begin, spare = np.flatnonzero(self.labels < 0), 0, self.spare
         while begin < len(rows):
             check()
             given = (self.least, tuple_of, self.codes, members, self.problem.measure, clusters)
-            begin, spare, _ = capped.capped_join(begin, STEPS, rows, spare, *given)
+            begin, spare, _ = value_caps.capped_join(begin, STEPS, rows, spare, *given)
 
     def found(self) -> Ints:
         return self.labels

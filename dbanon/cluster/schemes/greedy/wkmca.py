@@ -14,8 +14,8 @@ from dbanon.cluster.registry import LARGE, MODE, SEED, Algorithm, Check, registe
 from dbanon.cluster.runs import Runs
 from dbanon.cluster.schemes.greedy.least_loss import FAR, LeastLoss, Seeding
 from dbanon.cluster.sums import sums_to_all
-from dbanon.models.constraint import Constraint
-from dbanon.space.space import Attribute, Ints, Number, Space
+from dbanon.encoding.encoded_table import Attribute, Ints, Number, Space
+from dbanon.privacy_models.constraint import Constraint
 from dbanon.table_functions.parameter_types import Real
 from dbanon.table_functions.parameters import Parameter
 

@@ -13,8 +13,8 @@ from dbanon.cluster.runs import Runs
 from dbanon.cluster.schemes.lattice.levels import Frequencies, Levels
 from dbanon.cluster.schemes.lattice.recoding import FULL, MOST, RECODING
 from dbanon.cluster.schemes.lattice.search import Search
-from dbanon.models.constraint import Constraint
-from dbanon.space.space import Ints, Space
+from dbanon.encoding.encoded_table import Ints, Space
+from dbanon.privacy_models.constraint import Constraint
 
 
 def datafly(space: Space, constraint: Constraint, options: Mapping[str, object], check: Check) -> Runs | Ints:

@@ -9,8 +9,8 @@ from dbanon.cluster.registry import EVERY_MODEL, Algorithm, Check, register
 from dbanon.cluster.runs import Runs
 from dbanon.cluster.schemes.lattice.recoding import FULL, MOST, RECODING
 from dbanon.cluster.schemes.lattice.search import full_domain
-from dbanon.models.constraint import Constraint
-from dbanon.space.space import Ints, Space
+from dbanon.encoding.encoded_table import Ints, Space
+from dbanon.privacy_models.constraint import Constraint
 
 
 def incognito(space: Space, constraint: Constraint, options: Mapping[str, object], check: Check) -> Runs | Ints:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from dbanon.space.space import Attribute, Ints, Number, Whole
+from dbanon.encoding.encoded_table import Attribute, Ints, Number, Whole
 
 Node = tuple[int, ...]
 """A level of each of some attributes, by its place in `Levels.numbers`."""

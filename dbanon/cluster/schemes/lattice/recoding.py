@@ -9,8 +9,8 @@ import numpy as np
 from dbanon.cluster.abilities import PublishedEnds, Widening
 from dbanon.cluster.extent import Extents, members, published_nodes
 from dbanon.cluster.schemes.lattice.levels import Levels
-from dbanon.models.constraint import Constraint
-from dbanon.space.space import Ints, Space, Tree
+from dbanon.encoding.encoded_table import Ints, Space, Tree
+from dbanon.privacy_models.constraint import Constraint
 from dbanon.table_functions.parameter_types import Choice, Integer
 from dbanon.table_functions.parameters import Parameter
 

@@ -14,8 +14,8 @@ from dbanon.cluster.schemes.lattice.incognito import SUPPRESSION
 from dbanon.cluster.schemes.lattice.levels import Frequencies, Levels, Node
 from dbanon.cluster.schemes.lattice.recoding import FULL, MOST, RECODING
 from dbanon.cluster.schemes.lattice.search import LARGEST, Search
-from dbanon.models.constraint import Constraint
-from dbanon.space.space import Ints, Space
+from dbanon.encoding.encoded_table import Ints, Space
+from dbanon.privacy_models.constraint import Constraint
 
 
 def samarati(space: Space, constraint: Constraint, options: Mapping[str, object], check: Check) -> Runs | Ints:

@@ -14,8 +14,8 @@ from dbanon.cluster.loss import Loss
 from dbanon.cluster.registry import Check
 from dbanon.cluster.runs import Runs
 from dbanon.cluster.schemes.lattice.levels import Bools, Frequencies, Levels, Node, sums
-from dbanon.models.constraint import AtLeast, Constraint
-from dbanon.space.space import Ints, Space
+from dbanon.encoding.encoded_table import Ints, Space
+from dbanon.privacy_models.constraint import AtLeast, Constraint
 
 LARGEST = 2_000_000
 """Most nodes, over all sets of attributes."""

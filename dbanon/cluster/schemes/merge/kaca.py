@@ -11,8 +11,8 @@ from dbanon.cluster.chains import heads
 from dbanon.cluster.registry import LARGE, Algorithm, Check, register
 from dbanon.cluster.runs import Runs
 from dbanon.cluster.schemes.merge.ladders import ladders
-from dbanon.models.constraint import Constraint
-from dbanon.space.space import Ints, Space
+from dbanon.encoding.encoded_table import Ints, Space
+from dbanon.privacy_models.constraint import Constraint
 from dbanon.table_functions.parameter_types import Flag, Real
 from dbanon.table_functions.parameters import Parameter
 
@@ -41,7 +41,7 @@ def kaca(space: Space, constraint: Constraint, options: Mapping[str, object], ch
 
 
 class Merging:
-    """Classes by their first tuple: `points` and `axes` as dbanon.kernels.merge has them, `sizes` (0: united with
+    """Classes by their first tuple: `points` and `axes` as dbanon.kernels.merge_small has them, `sizes` (0: united with
     another), and their records as chains of entries, a tuple and a count each."""
 
     def __init__(self, space: Space, k: int, beta: float, stub: bool) -> None:
@@ -73,7 +73,7 @@ class Merging:
     def finish(self, check: Check) -> None:
         """Merges until no class is too small."""
         from dbanon.kernels.centers import build
-        from dbanon.kernels.merge import merge_small
+        from dbanon.kernels.merge_small import merge_small
 
         work = progress.work(check)
         small, state = int((self.sizes < self.k).sum()), np.array([0, len(self.sizes), 1, 0])

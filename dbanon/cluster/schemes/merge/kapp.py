@@ -19,13 +19,13 @@ from dbanon.cluster.registry import LARGE, MODE, SEED, Algorithm, Check, registe
 from dbanon.cluster.runs import Runs
 from dbanon.cluster.schemes.assign.kmeans import ROUNDS
 from dbanon.cluster.schemes.greedy.least_loss import least_growth
-from dbanon.models.constraint import Constraint, tally
-from dbanon.models.demand import Demand
-from dbanon.models.model import SLACK
-from dbanon.space import distance
-from dbanon.space.distance import Axis
-from dbanon.space.index import Index, Question
-from dbanon.space.space import Codes, Ints, Space
+from dbanon.encoding import distance
+from dbanon.encoding.distance import Axis
+from dbanon.encoding.encoded_table import Codes, Ints, Space
+from dbanon.encoding.tuple_index import Index, Question
+from dbanon.privacy_models.constraint import Constraint, tally
+from dbanon.privacy_models.model import SLACK
+from dbanon.privacy_models.model_request import Demand
 from dbanon.table_functions.parameter_types import Choice, Integer
 from dbanon.table_functions.parameters import Parameter
 

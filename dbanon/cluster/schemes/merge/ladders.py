@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from dbanon.space.space import Attribute, Ints, Number, Space
+from dbanon.encoding.encoded_table import Attribute, Ints, Number, Space
 
 
 @dataclass(frozen=True)

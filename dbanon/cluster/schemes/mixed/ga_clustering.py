@@ -13,8 +13,8 @@ from dbanon.cluster.registry import LARGE, SEED, Algorithm, Check, register
 from dbanon.cluster.runs import Runs
 from dbanon.cluster.schemes.assign.centers import EVENLY
 from dbanon.cluster.schemes.mixed.oka_kmember import oka_kmember
-from dbanon.models.constraint import AtLeast, Constraint
-from dbanon.space.space import Ints, Space
+from dbanon.encoding.encoded_table import Ints, Space
+from dbanon.privacy_models.constraint import AtLeast, Constraint
 from dbanon.table_functions.parameter_types import Integer
 from dbanon.table_functions.parameters import Parameter
 
@@ -59,7 +59,7 @@ def ga_clustering(space: Space, constraint: Constraint, options: Mapping[str, ob
 def _evolved(
     space: Space, k: int, labels: Ints, number: int, options: Mapping[str, object], work: progress.Work
 ) -> Ints:
-    from dbanon.kernels.crossing import evolve, losses_of
+    from dbanon.kernels.genetic import evolve, losses_of
 
     measure = layout(replace(space, persons=None, sensitive=()), AtLeast(k), "edges").measure
     rows, sizes = np.argsort(labels, kind="stable"), np.bincount(labels, minlength=number)

@@ -14,8 +14,8 @@ from dbanon.cluster.schemes.assign.centers import EVENLY, Work
 from dbanon.cluster.schemes.assign.oka import CENTER, absorbed
 from dbanon.cluster.schemes.greedy.least_loss import FAR, LeastLoss, Seeding
 from dbanon.cluster.seeds import spread_rows
-from dbanon.models.constraint import Constraint
-from dbanon.space.space import Ints, Space
+from dbanon.encoding.encoded_table import Ints, Space
+from dbanon.privacy_models.constraint import Constraint
 
 
 def oka_kmember(space: Space, constraint: Constraint, options: Mapping[str, object], check: Check) -> Runs | Ints:
@@ -35,7 +35,7 @@ def oka_kmember(space: Space, constraint: Constraint, options: Mapping[str, obje
 
 def _kept(space: Space, constraint: Constraint, options: Mapping[str, object], check: Check) -> Runs | None:
     """The clusters that stay as they are, if there are any."""
-    from dbanon.kernels import assign as kernels
+    from dbanon.kernels import assign_to_centers as kernels
 
     number = space.rows // constraint.least
     if number < 2:

@@ -14,8 +14,8 @@ from dbanon.cluster.chains import heads
 from dbanon.cluster.registry import LARGE, Algorithm, Check, register
 from dbanon.cluster.runs import Runs
 from dbanon.cluster.schemes.assign.centers import NONE, Work
-from dbanon.models.constraint import Constraint
-from dbanon.space.space import Ints, Space
+from dbanon.encoding.encoded_table import Ints, Space
+from dbanon.privacy_models.constraint import Constraint
 from dbanon.table_functions.parameter_types import Real
 from dbanon.table_functions.parameters import Parameter
 
@@ -108,7 +108,7 @@ class Limits:
 
     def flowing(self, limit: int) -> Tried:
         """Clusters of records within a limit of their centers, if there are any."""
-        from dbanon.kernels.radius import flow
+        from dbanon.kernels.r_gather import flow
 
         self._begin()
         center_of, centers = self._spread(limit, 1, 0)
@@ -131,7 +131,7 @@ class Limits:
 
     def spread_apart(self, limit: int) -> Tried:
         """Clusters around centers more than two limits apart, with few left out, if there are any."""
-        from dbanon.kernels.radius import distances
+        from dbanon.kernels.r_gather import distances
 
         self._begin()
         _, centers = self._spread(limit, 2, self.k)
@@ -157,7 +157,7 @@ class Limits:
 
     def _reach(self) -> int:
         """The greatest distance within which any record has k - 1 others."""
-        from dbanon.kernels.radius import reach
+        from dbanon.kernels.r_gather import reach
 
         most, t, tuples = np.zeros(1, np.int64), 0, len(self.space.counts)
         while t < tuples:
@@ -169,7 +169,7 @@ class Limits:
 
     def _spread(self, limit: int, times: int, need: int) -> tuple[Ints, Ints]:
         """The center that marked each tuple, and the centers."""
-        from dbanon.kernels.radius import spread
+        from dbanon.kernels.r_gather import spread
 
         tuples = len(self.space.counts)
         open_, center_of, centers = self.open.copy(), np.full(tuples, -1, np.int64), np.empty(tuples, np.int64)
@@ -209,7 +209,7 @@ class Limits:
 
     def _settled(self, tuples: Ints, of: Ints, counts: Ints, centers: Ints) -> Runs:
         """Of the records that a flow gave a center the k nearest stay, the others go to the nearest center."""
-        from dbanon.kernels.radius import distances
+        from dbanon.kernels.r_gather import distances
 
         order = np.lexsort((tuples, distances(tuples, centers[of], self.tree), of))
         tuples, of, counts = tuples[order], of[order], counts[order]

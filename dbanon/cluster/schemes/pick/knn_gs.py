@@ -14,10 +14,10 @@ from dbanon.cluster.loss import Loss
 from dbanon.cluster.registry import LARGE, MODE, SEED, Algorithm, Check, register
 from dbanon.cluster.runs import Runs
 from dbanon.cluster.seeds import random_order
+from dbanon.encoding import distance
+from dbanon.encoding.encoded_table import Ints, Sensitive, Space
 from dbanon.kernels.arrays import GroupItems
-from dbanon.models.constraint import AtLeast, Constraint
-from dbanon.space import distance
-from dbanon.space.space import Ints, Sensitive, Space
+from dbanon.privacy_models.constraint import AtLeast, Constraint
 from dbanon.table_functions.parameter_types import Integer
 from dbanon.table_functions.parameters import Parameter
 
@@ -92,7 +92,7 @@ class _OfGroups:
         return self.records >= self.k
 
     def form(self, first: int, most: int) -> int:
-        from dbanon.kernels.picked import group_steps
+        from dbanon.kernels.bucket_growth import group_steps
 
         items, seeds = self.items, np.empty(min(most, MOST), np.int64)
         arrays = GroupItems(

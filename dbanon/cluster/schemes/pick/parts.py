@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from dbanon.space.space import Ints
+from dbanon.encoding.encoded_table import Ints
 from dbanon.table_functions.parameter_types import Integer
 from dbanon.table_functions.parameters import Parameter
 

@@ -16,9 +16,9 @@ from dbanon.cluster.schemes.assign.centers import EVENLY, Work
 from dbanon.cluster.schemes.assign.kmeans import ROUNDS, plain
 from dbanon.cluster.schemes.pick.parts import PARTS, united
 from dbanon.cluster.seeds import spread_rows
+from dbanon.encoding.encoded_table import Ints, Space
 from dbanon.kernels.arrays import BucketItems
-from dbanon.models.constraint import AtLeast, Constraint
-from dbanon.space.space import Ints, Space
+from dbanon.privacy_models.constraint import AtLeast, Constraint
 
 EACH = 0.5
 """What looking at an item costs in dbanon.cluster.progress."""
@@ -54,7 +54,7 @@ class _Buckets:
     questions, harder, fewer = 1, 1.0, progress.FEWER
 
     def __init__(self, space: Space, k: int, options: Mapping[str, object], check: Check) -> None:
-        from dbanon.kernels.picked import to_centers
+        from dbanon.kernels.bucket_growth import to_centers
 
         self.space, self.k, self.problem = space, k, layout(space, AtLeast(1), "edges")
         seeds, order = spread_rows(space, min(int(str(options["parts"])), space.rows), options)
@@ -89,7 +89,7 @@ class _Buckets:
         return bool((self.left_in >= self.k).any())
 
     def form(self, first: int, most: int) -> int:
-        from dbanon.kernels.picked import bucket_steps
+        from dbanon.kernels.bucket_growth import bucket_steps
 
         kinds = self.kinds
         items = BucketItems(

@@ -16,10 +16,10 @@ from dbanon.cluster.schemes.assign.centers import EVENLY
 from dbanon.cluster.schemes.pick.parts import PARTS, united
 from dbanon.cluster.seeds import generator
 from dbanon.cluster.sums import sums_to_all
+from dbanon.encoding import distance
+from dbanon.encoding.encoded_table import Ints, Space
 from dbanon.kernels.arrays import MergedClusters
-from dbanon.models.constraint import AtLeast, Constraint
-from dbanon.space import distance
-from dbanon.space.space import Ints, Space
+from dbanon.privacy_models.constraint import AtLeast, Constraint
 from dbanon.table_functions.parameter_types import Real
 from dbanon.table_functions.parameters import Parameter
 
@@ -86,7 +86,7 @@ class _Merging:
 
     def clusters(self, rows: Ints, check: Check) -> Ints:
         """The cluster of each record of a part, numbered from 0."""
-        from dbanon.kernels.merging import merge_steps
+        from dbanon.kernels.agglomerate import merge_steps
 
         state, number = np.zeros(1, np.int64), len(rows)
         alive, sizes, losses, head, tail, following = np.empty((6, number), np.int64)

@@ -19,8 +19,8 @@ from dbanon.cluster.schemes.search.lines import Best, Line, ordered
 from dbanon.cluster.schemes.split.mondrian import mondrian
 from dbanon.cluster.squares import schedule
 from dbanon.cluster.squares.start import start
-from dbanon.models.constraint import Constraint
-from dbanon.space.space import Number, Space
+from dbanon.encoding.encoded_table import Number, Space
+from dbanon.privacy_models.constraint import Constraint
 from dbanon.table_functions.parameter_types import Choice
 from dbanon.table_functions.parameters import Parameter
 

@@ -18,7 +18,7 @@ from dbanon.cluster.loss import Loss
 from dbanon.cluster.registry import Check
 from dbanon.cluster.schemes.lattice.levels import Levels, Node
 from dbanon.cluster.schemes.search.lines import ordered
-from dbanon.space.space import Codes, Ints, Space
+from dbanon.encoding.encoded_table import Codes, Ints, Space
 
 WORTH = {
     "fast": (0.17, 0.1),
@@ -162,7 +162,7 @@ class Lattice:
     def gain(self, some: Some, j: int, before: int, level: int, worth: int) -> tuple[int, int]:
         """What is gained where an attribute is on another level, and how much could be gained at most on nodes below:
         each record in a group of the least number or more gains its worth less what it loses."""
-        from dbanon.kernels.covering import covered
+        from dbanon.kernels.cover_gain import covered
 
         self.check()
         self.looks += len(some.rows)
@@ -175,7 +175,7 @@ class Lattice:
 
     def kept(self, some: Some) -> Some:
         """Those items of the last question that stand in groups of the least number or more."""
-        from dbanon.kernels.covering import COUNT
+        from dbanon.kernels.cover_gain import COUNT
 
         return some.where((self.table[self.places[: len(some.rows)]] & COUNT) >= self.least)
 

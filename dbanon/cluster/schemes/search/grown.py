@@ -14,9 +14,9 @@ from dbanon.cluster.registry import Check, Run
 from dbanon.cluster.runs import Runs
 from dbanon.cluster.schemes.gather.kacpc import kacpc
 from dbanon.cluster.schemes.greedy.kmember import kmember
-from dbanon.models.constraint import Constraint
-from dbanon.space.cells import cells
-from dbanon.space.space import Ints, Space
+from dbanon.encoding.coarse_partitions import cells
+from dbanon.encoding.encoded_table import Ints, Space
+from dbanon.privacy_models.constraint import Constraint
 
 GROWING: tuple[Run, ...] = (kacpc, kmember)
 
@@ -111,7 +111,7 @@ def _in_cells(
 
 def _lost(problem: Layout, runs: Runs) -> Ints:
     """Loss by tuple: each record has its part of what its cluster loses."""
-    from dbanon.kernels.rebuild import class_losses
+    from dbanon.kernels.local_search import class_losses
 
     classes = Classes.of(problem, runs)
     losses = class_losses(classes.items, classes.starts, classes.sizes, classes.number, problem.measure)

@@ -9,7 +9,7 @@ import numpy as np
 
 from dbanon.cluster.layout import Layout
 from dbanon.cluster.runs import Runs, met
-from dbanon.space.space import Codes, Ints, Space
+from dbanon.encoding.encoded_table import Codes, Ints, Space
 
 Line = tuple[tuple[int, int], ...]
 """Attributes, the first matters most, and by how many bits each is coarsened."""
@@ -47,7 +47,7 @@ def _packed(keys: Sequence[Ints]) -> list[Ints]:
 
 def cut(problem: Layout, order: Codes) -> tuple[int, Ints]:
     """The loss and the sizes of the classes that lose least of all that an order can be cut into."""
-    from dbanon.kernels.path import cut_all
+    from dbanon.kernels.optimal_cut import cut_all
 
     records = np.repeat(order, problem.sizes[order])
     labels = np.empty(len(records), np.int32)

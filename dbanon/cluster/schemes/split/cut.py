@@ -13,8 +13,8 @@ import numpy.typing as npt
 from dbanon.cluster import progress
 from dbanon.cluster.registry import Check
 from dbanon.cluster.runs import Runs
-from dbanon.models.constraint import Constraint
-from dbanon.space.space import Attribute, Ints, Number, Space, Tree, ranges
+from dbanon.encoding.encoded_table import Attribute, Ints, Number, Space, Tree, ranges
+from dbanon.privacy_models.constraint import Constraint
 
 Bools = npt.NDArray[np.bool_]
 

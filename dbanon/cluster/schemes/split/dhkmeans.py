@@ -11,8 +11,8 @@ from dbanon.cluster.registry import EVERY_MODEL, LARGE, MODE, SEED, Algorithm, C
 from dbanon.cluster.runs import Runs
 from dbanon.cluster.schemes.split.cut import Bools, Part, level_by_level, united
 from dbanon.cluster.schemes.split.poles import Distances, Point
-from dbanon.models.constraint import Constraint
-from dbanon.space.space import Codes, Ints, Space
+from dbanon.encoding.encoded_table import Codes, Ints, Space
+from dbanon.privacy_models.constraint import Constraint
 from dbanon.table_functions.parameter_types import Integer
 from dbanon.table_functions.parameters import Parameter
 

@@ -10,8 +10,8 @@ import numpy as np
 from dbanon.cluster.registry import EVERY_MODEL, LARGE, Algorithm, Check, register
 from dbanon.cluster.schemes.split.cut import Bools, Part, after, level_by_level
 from dbanon.cluster.schemes.split.poles import Distances
-from dbanon.models.constraint import Constraint
-from dbanon.space.space import Codes, Ints, Space
+from dbanon.encoding.encoded_table import Codes, Ints, Space
+from dbanon.privacy_models.constraint import Constraint
 
 EACH = 10.0
 """What a tuple of a part costs in dbanon.cluster.progress."""

@@ -10,8 +10,8 @@ from dbanon.cluster.runs import Runs
 from dbanon.cluster.schemes.lattice.recoding import level_ends
 from dbanon.cluster.schemes.lattice.search import full_domain
 from dbanon.cluster.schemes.split.mondrian import mondrian
-from dbanon.models.constraint import Constraint
-from dbanon.space.space import Ints, Space
+from dbanon.encoding.encoded_table import Ints, Space
+from dbanon.privacy_models.constraint import Constraint
 from dbanon.table_functions.parameter_types import Choice
 from dbanon.table_functions.parameters import Parameter
 

@@ -10,8 +10,8 @@ from dbanon.cluster import progress
 from dbanon.cluster.registry import EVERY_MODEL, Algorithm, Check, register
 from dbanon.cluster.runs import Runs
 from dbanon.cluster.schemes.split.cut import Part, first_cut, united
-from dbanon.models.constraint import Constraint
-from dbanon.space.space import Space
+from dbanon.encoding.encoded_table import Space
+from dbanon.privacy_models.constraint import Constraint
 from dbanon.table_functions.parameter_types import Flag
 from dbanon.table_functions.parameters import Parameter
 

@@ -9,8 +9,8 @@ from dbanon.cluster.noise import EPSILON, Noise
 from dbanon.cluster.registry import EVERY_MODEL, Algorithm, Check, register
 from dbanon.cluster.runs import Runs
 from dbanon.cluster.schemes.split.cut import first_cut, level_by_level, united
-from dbanon.models.constraint import Constraint
-from dbanon.space.space import Space
+from dbanon.encoding.encoded_table import Space
+from dbanon.privacy_models.constraint import Constraint
 from dbanon.table_functions.parameters import Parameter
 
 

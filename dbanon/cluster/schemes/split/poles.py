@@ -6,8 +6,8 @@ import numpy as np
 
 from dbanon.cluster.layout import PAIRS
 from dbanon.cluster.loss import Loss, Pairs, Term
-from dbanon.space.distance import KEPT
-from dbanon.space.space import Codes, Ints, Number, Space, Whole
+from dbanon.encoding.distance import KEPT
+from dbanon.encoding.encoded_table import Codes, Ints, Number, Space, Whole
 
 Point = list[int | None]
 """By attribute: the place of a number, None for NULL; the code of a category."""

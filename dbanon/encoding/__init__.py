@@ -1,0 +1,1 @@
+"""The encoded table: records as codes, with distances and indexes."""

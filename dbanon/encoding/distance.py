@@ -1,0 +1,213 @@
+"""Distances as exact integers, one row of a table per attribute and value.
+
+Each attribute's distance is rounded once to a multiple of 2^-s, with s the largest for which floor(n/k) times the sum
+of the greatest distances stays below 2^62. Sums of distances are then exact, equal sums are equal, and ties go to the
+first. Numbers are rounded so that distances add up along the axis: |a - b| whole steps of one rounded length where the
+steps are long enough, else the difference of two rounded positions.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from dbanon.encoding.encoded_table import Attribute, Ints, Number, Space, Tree
+
+LEAST_STEP = 2**24
+"""A step of a numeric attribute that is rounded to fewer units than this is not kept uniform: rounding a step
+relatively by more than 2^-25 would cost more than uneven steps do."""
+
+
+class Table(Protocol):
+    """Distances of one attribute."""
+
+    def row(self, code: int) -> Ints:
+        """Distances of one value to every value and, last, to NULL, by code."""
+        ...
+
+
+def kacpc(space: Space, k: int, prune_unused: bool) -> list[Table]:
+    """DistN and DistC of the KACPC paper (Wang et al. 2022, Eq. 3-5), weighted; summed they are DistR (Eq. 6).
+
+    NULL is at distance 1 from every number and at the attribute's greatest distance from every category. Building
+    costs O(nodes) an attribute, a row O(values).
+    """
+    factories = [_kacpc_factory(a, prune_unused) for a in space.attributes]
+    has_null = [bool((space.codes[:, j] == a.values).any()) for j, a in enumerate(space.attributes)]
+    total = 0.0
+    for attribute, factory, null in zip(space.attributes, factories, has_null, strict=True):
+        total += factory.greatest(null) * attribute.weight
+    total *= space.total // k
+    shift = 62 - math.frexp(total)[1] if total > 0 else 0
+    return [f.scaled(2.0**shift, null) for f, null in zip(factories, has_null, strict=True)]
+
+
+class _Factory(Protocol):
+    def greatest(self, null: bool) -> float: ...
+
+    def scaled(self, scale: float, null: bool) -> Table: ...
+
+
+def _kacpc_factory(attribute: Attribute, prune_unused: bool) -> _Factory:
+    if isinstance(attribute, Number):
+        return _NumberDistance(attribute)
+    return _CategoryDistance(attribute.pruned if prune_unused else attribute)
+
+
+@dataclass(frozen=True)
+class _NumberDistance:
+    """|a - b| / D (Wang et al. 2022, Eq. 3)."""
+
+    attribute: Number
+
+    def greatest(self, null: bool) -> float:
+        positions = self.attribute.positions
+        return 1.0 if null or (len(positions) > 1 and positions[-1] > 0) else 0.0
+
+    def scaled(self, scale: float, null: bool) -> Table:
+        unit = self.attribute.weight * scale
+        return Axis(places(self.attribute, unit), round(unit) if null else 0)
+
+
+def places(attribute: Number, unit: float) -> Ints:
+    """Rounded places on the axis, by code: the greatest is `unit` from the first, up to rounding."""
+    positions = attribute.positions
+    greatest = float(positions[-1]) if len(positions) else 0.0
+    if greatest == 0.0:
+        return np.zeros(len(positions), np.int64)
+    if attribute.integral and greatest < 2**63:
+        steps = positions.astype(np.int64)
+        divisor = int(np.gcd.reduce(steps))
+        steps //= divisor
+        step = round(unit / int(steps[-1]))
+        if step >= LEAST_STEP:
+            return steps * step
+        return np.rint(steps / int(steps[-1]) * unit).astype(np.int64)
+    return np.rint(positions / greatest * unit).astype(np.int64)
+
+
+@dataclass(frozen=True)
+class Axis:
+    """Distances along an axis: `places[code]` ascend, and |place - place| is the distance; `null` is that to NULL."""
+
+    places: Ints
+    null: int
+
+    def row(self, code: int) -> Ints:
+        row = np.empty(len(self.places) + 1, np.int64)
+        if code == len(self.places):
+            row[:-1], row[-1] = self.null, 0
+        else:
+            np.abs(self.places - self.places[code], out=row[:-1])
+            row[-1] = self.null
+        return row
+
+
+class _CategoryDistance:
+    """Dist(a, g) * Dist(b, g) with g the lowest common ancestor (Wang et al. 2022, Eq. 4-5).
+
+    `way[g, i]` is Dist(v, g) of a value v whose depth is the i-th of those at which values stand, `step[code]` the i of
+    a value.
+    """
+
+    def __init__(self, tree: Tree) -> None:
+        self.tree = tree
+        self.last = last_codes(tree)
+        depths, step = np.unique(tree.depth[tree.node], return_inverse=True)
+        self.depths, self.step = depths, np.asarray(step, np.int64).reshape(-1)
+        levels = int(tree.depth.max()) + 1
+        # Scalar floats: powers of arrays may differ.
+        power = np.array([[_dist(levels, g, own) for own in depths.tolist()] for g in range(levels)])
+        share = tree.leaves / tree.leaves[0]
+        self.way = power.reshape(levels, len(depths))[tree.depth] * share[:, None]
+
+    def greatest(self, null: bool) -> float:
+        """Largest distance of two values that occur; 1 where it is 0 and a NULL occurs."""
+        deepest, second = self._deepest()
+        both = np.flatnonzero(second >= 0)
+        steps = (np.searchsorted(self.depths, of[both]) for of in (deepest, second))
+        one, other = (self.way[both, step] for step in steps)
+        largest = float((one * other).max(initial=0.0))
+        return largest if largest > 0 or not null else 1.0
+
+    def _deepest(self) -> tuple[Ints, Ints]:
+        """Depths of the deepest values on two different sides of each node, -1 where there are none; a value at the
+        node itself is a side, too."""
+        tree = self.tree
+        deepest, second = np.full((2, len(tree.parent)), -1, np.int64)
+        deepest[tree.node] = tree.depth[tree.node]
+        for nodes in tree.levels[:0:-1]:
+            some = nodes[deepest[nodes] >= 0]
+            some = some[np.lexsort((deepest[some], tree.parent[some]))]
+            ends = np.flatnonzero(np.diff(tree.parent[some], append=-1))
+            above, has_others = tree.parent[some[ends]], np.diff(ends, prepend=-1) > 1
+            second[above] = np.where(has_others, deepest[some[ends - 1]], deepest[above])
+            deepest[above] = deepest[some[ends]]
+        return deepest, second
+
+    def scaled(self, scale: float, null: bool) -> Table:
+        return Categories(self, self.tree.weight, scale, null)
+
+
+def _dist(levels: int, ancestor: int, depth: int) -> float:
+    """Dist(v, g) of a node v from its ancestor g, by their depths, but for the share of leaves below g (Eq. 4)."""
+    height = levels - ancestor
+    return float(float(height * max(depth - ancestor, 0)) ** (height / levels))
+
+
+def last_codes(tree: Tree) -> Ints:
+    """Code after the last value in each node's subtree, by node (subtrees are contiguous in preorder)."""
+    return np.searchsorted(tree.node, tree.last, side="right").astype(np.int64)
+
+
+KEPT = 500_000
+"""Entries of the rows of an attribute that are kept."""
+
+
+class Categories:
+    """Rows of rounded category distances, made when they are first asked for and kept."""
+
+    def __init__(self, distance: _CategoryDistance, weight: float, scale: float, null: bool) -> None:
+        self.distance = distance
+        self.weight, self.scale = weight, scale
+        self.null = round(distance.greatest(null=True) * weight * scale) if null else 0
+        self.kept: dict[int, Ints] = {}
+
+    def row(self, code: int) -> Ints:
+        values = self.distance.tree.values
+        if code not in self.kept:
+            if len(self.kept) * values > KEPT:
+                self.kept.clear()
+            self.kept[code] = self._null_row(values) if code == values else self._row(code, values)
+        return self.kept[code]
+
+    def _null_row(self, values: int) -> Ints:
+        row = np.full(values + 1, self.null, np.int64)
+        row[-1] = 0
+        return row
+
+    def _row(self, code: int, values: int) -> Ints:
+        """Distances grow along the path to the root: every ancestor adds the values that only it has in common."""
+        distance, tree = self.distance, self.distance.tree
+        own, step = int(tree.node[code]), int(distance.step[code])
+        row = np.zeros(values + 1, np.int64)
+        row[-1] = self.null
+        below_from = below_to = code
+        for ancestor in tree.line(own):
+            first = int(np.searchsorted(tree.node, ancestor))
+            last = int(distance.last[ancestor])
+            way = distance.way[ancestor]
+            whole = way[step] * way * self.weight * self.scale
+            row[first:below_from] = np.rint(whole[distance.step[first:below_from]])
+            row[below_to:last] = np.rint(whole[distance.step[below_to:last]])
+            below_from, below_to = first, last
+        return row
+
+
+def rows(tables: Sequence[Table], codes: Sequence[int]) -> list[Ints]:
+    """The row of each attribute for one tuple: its distances to everything."""
+    return [table.row(int(code)) for table, code in zip(tables, codes, strict=True)]

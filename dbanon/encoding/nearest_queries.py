@@ -1,0 +1,134 @@
+"""Whole groups from an index at a time, in compiled code: seeds, and the records nearest to them."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dbanon.encoding.attribute_partitions import Parts
+from dbanon.encoding.code_regions import KACPC
+from dbanon.encoding.encoded_table import Ints
+from dbanon.encoding.tuple_index import Index, Question, nothing
+
+EFFORT = 8
+"""A group of n records is looked for among the n * EFFORT records nearest to its seed, then a greater one is."""
+
+DENSE = 2**24
+"""All tables of one space are kept whole while they have at most so many entries together."""
+
+ALONE = 0.5
+"""Tuples a record, from which on few repeat."""
+
+MANY = 10_000
+"""Fewer tuples are gathered from a tree before parts would be compiled."""
+
+WIDE = 0.23
+"""Share of the axes that blocks of neighbours may span on average: where they span more, they leave out little."""
+
+FILLED = 4
+"""Fewest tuples of a block on average: where fewer are alike in all that is asked by table, blocks are many."""
+
+
+class Chains(NamedTuple):
+    """The records that are left: `head`, the first of each tuple, and `following`, the next of the same tuple (-1:
+    none); `tuple_of` (rows,) and `values`, the sensitive codes (columns, rows)."""
+
+    head: Ints
+    following: Ints
+    tuple_of: Ints
+    values: Any
+
+
+class Gathering:
+    """Takes groups from an index. `sums`: the summed distances to all seeds, which nothing else adds to; `sign`: seeds
+    have the least (1) or the greatest (-1) of them."""
+
+    def __init__(self, index: Index, sums: Question, sign: int) -> None:
+        self.index, self.sums, self.sign = index, sums, sign
+
+    @staticmethod
+    def fits(index: Index) -> bool:
+        """Whether all tables of the index are small enough to be kept whole."""
+        return sum(n * n for n in index.sizes) <= DENSE
+
+    @staticmethod
+    def has_parts(index: Index, sign: int) -> bool:
+        """Whether parts of the attributes answer faster than a tree or blocks, or are all that can: few tuples repeat,
+        and neighbours have little in common."""
+        if sign < 0 or not all(isinstance(table, KACPC) for table in index.tables):
+            return False
+        if not Gathering.fits(index):
+            return True
+        if len(index.left) < max(MANY, ALONE * index.space.rows):
+            return False
+        if index.axis_codes.shape[1] == 0:
+            return True
+        low, high = index.blocks[0][4:6]
+        span = (high - low).sum() / len(low) / max((high.max(axis=0) - low.min(axis=0)).sum(), 1)
+        return bool(len(index.left) < FILLED * len(low) or span > WIDE)
+
+    @cached_property
+    def _parts(self) -> Parts | None:
+        index = self.index
+        tables = [table for table in index.tables if isinstance(table, KACPC)]
+        return Parts(index.space, tables, index.left) if Gathering.has_parts(index, self.sign) else None
+
+    @cached_property
+    def _dense(self) -> tuple[Ints, Ints]:
+        """All rows of all tables in one array, and where each attribute's begin."""
+        index = self.index
+        whole = [index.tables[j].row(c) for j, n in zip(index.tabular, index.sizes, strict=True) for c in range(n)]
+        starts = np.cumsum([0, *(n * n for n in index.sizes)])[:-1].astype(np.int64)
+        return np.concatenate([nothing(), *whole]), starts
+
+    def groups(self, k: int, begin: int, most: int) -> tuple[Ints, Ints]:
+        """Makes up to `most` groups: the record of least (greatest) sum, and the k - 1 nearest to it.
+
+        `begin` is the first seed, or -1. Every seed is added to the sums. Gives members (rows, 2), the tuple and count
+        of each, every group ending with a row of -1, and the seeds. The same as asking `least`, `take`, `nearest`,
+        `take`, `add` in turn; parts keep sums of their own.
+        """
+        from dbanon.kernels.block_search import gather_blocks
+        from dbanon.kernels.tree_search import gather_steps
+
+        index, sums = self.index, self.sums
+        members, seeds = np.empty((most * (k + 2), 2), np.int64), np.empty(most, np.int64)
+        if self._parts is not None:
+            used, groups = self._parts.groups(k, begin, members, seeds)
+            index.records = int(index.left.sum())
+            return members[:used], seeds[:groups]
+        if index.axis_codes.shape[1] and self.sign > 0:
+            used, groups = gather_blocks(
+                *index.blocks, index.by_table, index.axis, index.axis_codes, *self._dense,
+                index.left, sums.flat, sums.axes, k, begin, most, members, seeds,
+            )  # fmt: skip
+            index.records = int(index.left.sum())
+            return members[:used], seeds[:groups]
+        near = index.blank()
+        used, groups = gather_steps(
+            *index.arrays, *self._dense, near.flat, near.axes, sums.flat, sums.axes, self.sign, k, begin, index.apart,
+            most, members, seeds,
+        )  # fmt: skip
+        index.count()
+        return members[:used], seeds[:groups]
+
+    def judged_groups(
+        self, least: int, begin: int, chains: Chains, rules: tuple[Any, ...], labels: Ints, first: int, most: int
+    ) -> tuple[Ints, bool]:
+        """Makes up to `most` groups of at least `least` records that meet models of sensitive values, and labels their
+        records from `first` on; gives the seeds, and whether the last seed found no group.
+
+        `begin` is the first seed, or -1; rules and their scratch: see `dbanon.kernels.model_gathering`.
+        """
+        from dbanon.kernels.model_gathering import gather_models
+
+        index, sums, near = self.index, self.sums, self.index.blank()
+        seeds = np.empty(most, np.int64)
+        groups, stuck = gather_models(
+            *index.arrays, *self._dense, near.flat, near.axes, sums.flat, sums.axes, self.sign, least, begin, *chains,
+            *rules, labels, first, most, seeds, EFFORT,
+        )  # fmt: skip
+        index.count()
+        return seeds[:groups], bool(stuck)

@@ -1,0 +1,80 @@
+"""The tuples that are left as points in a tree of boxes (see `dbanon.kernels.kd_tree`)."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dbanon.encoding.encoded_table import Ints, Number, Space
+
+Floats = npt.NDArray[np.float64]
+
+
+class Points:
+    """Remaining counts of a space's tuples, as points. `left` (tuples,): records that are left.
+
+    `places[j]` are the scaled places of the values of attribute j, where it is a number, `units` what a difference of
+    1, or of categories, counts. O(n log n) time, O(n) memory.
+    """
+
+    def __init__(self, space: Space, places: list[Floats], units: Ints) -> None:
+        from dbanon.kernels.kd_tree import LEAF, build_points
+
+        self.space, self.left = space, space.counts.copy()
+        tuples, axes = space.codes.shape
+        numeric = np.array([isinstance(a, Number) for a in space.attributes])
+        coordinates = np.empty((tuples, axes))
+        for j in range(axes):
+            codes = space.codes[:, j]
+            coordinates[:, j] = np.append(places[j], np.nan)[codes] if numeric[j] else codes
+        self.terms = numeric, units
+        self.points = np.arange(tuples), np.empty((tuples, 2), np.int64), coordinates, self.left, np.zeros(1, np.int64)
+        size = 2 * (2 * tuples // LEAF + 1) + 1
+        nodes = tuple(np.zeros(size, np.int64) for _ in range(6))
+        boxes = np.zeros((size, axes)), np.zeros((size, axes)), np.zeros((size, axes), bool)
+        used = build_points(space.codes, self.points, nodes, boxes, self.terms)
+        self.nodes, self.boxes = tuple(a[:used] for a in nodes), tuple(a[:used] for a in boxes)
+
+    @property
+    def records(self) -> int:
+        """Records that are left."""
+        return int(self.nodes[4][0])
+
+    @property
+    def steps(self) -> int:
+        """Boxes and points that were looked at."""
+        return int(self.points[4][0])
+
+    @property
+    def arrays(self) -> tuple[Any, ...]:
+        """As the kernels take them."""
+        return self.points, self.nodes, self.boxes, self.terms
+
+    def totals(self) -> tuple[Any, ...]:
+        """What averages are made of, for `dbanon.kernels.mdav`: of numbers the steps of 1 in which places are
+        summed, the sum and how many are known; of categories where the counts of codes begin, and these.
+
+        A place is rounded once to a multiple of 2^-s, s the largest for which all places together stay below 2^62: so
+        sums are exact, whatever was taken before.
+        """
+        space = self.space
+        numeric, axes = self.terms[0], len(space.attributes)
+        scale, sums, known = np.ones(axes), np.zeros(axes, np.int64), np.zeros(axes, np.int64)
+        sizes = [0 if numeric[j] else a.values + 1 for j, a in enumerate(space.attributes)]
+        begins, present = np.cumsum([0, *sizes]), [np.zeros(0, np.int64)]
+        order, coordinates = self.points[0], self.points[2]
+        for j in range(axes):
+            counts = self.left[order]
+            if not numeric[j]:
+                present.append(np.bincount(coordinates[:, j].astype(np.int64), counts, sizes[j]).astype(np.int64))
+                continue
+            there = ~np.isnan(coordinates[:, j])
+            at = coordinates[there, j]
+            greatest = float(np.abs(at).max(initial=0.0)) * space.total
+            scale[j] = 2.0 ** min(62 - math.frexp(greatest)[1], 1000) if greatest > 0 else 1.0
+            sums[j] = (np.rint(at * scale[j]).astype(np.int64) * counts[there]).sum()
+            known[j] = counts[there].sum()
+        return scale, sums, known, begins, np.concatenate(present)

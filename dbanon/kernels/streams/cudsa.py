@@ -1,0 +1,220 @@
+"""CUDSA: the record that is due leaves with those that cost least, in loss and in labels that are mixed.
+
+What a class costs is w times its records times their loss, and 1 - w times its records times the chance that two of
+them, drawn with replacement, have different labels; `squares` is the sum of the squares of how often each label occurs.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from dbanon.kernels.jit import kernel, part
+from dbanon.kernels.streams.class_loss import begin, covers, loss, lost, reach, widen
+from dbanon.kernels.streams.sliding_window import LAST, SUPPRESSED, WAITING, arrive, is_due, keep_latest, leave, waiting
+
+
+class CudsaOptions(NamedTuple):
+    """Options of CUDSA (see cudsa_steps)."""
+
+    ends: bool
+    delta: int
+    store: int
+    w: float
+
+
+@kernel
+def cudsa_steps(state, most, options, requirement, records, classes, attributes, labels):
+    """Lets records arrive until all have, or about `most` records were looked at; gives how many were. The oldest
+    leaves when it is due: with the class of the store that covers it and costs least, if that costs less than a group
+    of it, or where there are too few for a group. The store are the last `store` classes.
+
+    state: records that have arrived, oldest that may wait, classes, kept classes.
+    """
+    steps = np.int64(0)
+    while steps < most:
+        x = waiting(state, records.class_ids)
+        if x == state[0] or not is_due(x, options.delta, state, options.ends, records):
+            if state[0] == len(records.arrived_at):
+                break
+            arrive(state, records, attributes)
+            steps += 1
+            continue
+        now, new = state[LAST], state[2]
+        c, limit = _cheapest(x, state, options.w, records, classes, attributes, labels)
+        steps += state[3] + state[0] - x
+        number = np.int64(-1)
+        if _can_be_enough(x, state[0], requirement, records):
+            number, looked = _form(
+                x, state[0], new, requirement, options.w, limit, records, labels, classes, attributes
+            )
+            steps += looked
+        if number >= 0:
+            leave(x, number, labels.found, new, now, records)
+            keep_latest(new, now, options.store, state, classes)
+        else:
+            records.class_ids[x], records.published_at[x] = (c if c >= 0 else SUPPRESSED), now
+    return steps
+
+
+@part
+def _cost(n, squares, lost_, w):
+    """What a class of so many records costs."""
+    return w * (n * lost_) + (1 - w) * (n - squares / n)
+
+
+@part
+def _cheapest(x, state, w, records, classes, attributes, labels):
+    """The class of the store that covers a record and costs least (ties: the first), and what it costs; -1 and inf
+    where there is none."""
+    best, least = np.int64(-1), np.inf
+    for i in range(state[3]):
+        c = classes.reusable[i]
+        if covers(records.values[x], classes.lows[c], classes.highs[c]):
+            own = _cost(
+                labels.class_counts[c, 0],
+                labels.class_counts[c, 1],
+                loss(classes.lows[c], classes.highs[c], attributes),
+                w,
+            )
+            if own < least:
+                best, least = c, own
+    return best, least
+
+
+@part
+def _can_be_enough(x, end, requirement, records):
+    """Whether record x is of a person, and all that wait together are enough for a class."""
+    if records.people[x] < 0:
+        return False
+    requirement.clock[0] += 1
+    persons = np.int64(0)
+    for i in range(x, end):
+        if persons == requirement.k:
+            break
+        if (
+            records.class_ids[i] == WAITING
+            and records.people[i] >= 0
+            and requirement.person_marks[records.people[i]] != requirement.clock[0]
+        ):
+            requirement.person_marks[records.people[i]] = requirement.clock[0]
+            persons += 1
+    if persons < requirement.k:
+        return False
+    for s in range(len(requirement.min_values)):
+        number = np.int64(0)
+        for i in range(x, end):
+            if number == requirement.min_values[s]:
+                break
+            code = records.sensitive[i, s]
+            if (
+                records.class_ids[i] == WAITING
+                and records.people[i] >= 0
+                and code >= 0
+                and requirement.value_marks[s, code] != requirement.clock[0]
+            ):
+                requirement.value_marks[s, code] = requirement.clock[0]
+                number += 1
+        if number < requirement.min_values[s]:
+            return False
+    return True
+
+
+@part
+def _form(x, end, new, requirement, w, limit, records, labels, classes, attributes):
+    """Adds to record x, one by one, the waiting record of another person that makes the group cost least more (ties:
+    the oldest), until it is enough for a class; after k persons, only such with sensitive values that it lacks. Gives
+    how many were added to `found`, -1 where there are too few or the group costs more than `limit`, and how many
+    records were looked at; `new` is the class that the group would be, whose span and counts are set."""
+    low, high, count = classes.lows[new], classes.highs[new], labels.class_counts[new]
+    requirement.clock[0] += 1
+    begin(records.values[x], low, high, attributes)
+    count[0], count[1] = 1, 1
+    labels.tally[labels.codes[x] + 1] += 1
+    own = np.zeros(len(requirement.min_values), np.int64)
+    _mark(x, requirement, records, own)
+    number, looked = np.int64(0), np.int64(0)
+    while True:
+        if _cost(count[0], count[1], loss(low, high, attributes), w) > limit:
+            wanted, best = np.int64(0), np.int64(-1)
+        else:
+            wanted = _lacking(number + 1, requirement, own)
+            if wanted == len(requirement.min_values):
+                break
+            looked += end - x
+            best = _best(x, end, new, wanted, w, records, labels, classes, attributes, requirement)
+        if best < 0:
+            _clear(x, number, labels)
+            return np.int64(-1), looked
+        widen(records.values[best], low, high, attributes)
+        count[0], count[1] = count[0] + 1, count[1] + 2 * labels.tally[labels.codes[best] + 1] + 1
+        labels.tally[labels.codes[best] + 1] += 1
+        _mark(best, requirement, records, own)
+        labels.found[number] = best
+        number += 1
+    _clear(x, number, labels)
+    return number, looked
+
+
+@part
+def _lacking(persons, requirement, own):
+    """-1 where a group needs more persons, else the first sensitive column that lacks values; their number where none
+    does."""
+    if persons < requirement.k:
+        return np.int64(-1)
+    for s in range(len(requirement.min_values)):
+        if own[s] < requirement.min_values[s]:
+            return np.int64(s)
+    return np.int64(len(requirement.min_values))
+
+
+@part
+def _mark(t, requirement, records, own):
+    """A group has the person and the sensitive values of a record; own (columns,): how many values it has."""
+    requirement.person_marks[records.people[t]] = requirement.clock[0]
+    for s in range(len(requirement.min_values)):
+        code = records.sensitive[t, s]
+        if code >= 0 and requirement.value_marks[s, code] != requirement.clock[0]:
+            requirement.value_marks[s, code] = requirement.clock[0]
+            own[s] += 1
+
+
+@part
+def _clear(x, number, labels):
+    """No label is counted any more."""
+    labels.tally[labels.codes[x] + 1] = 0
+    for j in range(number):
+        labels.tally[labels.codes[labels.found[j]] + 1] = 0
+
+
+@part
+def _best(x, end, new, wanted, w, records, labels, classes, attributes, requirement):
+    """The waiting record of a person that a group has not, with a value that it has not of the column `wanted` (-1:
+    any), that makes the group cost least more (ties: the oldest); -1 where there is none."""
+    low, high = classes.lows[new], classes.highs[new]
+    n, squares = labels.class_counts[new, 0], labels.class_counts[new, 1]
+    base, mixed = n * loss(low, high, attributes), n - squares / n
+    best, least = np.int64(-1), np.inf
+    for i in range(x, end):
+        if (
+            records.class_ids[i] != WAITING
+            or records.people[i] < 0
+            or requirement.person_marks[records.people[i]] == requirement.clock[0]
+        ):
+            continue
+        if wanted >= 0:
+            code = records.sensitive[i, wanted]
+            if code < 0 or requirement.value_marks[wanted, code] == requirement.clock[0]:
+                continue
+        more = (n + 1) - (squares + 2 * labels.tally[labels.codes[i] + 1] + 1) / (n + 1) - mixed
+        total, cost = 0.0, np.inf
+        for a in range(len(low)):
+            from_, to = reach(a, low[a], high[a], records.values[i, a], attributes)
+            total += attributes.weights[a] * lost(a, from_, to, attributes)
+            cost = w * ((n + 1) * total - base) + (1 - w) * more
+            if cost >= least:  # what is still to be added makes it no less
+                break
+        if cost < least:
+            best, least = np.int64(i), cost
+    return best

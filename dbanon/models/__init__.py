@@ -1,1 +1,0 @@
-"""Privacy models: what a call asks for, what a class measures, the constraint that they make together."""

@@ -1,0 +1,1 @@
+"""The privacy models, one file each, and the constraint that they form together."""

@@ -1,0 +1,43 @@
+"""(alpha, k)-anonymity: no sensitive value has too great a share of a class (Wong et al. 2006). A NULL is a category of
+its own."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dbanon.encoding.encoded_table import Sensitive
+from dbanon.privacy_models.model import Floats, Form, Listed, Metric, Model, ModelBound, Rules, Settings
+from dbanon.table_functions.parameter_types import Real
+from dbanon.table_functions.parameters import Parameter
+
+
+def _share(settings: Settings, sensitive: Sensitive, counts: Floats, sizes: Floats) -> Floats:
+    """The greatest share of a value."""
+    return np.asarray(counts.max(axis=1) / sizes)
+
+
+MODEL = Model(
+    name="alpha",
+    place=3,
+    parameters=(
+        Parameter(
+            "alpha", Real(0, 1, above=True), "(alpha, k)-anonymity: greatest share of a sensitive value in a class."
+        ),
+    ),
+    source="Wong et al. 2006",
+    function="alpha_k",
+    gives="greatest share of one sensitive value in a class",
+    example="",
+    forms=(
+        Form(
+            name="share",
+            bound=ModelBound("alpha", "lower", most=1.0),
+            measure=_share,
+            metric=Metric("alpha", "Achieved alpha of a sensitive column: greatest share of a value in a class."),
+            listed=Listed("alpha", "Greatest share of one value in a class."),
+            sentence="greatest share of a sensitive value in a class at most {alpha:.12g}",
+            rules=lambda settings, sensitive: Rules(most=np.full(sensitive.values + 1, settings["alpha"])),
+        ),
+    ),
+)
+"""A union keeps it: a value's share in it is an average of its shares in the classes."""

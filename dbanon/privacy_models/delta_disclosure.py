@@ -1,0 +1,69 @@
+"""Delta-disclosure privacy: no sensitive value is much more or much less frequent in a class than in the whole table
+(Brickell and Shmatikov 2008). A NULL is a category of its own."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dbanon.encoding.encoded_table import Sensitive
+from dbanon.privacy_models.model import Floats, Form, Listed, Metric, Model, ModelBound, Rules, Settings, shares
+from dbanon.table_functions.parameter_types import Real
+from dbanon.table_functions.parameters import Parameter
+
+MOST = 50.0
+"""Above this a value may be as frequent as it can: shares are at least 2^-63, and e^50 is above 2^63."""
+
+
+def _shift(settings: Settings, sensitive: Sensitive, counts: Floats, sizes: Floats) -> Floats:
+    """The greatest |ln(p / q)| of a value of the table; infinite where a class does not have the value."""
+    there = sensitive.share > 0
+    p, q = shares(counts)[:, there], sensitive.share[there]
+    return np.asarray(np.abs(np.log(p / q)).max(axis=1, initial=0.0))
+
+
+def _rules(settings: Settings, sensitive: Sensitive) -> Rules:
+    """All values must be there, none too often; that one may be too rare is left to the measure."""
+    values = int((sensitive.share[:-1] > 0).sum())
+    gain = np.exp(min(settings["delta_disclosure"], MOST))
+    return Rules(least=values, most=sensitive.share * gain, exact=False)
+
+
+MODEL = Model(
+    name="delta_disclosure",
+    place=6,
+    parameters=(
+        Parameter(
+            "delta_disclosure",
+            Real(0, above=True),
+            "delta-disclosure privacy: |ln(p / q)| of a sensitive value's share p in a class and q in the whole table "
+            "is below this, for every value of the table in every class.",
+        ),
+    ),
+    source="Brickell and Shmatikov 2008",
+    function="delta_disclosure",
+    gives="greatest |ln(p / q)| of a sensitive value's share p in a class and q in the whole table, infinite where a "
+    "class lacks a value",
+    example="",
+    forms=(
+        Form(
+            name="shift",
+            bound=ModelBound("delta_disclosure", "lower", strict=True),
+            measure=_shift,
+            metric=Metric(
+                "delta_disclosure",
+                "Achieved delta of a sensitive column: greatest |ln(p / q)| of a value's share p in a class and q in "
+                "the whole release; every class is below delta_disclosure.",
+            ),
+            listed=Listed(
+                "delta_disclosure",
+                "Greatest |ln(p / q)| of a value's share p in a class and q in the whole table; infinite where a class "
+                "lacks a value.",
+            ),
+            sentence="|ln(p / q)| of every sensitive value's share p in a class and q in the whole release below "
+            "{delta_disclosure:.12g}",
+            rules=_rules,
+            compares=True,
+        ),
+    ),
+)
+"""A union keeps it: a value's share in it is an average of its shares in the classes."""

@@ -1,0 +1,35 @@
+"""All privacy models: every file of this folder that defines a MODEL."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from functools import cache
+
+from dbanon.privacy_models.model import Form, Metric, Model
+from dbanon.table_functions.parameters import Parameter
+
+
+@cache
+def models() -> tuple[Model, ...]:
+    """All models in their places."""
+    package = importlib.import_module(__package__)
+    modules = (importlib.import_module(f"{__package__}.{m.name}") for m in pkgutil.iter_modules(package.__path__))
+    found = (getattr(module, "MODEL", None) for module in modules)
+    return tuple(sorted((m for m in found if isinstance(m, Model)), key=lambda m: m.place))
+
+
+@cache
+def find(name: str) -> Model:
+    """The model of a name; KeyError."""
+    return {m.name: m for m in models()}[name]
+
+
+def parameters() -> tuple[Parameter, ...]:
+    """The parameters of all models."""
+    return tuple(p for m in models() for p in m.parameters)
+
+
+def metrics() -> tuple[tuple[Model, Form, Metric], ...]:
+    """What releases achieve by all models: each measure with its model and the first form that has it."""
+    return tuple((m, next(f for f in m.forms if f.metric == metric), metric) for m in models() for metric in m.metrics)

@@ -1,0 +1,103 @@
+"""t-closeness: the distribution of sensitive values in a class is close to that of the whole table (Li et al.
+2007). A NULL is a category of its own."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dbanon.encoding.encoded_table import Sensitive
+from dbanon.privacy_models.model import Floats, Form, Listed, Metric, Model, ModelBound, Rules, Settings, shares
+from dbanon.table_functions.parameter_types import Choice, Real
+from dbanon.table_functions.parameters import Parameter
+
+
+def _equal(settings: Settings, sensitive: Sensitive, counts: Floats, sizes: Floats) -> Floats:
+    """Earth mover's distance from the whole table, all values equally far apart."""
+    return np.asarray(np.abs(shares(counts) - sensitive.share).sum(axis=1) / 2)
+
+
+def _ordered(settings: Settings, sensitive: Sensitive, counts: Floats, sizes: Floats) -> Floats:
+    """Values as far apart as their ranks."""
+    there = sensitive.share > 0  # values that are not released have no rank: no reader knows of them
+    off = shares(counts) - sensitive.share
+    between = np.abs(np.cumsum(off[:, there], axis=1))
+    return np.asarray(between.sum(axis=1) / max(int(there.sum()) - 1, 1))
+
+
+def _hierarchical(settings: Settings, sensitive: Sensitive, counts: Floats, sizes: Floats) -> Floats:
+    """Values as far apart as their lowest common ancestor is high."""
+    off = shares(counts) - sensitive.share
+    parent, node, length = sensitive.edges()
+    extra = np.zeros((len(off), len(parent)))
+    for value, at in enumerate(node.tolist()):
+        extra[:, at] += off[:, value]
+    for at in range(len(parent) - 1, 0, -1):
+        extra[:, parent[at]] += extra[:, at]
+    return np.asarray((np.abs(extra) * length).sum(axis=1))
+
+
+_METRIC = Metric(
+    "t_closeness",
+    "Achieved t of a sensitive column: greatest earth mover's distance of a class from the whole release.",
+)
+_WHAT = "Greatest earth mover's distance of a class from the whole table"
+_SENTENCE = "earth mover's distance ({form}) of a class from the whole release at most {t:.12g}"
+
+MODEL = Model(
+    name="t_closeness",
+    place=2,
+    parameters=(
+        Parameter("t", Real(0, 1), "t-closeness: greatest earth mover's distance of a class from the whole table."),
+        Parameter(
+            "emd",
+            Choice(("equal", "ordered", "hierarchical")),
+            "Distance of two sensitive values for t: equal (default), by rank (of the leaves of the column's hierarchy "
+            "where it has one, else of the values), or by the hierarchy.",
+        ),
+    ),
+    chooses="emd",
+    source="Li et al. 2007",
+    function="t_closeness",
+    gives="earth mover's distance of a class from the whole table",
+    example="",
+    forms=(
+        Form(
+            name="equal",
+            bound=ModelBound("t", "lower", most=1.0),
+            measure=_equal,
+            metric=_METRIC,
+            listed=Listed("t_closeness_equal", f"{_WHAT}, all values equally far apart."),
+            sentence=_SENTENCE,
+            rules=lambda settings, sensitive: Rules(distance=(settings["t"], 0)),
+            compares=True,
+        ),
+        Form(
+            name="ordered",
+            bound=ModelBound("t", "lower", most=1.0),
+            measure=_ordered,
+            metric=_METRIC,
+            listed=Listed("t_closeness_ordered", f"{_WHAT}, values as far apart as their ranks."),
+            sentence=_SENTENCE,
+            rules=lambda settings, sensitive: Rules(distance=(settings["t"], 1)),
+            compares=True,
+            order="order",
+            places=("place",),
+        ),
+        Form(
+            name="hierarchical",
+            bound=ModelBound("t", "lower", most=1.0),
+            measure=_hierarchical,
+            metric=_METRIC,
+            listed=Listed(
+                "t_closeness_hierarchical", f"{_WHAT}, values as far apart as their lowest common ancestor is high."
+            ),
+            sentence=_SENTENCE,
+            rules=lambda settings, sensitive: Rules(distance=(settings["t"], 2)),
+            compares=True,
+            order="hierarchy",
+            places=("cell", "weight"),
+            instead="equal",
+        ),
+    ),
+)
+"""A union keeps it: its distribution is an average of those of the classes, and distances are convex."""

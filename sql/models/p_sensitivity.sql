@@ -1,3 +1,0 @@
-{#- p-sensitivity: how many values (Truta and Vinay 2006). A sensitive NULL never counts. -#}
-{%- from 'models/l_diversity.sql' import distinct -%}
-{% macro measure(name, of, settings) %}{{ distinct(of) }}{% endmacro %}
