@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     from dbanon.engine.install import attach
     from dbanon.errors import DbanonError
     from dbanon.errors.warnings import DisclosureWarning, PersonSpellingsWarning, PolicyWarning, UtilityWarning
-    from dbanon.hierarchy.store import load_hierarchy, save_hierarchy
     from dbanon.notebook.progress import ProgressBar
     from dbanon.plots.plot import plot
     from dbanon.policy.declare import declare
-    from dbanon.policy.relate import relate
+    from dbanon.policy.hierarchies.store import load_hierarchy, save_hierarchy
+    from dbanon.policy.relation import relate
     from dbanon.reports.report import report
     from dbanon.views.certificate import certificate
     from dbanon.views.materialized import Release, drop, forget_release, materialize, refresh
@@ -68,17 +68,17 @@ _HOMES = {
     "explain": "client.explain",
     "forget_release": "views.materialized",
     "load_extension": "client.scanner",
-    "load_hierarchy": "hierarchy.store",
+    "load_hierarchy": "policy.hierarchies.store",
     "materialize": "views.materialized",
     "plot": "plots.plot",
     "profile": "client.about",
     "publish": "client.publish",
     "refresh": "views.materialized",
     "refresh_stream": "views.streaming",
-    "relate": "policy.relate",
+    "relate": "policy.relation",
     "report": "reports.report",
     "risk": "client.about",
-    "save_hierarchy": "hierarchy.store",
+    "save_hierarchy": "policy.hierarchies.store",
     "load_ipython_extension": "notebook.extension",
     "unload_ipython_extension": "notebook.extension",
     "verify": "views.verify",

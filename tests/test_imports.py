@@ -28,8 +28,6 @@ TIERS = {
         "kernels": "numba numpy",
         "encoding": "numpy",
         "privacy_models": "numpy",
-        "vocabulary": "",
-        "hierarchy": "",
         "policy": "",
         "learn": "numpy sklearn",
         "cluster": "numpy",

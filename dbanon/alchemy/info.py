@@ -16,7 +16,7 @@ from sqlalchemy import Column
 
 from dbanon import errors
 from dbanon.cluster.common_parameters import COMMON
-from dbanon.pseudonym import settings
+from dbanon.policy.transforms import settings
 from dbanon.source import stored_policy
 from dbanon.source.stored_policy import Declared, Settings
 from dbanon.table_functions import parameters

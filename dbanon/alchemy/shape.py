@@ -17,9 +17,9 @@ from sqlalchemy.types import TypeEngine
 from dbanon import errors
 from dbanon.alchemy.info import Role
 from dbanon.cluster import Noise
-from dbanon.hierarchy.storage import Stored
 from dbanon.policy import attribute, column_roles
 from dbanon.policy.attribute import Attribute
+from dbanon.policy.hierarchies.storage import Stored
 from dbanon.privacy_models import model_request
 from dbanon.release import prepare
 from dbanon.release.published_schema import PublishedSchema, classes_order, published_schema

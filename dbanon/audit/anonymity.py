@@ -11,13 +11,14 @@ from dbanon.audit import ledgered
 from dbanon.audit.parameters import QI
 from dbanon.cluster.common_parameters import COMMON
 from dbanon.errors.example import SAFE, Example
-from dbanon.hierarchy.relation import rows
-from dbanon.hierarchy.storage import Hierarchy
 from dbanon.policy.column_roles import ROLES
+from dbanon.policy.hierarchies.hierarchy_sql import rows
+from dbanon.policy.hierarchies.messages import tree_messages
+from dbanon.policy.hierarchies.storage import Hierarchy
+from dbanon.policy.name_hints import suggested_quasi_identifier
 from dbanon.privacy_models import model_request, registry
 from dbanon.privacy_models.model import Form, Model
 from dbanon.release import prepare
-from dbanon.release.hierarchy_messages import tree_messages
 from dbanon.source import missing_codes, stored_policy
 from dbanon.source.catalog import Source
 from dbanon.source.column_types import family, person_value
@@ -28,7 +29,6 @@ from dbanon.table_functions.options import Options
 from dbanon.table_functions.parameter_types import Columns, PerColumn, Text
 from dbanon.table_functions.parameters import Parameter
 from dbanon.table_functions.table_function import Call, TableFunction
-from dbanon.vocabulary.column_names import suggested_quasi_identifier
 
 _COMMON = {p.name: p for p in COMMON}
 _PERSON = Parameter(

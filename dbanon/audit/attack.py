@@ -13,9 +13,9 @@ from dbanon.audit.pairing import Pair, PairedColumn
 from dbanon.audit.parameters import HIERARCHIES, QI, SENSITIVE
 from dbanon.audit.released import Tables
 from dbanon.errors.example import SAFE, Example
-from dbanon.hierarchy import relation
+from dbanon.policy.hierarchies import hierarchy_sql
+from dbanon.policy.hierarchies.messages import tree_messages
 from dbanon.release import prepare
-from dbanon.release.hierarchy_messages import tree_messages
 from dbanon.source.catalog import Source
 from dbanon.source.column_types import family, is_zoned, label_text, person_value
 from dbanon.sqltext.quote import Sql, as_json, identifier, joined, literal, text
@@ -230,7 +230,9 @@ def _sensitive(
                 "is_numeric": family(tables.release.columns[name])[0] in ("integer", "huge", "decimal", "float"),
                 "other_value": None if register is None else _unseen(call, tables, register, name),
                 "rows": None,
-                "nodes": None if order is None else relation.rows(prepare.order(call, tables.source, name, order[0])),
+                "nodes": None
+                if order is None
+                else hierarchy_sql.rows(prepare.order(call, tables.source, name, order[0])),
                 "say": tree_messages(tables.release.shown, name, (order or ("none",))[0], (order or (None, None))[1]),
             }
         )

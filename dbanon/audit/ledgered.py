@@ -14,10 +14,10 @@ from pathlib import Path
 
 from dbanon import errors
 from dbanon.audit import pairing
-from dbanon.hierarchy import lookup
 from dbanon.policy.column_roles import ROLES
+from dbanon.policy.hierarchies import lookup
+from dbanon.policy.transforms.settings import KNOWN
 from dbanon.privacy_models import model_request
-from dbanon.pseudonym.settings import KNOWN
 from dbanon.release import prepare
 from dbanon.release.passthrough_column import UnchangedColumn
 from dbanon.source import attached_databases, catalog, stored_policy

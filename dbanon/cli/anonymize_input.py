@@ -16,7 +16,7 @@ import click
 
 from dbanon import errors
 from dbanon.cli.roles import is_named
-from dbanon.policy.files import IsAbout
+from dbanon.policy.policy_files import IsAbout
 from dbanon.runtime import input_files, output_files, storage_version
 from dbanon.source import catalog, stored_policy
 from dbanon.source.applicable_policy import applicable_policy

@@ -73,7 +73,7 @@ def list_(database: Path, as_json: bool) -> None:
 @AS_JSON
 def load(database: Path, name: str, file: Path | None, as_json: bool) -> None:
     """Store an ARX file (value;level1;...;*) as the hierarchy NAME; without FILE, the shipped one."""
-    from dbanon.hierarchy.store import load_hierarchy
+    from dbanon.policy.hierarchies.store import load_hierarchy
 
     with errors_as_messages(), opened(database) as con:
         load_hierarchy(con, name) if file is None else load_hierarchy(con, name, file)
@@ -88,7 +88,7 @@ def load(database: Path, name: str, file: Path | None, as_json: bool) -> None:
 @AS_JSON
 def save(database: Path, name: str, file: Path, force: bool, as_json: bool) -> None:
     """Write the hierarchy NAME as an ARX file."""
-    from dbanon.hierarchy.store import save_hierarchy
+    from dbanon.policy.hierarchies.store import save_hierarchy
 
     with errors_as_messages():
         output_files.apart("hierarchy save", [file], [database])

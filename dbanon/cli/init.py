@@ -15,8 +15,9 @@ import click
 from dbanon import errors
 from dbanon.cli.common import AS_JSON, answer, opening
 from dbanon.errors.exit_codes import outcome
-from dbanon.policy import column_roles, proposal
-from dbanon.policy.offers import Built, Offers, offers
+from dbanon.policy import column_roles
+from dbanon.policy.profiling import thresholds
+from dbanon.policy.profiling.suggestions import Built, Offers, offers
 from dbanon.shell.attaching import attach
 from dbanon.shell.failure import failure
 from dbanon.source import attached_databases, catalog, schema, stored_policy
@@ -66,7 +67,7 @@ class _Asking:
 @click.command("init")
 @opening
 @click.argument("table")
-@click.option("-k", type=click.IntRange(min=2), default=proposal.RARE, show_default=True, help=_K)
+@click.option("-k", type=click.IntRange(min=2), default=thresholds.RARE, show_default=True, help=_K)
 @click.option("--yes", is_flag=True, help="Take every proposal that publishes no more; ask nothing.")
 @click.option("--force", is_flag=True, help="Replace the policy that the table has.")
 @AS_JSON

@@ -25,7 +25,7 @@ from dbanon.cli.common import (
 from dbanon.cli.parameters import improvement, parameters, together
 from dbanon.cli.review import before_release, reviews
 from dbanon.cli.review import show as show_review
-from dbanon.policy.review import as_objects
+from dbanon.policy.checks.review import as_objects
 from dbanon.shell.bounds import bounds
 from dbanon.sqltext.quote import one_line
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from dbanon.policy import review
+from dbanon.policy.checks import review
 from dbanon.source import catalog, stored_policy
 from dbanon.sqltext import names
 from dbanon.sqltext.quote import one_line, qualified, text

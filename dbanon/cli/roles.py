@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 from dbanon.cli.spelling import POLICY_FILE
-from dbanon.pseudonym.settings import KNOWN
+from dbanon.policy.transforms.settings import KNOWN
 from dbanon.source import stored_policy
 from dbanon.source.stored_policy import Declared, Settings
 from dbanon.sqltext import names
@@ -145,12 +145,12 @@ def policy_columns(
         click.BadParameter: The file cannot be read, or it names tables and not this one.
     """
     from dbanon.client import codes
-    from dbanon.policy import files
+    from dbanon.policy import policy_files
 
     if path is None:
         return None
     try:
-        columns = files.read(path, codes.of_cell, is_about=is_about)
+        columns = policy_files.read(path, codes.of_cell, is_about=is_about)
     except ValueError as error:
         raise click.BadParameter(str(error), param_hint="--policy") from None
     if not columns:
@@ -245,7 +245,7 @@ def hierarchies_of(columns: PolicyColumns | None) -> list[object]:
 
 def _stored_file(con: Any, column: str, file: str) -> str:
     """Store a hierarchy of a file under a name that no other hierarchy has, and return the name."""
-    from dbanon.hierarchy.store import load_hierarchy
+    from dbanon.policy.hierarchies.store import load_hierarchy
     from dbanon.source import catalog
 
     stored_names: Collection[str] = catalog.stored_hierarchies(con, catalog.SearchPath.here(con).database)

@@ -9,8 +9,8 @@ import numpy as np
 
 from dbanon import errors
 from dbanon.client.connection import Connection, connect
-from dbanon.hierarchy.store import load_hierarchy
 from dbanon.policy.declare import declare
+from dbanon.policy.hierarchies.store import load_hierarchy
 from dbanon.runtime import output_files, storage_version
 
 if TYPE_CHECKING:

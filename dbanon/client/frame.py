@@ -12,7 +12,7 @@ from dbanon import errors
 from dbanon.client import frame_types, kinds, relations, written_frames
 from dbanon.client.connection import connect
 from dbanon.client.kinds import Kind
-from dbanon.hierarchy.store import load_hierarchy
+from dbanon.policy.hierarchies.store import load_hierarchy
 from dbanon.release import timed_search
 from dbanon.release.glance import ROWS, Glance
 from dbanon.runtime import session

@@ -13,8 +13,9 @@ from typing import Any
 import pyarrow as pa
 
 from dbanon.engine.tables import array
-from dbanon.pseudonym import making, recomputed, together
-from dbanon.pseudonym.form import Form
+from dbanon.policy.transforms import generate
+from dbanon.policy.transforms.formats import Form
+from dbanon.pseudonym import recomputed, together
 from dbanon.runtime import secret_keys
 
 
@@ -43,7 +44,7 @@ def dbanon_pseudonym_length(lists: Any, how: Any) -> Any:
 
     def of(all_texts: list[list[str] | None], told: dict[str, Any]) -> list[int | None]:
         return [
-            making.least_length(t or [], secret_keys.find(told["key"]), told["scope"], _form(told)) for t in all_texts
+            generate.least_length(t or [], secret_keys.find(told["key"]), told["scope"], _form(told)) for t in all_texts
         ]
 
     return _made(lists, how, of, pa.int32())
@@ -69,11 +70,11 @@ def _made(values: Any, how: Any, make: Callable[[list[Any], dict[str, Any]], lis
 
 
 def _pseudonyms(values: list[str | None], how: dict[str, Any]) -> list[str | None]:
-    return making.pseudonyms(values, secret_keys.find(how["key"]), how["scope"], _form(how))
+    return generate.pseudonyms(values, secret_keys.find(how["key"]), how["scope"], _form(how))
 
 
 def _shifts(persons: list[str | None], how: dict[str, Any]) -> list[int | None]:
-    return making.shifts(persons, secret_keys.find(how["key"]), how["scope"], how["days"])
+    return generate.shifts(persons, secret_keys.find(how["key"]), how["scope"], how["days"])
 
 
 def _form(how: dict[str, Any]) -> Form:

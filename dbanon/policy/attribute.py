@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from decimal import Context, Decimal, InvalidOperation
 
 from dbanon import errors
-from dbanon.hierarchy.storage import Hierarchy
 from dbanon.policy.column_roles import Quasi
+from dbanon.policy.hierarchies.storage import Hierarchy
 from dbanon.source.column_types import family, is_category, is_nested
 from dbanon.sqltext.quote import Sql, text
 

@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from dbanon import errors
+from dbanon.policy.name_hints import suggested_quasi_identifier
+from dbanon.policy.transforms.settings import KNOWN
 from dbanon.privacy_models import model_request
-from dbanon.pseudonym.settings import KNOWN
 from dbanon.source.catalog import Source
 from dbanon.source.stored_policy import Declared, Settings, tellers
 from dbanon.table_functions.options import Options
-from dbanon.vocabulary.column_names import suggested_quasi_identifier
 
 ROLES = ("identifier", "person", "quasi", "sensitive", "other", *KNOWN)
 """Roles of dbanon.policy. identifier and person are withheld; person also tells data subjects apart, and so does

@@ -7,8 +7,8 @@ from typing import Any
 
 from dbanon import errors
 from dbanon.policy import column_roles
-from dbanon.pseudonym import settings
-from dbanon.pseudonym.settings import KNOWN
+from dbanon.policy.transforms import settings
+from dbanon.policy.transforms.settings import KNOWN
 from dbanon.runtime import session
 from dbanon.source import attached_databases, catalog, schema, stored_policy
 from dbanon.sqltext.quote import Sql, identifier, joined, literal, qualified, text

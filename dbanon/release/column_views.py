@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from dbanon import errors
-from dbanon.hierarchy import relation
-from dbanon.hierarchy.storage import Hierarchy
 from dbanon.policy.attribute import Attribute
+from dbanon.policy.hierarchies import hierarchy_sql
+from dbanon.policy.hierarchies.messages import tree_messages
+from dbanon.policy.hierarchies.storage import Hierarchy
 from dbanon.privacy_models.model_request import Demand
 from dbanon.release import made_columns
-from dbanon.release.hierarchy_messages import tree_messages
 from dbanon.release.named_column import HashedColumn
 from dbanon.release.number_column import NumberColumn, number_column
 from dbanon.release.passthrough_column import PassthroughColumn
@@ -186,7 +186,7 @@ def quasi(call: ReleaseSpec, i: int, attribute: Attribute) -> QuasiColumn:
         call.read(column),
         say | tree_messages(table, column, settings.hierarchy or "none", call.options.of_column("hierarchies", column)),
         source_type=attribute.quasi.type,
-        rows=relation.rows(attribute.hierarchy) if attribute.hierarchy else None,
+        rows=hierarchy_sql.rows(attribute.hierarchy) if attribute.hierarchy else None,
         min_level=settings.min_level or 0,
         round=attribute.round,
         has_magnitudes=_is_plain(attribute.quasi.type),
@@ -261,7 +261,7 @@ def _model(demand: Demand, number: int, name: str) -> ModelView:
 def _sensitive_tree(call: ReleaseSpec, i: int, name: str, hierarchy: Hierarchy) -> TreeColumn:
     """The hierarchy of a sensitive column, in the form of a quasi-identifier's."""
     say = tree_messages(call.source.shown, name, call.roles.orders[name], call.options.of_column("hierarchies", name))
-    type_, rows = call.source.columns[name], relation.rows(hierarchy)
+    type_, rows = call.source.columns[name], hierarchy_sql.rows(hierarchy)
     return TreeColumn(Sql(f"s{i}"), -1 - i, name, call.read(name), say, type_, rows, is_sensitive=True)
 
 

@@ -1,7 +1,7 @@
 """How the release gate recomputes what is published in place of a column: a pseudonym, a mask, a shifted date.
 
-It reads the policy itself and takes nothing from `made_columns` or dbanon.pseudonym.settings. Its functions of keys
-share no code with those that made the columns, and its masks and dates are other formulas.
+It reads the policy itself and takes nothing from `made_columns` or dbanon.policy.transforms.settings. Its functions of
+keys share no code with those that made the columns, and its masks and dates are other formulas.
 """
 
 from __future__ import annotations

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from dbanon import errors
 from dbanon.policy.column_roles import Roles
-from dbanon.pseudonym import settings
-from dbanon.pseudonym.settings import Made, Mask, Pseudonym, Shift
+from dbanon.policy.transforms import settings
+from dbanon.policy.transforms.settings import Made, Mask, Pseudonym, Shift
 from dbanon.runtime import secret_keys as keys
 from dbanon.source.catalog import Source
 from dbanon.source.column_types import person_value

@@ -11,11 +11,11 @@ from typing import Any
 
 from dbanon import cluster, errors
 from dbanon.cluster.abilities import Exclusion, Influence, NoiseRelease, OwnSearch, Suppression, Widening
-from dbanon.hierarchy import lookup, relation
-from dbanon.hierarchy.storage import Hierarchy
 from dbanon.learn.forest import ForestRequest
 from dbanon.policy import attribute, column_roles, missing_codes
 from dbanon.policy.attribute import Attribute, value_type
+from dbanon.policy.hierarchies import hierarchy_sql, lookup
+from dbanon.policy.hierarchies.storage import Hierarchy
 from dbanon.privacy_models import model_request
 from dbanon.release import made_columns
 from dbanon.release.publication import Cleaning, ReleaseSpec, Run, SourceReading
@@ -274,6 +274,6 @@ def hierarchy_fingerprint(publication: ReleaseSpec, cursor: Any) -> str:
 def fingerprint_of(used: Mapping[str, Hierarchy], cursor: Any) -> str:
     """A text that changes when a hierarchy of these columns does."""
     every = "md5(coalesce(string_agg(r::VARCHAR, chr(10) ORDER BY r::VARCHAR COLLATE POSIX ASC), ''))"
-    queries = [f"SELECT {every} FROM ({relation.rows(hierarchy)}) AS r" for _, hierarchy in sorted(used.items())]
+    queries = [f"SELECT {every} FROM ({hierarchy_sql.rows(hierarchy)}) AS r" for _, hierarchy in sorted(used.items())]
     pieces = [cursor.execute(query).fetchall()[0][0] for query in queries]
     return hashlib.md5("".join(pieces).encode(), usedforsecurity=False).hexdigest()

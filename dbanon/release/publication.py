@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from dbanon.cluster import Noise
-from dbanon.hierarchy.storage import Hierarchy
 from dbanon.learn.forest import ForestRequest
 from dbanon.policy.attribute import Attribute
 from dbanon.policy.column_roles import Roles
+from dbanon.policy.hierarchies.storage import Hierarchy
 from dbanon.privacy_models.model_request import Demand
 from dbanon.release.made_columns import MadeColumn
 from dbanon.source import missing_codes

@@ -12,9 +12,9 @@ import pyarrow as pa
 from dbanon import errors
 from dbanon.client import codes
 from dbanon.client.connection import Connection, connect
-from dbanon.hierarchy.store import load_hierarchy
-from dbanon.policy import files
+from dbanon.policy import policy_files
 from dbanon.policy.declare import declare
+from dbanon.policy.hierarchies.store import load_hierarchy
 from dbanon.source import schema, stored_policy
 from dbanon.source.catalog import SCHEMA
 from dbanon.source.stored_policy import Declared
@@ -163,7 +163,7 @@ def _read(source: PolicySource, path: Path) -> tuple[Mapping[str, Any], bool]:
         return _is_about(source, *named[-1])
 
     try:
-        return files.read(path, codes.of_cell, is_about=is_about), bool(named)
+        return policy_files.read(path, codes.of_cell, is_about=is_about), bool(named)
     except ValueError as error:
         raise errors.NotPolicy(_FUNCTION, str(error)) from None
 
@@ -176,7 +176,7 @@ def _by_column(source: PolicySource, rows: Iterable[Mapping[str, Any]]) -> dict[
         if folded(column) in roles:
             raise errors.TwoRoles(_FUNCTION, source.shown, column, (roles[folded(column)], role))
         roles[folded(column)] = role
-    return files.of_rows(rows)
+    return policy_files.of_rows(rows)
 
 
 def _rows_about(source: PolicySource, rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:

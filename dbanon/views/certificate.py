@@ -12,9 +12,9 @@ from typing import Any
 
 from dbanon import errors
 from dbanon.errors.example import SAFE, Example
+from dbanon.policy.transforms.settings import KNOWN
 from dbanon.privacy_models import model_request, registry
 from dbanon.privacy_models.model_request import Demand
-from dbanon.pseudonym.settings import KNOWN
 from dbanon.release import plan, prepare
 from dbanon.release.publication import ReleaseSpec
 from dbanon.runtime import session

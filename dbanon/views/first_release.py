@@ -3,8 +3,8 @@ out. Who wants to see it is told on the session; see `Session.reviewed`."""
 
 from __future__ import annotations
 
-from dbanon.policy import review
-from dbanon.policy.review import Reviewed
+from dbanon.policy.checks import review
+from dbanon.policy.checks.review import Reviewed
 from dbanon.release import plan
 from dbanon.release.publication import ReleaseSpec
 from dbanon.source import stored_policy

@@ -9,7 +9,7 @@ from typing import Any
 
 from dbanon import errors
 from dbanon.errors.example import SAFE, Example
-from dbanon.pseudonym.settings import KNOWN
+from dbanon.policy.transforms.settings import KNOWN
 from dbanon.release import prepare
 from dbanon.release.publication import ReleaseSpec
 from dbanon.runtime.session import Session

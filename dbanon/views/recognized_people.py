@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from dbanon.policy.person_spellings import PLAIN
+from dbanon.policy.checks.person_spellings import PLAIN
 from dbanon.source.canonical_text import FORMAT
 from dbanon.sqltext import templates
 from dbanon.sqltext.quote import Sql, identifier

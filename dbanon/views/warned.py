@@ -7,7 +7,7 @@ from typing import Any
 
 from dbanon import errors
 from dbanon.errors.warnings import PersonSpellingsWarning, UtilityWarning, warn
-from dbanon.policy.person_spellings import count, is_spelled
+from dbanon.policy.checks.person_spellings import count, is_spelled
 from dbanon.source.catalog import Source
 from dbanon.sqltext.qualify_builtins import bound
 from dbanon.sqltext.quote import Sql

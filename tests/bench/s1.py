@@ -147,7 +147,7 @@ def _rows(column: str, values: Sequence[Any]) -> list[list[str]]:
             for v in sorted(values, key=lambda v: v not in white)
         ]
     if column == "native_country":
-        from dbanon.hierarchy.storage import shipped
+        from dbanon.policy.hierarchies.storage import shipped
 
         found = shipped("adult_native_country")
         assert found is not None

@@ -13,7 +13,7 @@ import pytest
 from oracle.reference import Tree
 
 import dbanon
-from dbanon.release.hierarchy_messages import tree_messages
+from dbanon.policy.hierarchies.messages import tree_messages
 from dbanon.sqltext.resources import shipped_hierarchies
 
 

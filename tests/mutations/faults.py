@@ -188,7 +188,10 @@ _FAULTS = {
         ("tests/policy/test_policy.py",),
     ),
     "a masked prefix keeps one character more": Fault(
-        "sql/hierarchy/prefix.sql", "left(value, n)", "left(value, n + 1)", ("tests/hierarchy/test_hierarchy.py",)
+        "sql/policy/hierarchies/prefix.sql",
+        "left(value, n)",
+        "left(value, n + 1)",
+        ("tests/hierarchy/test_hierarchy.py",),
     ),
     # Measures
     "precision is the loss": Fault(

@@ -8,7 +8,7 @@ import pytest
 from support import postgres
 
 import dbanon
-from dbanon.policy import labels
+from dbanon.policy.profiling import postgres_labels
 
 
 @pytest.mark.whole
@@ -36,7 +36,7 @@ from dbanon.policy import labels
     ],
 )
 def test_a_label_means_a_role_or_nothing(provider: str, label: str, role: str | None) -> None:
-    assert labels.role(provider, label) == role
+    assert postgres_labels.role(provider, label) == role
 
 
 def test_rows_of_labels_become_a_policy(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -47,7 +47,7 @@ def test_rows_of_labels_become_a_policy(monkeypatch: pytest.MonkeyPatch) -> None
         con.execute(f"ATTACH '{server.conninfo()}' AS pg (TYPE postgres)")
         con.execute("CALL postgres_execute('pg', 'CREATE TABLE people (name text, birth date, zip text, ward text)')")
         assert rows(con, "FROM policy_from_labels('pg.public.people')") == []
-        asked = labels.postgres.labels
+        asked = postgres_labels.postgres.labels
 
         def labelled(cursor: Any, place: tuple[str, str, str]) -> list[tuple[str, str, str]]:
             return [
@@ -59,7 +59,7 @@ def test_rows_of_labels_become_a_policy(monkeypatch: pytest.MonkeyPatch) -> None
                 ("ward", "anon", "NOT MASKED"),
             ]
 
-        monkeypatch.setattr(labels.postgres, "labels", labelled)
+        monkeypatch.setattr(postgres_labels.postgres, "labels", labelled)
         con.execute("INSERT INTO dbanon.policy BY NAME FROM policy_from_labels('pg.people')")
         con.execute("INSERT INTO dbanon.foreign_database FROM foreign_databases()")
         assert rows(con, "SELECT table_name, column_name, role FROM dbanon.policy ORDER BY ALL") == [

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import dbanon
-from dbanon.policy import mending
+from dbanon.policy.profiling import repairs as profiling_repairs
 from dbanon.sqltext.quote import identifier, text
 
 Found = dict[str, list[tuple[str, str | None]]]
@@ -283,7 +283,7 @@ def test_no_cell_is_quoted(con: Any) -> None:
 
 
 def test_all_codes_are_told_apart_and_no_form_is_there_twice() -> None:
-    assert len(set(mending.CODES)) == len(mending.CODES)
-    assert len({form.reads for form in mending.FORMS}) == len(mending.FORMS)
-    for place, form in enumerate(mending.FORMS):
+    assert len(set(profiling_repairs.CODES)) == len(profiling_repairs.CODES)
+    assert len({form.reads for form in profiling_repairs.FORMS}) == len(profiling_repairs.FORMS)
+    for place, form in enumerate(profiling_repairs.FORMS):
         assert form.twin is None or form.twin != place

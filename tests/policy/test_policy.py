@@ -13,7 +13,7 @@ import pytest
 
 import dbanon
 from dbanon.policy.column_roles import ROLES
-from dbanon.pseudonym.settings import KNOWN
+from dbanon.policy.transforms.settings import KNOWN
 
 PATIENTS = """
     SELECT

@@ -10,7 +10,7 @@ from click.testing import CliRunner, Result
 
 import dbanon
 from dbanon.cli import main
-from dbanon.policy import review
+from dbanon.policy.checks import review
 from dbanon.sqltext.quote import identifier, text
 
 Rows = list[tuple[str, str | None, str, str | None]]

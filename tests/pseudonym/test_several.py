@@ -15,7 +15,8 @@ from support.pseudonyms import SECRET, refused
 import dbanon
 from dbanon import errors
 from dbanon.policy import column_roles
-from dbanon.pseudonym import making, recomputed, together
+from dbanon.policy.transforms import generate
+from dbanon.pseudonym import recomputed, together
 from dbanon.release import made_columns
 from dbanon.sqltext.templates import fill
 
@@ -214,7 +215,7 @@ def test_the_gate_judges_rows_that_a_maker_would_have_let_through(stays: Any, mo
     refused(stays, CALL, "release gate refused the result")
     monkeypatch.undo()
     monkeypatch.setenv("DBANON_KEY", SECRET)
-    monkeypatch.setattr(making, "pseudonyms", lambda values, *_: [v and "P" for v in values])
+    monkeypatch.setattr(generate, "pseudonyms", lambda values, *_: [v and "P" for v in values])
     refused(stays, CALL, "release gate refused the result|would have a pseudonym that another")
 
 

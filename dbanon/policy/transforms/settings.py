@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from dbanon import errors
-from dbanon.pseudonym import form
-from dbanon.pseudonym.form import Form
+from dbanon.policy.transforms import formats
+from dbanon.policy.transforms.formats import Form
 from dbanon.runtime import secret_keys
 
 MOST_DAYS = 36_500
@@ -68,7 +68,7 @@ def made(column: str, role: str, given: Mapping[str, str]) -> Made:
     if scope is not None and not 0 < len(scope) <= 200:
         raise errors.InvalidForm(column, "scope", scope[:40], "a name of 1 to 200 characters")
     if role == "pseudonym":
-        of = form.form(column, given.get("format"), given.get("length"), given.get("prefix"))
+        of = formats.form(column, given.get("format"), given.get("length"), given.get("prefix"))
         if given.get("person", "true").lower() != "true":
             raise errors.InvalidForm(column, "person", given["person"][:40], "true, or left out")
         return Pseudonym(of, reference, scope)

@@ -9,7 +9,7 @@ import uuid
 from collections.abc import Callable, Iterable
 from itertools import pairwise
 
-from dbanon.pseudonym.form import Form
+from dbanon.policy.transforms.formats import Form
 from dbanon.runtime.secret_keys import Key
 
 _MOST_DIGITS = 60

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dbanon import errors
 from dbanon.errors.example import Example
-from dbanon.hierarchy import lookup, relation, storage
+from dbanon.policy.hierarchies import hierarchy_sql, lookup, storage
 from dbanon.runtime import input_files
 from dbanon.sqltext import resources
 from dbanon.sqltext.quote import Sql
@@ -16,7 +16,7 @@ def file(call: Call) -> Sql:
     """hierarchy_file(name, path): rows of an ARX file; UnreadableFile, RemoteFile, MalformedHierarchy."""
     name = call.text("name")
     arx = input_files.content(call.function.name, call.text("path"), call.cursor)
-    return relation.named_rows(name, relation.paths(storage.read_arx(name, arx)))
+    return hierarchy_sql.named_rows(name, hierarchy_sql.paths(storage.read_arx(name, arx)))
 
 
 def shipped(call: Call) -> Sql:
@@ -25,7 +25,7 @@ def shipped(call: Call) -> Sql:
     hierarchy = storage.shipped(name)
     if hierarchy is None:
         raise errors.UnknownHierarchy(call.function.name, name, "shipped", resources.shipped_hierarchies())
-    return relation.named_rows(name, relation.paths(hierarchy))
+    return hierarchy_sql.named_rows(name, hierarchy_sql.paths(hierarchy))
 
 
 def arx(call: Call) -> Sql:
@@ -34,7 +34,7 @@ def arx(call: Call) -> Sql:
     hierarchy = lookup.find(call, name, None)
     if hierarchy is None:
         raise errors.UnknownHierarchy(call.function.name, name, "stored", lookup.known(call, None))
-    return Sql(fill("hierarchy/arx.sql", rows=relation.rows(hierarchy)))
+    return Sql(fill("policy/hierarchies/to_arx.sql", rows=hierarchy_sql.rows(hierarchy)))
 
 
 _COPY = "COPY (FROM hierarchy_arx('zip5')) TO 'zip.csv' (HEADER false, QUOTE '', ESCAPE '', DELIMITER '\\0');"

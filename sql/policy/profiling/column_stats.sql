@@ -95,7 +95,7 @@ hierarchy AS MATERIALIZED (
         PARTITION BY place ORDER BY covered DESC, affinity DESC, leaves ASC, name ASC
     ) = 1
 ),
-{% include 'policy/profile/coded.sql' %},
+{% include 'policy/profiling/missing_codes.sql' %},
 -- A row a column: all that was counted.
 fact AS MATERIALIZED (
     SELECT

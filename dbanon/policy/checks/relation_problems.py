@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from dbanon import errors
-from dbanon.policy.repeated_identifiers import binds
+from dbanon.policy.profiling.repeated_identifiers import binds
 from dbanon.source import attached_databases, catalog, stored_policy, stored_relation
 from dbanon.source.column_types import alike_as_keys, person_value
 from dbanon.sqltext.quote import Sql, identifier, joined, qualified, text
@@ -59,7 +59,7 @@ class Found:
 
     @property
     def values(self) -> dict[str, object]:
-        """Template values of sql/policy/problems.sql."""
+        """Template values of sql/policy/checks/policy_problems.sql."""
         database, schema, table, columns = (text(part or "") for part in self.row[:4])
         at = {"database": database, "schema": schema, "table": table, "column": columns}
         return {**at, "problem": self.problem, "statement": Sql("NULL"), "count": self.count}
@@ -182,7 +182,7 @@ def _keys(call: Call, database: str, child: _Side, entity: _Side) -> Iterator[Fo
     for side, what, problem in said:
         sql = Sql(
             fill(
-                "policy/related_keys.sql",
+                "policy/checks/related_keys.sql",
                 what=what,
                 child=qualified(*child.place),
                 entity=qualified(*entity.place),

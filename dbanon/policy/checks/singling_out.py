@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from dbanon import errors
-from dbanon.policy.repeated_identifiers import Declared, Relation, binds
+from dbanon.policy.profiling.repeated_identifiers import Declared, Relation, binds
 from dbanon.source.catalog import Cursor
 from dbanon.source.column_types import person_value
 from dbanon.source.stored_policy import tellers
@@ -17,8 +17,8 @@ SHARE = 0.1
 
 
 def counted(relation: Relation, rows: Iterable[Declared], cursor: Cursor) -> dict[str, Sql] | None:
-    """Template values of sql/policy/problems.sql for a relation whose unchanged columns are to be counted; None where
-    it has none, or cannot be read, which is reported by others."""
+    """Template values of sql/policy/checks/policy_problems.sql for a relation whose unchanged columns are to be
+    counted; None where it has none, or cannot be read, which is reported by others."""
     types = {name.lower(): (name, type_) for name, type_ in relation.columns().items()}
     known = [row for row in rows if row.column.lower() in types]
     unchanged = [row for row in known if row.role.lower() in ("sensitive", "other")]
@@ -31,7 +31,11 @@ def counted(relation: Relation, rows: Iterable[Declared], cursor: Cursor) -> dic
     for row in unchanged:
         name, type_ = types[row.column.lower()]
         values.append(Sql(f"{identifier(name)} COLLATE POSIX") if type_ == "VARCHAR" else identifier(name))
-    count = Sql(fill("policy/unique.sql", source=relation.sql, values=values, person=person, share=Sql(str(SHARE))))
+    count = Sql(
+        fill(
+            "policy/checks/unique_values.sql", source=relation.sql, values=values, person=person, share=Sql(str(SHARE))
+        )
+    )
     if relation.seen and not binds(cursor, count):
         return None
     first, names = unchanged[0], [row.column for row in unchanged]

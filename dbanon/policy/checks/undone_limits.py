@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from dbanon import errors
-from dbanon.hierarchy.storage import Hierarchy, Inline
 from dbanon.policy.attribute import DEFAULT_DATE_GRID
-from dbanon.policy.repeated_identifiers import Declared, Relation, binds
+from dbanon.policy.hierarchies.storage import Hierarchy, Inline
+from dbanon.policy.profiling.repeated_identifiers import Declared, Relation, binds
 from dbanon.source import catalog
 from dbanon.source.catalog import Cursor
 from dbanon.source.column_types import family, label_text
@@ -77,7 +77,8 @@ class Published:
 def counted(
     relation: Relation, rows: Iterable[tuple[Declared, Settings]], cursor: Cursor, find: Find
 ) -> list[dict[str, object]]:
-    """Return template values of sql/policy/problems.sql for the limits of a relation that other columns may undo.
+    """Return template values of sql/policy/checks/policy_problems.sql for the limits of a relation that other columns
+    may undo.
 
     None where no column has a limit, or where the relation cannot be read, which is reported by others.
     """
@@ -97,7 +98,9 @@ def counted(
     limits = {name: Sql(str(value)) for name, value in globals().items() if name.isupper() and not name.startswith("_")}
     n_pairs = sum(cell is not None for cell in cells) * len(columns)
     sample = min(SAMPLE, max(LEAST_SAMPLE, COMPARISONS // n_pairs))
-    count = Sql(fill("policy/undone_limits.sql", source=relation.sql, columns=columns, limits=limits, sample=sample))
+    count = Sql(
+        fill("policy/checks/undone_limits.sql", source=relation.sql, columns=columns, limits=limits, sample=sample)
+    )
     if relation.seen and not binds(cursor, count):
         return []
     first = published[0].declared

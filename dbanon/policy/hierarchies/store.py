@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from dbanon import errors
-from dbanon.hierarchy import relation, storage
+from dbanon.policy.hierarchies import hierarchy_sql, storage
 from dbanon.runtime import input_files, output_files, session
 from dbanon.source import catalog, schema
 from dbanon.sqltext import resources, templates
@@ -40,7 +40,7 @@ def load_hierarchy(connection: Any, name: str, rows: str | Path | Sequence[Seque
         table = qualified(database, catalog.SCHEMA, "hierarchy")
         cursor.execute("BEGIN")
         cursor.execute(f"DELETE FROM {table} WHERE name = ?", [name])
-        rows = relation.rows_of_paths(relation.paths(found))
+        rows = hierarchy_sql.rows_of_paths(hierarchy_sql.paths(found))
         cursor.execute(f"INSERT INTO {table} SELECT {text(name)}, * FROM ({rows})")
         cursor.execute("COMMIT")
 
@@ -56,7 +56,7 @@ def save_hierarchy(connection: Any, name: str, path: str | Path) -> None:
     stored = catalog.hierarchy_table(name, [here], listed)
     if stored is None:
         raise errors.UnknownHierarchy("save_hierarchy", name, "stored", listed(here))
-    rows = relation.rows(storage.Stored(*stored))
-    lines = connection.execute(bound(templates.fill("hierarchy/arx.sql", rows=rows))).fetchall()
+    rows = hierarchy_sql.rows(storage.Stored(*stored))
+    lines = connection.execute(bound(templates.fill("policy/hierarchies/to_arx.sql", rows=rows))).fetchall()
     with output_files.draft("save_hierarchy", target) as draft:
         draft.write_text("".join(line + "\n" for (line,) in lines), encoding="utf-8")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dbanon.hierarchy import storage
-from dbanon.hierarchy.storage import Hierarchy
+from dbanon.policy.hierarchies import storage
+from dbanon.policy.hierarchies.storage import Hierarchy
 from dbanon.source import catalog
 from dbanon.sqltext import resources
 from dbanon.table_functions.table_function import Call

@@ -10,7 +10,7 @@ from itertools import pairwise
 
 from dbanon import errors
 from dbanon.errors.example import Example
-from dbanon.hierarchy import relation
+from dbanon.policy.hierarchies import hierarchy_sql
 from dbanon.source import missing_codes, stored_policy
 from dbanon.source.column_types import INTEGERS, family, is_zoned, label_text
 from dbanon.sqltext.quote import Sql, identifier
@@ -24,7 +24,8 @@ DATE_LEVELS = ("day", "month", "quarter", "year", "decade", "century")
 
 @dataclass(frozen=True)
 class Builder:
-    """A way to make label paths of a column: the function hierarchy_NAME, by the template sql/hierarchy/NAME.sql.
+    """A way to make label paths of a column: the function hierarchy_NAME, by the template
+    sql/policy/hierarchies/NAME.sql.
 
     `parameter` says what the levels are; `levels` is that value as the template takes it, under the parameter's name.
     `families` are the types of columns that it is for (none: all), in words `accepts`.
@@ -52,7 +53,7 @@ def statement(call: Call, *, builder: Builder) -> Sql:
     levels = {builder.parameter.name: builder.levels(call)} if builder.parameter and builder.levels else {}
     declared = stored_policy.policy_of(source, call.cursor).declared
     paths = fill(
-        f"hierarchy/{builder.name}.sql",
+        f"policy/hierarchies/{builder.name}.sql",
         source=missing_codes.cleaned(source, declared, call.holds).rows,
         column=identifier(column),
         label=label_text(identifier(column), type_),
@@ -61,7 +62,7 @@ def statement(call: Call, *, builder: Builder) -> Sql:
         zoned=is_zoned(type_),
         **levels,
     )
-    return relation.named_rows(call.text("name"), Sql(paths))
+    return hierarchy_sql.named_rows(call.text("name"), Sql(paths))
 
 
 def _keep(call: Call) -> list[Sql] | None:

@@ -72,7 +72,7 @@ def candidates(relation: Relation, rows: Iterable[Declared], cursor: Cursor) -> 
             continue
         name, type_ = columns[row.column.lower()]
         value = person_value(identifier(name), type_) or Sql(f"CAST({identifier(name)} AS VARCHAR) COLLATE POSIX")
-        count = Sql(fill("policy/repeated.sql", source=relation.sql, value=value))
+        count = Sql(fill("policy/profiling/repeated_values.sql", source=relation.sql, value=value))
         readable = not relation.seen or binds(cursor, count)
         yield Candidate(row, type_, count) if readable else Unreadable(row)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from dbanon import errors
-from dbanon.policy.repeated_identifiers import Declared, Relation, binds
+from dbanon.policy.profiling.repeated_identifiers import Declared, Relation, binds
 from dbanon.source.catalog import Cursor
 from dbanon.source.stored_policy import tellers
 from dbanon.sqltext.names import folded
@@ -27,11 +27,12 @@ def is_spelled(type_: str) -> bool:
 def count(source: Sql, column: str) -> Sql:
     """Return the query that counts the values of a column that differ from another by their spelling alone."""
     value = Sql(f"CAST({identifier(column)} AS VARCHAR)")
-    return Sql(fill("policy/person_spellings.sql", source=source, value=value, plain=PLAIN))
+    return Sql(fill("policy/checks/person_spellings.sql", source=source, value=value, plain=PLAIN))
 
 
 def counted(relation: Relation, rows: Iterable[Declared], cursor: Cursor) -> dict[str, object] | None:
-    """Return template values of sql/policy/problems.sql for the person of a relation; None without a text."""
+    """Return template values of sql/policy/checks/policy_problems.sql for the person of a relation; None without a
+    text."""
     types = {folded(name): (name, type_) for name, type_ in relation.columns().items()}
     known = [row for row in rows if folded(row.column) in types]
     named = tellers((row.column, row.role, dict(row.form)) for row in known)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dbanon.hierarchy.storage import Inline, Stored
+from dbanon.policy.hierarchies.storage import Inline, Stored
 from dbanon.source.catalog import SCHEMA
 from dbanon.sqltext.quote import Sql, as_json, qualified, text
 from dbanon.sqltext.templates import fill
@@ -28,7 +28,7 @@ def paths(hierarchy: Inline) -> Sql:
 
 def rows_of_paths(relation: Sql) -> Sql:
     """SQL for hierarchy rows of a relation (path VARCHAR[] from the root, place)."""
-    return Sql(fill("hierarchy/rows.sql", paths=relation))
+    return Sql(fill("policy/hierarchies/hierarchy_rows.sql", paths=relation))
 
 
 def named_rows(name: str, paths: Sql) -> Sql:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dbanon import errors
 from dbanon.errors.example import Example
-from dbanon.hierarchy import lookup, relation
+from dbanon.policy.hierarchies import hierarchy_sql, lookup
 from dbanon.source import catalog, missing_codes, stored_policy
 from dbanon.source.column_types import label_text
 from dbanon.sqltext import resources
@@ -33,7 +33,7 @@ def problems(call: Call) -> Sql:
         for db in call.attached()
         if catalog.has_table(call.cursor, db, "hierarchy")
     ]
-    return Sql(fill("hierarchy/problems.sql", tables=tables))
+    return Sql(fill("policy/hierarchies/problems.sql", tables=tables))
 
 
 def uncovered(call: Call) -> Sql:
@@ -56,10 +56,12 @@ def uncovered(call: Call) -> Sql:
         if hierarchy is None:
             where = f"of {source.shown}.{column}"
             raise errors.UnknownHierarchy(call.function.name, given, where, lookup.known(call, source, is_declared))
-        rows = relation.rows(hierarchy)
+        rows = hierarchy_sql.rows(hierarchy)
     read, name = missing_codes.cleaned(source, declared, call.holds), identifier(column)
     text_label = label_text(name, source.columns[column])
-    return Sql(fill("hierarchy/uncovered.sql", source=read.rows, column=name, label=text_label, rows=rows))
+    return Sql(
+        fill("policy/hierarchies/uncovered_values.sql", source=read.rows, column=name, label=text_label, rows=rows)
+    )
 
 
 FUNCTIONS = (

@@ -12,10 +12,10 @@ source AS MATERIALIZED (
         THEN error({{ shadowed }}) ELSE true END
     {% endif %}
 ),
-{% include 'policy/profile/fact.sql' %},
-{% include 'policy/profile/judged.sql' %},
-{% include 'policy/profile/mended.sql' %},
-{% include 'policy/profile/combined.sql' %}
+{% include 'policy/profiling/column_stats.sql' %},
+{% include 'policy/profiling/proposed_roles.sql' %},
+{% include 'policy/profiling/repairs.sql' %},
+{% include 'policy/profiling/unique_combinations.sql' %}
 SELECT
     j.column_name,
     j.type,

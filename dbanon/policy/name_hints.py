@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from functools import cache
 
-from dbanon.vocabulary.words import VOCABULARY
+from dbanon.policy.vocabulary import VOCABULARY
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,8 @@
 """profile('table'): what a table's columns tell about people, and a policy to start from.
 
 One statement does it all (sql/policy/profile/): each column's values are counted, a role follows from its name and its
-values (dbanon/policy/proposal.py), and the columns that say most are counted in pairs and triples. It shows no cell of
-the table.
+values (dbanon/policy/profiling/thresholds.py), and the columns that say most are counted in pairs and triples. It shows
+no cell of the table.
 
 Combinations are what costs. Only SLOTS columns take part, those that are no identifiers and tell most rows apart
 (proposed quasi-identifiers first); triples join TRIPLE_SLOTS of them with each other, and PARTNERS of these with each
@@ -20,9 +20,11 @@ from itertools import combinations
 
 from dbanon import errors
 from dbanon.errors.example import Example
-from dbanon.hierarchy import storage
-from dbanon.policy import mending, person_spellings, proposal
+from dbanon.policy import name_hints
+from dbanon.policy.checks import person_spellings
 from dbanon.policy.column_roles import WITHHELD
+from dbanon.policy.hierarchies import storage
+from dbanon.policy.profiling import repairs, thresholds
 from dbanon.source import catalog, missing_codes, stored_policy
 from dbanon.source.catalog import Source
 from dbanon.source.column_types import family, is_category, person_value
@@ -30,7 +32,6 @@ from dbanon.sqltext import resources
 from dbanon.sqltext.quote import Sql, identifier, literal, literal_rows, qualified, text
 from dbanon.sqltext.templates import fill, message
 from dbanon.table_functions.table_function import Call, TableFunction
-from dbanon.vocabulary import column_names
 
 SLOTS = 12
 """Columns that are combined: 66 pairs."""
@@ -46,7 +47,7 @@ GROUPS = 65536
 
 
 _SHAPES = ("CONTACT", "DATE", "GIVEN_FIRST", "SENTENCE", "SURNAME_FIRST", "TITLED")
-"""Forms of values in dbanon/policy/proposal.py."""
+"""Forms of values in dbanon/policy/profiling/thresholds.py."""
 
 
 def statement(call: Call) -> Sql:
@@ -65,7 +66,7 @@ def statement(call: Call) -> Sql:
     ]
     return Sql(
         fill(
-            "policy/profile/all.sql",
+            "policy/profiling/profile.sql",
             source=source.rows,
             columns=columns,
             slots=list(slots),
@@ -73,25 +74,25 @@ def statement(call: Call) -> Sql:
             groups=GROUPS,
             limits={
                 name: literal(value)
-                for name, value in vars(proposal).items()
+                for name, value in vars(thresholds).items()
                 if name.isupper() and isinstance(value, (int, float))
             },
-            patterns=[{"what": text(what), "pattern": text(p)} for what, p in proposal.PATTERNS.items()],
-            diagnosis=text(proposal.DIAGNOSIS),
-            shapes={name: text(getattr(proposal, name)) for name in _SHAPES},
+            patterns=[{"what": text(what), "pattern": text(p)} for what, p in thresholds.PATTERNS.items()],
+            diagnosis=text(thresholds.DIAGNOSIS),
+            shapes={name: text(getattr(thresholds, name)) for name in _SHAPES},
             keys=[c for c in columns if c["may_be_person"]],
             named=[c for c in columns if c["is_named"]],
-            postal=text(proposal.POSTAL),
-            places=text(proposal.PLACES),
+            postal=text(thresholds.POSTAL),
+            places=text(thresholds.PLACES),
             plain_id=person_spellings.PLAIN,
             neutral=[c for c in columns if c["is_neutral"]],
             withheld=Sql(WITHHELD),
             leaves=_leaves(call, known),
             affinities=_affinities(source, [name for _, name in known]),
-            sensitive_hierarchies=[text(name) for name in proposal.SENSITIVE_HIERARCHIES],
-            mend=mending.values(),
-            pieces=mending.columns(source, rows),
-            views=None if source.is_table else mending.view(source),
+            sensitive_hierarchies=[text(name) for name in thresholds.SENSITIVE_HIERARCHIES],
+            mend=repairs.values(),
+            pieces=repairs.columns(source, rows),
+            views=None if source.is_table else repairs.view(source),
             where=text(source.sql),
             insert=text(f"INSERT INTO {_policy(source)} (schema_name, table_name, column_name, role"),
             place=text("".join(f"{text(part)}, " for part in stored_policy.key(source))),
@@ -117,7 +118,7 @@ def _column(place: int, name: str, type_: str) -> dict[str, object]:
         value = Sql(f"({value} + 0::{type_})")  # of 0.0 and -0.0 only one is shown
     elif kind is None and type_ not in ("BOOLEAN", "UUID"):
         value = Sql(f"CAST({value} AS VARCHAR) COLLATE POSIX")  # texts byte by byte, the rest as it is shown
-    hints = column_names.named(name)
+    hints = name_hints.named(name)
     return {
         "i": place,
         "name": text(name),
@@ -139,7 +140,7 @@ def _column(place: int, name: str, type_: str) -> dict[str, object]:
         "is_neutral": hints.neutral is not None,
         "may_be_person": any((hints.number, hints.subject, hints.key)),
         "may_be_unchanged": any((hints.neutral, hints.sensitive)),
-        "hints": {hint: text(word) if (word := getattr(hints, hint)) else Sql("NULL") for hint in column_names.HINTS},
+        "hints": {hint: text(word) if (word := getattr(hints, hint)) else Sql("NULL") for hint in name_hints.HINTS},
     }
 
 
@@ -187,7 +188,7 @@ def _leaves(call: Call, known: list[tuple[str | None, str]]) -> list[Sql]:
     for database, name in known:
         if database is not None:
             table = qualified(database, catalog.SCHEMA, "hierarchy")
-            stored.append(Sql(fill("policy/profile/leaves.sql", table=table, name=text(name))))
+            stored.append(Sql(fill("policy/profiling/hierarchy_leaves.sql", table=table, name=text(name))))
         elif (tree := storage.shipped(name)) is not None:
             inner = {label for path in tree.paths for label in path[:-1]}
             rows += [(name, path[-1]) for path in tree.paths if path[-1] not in inner]
@@ -200,7 +201,7 @@ def _affinities(source: Source, hierarchies: list[str]) -> Sql:
         (place, name, shared)
         for place, column in enumerate(source.columns)
         for name in hierarchies
-        if (shared := column_names.affinity(column, name))
+        if (shared := name_hints.affinity(column, name))
     ]
     return literal_rows({"place": "INTEGER", "name": "VARCHAR", "affinity": "INTEGER"}, rows)
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from dbanon.policy import proposal
+from dbanon.policy.profiling import thresholds
 from dbanon.source.catalog import Cursor, Source
 from dbanon.source.column_types import family, person_value
 from dbanon.sqltext.qualify_builtins import bound
@@ -76,16 +76,18 @@ def offers(cursor: Cursor, source: Source, column: str, person: str | None, k: i
         "codes": joined(text(code) for code in codes),
         "k": k,
         "top": Sql(str(TOP)),
-        "nearly": Sql(str(proposal.NEARLY)),
-        "few_rows": proposal.FEW_ROWS,
+        "nearly": Sql(str(thresholds.NEARLY)),
+        "few_rows": thresholds.FEW_ROWS,
     }
 
     def row(template: str) -> tuple[Any, ...]:
-        found: tuple[Any, ...] = cursor.execute(bound(fill(f"policy/offers/{template}.sql", **values))).fetchall()[0]
+        found: tuple[Any, ...] = cursor.execute(
+            bound(fill(f"policy/profiling/suggest_{template}.sql", **values))
+        ).fetchall()[0]
         return found
 
     if type_ == "VARCHAR":
-        return Offers(_prefix(*row("texts")))
+        return Offers(_prefix(*row("prefixes")))
     if kind in ("integer", "huge", "decimal", "float"):
         least, most, distinct, top = row("numbers")
         if distinct <= FEW:

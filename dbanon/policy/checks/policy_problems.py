@@ -10,20 +10,14 @@ from functools import partial
 
 from dbanon import errors
 from dbanon.errors.example import Example
-from dbanon.hierarchy import lookup
-from dbanon.hierarchy.storage import Hierarchy
-from dbanon.policy import (
-    column_roles,
-    missing_codes,
-    person_spellings,
-    relation_problems,
-    repeated_identifiers,
-    singling_out,
-    undone_limits,
-)
-from dbanon.policy.repeated_identifiers import Declared, Relation, Unreadable
-from dbanon.pseudonym import settings
-from dbanon.pseudonym.settings import KNOWN
+from dbanon.policy import column_roles, missing_codes
+from dbanon.policy.checks import person_spellings, relation_problems, singling_out, undone_limits
+from dbanon.policy.hierarchies import lookup
+from dbanon.policy.hierarchies.storage import Hierarchy
+from dbanon.policy.profiling import repeated_identifiers
+from dbanon.policy.profiling.repeated_identifiers import Declared, Relation, Unreadable
+from dbanon.policy.transforms import settings
+from dbanon.policy.transforms.settings import KNOWN
 from dbanon.source import attached_databases, catalog, snapshot_guard, stored_policy
 from dbanon.source import missing_codes as source_missing_codes
 from dbanon.source.stored_policy import Settings
@@ -96,7 +90,7 @@ def statement(call: Call, only: catalog.Source | None = None) -> Sql:
             else:
                 counted.append(wrong.values)
     literal = literal_rows(dict.fromkeys(_COLUMNS, "VARCHAR"), known)
-    return Sql(templates.fill("policy/problems.sql", known=literal, candidates=counted, limits=limits))
+    return Sql(templates.fill("policy/checks/policy_problems.sql", known=literal, candidates=counted, limits=limits))
 
 
 def _stored(call: Call, database: str) -> list[tuple[Declared, Settings]]:

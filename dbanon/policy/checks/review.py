@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from dbanon.errors.example import Example
-from dbanon.hierarchy import lookup
-from dbanon.hierarchy.storage import Stored
-from dbanon.policy import problems
 from dbanon.policy.attribute import DEFAULT_DATE_GRID
+from dbanon.policy.checks import policy_problems
+from dbanon.policy.hierarchies import lookup
+from dbanon.policy.hierarchies.storage import Stored
 from dbanon.source import catalog, missing_codes, stored_policy
 from dbanon.source.catalog import Source
 from dbanon.source.column_types import family, person_value
@@ -85,7 +85,7 @@ def statement(call: Call) -> Sql:
         for name, type_ in source.columns.items()
     ]
     source = missing_codes.cleaned(source, (row.declared for row in rows.values()), call.holds)
-    return reviewed(call, source, columns, problems.statement(call, source))
+    return reviewed(call, source, columns, policy_problems.statement(call, source))
 
 
 def reviewed(call: Call, source: Source, columns: Sequence[Reviewed], known: Sql | None = None) -> Sql:
@@ -111,7 +111,7 @@ def reviewed(call: Call, source: Source, columns: Sequence[Reviewed], known: Sql
     ]
     return Sql(
         fill(
-            "policy/review.sql",
+            "policy/checks/review.sql",
             source=source.rows,
             person=person,
             topics=[text(topic) for topic in TOPICS],

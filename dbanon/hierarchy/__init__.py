@@ -1,1 +1,0 @@
-"""Generalization hierarchies: how they are kept, as relations and as text."""

@@ -1,0 +1,1 @@
+"""Checks of a policy before a release: problems, review, people singled out."""

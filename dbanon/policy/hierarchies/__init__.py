@@ -1,0 +1,1 @@
+"""Generalization hierarchies: stored, built, looked up, exchanged."""

@@ -1,0 +1,1 @@
+"""Proposals for a policy, from the records of a table."""

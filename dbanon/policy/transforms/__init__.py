@@ -1,0 +1,1 @@
+"""Pseudonyms, masks and shifted dates: settings, formats, generation."""

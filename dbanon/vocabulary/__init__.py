@@ -1,1 +1,0 @@
-"""Words in the names of columns, and what they say."""
