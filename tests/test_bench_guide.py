@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from support.scale import some
 
-from dbanon import cluster
+from dbanon import algorithms
 from tests.bench import guide
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "algorithm-guide.md"
@@ -23,8 +23,8 @@ def written() -> str:
 
 def test_every_algorithm_is_in_it_with_what_the_registry_says(written: str) -> None:
     figures = guide.read(written)
-    assert set(figures) == {a.name for a in cluster.algorithms()}
-    assert {a.family for a in cluster.algorithms()} <= guide.FAMILIES.keys()
+    assert set(figures) == {a.name for a in algorithms.algorithms()}
+    assert {a.family for a in algorithms.algorithms()} <= guide.FAMILIES.keys()
     assert guide.page(figures) == written, "python -m tests.bench guide > docs/algorithm-guide.md"
 
 

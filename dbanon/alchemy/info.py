@@ -15,7 +15,7 @@ from typing import Any, cast
 from sqlalchemy import Column
 
 from dbanon import errors
-from dbanon.cluster.common_parameters import COMMON
+from dbanon.algorithms.base.common_parameters import COMMON
 from dbanon.policy.transforms import settings
 from dbanon.source import stored_policy
 from dbanon.source.stored_policy import Declared, Settings

@@ -16,7 +16,7 @@ from sqlalchemy.types import TypeEngine
 
 from dbanon import errors
 from dbanon.alchemy.info import Role
-from dbanon.cluster import Noise
+from dbanon.algorithms import Noise
 from dbanon.policy import attribute, column_roles
 from dbanon.policy.attribute import Attribute
 from dbanon.policy.hierarchies.storage import Stored

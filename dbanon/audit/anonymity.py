@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from dbanon import errors
+from dbanon.algorithms.base.common_parameters import COMMON
 from dbanon.audit import ledgered
 from dbanon.audit.parameters import QI
-from dbanon.cluster.common_parameters import COMMON
 from dbanon.errors.example import SAFE, Example
 from dbanon.policy.column_roles import ROLES
 from dbanon.policy.hierarchies.hierarchy_sql import rows

@@ -6,12 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 
-from dbanon import cluster, errors
+from dbanon import algorithms as static_algorithms
+from dbanon import errors
+from dbanon.algorithms.base.common_parameters import COMMON
+from dbanon.algorithms.base.registry import LARGE, MODE, SEED
 from dbanon.audit import runs
 from dbanon.audit.compare import QUERIES, algorithms
 from dbanon.audit.runs import Run
-from dbanon.cluster.common_parameters import COMMON
-from dbanon.cluster.registry import LARGE, MODE, SEED
 from dbanon.errors.example import Example
 from dbanon.privacy_models import registry as models
 from dbanon.release import plan
@@ -88,7 +89,7 @@ def _most(values: Sequence[int] | None) -> int | None:
 
 
 def _configuration(
-    call: Call, base: ReleaseSpec, algorithm: cluster.Algorithm, axes: Mapping[str, int | float]
+    call: Call, base: ReleaseSpec, algorithm: static_algorithms.Algorithm, axes: Mapping[str, int | float]
 ) -> Configuration:
     """The configuration of an algorithm, k, l and t; l = 1 and t = 1 ask for nothing, and of an algorithm that has a
     default of its own for that."""

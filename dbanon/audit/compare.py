@@ -6,18 +6,20 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
-from dbanon import cluster, errors, stream
+from dbanon import algorithms as static_algorithms
+from dbanon import errors
+from dbanon.algorithms import streams
+from dbanon.algorithms.base.cluster_metrics import FIGURES, OF_STREAMS
+from dbanon.algorithms.base.common_parameters import COMMON
+from dbanon.algorithms.base.registry import LARGE, MODE, SEED
+from dbanon.algorithms.streams import Stream
 from dbanon.audit import runs, stream_runs
-from dbanon.cluster.common_parameters import COMMON
-from dbanon.cluster.figures import FIGURES, OF_STREAMS
-from dbanon.cluster.registry import LARGE, MODE, SEED
 from dbanon.errors.example import Example
 from dbanon.privacy_models import registry
 from dbanon.release.publication import ReleaseSpec
 from dbanon.source.catalog import Source
 from dbanon.sqltext.quote import Sql, identifier, literal
 from dbanon.sqltext.templates import fill
-from dbanon.stream import Stream
 from dbanon.table_functions.options import Options
 from dbanon.table_functions.parameter_types import Integer, Integers, Names
 from dbanon.table_functions.parameters import Parameter
@@ -55,10 +57,10 @@ Figures = Callable[[ReleaseSpec, int], Sql]
 
 
 def _encodings(
-    call: Call, chosen: Sequence[cluster.Algorithm | Stream], whole: ReleaseSpec
+    call: Call, chosen: Sequence[static_algorithms.Algorithm | Stream], whole: ReleaseSpec
 ) -> Iterator[tuple[ReleaseSpec, Figures]]:
     """What is encoded, with the figures of its runs: the table, and the stream as its systems see it."""
-    of_tables = [a for a in chosen if isinstance(a, cluster.Algorithm)]
+    of_tables = [a for a in chosen if isinstance(a, static_algorithms.Algorithm)]
     if of_tables:
         yield whole, partial(_of_table, call, of_tables)
     for looks_up in (False, True):
@@ -67,7 +69,7 @@ def _encodings(
             yield stream_runs.whole(call, looks_up=looks_up), partial(_of_stream, call, systems)
 
 
-def _of_table(call: Call, algorithms: Sequence[cluster.Algorithm], base: ReleaseSpec, parts: int) -> Sql:
+def _of_table(call: Call, algorithms: Sequence[static_algorithms.Algorithm], base: ReleaseSpec, parts: int) -> Sql:
     options = call.options
     every = [runs.run(call, base, a, {"k": k}, options["repeat"]) for a in algorithms for k in options["k"]]
     return runs.figures(base, every, options["metrics"], queries=options["queries"], parts=parts)
@@ -79,26 +81,26 @@ def _of_stream(call: Call, systems: Sequence[Stream], base: ReleaseSpec, parts: 
     return stream_runs.figures(base, every, options["metrics"], queries=options["queries"], parts=parts)
 
 
-def algorithms(function: str, options: Options) -> list[cluster.Algorithm]:
+def algorithms(function: str, options: Options) -> list[static_algorithms.Algorithm]:
     """Those of tables that a call names; UnknownAlgorithm, IsStream."""
     if options["algorithms"] == ("all",):
-        return list(cluster.algorithms())
+        return list(static_algorithms.algorithms())
     for name in options["algorithms"]:
         check_algorithm(function, name)
-    return [cluster.find(name) for name in options["algorithms"]]
+    return [static_algorithms.find(name) for name in options["algorithms"]]
 
 
-def named(function: str, options: Options) -> list[cluster.Algorithm | Stream]:
+def named(function: str, options: Options) -> list[static_algorithms.Algorithm | Stream]:
     """Those that a call names, of tables and streams; UnknownAlgorithm, MissingArgument, UnusedArgument."""
-    of_streams = stream.streams() if options["algorithms"] != ("all",) or options["delta"] is not None else ()
-    known: dict[str, cluster.Algorithm | Stream] = {a.name: a for a in cluster.algorithms()}
+    of_streams = streams.streams() if options["algorithms"] != ("all",) or options["delta"] is not None else ()
+    known: dict[str, static_algorithms.Algorithm | Stream] = {a.name: a for a in static_algorithms.algorithms()}
     known |= {s.name: s for s in of_streams}
     names = tuple(known) if options["algorithms"] == ("all",) else options["algorithms"]
     for name in names:
         if name not in known:
             raise errors.UnknownAlgorithm(name, sorted(known))
     chosen = [known[name] for name in names]
-    for parameter in (stream.DELTA, stream.ORDER_BY):
+    for parameter in (streams.DELTA, streams.ORDER_BY):
         is_given = options[parameter.name] is not None
         if any(isinstance(of, Stream) for of in chosen):
             if not is_given:
@@ -129,7 +131,7 @@ QUERIES = Parameter("queries", Integer(0, 10**6), "How many random queries query
 def _parameters() -> Iterator[Parameter]:
     """Those of a release that play a part; of what an algorithm may have another default of, none."""
     usual = ("kacpc", "kmember", "mdav", "mondrian")
-    differ = {name for algorithm in cluster.algorithms() for name in algorithm.defaults}
+    differ = {name for algorithm in static_algorithms.algorithms() for name in algorithm.defaults}
     known = {p.name: p for p in COMMON}
     each = Integers(1, descending=False, alone=True)
     models = [p.name for p in registry.parameters()]
@@ -157,8 +159,8 @@ def _parameters() -> Iterator[Parameter]:
     )
     yield Parameter("repeat", Integer(1, 10_000), "Runs of algorithms with random steps, with seeds from `seed` on.", 1)
     yield QUERIES
-    yield replace(stream.DELTA, required=False)
-    yield replace(stream.ORDER_BY, required=False)
+    yield replace(streams.DELTA, required=False)
+    yield replace(streams.ORDER_BY, required=False)
     for name in (*runs.SHARED[:5], *models, *runs.SHARED[5:]):
         yield replace(known[name], default=None) if name in differ else known[name]
     yield SEED

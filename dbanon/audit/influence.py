@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from dbanon import errors
-from dbanon.cluster.common_parameters import COMMON
+from dbanon.algorithms import influence_forest
+from dbanon.algorithms.base.common_parameters import COMMON
 from dbanon.errors.example import Example
-from dbanon.learn import forest
 from dbanon.release import plan, prepare
 from dbanon.release.publication import Run
 from dbanon.sqltext.quote import Sql
@@ -43,8 +43,8 @@ FUNCTIONS = (
         ("tbl",),
         (
             *(p for p in COMMON if p.name in _COMMON),
-            forest.SCORE,
-            *forest.PARAMETERS,
+            influence_forest.SCORE,
+            *influence_forest.PARAMETERS,
             Parameter("seed", Integer(0, SEEDS), "Another seed, other samples.", 0),
         ),
         "What each quasi-identifier tells of each sensitive column: drop in a random forest's accuracy when it is "

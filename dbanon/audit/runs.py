@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from dbanon import cluster, errors
-from dbanon.cluster.common_parameters import COMMON
+from dbanon import algorithms, errors
+from dbanon.algorithms.base.common_parameters import COMMON
 from dbanon.privacy_models import model_request
 from dbanon.release import plan, prepare
 from dbanon.release.cluster_request import request
@@ -60,7 +60,9 @@ def whole(call: Call, asked: Mapping[str, object]) -> ReleaseSpec:
     return replace(publication, roles=replace(publication.roles, other=(), made={}))
 
 
-def run(call: Call, base: ReleaseSpec, algorithm: cluster.Algorithm, asked: Mapping[str, object], repeat: int) -> Run:
+def run(
+    call: Call, base: ReleaseSpec, algorithm: algorithms.Algorithm, asked: Mapping[str, object], repeat: int
+) -> Run:
     """A run with k and the models that are asked; options are those of the call, and the algorithm's own defaults of
     what the call does not say. Where there is no sensitive column, what asks for one is a run with a problem."""
     names = {p.name for p in algorithm.parameters}

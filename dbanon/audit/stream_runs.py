@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from dbanon import errors, stream
+from dbanon import errors
+from dbanon.algorithms import streams
+from dbanon.algorithms.streams import Stream
 from dbanon.audit import runs as runs_on_one
 from dbanon.privacy_models import model_request, registry
 from dbanon.release import plan, prepare, stream_plan
 from dbanon.release.publication import ReleaseSpec
 from dbanon.sqltext.quote import Sql, as_json
 from dbanon.sqltext.templates import fill
-from dbanon.stream import Stream
 from dbanon.table_functions.options import Options
 from dbanon.table_functions.parameters import Parameter
 from dbanon.table_functions.table_function import Call
@@ -45,7 +46,7 @@ class StreamRun:
 def whole(call: Call, *, looks_up: bool) -> ReleaseSpec:
     """What runs have in common: source and roles as a stream with the same parameters has them; the systems that look
     up what sensitive values are of have hierarchies of these. That k is too great is for each run to say."""
-    name, options = call.function.name, _options(call, stream.COMMON, 2)
+    name, options = call.function.name, _options(call, streams.COMMON, 2)
     found = prepare.prepared(call, _of_table(call, options), name, "release", ontology={} if looks_up else None)
     order = tuple(found.source.column(name, column, "order_by") for column in options.columns("order_by"))
     return replace(found, reading=replace(found.reading, order=order))
@@ -72,7 +73,7 @@ def run(call: Call, base: ReleaseSpec, system: Stream, k: int) -> StreamRun:
 def _options(call: Call, parameters: Sequence[Parameter], k: int) -> Options:
     """The options of a stream: those that the call has, and defaults. What it says of suppression is a share, which no
     stream promises."""
-    shared = {p.name for p in stream.COMMON} - {"suppress"}
+    shared = {p.name for p in streams.COMMON} - {"suppress"}
     given = {name: call.options[name] for name in shared if call.options.get(name) is not None}
     return Options({**{p.name: p.default for p in parameters}, **given, "k": k})
 

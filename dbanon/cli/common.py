@@ -197,7 +197,7 @@ def progress(quiet: bool) -> Iterator[Any]:
 
 def searched(step: Callable[[str], None]) -> Callable[[float, float], None]:
     """Shows how far clustering and a search have come, and how long what is left will take."""
-    from dbanon.cluster.progress import remaining
+    from dbanon.algorithms.base.progress import remaining
 
     began = time.monotonic()
 

@@ -8,7 +8,8 @@ from functools import cached_property
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-from dbanon import cluster, errors, stream
+from dbanon import algorithms, errors
+from dbanon.algorithms import streams
 from dbanon.audit.compare import named
 from dbanon.client.about import answered
 from dbanon.runtime import session
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 AXES = ("algorithms", "k", "d", "rows")
 """Parameters of which a comparison has several values; more of them can be added to a table that is there."""
 
-_OF_STREAMS = (stream.DELTA.name, stream.ORDER_BY.name)
+_OF_STREAMS = (streams.DELTA.name, streams.ORDER_BY.name)
 """Parameters that mean nothing where only tables are clustered."""
 
 _ANY = ("large",)
@@ -146,7 +147,7 @@ class _Kept:
             yield {"algorithms": algorithm, "k": k, "d": d, "rows": rows}
 
     def _call(self, combination: Mapping[str, Any]) -> Sql:
-        of_tables = {a.name for a in cluster.algorithms()}.issuperset(_listed(combination["algorithms"]))
+        of_tables = {a.name for a in algorithms.algorithms()}.issuperset(_listed(combination["algorithms"]))
         fixed = {name: value for name, value in self._fixed.items() if not (of_tables and name in _OF_STREAMS)}
         given = {**fixed, **{name: value for name, value in combination.items() if value is not None}}
         arguments = "".join(f", {name} := {argument(value)}" for name, value in given.items())

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from dbanon import errors
+from dbanon.algorithms.streams import find
 from dbanon.client.connection import connect
 from dbanon.client.frame import given_hierarchies, relation_name
 from dbanon.sqltext.quote import identifier
-from dbanon.stream import find
 from dbanon.views import streaming
 
 ARRIVED = "dbanon arrived"

@@ -6,10 +6,12 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from dbanon import cluster, errors, stream
-from dbanon.cluster import warmup as of_tables
+from dbanon import algorithms as static_algorithms
+from dbanon import errors
+from dbanon.algorithms import streams
+from dbanon.algorithms import warmup as of_tables
+from dbanon.algorithms.streams import warmup as of_streams
 from dbanon.runtime import session
-from dbanon.stream import warmup as of_streams
 
 
 @dataclass(frozen=True)
@@ -35,8 +37,8 @@ def warmup(names: Sequence[str] = (), told: Callable[[str, float], None] = lambd
 
     started = time.perf_counter()
     compiled: list[str] = []
-    algorithms = {a.name: a for a in cluster.algorithms()}
-    systems = {s.name: s for s in stream.streams()}
+    algorithms = {a.name: a for a in static_algorithms.algorithms()}
+    systems = {s.name: s for s in streams.streams()}
     for name in names:
         if name not in algorithms and name not in systems:
             raise errors.UnknownAlgorithm(name, [*algorithms, *systems])

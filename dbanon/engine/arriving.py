@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from dbanon import stream
+from dbanon.algorithms import streams
+from dbanon.algorithms.streams import Arrivals, State, Stream
+from dbanon.algorithms.streams.arrivals import needed_scale, values_of_codes
+from dbanon.algorithms.streams.checkpoint import Growing
+from dbanon.algorithms.streams.number_scales import Scale
 from dbanon.encoding import encoded_table
 from dbanon.engine import tables
 from dbanon.engine.arrow import items, known, numbers
-from dbanon.stream import Arrivals, State, Stream
-from dbanon.stream.arrivals import needed_scale, values_of_codes
-from dbanon.stream.growing import Growing
-from dbanon.stream.scales import Scale
 
 
 def attributes(asked: dict[str, Any], domains: list[Any]) -> list[encoded_table.Attribute]:
@@ -43,7 +43,7 @@ def people(
         own, is_known = numbers(person, 0).astype(np.uint64)[of], known(person)[of]
     else:
         own, is_known = arrived.astype(np.uint64), np.full(len(arrived), True)
-    hashes = np.unique(np.concatenate([own[is_known], growing.people(stream.find(asked["stream"]))]))
+    hashes = np.unique(np.concatenate([own[is_known], growing.people(streams.find(asked["stream"]))]))
     people = np.full(len(own), -1, np.int64)
     people[is_known] = np.searchsorted(hashes, own[is_known])
     return people, hashes
@@ -69,7 +69,7 @@ def arrivals(
     sensitive = np.stack(tested, axis=1) if tested else np.empty((len(of), 0), np.int64)
     labels = None if asked["label"] is None else values[asked["label"]]
     waiting = 0 if growing is None else int((arrived <= growing.arrived).sum())
-    came = stream.arrivals(
+    came = streams.arrivals(
         attributes, codes, people, sensitive, arrived=arrived, waiting=waiting, labels=labels, scales=scales
     )
     if asked["looks_up"] and tested:

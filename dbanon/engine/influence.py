@@ -9,9 +9,9 @@ import numpy as np
 import pyarrow as pa
 
 from dbanon import errors
+from dbanon.algorithms import influence_forest
 from dbanon.encoding import encoded_table
 from dbanon.engine import tables
-from dbanon.learn import forest
 from dbanon.runtime import session
 
 SCORES = pa.list_(
@@ -38,31 +38,31 @@ def _influences(asked: dict[str, Any], records: Any, domains: list[Any]) -> Any:
         rows += [
             accuracies | {"sensitive": column, "place": place, "attribute": attribute["name"], "influence": scores[j],
                      "rank": rank, "zeta": found.zeta[j], "sigma": found.sigma[j]}
-            for j, (attribute, rank) in enumerate(zip(asked["attributes"], forest.ranks(scores), strict=True))
+            for j, (attribute, rank) in enumerate(zip(asked["attributes"], influence_forest.ranks(scores), strict=True))
         ]  # fmt: skip
     return pa.array([{"scores": rows}], INFLUENCE)
 
 
-def _forests(table: encoded_table.Space, asked: dict[str, Any]) -> list[forest.Influence]:
+def _forests(table: encoded_table.Space, asked: dict[str, Any]) -> list[influence_forest.Influence]:
     """The influences on each sensitive column, from the cache where they are known."""
     current = session.get(asked["session"])
-    settings = forest.Settings(**asked["forest"]["settings"])
+    settings = influence_forest.Settings(**asked["forest"]["settings"])
     found = []
     with session.interruptible(current, lambda: errors.Interrupted(asked["function"])) as check:
         step = session.stepped(current, check, settings.trees * len(table.sensitive))
         for sensitive in table.sensitive:
             packed = current.cache.get(
-                forest.key(table, sensitive, settings),
-                lambda of=sensitive: forest.influence(table, of, settings, step).packed(),  # type: ignore[misc]
+                influence_forest.key(table, sensitive, settings),
+                lambda of=sensitive: influence_forest.influence(table, of, settings, step).packed(),  # type: ignore[misc]
             )
-            found.append(forest.Influence.unpacked(packed))
+            found.append(influence_forest.Influence.unpacked(packed))
     return found
 
 
 def influenced(table: encoded_table.Space, asked: dict[str, Any]) -> encoded_table.Space:
     """The space with the attributes' influence, and weights by it where that is asked for."""
-    scores = forest.combined([f.scores(asked["forest"]["score"]) for f in _forests(table, asked)])
-    factors = forest.weights(scores) if asked["forest"]["weigh"] else [1.0] * len(scores)
+    scores = influence_forest.combined([f.scores(asked["forest"]["score"]) for f in _forests(table, asked)])
+    factors = influence_forest.weights(scores) if asked["forest"]["weigh"] else [1.0] * len(scores)
     attributes = tuple(
         replace(a, influence=float(score), weight=a.weight * factor)
         for a, score, factor in zip(table.attributes, scores, factors, strict=True)

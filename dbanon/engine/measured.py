@@ -12,9 +12,9 @@ import numpy as np
 import pyarrow as pa
 
 from dbanon import errors
-from dbanon.cluster import PublishedEnds, Runs
-from dbanon.cluster.published_clusters import Gaps, Interval, Published
-from dbanon.cluster.queries import Questions
+from dbanon.algorithms import PublishedEnds, Runs
+from dbanon.algorithms.base.cluster_query_error import Questions
+from dbanon.algorithms.base.published_clusters import Gaps, Interval, Published
 from dbanon.encoding.encoded_table import Ints, Space
 from dbanon.engine import tables
 from dbanon.runtime import session

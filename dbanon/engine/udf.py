@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from dbanon import cluster, errors
-from dbanon.cluster.runs import met
+from dbanon import algorithms, errors
+from dbanon.algorithms.base.assignments import met
 from dbanon.encoding import encoded_table
 from dbanon.engine import tables
 from dbanon.engine.arrow import packed
@@ -50,10 +50,10 @@ def _clusters(asked: dict[str, Any], records: Any, domains: list[Any]) -> Any:
     if records is None:  # a refresh to which nothing came
         return pa.array([{"parts": []}], ANSWER)
     table, order = tables.table(asked, records, domains)
-    algorithm = cluster.find(asked["algorithm"])
+    algorithm = algorithms.find(asked["algorithm"])
     limits = constraint.AtLeast(asked["k"], tuple(Demand(**fields) for fields in asked["models"]), asked["joint"])
     if asked.get("waiting"):
-        runs = cluster.waiting(table, limits)
+        runs = algorithms.waiting(table, limits)
         return _answer(_parts(whole(records, "gid")[order], whole(records, "size")[order], runs))
     if asked["forest"] is not None:
         table = influenced(table, asked)
@@ -61,11 +61,11 @@ def _clusters(asked: dict[str, Any], records: Any, domains: list[Any]) -> Any:
     noise, values = asked["noise"], None
     if noise is not None:
         key = _noise_key(asked, table, whole(records, "tie")[order])
-        labels = cluster.renumbered(runs.labels(), key)
-        values = _drawn(cluster.drawn(table, labels, cluster.Noise(**noise), key))
-        runs = cluster.Runs.from_labels(table, labels)
+        labels = algorithms.renumbered(runs.labels(), key)
+        values = _drawn(algorithms.drawn(table, labels, algorithms.Noise(**noise), key))
+        runs = algorithms.Runs.from_labels(table, labels)
     parts = _parts(whole(records, "gid")[order], whole(records, "size")[order], runs)
-    wide = cluster.widened(algorithm, table, limits, asked["options"], runs)
+    wide = algorithms.widened(algorithm, table, limits, asked["options"], runs)
     return _answer(parts, wide and _wide(table, *wide), values)
 
 
@@ -82,7 +82,7 @@ def _answer(parts: Any, wide: list[dict[str, object]] | None = None, drawn: Any 
     )
 
 
-def _drawn(found: cluster.Drawn) -> Any:
+def _drawn(found: algorithms.Drawn) -> Any:
     """Rows of `drawn`."""
     rows, width = found.code.shape
     ends = pa.array(np.arange(rows + 1, dtype=np.int32) * width)
@@ -103,7 +103,7 @@ def _noise_key(asked: dict[str, Any], table: encoded_table.Space, tie: Any) -> b
 
 
 def _wide(
-    table: encoded_table.Space, clusters: encoded_table.Ints, ends: cluster.PublishedEnds
+    table: encoded_table.Space, clusters: encoded_table.Ints, ends: algorithms.PublishedEnds
 ) -> list[dict[str, object]]:
     """Rows of `wide`."""
     nulls = np.array([a.values for a in table.attributes])
@@ -112,7 +112,7 @@ def _wide(
     return [{"cluster": c, "low": low, "high": high, "raised": node} for c, low, high, node in rows]
 
 
-def _parts(gid: encoded_table.Ints, sizes: encoded_table.Ints, runs: cluster.Runs) -> Any:
+def _parts(gid: encoded_table.Ints, sizes: encoded_table.Ints, runs: algorithms.Runs) -> Any:
     """The runs cut where groups end; groups, in canonical order, are tuples or parts of them."""
     counts, group, run = met(sizes, runs.counts)
     last = np.cumsum(counts) - (np.cumsum(sizes) - sizes)[group]
@@ -120,29 +120,29 @@ def _parts(gid: encoded_table.Ints, sizes: encoded_table.Ints, runs: cluster.Run
     return pa.StructArray.from_arrays([packed(a) for a in arrays], fields=list(PARTS.value_type))
 
 
-def _runs(asked: dict[str, Any], table: encoded_table.Space, limits: constraint.AtLeast) -> cluster.Runs:
+def _runs(asked: dict[str, Any], table: encoded_table.Space, limits: constraint.AtLeast) -> algorithms.Runs:
     """The clusters of all records, from the cache where they are known."""
     current = session.get(asked["session"])
     moves, search = asked["improve"], current.search
-    budget = None if moves is None and search is None else cluster.Budget(moves or 0)
+    budget = None if moves is None and search is None else algorithms.Budget(moves or 0)
     if budget is not None and search is not None:
         budget.seconds, budget.keep = search.seconds, True
 
-    def compute() -> cluster.Runs:
+    def compute() -> algorithms.Runs:
         with session.interruptible(current, lambda: errors.Interrupted(asked["function"])) as check:
-            return cluster.run(
-                cluster.find(asked["algorithm"]),
+            return algorithms.run(
+                algorithms.find(asked["algorithm"]),
                 table,
                 limits,
                 asked["options"],
-                cluster.Names(tuple(a["name"] for a in asked["attributes"]), asked["sensitive"], asked["function"]),
-                cluster.Refinement(asked["suppress"], asked["heights"], budget, current.told, asked["objective"]),
+                algorithms.Names(tuple(a["name"] for a in asked["attributes"]), asked["sensitive"], asked["function"]),
+                algorithms.Refinement(asked["suppress"], asked["heights"], budget, current.told, asked["objective"]),
                 check,
                 cell=asked["cell"],
             )
 
     if search is None or budget is None:
-        found: cluster.Runs = current.cache.get(content(asked, table), compute)
+        found: algorithms.Runs = current.cache.get(content(asked, table), compute)
         return found
     runs = compute()
     search.moves = budget.done

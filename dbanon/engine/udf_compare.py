@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from dbanon import cluster, errors
-from dbanon.cluster.figures import FIGURES, OF_STREAMS
+from dbanon import algorithms, errors
+from dbanon.algorithms.base.cluster_metrics import FIGURES, OF_STREAMS
 from dbanon.encoding.encoded_table import Attribute, Ints, Number, Space
 from dbanon.engine import measured, tables
 from dbanon.engine.influence import influenced
@@ -93,11 +93,11 @@ class _Run:
         began = time.perf_counter()
         runs, options = self._clusters(self.table, seed, self.told)
         seconds = time.perf_counter() - began
-        wide = cluster.widened(cluster.find(asked["algorithm"]), self.table, self.limits, options, runs)
+        wide = algorithms.widened(algorithms.find(asked["algorithm"]), self.table, self.limits, options, runs)
         if self.unread is not None and not asked["looks"]:
             labels = np.empty(self.encoded.table.rows, np.int64)
             labels[self.unread.row] = runs.labels()
-            runs = cluster.Runs.from_labels(self.encoded.table, labels)
+            runs = algorithms.Runs.from_labels(self.encoded.table, labels)
         published = self.encoded.published(asked, runs, wide)
         every = FIGURES | OF_STREAMS
         return {name: float(every[name](published)) for name in asked["metrics"]}, seconds
@@ -113,24 +113,24 @@ class _Run:
         except errors.DbanonError:
             pass  # few records may miss what all of them meet
 
-    def _clusters(self, table: Space, seed: int, told: Told | None) -> tuple[cluster.Runs, dict[str, Any]]:
+    def _clusters(self, table: Space, seed: int, told: Told | None) -> tuple[algorithms.Runs, dict[str, Any]]:
         """The clusters of a table, and the options that they were made with."""
         asked, options = self.asked, dict(self.asked["options"])
         if "seed" in options:
             options["seed"] += seed
-        names = cluster.Names(tuple(a["name"] for a in asked["attributes"]), asked["sensitive"], asked["function"])
-        budget = None if asked["improve"] is None else cluster.Budget(asked["improve"])
-        refinement = cluster.Refinement(asked["suppress"], asked["heights"], budget, told, asked["objective"])
-        algorithm = cluster.find(asked["algorithm"])
+        names = algorithms.Names(tuple(a["name"] for a in asked["attributes"]), asked["sensitive"], asked["function"])
+        budget = None if asked["improve"] is None else algorithms.Budget(asked["improve"])
+        refinement = algorithms.Refinement(asked["suppress"], asked["heights"], budget, told, asked["objective"])
+        algorithm = algorithms.find(asked["algorithm"])
 
-        def compute() -> cluster.Runs:
-            return cluster.run(
+        def compute() -> algorithms.Runs:
+            return algorithms.run(
                 algorithm, table, self.limits, options, names, refinement, self.check, cell=asked["cell"]
             )
 
         if asked["timed"]:
             return compute(), options
-        found: cluster.Runs = session.get(asked["session"]).cache.get(
+        found: algorithms.Runs = session.get(asked["session"]).cache.get(
             content(asked | {"options": options}, table), compute
         )
         return found, options

@@ -9,15 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from dbanon import stream
-from dbanon.cluster import PublishedEnds, Runs
-from dbanon.cluster.extent import Extents
-from dbanon.cluster.published_clusters import Published
+from dbanon.algorithms import PublishedEnds, Runs, streams
+from dbanon.algorithms.base.class_bounds import Extents
+from dbanon.algorithms.base.published_clusters import Published
+from dbanon.algorithms.streams import Arrivals, Model, State
+from dbanon.algorithms.streams.metrics import Left
 from dbanon.encoding.encoded_table import Ints
 from dbanon.engine import arriving, measured, tables
 from dbanon.engine.measured import COMPARISON, FEW, Check, Encoded, Told
-from dbanon.stream import Arrivals, Model, State
-from dbanon.stream.figures import Left
 
 
 def dbanon_compare_streams(request: Any, rows: Any, *rest: Any) -> Any:
@@ -87,7 +86,7 @@ class _Run:
         if "seed" in options:
             options["seed"] += seed
         model = Model(asked["k"], tuple(asked["need"]))
-        return stream.find(asked["algorithm"]).run(came, model, options, self.check, None, True)
+        return streams.find(asked["algorithm"]).run(came, model, options, self.check, None, True)
 
     def _published(self, state: State) -> Published:
         """What the records are published with once all have left."""
@@ -98,7 +97,7 @@ class _Run:
 
     def _wide(self, state: State, numbers: Ints, runs: Runs) -> tuple[Ints, PublishedEnds] | None:
         """The codes of classes that publish something else than their records span; NULL is the code after the last."""
-        system, table = stream.find(self.asked["algorithm"]), self.encoded.table
+        system, table = streams.find(self.asked["algorithm"]), self.encoded.table
         if not system.maybe and not system.widens:
             return None
         span = Extents.of_runs(table, runs)

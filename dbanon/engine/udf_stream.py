@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from dbanon import errors, stream
+from dbanon import errors
+from dbanon.algorithms import streams
+from dbanon.algorithms.streams import Arrivals, Model, State, Stream
+from dbanon.algorithms.streams.checkpoint import Growing, Meaning
 from dbanon.encoding import encoded_table
 from dbanon.engine import arriving, tables
 from dbanon.engine.arrow import items, packed
 from dbanon.runtime import session
-from dbanon.stream import Arrivals, Model, State, Stream
-from dbanon.stream.growing import Growing, Meaning
 
 RECORDS = pa.list_(
     pa.struct([("rid", pa.int64()), ("cluster", pa.int32()), ("step", pa.int64()), ("again", pa.int64())])
@@ -47,7 +48,7 @@ def _left(asked: dict[str, Any], groups: Any, rest: list[Any]) -> Any:
     attributes = arriving.attributes(asked, domains)
     of, order = arriving.places(groups, rest[0].values)
     people, hashes = arriving.people(asked, groups, of, order, growing)
-    system, model = stream.find(asked["stream"]), Model(asked["k"], tuple(asked["need"]))
+    system, model = streams.find(asked["stream"]), Model(asked["k"], tuple(asked["need"]))
     names = _names(asked, known_by) if growing is not None else []
     scales = arriving.scales(attributes, growing, system, names) if growing is not None else None
     growth = None if growing is None or scales is None else (growing, scales)

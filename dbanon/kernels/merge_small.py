@@ -1,9 +1,10 @@
 """Classes that are too small merge with the nearest one: classes as points in a tree of boxes (dbanon.kernels.centers).
 
-A point is a class: the preorder number of its node on each ladder (dbanon.cluster.schemes.merge.ladders), and on a last
-axis the summed cost of raising it to the root. Two classes that unite are raised to their lowest common ancestors, and
-each record pays for the way: sizes are at least that of the class that looks for a partner, so what this one pays, and
-as much for the way that the nearest class in a box has, is the least that any class in it can cost.
+A point is a class: the preorder number of its node on each ladder
+(dbanon.algorithms.agglomerative.hierarchy_distances), and on a last axis the summed cost of raising it to the root. Two
+classes that unite are raised to their lowest common ancestors, and each record pays for the way: sizes are at least
+that of the class that looks for a partner, so what this one pays, and as much for the way that the nearest class in a
+box has, is the least that any class in it can cost.
 """
 
 from __future__ import annotations

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from dbanon.cluster import find
-from dbanon.cluster.common_parameters import COMMON
-from dbanon.cluster.registry import Algorithm
+from dbanon.algorithms import find
+from dbanon.algorithms.base.common_parameters import COMMON
+from dbanon.algorithms.base.registry import Algorithm
+from dbanon.algorithms.streams import Stream
+from dbanon.algorithms.streams import find as find_stream
 from dbanon.errors.example import Example
 from dbanon.release.related.parameters import RELATED
-from dbanon.stream import Stream
-from dbanon.stream import find as find_stream
 from dbanon.table_functions import scalar_functions
 from dbanon.table_functions.parameters import Parameter, shown
 from dbanon.table_functions.registry import table_functions

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from dbanon.cluster import algorithms, find
-from dbanon.cluster.common_parameters import COMMON
+from dbanon.algorithms import algorithms, find
+from dbanon.algorithms.base.common_parameters import COMMON
 from dbanon.errors.example import Example
 from dbanon.release import plan, prepare
 from dbanon.release.related import parameters

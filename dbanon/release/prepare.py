@@ -9,9 +9,9 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from dbanon import cluster, errors
-from dbanon.cluster.abilities import Exclusion, Influence, NoiseRelease, OwnSearch, Suppression, Widening
-from dbanon.learn.forest import ForestRequest
+from dbanon import algorithms, errors
+from dbanon.algorithms.base.capabilities import Exclusion, Influence, NoiseRelease, OwnSearch, Suppression, Widening
+from dbanon.algorithms.influence_forest import ForestRequest
 from dbanon.policy import attribute, column_roles, missing_codes
 from dbanon.policy.attribute import Attribute, value_type
 from dbanon.policy.hierarchies import hierarchy_sql, lookup
@@ -32,7 +32,7 @@ from dbanon.table_functions.table_function import Call, TableFunction
 def publication(call: Call) -> ReleaseSpec:
     """What a call publishes; OneTableOnly or UnusedArgument where it is about several tables, or should be."""
     related.refuse(call.function.name, call.options)
-    algorithm = cluster.find(str(call.function.algorithm))
+    algorithm = algorithms.find(str(call.function.algorithm))
     looks_up = algorithm.looks_up is not None and call.options[algorithm.looks_up] is not None
     ontology: Mapping[str, str] | None = {} if looks_up else None
     publication = prepared(call, call.options, algorithm.name, str(call.function.kind), ontology=ontology)
@@ -47,7 +47,7 @@ def publication(call: Call) -> ReleaseSpec:
     return with_made(publication)
 
 
-def running(publication: ReleaseSpec, algorithm: cluster.Algorithm) -> ReleaseSpec:
+def running(publication: ReleaseSpec, algorithm: algorithms.Algorithm) -> ReleaseSpec:
     """The publication with what a run of the algorithm is given; NoSensitive, InvalidArgument."""
     options = publication.options
     own = {p.name: options[p.name] for p in algorithm.own}
@@ -73,7 +73,7 @@ def running(publication: ReleaseSpec, algorithm: cluster.Algorithm) -> ReleaseSp
     return replace(publication, run=run)
 
 
-def _check_objective(publication: ReleaseSpec, algorithm: cluster.Algorithm) -> None:
+def _check_objective(publication: ReleaseSpec, algorithm: algorithms.Algorithm) -> None:
     """UnusedArgument where a search is told what to lower, and there is none; UnsupportedSetting where that is squares,
     and a quasi-identifier has none."""
     options = publication.options
@@ -119,9 +119,9 @@ def _bounds(call: Call, publication: ReleaseSpec, given: Mapping[str, tuple[str,
     return found
 
 
-def noise_of(function: TableFunction, options: Mapping[str, object]) -> cluster.Noise | None:
+def noise_of(function: TableFunction, options: Mapping[str, object]) -> algorithms.Noise | None:
     """What a call publishes instead of classes; UnusedArgument where a parameter does not fit that."""
-    release = cluster.find(str(function.algorithm)).ability(NoiseRelease)
+    release = algorithms.find(str(function.algorithm)).ability(NoiseRelease)
     noise = None if release is None else release.noise(options)
     if noise is None:
         for name, reason in release.only.items() if release is not None else ():

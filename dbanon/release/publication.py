@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from dbanon.cluster import Noise
-from dbanon.learn.forest import ForestRequest
+from dbanon.algorithms import Noise
+from dbanon.algorithms.influence_forest import ForestRequest
 from dbanon.policy.attribute import Attribute
 from dbanon.policy.column_roles import Roles
 from dbanon.policy.hierarchies.storage import Hierarchy

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
+from dbanon.algorithms.streams import Stream, streams
 from dbanon.errors.example import Example
 from dbanon.release import stream_plan
-from dbanon.stream import Stream, streams
 from dbanon.table_functions.table_function import ENDINGS, TableFunction
 
 _DOC = {

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from dbanon import errors, stream
-from dbanon.cluster.common_parameters import COMMON
+from dbanon import errors
+from dbanon.algorithms import streams
+from dbanon.algorithms.base.common_parameters import COMMON
+from dbanon.algorithms.streams import Stream
 from dbanon.release import gate_messages, gate_rules, gate_statement, plan, prepare
 from dbanon.release.cluster_request import request
 from dbanon.release.gate_request import CheckedModel
@@ -15,7 +17,6 @@ from dbanon.release.published_schema import free, published_schema
 from dbanon.release.stream_measures import MEASURES, Measure
 from dbanon.sqltext.quote import Sql, as_json, identifier, joined, text
 from dbanon.sqltext.templates import fill, message
-from dbanon.stream import Stream
 from dbanon.table_functions.options import Options
 from dbanon.table_functions.table_function import Call
 
@@ -150,7 +151,7 @@ def as_of_table(given: Options) -> Options:
     """The options as those of a table: with what a stream has not as it is where nobody says anything, and without
     those of the system alone, which may have names of models. Records may be left out, as many as must."""
     of_tables = {p.name: p.default for p in COMMON}
-    shared = {p.name: given[p.name] for p in stream.COMMON}
+    shared = {p.name: given[p.name] for p in streams.COMMON}
     return Options({**of_tables, **shared, "suppress": 1.0})
 
 

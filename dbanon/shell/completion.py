@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from dbanon.cluster import algorithms
+from dbanon.algorithms import algorithms
 from dbanon.manual import metric_page
 from dbanon.manual.function_page import signature
 from dbanon.runtime.csv_formulas import CHOICES

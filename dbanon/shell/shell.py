@@ -242,7 +242,7 @@ class Shell:
             self.console.file.write("\r\x1b[K")
             self._done = None
         elif seconds >= 1:
-            from dbanon.cluster.progress import remaining
+            from dbanon.algorithms.base.progress import remaining
 
             done = "" if self._done is None else f", {self._done:.0%} done{remaining(seconds, self._done)}"
             self.console.file.write(f"\r\x1b[K{seconds:.0f} s{done}, Ctrl-C stops it ")

@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from dbanon.cluster.schemes.split.poles import Distances, Point
+from dbanon.algorithms.partitioning.part_distances import Distances, Point
 from dbanon.encoding.encoded_table import Codes, Ints, Space
 from dbanon.spark import cuts
 from dbanon.spark.coded import Coded, Place, Values, by_codes

@@ -9,7 +9,7 @@ from functools import partial
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as fn
 
-from dbanon.cluster.schemes.split.cut import begins, by_width
+from dbanon.algorithms.partitioning.partition_tree import begins, by_width
 from dbanon.encoding import coarse_partitions
 from dbanon.encoding.encoded_table import Attribute
 from dbanon.spark.coded import Coded, Place, Values

@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql.pandas.types import to_arrow_schema
 
 from dbanon import errors
-from dbanon.cluster.common_parameters import COMMON
+from dbanon.algorithms.base.common_parameters import COMMON
 from dbanon.release import timed_search
 from dbanon.spark.asked import Asked
 from dbanon.spark.given_policy import PolicySource, given_policy

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as fn
 
-from dbanon.cluster import find
+from dbanon.algorithms import find
 from dbanon.encoding.encoded_table import Codes, Ints, Number
 from dbanon.spark import centers, cuts
 from dbanon.spark.asked import Asked, LargerTable, Planned
@@ -108,7 +108,7 @@ Shares = list[npt.NDArray[np.float64]]
 
 
 def _shares(coded: Coded) -> Shares:
-    """As dbanon.cluster.schemes.gather.gccg scores: numbers from 0 to 1 over their ranges, categories and NULL by
+    """As dbanon.algorithms.nearest_neighbour.gccg scores: numbers from 0 to 1 over their ranges, categories and NULL by
     their relative frequencies, times the weights; altogether at most 1."""
     found = []
     for attribute, of in zip(coded.attributes, coded.values(cuts.whole)[0], strict=True):

@@ -8,7 +8,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as fn
 
 from dbanon import errors
-from dbanon.cluster import find
+from dbanon.algorithms import find
 from dbanon.release import plan
 from dbanon.spark import parts
 from dbanon.spark.asked import Asked, LargerTable, Planned, planned

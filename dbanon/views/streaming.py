@@ -12,7 +12,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from dbanon import errors, stream
+from dbanon import errors
+from dbanon.algorithms import streams
 from dbanon.errors.warnings import DisclosureWarning, warn
 from dbanon.release import plan, prepare, stream_plan
 from dbanon.release.publication import ReleaseSpec
@@ -57,7 +58,7 @@ def create_stream(connection: Any, name: str, system: str, source: str, **parame
         at = place.target("create_stream", name, call.source(), here, cursor)
         # Before planning: a table of the policy that is new is a change.
         with publishing_turn.publishing_turn(current, "create_stream", name, at[0]):
-            publication = stream_plan.prepared(call, stream.find(system))
+            publication = stream_plan.prepared(call, streams.find(system))
             _check_growing(name, publication)
             place.check_writable(cursor, "create_stream", at[0])
             if stream_ledger.growing(cursor, at) is not None:  # also where its tables were dropped by hand
@@ -136,7 +137,7 @@ def _refreshed(connection: Any, name: str, *, flush: bool, pruned: bool, is_kept
                 grows.call["parameters"],
                 (grows.database, grows.call["schema"], ""),
             )
-            publication = stream_plan.prepared(call, stream.find(grows.system))
+            publication = stream_plan.prepared(call, streams.find(grows.system))
             _check_roles(grows, plan.roles(publication))
             if is_kept:
                 unread = stretch.unread_rows(cursor, grows, publication, pruned=pruned)

@@ -8,7 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from dbanon import errors, stream
+from dbanon import errors
+from dbanon.algorithms import streams
+from dbanon.algorithms.streams.checkpoint import Growing
 from dbanon.release import stream_plan
 from dbanon.release.publication import ReleaseSpec
 from dbanon.release.published_schema import free
@@ -16,7 +18,6 @@ from dbanon.release.stream_plan import GrownStatement
 from dbanon.runtime.session import Session
 from dbanon.source.catalog import Source
 from dbanon.sqltext.quote import Sql, identifier, joined
-from dbanon.stream.growing import Growing
 from dbanon.table_functions.options import Options
 from dbanon.views import stream_gate, stream_ledger, stream_marks
 from dbanon.views.stream_ledger import Grows
@@ -261,7 +262,7 @@ def _statement(
         row=reading.row,
         cluster=reading.cluster,
     )
-    return stream_plan.grown_statement(replace(publication, source=source), options, stream.find(grows.system), grown)
+    return stream_plan.grown_statement(replace(publication, source=source), options, streams.find(grows.system), grown)
 
 
 def _size(statement: GrownStatement) -> str:

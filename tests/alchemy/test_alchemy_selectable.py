@@ -14,7 +14,7 @@ from support.alchemy_clinic import Base, Patient, Visit, Ward, fill, patients
 
 from dbanon import errors
 from dbanon.alchemy import anonymized, classes, declare_models, identifier, install, metrics, quasi, sensitive
-from dbanon.cluster import algorithms
+from dbanon.algorithms import algorithms
 
 ALGORITHMS = [a.name for a in algorithms()]
 

@@ -12,7 +12,7 @@ import duckdb
 import pytest
 
 import dbanon
-from dbanon.cluster.figures import FIGURES
+from dbanon.algorithms.base.cluster_metrics import FIGURES
 
 NAMES = [name for name in FIGURES if name != "query_error"]  # which has a test of its own
 

@@ -10,11 +10,11 @@ import duckdb
 import pytest
 
 import dbanon
-from dbanon import stream
+from dbanon.algorithms import streams
 from dbanon.release.stream_measures import MEASURES
 
 NAMES = [measure.name for measure in MEASURES]
-SYSTEMS = [system.name for system in stream.streams()]
+SYSTEMS = [system.name for system in streams.streams()]
 QI = "qi := ['age', 'city']"
 ARRIVING = f"delta := 60, order_by := 'ts', {QI}"
 

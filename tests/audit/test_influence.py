@@ -12,9 +12,9 @@ import pytest
 
 import dbanon
 from dbanon import errors
+from dbanon.algorithms import influence_forest
 from dbanon.encoding import encoded_table
 from dbanon.encoding.encoded_table import Sensitive, Space
-from dbanon.learn import forest
 
 pytest.importorskip("sklearn", reason="influence needs the extra learn")
 
@@ -49,7 +49,7 @@ def drawn(seed: int, n: int = 60) -> list[tuple[int, int, int, int]]:
     return found
 
 
-def plainly(made: Space, settings: forest.Settings) -> tuple[list[list[float]], list[float]]:
+def plainly(made: Space, settings: influence_forest.Settings) -> tuple[list[list[float]], list[float]]:
     """Drops by tree and attribute, and accuracies, from trees that are fitted to the records one by one."""
     from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
@@ -96,8 +96,8 @@ def plainly(made: Space, settings: forest.Settings) -> tuple[list[list[float]], 
 @pytest.mark.parametrize("numeric", [False, True])
 def test_grouped_records_give_what_single_records_give(seed: int, numeric: bool) -> None:
     made = table(drawn(seed), [0.0, 3.0] if numeric else None)
-    settings = forest.Settings(trees=12, seed=seed)
-    found = forest.influence(made, made.sensitive[0], settings)
+    settings = influence_forest.Settings(trees=12, seed=seed)
+    found = influence_forest.influence(made, made.sensitive[0], settings)
     drops, accuracies = plainly(made, settings)
     assert found.zeta == pytest.approx(np.mean(drops, axis=0), abs=1e-12)
     assert found.sigma == pytest.approx(np.std(drops, axis=0, ddof=1), abs=1e-12)
@@ -106,36 +106,36 @@ def test_grouped_records_give_what_single_records_give(seed: int, numeric: bool)
 
 def test_what_decides_has_all_the_influence_and_what_is_constant_none() -> None:
     made = table([(i % 2, i % 3, 0, i % 2) for i in range(90)])
-    found = forest.influence(made, made.sensitive[0], forest.Settings(trees=40))
+    found = influence_forest.influence(made, made.sensitive[0], influence_forest.Settings(trees=40))
     assert found.accuracy == found.test_accuracy == 1.0
     assert found.zeta[0] > 0.4 and found.zeta[1:].tolist() == [0.0, 0.0]
-    assert forest.ranks(found.scores("zeta_over_sigma").tolist()) == [1, 2, 3]
+    assert influence_forest.ranks(found.scores("zeta_over_sigma").tolist()) == [1, 2, 3]
 
 
 def test_scores_are_those_of_the_equations() -> None:
-    found = forest.Influence(np.array([0.2, 0.1, 0.0, -0.1]), np.array([0.1, 0.4, 0.0, 0.1]), 0.9, 0.9)
+    found = influence_forest.Influence(np.array([0.2, 0.1, 0.0, -0.1]), np.array([0.1, 0.4, 0.0, 0.1]), 0.9, 0.9)
     assert found.scores("zeta_over_sigma").tolist() == [2.0, 0.25, 0.0, 0.0]
     assert found.scores("paper").tolist() == [0.5, 4.0, 0.0, 0.0]
     assert found.scores("mean").tolist() == [0.2, 0.1, 0.0, 0.0]
-    assert forest.ranks([1.0, 3.0, 3.0, 0.0]) == [3, 1, 2, 4]
-    assert forest.weights(np.array([3.0, 1.0, 0.0])) == [2.25, 0.75, 0.001]
-    assert forest.weights(np.zeros(2)) == [1.0, 1.0]
-    assert forest.combined([np.array([3.0, 1.0]), np.array([0.0, 8.0])]).tolist() == [0.375, 0.625]
+    assert influence_forest.ranks([1.0, 3.0, 3.0, 0.0]) == [3, 1, 2, 4]
+    assert influence_forest.weights(np.array([3.0, 1.0, 0.0])) == [2.25, 0.75, 0.001]
+    assert influence_forest.weights(np.zeros(2)) == [1.0, 1.0]
+    assert influence_forest.combined([np.array([3.0, 1.0]), np.array([0.0, 8.0])]).tolist() == [0.375, 0.625]
 
 
 def test_a_sensitive_null_is_a_class_and_is_left_out_of_a_regression() -> None:
     rows = [(i % 2, 0, 2 if i % 2 else i % 4 // 2) for i in range(80)]
     made = table(rows, [0.0, 1.0])  # code 2: NULL
-    settings = forest.Settings(trees=10)
+    settings = influence_forest.Settings(trees=10)
     as_class = Sensitive(made.sensitive[0].codes, made.sensitive[0].whole)
-    assert forest.influence(made, as_class, settings).zeta[0] > 0
-    assert forest.influence(made, made.sensitive[0], settings).zeta.tolist() == [0.0, 0.0]
+    assert influence_forest.influence(made, as_class, settings).zeta[0] > 0
+    assert influence_forest.influence(made, made.sensitive[0], settings).zeta.tolist() == [0.0, 0.0]
 
 
 @pytest.mark.parametrize("rows", [[(0, 0), (1, 1)], [(0, 0)] * 5, [(0, 0)]])
 def test_tables_of_next_to_nothing_have_an_influence(rows: list[tuple[int, ...]]) -> None:
     made = table(rows)
-    found = forest.influence(made, made.sensitive[0], forest.Settings(trees=3))
+    found = influence_forest.influence(made, made.sensitive[0], influence_forest.Settings(trees=3))
     assert np.isfinite(found.zeta).all() and np.isfinite(found.sigma).all()
 
 
@@ -145,7 +145,7 @@ def test_an_interrupt_ends_the_forest() -> None:
 
     made = table(drawn(1))
     with pytest.raises(errors.Interrupted):
-        forest.influence(made, made.sensitive[0], forest.Settings(), stop)
+        influence_forest.influence(made, made.sensitive[0], influence_forest.Settings(), stop)
 
 
 # --- in SQL -----------------------------------------------------------------------------------------------------------

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import dbanon
-from dbanon import cluster
-from dbanon.cluster.abilities import NoiseRelease, Suppression, Widening
-from dbanon.cluster.registry import Algorithm
+from dbanon import algorithms as static_algorithms
+from dbanon.algorithms.base.capabilities import NoiseRelease, Suppression, Widening
+from dbanon.algorithms.base.registry import Algorithm
 from tests.bench import data
 
 FAMILIES = {
@@ -88,7 +88,7 @@ def measured(names: str = "'all'") -> dict[str, Figures]:
 def page(figures: Mapping[str, Figures]) -> str:
     """The page."""
     parts = [INTRODUCTION]
-    algorithms = {a.name: a for a in cluster.algorithms()}
+    algorithms = {a.name: a for a in static_algorithms.algorithms()}
     for family, (title, what) in FAMILIES.items():
         of = [a for a in algorithms.values() if a.family == family]
         if not of:

@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 import dbanon
-from dbanon.cluster import runner
-from dbanon.cluster.loss import Loss
+from dbanon.algorithms import runner
+from dbanon.algorithms.base.loss import Loss
 from dbanon.encoding.encoded_table import Space
 from dbanon.engine import udf
 from tests.bench import data

@@ -8,7 +8,7 @@ from typing import Any
 import numba
 import numpy as np
 
-from dbanon.cluster.schemes.gather.kacpc import modal
+from dbanon.algorithms.nearest_neighbour.kacpc import modal
 from dbanon.encoding import distance, encoded_table
 
 

@@ -18,7 +18,7 @@ from typing import Any
 import duckdb
 
 import dbanon
-from dbanon.cluster import algorithms
+from dbanon.algorithms import algorithms
 from dbanon.engine import udf
 from tests.bench import apart, data, plain, steps
 from tests.bench.apart import table

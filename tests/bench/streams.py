@@ -24,7 +24,7 @@ def measure(setting: str, rows: int | None) -> dict[str, Any]:
     import duckdb
 
     import dbanon
-    from dbanon.stream import registry, streams
+    from dbanon.algorithms.streams import registry, streams
     from tests.bench import data
 
     con = dbanon.attach(duckdb.connect())

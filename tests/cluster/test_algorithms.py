@@ -18,15 +18,15 @@ from support.tables import Table, encoded, groups_of
 from traced import tables
 from traced.tables import NUMBER, TREE, Groups, Traced, numbers
 
-from dbanon import cluster
-from dbanon.cluster.extent import members
+from dbanon import algorithms
+from dbanon.algorithms.base.class_bounds import members
 from dbanon.privacy_models import registry
 from dbanon.privacy_models.constraint import AtLeast
 
 
 def test_algorithms_are_listed_with_what_they_are(con: Any) -> None:
     rows = con.execute("SELECT name, meets, own_parameters, parameters FROM algorithms()").fetchall()
-    assert [name for name, *_ in rows] == [a.name for a in cluster.algorithms()]
+    assert [name for name, *_ in rows] == [a.name for a in algorithms.algorithms()]
     by_name = {name: rest for name, *rest in rows}
     every = ["k", *(model.parameter for model in registry.models()), "person"]
     assert by_name["mondrian"][:2] == [every, ["strict"]]
@@ -35,7 +35,7 @@ def test_algorithms_are_listed_with_what_they_are(con: Any) -> None:
     assert all(set(own) < set(every) for _, own, every in by_name.values())
 
 
-def missed(algorithm: cluster.Algorithm, model: str, seed: int) -> int | None:
+def missed(algorithm: algorithms.Algorithm, model: str, seed: int) -> int | None:
     """How many clusters miss the model before the repair, but for those that records left at the end joined; None where
     the whole table misses it."""
     made = case(model, seed)
@@ -52,7 +52,7 @@ def missed(algorithm: cluster.Algorithm, model: str, seed: int) -> int | None:
 @pytest.mark.parametrize("name", ["mondrian", "kacpc", "kmember", "oka", "mdav"])
 def test_only_algorithms_that_say_so_meet_models_by_their_own_means(name: str, model: str) -> None:
     """kacpc lets each cluster grow until it meets the model; leftovers can spoil some, so it has fewer that miss."""
-    algorithm = cluster.find(name)
+    algorithm = algorithms.find(name)
     found = [n for seed in range(50_000, 50_040) if (n := missed(algorithm, model, seed)) is not None]
     assert found
     if name == "mondrian":
@@ -68,7 +68,7 @@ def test_best_cuts_for_the_model_and_leaves_the_repair_little(model: str) -> Non
     """On a line not every record need be in a run that meets the model: such runs cost more than any others. Clusters
     made without looking at the model miss it at least twice as often."""
     found = {
-        name: [n for seed in range(50_000, 50_040) if (n := missed(cluster.find(name), model, seed)) is not None]
+        name: [n for seed in range(50_000, 50_040) if (n := missed(algorithms.find(name), model, seed)) is not None]
         for name in ("best", "oka")
     }
     assert sum(found["best"]) < sum(found["oka"]) / 2
@@ -84,14 +84,14 @@ ALIKE = {"rka": "kmember", "mr_mondrian": "mondrian", "ldiversity_mondrian": "mo
 
 def partition(name: str, records: list[list[Value]], attributes: Sequence[Attribute], k: int = 2) -> Groups:
     """The clusters of an algorithm with its defaults, deterministic, by canonical row."""
-    algorithm = cluster.find(name)
+    algorithm = algorithms.find(name)
     options = {p.name: "deterministic" if p.name == "mode" else p.default for p in algorithm.own}
     made = encoded(Table(records, attributes, k))
     assert made.records == [tuple(r) for r in records] or made.records == records, "rows are in canonical order"
     return groups_of(by_row.run(algorithm, made.space, AtLeast(k), options).tolist())
 
 
-TESTED = [a.name for a in cluster.algorithms() if not a.reads and a.name not in ALIKE]
+TESTED = [a.name for a in algorithms.algorithms() if not a.reads and a.name not in ALIKE]
 """Algorithms of quasi-identifiers alone; those that read sensitive values are traced where they are tested."""
 
 
@@ -166,7 +166,7 @@ def test_no_algorithm_loses_less_than_the_best_of_all_partitions(seed: int) -> N
 
     best = max(precision(groups) for groups in partitions(range(n), k))
     for name in TESTED:
-        algorithm = cluster.find(name)
+        algorithm = algorithms.find(name)
         options = {p.name: p.default for p in algorithm.own}
         for more in ({}, {"strict": False}, {"next": "far"}, {"first": "far-from-random"}, {"centroid_cat": "mode"}):
             if not set(more) <= set(options):
@@ -194,7 +194,7 @@ def test_best_finds_a_best_partition_of_few_records(seed: int) -> None:
         [rng.choice("abcdefg") if isinstance(a, Category) else rng.randint(0, 9) for a in attributes] for _ in range(7)
     ]
     made = encoded(Table(records, attributes, 2))
-    algorithm = cluster.find("best")
+    algorithm = algorithms.find("best")
     options = {p.name: p.default for p in algorithm.own}
     found = groups_of(by_row.run(algorithm, made.space, AtLeast(2), options).tolist())
     best = max(reference.eloss_precision(made.records, attributes, groups) for groups in partitions(range(7), 2))

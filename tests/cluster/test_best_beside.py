@@ -17,11 +17,11 @@ from oracle.reference import Category, Number, Tree
 from support import by_row, model_tables
 from support.model_tables import SENSITIVE, Case, constraint, grouped
 
-from dbanon import cluster, errors
-from dbanon.cluster import Budget
-from dbanon.cluster.abilities import Widening
-from dbanon.cluster.registry import Check
-from dbanon.cluster.schemes.search import best, grown
+from dbanon import algorithms, errors
+from dbanon.algorithms import Budget
+from dbanon.algorithms.base.capabilities import Widening
+from dbanon.algorithms.base.registry import Check
+from dbanon.algorithms.optimizing import best, seeded_starts
 from dbanon.encoding.encoded_table import Ints, Space
 from dbanon.privacy_models.constraint import Constraint
 
@@ -69,9 +69,9 @@ Make = Callable[[int, int], Case]
 def classes(made: Case, name: str, moves: int | None = None, **more: object) -> list[list[int]]:
     """The records of the classes that an algorithm gives after so many moves of the search."""
     built, order = model_tables.encoded(made)
-    algorithm = cluster.find(name)
+    algorithm = algorithms.find(name)
     options = {p.name: p.default for p in algorithm.own} | more
-    refinement = cluster.Refinement(budget=None if moves is None else Budget(moves))
+    refinement = algorithms.Refinement(budget=None if moves is None else Budget(moves))
     labels = by_row.run(algorithm, built, constraint(made), options, refinement=refinement).tolist()
     return grouped(made, order, labels)
 
@@ -90,7 +90,7 @@ def lost(made: Case, name: str, moves: int | None = None, **more: object) -> flo
 def test_best_with_high_effort_loses_less_than_every_other_algorithm(make: Make) -> None:
     made = make(300, 5)
     least = lost(made, "best", 4_000, effort="high")
-    for algorithm in cluster.algorithms():
+    for algorithm in algorithms.algorithms():
         if algorithm.name != "best" and not algorithm.ability(Widening):
             try:
                 assert least <= lost(made, algorithm.name), algorithm.name
@@ -106,7 +106,7 @@ def test_best_loses_less_than_every_other_algorithm_where_covers_are_tried(
     monkeypatch.setattr(best, "FEW", 0)
     made = make(300, k)
     least = lost(made, "best", 1_000)
-    for algorithm in cluster.algorithms():
+    for algorithm in algorithms.algorithms():
         if algorithm.name != "best" and not algorithm.ability(Widening):
             try:
                 assert least <= lost(made, algorithm.name), algorithm.name
@@ -117,9 +117,9 @@ def test_best_loses_less_than_every_other_algorithm_where_covers_are_tried(
 @pytest.fixture
 def small_cells(monkeypatch: pytest.MonkeyPatch) -> None:
     """Growing is tried on small tables, too."""
-    monkeypatch.setattr(grown, "FEW", 500)
-    monkeypatch.setattr(grown, "SAMPLE", (2, 128))
-    monkeypatch.setattr(grown, "CELL", {"fast": 256, "normal": 512, "high": 10_000})
+    monkeypatch.setattr(seeded_starts, "FEW", 500)
+    monkeypatch.setattr(seeded_starts, "SAMPLE", (2, 128))
+    monkeypatch.setattr(seeded_starts, "CELL", {"fast": 256, "normal": 512, "high": 10_000})
 
 
 @pytest.mark.whole
@@ -128,7 +128,7 @@ def small_cells(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_grows_is_the_start_where_it_loses_less(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     made = make(1_000, 5)
     start = lost(made, "best", 0)
-    monkeypatch.setattr(grown, "GROWING", ())
+    monkeypatch.setattr(seeded_starts, "GROWING", ())
     assert start < lost(made, "best", 0)
 
 
@@ -141,10 +141,10 @@ def test_what_does_not_pay_on_some_cells_is_made_on_no_others(monkeypatch: pytes
         return np.arange(part.rows) % (part.rows // limits.least)
 
     made = continuous(1_000, 5)
-    monkeypatch.setattr(grown, "GROWING", (careless,))
+    monkeypatch.setattr(seeded_starts, "GROWING", (careless,))
     start = lost(made, "best", 0)
     assert 0 < sum(asked) <= 2 * 128
-    monkeypatch.setattr(grown, "GROWING", ())
+    monkeypatch.setattr(seeded_starts, "GROWING", ())
     assert start == lost(made, "best", 0)
 
 

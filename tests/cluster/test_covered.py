@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from oracle import covers
 
-from dbanon.cluster.layout import layout
-from dbanon.cluster.loss import Loss
-from dbanon.cluster.schemes.lattice.levels import Levels
-from dbanon.cluster.schemes.search import covered
-from dbanon.cluster.schemes.search.covered import Lattice
+from dbanon.algorithms.base.kernel_inputs import layout
+from dbanon.algorithms.base.loss import Loss
+from dbanon.algorithms.full_domain.levels import Levels
+from dbanon.algorithms.optimizing import generalization_covers
+from dbanon.algorithms.optimizing.generalization_covers import Lattice
 from dbanon.encoding import encoded_table
 from dbanon.privacy_models.constraint import AtLeast
 
@@ -79,9 +79,11 @@ def test_a_cover_is_that_of_a_plain_loop(seed: int, heights: str) -> None:
     if whole == 0:
         return
     worth = int(rng.choice([0.05, 0.17, 0.5, 1.0]) * whole)
-    turn, key = covered._cover(lattice, worth)
+    turn, key = generalization_covers._cover(lattice, worth)
     tuple_of = made.tuple_of
-    expected = covers.cover(slow, worth, covered.DEARER, covered.FEW, covered.DEAREST)
+    expected = covers.cover(
+        slow, worth, generalization_covers.DEARER, generalization_covers.FEW, generalization_covers.DEAREST
+    )
     for number, groups in enumerate(expected):
         for group in groups:
             tuples = np.unique(tuple_of[group])
@@ -95,13 +97,13 @@ def test_covers_are_orders_of_all_items() -> None:
     for _ in range(20):
         made = random_space(rng)
         problem = layout(made, AtLeast(3), "top")
-        for order in covered.covers(made, problem, "fast", "top", lambda: None):
+        for order in generalization_covers.covers(made, problem, "fast", "top", lambda: None):
             assert np.sort(order).tolist() == list(range(len(problem.codes)))
 
 
 def test_no_cover_goes_on_for_long(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is left after enough looks is one group; one cover is always made."""
-    monkeypatch.setattr(covered, "LOOKS", {"fast": (50, 0)})
+    monkeypatch.setattr(generalization_covers, "LOOKS", {"fast": (50, 0)})
     made = random_space(random.Random(8))
     problem = layout(made, AtLeast(2), "top")
-    assert len(list(covered.covers(made, problem, "fast", "top", lambda: None))) == 2
+    assert len(list(generalization_covers.covers(made, problem, "fast", "top", lambda: None))) == 2

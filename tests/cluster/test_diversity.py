@@ -21,10 +21,10 @@ from test_greedy import records, unit
 from traced.tables import LETTERS, letters
 
 import dbanon
-from dbanon import cluster
-from dbanon.cluster.abilities import MOST_LEFT_OUT
-from dbanon.cluster.schemes.greedy.mckl import by_width
-from dbanon.cluster.schemes.pick.knn_gs import value_groups
+from dbanon import algorithms
+from dbanon.algorithms.base.capabilities import MOST_LEFT_OUT
+from dbanon.algorithms.diversity.knn_gs import value_groups
+from dbanon.algorithms.greedy.mckl import by_width
 from dbanon.encoding.encoded_table import Sensitive, Space, Tree
 from dbanon.privacy_models.constraint import AtLeast
 from dbanon.privacy_models.model_request import demands
@@ -33,7 +33,7 @@ Values = list[list[int]]
 
 
 def clusters(name: str, made: Space, k: int, **options: object) -> list[list[int]]:
-    chosen = cluster.find(name)
+    chosen = algorithms.find(name)
     given_ = {p.name: p.default for p in chosen.own} | {"mode": "deterministic"} | options
     labels = by_row.labels(chosen.run(made, AtLeast(k), given_, lambda: None))
     return [np.flatnonzero(labels == c).tolist() for c in range(int(labels.max()) + 1)]
@@ -116,7 +116,7 @@ def test_mckl_takes_what_the_plain_loop_takes(table: Table, seed: int, columns: 
     order = sorted(
         range(made.rows), key=lambda r: ([pairs.rows[r][j] for j in by_width(made)], slow.first_alike(pairs, known, r))
     )
-    chosen = cluster.find("mckl")
+    chosen = algorithms.find("mckl")
     labels = by_row.labels(chosen.run(made, asked, {MOST_LEFT_OUT: spare}, lambda: None))
     found = [np.flatnonzero(labels == c).tolist() for c in range(int(labels.max()) + 1)]
     expected = slow.mckl(pairs, asked.least, known, least, order, spare)
@@ -251,6 +251,6 @@ def test_each_publishes_classes_that_meet_the_model(people: Any, call: str, more
     sixty.all_are_in_classes(people, call, more, classes=2, values=2 if ", l=2" in more else 1)
 
 
-@pytest.mark.parametrize("call", [name for name in NAMES if not cluster.find(name).deterministic])
+@pytest.mark.parametrize("call", [name for name in NAMES if not algorithms.find(name).deterministic])
 def test_choices_are_drawn_by_the_seed(people: Any, call: str) -> None:
     sixty.drawn_by_the_seed(people, call)

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 import dbanon
-from dbanon import cluster
-from dbanon.cluster import registry
-from dbanon.cluster.schemes.gather.gccg import parts_by_score
-from dbanon.stream import registry as stream_registry
+from dbanon import algorithms
+from dbanon.algorithms.base import registry
+from dbanon.algorithms.nearest_neighbour.gccg import parts_by_score
+from dbanon.algorithms.streams import registry as stream_registry
 from dbanon.table_functions.parameter_types import Integer, Moves, PerColumn
 
 K, N = 3, 12
@@ -29,7 +29,7 @@ def own_integers() -> Iterator[tuple[str, str]]:
     """Function and name of every integer parameter; the common ones of tables and of streams once."""
     known = set()
     for algorithm in (*registry.algorithms(), *stream_registry.streams()):
-        is_stream = not isinstance(algorithm, cluster.Algorithm)
+        is_stream = not isinstance(algorithm, algorithms.Algorithm)
         for parameter in algorithm.parameters:
             key = (is_stream, parameter.name) if parameter not in algorithm.own else (algorithm.name, parameter.name)
             kind = parameter.kind.kind if isinstance(parameter.kind, PerColumn) else parameter.kind

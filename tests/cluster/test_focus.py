@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dbanon import cluster
-from dbanon.cluster.after.focus import focused, united
-from dbanon.cluster.entries import Classes
-from dbanon.cluster.layout import Layout, layout
-from dbanon.cluster.runs import Runs
+from dbanon import algorithms
+from dbanon.algorithms.base.assignments import Runs
+from dbanon.algorithms.base.kernel_inputs import Layout, layout
+from dbanon.algorithms.base.packed_classes import Classes
+from dbanon.algorithms.postprocess.search_focus import focused, united
 from dbanon.encoding import encoded_table
 from dbanon.encoding.encoded_table import Ints, Space
 from dbanon.privacy_models.constraint import AtLeast
@@ -75,9 +75,9 @@ def test_best_of_mostly_equal_records_loses_no_more_than_kacpc(persons: bool) ->
     built, problem, _ = table_of(7, 3_000, 30, persons)
     losses = {}
     for name in ("best", "kacpc"):
-        algorithm = cluster.find(name)
+        algorithm = algorithms.find(name)
         options = {p.name: p.default for p in algorithm.own}
-        runs = cluster.run(algorithm, built, AtLeast(K), options)
+        runs = algorithms.run(algorithm, built, AtLeast(K), options)
         losses[name] = Classes.of(problem, runs).loss(problem)
         assert np.bincount(runs.labels()).min() >= K
     assert losses["best"] <= losses["kacpc"]

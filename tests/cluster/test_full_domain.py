@@ -15,14 +15,14 @@ from support import by_row
 from support.tables import SOME, Table, encoded, tables
 from test_greedy import records
 
-from dbanon import cluster
-from dbanon.cluster.abilities import MOST_LEFT_OUT
+from dbanon import algorithms
+from dbanon.algorithms.base.capabilities import MOST_LEFT_OUT
 from dbanon.encoding.encoded_table import Space
 from dbanon.privacy_models.constraint import AtLeast
 
 
 def partition(name: str, made: Space, k: int, most: int) -> list[list[int]]:
-    labels = by_row.labels(cluster.find(name).run(made, AtLeast(k), {MOST_LEFT_OUT: most}, lambda: None))
+    labels = by_row.labels(algorithms.find(name).run(made, AtLeast(k), {MOST_LEFT_OUT: most}, lambda: None))
     return sorted(np.flatnonzero(labels == c).tolist() for c in set(labels.tolist()) - {-1})
 
 

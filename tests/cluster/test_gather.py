@@ -16,8 +16,8 @@ from support.sixty import ASKED
 from support.tables import SOME, Table, encoded, tables
 from test_greedy import clusters_of, records, unit
 
-from dbanon import cluster
-from dbanon.cluster.sums import sums_to_all
+from dbanon import algorithms
+from dbanon.algorithms.base.distance_sums import sums_to_all
 from dbanon.encoding.encoded_table import Space
 from dbanon.privacy_models.constraint import AtLeast
 
@@ -82,7 +82,7 @@ def test_gccg_takes_what_the_plain_loop_takes(table: Table, parts: int) -> None:
     made, k = small(table)
     if made.rows < 2:
         return
-    chosen = cluster.find("gccg")
+    chosen = algorithms.find("gccg")
     labels = by_row.labels(chosen.run(made, AtLeast(k), {"parts": parts}, lambda: None))
     groups = [np.flatnonzero(labels == c).tolist() for c in set(labels.tolist())]
     pairs = with_unit(made, k, "edges")

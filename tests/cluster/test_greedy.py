@@ -17,8 +17,8 @@ from support import by_row
 from support.model_tables import demanded
 from support.tables import MANY, SOME, Table, encoded, tables
 
-from dbanon import cluster
-from dbanon.cluster.schemes.greedy.mwck import entropies
+from dbanon import algorithms
+from dbanon.algorithms.greedy.mwck import entropies
 from dbanon.encoding import encoded_table
 from dbanon.encoding.encoded_table import Sensitive, Space
 from dbanon.privacy_models.constraint import AtLeast
@@ -27,7 +27,7 @@ FIRST = {"seed": 0, "mode": "deterministic"}
 
 
 def clusters_of(name: str, made: encoded_table.Space, k: int, **options: object) -> list[set[int]]:
-    chosen = cluster.find(name)
+    chosen = algorithms.find(name)
     given_ = {p.name: p.default for p in chosen.own} | options
     labels = by_row.run(chosen, made, AtLeast(k), given_)
     return [set(np.flatnonzero(labels == c).tolist()) for c in range(int(labels.max()) + 1)]
@@ -108,7 +108,7 @@ def records(made: Space) -> Space:
 
 def labelled(name: str, made: Space, constraint: AtLeast, **options: object) -> list[set[int]]:
     """Clusters of the algorithm itself, without the repair."""
-    chosen = cluster.find(name)
+    chosen = algorithms.find(name)
     options = {p.name: p.default for p in chosen.own} | options
     labels = by_row.labels(chosen.run(made, constraint, options, lambda: None))
     return [set(np.flatnonzero(labels == c).tolist()) for c in range(int(labels.max()) + 1)]

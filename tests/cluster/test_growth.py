@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 from support import by_row
 
-from dbanon import cluster, errors
-from dbanon.cluster import growth, papers, schemes
-from dbanon.cluster.growth import grow
-from dbanon.cluster.labels import Dealer, Dealt
+from dbanon import algorithms, errors
+from dbanon.algorithms import papers, schemes
+from dbanon.algorithms.base import grow_clusters
+from dbanon.algorithms.base.assignment_log import Dealer, Dealt
+from dbanon.algorithms.base.grow_clusters import grow
 from dbanon.encoding.distance import Axis
 from dbanon.encoding.encoded_table import Ints, Number, Space
 from dbanon.encoding.tuple_index import Index
@@ -67,7 +68,7 @@ def test_groups_grow_until_what_is_left_is_too_little_which_is_placed() -> None:
     rules = Neighbours(numbers(5, 6), 2)
     assert by_row.labels(grow(numbers(5, 6), rules, lambda: None)).tolist() == [0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 9]
     assert rules.left_over.tolist() == [10]
-    assert rules.asked_for[0] == (0, growth.FEWEST), "few at first, to look for interrupts soon"
+    assert rules.asked_for[0] == (0, grow_clusters.FEWEST), "few at first, to look for interrupts soon"
     assert [first for first, _ in rules.asked_for] == [0, 4], "numbers go on where the groups before ended"
 
 
@@ -105,7 +106,7 @@ def test_growth_can_be_interrupted_between_groups() -> None:
     rules = Neighbours(numbers(30), 2)
     with pytest.raises(errors.Interrupted):
         grow(numbers(30), rules, check)
-    assert rules.taken == 2 * growth.FEWEST
+    assert rules.taken == 2 * grow_clusters.FEWEST
 
 
 def test_records_of_a_tuple_are_dealt_in_canonical_order_over_several_calls() -> None:
@@ -128,7 +129,7 @@ def test_every_module_of_schemes_and_papers_is_imported_and_algorithms_lie_with_
     for package in (schemes, papers):
         for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
             assert module.name in sys.modules, module.name
-    for algorithm in cluster.algorithms():
+    for algorithm in algorithms.algorithms():
         where = algorithm.run.__module__
-        families = f"dbanon.cluster.schemes.{algorithm.family}."
-        assert where.startswith((families, "dbanon.cluster.papers.")), f"{algorithm.name} lies in {where}"
+        families = f"dbanon.algorithms.schemes.{algorithm.family}."
+        assert where.startswith((families, "dbanon.algorithms.papers.")), f"{algorithm.name} lies in {where}"

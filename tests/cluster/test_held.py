@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dbanon import errors
-from dbanon.cluster import Held, Shares, apart, diversified
+from dbanon.algorithms import Held, Shares, apart, diversified
 from dbanon.encoding.encoded_table import Number, Space, Tree, build
 
 Rows = list[list[int | None]]

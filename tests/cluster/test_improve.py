@@ -36,11 +36,11 @@ from support.model_tables import (
 from support.tables import encoded_column
 
 import dbanon
-from dbanon import cluster, errors
-from dbanon.cluster import Budget
-from dbanon.cluster.abilities import Widening
-from dbanon.cluster.after.improve import BATCH
-from dbanon.cluster.extent import united
+from dbanon import algorithms, errors
+from dbanon.algorithms import Budget
+from dbanon.algorithms.base.capabilities import Widening
+from dbanon.algorithms.base.class_bounds import united
+from dbanon.algorithms.postprocess.improve import BATCH
 from dbanon.encoding import encoded_table
 from dbanon.privacy_models.constraint import AtLeast
 
@@ -78,14 +78,14 @@ def run(
 ) -> tuple[list[int], list[int]]:
     """Labels in canonical order, and that order."""
     built, order = model_tables.encoded(made)
-    algorithm = cluster.find(name)
+    algorithm = algorithms.find(name)
     names = tuple(f"q{j}" for j in range(len(made.attributes)))
     options = {p.name: p.default for p in algorithm.own}
     if "seed" in options:
         options["seed"] = more.pop("seed", 0)
-    refinement = cluster.Refinement(budget=budget, **more)
+    refinement = algorithms.Refinement(budget=budget, **more)
     labels = by_row.run(
-        algorithm, built, constraint(made), options, cluster.Names(names, made.sensitive), refinement, check
+        algorithm, built, constraint(made), options, algorithms.Names(names, made.sensitive), refinement, check
     )
     return labels.tolist(), order
 
@@ -282,11 +282,11 @@ def test_all_distinct_numbers_are_improved() -> None:
     losses = []
     for moves in (0, 5_000):
         labels = by_row.run(
-            cluster.find("mdav"),
+            algorithms.find("mdav"),
             built,
             AtLeast(3),
             {"scale": "range"},
-            refinement=cluster.Refinement(budget=Budget(moves)),
+            refinement=algorithms.Refinement(budget=Budget(moves)),
         )
         sizes = np.bincount(labels)
         assert sizes.min() >= 3
@@ -344,11 +344,11 @@ FORMS: list[dict[str, object]] = [
 
 def with_defaults(made: Case, name: str) -> Case:
     """The case with what the algorithm asks for by itself."""
-    return replace(made, asked={**cluster.find(name).defaults, **made.asked})
+    return replace(made, asked={**algorithms.find(name).defaults, **made.asked})
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("name", [n for n in ALGORITHMS if cluster.find(n).ability(Widening) is None])
+@pytest.mark.parametrize("name", [n for n in ALGORITHMS if algorithms.find(n).ability(Widening) is None])
 def test_the_published_release_never_has_less_precision(db: Any, name: str) -> None:
     """Random tables in SQL, judged by the metric. q0 is a number here, and no number is missing: the metric is over the
     range of what is published, and where a class with a NULL publishes `*` that can be another."""

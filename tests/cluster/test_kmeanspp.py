@@ -20,8 +20,8 @@ from support.sixty import ASKED
 from support.tables import SOME, Table, encoded, groups_of, labels_of, tables
 from traced.tables import LETTERS, letters
 
-from dbanon import cluster
-from dbanon.cluster.abilities import MOST_LEFT_OUT
+from dbanon import algorithms
+from dbanon.algorithms.base.capabilities import MOST_LEFT_OUT
 from dbanon.encoding.encoded_table import Space
 from dbanon.privacy_models.constraint import AtLeast
 
@@ -29,7 +29,7 @@ ROUNDS = 7
 
 
 def labels(made: Space, k: int, most: int = 0, **options: object) -> list[int]:
-    chosen = cluster.find("kmeanspp_cloud")
+    chosen = algorithms.find("kmeanspp_cloud")
     asked = {p.name: p.default for p in chosen.own} | {"rounds": ROUNDS, MOST_LEFT_OUT: most} | options
     found: list[int] = by_row.labels(chosen.run(made, AtLeast(k), asked, lambda: None)).tolist()
     return found

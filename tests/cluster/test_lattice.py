@@ -23,15 +23,15 @@ from support.model_tables import AREA, MODELS, Case, case, constraint, demanded,
 from support.model_tables import encoded as encoded_case
 from support.tables import MANY, Table, encoded, groups_of, tables
 
-from dbanon import cluster, errors
-from dbanon.cluster.schemes.lattice.levels import Levels
-from dbanon.cluster.schemes.lattice.levels import grouped as numbered
-from dbanon.cluster.schemes.lattice.search import kept_by_union
+from dbanon import algorithms, errors
+from dbanon.algorithms.full_domain.lattice_search import kept_by_union
+from dbanon.algorithms.full_domain.levels import Levels
+from dbanon.algorithms.full_domain.levels import grouped as numbered
 from dbanon.encoding import encoded_table
 from dbanon.encoding.encoded_table import Space
 from dbanon.privacy_models.constraint import AtLeast
 
-ALGORITHM = cluster.find("ldiversity_mondrian")
+ALGORITHM = algorithms.find("ldiversity_mondrian")
 FULL = {"base": "incognito"}
 Groups = list[list[int]]
 
@@ -168,7 +168,7 @@ def test_the_published_classes_meet_the_model_and_keep_blocks_apart(model: str) 
         built, order = encoded_case(made)
         names = tuple(f"q{j}" for j in range(len(made.attributes)))
         try:
-            labels = by_row.run(ALGORITHM, built, constraint(made), FULL, cluster.Names(names, made.sensitive))
+            labels = by_row.run(ALGORITHM, built, constraint(made), FULL, algorithms.Names(names, made.sensitive))
         except (errors.ModelNotMet, errors.TooSmallBlock):
             continue
         if made.unmet([range(len(made.records))]):  # k is more than there are
@@ -196,9 +196,9 @@ def test_what_max_level_keeps_apart_is_searched_apart(seed: int) -> None:
         blocks.setdefault(top[record[0]], []).append(r)
     if min(map(len, blocks.values())) < 3:
         with pytest.raises(errors.TooSmallBlock):
-            by_row.run(ALGORITHM, limited, AtLeast(3), FULL, cluster.Names(("area", "age")))
+            by_row.run(ALGORITHM, limited, AtLeast(3), FULL, algorithms.Names(("area", "age")))
         return
-    classes = groups_of(by_row.run(ALGORITHM, limited, AtLeast(3), FULL, cluster.Names(("area", "age"))).tolist())
+    classes = groups_of(by_row.run(ALGORITHM, limited, AtLeast(3), FULL, algorithms.Names(("area", "age"))).tolist())
     for block in blocks.values():
         own = [part for part in classes if part[0] in block]
         assert sorted(r for part in own for r in part) == block

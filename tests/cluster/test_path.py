@@ -19,9 +19,9 @@ from oracle import reference
 from support import model_tables
 from support.model_tables import MODELS, case, constraint, demanded
 
-from dbanon.cluster import layout as layouts
-from dbanon.cluster.extent import members
-from dbanon.cluster.layout import Layout, layout
+from dbanon.algorithms.base import kernel_inputs as layouts
+from dbanon.algorithms.base.class_bounds import members
+from dbanon.algorithms.base.kernel_inputs import Layout, layout
 from dbanon.encoding import encoded_table
 from dbanon.kernels import optimal_cut
 from dbanon.kernels.arrays import PathArrays

@@ -20,15 +20,15 @@ from test_gather import alike, with_unit
 from test_greedy import records, unit
 from traced.tables import LETTERS, letters
 
-from dbanon import cluster
-from dbanon.cluster.schemes.split import cut, dissimilarity_tree
-from dbanon.cluster.schemes.split.poles import Distances
+from dbanon import algorithms
+from dbanon.algorithms.partitioning import dissimilarity_tree, partition_tree
+from dbanon.algorithms.partitioning.part_distances import Distances
 from dbanon.encoding.encoded_table import Sensitive, Space
 from dbanon.privacy_models.constraint import AtLeast
 
 
 def clusters(name: str, made: Space, asked: AtLeast, **options: object) -> list[list[int]]:
-    chosen = cluster.find(name)
+    chosen = algorithms.find(name)
     given_ = {p.name: p.default for p in chosen.own} | {"mode": "deterministic"} | options
     labels = by_row.labels(chosen.run(made, asked, given_, lambda: None))
     return [np.flatnonzero(labels == c).tolist() for c in range(int(labels.max()) + 1)]
@@ -93,11 +93,11 @@ def test_pairs_are_alike_in_what_is_sensitive() -> None:
     made = encoded(Table([(v,) for v in (0, 1, 2, 8, 9, 10)], [Number()], 2)).space
     values = np.array([0, 1, 0, 0, 1, 1], np.int32)
     made = replace(made, sensitive=(Sensitive(values, np.array([3, 3, 0])),))
-    from dbanon.cluster.schemes.split.dhkmeans import _Sampling
+    from dbanon.algorithms.partitioning.dhkmeans import _Sampling
 
     distances = Distances(made, "edges")
     sampling = _Sampling(made, distances, {"seed": 0, "pairs": 100, "mode": "random"})
-    part = cut.Part(np.arange(6), made.starts, made.counts)
+    part = partition_tree.Part(np.arange(6), made.starts, made.counts)
     # 1 and 10 have the same value too, and are 9 apart.
     chosen = sampling.seeds(part, distances.codes(part.tuples))
     assert chosen == [distances.point(made.codes[1]), distances.point(made.codes[5])]
@@ -123,7 +123,7 @@ def test_a_side_that_misses_the_model_takes_what_is_least_on_the_other_side() ->
     values = np.array([0, 0, 0, 0, 1, 0, 1, 1], np.int32)
     made = replace(made, sensitive=(Sensitive(values, np.array([5, 3, 0])),))
     tree = dissimilarity_tree._Tree(made, AtLeast(2, (demanded(l=2),)), Distances(made, "leaves"))
-    sides = tree.cut(cut.Part(np.arange(8), made.starts, made.counts))
+    sides = tree.cut(partition_tree.Part(np.arange(8), made.starts, made.counts))
     assert [side.tuples.tolist() for side in sides] == [[0, 1, 2, 3, 4], [5, 6, 7]]
 
 

@@ -9,14 +9,14 @@ import pytest
 from support import by_row
 
 import dbanon
-from dbanon import cluster, errors
-from dbanon.cluster import growth, progress
-from dbanon.cluster.papers import simdiv
-from dbanon.cluster.progress import STEP, Work, work
-from dbanon.cluster.schemes.assign import centers
-from dbanon.cluster.schemes.greedy import loukides_shao
-from dbanon.cluster.schemes.merge import kaca
-from dbanon.cluster.schemes.mixed import ga_clustering, r_gather
+from dbanon import algorithms, errors
+from dbanon.algorithms.agglomerative import kaca
+from dbanon.algorithms.base import grow_clusters, progress
+from dbanon.algorithms.base.progress import STEP, Work, work
+from dbanon.algorithms.centroid import moving_centers
+from dbanon.algorithms.diversity import simdiv
+from dbanon.algorithms.greedy import loukides_shao
+from dbanon.algorithms.hybrid import ga_clustering, r_gather
 from dbanon.encoding.encoded_table import Number, Space, build
 from dbanon.privacy_models.constraint import AtLeast
 
@@ -62,7 +62,7 @@ def test_the_share_grows_from_the_beginning_to_the_end_and_the_release_is_the_sa
 
 # --- how long it will take --------------------------------------------------------------------------------------------
 
-LARGE = [a.name for a in cluster.algorithms() if "large" in {p.name for p in a.own}]
+LARGE = [a.name for a in algorithms.algorithms() if "large" in {p.name for p in a.own}]
 COUNTED = (
     "oka", "kmeans_no1", "kmeans_no2", "kmeans_no3", "kmeanspp_cloud", "simdiv", "systematic", "bhaladhare",
     "dissimilarity_tree", "dhkmeans", "wfcmeans", "kaca", "r_gather", "multilevel_mdav", "kapp", "ga_clustering",
@@ -82,13 +82,13 @@ def points(rows: int) -> Space:
 
 
 def options(name: str, **given: object) -> dict[str, object]:
-    found = {p.name: p.default for p in cluster.find(name).own} | {"heights": "top"} | given
+    found = {p.name: p.default for p in algorithms.find(name).own} | {"heights": "top"} | given
     return found | ({"influence": "weights"} if name == "simdiv" else {})
 
 
 def in_small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     """Searches that come back often, so that small tables are judged, too."""
-    monkeypatch.setattr(centers, "STEPS", 100)
+    monkeypatch.setattr(moving_centers, "STEPS", 100)
     monkeypatch.setattr(kaca, "STEPS", 100)
     monkeypatch.setattr(r_gather, "STEPS", 100)
     monkeypatch.setattr(ga_clustering, "STEPS", 100)
@@ -111,23 +111,23 @@ def test_what_takes_too_long_is_refused_with_its_time_unless_it_is_asked_for(
 ) -> None:
     in_small_steps(monkeypatch)
     made, asked = points(600), AtLeast(3)
-    usual = by_row.run(cluster.find(name), made, asked, options(name))
+    usual = by_row.run(algorithms.find(name), made, asked, options(name))
     monkeypatch.setattr(progress, "LARGEST", 1)
     with pytest.raises(errors.TooLarge) as refused:
-        by_row.run(cluster.find(name), made, asked, options(name))
+        by_row.run(algorithms.find(name), made, asked, options(name))
     assert str(refused.value).startswith(f"{name}: 600 distinct tuples in 200 clusters take some ")
     assert "cell = 20000" in str(refused.value)
-    assert by_row.run(cluster.find(name), made, asked, options(name, large=True)).tolist() == usual.tolist()
+    assert by_row.run(algorithms.find(name), made, asked, options(name, large=True)).tolist() == usual.tolist()
 
 
 @pytest.mark.parametrize("name", LARGE)
 def test_a_few_records_are_never_too_many(name: str) -> None:
     for rows in (12, 40, 120):
-        by_row.run(cluster.find(name), points(rows), AtLeast(2), options(name))
+        by_row.run(algorithms.find(name), points(rows), AtLeast(2), options(name))
 
 
 def test_cells_that_are_not_too_large_are_not_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    made, asked, kmember = points(1500), AtLeast(3), cluster.find("kmember")
+    made, asked, kmember = points(1500), AtLeast(3), algorithms.find("kmember")
     said: list[float] = []
     kmember.run(
         made, asked, options("kmember"), Work(lambda: None, lambda _: None, expected=lambda n, _: said.append(n))
@@ -143,18 +143,18 @@ def test_cells_that_are_not_too_large_are_not_refused(monkeypatch: pytest.Monkey
 def test_the_first_groups_tell_about_how_many_steps_all_take_and_say_the_same_each_time(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    kept: list[growth.Rules] = []
+    kept: list[grow_clusters.Rules] = []
 
-    class Sampling(growth._Sampling):
-        def __init__(self, space: Space, rules: growth.Rules, of: Work) -> None:
+    class Sampling(grow_clusters._Sampling):
+        def __init__(self, space: Space, rules: grow_clusters.Rules, of: Work) -> None:
             super().__init__(space, rules, of)
             kept.append(rules)
 
-    monkeypatch.setattr(growth, "_Sampling", Sampling)
+    monkeypatch.setattr(grow_clusters, "_Sampling", Sampling)
     said: list[float] = []
     heard = Work(lambda: None, lambda _: None, expected=lambda steps, _: said.append(steps))
     for _ in range(2):
-        cluster.find(name).run(points(3000), AtLeast(5), options(name), heard)
+        algorithms.find(name).run(points(3000), AtLeast(5), options(name), heard)
     assert len(said) == 2 and said[0] == said[1]
     assert kept[0].steps / 5 < said[0] < kept[0].steps * 5
 

@@ -18,16 +18,16 @@ from test_algorithms import TREE, partitions
 from test_gather import with_unit
 from test_greedy import records
 
-from dbanon import cluster
-from dbanon.cluster.abilities import MOST_LEFT_OUT
-from dbanon.cluster.schemes.mixed.r_gather import Limits
+from dbanon import algorithms
+from dbanon.algorithms.base.capabilities import MOST_LEFT_OUT
+from dbanon.algorithms.hybrid.r_gather import Limits
 from dbanon.encoding.encoded_table import Space
 from dbanon.privacy_models.constraint import AtLeast
 
 
 def labels(made: Space, k: int, eps: float = 0.0) -> list[int]:
     options = {"eps": eps, MOST_LEFT_OUT: made.rows}
-    return by_row.labels(cluster.find("r_gather").run(made, AtLeast(k), options, lambda: None)).tolist()
+    return by_row.labels(algorithms.find("r_gather").run(made, AtLeast(k), options, lambda: None)).tolist()
 
 
 def groups(found: list[int]) -> list[list[int]]:

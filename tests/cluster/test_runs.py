@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.tables import SOME
 
-from dbanon import cluster
-from dbanon.cluster.registry import Algorithm
-from dbanon.cluster.runs import Runs, met
+from dbanon import algorithms
+from dbanon.algorithms.base.assignments import Runs, met
+from dbanon.algorithms.base.registry import Algorithm
 from dbanon.encoding.encoded_table import Ints, Number, Space
 from dbanon.privacy_models.constraint import AtLeast
 
@@ -83,16 +83,16 @@ def test_some_tuples_are_numbered_anew() -> None:
 @pytest.mark.parametrize(
     "name", ["kacpc", "ikac", "mdav", "kmember", "gaa_cp", "mondrian", "ldiversity_mondrian", "best"]
 )
-@pytest.mark.parametrize("more", [{}, {"suppress": 0.1}, {"budget": cluster.Budget(50)}])
+@pytest.mark.parametrize("more", [{}, {"suppress": 0.1}, {"budget": algorithms.Budget(50)}])
 def test_counts_do_what_as_many_records_do(name: str, more: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     """Where only k is asked, nobody makes an array a record."""
     monkeypatch.setattr(Space, "tuple_of", property(lambda _: pytest.fail("an array a record")))
     monkeypatch.setattr(Runs, "labels", lambda _: pytest.fail("an array a record"))
     monkeypatch.setattr(Space, "among", lambda *_: pytest.fail("an array a record"))
     space = numbers(np.random.default_rng(2).integers(1, 12, 40).tolist())
-    algorithm = cluster.find(name)
+    algorithm = algorithms.find(name)
     options = {p.name: p.default for p in algorithm.own} | ({"base": "incognito"} if name.startswith("l") else {})
-    runs = cluster.run(algorithm, space, AtLeast(4), options, refinement=cluster.Refinement(**more))
+    runs = algorithms.run(algorithm, space, AtLeast(4), options, refinement=algorithms.Refinement(**more))
     assert np.bincount(runs.tuples, runs.counts).tolist() == space.counts.tolist()
     kept = runs.clusters >= 0
     assert np.bincount(runs.clusters[kept], runs.counts[kept]).min() >= 4
@@ -109,7 +109,7 @@ def test_an_algorithm_must_place_every_record() -> None:
     for found in wrong:
         made = Algorithm("wrong", "", "", lambda *_, found=found: found, "", "", True, "")  # type: ignore[misc]
         with pytest.raises(ValueError, match="wrong gave"):
-            cluster.run(made, space, AtLeast(2), {})
+            algorithms.run(made, space, AtLeast(2), {})
 
 
 @pytest.mark.exhaustive

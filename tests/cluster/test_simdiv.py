@@ -20,15 +20,15 @@ from support.model_tables import demanded
 from support.tables import MANY, SOME, Table, encoded, tables
 
 import dbanon
-from dbanon import cluster
-from dbanon.cluster import progress
-from dbanon.cluster.papers import simdiv
+from dbanon import algorithms
+from dbanon.algorithms.base import progress
+from dbanon.algorithms.diversity import simdiv
 from dbanon.encoding import encoded_table
 from dbanon.encoding.encoded_table import Sensitive, Space
 from dbanon.engine import udf
 from dbanon.privacy_models.constraint import AtLeast
 
-DEFAULTS = {p.name: p.default for p in cluster.find("simdiv").own}
+DEFAULTS = {p.name: p.default for p in algorithms.find("simdiv").own}
 USUAL = simdiv.resolved(DEFAULTS)
 PAPER = simdiv.resolved(DEFAULTS | {"reproduce": "paper"})
 
@@ -209,7 +209,7 @@ def test_cosines_and_diversities_of_the_algorithm_reference() -> None:
     assert cosine((1, 1), (1, 1)) == pytest.approx(1)
     assert cosine((3, 4), (4, 3)) == pytest.approx(0.96)
     assert (cosine((0, 0), (0, 0)), cosine((0, 0), (3, 4))) == (1, 0)
-    from dbanon.cluster.papers.needs import diversities
+    from dbanon.algorithms.diversity.needs_generalization import diversities
 
     of = Sensitive(np.array([0, 0, 1, 0, 1, 2], np.int32), np.array([3, 2, 1, 0]))
     groups = [np.array([0, 1, 2]), np.array([3, 4, 5]), np.array([0, 1])]
@@ -235,11 +235,11 @@ def test_a_union_of_raised_clusters_must_meet_the_model_of_persons() -> None:
     model = AtLeast(2, (demanded(alpha=0.5),))
     labels = np.array([0, 0, 1, 1])
     options = USUAL | {"t_div": 2.0}
-    chosen = cluster.find("simdiv")
-    found = cluster.widened(chosen, made, model, options, cluster.Runs.from_labels(made, labels))
+    chosen = algorithms.find("simdiv")
+    found = algorithms.widened(chosen, made, model, options, algorithms.Runs.from_labels(made, labels))
     assert found is not None and (found[1].low.tolist(), found[1].high.tolist()) == ([[0], [0]], [[3], [3]])
     three = replace(made, persons=np.array([0, 1, 2, 1]))  # values of persons 0, 1, 2: 0, 1, 0
-    assert cluster.widened(chosen, three, model, options, cluster.Runs.from_labels(three, labels)) is None, (
+    assert algorithms.widened(chosen, three, model, options, algorithms.Runs.from_labels(three, labels)) is None, (
         "together two of three have value 0"
     )
 
@@ -401,8 +401,8 @@ def test_a_chain_that_would_take_very_long_must_be_asked_for(monkeypatch: pytest
     monkeypatch.setattr(progress, "LARGEST", n * n / 5)
     asked = USUAL | {"influence": "weights", "rank": "chain"}
     with pytest.raises(dbanon.errors.TooLarge, match="large = true"):
-        cluster.run(cluster.find("simdiv"), made, AtLeast(100), asked)
-    assert cluster.run(cluster.find("simdiv"), made, AtLeast(100), asked | {"large": True}).rows == n
+        algorithms.run(algorithms.find("simdiv"), made, AtLeast(100), asked)
+    assert algorithms.run(algorithms.find("simdiv"), made, AtLeast(100), asked | {"large": True}).rows == n
 
 
 @pytest.mark.exhaustive

@@ -18,13 +18,13 @@ from support.tables import SOME, Table, encoded, tables
 from test_gather import alike, with_unit
 from test_greedy import records
 
-from dbanon import cluster
+from dbanon import algorithms
 from dbanon.encoding.encoded_table import Sensitive, Space
 from dbanon.privacy_models.constraint import AtLeast
 
 
 def clusters(name: str, made: Space, k: int, **options: object) -> list[list[int]]:
-    chosen = cluster.find(name)
+    chosen = algorithms.find(name)
     given_ = {p.name: p.default for p in chosen.own} | {"mode": "deterministic"} | options
     labels = by_row.labels(chosen.run(made, AtLeast(k), given_, lambda: None))
     return [np.flatnonzero(labels == c).tolist() for c in range(int(labels.max()) + 1)]

@@ -13,7 +13,7 @@ from oracle.metrics import Number, sse_share
 from oracle.partitions import partitions
 
 import dbanon
-from dbanon.cluster.squares.groups import neighbours
+from dbanon.algorithms.microaggregation.group_arrays import neighbours
 
 Row = tuple[float | None, int | None, str]
 

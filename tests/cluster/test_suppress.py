@@ -15,16 +15,16 @@ from support import by_row
 from support.model_tables import demanded
 from support.scale import examples
 
-from dbanon import cluster
-from dbanon.cluster.abilities import MOST_LEFT_OUT, Suppression
-from dbanon.cluster.extent import Extents, members
-from dbanon.cluster.registry import Algorithm as Registered
-from dbanon.cluster.registry import Check
+from dbanon import algorithms
+from dbanon.algorithms.base.capabilities import MOST_LEFT_OUT, Suppression
+from dbanon.algorithms.base.class_bounds import Extents, members
+from dbanon.algorithms.base.registry import Algorithm as Registered
+from dbanon.algorithms.base.registry import Check
 from dbanon.encoding import encoded_table
 from dbanon.encoding.encoded_table import Ints
 from dbanon.privacy_models.constraint import AtLeast, Constraint
 
-ALGORITHMS = [a.name for a in cluster.algorithms()]
+ALGORITHMS = [a.name for a in algorithms.algorithms()]
 
 
 def metrics(con: Any, call: str) -> dict[str, float]:
@@ -157,7 +157,7 @@ def alternating(rows: int, values: list[int]) -> encoded_table.Space:
 @pytest.mark.parametrize(("share", "may"), [(0.0, 0), (0.2, 4), (1.0, 5)])
 def test_an_own_rule_is_told_how_many_it_may_leave_out(share: float, may: int) -> None:
     told: list[int] = []
-    made, leave = alternating(20, [0, 1] * 10), cluster.Refinement(suppress=share)
+    made, leave = alternating(20, [0, 1] * 10), algorithms.Refinement(suppress=share)
     labels = by_row.run(halves(5, told), made, AtLeast(3), {}, refinement=leave)
     assert told == [may]
     assert np.flatnonzero(labels < 0).tolist() == list(range(may))
@@ -168,14 +168,14 @@ def test_more_than_it_may_leave_out_is_a_defect() -> None:
     made = alternating(20, [0, 1] * 10)
     wrong = replace(halves(5, []), run=lambda *given: np.arange(20) - 6)
     with pytest.raises(ValueError, match="halves gave no cluster to 6 of 20 records, more than 4"):
-        by_row.run(wrong, made, AtLeast(3), {}, refinement=cluster.Refinement(suppress=0.2))
+        by_row.run(wrong, made, AtLeast(3), {}, refinement=algorithms.Refinement(suppress=0.2))
 
 
 def test_what_is_left_out_comes_back_where_the_others_cannot_meet_the_model() -> None:
     """The four records that go have all of a value."""
     made = alternating(20, [1] * 4 + [0] * 16)
     labels = by_row.run(
-        halves(4, []), made, AtLeast(3, (demanded(l=2),)), {}, refinement=cluster.Refinement(suppress=0.2)
+        halves(4, []), made, AtLeast(3, (demanded(l=2),)), {}, refinement=algorithms.Refinement(suppress=0.2)
     )
     assert (labels >= 0).all()
     assert all(len(set(made.sensitive[0].codes[labels == c].tolist())) == 2 for c in set(labels.tolist()))
@@ -184,7 +184,7 @@ def test_what_is_left_out_comes_back_where_the_others_cannot_meet_the_model() ->
 def test_all_left_out_is_one_cluster() -> None:
     everything = replace(halves(0, []), run=lambda *given: np.full(20, -1), abilities=(Suppression("all"),))
     labels = by_row.run(
-        everything, alternating(20, [0, 1] * 10), AtLeast(3), {}, refinement=cluster.Refinement(suppress=1.0)
+        everything, alternating(20, [0, 1] * 10), AtLeast(3), {}, refinement=algorithms.Refinement(suppress=1.0)
     )
     assert labels.tolist() == [0] * 20
 
@@ -224,9 +224,9 @@ def test_the_share_holds_the_loss_falls_and_the_models_are_met(
     algorithm: str, case: tuple[encoded_table.Space, AtLeast, float]
 ) -> None:
     made, constraint, share = case
-    chosen = cluster.find(algorithm)
+    chosen = algorithms.find(algorithm)
     options = {p.name: p.default for p in chosen.own}
-    still = cluster.Refinement(budget=cluster.Budget(0))  # who is left out is decided before a search
+    still = algorithms.Refinement(budget=algorithms.Budget(0))  # who is left out is decided before a search
     leave = replace(still, suppress=share)
     try:
         whole = by_row.run(chosen, made, constraint, options, refinement=still)

@@ -16,14 +16,14 @@ from support.tables import SOME, Table, encoded, groups_of, large, tables
 from test_assign import drawn
 from test_kmeanspp import as_numbers
 
-from dbanon import cluster
-from dbanon.cluster.schemes.assign import centers, wfcmeans
+from dbanon import algorithms
+from dbanon.algorithms.centroid import moving_centers, wfcmeans
 from dbanon.encoding.encoded_table import Space
 from dbanon.privacy_models.constraint import AtLeast
 
 
 def labels(made: Space, k: int, **options: object) -> list[int]:
-    chosen = cluster.find("wfcmeans")
+    chosen = algorithms.find("wfcmeans")
     asked = {p.name: p.default for p in chosen.own} | options
     found: list[int] = by_row.labels(chosen.run(made, AtLeast(k), asked, lambda: None)).tolist()
     return found
@@ -53,7 +53,7 @@ def test_every_record_is_in_the_cluster_of_the_plain_loop(table: Table, mode: st
 def test_every_record_of_a_larger_table_is_in_the_cluster_of_the_plain_loop(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(centers, "STEPS", 30)
+    monkeypatch.setattr(moving_centers, "STEPS", 30)
     table = large(seed)
     check(replace(table, records=table.records[:80], k=3, persons=None, ties=None), "random", seed, 5)
 

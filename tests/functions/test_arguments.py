@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from support.tables import MANY
 
-from dbanon import cluster, errors
-from dbanon.cluster.common_parameters import COMMON
+from dbanon import algorithms, errors
+from dbanon.algorithms.base.common_parameters import COMMON
 from dbanon.sqltext import names, quote
 from dbanon.table_functions import arguments, parameter_types, parameters
 from dbanon.table_functions.parameters import Parameter
@@ -286,7 +286,7 @@ def good(kind: Any) -> list[object]:
 
 
 EVERY = {p.name: p for p in COMMON}
-EVERY |= {f"{a.name}.{p.name}": p for a in cluster.algorithms() for p in a.own}
+EVERY |= {f"{a.name}.{p.name}": p for a in algorithms.algorithms() for p in a.own}
 EVERY |= {f"{f.name}.{p.name}": p for f in table_functions().values() if not f.algorithm for p in f.parameters}
 PARAMETERS = pytest.mark.parametrize("parameter", EVERY.values(), ids=EVERY)
 
@@ -331,7 +331,7 @@ def test_null_is_not_given(parameter: Parameter) -> None:
 
 
 def test_parameter_names_are_unique_and_lower_case() -> None:
-    for algorithm in cluster.algorithms():
+    for algorithm in algorithms.algorithms():
         found = [p.name for p in algorithm.parameters]
         assert len(set(found)) == len(found)
         assert all(name == name.lower() for name in found)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from support import documents
 
-from dbanon.cluster import algorithms
+from dbanon.algorithms import algorithms
 from dbanon.manual import bibliography
 from dbanon.privacy_models import registry
 from dbanon.release import measures

@@ -17,9 +17,9 @@ from click.testing import CliRunner
 from support.examples import Demo, ran, words
 
 import dbanon
+from dbanon.algorithms import algorithms
 from dbanon.cli import main
 from dbanon.cli.docs import described
-from dbanon.cluster import algorithms
 from dbanon.errors.example import Example
 from dbanon.manual import function_page, pages
 from dbanon.manual.error_page import documented, messages

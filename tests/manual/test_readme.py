@@ -11,10 +11,10 @@ import pytest
 from support import documents
 
 import dbanon
+from dbanon.algorithms import algorithms
+from dbanon.algorithms.streams import streams
 from dbanon.client import demo
-from dbanon.cluster import algorithms
 from dbanon.release import measures
-from dbanon.stream import streams
 from dbanon.table_functions.registry import table_functions
 from dbanon.table_functions.scalar_functions import FUNCTIONS
 

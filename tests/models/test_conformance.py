@@ -20,8 +20,8 @@ from support import by_row
 from support.model_tables import ALGORITHMS, CAUSE, ILLNESS, SENSITIVE, Case, case, constraint, encoded, grouped
 
 import dbanon
-from dbanon import cluster, errors
-from dbanon.cluster.common_parameters import COMMON
+from dbanon import algorithms, errors
+from dbanon.algorithms.base.common_parameters import COMMON
 from dbanon.engine import udf
 from dbanon.manual import function_page, metric_page
 from dbanon.privacy_models import registry
@@ -157,7 +157,9 @@ def test_all_records_together_meet_it_or_the_call_says_how_much_they_allow(model
         reached = [(of, float(defined(made, of, everything).table)) for of in limits.models]
         met = all(bool(of.met(np.float64(value))) for of, value in reached)
         try:
-            by_row.run(cluster.find("mondrian"), space, replace(limits, k=1), {}, cluster.Names((), made.sensitive))
+            by_row.run(
+                algorithms.find("mondrian"), space, replace(limits, k=1), {}, algorithms.Names((), made.sensitive)
+            )
             assert met, seed
         except errors.ModelNotMet as error:
             assert not met, (seed, str(error))
@@ -174,10 +176,10 @@ def test_every_algorithm_meets_it(algorithm: str, model: Model, form: Form) -> N
         made, _ = table_of(model, form, seed)
         made = replace(made, asked=made.asked | {"k": min(made.asked["k"], 2)})
         space, order = encoded(made)
-        chosen = cluster.find(algorithm)
+        chosen = algorithms.find(algorithm)
         options = {p.name: p.default for p in chosen.own}
         try:
-            labels = by_row.run(chosen, space, constraint(made), options, cluster.Names((), made.sensitive))
+            labels = by_row.run(chosen, space, constraint(made), options, algorithms.Names((), made.sensitive))
         except (errors.ModelNotMet, errors.TooFew, errors.KOutOfRange):
             continue
         classes = made.classes(grouped(made, order, labels.tolist()))

@@ -11,7 +11,7 @@ import pytest
 from support.model_tables import ALGORITHMS, INFECTIOUS, Asked, call_of
 
 import dbanon
-from dbanon import cluster
+from dbanon import algorithms
 from dbanon.privacy_models import registry
 
 ROWS = """
@@ -119,7 +119,7 @@ ASKED = {"l": 2, "t": 0.5, "alpha": 0.9, "p": 2, "beta": 2}
 @pytest.mark.parametrize("name", ASKED)
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_a_model_of_no_sensitive_column_is_refused(people: Any, algorithm: str, name: str) -> None:
-    asked = {name, *cluster.find(algorithm).defaults}
+    asked = {name, *algorithms.find(algorithm).defaults}
     first = next(model.parameter for model in registry.models() if model.parameter in asked)
     for kind in ("", "_classes", "_metrics"):
         said = refused(people, f"{name} := {ASKED[name]}", algorithm + kind, "")

@@ -36,7 +36,7 @@ from support.model_tables import (
 )
 
 import dbanon
-from dbanon import cluster, errors
+from dbanon import algorithms, errors
 
 CASES = 3000
 """Random tables below SQL, over all algorithms and models."""
@@ -51,10 +51,10 @@ SQL_CASES = 65
 def clustered(made: Case, algorithm: str) -> list[list[int]]:
     """Records of each class that a reader sees."""
     built, order = encoded(made)
-    chosen = cluster.find(algorithm)
+    chosen = algorithms.find(algorithm)
     names = tuple(f"q{j}" for j in range(len(made.attributes)))
     options = {p.name: p.default for p in chosen.own}
-    labels = by_row.run(chosen, built, constraint(made), options, cluster.Names(names, made.sensitive))
+    labels = by_row.run(chosen, built, constraint(made), options, algorithms.Names(names, made.sensitive))
     assert labels.shape == (len(made.records),), made
     assert labels.min() >= 0, made
     return grouped(made, order, labels.tolist())
@@ -202,7 +202,7 @@ def contract_in_sql(con: Any, made: Case, algorithm: str, nulls: str, told: bool
     try:
         rows = rows_of(con, f"FROM {call_of(algorithm, arguments)}")
     except duckdb.Error as error:
-        own = cluster.find(algorithm).defaults.keys()  # a model that the algorithm asks for by itself
+        own = algorithms.find(algorithm).defaults.keys()  # a model that the algorithm asks for by itself
         assert blamed(error) in cannot(made, keeps) | own, f"{made}, nulls: {nulls}: {error}"
         return "infeasible"
     about = f"{made}, nulls: {nulls}"

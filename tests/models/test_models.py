@@ -18,7 +18,7 @@ from support.algorithms import PLAIN, whole
 from support.model_tables import ALGORITHMS, ILLNESS, INFECTIOUS, Asked, blamed, call_of, table_of
 
 import dbanon
-from dbanon import cluster
+from dbanon import algorithms
 
 # --- the worked values of the literature -----------------------------------------------------------------------------
 
@@ -173,7 +173,7 @@ WORKED: list[tuple[Asked, int | str]] = [
 """Classes of the fixture where its two are declared as the one quasi-identifier, or what cannot be met."""
 
 
-TOGETHER = [n for n in ALGORITHMS if n != "kapp" and cluster.find(n).family != "pick"]
+TOGETHER = [n for n in ALGORITHMS if n != "kapp" and algorithms.find(n).family != "pick"]
 """Those that keep equal records together, unless a model asks for more; the others deal them out by their sensitive
 values."""
 

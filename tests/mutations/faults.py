@@ -114,13 +114,13 @@ _FAULTS = {
         ("tests/models/test_conformance.py", "tests/models/test_model_contract.py"),
     ),
     "a cluster that misses the model is not repaired": Fault(
-        "dbanon/cluster/after/repair.py",
+        "dbanon/algorithms/postprocess/merge_small_clusters.py",
         "    if not bad:\n",
         "    if bad:\n",
         ("tests/models/test_model_contract.py", "tests/cluster/test_algorithms.py"),
     ),
     "more is suppressed than allowed": Fault(
-        "dbanon/cluster/after/outliers.py",
+        "dbanon/algorithms/postprocess/suppress_outliers.py",
         "budget = int(share * space.rows)",
         "budget = int(share * space.rows) + 1",
         ("tests/cluster/test_suppress.py",),
@@ -163,7 +163,7 @@ _FAULTS = {
         ("tests/functions/test_sql_forms.py", "tests/release/test_metrics.py"),
     ),
     "noise is drawn without the table's key": Fault(
-        "dbanon/cluster/noise.py",
+        "dbanon/algorithms/base/noise.py",
         "hashlib.shake_256(key + name.encode())",
         "hashlib.shake_256(name.encode())",
         ("tests/release/test_noise.py",),
@@ -335,7 +335,7 @@ _FAULTS = {
         ("tests/functions/test_arguments.py", "tests/errors/test_errors.py"),
     ),
     "k = 1 is accepted": Fault(
-        "dbanon/cluster/common_parameters.py",
+        "dbanon/algorithms/base/common_parameters.py",
         '    "k",\n    Integer(2),',
         '    "k",\n    Integer(1),',
         ("tests/errors/test_errors.py", "tests/functions/test_arguments.py"),
@@ -391,7 +391,7 @@ _FAULTS = {
         ("tests/release/related/test_related_mutants.py",),
     ),
     "people who hold a sensitive value are not counted": Fault(
-        "dbanon/cluster/after/held.py",
+        "dbanon/algorithms/postprocess/multivalued_diversity.py",
         "len(people) // int(holders.max())",
         "len(people)",
         ("tests/release/related/test_related_attack.py", "tests/release/related/test_related_mutants.py"),

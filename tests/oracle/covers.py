@@ -1,5 +1,5 @@
 """A cover by repeated full-domain generalization, looked at record by record: the slow form of
-`dbanon.cluster.schemes.search.covered`."""
+`dbanon.algorithms.optimizing.generalization_covers`."""
 
 from __future__ import annotations
 

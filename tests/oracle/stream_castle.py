@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from math import isnan, nan
 
-from dbanon.stream import SUPPRESSED, WAITING, Arrivals
+from dbanon.algorithms.streams import SUPPRESSED, WAITING, Arrivals
 from oracle.stream_common import Plain, Span
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import inf, isnan
 
-from dbanon.stream import Arrivals
+from dbanon.algorithms.streams import Arrivals
 
 Span = tuple[float, float]
 

@@ -7,7 +7,7 @@ from math import isnan, nan
 
 import numpy as np
 
-from dbanon.stream import SUPPRESSED, WAITING, Arrivals
+from dbanon.algorithms.streams import SUPPRESSED, WAITING, Arrivals
 from oracle.stream_common import Plain, Span
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from math import inf, isnan
 
-from dbanon.stream import SUPPRESSED, WAITING, Arrivals
+from dbanon.algorithms.streams import SUPPRESSED, WAITING, Arrivals
 from oracle.stream_common import Plain, Span
 
 

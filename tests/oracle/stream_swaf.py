@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from math import inf, isnan
 
-from dbanon.stream import SUPPRESSED, WAITING, Arrivals
+from dbanon.algorithms.streams import SUPPRESSED, WAITING, Arrivals
 from oracle.stream_common import Plain, Span
 
 

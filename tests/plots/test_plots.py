@@ -11,11 +11,11 @@ import pandas as pd
 import pytest
 
 import dbanon
-from dbanon import cluster, errors
+from dbanon import algorithms, errors
+from dbanon.algorithms.streams.metrics import FIGURES
 from dbanon.plots import drawing
-from dbanon.stream.figures import FIGURES
 
-NAMES = [algorithm.name for algorithm in cluster.algorithms()][:12]
+NAMES = [algorithm.name for algorithm in algorithms.algorithms()][:12]
 
 
 def run(algorithm: str, k: int, metric: str, mean: float | None, n: int = 1000, stddev: float | None = None) -> Any:

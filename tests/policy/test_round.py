@@ -12,8 +12,8 @@ import pytest
 from support.scale import some
 
 import dbanon
-from dbanon.cluster import extent
-from dbanon.cluster.loss import Loss
+from dbanon.algorithms.base import class_bounds
+from dbanon.algorithms.base.loss import Loss
 from dbanon.encoding import encoded_table
 
 # a11 a12 | a21 a22 | b11 b12 at depth 3 below a1, a2, b1 (2) below a, b (1); c11 at 3 below c1; c2 at 2; d at 1.
@@ -327,11 +327,11 @@ def test_an_algorithm_weighs_the_loss_that_is_published(seed: int) -> None:
         height = [(max(map(len, below[node])) - len(node)) / deepest for node in published]
         share = [sum(nodes[leaf] in below[n] for leaf in leaves) / len(leaves) if i else 0.0
                  for n, i in zip(published, inner, strict=True)]  # fmt: skip
-        assert extent.losses(made, low, high) == pytest.approx(top)
+        assert class_bounds.losses(made, low, high) == pytest.approx(top)
         for heights, expected in (("top", top), ("edges", height), ("leaves", share)):
             loss = Loss(made, 2, heights)
             assert loss.of(low, high) / loss.terms[0].unit == pytest.approx(expected, abs=1e-12)
-        numbers = extent.classes(made, low, high).tolist()
+        numbers = class_bounds.classes(made, low, high).tolist()
         assert len(set(zip(numbers, published, strict=True))) == len(set(numbers)) == len(set(published))
 
 

@@ -17,8 +17,8 @@ import pytest
 from support import pool
 
 import dbanon
+from dbanon.algorithms.base import registry
 from dbanon.client import frame_references
-from dbanon.cluster import registry
 from dbanon.engine import udf
 from dbanon.release import gate_messages, plan
 from dbanon.runtime import session

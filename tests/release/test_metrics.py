@@ -17,7 +17,7 @@ from support.algorithms import PLAIN
 from support.tables import encoded, large, stored
 
 import dbanon
-from dbanon.cluster.figures import FIGURES
+from dbanon.algorithms.base.cluster_metrics import FIGURES
 
 NAMES = [name for name in FIGURES if name != "query_error"]
 """Measures that compare() and releases have alike."""

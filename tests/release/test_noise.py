@@ -18,10 +18,10 @@ from support.tables import MANY, Table, encoded, tables
 from test_gate import CORE, ROWS, SHAPES, SPOILED, ZIPS, refuses
 
 import dbanon
-from dbanon import cluster, errors
-from dbanon.cluster import noise as noises
-from dbanon.cluster.abilities import NoiseRelease
-from dbanon.cluster.noise import Noise
+from dbanon import algorithms, errors
+from dbanon.algorithms.base import noise as noises
+from dbanon.algorithms.base.capabilities import NoiseRelease
+from dbanon.algorithms.base.noise import Noise
 from dbanon.encoding import encoded_table
 from dbanon.engine import udf
 
@@ -645,4 +645,4 @@ def test_adult(adult: Any) -> None:
     assert metrics["marginal_distance:age"] < 0.05
     assert metrics["class_distance:age"] < 0.1
     assert 0 < metrics["class_distance:race"] < 0.1
-    assert cluster.find("rka").ability(NoiseRelease) is not None
+    assert algorithms.find("rka").ability(NoiseRelease) is not None

@@ -16,13 +16,13 @@ from support import by_row
 from support.tables import MANY, Encoded, Table, encoded, groups_of, tables
 
 import dbanon
-from dbanon import cluster, errors
+from dbanon import algorithms, errors
 from dbanon.encoding import encoded_table
 from dbanon.privacy_models.constraint import AtLeast
 
-NAMES = [algorithm.name for algorithm in cluster.algorithms()]
+NAMES = [algorithm.name for algorithm in algorithms.algorithms()]
 
-UNREAD = [name for name in NAMES if cluster.find(name).family != "pick"]
+UNREAD = [name for name in NAMES if algorithms.find(name).family != "pick"]
 """Those that can do without sensitive values, which random tables here have none of."""
 
 STAFF = [
@@ -37,9 +37,9 @@ STAFF = [
 
 
 def run(name: str, made: encoded_table.Space, k: int, names: tuple[str, ...] = ("workclass",)) -> list[int]:
-    algorithm = cluster.find(name)
+    algorithm = algorithms.find(name)
     options = {p.name: p.default for p in algorithm.own}
-    return by_row.run(algorithm, made, AtLeast(k), options, cluster.Names(names)).tolist()
+    return by_row.run(algorithm, made, AtLeast(k), options, algorithms.Names(names)).tolist()
 
 
 # Through cluster.run
@@ -175,7 +175,7 @@ def classes(con: Any, call: str) -> list[tuple[str, int]]:
 def test_no_record_is_published_above_max_level_in_sql(staff: Any) -> None:
     apart = [("Gov", 3), ("Private", 2), ("Self-emp", 2)]
     for name in NAMES:
-        if cluster.find(name).defaults or "sensitive" in cluster.find(name).reads:
+        if algorithms.find(name).defaults or "sensitive" in algorithms.find(name).reads:
             continue  # of sensitive values, which staff has none of
         assert classes(staff, f"{name}_classes('staff', k=2, max_level := {{'workclass': 1}})") == apart
     assert classes(staff, "kacpc_classes('staff', k=7, max_level := {'workclass': 2})") == [("*", 7)]

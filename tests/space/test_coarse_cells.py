@@ -15,17 +15,17 @@ from support import by_row
 from support.model_tables import demanded
 from support.tables import MANY, Table, encoded, large, tables
 
-from dbanon import cluster
-from dbanon.cluster.extent import united
+from dbanon import algorithms
+from dbanon.algorithms.base.class_bounds import united
 from dbanon.encoding import encoded_table
 from dbanon.encoding.coarse_partitions import cells
 from dbanon.privacy_models.constraint import AtLeast
 
-NAMES = [algorithm.name for algorithm in cluster.algorithms()]
+NAMES = [algorithm.name for algorithm in algorithms.algorithms()]
 
 
 def run(name: str, made: encoded_table.Space, asked: AtLeast, cell: int | None) -> Any:
-    algorithm = cluster.find(name)
+    algorithm = algorithms.find(name)
     options = {p.name: p.default for p in algorithm.own}
     return by_row.run(algorithm, made, asked, options, cell=cell)
 

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from support import by_row
 from support.scale import examples
 
-from dbanon.cluster.schemes.gather.kacpc import modal
-from dbanon.cluster.schemes.gather.scheme import gather
+from dbanon.algorithms.nearest_neighbour.dispatch import gather
+from dbanon.algorithms.nearest_neighbour.kacpc import modal
 from dbanon.encoding import attribute_partitions, code_regions, distance, nearest_queries, tuple_index, tuple_trie
 from dbanon.encoding.encoded_table import Ints, Number, Space, Tree
 from dbanon.encoding.nearest_queries import Gathering

@@ -7,7 +7,7 @@ import random
 import numpy as np
 import pytest
 
-from dbanon.cluster.schemes.gather.kacpc import modal
+from dbanon.algorithms.nearest_neighbour.kacpc import modal
 from dbanon.encoding import attribute_partitions, code_regions, distance, nearest_queries
 from dbanon.encoding.encoded_table import Attribute, Codes, Ints, Number, Space, Tree
 from dbanon.encoding.nearest_queries import Gathering

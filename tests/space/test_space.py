@@ -13,7 +13,7 @@ from oracle import reference
 from support import by_row
 from support.tables import MANY, SOME, Table, encoded, parents, preorder, tables, trees
 
-from dbanon import cluster
+from dbanon import algorithms
 from dbanon.encoding import encoded_table
 from dbanon.encoding.encoded_table import Number, Space, Tree, build
 from dbanon.privacy_models.constraint import AtLeast
@@ -105,7 +105,7 @@ def test_classes_do_not_depend_on_the_physical_order(table: Table, rng: Any, nam
         people = None if persons is None else [persons[i] for i in places]
         moved = Table([table.records[i] for i in places], table.attributes, table.k, people, [ties[i] for i in places])
         found = encoded(moved)
-        algorithm = cluster.find(name)
+        algorithm = algorithms.find(name)
         options = {p.name: p.default for p in algorithm.own}
         labels = by_row.run(algorithm, found.space, AtLeast(table.k), options).tolist()
         groups: dict[int, set[int]] = {}

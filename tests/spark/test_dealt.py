@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import dbanon
-from dbanon import cluster
+from dbanon import algorithms
 from dbanon.spark.asked import Asked, LargerTable, Planned
 
 CITIES = [[city, country, "*"] for city, country in (("Oslo", "NO"), ("Bergen", "NO"), ("Lund", "SE"), ("Umea", "SE"))]
@@ -103,10 +103,10 @@ def told(row: Iterable[Any]) -> tuple[str, ...]:
 
 def needed(name: str) -> dict[str, Any]:
     """Arguments without which a function refuses the call."""
-    return {"large": True} if any(p.name == "large" for p in cluster.find(name).parameters) else {}
+    return {"large": True} if any(p.name == "large" for p in algorithms.find(name).parameters) else {}
 
 
-@pytest.mark.parametrize("name", [a.name for a in cluster.algorithms()])
+@pytest.mark.parametrize("name", [a.name for a in algorithms.algorithms()])
 def test_a_part_that_is_the_table_is_released_as_the_table(clinic: Any, name: str) -> None:
     given = {"k": 5, **needed(name)}
     of = Planned(asked(clinic, name, **given))

@@ -7,9 +7,9 @@ import pytest
 from oracle.stream_castle import BCastle
 from support.streams import alike, random_arrivals, random_cuts, refuse_broken, resumed
 
+from dbanon.algorithms.streams import SUPPRESSED, Arrivals, Model, State, arrivals, find
+from dbanon.algorithms.streams.b_castle import problem
 from dbanon.encoding.encoded_table import Number
-from dbanon.stream import SUPPRESSED, Arrivals, Model, State, arrivals, find
-from dbanon.stream.methods.b_castle import problem
 
 Options = dict[str, int]
 

@@ -11,8 +11,8 @@ from oracle.stream_cudsa import Cudsa
 from support.streams import alike, random_arrivals, random_cuts, refuse_broken, resumed
 
 import dbanon
+from dbanon.algorithms.streams import Arrivals, Model, State, arrivals, find
 from dbanon.encoding.encoded_table import Number
-from dbanon.stream import Arrivals, Model, State, arrivals, find
 
 Options = dict[str, object]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from support.streams import alike, random_arrivals, refuse_broken, resumed
 
-from dbanon.stream import WAITING, Arrivals, Model, State, Stream, streams
+from dbanon.algorithms.streams import WAITING, Arrivals, Model, State, Stream, streams
 
 DELTA = 20
 SYSTEMS = pytest.mark.parametrize("system", streams(), ids=lambda system: system.name)

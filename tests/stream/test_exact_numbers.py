@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import dbanon
-from dbanon.stream import streams
+from dbanon.algorithms.streams import streams
 from dbanon.views import streaming
 
 SYSTEMS = {system.name: system for system in streams()}
@@ -101,7 +101,7 @@ def test_gate_refuses_intervals_beyond_what_had_arrived(monkeypatch: pytest.Monk
     con = dbanon.connect()
     con.execute("CREATE TABLE b (r INTEGER, a BIGINT)")
     con.execute("INSERT INTO b SELECT i, -9223372036854775779 - (i * 5 % 18) FROM range(1, 6) AS v (i)")
-    monkeypatch.setattr(sys.modules["dbanon.stream.arrivals"], "needed_scale", lambda attribute: None)
+    monkeypatch.setattr(sys.modules["dbanon.algorithms.streams.arrivals"], "needed_scale", lambda attribute: None)
     with pytest.raises(duckdb.Error, match="reach beyond what had arrived"):
         con.execute("FROM k_varp('b', k := 3, order_by := 'r', delta := 3, qi := ['a'])").fetchall()
     con.close()

@@ -7,9 +7,9 @@ import pytest
 from oracle.stream_fads import Fads
 from support.streams import alike, random_arrivals, random_cuts, refuse_broken, resumed
 
+from dbanon.algorithms.streams import SUPPRESSED, Arrivals, Model, State, arrivals, find
 from dbanon.encoding.encoded_table import Number
 from dbanon.kernels.streams.nearest import MANY
-from dbanon.stream import SUPPRESSED, Arrivals, Model, State, arrivals, find
 
 Options = dict[str, int]
 

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from support.streams import FLAT, alike, random_arrivals
 
+from dbanon.algorithms.streams import WAITING, Arrivals, Model, State, Stream, streams
+from dbanon.algorithms.streams.arrivals import _places
+from dbanon.algorithms.streams.checkpoint import Growing, Meaning, put_aside, take_up
 from dbanon.encoding.encoded_table import Tree
-from dbanon.stream import WAITING, Arrivals, Model, State, Stream, streams
-from dbanon.stream.arrivals import _places
-from dbanon.stream.growing import Growing, Meaning, put_aside, take_up
 
 SYSTEMS = pytest.mark.parametrize("system", streams(), ids=lambda system: system.name)
 DELTA = 30

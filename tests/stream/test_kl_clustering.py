@@ -7,9 +7,9 @@ import pytest
 from oracle.stream_kl import KLClustering
 from support.streams import alike, random_arrivals, random_cuts, refuse_broken, resumed
 
+from dbanon.algorithms.streams import SUPPRESSED, Arrivals, Model, State, arrivals, find
+from dbanon.algorithms.streams.kl_clustering import problem
 from dbanon.encoding.encoded_table import Number
-from dbanon.stream import SUPPRESSED, Arrivals, Model, State, arrivals, find
-from dbanon.stream.methods.kl_clustering import problem
 
 
 def run(came: Arrivals, model: Model, delta: int, before: State | None = None, ends: bool = True) -> State:

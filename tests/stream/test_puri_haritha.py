@@ -12,8 +12,8 @@ from oracle.stream_puri import PuriHaritha
 from support.streams import alike, random_arrivals, random_cuts, refuse_broken, resumed
 
 import dbanon
+from dbanon.algorithms.streams import SUPPRESSED, Arrivals, Model, State, arrivals, find
 from dbanon.encoding.encoded_table import Number
-from dbanon.stream import SUPPRESSED, Arrivals, Model, State, arrivals, find
 
 Options = dict[str, object]
 

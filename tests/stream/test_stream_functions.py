@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 
 import dbanon
-from dbanon import errors, stream
+from dbanon import errors
+from dbanon.algorithms import streams as stream_algorithms
+from dbanon.algorithms.streams import State, streams
 from dbanon.engine import udf_stream
-from dbanon.stream import State, streams
 
 NAMES = [system.name for system in streams()]
 REFUSED = "release gate refused the result"
@@ -129,9 +130,9 @@ def test_columns_may_have_the_names_that_a_statement_uses(con: Any) -> None:
 
 def spoiled(monkeypatch: pytest.MonkeyPatch, spoil: Callable[[State], State]) -> None:
     """What systems give is spoiled before it is published."""
-    real = stream.find
+    real = stream_algorithms.find
 
-    def find(name: str) -> stream.Stream:
+    def find(name: str) -> stream_algorithms.Stream:
         system = real(name)
         return replace(system, run=lambda *given: spoil(system.run(*given)))
 
@@ -162,7 +163,7 @@ def in_pieces(state: State) -> State:
 
 def left_out(state: State) -> State:
     """The last class is left out: nothing is wrong with that."""
-    return replace(state, out=np.where(state.out == state.out.max(), stream.SUPPRESSED, state.out))
+    return replace(state, out=np.where(state.out == state.out.max(), stream_algorithms.SUPPRESSED, state.out))
 
 
 @pytest.mark.parametrize("kind", ["", "_classes", "_metrics"])

@@ -9,8 +9,8 @@ import duckdb
 import pytest
 
 import dbanon
+from dbanon.algorithms.streams import streams
 from dbanon.runtime import session
-from dbanon.stream import streams
 from dbanon.views import streaming
 
 

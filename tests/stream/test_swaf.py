@@ -7,8 +7,8 @@ import pytest
 from oracle.stream_swaf import Swaf
 from support.streams import alike, random_arrivals, random_cuts, refuse_broken, resumed
 
+from dbanon.algorithms.streams import SUPPRESSED, Arrivals, Model, State, arrivals, find
 from dbanon.encoding.encoded_table import Number
-from dbanon.stream import SUPPRESSED, Arrivals, Model, State, arrivals, find
 
 
 def run(came: Arrivals, model: Model, delta: int, before: State | None = None, ends: bool = True) -> State:

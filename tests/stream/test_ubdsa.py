@@ -7,8 +7,8 @@ import pytest
 from oracle.stream_ubdsa import Ubdsa
 from support.streams import alike, random_arrivals, random_cuts, refuse_broken, resumed
 
+from dbanon.algorithms.streams import SUPPRESSED, Arrivals, Model, State, arrivals, find
 from dbanon.encoding.encoded_table import Number
-from dbanon.stream import SUPPRESSED, Arrivals, Model, State, arrivals, find
 
 Options = dict[str, object]
 

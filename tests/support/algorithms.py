@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dbanon import cluster
-from dbanon.cluster.abilities import Suppression, Widening
+from dbanon import algorithms
+from dbanon.algorithms.base.capabilities import Suppression, Widening
 
 PLAIN = [
-    a.name for a in cluster.algorithms() if not a.defaults and "sensitive" not in a.reads and not a.ability(Widening)
+    a.name for a in algorithms.algorithms() if not a.defaults and "sensitive" not in a.reads and not a.ability(Widening)
 ]
 """Those that ask for nothing by themselves, need no sensitive column, and publish what their clusters span."""
 
 
 def whole(name: str) -> dict[str, object]:
     """Parameters with which an algorithm leaves nobody out and sets nobody aside."""
-    chosen = cluster.find(name)
+    chosen = algorithms.find(name)
     out: dict[str, object] = {"suppress": 0} if chosen.ability(Suppression) else {}
     return out | {p.name: 0 for p in chosen.own if p.name == "outliers"}

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from dbanon import cluster
-from dbanon.cluster import Runs
+from dbanon import algorithms
+from dbanon.algorithms import Runs
 from dbanon.encoding.encoded_table import Ints
 
 
 def run(*given: Any, **named: Any) -> Ints:
     """`cluster.run`, its clusters by record."""
-    return cluster.run(*given, **named).labels()
+    return algorithms.run(*given, **named).labels()
 
 
 def labels(found: Runs | Ints) -> Ints:

@@ -14,7 +14,7 @@ from oracle import models, reference
 from oracle.models import Class, Value
 from oracle.reference import Category, Number
 
-from dbanon import cluster
+from dbanon import algorithms
 from dbanon.encoding import encoded_table
 from dbanon.privacy_models import model_request
 from dbanon.privacy_models.constraint import AtLeast
@@ -24,7 +24,7 @@ from support.tables import Table, encoded_column, groups_of, published
 
 Asked = dict[str, Any]
 
-ALGORITHMS = [algorithm.name for algorithm in cluster.algorithms()]
+ALGORITHMS = [algorithm.name for algorithm in algorithms.algorithms()]
 
 INFECTIOUS = [["Flu", "Infectious", "*"], ["HIV", "Infectious", "*"], ["Cancer", "Oncology", "*"]]
 AREA = [

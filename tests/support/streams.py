@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from dbanon.algorithms.streams import SUPPRESSED, WAITING, Arrivals, Model, State, arrivals
 from dbanon.encoding.encoded_table import Attribute, Number, Tree
-from dbanon.stream import SUPPRESSED, WAITING, Arrivals, Model, State, arrivals
 
 FLAT = Tree(np.array([-1, 0, 0, 0], np.int32), np.array([1, 2, 3], np.int32))
 DEEP = Tree(np.array([-1, 0, 1, 1, 1, 0, 5, 5, 0], np.int32), np.array([2, 3, 4, 6, 7, 8], np.int32))

@@ -19,9 +19,10 @@ import numpy as np
 import pytest
 
 import dbanon
-from dbanon import errors, stream
+from dbanon import errors
+from dbanon.algorithms import streams as stream_algorithms
+from dbanon.algorithms.streams import WAITING, State, streams
 from dbanon.engine import udf_stream
-from dbanon.stream import WAITING, State, streams
 from dbanon.views import streaming, stretch
 
 TREE = [[c, w, "*"] for c, w in zip("abcdefgh", ["x"] * 3 + ["y"] * 2 + ["z"] * 3, strict=True)]
@@ -459,9 +460,9 @@ def test_the_gate_refuses_what_breaks_a_promise_later(
     con = grown()
     before = rows(con, "FROM safe"), rows(con, "FROM dbanon.stream")
     come(con, 5, 60, 120)
-    real = stream.find
+    real = stream_algorithms.find
 
-    def find(name: str) -> stream.Stream:
+    def find(name: str) -> stream_algorithms.Stream:
         system = real(name)
         return replace(system, run=lambda *given: spoil(system.run(*given)))
 

@@ -1,7 +1,7 @@
 """The arguments of stream kernels: named tuples of arrays.
 
 n is the number of records of this call, which are in the order of arrival. Compiled code reads and writes these
-arrays in place. Python makes the tuples once per call (see `dbanon.stream.state`).
+arrays in place. Python makes the tuples once per call (see `dbanon.algorithms.streams.state`).
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from dbanon import cluster, errors
-from dbanon.cluster.abilities import Exclusion, NoiseRelease, Suppression, Widening
+from dbanon import algorithms, errors
+from dbanon.algorithms.base.capabilities import Exclusion, NoiseRelease, Suppression, Widening
 from dbanon.privacy_models import registry
 from dbanon.release import prepare
 from dbanon.release.publication import ReleaseSpec
@@ -60,7 +60,7 @@ class Relation:
     tables: tuple[Related, ...]
     asked: int
     cap: int
-    algorithm: cluster.Algorithm
+    algorithm: algorithms.Algorithm
     stored: tuple[Stored, ...]
     diversity: int | None
 
@@ -76,7 +76,7 @@ def relation(call: Call) -> Relation:
     Raises OneTableOnly, MissingArgument, InvalidArgument, UnknownColumn, TwoRelations, OtherRelation, KeyTypes,
     KeyRole, RowsTellApart, and what a call for each table alone would.
     """
-    algorithm = cluster.find(str(call.function.algorithm))
+    algorithm = algorithms.find(str(call.function.algorithm))
     diversity = _diversity(call)
     _refuse_others(call, algorithm)
     own, entity, children = call.text("tbl"), call.options.text("entity"), call.options.listed("children")
@@ -111,7 +111,7 @@ def _diversity(call: Call) -> int | None:
     return None if usual is not None else call.options.whole("l")
 
 
-def _refuse_others(call: Call, algorithm: cluster.Algorithm) -> None:
+def _refuse_others(call: Call, algorithm: algorithms.Algorithm) -> None:
     """OneTableOnly where a parameter or the algorithm does not go with several tables."""
     own = {p.name for p in algorithm.own} | {"algorithm"}
     models = {p.name for p in registry.parameters()} | {"multi"}
@@ -128,7 +128,7 @@ def _refuse_others(call: Call, algorithm: cluster.Algorithm) -> None:
         raise errors.OneTableOnly(call.function.name, f"the algorithm {algorithm.name}", *_WAYS)
 
 
-def _publication(call: Call, name: str, algorithm: cluster.Algorithm) -> ReleaseSpec:
+def _publication(call: Call, name: str, algorithm: algorithms.Algorithm) -> ReleaseSpec:
     """What is published of a table, by its policy; OneTableOnly where models are asked for."""
     of = replace(call, positional={**call.positional, "tbl": name})
     usual = {p.name: p.default for p in call.function.parameters if p.name in _OF_PEOPLE}

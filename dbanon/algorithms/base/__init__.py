@@ -1,0 +1,1 @@
+"""What the algorithms share: registration, capabilities, loss, assignments, metrics of clusters."""

@@ -1,0 +1,50 @@
+"""From tuples and counts to records: which records of a tuple a group took."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from dbanon.algorithms.base.assignments import Numbers, Runs
+from dbanon.encoding.encoded_table import Ints, Whole, ranges
+from dbanon.encoding.tuple_index import Index
+
+
+class Dealt:
+    """Records of tuples that groups took, each from what the groups before it left."""
+
+    def __init__(self) -> None:
+        self._taken: list[tuple[Whole, Whole, Whole]] = []
+
+    def take(self, members: Ints, first: int) -> int:
+        """Groups from the number `first` on took records; gives how many groups they are.
+
+        members (rows, 2): tuple and count of each member, groups one after another, each ending with a row of -1.
+        """
+        ends = members[:, 0] < 0
+        group = first + np.cumsum(ends) - ends
+        self.put(members[~ends, 0], members[~ends, 1], group[~ends])
+        return int(ends.sum())
+
+    def put(self, tuples: Numbers, counts: Numbers, groups: Numbers) -> None:
+        """The next so many records of each tuple are in a group."""
+        self._taken.append((tuples.astype(np.int32), groups.astype(np.int32), counts.astype(np.int64)))
+
+    def runs(self) -> Runs:
+        """All that was taken."""
+        tuples, groups, counts = (np.concatenate(column) for column in zip(*self._taken, strict=True))
+        return Runs.of(tuples, groups, counts)
+
+
+class Dealer:
+    """Deals the records of each tuple, in canonical order, to the groups that take them from an index."""
+
+    def __init__(self, index: Index) -> None:
+        self.space, self.index = index.space, index
+
+    def rows(self, tuples: Sequence[int] | Ints, counts: Sequence[int] | Ints) -> Ints:
+        """The next rows of each tuple, which are still in the index."""
+        taken = np.asarray(tuples)
+        next_ = self.space.starts[taken] + self.space.counts[taken] - self.index.left[taken]
+        return ranges(next_, np.asarray(counts))

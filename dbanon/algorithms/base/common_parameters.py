@@ -1,0 +1,129 @@
+"""The parameters that all algorithms have in common; those of the privacy models come from the models."""
+
+from __future__ import annotations
+
+from dbanon.privacy_models import registry
+from dbanon.table_functions.parameter_types import (
+    Choice,
+    Codes,
+    Columns,
+    Flag,
+    ForColumns,
+    Integer,
+    Moves,
+    PerColumn,
+    Real,
+    Scalar,
+    Text,
+    Weight,
+)
+from dbanon.table_functions.parameters import Parameter
+
+OBJECTIVES = {"precision": None, "ncp": "leaves", "sse": None}
+"""What a search can lower, and the heights of inner nodes in it (None: those of eloss_height); of sse, which is of
+numbers alone, dbanon.algorithms.squares."""
+
+K = Parameter(
+    "k",
+    Integer(2),
+    "Least number of records (of persons, if a person column is declared) in every equivalence class.",
+    required=True,
+    example="k = 10",
+)
+
+COMMON: tuple[Parameter, ...] = (
+    K,
+    Parameter("qi", Columns(), "Quasi-identifiers, in order; declared ones that are left out are withheld."),
+    Parameter("sensitive", Columns(), "Sensitive columns, published unchanged."),
+    Parameter(
+        "hierarchies",
+        PerColumn(Text("a hierarchy's name"), "{'zip': 'zip5'}"),
+        "Hierarchy of a column: a stored or shipped one by name, or ARX rows as text, 'M;*\\nF;*'.",
+    ),
+    Parameter("person", Text("a column name"), "The column that tells data subjects apart; withheld."),
+    Parameter(
+        "weights",
+        PerColumn(Weight(), "{'age': 2}", ("influence",)),
+        "Weight of a column in distances; default 1. influence: what it tells of the sensitive columns, as influence() "
+        "with its default settings, over the average, times the declared weight.",
+    ),
+    Parameter(
+        "nulls",
+        Choice(("keep", "drop", "error")),
+        "NULL in a quasi-identifier: a value of its own, a reason to leave the row out (reported), or an error.",
+        "keep",
+    ),
+    Parameter(
+        "missing",
+        ForColumns(Codes(), "{'age': ['999']}"),
+        "Codes that stand for a missing value and are read as NULL, beside those of the policy.",
+    ),
+    Parameter(
+        "intervals",
+        Choice(("text", "bounds", "struct")),
+        "How ranges are published: '[25, 29]', two typed columns age_min and age_max, or a struct of both.",
+        "text",
+    ),
+    Parameter("other", Columns(), "Columns that are neither, published unchanged; rare values are refused."),
+    Parameter("identifier", Columns(), "Columns that identify people directly; withheld."),
+    Parameter("withhold", Columns(), "Columns to leave out of this release."),
+    Parameter("allow_rare", Columns(), "Columns of role other whose values below k are accepted."),
+    Parameter(
+        "min_level", PerColumn(Integer(0), "{'zip': 1}"), "Least number of steps up the hierarchy for every value."
+    ),
+    Parameter(
+        "max_level", PerColumn(Integer(0), "{'zip': 2}"), "Greatest number of steps up the hierarchy for any value."
+    ),
+    Parameter("top", PerColumn(Scalar(), "{'age': 90}"), "Values above are published as >= top."),
+    Parameter("bottom", PerColumn(Scalar(), "{'age': 18}"), "Values below are published as <= bottom."),
+    Parameter(
+        "grid",
+        PerColumn(Scalar(), "{'age': 5, 'born': 'year'}"),
+        "Interval ends snap outward to multiples of a number, or to day, week, month, quarter, year, decade; 'none'.",
+    ),
+    Parameter(
+        "round",
+        PerColumn(Scalar(), "{'age': 10, 'zip': 2}"),
+        "Publish less closely than records allow: of a number or a date, its grid; of a category, only inner nodes "
+        "whose number of steps from the root is a multiple of this.",
+    ),
+    *registry.parameters(),
+    Parameter(
+        "multi",
+        Choice(("independent", "joint")),
+        "Several sensitive columns: each judged in the whole class (default), or within equal values of the others.",
+    ),
+    Parameter(
+        "cell",
+        Integer(2),
+        "For large tables: cut into cells of at most so many different combinations of quasi-identifiers, along the "
+        "widest column at its median, and cluster each for itself. Faster, and loses more; default: one cell.",
+    ),
+    Parameter(
+        "suppress",
+        Real(0, 1),
+        "Greatest share of the records that may be left out as outliers where that lowers the average loss of the "
+        "others; reported in metrics and classes.",
+        0.0,
+    ),
+    Parameter(
+        "improve",
+        Moves(),
+        "Moves of a local search that lowers the loss of the finished classes while the whole model keeps holding; "
+        "20000 is a good start. In materialize, anonymize and the command line also a time, '5s'.",
+    ),
+    Parameter(
+        "objective",
+        Choice(tuple(OBJECTIVES)),
+        "What a search (`best`, improve) lowers: what precision counts; ncp, by shares of leaves, as ARX does; or sse, "
+        "the squared distances of microaggregation, where all quasi-identifiers are numbers (the measure sse_share).",
+        "precision",
+    ),
+    Parameter("escape", Flag(), "Accept values that equal '*' or an inner label; publish them as \\value.", False),
+    Parameter(
+        "eloss_height",
+        Choice(("top", "sub")),
+        "Height of an inner node in the loss: from the root down, or of its own subtree (KACPC paper, Eq. 1).",
+        "top",
+    ),
+)

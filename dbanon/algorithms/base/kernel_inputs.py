@@ -1,0 +1,267 @@
+"""A space and its privacy model as arrays, for the kernels that cut and rebuild classes.
+
+An item is what no model tells apart: a tuple; a tuple with its sensitive values where a model judges these; a record
+where persons are counted, or columns are judged within equal values of the others.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dbanon.algorithms.base.assignments import Runs
+from dbanon.algorithms.base.loss import Loss, Term
+from dbanon.algorithms.base.model_arrays import model_rules, scratch
+from dbanon.encoding.encoded_table import Codes, Ints, Number, Space, Tree, Whole
+from dbanon.kernels.arrays import LossArrays, ModelScratch
+from dbanon.privacy_models.constraint import Constraint
+
+PAIRS = 256
+"""Hierarchies of at most so many values have a table of the losses of all pairs."""
+
+SOUGHT = 8
+"""Where models judge more than the number of records, classes of up to so many times the least are looked for."""
+
+TALLIES = 2**24
+"""Counts of values in all parts, while a group grows; where there would be more, each group is counted from scratch."""
+
+ORDERS = 16
+"""Orders of the siblings of each hierarchy; numbers go up in every other one, and down."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Arrays of a space: terms and data (dbanon.kernels.loss), model (the two forms of dbanon.kernels.model_check),
+    lines (dbanon.kernels.local_search); codes (items, attributes), sizes (items,), the records of each, and, by row,
+    the item. `mode` is 0 where k records are enough, so that items are the tuples, 1 where models judge records, 2
+    where persons are counted or columns judged apart."""
+
+    terms: Ints
+    data: Ints
+    mode: int
+    model: tuple[Any, Any]
+    lines: tuple[Any, ...]
+    codes: Codes
+    sizes: Ints
+    by_row: Ints | None
+    least: int
+
+    @property
+    def item_of(self) -> Ints:
+        """The item of every row; where items are tuples, made anew each time."""
+        return np.repeat(np.arange(len(self.sizes)), self.sizes) if self.by_row is None else self.by_row
+
+    def entries(self, runs: Runs) -> tuple[Whole, Whole, Whole]:
+        """Item, cluster and number of records of runs; those that are left out are not in it."""
+        if self.by_row is None:
+            kept = runs.kept()
+            return kept.tuples, kept.clusters, kept.counts
+        labels = runs.labels()
+        rows = np.flatnonzero(labels >= 0)
+        return self.by_row[rows], labels[rows], np.ones(len(rows), np.int64)
+
+    def dealt(self, space: Space, before: Runs, items: Whole, clusters: Whole, counts: Whole) -> Runs:
+        """The runs in which the records that `before` does not leave out are dealt, in canonical order, to the
+        clusters: so many of each item, items ascending."""
+        if self.by_row is None:
+            return before.dealt(Runs.of(items, clusters, counts))
+        labels = before.labels()
+        rows = np.flatnonzero(labels >= 0)
+        labels[rows[np.argsort(self.by_row[rows], kind="stable")]] = np.repeat(clusters, counts)
+        return Runs.from_labels(space, labels)
+
+    @property
+    def scratch(self) -> ModelScratch:
+        """What kernels that judge groups write to."""
+        asked, apart = self.model
+        if asked is None and apart is None:
+            return ModelScratch(np.zeros(0, np.int64), None)
+        return ModelScratch(*scratch(apart[1] if asked is None else asked[2]))
+
+    @property
+    def measure(self) -> LossArrays:
+        """What tells the loss of a class."""
+        return LossArrays(self.codes, self.terms, self.data)
+
+    @property
+    def most(self) -> int:
+        """Most records of a class that is looked for: one of twice the least can be cut without loss, unless a model
+        judges more than their number."""
+        return 2 * self.least - 1 if self.mode == 0 else SOUGHT * self.least
+
+
+def layout(space: Space, constraint: Constraint, heights: str) -> Layout:
+    """The arrays of a space. O(tuples) memory where k records are enough, else O(rows)."""
+    terms, data = _terms(space, heights)
+    by_row, codes, sizes, mode = None, space.codes, space.counts, _mode(space, constraint)
+    if mode == 1:
+        tuple_of = space.tuple_of
+        first, by_row = _distinct(np.column_stack([tuple_of, *(s.codes for s in space.sensitive)]))
+        codes, sizes = space.codes[tuple_of[first]], np.bincount(by_row, minlength=len(first))
+    elif mode == 2:
+        by_row, codes, sizes = np.arange(space.rows), space.codes[space.tuple_of], np.ones(space.rows, np.int64)
+    model = (None, None) if by_row is None else _model(space, constraint, mode, by_row, len(codes))
+    codes = np.ascontiguousarray(codes, np.int32)
+    return Layout(terms, data, mode, model, _lines(space), codes, sizes, by_row, constraint.least)
+
+
+def _mode(space: Space, constraint: Constraint) -> int:
+    if constraint.counts_records(space):
+        return 0
+    return 2 if space.persons is not None or (constraint.joint and len(space.sensitive) > 1) else 1
+
+
+def _distinct(key: Any) -> tuple[Ints, Ints]:
+    """First row of each distinct key, and the number of the key by row."""
+    order = np.lexsort(key.T[::-1])
+    new = np.append(True, (key[order[1:]] != key[order[:-1]]).any(axis=1))
+    number = np.empty(len(key), np.int64)
+    number[order] = np.cumsum(new) - 1
+    return order[new], number
+
+
+# --- losses ----------------------------------------------------------------------------------------------
+
+
+def _terms(space: Space, heights: str) -> tuple[Ints, Ints]:
+    terms = np.zeros((len(space.attributes), 6), np.int64)
+    data: list[Ints] = []
+    place = 0
+    for j, term in enumerate(Loss(space, 1, heights).terms):
+        arrays, kind, null = _arrays(term)
+        terms[j, :4] = kind, term.attribute.values, term.unit, null
+        for i, array in enumerate(arrays):
+            terms[j, 4 + i] = place
+            data.append(array)
+            place += len(array)
+    return terms, np.concatenate([*data, np.zeros(1, np.int64)])
+
+
+def _arrays(term: Term) -> tuple[list[Ints], int, int]:
+    """Arrays of one attribute, its kind, and what NULL alone loses."""
+    attribute = term.attribute
+    if isinstance(attribute, Number):
+        below = above = term.places
+        if attribute.ends is not None and len(attribute.ends.above) and attribute.ends.above[-1] > 0:
+            whole = attribute.ends.above[-1]
+            below, above = (
+                np.rint(end / whole * term.unit).astype(np.int64)
+                for end in (attribute.ends.below, attribute.ends.above)
+            )
+        return [below, above], 0, term.unit if attribute.bare else 0
+    if attribute.values <= PAIRS:
+        codes = np.arange(attribute.values + 1)
+        low, high = (m.ravel() for m in np.meshgrid(codes, codes, indexing="ij"))
+        return [term.losses(np.minimum(low, high), np.maximum(low, high))], 1, 0
+    nodes = np.arange(len(attribute.parent))
+    climbed = np.column_stack((attribute.parent, np.searchsorted(attribute.node, nodes), term.last, term.height))
+    return [np.asarray(attribute.node, np.int64), climbed.astype(np.int64).ravel()], 2, 0
+
+
+# --- the privacy model ------------------------------------------------------------------------------------
+
+
+def _model(space: Space, constraint: Constraint, mode: int, item_of: Ints, items: int) -> tuple[Any, Any]:
+    rules = model_rules(space, constraint.models) if constraint.models else _no_rules()
+    if mode == 2:
+        pairs, people = _people(space, constraint)
+        return None, (constraint.k, rules, pairs, people, _seen(rules, pairs, people))
+    values = np.zeros((len(space.sensitive), items), np.int32)
+    for s, sensitive in enumerate(space.sensitive):
+        values[s, item_of] = sensitive.codes
+    return (constraint.k, values, rules), None
+
+
+def _no_rules() -> tuple[Any, ...]:
+    nothing = np.zeros(0)
+    codes = np.zeros(0, np.int32)
+    zero = np.zeros(1, np.int64)
+    return zero, np.zeros((0, 6)), nothing, nothing, nothing, zero, codes, codes, nothing
+
+
+def _people(space: Space, constraint: Constraint) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    """Ids of (part, value, person) and of (part, person) by record; a person is a record where none is declared."""
+    columns = len(space.sensitive) if constraint.models else 0
+    person = np.arange(space.rows) if space.persons is None else space.persons
+    pair, body = np.full((columns, space.rows), -1, np.int64), np.full((columns + 1, space.rows), -1, np.int64)
+    parts: list[Ints] = []
+    values: list[Ints] = []
+    people: list[Ints] = []
+    known = np.flatnonzero(person >= 0)
+    pairs = bodies = 0
+    for s in range(columns + 1):
+        part = np.zeros(space.rows, np.int64)
+        if constraint.joint and s < columns and columns > 1:
+            _, part = _distinct(np.column_stack([o.codes for i, o in enumerate(space.sensitive) if i != s]))
+        if s < columns:
+            value = space.sensitive[s].codes
+            first, number = _distinct(np.column_stack((part, value, person))[known])
+            pair[s, known] = number + pairs
+            parts.append(part[known][first])
+            values.append(np.asarray(value[known][first], np.int64))
+            pairs += len(first)
+        first, number = _distinct(np.column_stack((part, person))[known])
+        body[s, known] = number + bodies
+        people.append(part[known][first])
+        bodies += len(first)
+    return (pair, _joined(parts), _joined(values)), (body, _joined(people))
+
+
+def _seen(rules: tuple[Any, ...], pairs: tuple[Any, ...], people: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Scratch for counting a group that grows: marks of ids, and a row for each part of each column, with its counts of
+    values, what else is known of it, and where the rows of each column begin; no rows where there would be too many."""
+    from dbanon.kernels.model_check import FIRST
+
+    marks = np.zeros(FIRST + len(people[1]) + len(pairs[1]), np.int64)
+    ends = people[0].max(axis=1, initial=-1) + 1
+    first = np.concatenate(([0], ends[:-1]))
+    most = [people[1][begin:end].max(initial=-1) + 1 for begin, end in zip(first, ends, strict=True)]
+    first_part = np.cumsum([0, *most[:-1]])
+    width = int(rules[0][-1])
+    rows = int(first_part[-1]) if first_part[-1] * width <= TALLIES else 0
+    return marks, np.zeros((rows, width), np.int64), np.zeros((rows, 6), np.int64), first_part
+
+
+def _joined(arrays: list[Ints]) -> Ints:
+    return np.concatenate([np.zeros(0, np.int64), *arrays])
+
+
+# --- lines ------------------------------------------------------------------------------------------------
+
+
+def _lines(space: Space) -> tuple[Any, ...]:
+    """Ranks of the codes of each attribute in several orders (siblings shuffled), and where an attribute's begin."""
+    sizes = [a.values if isinstance(a, Tree) else 0 for a in space.attributes]
+    at = np.cumsum([0, *sizes])
+    ranks = np.zeros((ORDERS, max(int(at[-1]), 1)), np.int32)
+    draws = np.random.Generator(np.random.PCG64(0))
+    for j, attribute in enumerate(space.attributes):
+        if isinstance(attribute, Tree):
+            ranks[:, at[j] : at[j + 1]] = _leaf_ranks(attribute, draws.random((ORDERS, len(attribute.parent))))
+    return ranks, at[:-1].copy()
+
+
+def _leaf_ranks(tree: Tree, draws: Any) -> Ints:
+    """Ranks of the values in an order for each row of `draws`, by node: as they are in the first; in the others
+    siblings go by their draws, so that each subtree stays together."""
+    ranks = np.empty((len(draws), tree.values), np.int64)
+    ranks[0] = np.arange(tree.values)
+    # A node comes after its parent and the subtrees of the siblings before it.
+    nodes = len(tree.parent)
+    families = np.argsort(tree.parent, kind="stable")
+    parent, size = tree.parent[families], tree.last - np.arange(nodes) + 1
+    eldest = np.searchsorted(parent, parent)
+    step, place = np.empty(nodes, np.int64), np.zeros(nodes, np.int64)
+    for rank, draw in zip(ranks[1:], draws[1:], strict=True):
+        siblings = np.argsort(tree.parent + draw, kind="stable")
+        own = size[siblings]
+        before = np.cumsum(own) - own
+        step[siblings] = before - before[eldest] + 1
+        for level in tree.levels[1:]:
+            place[level] = place[tree.parent[level]] + step[level]
+        taken = np.zeros(nodes, np.int64)
+        taken[place[tree.node]] = 1
+        rank[:] = np.cumsum(taken)[place[tree.node]] - 1
+    return ranks

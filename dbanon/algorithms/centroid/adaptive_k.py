@@ -1,0 +1,92 @@
+"""Adaptive k: clusters that go on growing while records cost no more than they did so far."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from dbanon.algorithms.base import progress
+from dbanon.algorithms.base.assignment_log import Dealt
+from dbanon.algorithms.base.assignments import Runs
+from dbanon.algorithms.base.grow_clusters import grow
+from dbanon.algorithms.base.kernel_inputs import layout
+from dbanon.algorithms.base.loss import Loss
+from dbanon.algorithms.base.registry import LARGE, MODE, SEED, Algorithm, Check, register
+from dbanon.algorithms.centroid.sorted_seeds import EACH, HEIGHTS, every_kth
+from dbanon.algorithms.greedy.least_loss import least_growth
+from dbanon.encoding.encoded_table import Ints, Space
+from dbanon.privacy_models.constraint import AtLeast, Constraint
+
+
+def adaptive_k(space: Space, constraint: Constraint, options: Mapping[str, object], check: Check) -> Runs | Ints:
+    """Adaptive k (Arava), reconstructed from the review of clustering methods.
+
+    Seeds are those of systematic clustering. One after another, unless it was taken, takes the record with which the
+    whole loss of its cluster grows least, k - 1 times; and then as long as it grows by no more than it did, on average,
+    for all records that joined any cluster so far. When fewer than k records are left, they join the cluster whose
+    whole loss grows least. The loss is that of the k-member papers. O(n^2) time, O(n) memory.
+    """
+    return grow(space, Adaptive(space, constraint.least, options), check)
+
+
+class Adaptive:
+    """Clusters that begin at told seeds and grow while records are cheap."""
+
+    questions, harder, fewer = 1, 1.0, progress.FEWER
+
+    def __init__(self, space: Space, k: int, options: Mapping[str, object]) -> None:
+        self.space, self.k = space, k
+        self.problem = layout(space, AtLeast(k), HEIGHTS)
+        self.left = space.counts.astype(np.int64)
+        self.seeds = space.tuple_of[every_kth(space, k, options)]
+        self.state = np.array([0, space.rows, 0, 0], np.float64)
+        self.codes_of = np.cumsum([0, *(a.values + 1 for a in space.attributes)])
+        self.looked, self.dealt = 0, Dealt()
+
+    @property
+    def records(self) -> int:
+        return int(self.state[1])
+
+    @property
+    def steps(self) -> int:
+        return round(self.looked * EACH)
+
+    def can_go_on(self) -> bool:
+        return self.records >= self.k and self.state[0] < len(self.seeds)
+
+    def form(self, first: int, most: int) -> int:
+        from dbanon.kernels import min_loss_assignment
+
+        members = np.empty((self.records + min(most, self.records) + 1, 2), np.int64)
+        used, looked = min_loss_assignment.adaptive_steps(
+            self.seeds, self.state, most, self.k, self.problem.measure, self.left, self.codes_of, members
+        )
+        self.looked += int(looked)
+        return self.dealt.take(members[:used], first)
+
+    def place(self, groups: int, check: Check) -> None:
+        left = np.flatnonzero(self.left)
+        if len(left) == 0:
+            return
+        tuples = np.repeat(left, self.left[left])
+        joined = least_growth(self.space, Loss(self.space, 1, HEIGHTS), self.dealt.runs(), tuples, check)
+        self.dealt.put(tuples, np.ones(len(tuples), np.int64), joined)
+
+    def found(self) -> Runs:
+        return self.dealt.runs()
+
+
+register(
+    Algorithm(
+        name="adaptive_k",
+        title="Clusters of adaptive size",
+        family="assign",
+        run=adaptive_k,
+        source="Arava, as the review of clustering methods describes it",
+        evidence="RECON",
+        deterministic=False,
+        complexity="O(n^2) time, O(n) memory",
+        own=(SEED, MODE, LARGE),
+    )
+)

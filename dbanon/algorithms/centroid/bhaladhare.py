@@ -1,0 +1,76 @@
+"""Systematic clustering of records that are sorted by some quasi-identifiers and sensitive columns together."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from dbanon.algorithms.base.registry import LARGE, MODE, SEED, Algorithm, Check, register
+from dbanon.algorithms.centroid.sorted_seeds import A, B, Clusters, Options, by_first, one_of_each, seeded
+from dbanon.encoding.encoded_table import Ints, Space
+
+
+def bhaladhare(space: Space, k: int, options: Options, check: Check) -> Ints:
+    """The clustering of Bhaladhare and Jinwala by equal or unequal combination of quasi-identifiers and sensitive
+    columns, reconstructed from the review of clustering methods.
+
+    Records are sorted by the first `a` quasi-identifiers, then by the first `b` sensitive columns (equal combination:
+    a = b), and cut into floor(n/k) groups of k in a row. A random record of each group (deterministic: the first) is a
+    seed; the others join, group after group, the cluster of fewer than k records whose whole loss grows least, and the
+    last ones, once all have k, any. O(n^2 / k) time, O(n) memory.
+
+    Which records are together depends on sensitive values, which no model judges: an attacker who knows the method can
+    learn from it more than from other algorithms.
+    """
+    rows = by_first(space, int(str(options["a"])), int(str(options["b"])))
+    number = space.rows // k
+    clusters = Clusters(space, k, one_of_each(rows[: number * k].reshape(number, k), options), check)
+    clusters.fill(rows[clusters.labels[rows] < 0])
+    return clusters.labels
+
+
+def organized(space: Space, k: int, options: Options, check: Check) -> Ints:
+    """Organized clustering (Ashoka and Poornima), reconstructed from the review of clustering methods.
+
+    As `bhaladhare` with an equal combination, of the first `a` quasi-identifiers and sensitive columns; but records
+    join the cluster of their own group first, so that floor(n/k) groups of k records in a row are the clusters. The
+    last records join the cluster whose whole loss grows least. O(n log n) time, O(n) memory.
+    """
+    a = int(str(options["a"]))
+    rows = by_first(space, a, a)
+    number = space.rows // k
+    groups = rows[: number * k].reshape(number, k)
+    clusters = Clusters(space, k, groups[:, 0], check)
+    for i in range(1, k):
+        clusters.take(groups[:, i])
+    clusters.fill(rows[number * k :])
+    return clusters.labels
+
+
+register(
+    Algorithm(
+        name="bhaladhare",
+        title="Systematic clustering by a combination of quasi-identifiers and sensitive columns",
+        family="assign",
+        run=seeded(bhaladhare),
+        source="Bhaladhare and Jinwala, as the review of clustering methods describes them",
+        evidence="RECON",
+        deterministic=False,
+        complexity="O(n^2 / k) time, O(n) memory",
+        own=(A, B, SEED, MODE, LARGE),
+        reads=("sensitive",),
+    )
+)
+register(
+    Algorithm(
+        name="organized",
+        title="Organized clustering",
+        family="assign",
+        run=seeded(organized),
+        source="Ashoka and Poornima, as the review of clustering methods describes them",
+        evidence="RECON",
+        deterministic=True,
+        complexity="O(n log n) time, O(n) memory",
+        own=(replace(A, doc="Quasi-identifiers and sensitive columns, the first ones, that records are sorted by."),),
+        reads=("sensitive",),
+    )
+)

@@ -1,0 +1,116 @@
+"""Seeds from the records in an order; then record after record joins the cluster whose whole loss grows least."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+
+from dbanon.algorithms.base import progress
+from dbanon.algorithms.base.assignments import Runs
+from dbanon.algorithms.base.kernel_inputs import Layout, layout
+from dbanon.algorithms.base.random_seeds import generator
+from dbanon.algorithms.base.registry import Check, Run
+from dbanon.encoding.encoded_table import Ints, Space
+from dbanon.privacy_models.constraint import AtLeast, Constraint
+from dbanon.table_functions.parameter_types import Integer
+from dbanon.table_functions.parameters import Parameter
+
+STEPS = 2**22
+"""Clusters that are looked at between two looks for interrupts."""
+
+EACH = 0.5
+"""What looking at one costs in dbanon.algorithms.base.progress: most are left out at the first attribute."""
+
+HEIGHTS = "edges"
+"""The loss is that of the k-member papers."""
+
+Options = Mapping[str, object]
+
+
+class Clusters:
+    """Clusters that begin with a record each (canonical rows) and grow; `labels` of all records, -1 until they join."""
+
+    def __init__(self, space: Space, k: int, seeds: Ints, check: Check) -> None:
+        self.k, self.tuple_of, self.check = k, space.tuple_of, check
+        self.problem: Layout = layout(space, AtLeast(k), HEIGHTS)
+        self.labels = np.full(space.rows, -1, np.int64)
+        self.spans = np.zeros((len(seeds), len(space.attributes), 4), np.int64)
+        self.sizes, self.losses = np.zeros((2, len(seeds)), np.int64)
+        self.take(seeds)
+
+    def take(self, rows: Ints) -> None:
+        """Each cluster takes one of the rows."""
+        from dbanon.kernels import min_loss_assignment
+
+        items = self.tuple_of[rows]
+        min_loss_assignment.take_one(items, self.problem.measure, self.spans, self.sizes, self.losses)
+        self.labels[rows] = np.arange(len(rows))
+
+    def fill(self, rows: Ints) -> None:
+        """The rows, in order, join the clusters of fewer than k records, and once there are none, any."""
+        work = progress.work(self.check)
+        expected = len(rows) * len(self.sizes) / 2 * EACH
+        items, labels = self.tuple_of[rows], np.empty(len(rows), np.int64)
+        begin, clock = 0, progress.clock()
+        for cap in (self.k, len(self.labels) + 1):
+            while begin < len(rows) and (self.sizes < cap).any():
+                self.check()
+                begin = self._some(begin, items, cap, labels)
+                if expected:
+                    seconds = (progress.clock() - clock) * expected / (STEPS * EACH)
+                    work.expect(expected, seconds)
+                    expected = 0
+                work.come(begin / len(rows))
+        self.labels[rows] = labels
+
+    def _some(self, begin: int, items: Ints, cap: int, labels: Ints) -> int:
+        from dbanon.kernels import min_loss_assignment
+
+        next_, _ = min_loss_assignment.fill_steps(
+            begin, STEPS, items, cap, self.problem.measure, self.spans, self.sizes, self.losses, labels
+        )
+        return int(next_)
+
+
+Seeded = Callable[[Space, int, Options, Check], Ints]
+"""From space, least number of records and own options to the cluster of every record."""
+
+
+def seeded(method: Seeded) -> Run:
+    """The method as algorithms are called."""
+
+    def run(space: Space, constraint: Constraint, options: Options, check: Check) -> Runs | Ints:
+        k = constraint.least
+        return Runs.one(space) if space.rows < 2 * k else method(space, k, options, check)
+
+    run.__doc__ = method.__doc__
+    return run
+
+
+def every_kth(space: Space, k: int, options: Options) -> Ints:
+    """Every k-th record, from a random one of the first k on; in the deterministic mode from the middle one."""
+    begin = (k + 1) // 2 - 1 if options["mode"] == "deterministic" else int(generator(options).integers(k))
+    return begin + np.arange(space.rows // k) * k
+
+
+def one_of_each(groups: Ints, options: Options) -> Ints:
+    """A random one of each row (groups, k); in the deterministic mode the first."""
+    if options["mode"] == "deterministic":
+        return np.asarray(groups[:, 0], np.int64)
+    chosen = generator(options).integers(groups.shape[1], size=len(groups))
+    return np.asarray(groups[np.arange(len(groups)), chosen], np.int64)
+
+
+A = Parameter("a", Integer(0), "Quasi-identifiers, the first ones, that records are sorted by.", 1)
+B = Parameter("b", Integer(0), "Sensitive columns, the first ones, that records are sorted by then.", 1)
+
+
+def by_first(space: Space, a: int, b: int) -> Ints:
+    """The records sorted by the first a quasi-identifiers, then by the first b sensitive columns, then canonically."""
+    tuple_of = space.tuple_of
+    keys: Sequence[Ints] = [
+        *(space.codes[tuple_of, j].astype(np.int64) for j in range(min(a, len(space.attributes)))),
+        *(s.codes.astype(np.int64) for s in space.sensitive[:b]),
+    ]
+    return np.lexsort(tuple(reversed(keys))) if keys else np.arange(space.rows)

@@ -1,0 +1,38 @@
+"""Systematic clustering: every k-th record of the sorted table is a seed."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dbanon.algorithms.base.registry import LARGE, MODE, SEED, Algorithm, Check, register
+from dbanon.algorithms.centroid.sorted_seeds import Clusters, Options, every_kth, seeded
+from dbanon.encoding.encoded_table import Ints, Space
+
+
+def systematic(space: Space, k: int, options: Options, check: Check) -> Ints:
+    """Systematic clustering, from its abstract and the review of clustering methods.
+
+    Records are sorted by the quasi-identifiers, numbers ascending and categories in the order of the leaves. Every k-th
+    one, from a random one of the first k on (deterministic: from the middle one), is a seed. The others join, in order,
+    the cluster of fewer than k records whose whole loss grows least; the last ones, once all have k, any. O(n^2 / k)
+    time, O(n) memory.
+    """
+    seeds = every_kth(space, k, options)
+    clusters = Clusters(space, k, seeds, check)
+    clusters.fill(np.flatnonzero(clusters.labels < 0))
+    return clusters.labels
+
+
+register(
+    Algorithm(
+        name="systematic",
+        title="Systematic clustering",
+        family="assign",
+        run=seeded(systematic),
+        source="systematic clustering, as the review of clustering methods describes it",
+        evidence="LIT-m",
+        deterministic=False,
+        complexity="O(n^2 / k) time, O(n) memory",
+        own=(SEED, MODE, LARGE),
+    )
+)

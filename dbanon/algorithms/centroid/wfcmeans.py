@@ -1,0 +1,195 @@
+"""WF-C-means: k-means whose columns count by how well they tell its clusters apart."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+
+from dbanon.algorithms.base import progress
+from dbanon.algorithms.base.class_bounds import Floats
+from dbanon.algorithms.base.random_seeds import spread_rows
+from dbanon.algorithms.base.registry import LARGE, SEED, Algorithm, Check, register
+from dbanon.algorithms.centroid import moving_centers as search
+from dbanon.algorithms.centroid.moving_centers import EVENLY, NONE
+from dbanon.algorithms.centroid.ordinal_encoding import as_numbers
+from dbanon.encoding.distance import places
+from dbanon.encoding.encoded_table import Ints, Number, Space
+from dbanon.privacy_models.constraint import Constraint
+from dbanon.table_functions.parameter_types import Integer
+from dbanon.table_functions.parameters import Parameter
+
+UNIT = 2**30
+"""The range of a column in places: squares of distances stay below 2^61."""
+
+LEAST = 1e-12
+"""What the records of a column deviate from their centers at least."""
+
+
+EACH = 0.5
+"""What a step of the search costs in dbanon.algorithms.base.progress."""
+
+
+def wfcmeans(space: Space, constraint: Constraint, options: Mapping[str, object], check: Check) -> Ints:
+    """WF-C-means, weighted feature C-means (Chiu and Tsai 2007), from its abstract and the feature-weight
+    self-adjustment k-means of the same authors.
+
+    floor(n/k) random records are the first centers, and all columns have equal weights. Records go to the nearest
+    center by weighted squared distances (ties: the first), and centers to the means. Then each column gets the mean of
+    its weight and its share in the sum of b/a over the columns: a is the sum of squares within clusters, b that between
+    them. When no record moves, or after `rounds` rounds, clusters of fewer than k records, the smallest first (ties:
+    the first), join the cluster of at least k with the nearest center, which moves to the mean of all. There always is
+    one. Columns are scaled to their ranges; categories are read as numbers, in the order of the leaves, which the paper
+    does not have. O(rounds * n^2 / k) time at worst, O(n) memory.
+    """
+    clusters = space.rows // constraint.least
+    if clusters < 2:
+        return np.zeros(space.rows, np.int64)
+    seeds, _ = spread_rows(space, clusters, options)
+    means = _Means(as_numbers(space), seeds, check)
+    rounds = int(str(options["rounds"]))
+    for done in range(rounds):
+        progress.work(check).come(done / rounds)
+        before = means.near.copy()
+        means.assign(rounds)
+        means.recenter()
+        if done and np.array_equal(before, means.near):
+            break
+        means.weigh()
+    return means.merged(constraint.least)[means.tuple_of]
+
+
+class _Means:
+    """The centers of clusters, the weights of columns, and the nearest center of each tuple."""
+
+    def __init__(self, space: Space, seeds: Ints, check: Check) -> None:
+        self.space, self.check, self.tuple_of = space, check, space.tuple_of
+        columns = [
+            np.append(places(a, float(UNIT)), NONE)[codes]
+            for a, codes in zip(space.attributes, space.codes.T, strict=True)
+            if isinstance(a, Number)
+        ]
+        self.points = np.stack(columns, axis=1)
+        self.centers = self.points[self.tuple_of[seeds]]
+        self.near = np.zeros(len(self.points), np.int64)
+        self.weights: Floats = np.full(len(columns), 1 / len(columns))
+        self.average = self._averages()
+        none, zero = np.zeros(0, np.int64), np.zeros(len(columns) + 1, np.int64)
+        self.axes = (zero[1:], np.full(len(columns), UNIT), zero, none, none, none)
+        nodes = 2 * len(seeds) - 1
+        self.boxes = (
+            np.empty((nodes, 2 * len(columns)), np.int64),
+            *(np.empty(nodes, np.int64) for _ in range(3)),
+            np.empty(len(seeds), np.int64),
+        )
+        self.room = 128 * (len(columns) + 1)
+        self.pauses = 0
+
+    @property
+    def stretch(self) -> Floats:
+        """What coordinates are multiplied by: the roots of the weights, which sum to 1."""
+        declared = np.array([a.weight for a in self.space.attributes]) * self.weights
+        return np.asarray(np.sqrt(declared / math.fsum(declared)))
+
+    def assign(self, rounds: int) -> None:
+        """`near` becomes the first of the nearest centers of each tuple."""
+        from dbanon.kernels import square_centers as kernels
+
+        stretch = self.stretch
+        points, units = _stretched(self.points, stretch), _units(stretch)
+        kernels.build(np.arange(len(self.centers)), _stretched(self.centers, stretch), self.axes, self.boxes, self.room)
+        begin = 0
+        while begin < len(points):
+            self.check()
+            clock, was = progress.clock(), begin
+            begin = kernels.place_squared(begin, search.STEPS, points, self.boxes, units, self.near, self.room)
+            self.pauses += begin < len(points)
+            if self.pauses == 2 and begin < len(points):  # kernels may be compiled for the first
+                share, seconds = (begin - was) / len(points), progress.clock() - clock
+                sample = progress.Sample(share, search.STEPS * EACH, seconds)
+                progress.work(self.check).expect(*sample.whole(rounds))
+
+    def recenter(self) -> None:
+        """Centers become means, rounded to whole places; one without records stays."""
+        from dbanon.kernels import assign_to_centers as kernels
+
+        kernels.recenter(self.near[self.tuple_of], self.tuple_of, self.points, self.centers, self.axes)
+
+    def weigh(self) -> None:
+        """The weights of columns move halfway to their shares. Sums are rounded once, so their order is no matter."""
+        counts, shares = self.space.counts, []
+        for at, center, average in zip(self.points.T, self.centers.T, self.average, strict=True):
+            known = at != NONE
+            own = center[self.near[known]]
+            within = math.fsum((((at[known] - own) / UNIT) ** 2 * counts[known]).tolist())
+            between = math.fsum((((own - average) / UNIT) ** 2 * counts[known]).tolist())
+            shares.append(between / max(within, LEAST))
+        whole = math.fsum(shares)
+        if whole > 0:
+            self.weights = (self.weights + np.array(shares) / whole) / 2
+
+    def merged(self, k: int) -> Ints:
+        """The cluster of each tuple once those of fewer than k records have joined others."""
+        from dbanon.kernels import square_centers as kernels
+
+        clusters, counts, stretch = len(self.centers), self.space.counts, self.stretch
+        sizes = _sums(self.near, counts, clusters)
+        known = [_sums(self.near, np.where(at == NONE, 0, counts), clusters) for at in self.points.T]
+        sums = [_sums(self.near, np.where(at == NONE, 0, at * counts), clusters) for at in self.points.T]
+        small = np.flatnonzero((sizes > 0) & (sizes < k))
+        small = small[np.argsort(sizes[small], kind="stable")]
+        into, centers = np.arange(clusters), _stretched(self.centers, stretch)
+        kernels.build(np.flatnonzero(sizes >= k), centers, self.axes, self.boxes, self.room)
+        kernels.merge_small(
+            small, stretch, centers, np.stack(sums, axis=1), np.stack(known, axis=1), self.boxes, _units(stretch), into,
+            self.room,
+        )  # fmt: skip
+        return into[self.near]
+
+    def _averages(self) -> list[int]:
+        """The mean of each column, rounded to whole places."""
+        counts, averages = self.space.counts, []
+        for at in self.points.T:
+            known = int(counts[at != NONE].sum())
+            total = int((at * counts)[at != NONE].sum())
+            averages.append((2 * total + known) // max(2 * known, 1))
+        return averages
+
+
+def _stretched(places: Ints, stretch: Floats) -> Ints:
+    return np.where(places == NONE, NONE, np.rint(places * stretch).astype(np.int64))
+
+
+def _units(stretch: Floats) -> Ints:
+    """The range of each column, which is also the distance of a NULL to a value."""
+    return np.rint(UNIT * stretch).astype(np.int64)
+
+
+def _sums(labels: Ints, amounts: Ints, clusters: int) -> Ints:
+    """Sums of whole numbers by cluster."""
+    order = np.argsort(labels, kind="stable")
+    until = np.append(0, np.cumsum(amounts[order]))
+    ends = np.searchsorted(labels[order], np.arange(clusters + 1))
+    return np.diff(until[ends])
+
+
+register(
+    Algorithm(
+        name="wfcmeans",
+        title="Weighted feature C-means",
+        family="assign",
+        run=wfcmeans,
+        source="Chiu and Tsai 2007; named by Wang et al. 2022, the three-variants paper and the review of clustering "
+        "methods",
+        evidence="LIT-m",
+        deterministic=False,
+        complexity="O(rounds * n^2 / k) time at worst, O(n) memory",
+        own=(
+            SEED,
+            EVENLY,
+            Parameter("rounds", Integer(1), "Rounds after which centers that still move are left as they are.", 100),
+            LARGE,
+        ),
+    )
+)

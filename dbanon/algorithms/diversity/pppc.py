@@ -1,0 +1,131 @@
+"""PPPC: parts by k-means, and in these clusters of a record of each frequent sensitive value."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from dbanon.algorithms.base import leftovers, progress
+from dbanon.algorithms.base.assignments import Runs
+from dbanon.algorithms.base.grow_clusters import grow
+from dbanon.algorithms.base.kernel_inputs import layout
+from dbanon.algorithms.base.random_seeds import spread_rows
+from dbanon.algorithms.base.registry import LARGE, SEED, Algorithm, Check, register
+from dbanon.algorithms.base.sensitive_groups import Kinds, sensitive_codes
+from dbanon.algorithms.centroid.kmeans import ROUNDS, plain
+from dbanon.algorithms.centroid.moving_centers import EVENLY, Work
+from dbanon.algorithms.diversity.partitions import PARTS, united
+from dbanon.encoding.encoded_table import Ints, Space
+from dbanon.kernels.arrays import BucketItems
+from dbanon.privacy_models.constraint import AtLeast, Constraint
+
+EACH = 0.5
+"""What looking at an item costs in dbanon.algorithms.base.progress."""
+
+BEFORE = 0.2
+"""Share of the progress that k-means is said to be."""
+
+
+def pppc(space: Space, constraint: Constraint, options: Mapping[str, object], check: Check) -> Runs | Ints:
+    """PPPC, privacy-preserving parallel clustering, the single-machine form, reconstructed from the review of
+    clustering methods.
+
+    k-means cuts the table into `parts`; one of fewer than k records joins the part of the nearest center. In a part,
+    while it has k records, a cluster is made of a record of each of the k sensitive values that are most frequent among
+    those that are left, and again of each where they are fewer: the first is the record nearest to the center of the
+    part, the others those with which a record of the cluster loses least. So it has as many values as it can. What is
+    left joins, in canonical order, the cluster of the part whose whole loss grows least. Of several sensitive columns
+    their combinations are the values. O(n^2 / parts) time at worst, O(n) memory.
+
+    Which records are together depends on sensitive values; what is asked of these by a model is met by the shared
+    repair.
+    """
+    k = constraint.least
+    if space.rows < 2 * k:
+        return Runs.one(space)
+    work = progress.work(check)
+    return grow(space, _Buckets(space, k, options, work.part(0, BEFORE)), work.part(BEFORE, 1))
+
+
+class _Buckets:
+    """Clusters of the parts, in compiled code."""
+
+    questions, harder, fewer = 1, 1.0, progress.FEWER
+
+    def __init__(self, space: Space, k: int, options: Mapping[str, object], check: Check) -> None:
+        from dbanon.kernels.bucket_growth import to_centers
+
+        self.space, self.k, self.problem = space, k, layout(space, AtLeast(1), "edges")
+        seeds, order = spread_rows(space, min(int(str(options["parts"])), space.rows), options)
+        work = Work(space, k, seeds, order, True, int(str(options["rounds"])), check)
+        parts, number = plain(work), len(seeds)
+
+        def away(part: int) -> Ints:
+            center = np.repeat(work.centers[[part]], number, axis=0)
+            return np.asarray(to_centers(center, np.arange(number), work.centers, work.axes))
+
+        self.parts, kept = united(parts, number, k, away)
+        kinds = self.kinds = Kinds.by(space, np.concatenate((self.parts[None], sensitive_codes(space))))
+        part_of = kinds.values[0]
+        centers = kept[part_of[kinds.kinds]]
+        self.away = to_centers(work.points[kinds.tuples], centers, work.centers, work.axes)
+        self.left, self.left_of, self.left_in = kinds.sizes, np.bincount(kinds.of), np.bincount(self.parts)
+        self.begins_of = np.searchsorted(part_of, np.arange(len(kept) + 1))
+        self.first_of = np.minimum.reduceat(kinds.first, kinds.begins[:-1])
+        self.codes_of = np.cumsum([0, *(a.values + 1 for a in space.attributes)])
+        self.state = np.array([0, space.rows], np.int64)
+        self.labels, self.looked = np.full(space.rows, -1, np.int64), 0
+
+    @property
+    def records(self) -> int:
+        return int(self.state[1])
+
+    @property
+    def steps(self) -> int:
+        return round(self.looked * EACH)
+
+    def can_go_on(self) -> bool:
+        return bool((self.left_in >= self.k).any())
+
+    def form(self, first: int, most: int) -> int:
+        from dbanon.kernels.bucket_growth import bucket_steps
+
+        kinds = self.kinds
+        items = BucketItems(
+            self.begins_of, kinds.begins, self.first_of, kinds.tuples, kinds.at[1:], kinds.rows, self.left,
+            self.left_of, self.left_in, self.away,
+        )  # fmt: skip
+        measure = self.problem.measure
+        made, looked = bucket_steps(self.state, most, first, self.k, items, measure, self.codes_of, self.labels)
+        self.looked += int(looked)
+        return int(made)
+
+    def place(self, groups: int, check: Check) -> None:
+        tuple_of = self.space.tuple_of
+        order = np.argsort(self.parts, kind="stable")
+        for rows in np.split(order, np.cumsum(np.bincount(self.parts))[:-1]):
+            labels = self.labels[rows]
+            first = int(labels[labels >= 0].min())
+            labels = np.where(labels < 0, -1, labels - first)
+            leftovers.join(self.problem, tuple_of[rows], labels, check)
+            self.labels[rows] = labels + first
+
+    def found(self) -> Ints:
+        return self.labels
+
+
+register(
+    Algorithm(
+        name="pppc",
+        title="PPPC: a record of each frequent sensitive value, in parts by k-means",
+        family="pick",
+        run=pppc,
+        source="Lawrance and Jesudhasan 2021, as the review of clustering methods describes it",
+        evidence="RECON",
+        deterministic=False,
+        complexity="O(n^2 / parts) time at worst, O(n) memory",
+        own=(PARTS, ROUNDS, SEED, EVENLY, LARGE),
+        reads=("sensitive",),
+    )
+)

@@ -1,0 +1,194 @@
+"""S-CPM: parts around medoids, and in these clusters that are merged, the smallest first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from dbanon.algorithms.base import progress
+from dbanon.algorithms.base.assignments import Runs
+from dbanon.algorithms.base.distance_sums import sums_to_all
+from dbanon.algorithms.base.kernel_inputs import layout
+from dbanon.algorithms.base.loss import Loss
+from dbanon.algorithms.base.random_seeds import generator
+from dbanon.algorithms.base.registry import LARGE, SEED, Algorithm, Check, register
+from dbanon.algorithms.base.sensitive_groups import sensitive_codes
+from dbanon.algorithms.centroid.moving_centers import EVENLY
+from dbanon.algorithms.diversity.partitions import PARTS, united
+from dbanon.encoding import distance
+from dbanon.encoding.encoded_table import Ints, Space
+from dbanon.kernels.arrays import MergedClusters
+from dbanon.privacy_models.constraint import AtLeast, Constraint
+from dbanon.table_functions.parameter_types import Real
+from dbanon.table_functions.parameters import Parameter
+
+ROUNDS = 20
+"""Rounds after which medoids that still move are left as they are."""
+
+STEPS = 2**22
+"""Clusters that are looked at between two looks for interrupts."""
+
+EACH = 0.5
+"""What looking at one, or at a distance to a center, costs in dbanon.algorithms.base.progress."""
+
+SECONDS = 3e-8
+"""What a step takes."""
+
+Away = Callable[[int], Ints]
+"""Distances of all tuples to one."""
+
+
+def s_cpm(space: Space, constraint: Constraint, options: Mapping[str, object], check: Check) -> Runs | Ints:
+    """S-CPM, the semantic-similarity cluster based privacy preservation model, the single-machine form, reconstructed
+    from the review of clustering methods.
+
+    First `parts` records are centers, drawn as k-means++ draws them (deterministic: every (n / parts)th); all records
+    join the nearest, and each part's center becomes the record with the least summed distance to the others, 20 times
+    at most. A part of fewer than k records joins that of the nearest center. In a part every record begins as a
+    cluster; the smallest of fewer than k records is merged with the one for which the growth of the whole loss (in
+    columns) and `penalty` times the share of pairs with the same sensitive value are least together. Distance and loss
+    are those of the k-member papers. Ties go to the first. O(n^2 / parts) time, O(n) memory.
+
+    Which records are together depends on sensitive values; what is asked of these by a model is met by the shared
+    repair.
+    """
+    k = constraint.least
+    if space.rows < 2 * k:
+        return Runs.one(space)
+    work = progress.work(check)
+    parts = _parts(space, k, options, work)[space.tuple_of]
+    sizes = np.bincount(parts)
+    _expect(work, float((sizes.astype(np.float64) ** 2).sum()) / 2)
+    merging, done, labels, clusters = _Merging(space, k, float(str(options["penalty"]))), 0, np.empty_like(parts), 0
+    for rows in np.split(np.argsort(parts, kind="stable"), np.cumsum(sizes)[:-1]):
+        found = merging.clusters(rows, work)
+        labels[rows] = found + clusters
+        clusters += int(found.max()) + 1
+        done += len(rows)
+        work.come(done / space.rows)
+    return labels
+
+
+def _expect(work: progress.Work, looks: float) -> None:
+    work.expect(looks * EACH, looks * EACH * SECONDS)
+
+
+class _Merging:
+    """Clusters of parts that begin as single records, in compiled code."""
+
+    def __init__(self, space: Space, k: int, penalty: float) -> None:
+        self.k, self.tuple_of, self.problem = k, space.tuple_of, layout(space, AtLeast(1), "edges")
+        self.codes, columns = sensitive_codes(space), len(space.attributes)
+        # What a column of weight 1 can lose.
+        self.penalty = penalty * float(self.problem.terms[:, 2].sum()) / sum(a.weight for a in space.attributes)
+        self.columns = columns
+
+    def clusters(self, rows: Ints, check: Check) -> Ints:
+        """The cluster of each record of a part, numbered from 0."""
+        from dbanon.kernels.agglomerate import merge_steps
+
+        state, number = np.zeros(1, np.int64), len(rows)
+        alive, sizes, losses, head, tail, following = np.empty((6, number), np.int64)
+        marks = np.zeros((len(self.codes), int(self.codes.max()) + 1), np.int64)
+        spans = np.empty((number, self.columns, 3), np.int64)
+        clusters = MergedClusters(alive, spans, sizes, losses, head, tail, following, marks)
+        given = (self.k, self.penalty, self.tuple_of[rows], self.codes[:, rows], self.problem.measure, clusters)
+        is_done = False
+        while not is_done:
+            check()
+            _, is_done = merge_steps(state, STEPS, *given)
+        labels = np.full(number, -1, np.int64)
+        for c, member in enumerate(head[alive[: int(state[0])]].tolist()):
+            while member >= 0:
+                labels[member] = c
+                member = int(following[member])
+        return labels
+
+
+# --- parts ------------------------------------------------------------------------------------------------------------
+
+
+def _parts(space: Space, k: int, options: Mapping[str, object], check: Check) -> Ints:
+    """The part of each tuple."""
+    tables = Loss(space, 1, "edges").tables(space)
+
+    def away(t: int) -> Ints:
+        total = np.zeros(len(space.counts), np.int64)
+        for j, row in enumerate(distance.rows(tables, space.codes[t])):
+            total += row[space.codes[:, j]]
+        return total
+
+    number = min(int(str(options["parts"])), space.rows)
+    _expect(progress.work(check), float(number) * len(space.counts) * ROUNDS)
+    if options["mode"] == "deterministic":
+        records = np.arange(number) * space.rows // number
+        medoids = np.unique(np.searchsorted(space.starts, records, side="right") - 1)
+    else:
+        medoids = _plus_plus(space, number, generator(options), away, check)
+    nearest = _nearest(medoids, away, check)
+    for _ in range(ROUNDS):
+        moved = np.array([_medoid(space, np.flatnonzero(nearest == p)) for p in range(len(medoids))])
+        if (moved == medoids).all():
+            break
+        medoids = moved
+        nearest = _nearest(medoids, away, check)
+    parts, _ = united(np.repeat(nearest, space.counts), len(medoids), k, lambda p: away(int(medoids[p]))[medoids])
+    return parts[space.starts]
+
+
+def _plus_plus(space: Space, number: int, draws: np.random.Generator, away: Away, check: Check) -> Ints:
+    """Tuples of records that are drawn one after another, each by its squared distance to the nearest one before;
+    fewer where all records are at distance 0."""
+    chosen = [int(np.searchsorted(space.starts, draws.integers(space.rows), side="right")) - 1]
+    least = away(chosen[0])
+    while len(chosen) < number and least.any():
+        check()
+        weights = np.cumsum(space.counts * (least / least.max()) ** 2)
+        drawn = int(np.searchsorted(weights, draws.random() * weights[-1], side="right"))
+        chosen.append(min(drawn, len(weights) - 1))
+        least = np.minimum(least, away(chosen[-1]))
+    return np.array(sorted(chosen), np.int64)
+
+
+def _nearest(medoids: Ints, away: Away, check: Check) -> Ints:
+    """The nearest medoid of each tuple, the first of several; every medoid is in its own part."""
+    least = away(int(medoids[0]))
+    nearest = np.zeros(len(least), np.int64)
+    for p, medoid in enumerate(medoids[1:].tolist(), 1):
+        check()
+        now = away(medoid)
+        nearest[now < least] = p
+        least = np.minimum(least, now)
+    nearest[medoids] = np.arange(len(medoids))
+    return nearest
+
+
+def _medoid(space: Space, tuples: Ints) -> int:
+    """Of some tuples the first with the least summed distance to the records of all of them."""
+    part = Space(space.attributes, space.codes[tuples], space.counts[tuples], None, space.total)
+    return int(tuples[np.argmin(sums_to_all(part))])
+
+
+register(
+    Algorithm(
+        name="s_cpm",
+        title="S-CPM: clusters that are merged, in parts around medoids",
+        family="pick",
+        run=s_cpm,
+        source="S-CPM, as the review of clustering methods describes it",
+        evidence="RECON",
+        deterministic=False,
+        complexity="O(n^2 / parts) time, O(n) memory",
+        own=(
+            PARTS,
+            Parameter(
+                "penalty", Real(0, 1000), "Weight of equal sensitive values against loss where clusters merge.", 0.1
+            ),
+            SEED,
+            EVENLY,
+            LARGE,
+        ),
+        reads=("sensitive",),
+    )
+)

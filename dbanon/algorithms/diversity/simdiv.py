@@ -1,0 +1,273 @@
+"""SimDiv: similarity- and diversity-based clustering with influence (Majeed et al. 2024, sections 3.1-3.5).
+
+Records are ranked by their cosine similarity to all others, sliced, each slice gives a center, and centers gather the
+records that make their clusters most diverse and stay most alike; `dbanon.algorithms.diversity.needs_generalization`
+publishes clusters of little diversity with influential attributes one level higher.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from dbanon.algorithms import influence_forest
+from dbanon.algorithms.base import progress
+from dbanon.algorithms.base.capabilities import Exclusion, Influence, PublishedEnds, Widening
+from dbanon.algorithms.base.registry import LARGE, SEED, Algorithm, Check, register
+from dbanon.algorithms.diversity.cosine_similarity import STEP, directions, ranked_rows
+from dbanon.algorithms.diversity.needs_generalization import Needs, raised
+from dbanon.encoding.encoded_table import Ints, Space
+from dbanon.privacy_models.constraint import Constraint
+from dbanon.table_functions.parameter_types import Choice, Ends, Flag, Integer, PerColumn, Real
+from dbanon.table_functions.parameters import Parameter
+
+Floats = npt.NDArray[np.float64]
+
+WORK, SAMPLE = 2**26, 2**22
+"""Groups that are looked at before interrupts are looked for, and before it is judged how long all take."""
+
+EACH = 3
+"""What a look at a group costs, in steps of dbanon.algorithms.base.progress."""
+
+LITERAL = {
+    "div": ("cluster", "pair"),
+    "imbalance": ("always", "paper"),
+    "div_scale": ("normalized", "raw"),
+    "cs_scale": ("raw", "raw"),
+    "influence": ("zeta_over_sigma", "paper"),
+}
+"""Options whose default follows `reproduce`: usually, and for the paper to the letter."""
+
+
+def resolved(options: Mapping[str, object]) -> dict[str, Any]:
+    """The options, where those that were not given follow `reproduce`."""
+    literal = int(options["reproduce"] == "paper")
+    return dict(options) | {n: options[n] if options[n] is not None else d[literal] for n, d in LITERAL.items()}
+
+
+def simdiv(space: Space, constraint: Constraint, options: Mapping[str, object], check: Check) -> Ints:
+    """SimDiv (Majeed et al. 2024, Algorithms 1-3): floor(n/k) clusters of k records, and fewer than k residuals.
+
+    Each cluster, in the order of the slices, takes the record of greatest alpha_pr * diversity + beta_ut * cosine to
+    its center among those of at least `t_cs` to it (none: among all); the last one, while all sensitive values are
+    equal, among those with another value. Residuals, by rank, go to the cluster with the most similar center that is
+    below its greatest size. Several sensitive columns: the average diversity. Under persons or models a cluster has at
+    least as many records as any of them needs, and the shared repair follows. O(n / k * distinct records + n * distinct
+    sensitive values) time, O(n) memory: no matrix of similarities is kept.
+    """
+    from dbanon.kernels import simdiv as kernels
+
+    settings = resolved(options)
+    k = constraint.least
+    clusters = space.rows // k
+    if clusters < 2:
+        return np.zeros(space.rows, np.int64)
+    unit = directions(space, settings["cs_scale"])
+    tuple_of = space.tuple_of
+    ranked = ranked_rows(space, unit, settings["rank"], check)
+    first = int(np.argmax(influences(space, settings)))
+    top = space.codes[:, first].astype(np.int64)
+    least = round(settings["t_cs"] * STEP)
+    check()
+    seeds = kernels.slice_centers(ranked, tuple_of, unit, top, space.attributes[first].values, k, least)
+    labels = np.full(space.rows, -1, np.int64)
+    labels[seeds] = np.arange(clusters)
+    if space.sensitive:
+        codes = np.stack([s.codes for s in space.sensitive]).astype(np.int64)
+        kinds = [(s.values, int((s.whole > 0).sum())) for s in space.sensitive]
+    else:  # nothing to be diverse in
+        codes, kinds = np.zeros((1, space.rows), np.int64), [(0, 1)]
+    sensitive = (codes, *np.array(kinds, np.int64).T.copy())
+    groups = _groups(tuple_of, codes, labels)
+    of_kinds = _kinds(groups[1])
+    steps, work, full, clock = len(groups[0]) * clusters / 2 * EACH, progress.work(check), 0, 0.0
+    is_judged = steps <= progress.LARGEST
+    while full < clusters:
+        check()
+        before, clock = full, progress.clock()
+        full = kernels.fill(
+            full, WORK if is_judged else SAMPLE, np.stack((seeds, tuple_of[seeds]), axis=1), k, unit, groups, of_kinds,
+            sensitive, (settings["alpha_pr"], settings["beta_ut"]), least, settings["div"] == "pair",
+            bool(settings["avoid_uniform"]), labels,
+        )  # fmt: skip
+        work.come(full / clusters)
+        if not is_judged and before > 0:  # the kernel may be compiled for the first
+            done = progress.Sample((full - before) / clusters, steps, progress.clock() - clock)
+            work.expect(steps, done.whole(progress.FEWER)[1])
+            is_judged = True
+    _residuals(ranked[labels[ranked] < 0], unit, tuple_of, seeds, labels, _most(k, settings["cap"]))
+    return labels
+
+
+def influences(space: Space, options: Mapping[str, Any]) -> Floats:
+    """The attributes' influence; their weights where these stand for it."""
+    return np.array([a.weight if options["influence"] == "weights" else a.influence for a in space.attributes])
+
+
+def _groups(tuple_of: Ints, codes: Ints, labels: Ints) -> tuple[Any, ...]:
+    """Records without a label, grouped by tuple and sensitive values (see `dbanon.kernels.simdiv`)."""
+    rows = np.flatnonzero(labels < 0)
+    key = tuple_of[rows]
+    for column in codes:
+        _, key = np.unique(key * (int(column.max(initial=0)) + 1) + column[rows], return_inverse=True)
+        key = np.asarray(key).reshape(-1)
+    order = np.argsort(key, kind="stable")
+    rows, ordered = rows[order], key[order]
+    begin = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1])) if len(rows) else np.empty(0, np.int64)
+    members = rows[begin]
+    group_codes = np.ascontiguousarray(codes[:, members].T)
+    left = np.diff(np.append(begin, len(rows)))
+    return tuple_of[members], group_codes, rows, begin, np.zeros(len(begin), np.int64), left
+
+
+def _kinds(group_codes: Ints) -> tuple[Ints, Ints, Ints, Ints]:
+    """Groups by their sensitive values: groups of each kind one after another, where kinds begin, how many groups each
+    has, and the codes of each."""
+    codes, kind = np.unique(group_codes, axis=0, return_inverse=True)
+    kind = np.asarray(kind).reshape(-1)
+    live = np.bincount(kind, minlength=len(codes))
+    return np.argsort(kind, kind="stable"), np.cumsum(live) - live, live, np.ascontiguousarray(codes)
+
+
+def _residuals(rest: Ints, unit: Floats, tuple_of: Ints, seeds: Ints, labels: Ints, most: float) -> None:
+    """Labels what is left (Algorithm 3, lines 23-26). Where all clusters have their greatest size, it is ignored."""
+    sizes = np.bincount(labels[labels >= 0], minlength=len(seeds))
+    centers = unit[tuple_of[seeds]]
+    for row in rest.tolist():
+        similar = np.zeros(len(centers))
+        for j in range(unit.shape[1]):
+            similar += centers[:, j] * unit[tuple_of[row], j]
+        cosines = np.rint(similar * STEP)
+        open_ = sizes < most
+        c = int(np.argmax(np.where(open_, cosines, -np.inf) if open_.any() else cosines))
+        labels[row] = c
+        sizes[c] += 1
+
+
+def _most(k: int, cap: str) -> float:
+    """Greatest size of a cluster that residuals join. The paper names three factors "depending on k"; which is for
+    which k is this project's choice."""
+    by_k = "half" if k <= 10 else "third" if k <= 100 else "quarter"
+    part = {"half": 2, "third": 3, "quarter": 4, "none": 0}[by_k if cap == "by_k" else cap]
+    return k + math.ceil(k / part) if part else math.inf
+
+
+def widen(space: Space, labels: Ints, constraint: Constraint, options: Mapping[str, object]) -> PublishedEnds:
+    """Needs-based generalization (Majeed et al. 2024, Algorithm 4): see
+    `dbanon.algorithms.diversity.needs_generalization`."""
+    settings = resolved(options)
+    needs = Needs(
+        least=settings["t_div"],
+        normalized=settings["div_scale"] == "normalized",
+        always=settings["imbalance"] == "always",
+        influential=settings["influential"],
+        levels=settings["levels"],
+    )
+    return PublishedEnds.covering(*raised(space, labels, constraint.least, influences(space, settings), needs))
+
+
+def _bounds(options: Mapping[str, object]) -> Mapping[str, tuple[str, str]]:
+    """Ends beyond which records are outliers, by column."""
+    return cast("Mapping[str, tuple[str, str]]", options["bounds"] or {})
+
+
+register(
+    Algorithm(
+        name="simdiv",
+        title="SimDiv: similarity- and diversity-based clustering with influence",
+        family="assign",
+        run=simdiv,
+        source="Majeed et al. 2024, Algorithms 1-4",
+        evidence="SEED",
+        deterministic=False,
+        complexity="O(n^2 / k + n * distinct sensitive values) time, O(n) memory; and the forest",
+        own=(
+            Parameter("alpha_pr", Real(0), "Weight of diversity in the choice of a cluster's records.", 0.5),
+            Parameter("beta_ut", Real(0), "Weight of similarity in the choice of a cluster's records.", 0.5),
+            Parameter("t_cs", Real(0, 1), "Cosine from which on records are alike.", 0.9),
+            Parameter("t_div", Real(0), "Diversity of a cluster above which nothing is raised.", 0.7),
+            Parameter(
+                "influence",
+                Choice((*influence_forest.SCORES, "weights")),
+                "Influence of a column, as of influence(): zeta_over_sigma (default), paper, mean; or the columns' "
+                "weights, without a forest.",
+            ),
+            Parameter(
+                "div",
+                Choice(("cluster", "pair")),
+                "Diversity that a record brings: of the cluster with it, normalized (default); of it and the center.",
+            ),
+            Parameter(
+                "imbalance",
+                Choice(("always", "paper")),
+                "Clusters whose diversity is looked at: all (default), or only those of more than k records (paper).",
+            ),
+            Parameter(
+                "div_scale",
+                Choice(("normalized", "raw")),
+                "Diversity that t_div is compared with: over the greatest possible (default), or the Shannon index.",
+            ),
+            Parameter(
+                "cs_scale",
+                Choice(("raw", "minmax")),
+                "Coordinates of the cosine: values and codes (default), or both scaled to 0 to 1.",
+            ),
+            Parameter(
+                "rank",
+                Choice(("sum", "chain")),
+                "Order of the records: by summed similarity to all others, or each the most similar to the one before.",
+                "sum",
+            ),
+            Parameter(
+                "cap",
+                Choice(("by_k", "half", "third", "quarter", "none")),
+                "How many records more than k a cluster may get from what is left: half of k up to k = 10, a third up "
+                "to 100, a quarter above (by_k); always the same part; or any number.",
+                "by_k",
+            ),
+            Parameter(
+                "avoid_uniform",
+                Flag(),
+                "The last of a cluster's k records has another sensitive value if all others have the same.",
+                True,
+            ),
+            Parameter(
+                "influential",
+                Choice(("mean", "first")),
+                "Columns that are raised in clusters of little diversity: of at least average influence, or the first.",
+                "mean",
+            ),
+            Parameter("levels", Integer(1), "Levels by which these are raised.", 1),
+            Parameter(
+                "reproduce",
+                Choice(("no", "paper")),
+                "paper: influence, div, imbalance and div_scale as the paper prints them, where they are not given.",
+                "no",
+            ),
+            Parameter(
+                "bounds",
+                PerColumn(Ends(), "{'age': [18, 90]}"),
+                "Outliers: records with a number or a date beyond these ends are left out (left_out in the metrics).",
+            ),
+            Parameter(
+                "drop_duplicates",
+                Flag(),
+                "Of records alike in all that is published (and of one person) only one stays in, as in the paper.",
+                False,
+            ),
+            *influence_forest.PARAMETERS,
+            SEED,
+            LARGE,
+        ),
+        reads=("sensitive", "magnitudes"),
+        abilities=(
+            Exclusion(_bounds, lambda options: bool(options["drop_duplicates"])),
+            Influence(lambda options: options["influence"] != "weights"),
+            Widening(widen),
+        ),
+    )
+)

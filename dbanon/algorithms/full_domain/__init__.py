@@ -1,0 +1,1 @@
+"""Algorithms that generalize every column to one level."""

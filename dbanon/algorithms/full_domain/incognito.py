@@ -1,0 +1,48 @@
+"""Incognito: the best of all full-domain generalizations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from dbanon.algorithms.base.assignments import Runs
+from dbanon.algorithms.base.capabilities import MOST_LEFT_OUT, Suppression
+from dbanon.algorithms.base.registry import EVERY_MODEL, Algorithm, Check, register
+from dbanon.algorithms.full_domain.lattice_search import full_domain
+from dbanon.algorithms.full_domain.recoding import FULL, MOST, RECODING
+from dbanon.encoding.encoded_table import Ints, Space
+from dbanon.privacy_models.constraint import Constraint
+
+
+def incognito(space: Space, constraint: Constraint, options: Mapping[str, object], check: Check) -> Runs | Ints:
+    """Incognito (LeFevre et al. 2005): of all full-domain generalizations that meet the privacy model, but for the
+    records that may be left out, one of the least sum of levels; of these the one of the least loss as tight classes,
+    then the first (see `dbanon.algorithms.full_domain.lattice_search`).
+
+    Levels are steps up a hierarchy; of a number without one, blocks of 1, 2, 4, 8 ... distinct values; NULL joins the
+    other values at the top. Exponential in the columns, O(n) time a node, O(n) memory. Raises TooManyLevels.
+    """
+    return full_domain(space, constraint, "incognito", check, int(str(options[MOST_LEFT_OUT])))
+
+
+def records(options: Mapping[str, object], k: int) -> int | None:
+    """Most records to be left out, beside the share."""
+    return None if options["most"] is None else int(str(options["most"]))
+
+
+SUPPRESSION = Suppression("those in classes that miss the privacy model", records)
+
+register(
+    Algorithm(
+        name="incognito",
+        title="Incognito",
+        family="lattice",
+        run=incognito,
+        source="LeFevre et al. 2005",
+        evidence="LIT-m",
+        deterministic=True,
+        complexity="exponential in the columns, O(n) time a node, O(n) memory",
+        own=(MOST, RECODING),
+        meets=EVERY_MODEL,
+        abilities=(FULL, SUPPRESSION),
+    )
+)

@@ -1,0 +1,1 @@
+"""Algorithms that add one record after the other, by least loss."""

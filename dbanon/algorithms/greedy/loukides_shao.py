@@ -1,0 +1,126 @@
+"""Loukides and Shao: clusters that grow by loss and diversity together, until the loss exceeds a threshold."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from dbanon.algorithms.base import leftovers, progress
+from dbanon.algorithms.base.assignments import Runs
+from dbanon.algorithms.base.capabilities import MOST_LEFT_OUT, Suppression
+from dbanon.algorithms.base.kernel_inputs import layout
+from dbanon.algorithms.base.random_seeds import random_order
+from dbanon.algorithms.base.registry import LARGE, MODE, SEED, Algorithm, Check, register
+from dbanon.algorithms.base.sensitive_groups import Kinds, sensitive_codes
+from dbanon.encoding.encoded_table import Ints, Sensitive, Space
+from dbanon.kernels.arrays import LossArrays, ThresholdGrowth, ThresholdItems, ThresholdOptions
+from dbanon.privacy_models.constraint import AtLeast, Constraint
+from dbanon.table_functions.parameter_types import Real
+from dbanon.table_functions.parameters import Parameter
+
+STEPS = 2**22
+"""Items that are looked at between two looks for interrupts."""
+
+EACH = 0.5
+"""What looking at one costs in dbanon.algorithms.base.progress."""
+
+
+def loukides_shao(space: Space, constraint: Constraint, options: Mapping[str, object], check: Check) -> Runs | Ints:
+    """The greedy k-anonymization of Loukides and Shao, reconstructed from what the review of clustering methods says.
+
+    Each cluster begins at a random record (deterministic: the first) and takes the record with which (1 - w) * loss +
+    w * (1 - diversity) is least: what a record of the cluster would lose, over all that can be lost, and the entropy of
+    the sensitive values over the greatest possible one; of several columns the mean; w is `protection`. It is complete
+    when that record would bring the loss of a record above `threshold`, whatever its size. Clusters of fewer than k
+    records are left out, the first ones made, as far as `suppress` allows; the records of others join, in canonical
+    order, the cluster whose whole loss grows least. Where no cluster has k records, all are one: the threshold is too
+    low for the table. Ties go to the less loss, then to the first record. O(n^2) time at worst, O(n) memory.
+
+    Which records are together depends on sensitive values, which no model judges: an attacker who knows the method can
+    learn from it more than from other algorithms.
+    """
+    if space.rows < constraint.least:
+        return Runs.one(space)
+    problem, tuple_of = layout(space, AtLeast(1), "edges"), space.tuple_of
+    if not space.sensitive:  # as if all records had one value
+        one = Sensitive(np.zeros(space.rows, np.int32), np.array([space.rows, 0]))
+        space = replace(space, sensitive=(one,))
+    labels = _Growth(space, problem.measure, options).labels(check)
+    sizes = np.bincount(labels)
+    small = sizes < constraint.least
+    if small.all():
+        return Runs.one(space)
+    out = small & (np.cumsum(sizes * small) <= int(str(options.get(MOST_LEFT_OUT, 0))))
+    numbers = np.where(small, -1, np.cumsum(~small) - 1)
+    kept = ~out[labels]
+    labels = numbers[labels]
+    some = labels[kept]
+    leftovers.join(problem, tuple_of[kept], some, check)
+    labels[kept] = some
+    return labels
+
+
+class _Growth:
+    """The clusters while they grow, in compiled code."""
+
+    def __init__(self, space: Space, measure: LossArrays, options: Mapping[str, object]) -> None:
+        kinds = Kinds.by(space, sensitive_codes(space))
+        self.rows, left = space.rows, kinds.sizes
+        whole = float(measure[1][:, 2].sum())
+        weight, threshold = float(str(options["protection"])), float(str(options["threshold"])) * whole
+        number_of = np.array([(s.whole > 0).sum() for s in space.sensitive])
+        codes_of = np.cumsum([0, *(a.values + 1 for a in space.attributes)])
+        values = max(s.values for s in space.sensitive) + 1
+        # Where a cluster begins, what is left, and what is known of the last cluster.
+        self.state, self.found = np.zeros(4, np.int64), np.full(space.rows, -1, np.int64)
+        items = ThresholdItems(
+            random_order(space, options), kinds.item_of, kinds.at[1:], kinds.first, kinds.rows, np.argsort(kinds.rows),
+            kinds.tuples, kinds.kinds, kinds.values, kinds.begins, left, number_of,
+        )  # fmt: skip
+        growth = ThresholdGrowth(
+            np.zeros((len(space.attributes), 4), np.int64), np.zeros((len(space.sensitive), values), np.int64),
+            np.zeros((len(space.sensitive), 1)), np.zeros(len(left), np.int64),
+            np.full(kinds.values.shape[1], -1, np.int64),
+        )  # fmt: skip
+        self.given = (ThresholdOptions(threshold, weight, whole), items, measure, codes_of, growth, self.found)
+        self.left = left
+
+    def labels(self, check: Check) -> Ints:
+        """The cluster of every record."""
+        from dbanon.kernels.loss_threshold import threshold_steps
+
+        work, clock, steps, told = progress.work(check), progress.clock(), 0, False
+        while self.left.any() or self.state[2] > 0:
+            check()
+            steps += int(threshold_steps(self.state, STEPS, *self.given))
+            done = 1 - int(self.left.sum()) / self.rows
+            if not told:
+                told = True
+                work.expect(*progress.Sample(done, steps * EACH, progress.clock() - clock).whole(progress.FEWER))
+            work.come(done)
+        return self.found
+
+
+register(
+    Algorithm(
+        name="loukides_shao",
+        title="Greedy clusters of usefulness and protection",
+        family="greedy",
+        run=loukides_shao,
+        source="Loukides and Shao 2007, as the review of clustering methods describes it",
+        evidence="RECON",
+        deterministic=False,
+        complexity="O(n^2) time at worst, O(n) memory",
+        own=(
+            Parameter("threshold", Real(0, 1), "Share of what a record can lose at which a cluster is complete.", 0.3),
+            Parameter("protection", Real(0, 1), "Weight of diversity; that of the loss is 1 less this.", 0.5),
+            SEED,
+            MODE,
+            LARGE,
+        ),
+        reads=("sensitive",),
+        abilities=(Suppression("those of clusters that stay smaller than k"),),
+    )
+)

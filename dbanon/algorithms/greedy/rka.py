@@ -1,0 +1,65 @@
+"""RKA: the clusters of k-member, published as classes or hidden in noise."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from dbanon.algorithms.base.assignments import Runs
+from dbanon.algorithms.base.capabilities import NoiseRelease
+from dbanon.algorithms.base.noise import EPSILON, Noise
+from dbanon.algorithms.base.registry import LARGE, MODE, SEED, Algorithm, Check, register
+from dbanon.algorithms.greedy.least_loss import FAR, greedy
+from dbanon.encoding.encoded_table import Ints, Space
+from dbanon.privacy_models.constraint import Constraint
+from dbanon.table_functions.parameter_types import Choice
+from dbanon.table_functions.parameters import Parameter
+
+
+def rka(space: Space, constraint: Constraint, options: Mapping[str, object], check: Check) -> Runs | Ints:
+    """RKA, random k-anonymous, reconstructed from what Majeed et al. 2024 say of it: k-member's clusters, within
+    which values are hidden in noise and shuffled.
+
+    By default the intervals and nodes of the clusters are published: k-anonymous, without noise. `release = 'noise'`
+    publishes values (see `hidden`): not k-anonymous for who looks at the rows. O(n^2) without the index, O(n) memory.
+    """
+    return greedy(space, constraint, options, check, FAR, "edges")
+
+
+def hidden(options: Mapping[str, object]) -> Noise | None:
+    """The noise that `rka` publishes: of a scale of the cluster's range over epsilon, categories drawn (card 1.8b)."""
+    if options["release"] != "noise":
+        return None
+    return Noise("release = 'noise'", float(str(options["epsilon"] or 1.0)))
+
+
+register(
+    Algorithm(
+        name="rka",
+        title="RKA: random k-anonymous",
+        family="greedy",
+        run=rka,
+        source="Song et al. 2019, as Majeed et al. 2024 describe it",
+        evidence="RECON",
+        deterministic=False,
+        complexity="O(n^2) time without the index, O(n) memory",
+        own=(
+            Parameter(
+                "release",
+                Choice(("class", "noise")),
+                "What is published: intervals and nodes of the classes, or values hidden in noise and shuffled within "
+                "them, which is not k-anonymous.",
+                "class",
+            ),
+            Parameter(
+                "epsilon",
+                EPSILON,
+                "Of release = 'noise', default 1: the scale of a number's noise is the range in its cluster over "
+                "epsilon; a category is drawn in proportion to exp(epsilon * records / 2).",
+            ),
+            SEED,
+            MODE,
+            LARGE,
+        ),
+        abilities=(NoiseRelease(hidden, only={"epsilon": "release is not 'noise'"}),),
+    )
+)

@@ -1,0 +1,1 @@
+"""Annealing for least squares."""

@@ -1,0 +1,40 @@
+"""Where the search for the least squares starts: MDAV, in cells where tuples are many."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dbanon.algorithms.base.assignments import Runs
+from dbanon.algorithms.base.grow_clusters import grow
+from dbanon.algorithms.base.registry import Check
+from dbanon.algorithms.nearest_neighbour.mdav import FarthestFromAverage, places
+from dbanon.encoding.coarse_partitions import cells
+from dbanon.encoding.encoded_table import Ints, Space
+from dbanon.privacy_models.constraint import Constraint
+
+WORK, CELL = 4e9, 2048
+"""Differences of numbers that MDAV may take, which are the square of the tuples over k, and the least tuples of a cell
+for it where they were more."""
+
+
+def start(space: Space, constraint: Constraint, check: Check) -> Runs:
+    """Clusters of MDAV (Domingo-Ferrer and Torra 2005) in z-scores. Where these would take too long, tuples
+    are cut into cells first. O(n) memory."""
+    least = 2 * constraint.least
+    cell_of = int(max(WORK * constraint.least / (len(space.counts) * len(space.attributes)), CELL))
+
+    def enough(tuples: Ints) -> bool:
+        return int(space.counts[tuples].sum()) >= least
+
+    at = places(space, "std")
+    tuples, clusters, counts = [], [], []
+    made = 0
+    for cell in cells(space, cell_of, enough):
+        part = space if len(cell) == len(space.counts) else space.part(cell)
+        found = grow(part, FarthestFromAverage(part, constraint.least, at), check)
+        runs = found if isinstance(found, Runs) else Runs.from_labels(part, found)
+        tuples.append(cell[runs.tuples])
+        clusters.append(runs.clusters.astype(np.int64) + made)
+        counts.append(runs.counts)
+        made += runs.clusters_most
+    return Runs.of(np.concatenate(tuples), np.concatenate(clusters), np.concatenate(counts))

@@ -1,0 +1,1 @@
+"""Algorithms that gather the nearest records of a seed."""

@@ -1,0 +1,45 @@
+"""Gathering with any model: the form of the rules that fits it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dbanon.algorithms.base.assignments import Runs
+from dbanon.algorithms.base.grow_clusters import grow
+from dbanon.algorithms.base.registry import Check
+from dbanon.algorithms.nearest_neighbour.constrained_growth import Diverse
+from dbanon.algorithms.nearest_neighbour.nearest_groups import FixedSize, FixedSizeAt, Leftovers, Seeding, UntilEnough
+from dbanon.encoding.distance import Table
+from dbanon.encoding.encoded_table import Ints, Space
+from dbanon.encoding.nearest_queries import Gathering
+from dbanon.encoding.tuple_index import Index
+from dbanon.privacy_models.constraint import Constraint
+
+
+def gather(
+    space: Space,
+    constraint: Constraint,
+    tables: Sequence[Table],
+    seeding: Seeding,
+    check: Check,
+    *,
+    leftovers: Leftovers | None = None,
+) -> Runs | Ints:
+    """Groups of one seed and its nearest records each; what is left joins the group with the nearest seed, or under
+    models of sensitive values the nearest that still meets them, or what `leftovers` says."""
+    index = Index(space, tables)
+    rules: type[FixedSize | UntilEnough] = UntilEnough
+    compiled = constraint.models and all(m.rules(space.sensitive[m.sensitive]).exact for m in constraint.models)
+    if constraint.counts_records(space):
+        if Gathering.fits(index) or Gathering.has_parts(index, seeding.sign):
+            rules = FixedSize if seeding.sign else FixedSizeAt
+    elif (
+        seeding.sign
+        and leftovers is None
+        and Gathering.fits(index)
+        and space.persons is None
+        and not constraint.joint
+        and compiled
+    ):
+        return grow(space, Diverse(constraint, index, seeding), check)
+    return grow(space, rules(constraint, index, seeding, leftovers), check)

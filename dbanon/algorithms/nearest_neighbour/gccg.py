@@ -1,0 +1,137 @@
+"""GCCG: grading, centering, clustering, generalization."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import numpy.typing as npt
+
+from dbanon.algorithms.base.assignments import Runs
+from dbanon.algorithms.base.grow_clusters import grow
+from dbanon.algorithms.base.loss import Loss
+from dbanon.algorithms.base.registry import EVERY_MODEL, LARGE, Algorithm, Check, register
+from dbanon.algorithms.nearest_neighbour.nearest_groups import UntilEnough
+from dbanon.algorithms.nearest_neighbour.seed_list import InOrder
+from dbanon.encoding.encoded_table import Ints, Number, Space
+from dbanon.encoding.tuple_index import Index
+from dbanon.privacy_models.constraint import Constraint
+from dbanon.table_functions.parameter_types import Integer
+from dbanon.table_functions.parameters import Parameter
+
+
+def gccg(space: Space, constraint: Constraint, options: Mapping[str, object], check: Check) -> Runs | Ints:
+    """GCCG (grading, centering, clustering, generalization), reconstructed from the review of clustering methods.
+
+    Grading: the score of a record is the sum of its numbers, from 0 to 1 over their ranges, and of the relative
+    frequencies of its categories, times the weights; a NULL counts as its frequency. Centering: of the records by score
+    each k in a row have the middle one as their center. Clustering: center after center takes the k - 1 nearest records
+    that are no centers; what is left joins the nearest center. Distance: that of the k-member papers. With persons or
+    another model, a cluster takes nearest records until the model holds; centers that find none dissolve.
+
+    `parts`: the records by score are cut into so many parts of about equal size, between different tuples, which are
+    clustered for themselves, as parallel workers do it: faster, and loses more. There are at most n/k parts; one of
+    fewer than k records is joined with the next by score. O(tuples * n/k) time without the index, O(n) memory.
+    """
+    score = scores(space)
+    by_score = np.argsort(score, kind="stable")
+    part_of = parts_by_score(space.counts[by_score], int(str(options["parts"])), constraint.least)
+    n_parts = int(part_of[-1]) + 1
+    labels, clusters = np.empty(space.rows, np.int64), 0
+    for number in range(n_parts):
+        tuples = np.sort(by_score[part_of == number])
+        part = space if n_parts == 1 else space.part(tuples)
+        found = _clustered(part, score[tuples], constraint, check)
+        labels[space.rows_of(tuples)] = found + clusters
+        clusters += int(found.max()) + 1
+    return labels
+
+
+def parts_by_score(counts: Ints, parts: int, least: int) -> Ints:
+    """Return the part of each tuple, from 0: at most `parts` parts in a row, of at least `least` records each.
+
+    Args:
+        counts: (tuples,) records of each tuple, in the order of the score.
+        parts: The number of parts to cut the records into.
+        least: Fewest records of a part; all records together may be fewer.
+
+    O(tuples).
+    """
+    ends = np.cumsum(counts)
+    n_records = int(ends[-1])
+    part_of = (ends - 1) * min(parts, max(n_records // least, 1)) // n_records
+    last_tuples = np.flatnonzero(np.append(part_of[1:] != part_of[:-1], True))
+    cuts: list[int] = []
+    for last in ends[last_tuples].tolist():
+        if last - (cuts[-1] if cuts else 0) >= least:
+            cuts.append(last)
+    return np.searchsorted(cuts[:-1], ends, side="left").astype(np.int64)
+
+
+def scores(space: Space) -> npt.NDArray[np.float64]:
+    """The score of each tuple, rounded to 12 decimals."""
+    total = np.zeros(len(space.counts))
+    for j, attribute in enumerate(space.attributes):
+        codes = space.codes[:, j]
+        share = np.bincount(codes, weights=space.counts, minlength=attribute.values + 1) / space.rows
+        if isinstance(attribute, Number) and attribute.values:
+            width = float(attribute.positions[-1])
+            share[:-1] = attribute.positions / width if width > 0 else 0.0
+        total += attribute.weight * share[codes]
+    return np.round(total, 12)
+
+
+def _clustered(space: Space, score: npt.NDArray[np.float64], constraint: Constraint, check: Check) -> Ints:
+    """The cluster of every record of a part."""
+    k = constraint.least
+    if space.rows < 2 * k:
+        return np.zeros(space.rows, np.int64)
+    rows = space.rows_of(np.argsort(score, kind="stable"))
+    centers = rows[np.arange(space.rows // k) * k + (k - 1) // 2]
+    found = grow(space, Reserved(constraint, Index(space, Loss(space, k, "edges").tables(space)), centers), check)
+    return found.labels() if isinstance(found, Runs) else found
+
+
+class Reserved(UntilEnough):
+    """Groups of one center each, which no other group takes."""
+
+    def __init__(self, constraint: Constraint, index: Index, centers: Ints) -> None:
+        super().__init__(constraint, index, InOrder(centers, index.space.tuple_of))
+        self.tuples, counts = np.unique(index.space.tuple_of[centers], return_counts=True)
+        self.own = dict(zip(self.tuples.tolist(), index.space.starts[self.tuples].tolist(), strict=True))
+        index.take(self.tuples, counts)
+        self.centers = index.space.tuple_of[centers].tolist()
+
+    def can_go_on(self) -> bool:
+        return len(self.seeds) < len(self.centers) and super().can_go_on()
+
+    def seed(self) -> int:
+        return int(self.centers[len(self.seeds)])
+
+    def taken(self, seed: int) -> Ints:
+        """The record of a center, which stands aside from the beginning."""
+        row = self.own[seed]
+        self.own[seed] = row + 1
+        return np.array([row])
+
+    def put_back(self, seed: int) -> None:
+        """A center that found no group is left."""
+
+
+register(
+    Algorithm(
+        name="gccg",
+        title="GCCG: grading, centering, clustering, generalization",
+        family="gather",
+        run=gccg,
+        source="GCCG, as the review of clustering methods describes it",
+        evidence="RECON",
+        deterministic=True,
+        complexity="O(distinct tuples * n / k) time without the index, O(n) memory",
+        meets=EVERY_MODEL,
+        own=(
+            Parameter("parts", Integer(1, 100_000), "Parts of the records by score that are clustered one by one.", 1),
+            LARGE,
+        ),
+    )
+)

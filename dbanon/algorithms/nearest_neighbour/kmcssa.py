@@ -1,0 +1,47 @@
+"""KMCSSA: clusters begin at the records that are closest to all others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from dbanon.algorithms.base.assignments import Runs
+from dbanon.algorithms.base.distance_sums import sums_to_all
+from dbanon.algorithms.base.loss import Loss
+from dbanon.algorithms.base.registry import EVERY_MODEL, LARGE, Algorithm, Check, register
+from dbanon.algorithms.nearest_neighbour.dispatch import gather
+from dbanon.algorithms.nearest_neighbour.seed_list import InOrder
+from dbanon.encoding.encoded_table import Ints, Space
+from dbanon.privacy_models.constraint import Constraint
+
+
+def kmcssa(space: Space, constraint: Constraint, options: Mapping[str, object], check: Check) -> Runs | Ints:
+    """KMCSSA, k-member clustering whose seeds are chosen by closeness, reconstructed from its abstract and the review
+    of clustering methods.
+
+    The closeness of a record is (n - 1) over its summed distance to all records. The closest record that is left
+    begins a cluster and takes its k - 1 nearest; what is left joins the nearest seed. Distance: that of the k-member
+    papers. With persons or another model, a cluster takes nearest records until the model holds. The sums are made
+    attribute by attribute, so they take O(n); the clusters O(tuples * n/k) without the index; O(n) memory.
+    """
+    tables = Loss(space, constraint.least, "edges").tables(space)
+    closest_first = np.argsort(sums_to_all(space), kind="stable")
+    rows = space.rows_of(closest_first)
+    return gather(space, constraint, tables, InOrder(rows, space.tuple_of), check)
+
+
+register(
+    Algorithm(
+        name="kmcssa",
+        title="KMCSSA: clusters from the records closest to all",
+        family="gather",
+        run=kmcssa,
+        source="KMCSSA, as the review of clustering methods describes it",
+        evidence="RECON",
+        deterministic=True,
+        complexity="O(distinct tuples * n / k) time without the index, O(n) memory",
+        meets=EVERY_MODEL,
+        own=(LARGE,),
+    )
+)

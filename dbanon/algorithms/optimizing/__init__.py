@@ -1,0 +1,1 @@
+"""The search for the release with the least loss."""

@@ -1,0 +1,1 @@
+"""Algorithms that divide the records from the top."""

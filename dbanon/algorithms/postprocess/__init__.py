@@ -1,0 +1,1 @@
+"""Changes of finished clusters: merging, suppression, improvement, widening."""

@@ -1,0 +1,29 @@
+"""Streams: records that leave one after the other, each hidden among k persons: a file a system, one registration each.
+
+`arrivals` is what a system sees, `state` what it keeps from one record to the next, the other files are the algorithms.
+"""
+
+import sys
+
+from dbanon.algorithms.base.registry import discover
+from dbanon.algorithms.streams.arrivals import Arrivals, Model, arrivals
+from dbanon.algorithms.streams.common_parameters import COMMON, DELTA, ORDER_BY
+from dbanon.algorithms.streams.registry import Stream, find, streams
+from dbanon.algorithms.streams.state import SUPPRESSED, WAITING, State
+
+discover(sys.modules[__name__])
+
+__all__ = [
+    "COMMON",
+    "DELTA",
+    "ORDER_BY",
+    "SUPPRESSED",
+    "WAITING",
+    "Arrivals",
+    "Model",
+    "State",
+    "Stream",
+    "arrivals",
+    "find",
+    "streams",
+]

@@ -1,0 +1,159 @@
+"""What a stream system sees: records in the order in which they arrive, as places of their values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dbanon.algorithms.streams.number_scales import Scale, scale_of_codes
+from dbanon.encoding.encoded_table import Attribute, Ints, Number, Tree
+from dbanon.kernels.streams.arrays import AttributeArrays
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Model:
+    """What every class must have: `k` persons and, of each sensitive column, `need` different values."""
+
+    k: int
+    need: tuple[int, ...] = ()
+
+    @property
+    def least(self) -> int:
+        """No class has fewer records."""
+        return max(self.k, *self.need) if self.need else self.k
+
+
+@dataclass(frozen=True)
+class Places:
+    """The attributes as compiled code sees them (see dbanon.kernels.streams.class_loss).
+
+    first (attributes + 1,): where the nodes of an attribute begin, of which a number has none; nodes (nodes, 3):
+    parent, last node below, node that it is published as; share (nodes,): leaves below but one, over all but one;
+    weights (attributes,) sum to 1; scales: by attribute, the scale of numbers whose values are ranks.
+    """
+
+    first: Ints
+    nodes: Ints
+    share: Floats
+    weights: Floats
+    scales: tuple[Scale | None, ...] = ()
+
+    @cached_property
+    def starts(self) -> Ints:
+        """`first`; where there are scales, as int32 and followed by where in `lookup` each attribute begins, or -1."""
+        if all(scale is None for scale in self.scales):
+            return self.first
+        starts, end = [], len(self.share)
+        for scale in self.scales:
+            starts.append(-1 if scale is None else end)
+            end += 0 if scale is None else len(scale.positions)
+        return np.concatenate([self.first, np.array(starts)]).astype(np.int32)
+
+    @cached_property
+    def lookup(self) -> Floats:
+        """The shares of nodes, and the positions of numbers whose values are ranks."""
+        return np.concatenate([self.share, *(scale.positions for scale in self.scales if scale is not None)])
+
+    def arrays(self, seen: Floats) -> AttributeArrays:
+        """Return the attributes as kernels take them; seen (attributes, 2): the least and greatest value so far."""
+        return AttributeArrays(self.starts, self.nodes, self.lookup, seen, self.weights)
+
+
+@dataclass(frozen=True)
+class Arrivals:
+    """Records in the order of arrival.
+
+    values (records, attributes): a number's position (its rank, where it has a scale) or the preorder number of a
+    category's node, NaN for NULL; people (records,): numbers of persons, -1 where unknown; sensitive (records,
+    columns): codes of the sensitive columns that the model is about, -1 for NULL; arrived (records,): at which
+    place each arrived, from 1. The first `waiting` arrived before and still wait. labels (records,): codes of a
+    column that is to be predicted, -1 for NULL, where a system is given one; kinds (records, columns): codes of
+    what sensitive values are of, where that is known.
+    """
+
+    places: Places
+    values: Floats
+    people: Ints
+    sensitive: Ints
+    arrived: Ints
+    waiting: int = 0
+    labels: Ints | None = None
+    kinds: Ints | None = None
+
+    @property
+    def records(self) -> int:
+        """How many there are."""
+        return len(self.values)
+
+    def first(self, records: int) -> Arrivals:
+        """The first so many records alone."""
+        return replace(
+            self,
+            values=self.values[:records],
+            people=self.people[:records],
+            sensitive=self.sensitive[:records],
+            arrived=self.arrived[:records],
+            labels=None if self.labels is None else self.labels[:records],
+            kinds=None if self.kinds is None else self.kinds[:records],
+        )
+
+
+def arrivals(
+    attributes: Sequence[Attribute],
+    codes: npt.NDArray[np.int32],
+    people: Ints | None,
+    sensitive: Ints,
+    *,
+    arrived: Ints | None = None,
+    waiting: int = 0,
+    labels: Ints | None = None,
+    scales: Sequence[Scale | None] | None = None,
+) -> Arrivals:
+    """Records from codes (records, attributes), where a NULL has the code after the last; `people` None: everybody has
+    one record; `scales` None: those that the codes need."""
+    records = len(codes)
+    values = np.empty((records, len(attributes)))
+    needed = tuple(needed_scale(a) for a in attributes) if scales is None else tuple(scales)
+    for a, attribute in enumerate(attributes):
+        placed = values_of_codes(attribute, needed[a])
+        values[:, a] = np.append(placed.astype(np.float64), np.nan)[codes[:, a]]
+    everybody = np.arange(records) if people is None else people
+    order = np.arange(1, records + 1) if arrived is None else arrived
+    return Arrivals(_places(attributes, needed), values, everybody, sensitive, order, waiting, labels)
+
+
+def values_of_codes(attribute: Attribute, scale: Scale | None) -> npt.NDArray[Any]:
+    """Return what stands for each code: a node, a rank, or a position."""
+    if isinstance(attribute, Number):
+        return attribute.positions if scale is None else scale.ranks
+    return attribute.node
+
+
+def needed_scale(attribute: Attribute) -> Scale | None:
+    """Return the scale of a number whose positions do not distinguish its values; None for other attributes."""
+    return scale_of_codes(attribute.positions) if isinstance(attribute, Number) else None
+
+
+def _places(attributes: Sequence[Attribute], scales: tuple[Scale | None, ...] = ()) -> Places:
+    trees = [a for a in attributes if isinstance(a, Tree)]
+    sizes = [len(a.parent) if isinstance(a, Tree) else 0 for a in attributes]
+    nodes = [np.stack([t.parent, t.last, t.raised], axis=1).astype(np.int64) for t in trees]
+    weights = np.array([a.weight for a in attributes], np.float64)
+    return Places(
+        first=np.append(0, np.cumsum(sizes)).astype(np.int64),
+        nodes=_joined(nodes, np.empty((0, 3), np.int64)),
+        share=_joined([(t.leaves - 1) / max(int(t.leaves[0]) - 1, 1) for t in trees], np.empty(0)),
+        weights=weights / weights.sum(),
+        scales=scales,
+    )
+
+
+def _joined(pieces: list[Any], empty: Any) -> Any:
+    return np.ascontiguousarray(np.concatenate([empty, *pieces]))

@@ -1,0 +1,70 @@
+"""CASTLE: open clusters that leave when a record of theirs is due."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from dbanon.algorithms.base.registry import Check
+from dbanon.algorithms.streams.arrivals import Arrivals, Model
+from dbanon.algorithms.streams.open_clusters import OpenClusters
+from dbanon.algorithms.streams.registry import Kept, Stream, register
+from dbanon.algorithms.streams.state import Desk, State
+from dbanon.kernels.streams.arrays import ClassLosses
+from dbanon.table_functions.parameter_types import Integer
+from dbanon.table_functions.parameters import Parameter
+
+BETA = Parameter("beta", Integer(1, 10**6), "Most clusters that are open at a time.", 50)
+MU = Parameter(
+    "mu", Integer(1, 10**6), "Number of the last classes whose mean loss a cluster does not exceed while it grows.", 100
+)
+"""Own parameters of systems with open clusters."""
+
+NO_END = 2**62
+"""A size that no cluster has."""
+
+
+def castle(
+    arrivals: Arrivals, model: Model, options: Mapping[str, object], check: Check, before: State | None, ends: bool
+) -> State:
+    """CASTLE, continuously anonymizing streaming data via adaptive clustering (Cao et al. 2011).
+
+    A record joins the open cluster that it widens least, where that stays as good as the last classes on average, else
+    a new one while fewer than `beta` are open. When it is due, its cluster leaves, split where it has twice as many
+    persons as a class needs; one that is too small gives it to a published class that covers it, leaves it out as an
+    outlier, or is merged with others. Where the paper chooses at random the oldest is chosen. O(beta * attributes)
+    time a record; published classes that are good are kept for good, as in the paper.
+    """
+    desk = Desk.of(arrivals, model, before)
+    open_ = OpenClusters.of(desk, int(str(options["mu"])), int(str(options["beta"])), before)
+    return cluster(desk, open_, options, check, ends)
+
+
+def cluster(
+    desk: Desk, open_: OpenClusters, options: Mapping[str, object], check: Check, ends: bool, alpha: int | None = None
+) -> State:
+    """CASTLE, or with `alpha` B-CASTLE."""
+    from dbanon.kernels.streams.castle import CastleOptions, castle_steps
+
+    beta, delta = (int(str(options[name])) for name in ("beta", "delta"))
+    classes = len(desk.classes.made_at)
+    losses, ranges = np.zeros(classes), np.zeros(classes + 1, np.int64)
+    ranges[-1] = 1
+    options_ = CastleOptions(ends, delta, beta, alpha or NO_END, alpha is not None)
+    desk.run(castle_steps, check, options_, ClassLosses(open_.recent, losses, ranges), open_.clusters, open_.scratch)
+    return desk.state(**open_.kept(desk))
+
+
+register(
+    Stream(
+        name="castle",
+        title="CASTLE: continuously anonymizing streaming data by adaptive clustering",
+        run=castle,
+        source="Cao et al. 2011",
+        evidence="LIT",
+        complexity="O(beta) time a record, O(delta + kept classes) memory",
+        own=(BETA, MU),
+        kept=Kept(by_record=("cluster",), spans=(("open_lows", "open_highs"),)),
+    )
+)

@@ -1,0 +1,67 @@
+"""The parameters that all stream systems have in common."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from dbanon.algorithms.base.common_parameters import COMMON as OF_TABLES
+from dbanon.table_functions.parameter_types import Choice, Columns, Integer
+from dbanon.table_functions.parameters import Parameter
+
+_ALIKE = (
+    "k", "qi", "sensitive", "hierarchies", "person", "missing", "intervals", "other", "identifier", "withhold",
+    "allow_rare", "min_level", "top", "bottom", "grid", "round", "escape", "weights",
+)  # fmt: skip
+"""Those that say of a stream what they say of a table."""
+
+_OWN = {
+    "k": "Least number of records (of persons, if a person column is declared) that a class has when it is first "
+    "published; others may join it later.",
+}
+_OF_TABLES = {p.name: p for p in OF_TABLES}
+
+DELTA = Parameter(
+    "delta",
+    Integer(2, 10**9),
+    "Most records that arrive between a record and its publication, itself counted: it leaves before so many have come "
+    "after it.",
+    required=True,
+    example="delta = 1000",
+)
+
+ORDER_BY = Parameter(
+    "order_by",
+    Columns(),
+    "Columns by which records arrive, such as a time; equal ones in an order by hashes of all that is read.",
+    required=True,
+    example="order_by = 'ts'",
+)
+
+COMMON: tuple[Parameter, ...] = (
+    *(replace(_OF_TABLES[name], doc=_OWN.get(name, _OF_TABLES[name].doc)) for name in _ALIKE[:1]),
+    DELTA,
+    ORDER_BY,
+    Parameter(
+        "l",
+        Integer(2),
+        "Least number of different values of each sensitive column in a class when it is first published.",
+    ),
+    *(_OF_TABLES[name] for name in _ALIKE[1:]),
+    Parameter(
+        "suppress",
+        Choice(("root", "drop")),
+        "A record for which no class is found in time: a row with * for every quasi-identifier and NULL for all else, "
+        "or no row, only counted.",
+        "root",
+    ),
+    Parameter(
+        "nulls",
+        Choice(("keep", "error")),
+        "NULL in a quasi-identifier: a value of its own, or an error.",
+        "keep",
+    ),
+)
+"""`suppress` is a word here, not a share: how many records are left out follows from delta."""
+
+FIRST = 4
+"""Before the others come the parameters of a system alone: DuckDB understands `=` for the first ones."""

@@ -1,0 +1,67 @@
+"""CUDSA: groups of records that lose little and have the same label."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from dbanon.algorithms.base.registry import Check
+from dbanon.algorithms.streams.arrivals import Arrivals, Model
+from dbanon.algorithms.streams.registry import Stream, register
+from dbanon.algorithms.streams.state import Desk, State
+from dbanon.algorithms.streams.ubdsa import STORE
+from dbanon.kernels.streams.arrays import LabelArrays
+from dbanon.table_functions.parameter_types import Real, Text
+from dbanon.table_functions.parameters import Parameter
+
+LABEL = Parameter(
+    "label",
+    Text("a column name"),
+    "A sensitive column that is to be predicted from what is published: classes have as few different values of it as "
+    "may be. That tells of each record what its value probably is; l bounds it. Default: none.",
+)
+W = Parameter("w", Real(0, 1), "Weight of the loss beside the mixture of labels, which has the rest.", 0.5)
+
+
+def cudsa(
+    arrivals: Arrivals, model: Model, options: Mapping[str, object], check: Check, before: State | None, ends: bool
+) -> State:
+    """CUDSA, classification utility aware data stream anonymization (CUDSA paper), reconstructed from what a
+    review says of it.
+
+    A class costs its records times what each loses, times `w`, and its records times one less the sum of the squared
+    shares of labels, times 1 - w. When a record is due, a group is formed of it and, one by one, the waiting record of
+    another person that makes the group cost least more, until it has k persons, and then until it has enough sensitive
+    values of such as have others. A class of the store that covers the record is used again instead if it costs less,
+    with the records that it had when it was first published; the cheapest of several. Without a label the loss alone
+    counts. k and `delta` are hard, as in the paper, whose window is `delta` here. O(k * delta * attributes + store)
+    time for a record that is due and for which a group is formed, which k records share where the group leaves.
+    """
+    from dbanon.kernels.streams.cudsa import CudsaOptions, cudsa_steps
+
+    desk = Desk.of(arrivals, model, before)
+    delta, store = (int(str(options[name])) for name in ("delta", "store"))
+    has_labels = arrivals.labels is not None
+    w = float(str(options["w"])) if has_labels else 1.0
+    labels = np.zeros(arrivals.records, np.int64) if arrivals.labels is None else arrivals.labels
+    counts = np.zeros((len(desk.classes.made_at), 2), np.int64)
+    if before is not None:
+        counts[before.kept] = before.own["counts"]
+    found = np.empty(desk.group_size, np.int64)
+    tally = np.zeros(int(labels.max(initial=0)) + 2, np.int64)
+    desk.run(cudsa_steps, check, CudsaOptions(ends, delta, store, w), LabelArrays(labels, counts, tally, found))
+    return desk.state(counts=counts[desk.classes.reusable[: desk.counters[3]]])
+
+
+register(
+    Stream(
+        name="cudsa",
+        title="CUDSA: classification utility aware data stream anonymization",
+        run=cudsa,
+        source="CUDSA paper",
+        evidence="RECON",
+        complexity="O(k * delta) time a group, O(store) a record; O(delta + store) memory",
+        own=(LABEL, W, STORE),
+    )
+)

@@ -1,0 +1,82 @@
+"""K-VARP and IoT anonymity: records that lack values leave with those that lack the same, or nearly the same."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+
+import numpy as np
+
+from dbanon.algorithms.base.registry import Check
+from dbanon.algorithms.streams.arrivals import Arrivals, Model
+from dbanon.algorithms.streams.registry import Stream, register
+from dbanon.algorithms.streams.state import Desk, State
+from dbanon.algorithms.streams.ubdsa import STORE
+from dbanon.kernels.streams.arrays import PartitionArrays
+
+_BITS = 62
+"""Attributes that a pattern tells apart; of more, some share a place."""
+
+
+def by_pattern(
+    arrivals: Arrivals,
+    model: Model,
+    options: Mapping[str, object],
+    check: Check,
+    before: State | None,
+    ends: bool,
+    *,
+    by_size: bool,
+) -> State:
+    """K-VARP (Otgonbayar et al. 2018), and `by_size` IoT anonymity (Otgonbayar et al. 2016), reconstructed from
+    abstracts and what a review says of them.
+
+    A record's pattern is which quasi-identifiers it has; records that wait with the same pattern are a partition.
+    When a record is due it leaves with the nearest k - 1 of other persons in its partition. Where these are too
+    few, the partition of the most similar pattern is merged with it (Jaccard), or with `by_size` the largest one,
+    until there are enough; distances go by the attributes that all patterns have. The paper publishes the others as
+    NULL. That would not be true of who has a value, so here such an attribute is `*` where some records of the
+    class have a value and some have none, NULL where none has, and an interval or a node where all have. Where all
+    partitions together are too few, the record leaves with a class of the store that covers it, of one pattern
+    therefore, or is suppressed; IoT anonymity has no store. The paper's window is `delta` here, which holds every
+    record; sensitive values, which it does not ask for, may be needed. O(delta * attributes) time a record, O(delta
+    * patterns) where partitions are merged, and `by_size` O(delta^2).
+    """
+    from dbanon.kernels.streams.incomplete import PartitionOptions, pattern_steps
+
+    desk = Desk.of(arrivals, model, before)
+    delta, store = int(str(options["delta"])), int(str(options.get("store", 0)))
+    records, width = arrivals.values.shape
+    bits = np.left_shift(np.int64(1), np.arange(width) % _BITS)
+    patterns = np.bitwise_or.reduce(np.where(np.isnan(arrivals.values), 0, bits), axis=1).astype(np.int64)
+    found, away, taken = np.empty(desk.group_size, np.int64), np.empty(records), np.zeros(records, bool)
+    desk.run(
+        pattern_steps,
+        check,
+        PartitionOptions(ends, delta, store, by_size),
+        PartitionArrays(patterns, found, away, taken),
+    )
+    return desk.state()
+
+
+register(
+    Stream(
+        name="k_varp",
+        title="K-VARP: k-anonymity for varied data streams via partitioning",
+        run=partial(by_pattern, by_size=False),
+        source="Otgonbayar et al. 2018",
+        evidence="RECON",
+        complexity="O(delta * patterns) time a record, O(delta + store) memory",
+        own=(STORE,),
+    )
+)
+register(
+    Stream(
+        name="iot_anonymity",
+        title="IoT anonymity: partitions of records with the same attributes",
+        run=partial(by_pattern, by_size=True),
+        source="Otgonbayar et al. 2016",
+        evidence="RECON",
+        complexity="O(delta) time a record, O(delta^2) where partitions are merged; O(delta) memory",
+    )
+)

@@ -1,0 +1,71 @@
+"""(k,l)-clustering: the same k persons leave together, for as long as a stream lasts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from dbanon.algorithms.base.registry import Check
+from dbanon.algorithms.streams.arrivals import Arrivals, Model
+from dbanon.algorithms.streams.registry import Kept, Stream, register
+from dbanon.algorithms.streams.state import Desk, State
+from dbanon.kernels.streams.arrays import PersonClusterArrays
+
+
+def kl_clustering(
+    arrivals: Arrivals, model: Model, options: Mapping[str, object], check: Check, before: State | None, ends: bool
+) -> State:
+    """(k,l)-clustering for transactional data streams (Tekli et al. 2018), reconstructed from what a review says of it.
+
+    Persons are in clusters of exactly k, each in one for the whole stream: so what leaves of a person always leaves
+    with the same others, and cannot be told from theirs by following it. A cluster is made when a record of a person
+    without one is due, of that person and the nearest k - 1 others that have none (where they have too few sensitive
+    values, first of the nearest that have others), whose records leave at once. After that a cluster emits as soon as a
+    record of each of its persons waits: the oldest of each, if they have enough sensitive values. The paper publishes
+    them in two tables, of quasi-identifiers as they are and of sensitive values; one relation leaves here, so a group
+    is published with what its records span. No record waits longer than `delta`, which the paper does not say: one that
+    is due before that is suppressed, as is every record of an unknown person. O(delta * attributes) time for a record
+    whose person has no cluster, O(k) for all others; what is kept is linear in the persons, whose numbers have to be
+    the same for as long as a stream goes on.
+    """
+    from dbanon.kernels.streams.person_clusters import PersonOptions, person_steps, take_up
+
+    desk, k = Desk.of(arrivals, model, before), model.k
+    old = np.empty((0, k), np.int64) if before is None else before.own["clusters"].astype(np.int64)
+    persons = max(int(arrivals.people.max(initial=0)), int(old.max(initial=0))) + 1
+    members = np.full((persons // k + 1, k), -1)
+    members[: len(old)] = old
+    home, heads, tails = (np.full(persons, -1, np.int64) for _ in range(3))
+    home[old] = np.arange(len(old))[:, None]
+    ready = np.zeros(len(members), np.int64)
+    link, loose = (np.full(arrivals.records, -1, np.int64) for _ in range(2))
+    group = np.empty(desk.group_size, np.int64)
+    far, table = np.empty(len(group)), np.empty(len(arrivals.places.share))
+    delta = int(str(options["delta"]))
+    desk.counters[4] = len(old)
+    clusters = PersonClusterArrays(home, members, ready, heads, tails, link, loose, group, far, table)
+    take_up(desk.counters, desk.records, clusters)
+    desk.run(person_steps, check, PersonOptions(ends, delta), desk.records._replace(people=loose), clusters)
+    return desk.state(clusters=members[: desk.counters[4]])
+
+
+def problem(options: Mapping[str, object], k: int) -> tuple[str, str] | None:
+    """A parameter that options or k exclude, and what it must be; None where nothing does."""
+    if options.get("l") is not None and int(str(options["l"])) > k:
+        return "l", f"at most {k}, as a group is exactly k records"
+    return None
+
+
+register(
+    Stream(
+        name="kl_clustering",
+        title="(k,l)-clustering for transactional data streams",
+        run=kl_clustering,
+        source="Tekli et al. 2018",
+        evidence="RECON",
+        complexity="O(k) time a record, O(delta) for one of a new person; O(delta + persons) memory",
+        kept=Kept(people=("clusters",)),
+        problem=problem,
+    )
+)

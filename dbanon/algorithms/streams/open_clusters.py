@@ -1,0 +1,88 @@
+"""The open clusters of a stream as arrays (see dbanon.kernels.streams.open_clusters), from what was kept of them and
+back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from dbanon.algorithms.streams.arrivals import Floats
+from dbanon.algorithms.streams.state import Desk, State
+from dbanon.kernels.streams.arrays import ClusterScratch, OpenClusterArrays
+
+
+@dataclass(frozen=True)
+class OpenClusters:
+    """Slots of clusters, lists of their records, and scratch.
+
+    Attributes:
+        recent: (mu,) what the last classes lose.
+        clusters: The slots.
+        scratch: For balancing and splitting clusters.
+    """
+
+    recent: Floats
+    clusters: OpenClusterArrays
+    scratch: ClusterScratch
+
+    @classmethod
+    def of(cls, desk: Desk, mu: int, slots: int, before: State | None) -> OpenClusters:
+        """At most so many clusters at a time."""
+        records, width = desk.arrivals.values.shape
+        nodes = len(desk.arrivals.places.share)
+        clusters = OpenClusterArrays(
+            is_open=np.zeros(slots, bool),
+            ids=np.zeros(slots, np.int64),
+            heads=np.full(slots, -1, np.int64),
+            sizes=np.zeros(slots, np.int64),
+            lows=np.zeros((slots, width)),
+            highs=np.zeros((slots, width)),
+            next_record=np.full(records, -1, np.int64),
+            cluster_ids=np.full(records, -1, np.int64),
+        )
+        scratch = ClusterScratch(
+            growths=np.zeros(slots),
+            rows=np.zeros((4, records), np.int64),
+            distances=np.zeros(records),
+            node_distances=np.zeros(nodes),
+            center=np.zeros(width),
+            node_counts=np.zeros(nodes, np.int64),
+        )
+        made = cls(np.zeros(mu), clusters, scratch)
+        if before is not None:
+            made._take_up(desk, before)
+        return made
+
+    def _take_up(self, desk: Desk, before: State) -> None:
+        """The clusters of the records that wait, as they were."""
+        clusters = self.clusters
+        recent, numbers = before.own["recent"], before.own["cluster"]
+        self.recent[: len(recent)] = recent
+        desk.counters[4:8] = before.own["counters"]
+        slots = {number: place for place, number in enumerate(sorted(set(numbers.tolist())))}
+        spans = dict(zip(before.own["open"].tolist(), range(len(before.own["open"])), strict=True))
+        for number, place in slots.items():
+            clusters.is_open[place], clusters.ids[place] = True, number
+            clusters.lows[place] = before.own["open_lows"][spans[number]]
+            clusters.highs[place] = before.own["open_highs"][spans[number]]
+        for record, number in enumerate(numbers.tolist()):
+            place = slots[number]
+            clusters.next_record[record], clusters.heads[place] = clusters.heads[place], record
+            clusters.cluster_ids[record] = place
+            clusters.sizes[place] += 1
+
+    def kept(self, desk: Desk) -> dict[str, npt.NDArray[np.generic]]:
+        """What goes on: `cluster` (records,), the number of each waiting record's cluster, -1 for the others; `open`
+        (clusters,) these numbers, with what they span; and what the last classes lose."""
+        clusters = self.clusters
+        slots = np.flatnonzero(clusters.is_open)
+        return {
+            "recent": self.recent,
+            "cluster": np.where(clusters.cluster_ids >= 0, clusters.ids[clusters.cluster_ids], -1),
+            "open": clusters.ids[slots],
+            "open_lows": clusters.lows[slots],
+            "open_highs": clusters.highs[slots],
+            "counters": desk.counters[4:8].copy(),
+        }

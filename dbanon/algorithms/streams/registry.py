@@ -1,0 +1,100 @@
+"""The registry of stream systems."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from dbanon import errors
+from dbanon.algorithms.base.registry import EVIDENCE, Check
+from dbanon.algorithms.streams.arrivals import Arrivals, Model
+from dbanon.algorithms.streams.common_parameters import COMMON, FIRST
+from dbanon.algorithms.streams.state import Own, State
+from dbanon.encoding.encoded_table import Ints
+from dbanon.table_functions.parameters import Parameter
+
+Run = Callable[[Arrivals, Model, Mapping[str, object], Check, State | None, bool], State]
+"""arrivals, privacy model, options, check, what was kept (None: a stream begins), whether the stream ends with these
+records -> what is kept, with the class of every record."""
+
+
+Renumber = Callable[[int, Ints], Ints]
+"""An attribute and numbers of its nodes -> the same nodes by other numbers."""
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What the arrays are that a system keeps of its own (see `State.own`), where they are not mere numbers.
+
+    `by_record` have a place for each record, `spans` are pairs of the lows and highs of classes, `people` hold
+    numbers of persons; `values`: some tell of numbers of sensitive values. `nodes` gives the other arrays
+    that contain nodes, with new numbers; `cuts` gives, for an attribute of numbers, masks of the other arrays that
+    contain its values.
+    """
+
+    by_record: tuple[str, ...] = ()
+    spans: tuple[tuple[str, str], ...] = ()
+    people: tuple[str, ...] = ()
+    values: bool = False
+    nodes: Callable[[Own, Renumber], Own] = lambda own, renumber: {}
+    cuts: Callable[[Own, int], Mapping[str, npt.NDArray[np.bool_]]] = lambda own, attribute: {}
+
+
+@dataclass(frozen=True)
+class Stream:
+    """One registered system. `evidence` is a word of EVIDENCE; `own` are parameters that only this one has, `defaults`
+    its own defaults of common ones, `kept` what it keeps of its own. Where it is `maybe`, a NULL may stand in a class
+    of values (maybe match) and is published as the class is; where it `widens`, classes publish more than their records
+    span; where it `looks_up`, it sees what sensitive values are of, as hierarchies of their columns say. `problem`
+    gives, of options and k that exclude each other, a parameter and what it must be."""
+
+    name: str
+    title: str
+    run: Run
+    source: str
+    evidence: str
+    complexity: str
+    own: tuple[Parameter, ...] = ()
+    defaults: Mapping[str, object] = field(default_factory=dict)
+    kept: Kept = field(default_factory=Kept)
+    maybe: bool = False
+    widens: bool = False
+    looks_up: bool = False
+    problem: Callable[[Mapping[str, object], int], tuple[str, str] | None] = lambda options, k: None
+
+    @property
+    def known_by(self) -> str:
+        """How the steps are known."""
+        return EVIDENCE[self.evidence]
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """All parameters of the table function."""
+        common = [replace(p, default=self.defaults[p.name]) if p.name in self.defaults else p for p in COMMON]
+        return (*common[:FIRST], *self.own, *common[FIRST:])
+
+
+_REGISTRY: dict[str, Stream] = {}
+
+
+def register(stream: Stream) -> Stream:
+    """Adds a system; its name becomes a table function."""
+    if stream.name in _REGISTRY:
+        raise ValueError(f"{stream.name} is registered already")
+    _REGISTRY[stream.name] = stream
+    return stream
+
+
+def streams() -> tuple[Stream, ...]:
+    """All systems by name."""
+    return tuple(_REGISTRY[name] for name in sorted(_REGISTRY))
+
+
+def find(name: str) -> Stream:
+    """The system of a name; UnknownAlgorithm."""
+    if name not in _REGISTRY:
+        raise errors.UnknownAlgorithm(name, sorted(_REGISTRY))
+    return _REGISTRY[name]

@@ -1,0 +1,135 @@
+"""What a stream keeps from one record to the next, as arrays: it can be put aside and taken up again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dbanon.algorithms.streams.arrivals import Arrivals, Floats, Model
+from dbanon.encoding.encoded_table import Ints
+from dbanon.kernels.streams.arrays import AttributeArrays, ClassArrays, RecordArrays, RequirementArrays
+
+WAITING, SUPPRESSED = -2, -1
+"""What stands for the class of a record that has none: it has not left yet, or it is left out."""
+
+Own = dict[str, npt.NDArray[Any]]
+"""What a system keeps of its own, by name."""
+
+LAST = 8
+"""Which counter of a desk is the last arrival."""
+
+WORK_PER_CHECK = 10**6
+"""Records or clusters that are looked at before a run asks whether it was interrupted: some milliseconds."""
+
+
+@dataclass(frozen=True)
+class State:
+    """A stream between two records.
+
+    out (records,): the class that each left with, WAITING or SUPPRESSED; step (records,): how many had arrived then.
+    Classes, of which the first ones were there before: lows and highs (classes, attributes) are what they publish, born
+    (classes,) when each was made, kept the numbers of those that may be published again, the first ones first. seen
+    (attributes, 2): the least and greatest position so far; last: at which place the last record arrived. `own` are
+    arrays that only this system has, those by record with a place for each record.
+    """
+
+    out: Ints
+    step: Ints
+    lows: Floats
+    highs: Floats
+    born: Ints
+    kept: Ints
+    seen: Floats
+    last: int = 0
+    own: Own = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Desk:
+    """The arrays that all systems work on, made of a state and of what has come since.
+
+    counters: records that have arrived, oldest that may wait, classes, kept classes, four of each system's own, and at
+    LAST the place at which the last record arrived, which may have left in a call before.
+    """
+
+    arrivals: Arrivals
+    model: Model
+    counters: Ints
+    requirement: RequirementArrays
+    records: RecordArrays
+    classes: ClassArrays
+    attributes: AttributeArrays
+
+    @classmethod
+    def of(cls, arrivals: Arrivals, model: Model, before: State | None) -> Desk:
+        """The desk of a stream that goes on; `before` None: that begins. Every class has at least k records that came,
+        so the arrays of classes are linear in these."""
+        records, width = arrivals.values.shape
+        codes = int(arrivals.sensitive.max(initial=0)) + 1
+        old = 0 if before is None else len(before.born)
+        n_classes = old + records // model.least + 1
+        classes = ClassArrays(
+            *(np.zeros(n_classes, np.int64) for _ in range(2)), *(np.zeros((n_classes, width)) for _ in range(2))
+        )
+        requirement = RequirementArrays(
+            model.k,
+            np.array(model.need, np.int64),
+            np.zeros(int(arrivals.people.max(initial=0)) + 1, np.int64),
+            np.zeros((arrivals.sensitive.shape[1], codes), np.int64),
+            np.zeros(1, np.int64),
+        )
+        seen = np.tile([np.inf, -np.inf], (width, 1)) if before is None else before.seen.copy()
+        counters = np.zeros(LAST + 1, np.int64)
+        counters[0] = arrivals.waiting
+        if before is not None:
+            classes.lows[:old], classes.highs[:old], classes.made_at[:old] = before.lows, before.highs, before.born
+            classes.reusable[: len(before.kept)] = before.kept
+            counters[2], counters[3], counters[LAST] = old, len(before.kept), before.last
+        return cls(
+            arrivals,
+            model,
+            counters,
+            requirement,
+            RecordArrays(
+                arrivals.arrived,
+                arrivals.values,
+                arrivals.people,
+                arrivals.sensitive,
+                np.full(records, WAITING, np.int64),
+                np.zeros(records, np.int64),
+            ),
+            classes,
+            arrivals.places.arrays(seen),
+        )
+
+    @property
+    def group_size(self) -> int:
+        """The most records that the search for a group of one record finds."""
+        return self.model.k + sum(self.model.need)
+
+    def run(self, kernel: Callable[..., int], check: Callable[[], None], options: Any, *arrays: Any) -> None:
+        """Call a kernel, which does so much of its work, until none is left.
+
+        Args:
+            kernel: It takes counters, work to do, options, requirement, records, classes, attributes and `arrays`, and
+                returns the work done.
+            check: Raises if the run was interrupted.
+            options: A named tuple.
+            arrays: Named tuples and arrays that only this kernel has.
+        """
+        common = (self.requirement, self.records, self.classes, self.attributes)
+        while kernel(self.counters, WORK_PER_CHECK, options, *common, *arrays) >= WORK_PER_CHECK:
+            check()
+
+    def state(self, **own: npt.NDArray[Any]) -> State:
+        """What is to be kept of it."""
+        (n_classes, kept), classes = self.counters[2:4], self.classes
+        return State(
+            self.records.class_ids, self.records.published_at, classes.lows[:n_classes], classes.highs[:n_classes],
+            classes.made_at[:n_classes], classes.reusable[:kept], self.attributes.seen_ranges,
+            int(self.counters[LAST]), dict(own),
+        )  # fmt: skip

@@ -1,0 +1,143 @@
+"""SWAF: the record that leaves the window is published as a region of a tree that is grown over it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from dbanon.algorithms.base.registry import Check
+from dbanon.algorithms.streams.arrivals import Arrivals, Floats, Model
+from dbanon.algorithms.streams.registry import Kept, Renumber, Stream, register
+from dbanon.algorithms.streams.state import Desk, Own, State
+from dbanon.encoding.encoded_table import Ints
+from dbanon.kernels.streams.arrays import RegionArrays, RegionScratch
+
+
+@dataclass(frozen=True)
+class Regions:
+    """The tree as arrays (see dbanon.kernels.streams.region_tree), with room for what may come: a cut makes at least
+    two regions of k records that wait."""
+
+    shape: Ints
+    cut: Floats
+    low: Floats
+    high: Floats
+    published: Ints
+    at: Ints
+
+    @classmethod
+    def of(cls, desk: Desk, before: State | None) -> Regions:
+        """The tree that was there before, or its root."""
+        arrivals, places = desk.arrivals, desk.arrivals.places
+        records, width = arrivals.values.shape
+        old = 1 if before is None else len(before.own["shape"])
+        size = old + 3 * (records // desk.model.k + 1)
+        made = cls(
+            np.zeros((size, 8), np.int64),
+            np.zeros(size),
+            np.zeros((size, width)),
+            np.zeros((size, width)),
+            np.full(size, -1, np.int64),
+            np.full(records, -1, np.int64),
+        )
+        if before is None:
+            made.shape[0, [0, 3, 4]] = -1
+            for a in range(width):
+                leaves = places.starts[a] < places.starts[a + 1]
+                made.low[0, a] = 0 if leaves else -np.inf
+                made.high[0, a] = places.nodes[places.starts[a], 1] if leaves else np.inf
+        else:
+            for name, kept in (("shape", made.shape), ("cut", made.cut), ("low", made.low), ("high", made.high)):
+                kept[:old] = before.own[name]
+            made.shape[:, 7] = 0
+            places_kept = before.own["published"].astype(np.int64)
+            has = places_kept >= 0
+            made.published[:old][has] = before.kept[places_kept[has]]
+            made.at[: arrivals.waiting] = before.own["at"]
+        desk.counters[4] = old
+        return made
+
+    def state(self, desk: Desk) -> State:
+        """What goes on: `published` are places in what is kept, `at` (records,) is by record."""
+        number = int(desk.counters[4])
+        published = self.published[:number]
+        kept = np.sort(published[published >= 0])
+        desk.counters[3] = len(kept)
+        desk.classes.reusable[: len(kept)] = kept
+        return desk.state(
+            shape=self.shape[:number],
+            cut=self.cut[:number],
+            low=self.low[:number],
+            high=self.high[:number],
+            published=np.where(published < 0, -1, np.searchsorted(kept, published)),
+            at=self.at,
+        )
+
+
+def swaf(
+    arrivals: Arrivals, model: Model, options: Mapping[str, object], check: Check, before: State | None, ends: bool
+) -> State:
+    """SWAF, sliding window anonymization framework (Wang et al. 2007), reconstructed from what a review says of it.
+
+    The window is the last `delta` records. A tree of regions is grown over it: whenever k more records have come to a
+    leaf, it is cut at the attribute that its records are widest in, numbers at the median, categories by child nodes,
+    NULL from values, as long as each part has k persons (and enough sensitive values). A record that leaves the window
+    is published as the deepest region that it stands in and that has a class that covers it. One without is published
+    first where it has k persons in the window, with the oldest record of each of k persons at once (and of others whose
+    sensitive values are needed); later records join it one by one. The paper counts persons that were published before,
+    too; here they are only counted among those that leave together. A class publishes all of its region, and a region
+    what it published first for good; where a record stands in it but beyond that, such as a number beyond all that had
+    come then, it publishes a new class the same way. Where not even the root has enough, a record is suppressed.
+    O(depth) time a record and O(delta) where a class is published first; what is kept is linear in delta and in the
+    regions, which are never merged: at most one for every k / 2 records that came.
+    """
+    from dbanon.kernels.streams.swaf import SwafOptions, swaf_steps, take_up
+
+    desk = Desk.of(arrivals, model, before)
+    tree, delta = Regions.of(desk, before), int(str(options["delta"]))
+    records, width = arrivals.values.shape
+    heads, tails = (np.full(len(tree.shape), -1, np.int64) for _ in range(2))
+    link, rows = (np.full(records, -1, np.int64) for _ in range(2))
+    scratch = RegionScratch(rows, np.empty(width), np.empty(records), np.empty(desk.group_size, np.int64))
+    regions = RegionArrays(tree.shape, tree.cut, tree.low, tree.high, tree.published, tree.at, heads, tails, link)
+    take_up(desk.counters, regions)
+    desk.run(swaf_steps, check, SwafOptions(ends, delta), regions, scratch)
+    return tree.state(desk)
+
+
+def _renumbered(own: Own, renumber: Renumber) -> Own:
+    """The shape of a tree whose regions of child nodes have these by other numbers."""
+    from dbanon.kernels.streams.region_tree import ABOVE, AXIS, BRANCH, CATEGORY, KIND
+
+    shape = own["shape"].astype(np.int64)
+    above = np.maximum(shape[:, ABOVE], 0)
+    of_node = (shape[:, ABOVE] >= 0) & (shape[above, KIND] == CATEGORY)
+    for a in np.unique(shape[above[of_node], AXIS]).tolist():
+        rows = of_node & (shape[above, AXIS] == a)
+        shape[rows, BRANCH] = renumber(a, shape[rows, BRANCH])
+    return {"shape": shape}
+
+
+def _cuts(own: Own, attribute: int) -> dict[str, npt.NDArray[np.bool_]]:
+    """The regions that are cut at a number of an attribute."""
+    from dbanon.kernels.streams.region_tree import AXIS, KIND, NUMBER
+
+    shape = own["shape"]
+    return {"cut": (shape[:, KIND] == NUMBER) & (shape[:, AXIS] == attribute)}
+
+
+register(
+    Stream(
+        name="swaf",
+        title="SWAF: sliding window anonymization framework",
+        run=swaf,
+        source="Wang et al. 2007",
+        evidence="RECON",
+        complexity="O(depth) time a record, O(delta) for one of a new class; O(delta + regions) memory",
+        kept=Kept(by_record=("at",), spans=(("low", "high"),), nodes=_renumbered, cuts=_cuts),
+        widens=True,
+    )
+)

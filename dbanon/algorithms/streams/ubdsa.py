@@ -1,0 +1,63 @@
+"""UBDSA: clusters leave as soon as they lose little enough, and with the latest ones whoever fits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from dbanon.algorithms.base.registry import Check
+from dbanon.algorithms.streams.arrivals import Arrivals, Model
+from dbanon.algorithms.streams.castle import BETA
+from dbanon.algorithms.streams.open_clusters import OpenClusters
+from dbanon.algorithms.streams.registry import Kept, Stream, register
+from dbanon.algorithms.streams.state import Desk, State
+from dbanon.table_functions.parameter_types import Integer, Real
+from dbanon.table_functions.parameters import Parameter
+
+THETA = Parameter(
+    "theta",
+    Real(0, 1),
+    "What a class may lose that leaves before it is due: more means less delay.",
+    0.3,
+)
+STORE = Parameter("store", Integer(0, 10**6), "How many of the latest classes may be published again.", 100)
+"""Own parameter of systems that publish the latest classes again."""
+
+
+def ubdsa(
+    arrivals: Arrivals, model: Model, options: Mapping[str, object], check: Check, before: State | None, ends: bool
+) -> State:
+    """UBDSA, a utility based approach for data stream anonymization (Sopaoglu and Abul 2020), reconstructed from its
+    abstract and what a review says.
+
+    A record leaves at once with the class of the store that covers it and loses least, if that is no more than `theta`.
+    Else it joins the open cluster whose records lose least more in all (the cardinality-aware loss: loss times
+    records), or a new one, if they would lose more than `theta` each and fewer than `beta` clusters are open. A cluster
+    that a record has joined leaves at once if it is enough for a class, sensitive values among them, which the paper
+    does not ask for, and loses no more than `theta`. When a record is due, which is as hard a bound as in the paper,
+    its cluster leaves if it is enough; else the record leaves alone with the class of the store that covers it and
+    loses least; else its cluster is merged, again and again, with the one with which both lose least more in all; and
+    where all open clusters are not enough it is suppressed. Nothing is split. O((beta + store) * attributes) time a
+    record, and O(delta) for one that is due.
+    """
+    from dbanon.kernels.streams.ubdsa import UbdsaOptions, ubdsa_steps
+
+    desk = Desk.of(arrivals, model, before)
+    delta, store, theta = int(str(options["delta"])), int(str(options["store"])), float(str(options["theta"]))
+    beta = min(int(str(options["beta"])), delta)  # no more records wait
+    open_ = OpenClusters.of(desk, 0, beta, before)
+    desk.run(ubdsa_steps, check, UbdsaOptions(ends, delta, beta, theta, store), open_.clusters)
+    return desk.state(**open_.kept(desk))
+
+
+register(
+    Stream(
+        name="ubdsa",
+        title="UBDSA: a utility based approach for data stream anonymization",
+        run=ubdsa,
+        source="Sopaoglu and Abul 2020",
+        evidence="RECON",
+        complexity="O(beta + store) time a record, O(delta) for one that is due; O(delta + store) memory",
+        own=(BETA, THETA, STORE),
+        kept=Kept(by_record=("cluster",), spans=(("open_lows", "open_highs"),)),
+    )
+)

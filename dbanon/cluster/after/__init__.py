@@ -1,1 +1,0 @@
-"""What happens to finished clusters: repair, outliers, improvement, widening."""

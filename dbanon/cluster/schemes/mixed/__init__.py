@@ -1,1 +1,0 @@
-"""Mixed: algorithms that begin as one family and end as another."""

@@ -1,1 +1,0 @@
-"""Microaggregation: the least squared distances of records to the mean of their class, under the whole model."""

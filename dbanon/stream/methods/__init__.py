@@ -1,1 +1,0 @@
-"""The systems, a file each."""
