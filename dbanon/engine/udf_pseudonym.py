@@ -13,9 +13,9 @@ from typing import Any
 import pyarrow as pa
 
 from dbanon.engine.tables import array
+from dbanon.gate import linked_patterns, pseudonyms
 from dbanon.policy.transforms import generate
 from dbanon.policy.transforms.formats import Form
-from dbanon.pseudonym import recomputed, together
 from dbanon.runtime import secret_keys
 
 
@@ -26,7 +26,7 @@ def dbanon_pseudonym(values: Any, how: Any) -> Any:
 
 def dbanon_pseudonym_again(values: Any, how: Any) -> Any:
     """The same, by the gate's own code."""
-    return _made(values, how, recomputed.expected, pa.string())
+    return _made(values, how, pseudonyms.expected, pa.string())
 
 
 def dbanon_shift(persons: Any, how: Any) -> Any:
@@ -36,7 +36,7 @@ def dbanon_shift(persons: Any, how: Any) -> Any:
 
 def dbanon_shift_again(persons: Any, how: Any) -> Any:
     """The same, by the gate's own code."""
-    return _made(persons, how, recomputed.expected_days, pa.int32())
+    return _made(persons, how, pseudonyms.expected_days, pa.int32())
 
 
 def dbanon_pseudonym_length(lists: Any, how: Any) -> Any:
@@ -56,7 +56,7 @@ def dbanon_together(rows: Any) -> Any:
     type_ = pa.list_(pa.list_(pa.int64()))
 
     def of(one: list[dict[str, Any]] | None) -> list[list[int]]:
-        return together.alike([together.Row(r["label"], r["size"], tuple(r["links"])) for r in one or ()])
+        return linked_patterns.alike([linked_patterns.Row(r["label"], r["size"], tuple(r["links"])) for r in one or ()])
 
     return pa.array([of(one) for one in array(rows).to_pylist()], type_)
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from dbanon.release import column_views, gate_messages, gate_statement, measures, messages
+from dbanon.gate import messages as gate_messages
+from dbanon.gate import statement_check
+from dbanon.gate.request import CheckedModel, GateRequest, ReleaseContext, StatedRoles
+from dbanon.gate.rules import GateRules, rules
+from dbanon.release import column_views, measures, messages
 from dbanon.release.cluster_request import cluster_request
 from dbanon.release.column_views import QuasiColumn, SensitiveColumn, TreeColumn
-from dbanon.release.gate_request import CheckedModel, GateRequest, ReleaseContext, StatedRoles
-from dbanon.release.gate_rules import GateRules, rules
 from dbanon.release.named_column import NamedColumn
 from dbanon.release.number_column import NumberColumn
 from dbanon.release.passthrough_column import PassthroughColumn
@@ -250,17 +252,17 @@ def statement(call: ReleaseSpec) -> str:
         values["support"] = call.options["support"] or call.k
     made = fill(f"release/{'' if call.run.noise is None else 'noise/'}{call.kind}.sql", **values)
     last_select = _last_select(call.kind, of)
-    return made if last_select is None else gate_statement.checked(call.function, made, last_select)
+    return made if last_select is None else statement_check.checked(call.function, made, last_select)
 
 
 def _last_select(kind: str, of: Plan) -> str | None:
     """The SELECT with which the gate expects the statement of a release, its classes or its metrics to end."""
     if kind == "release":
-        return gate_statement.released_rows(of.names.copies, of.names.place, of.names.copy)
+        return statement_check.released_rows(of.names.copies, of.names.place, of.names.copy)
     if kind == "classes":
         reason = of.names.names["suppressed"] if of.choices.suppress else None
-        return gate_statement.released_classes(of.names.class_id, reason)
-    return gate_statement.released_metrics() if kind == "metrics" else None
+        return statement_check.released_classes(of.names.class_id, reason)
+    return statement_check.released_metrics() if kind == "metrics" else None
 
 
 def published_names(call: ReleaseSpec) -> tuple[tuple[str, ...], tuple[str, ...]]:

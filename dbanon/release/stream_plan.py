@@ -9,9 +9,10 @@ from dbanon import errors
 from dbanon.algorithms import streams
 from dbanon.algorithms.base.common_parameters import COMMON
 from dbanon.algorithms.streams import Stream
-from dbanon.release import gate_messages, gate_rules, gate_statement, plan, prepare
+from dbanon.gate import messages, rules, statement_check
+from dbanon.gate.request import CheckedModel
+from dbanon.release import plan, prepare
 from dbanon.release.cluster_request import request
-from dbanon.release.gate_request import CheckedModel
 from dbanon.release.publication import ReleaseSpec
 from dbanon.release.published_schema import free, published_schema
 from dbanon.release.stream_measures import MEASURES, Measure
@@ -175,12 +176,12 @@ def filled(template: str, publication: ReleaseSpec, options: Options, system: St
     made = fill(template, stream=view, **values, **more)
     last_select = None
     if isinstance(grown := more.get("grown"), Grown):
-        last_select = gate_statement.stream_step(grown.cluster, grown.place, grown.row, view.arrived)
+        last_select = statement_check.stream_step(grown.cluster, grown.place, grown.row, view.arrived)
     elif template == "stream/metrics.sql":
-        last_select = gate_statement.stream_metrics()
+        last_select = statement_check.stream_metrics()
     elif template == "stream/release.sql":
-        last_select = gate_statement.stream_rows(view.published, of.names.class_id, view.arrived)
-    return made if last_select is None else gate_statement.checked(publication.function, made, last_select)
+        last_select = statement_check.stream_rows(view.published, of.names.class_id, view.arrived)
+    return made if last_select is None else statement_check.checked(publication.function, made, last_select)
 
 
 def order_values(publication: ReleaseSpec) -> dict[str, list[Sql]]:
@@ -208,8 +209,8 @@ def _names(publication: ReleaseSpec) -> dict[str, str]:
 
 def _leave(publication: ReleaseSpec) -> list[str]:
     """The names of the columns that leave, as the gate reads the policy."""
-    names = gate_rules.leaving(plan.gate_request(publication))
-    return [*names, *gate_rules.unlike(names, OWN)]
+    names = rules.leaving(plan.gate_request(publication))
+    return [*names, *rules.unlike(names, OWN)]
 
 
 def stream_request(publication: ReleaseSpec, options: Options, system: Stream, *, grows: bool) -> Mapping[str, object]:
@@ -226,7 +227,7 @@ def _refusals(publication: ReleaseSpec) -> dict[str, Sql]:
     """What the gate says."""
     sensitive = publication.roles.sensitive
     models = [CheckedModel(i, d.parameter, sensitive[d.sensitive]) for i, d in enumerate(publication.demands)]
-    return gate_messages.stream_refusals(publication.function, models)
+    return messages.stream_refusals(publication.function, models)
 
 
 def _measures(of: plan.Plan, drops: bool) -> Iterator[Measure]:

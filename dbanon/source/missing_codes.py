@@ -1,7 +1,7 @@
 """Codes that stand for a missing value: which value of its type a column has for a code, and how it is read as NULL.
 
 A code is written as text. Numbers, dates and times compare by value (999 is 999.0), all else byte by byte. The release
-gate reads codes by itself (dbanon.release.gate_codes) and takes nothing from here.
+gate reads codes by itself (dbanon.gate.missing_codes) and takes nothing from here.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ Ends of intervals have the type `{end_type}`, lie between `{least}` and `{greate
 `{units}` / `{parts}`; `{rest}` is how far a value is above its cell's beginning, `{first_day}` and `{last_day}` are
 those of its cell in the calendar.
 
-The release gate reads types by itself (dbanon.release.gate_rules) and takes nothing from here.
+The release gate reads types by itself (dbanon.gate.rules) and takes nothing from here.
 """
 
 from __future__ import annotations

@@ -8,8 +8,8 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as fn
 
 from dbanon import errors
+from dbanon.gate.messages import GATE
 from dbanon.release import plan
-from dbanon.release.gate_messages import GATE
 from dbanon.spark.columns import is_hashed, named
 from dbanon.spark.release import Made
 

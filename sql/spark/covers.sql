@@ -1,8 +1,8 @@
 {#- For who holds parts of a release against their source: of rows as they came (relation `source`) and what is published of
     each (`shown`, the same rows in the same order), how many are not covered by it, and how many published values are finer
     than the policy allows. It is read as the gate reads, and shares no step with the code that made them. -#}
-{%- from 'release/part/covered.sql' import is_covered, published_texts with context -%}
-{%- from 'release/part/keeps.sql' import keeps_typed with context -%}
+{%- from 'gate/covered_values.sql' import is_covered, published_texts with context -%}
+{%- from 'gate/policy_conformance.sql' import keeps_typed with context -%}
 {%- from 'shared/hierarchies.sql' import hierarchies with context -%}
 {% set stored = trees|rejectattr('is_sensitive')|selectattr('rows')|list %}
 WITH RECURSIVE
@@ -12,7 +12,7 @@ WITH RECURSIVE
 original AS MATERIALIZED (
     SELECT rowid AS class_id{% for r in rules %}, {{ r.own }} AS q{{ r.i }}{% endfor %} FROM {{ origin }}
 ),
-{% include 'release/part/ancestors.sql' %}
+{% include 'gate/allowed_ancestors.sql' %}
 visible AS MATERIALIZED (
     SELECT
         rowid AS class_id
@@ -21,7 +21,7 @@ visible AS MATERIALIZED (
         {% endfor %}
     FROM {{ shown }}
 ),
-{% include 'release/part/parsed.sql' %}
+{% include 'gate/parsed_intervals.sql' %}
 counted AS (
     SELECT
         count(*) FILTER (WHERE NOT coalesce({{ is_covered(false) }}, false)) AS uncovered

@@ -26,7 +26,7 @@ released AS MATERIALIZED (
 {% if orders %}
 {{ all_trees(orders, none, larger) }}
 {% endif %}
-{% include 'release/part/judged.sql' %}
+{% include 'gate/model_measures.sql' %}
 worst AS (
     {% if person %}
     SELECT -1 AS model, min(size)::DOUBLE AS value, count(*) FILTER (WHERE size < {{ k }}) AS missed

@@ -1,5 +1,5 @@
 {#- NAME_classes('table', ...) of a stream: one row an equivalence class, and one for what is left out. -#}
-{%- from 'stream/checks.sql' import differs, sealed with context -%}
+{%- from 'gate/stream_checks.sql' import differs, sealed with context -%}
 {%- from 'stream/shown.sql' import shown with context -%}
 {% include 'stream/path.sql' %}
 SELECT

@@ -1,5 +1,5 @@
 {#- NAME_metrics('table', ...) of a stream: one row a measure. -#}
-{%- from 'stream/checks.sql' import differs, sealed with context -%}
+{%- from 'gate/stream_checks.sql' import differs, sealed with context -%}
 {%- from 'stream/shown.sql' import shown with context -%}
 {% include 'stream/path.sql' %},
 -- A row a class, and one for what is left out.
@@ -31,7 +31,7 @@ metric_rows AS MATERIALIZED (
         , (SELECT count(*) AS records FROM placed WHERE class_id = -1) AS dropped
         {% endif %}
 ),
-{% include 'stream/stated_metrics.sql' %}
+{% include 'gate/stream_metrics.sql' %}
 SELECT metric, value, better, description, published
 FROM metric_rows
 WHERE (SELECT passed FROM gate) AND (SELECT passed FROM stated) AND value IS NOT NULL

@@ -114,4 +114,4 @@ leaving AS MATERIALIZED (
         {% endif %}
     ) AS r
 ),
-{% include 'stream/gate.sql' %}
+{% include 'gate/stream_gate.sql' %}

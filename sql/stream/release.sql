@@ -1,5 +1,5 @@
 {#- NAME('table', ...) of a stream: its records in the order in which they leave. -#}
-{%- from 'stream/checks.sql' import differs, sealed with context -%}
+{%- from 'gate/stream_checks.sql' import differs, sealed with context -%}
 {%- from 'stream/shown.sql' import shown with context -%}
 {% include 'stream/path.sql' %}
 SELECT *

@@ -36,7 +36,7 @@ kept AS (SELECT *{% for s in tested if s.tree %}, u{{ s.u }}::VARCHAR COLLATE PO
 {% if ordered %}
 {{ all_trees(ordered, sql('kept')) }}
 {% endif %}
-{% include 'release/part/judged.sql' %}
+{% include 'gate/model_measures.sql' %}
 {% endif %}
 count_of AS MATERIALIZED (
     SELECT class_id, sum(size)::BIGINT AS records{% if person %}, count(DISTINCT person) AS persons{% endif %}

@@ -47,37 +47,37 @@ _FAULTS = {
     ),
     # The gate
     "the gate lets a class of k - 1 pass": Fault(
-        "sql/release/part/gate.sql",
+        "sql/gate/gate.sql",
         "coalesce(size, 0) < {{ k }}",
         "coalesce(size, 0) < {{ k }} - 1",
         ("tests/release/test_gate.py",),
     ),
     "the gate does not ask whether values are covered": Fault(
-        "sql/release/part/gate.sql",
+        "sql/gate/gate.sql",
         "WHEN counted.uncovered > 0 THEN error({{ gate_say.uncovered }})",
         "",
         ("tests/release/test_gate.py", "tests/release/test_mutants.py"),
     ),
     "the gate counts every class as one that meets the model": Fault(
-        "sql/release/part/checks.sql",
+        "sql/gate/checks.sql",
         "(SELECT count(*) FROM {{ 'class sizes'|of(s) }}) - count(*) FILTER (WHERE {{ met(m) }})",
         "(SELECT count(*) FROM {{ 'class sizes'|of(s) }}) - count(*)",
         ("tests/models/test_model_gate.py",),
     ),
     "the gate lets ends through that the policy's top forbids": Fault(
-        "sql/release/part/keeps.sql",
+        "sql/gate/policy_conformance.sql",
         "{%- if r.top %} AND {{ end }} < {{ r.top }}{% endif %}",
         "",
         ("tests/policy/test_coded.py", "tests/release/test_mutants.py", "tests/release/test_gate.py"),
     ),
     "nobody counts who is alone by the rows that a pseudonym links": Fault(
-        "sql/release/part/linked.sql",
+        "sql/gate/linked_rows.sql",
         "FROM followed GROUP BY ALL HAVING count(DISTINCT person) < {{ k }}",
         "FROM followed GROUP BY ALL HAVING count(DISTINCT person) < 0",
         ("tests/pseudonym/test_linked.py",),
     ),
     "of pseudonyms of several columns the gate forgets who shares what": Fault(
-        "dbanon/pseudonym/together.py",
+        "dbanon/gate/linked_patterns.py",
         '("component", tuple(written))',
         '("component", tuple(line[:2] for line in written))',
         ("tests/pseudonym/test_together.py", "tests/pseudonym/test_several.py"),
@@ -277,13 +277,13 @@ _FAULTS = {
         ("tests/views/test_streaming.py",),
     ),
     "who waits too long goes on waiting": Fault(
-        "sql/stream/gate.sql",
+        "sql/gate/stream_gate.sql",
         "n.arrived - l.rid >= {{ stream.delta }}",
         "n.arrived - l.rid >= 100 * {{ stream.delta }}",
         ("tests/views/test_streaming.py",),
     ),
     "a value that nobody has stands for NULLs": Fault(
-        "sql/stream/gate.sql", " + invented.records", "", ("tests/stream/test_incomplete.py",)
+        "sql/gate/stream_gate.sql", " + invented.records", "", ("tests/stream/test_incomplete.py",)
     ),
     "one of those who wait goes out": Fault(
         "sql/release/part/left.sql",
@@ -379,13 +379,13 @@ _FAULTS = {
     ),
     # Related tables
     "nobody counts who is alone over several tables": Fault(
-        "sql/release/related/gate.sql",
+        "sql/gate/related_gate.sql",
         "count(*) FILTER (WHERE size < {{ k }}) AS small",
         "0 AS small",
         ("tests/release/related/test_related_mutants.py",),
     ),
     "nobody counts how many hold a sensitive value of their rows": Fault(
-        "sql/release/related/held.sql",
+        "sql/gate/related_person_values.sql",
         "count(DISTINCT {{ t.names.key }}) AS holders",
         "1 AS holders",
         ("tests/release/related/test_related_mutants.py",),

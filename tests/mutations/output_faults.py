@@ -56,7 +56,7 @@ OUTPUT_FAULTS: dict[str, Fault] = {
         ("tests/files/test_csv_formulas.py",),
     ),
     "linked: a NULL is linked to a single row of too few": Fault(
-        "sql/release/part/linked.sql",
+        "sql/gate/linked_rows.sql",
         "GROUP BY single_in HAVING count(DISTINCT person) >= {{ k }}",
         "GROUP BY single_in HAVING count(DISTINCT person) > 0",
         ("tests/pseudonym/test_linked.py",),

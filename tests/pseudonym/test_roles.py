@@ -11,9 +11,9 @@ from support.pseudonyms import SECRET, refused
 
 import dbanon
 from dbanon import errors
+from dbanon.gate import pseudonyms
 from dbanon.policy.transforms import formats, generate
 from dbanon.policy.transforms.formats import Form
-from dbanon.pseudonym import recomputed
 from dbanon.release import made_columns
 from dbanon.runtime import secret_keys
 
@@ -255,7 +255,7 @@ def test_an_attacker_who_has_the_release_and_the_list_of_numbers_finds_nobody(co
         tried = generate.pseudonyms(map(str, range(3000)), of, scope, formats.form("t.c", "hex", 12, "P-"))
         assert not published & set(tried)
     assert (
-        recomputed.expected(
+        pseudonyms.expected(
             ["1000"], {"key": "env:DBANON_KEY", "scope": scope, "format": "hex", "length": 12, "prefix": "P-"}
         )[0]
         not in published

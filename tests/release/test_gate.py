@@ -20,7 +20,8 @@ import dbanon
 from dbanon.algorithms.base import registry
 from dbanon.client import frame_references
 from dbanon.engine import udf
-from dbanon.release import gate_messages, plan
+from dbanon.gate import messages
+from dbanon.release import plan
 from dbanon.runtime import session
 from dbanon.table_functions import registry as functions
 
@@ -376,7 +377,7 @@ def publish(column: str, values: str, where: str = "true") -> tuple[str, str]:
     return f"g.{column}", f"CASE WHEN {where} THEN {values} ELSE g.{column} END AS {column}"
 
 
-UNCOVERED, SMALL, CONFUSED = (gate_messages.GATE[name][0] for name in ("uncovered", "small", "confused"))
+UNCOVERED, SMALL, CONFUSED = (messages.GATE[name][0] for name in ("uncovered", "small", "confused"))
 FIRST = "(SELECT min(p0) FROM generalized WHERE p0 LIKE '[21%')"
 
 

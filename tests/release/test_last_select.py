@@ -14,7 +14,7 @@ from support.related import KEY, clinic
 
 import dbanon
 from dbanon import errors
-from dbanon.release import gate_statement
+from dbanon.gate import statement_check
 
 REFUSED = "release gate refused the result: a statement that reads other rows than the gate judged"
 OUT = "release/part/out.sql"
@@ -117,7 +117,7 @@ STATEMENTS = {
 @pytest.mark.parametrize("case", STATEMENTS)
 def test_the_last_select_follows_the_relations(case: str) -> None:
     statement, is_last = STATEMENTS[case]
-    check: Callable[[], str] = partial(gate_statement.checked, "kacpc", statement, "SELECT * FROM x")
+    check: Callable[[], str] = partial(statement_check.checked, "kacpc", statement, "SELECT * FROM x")
     if is_last:
         assert check() == statement
     else:

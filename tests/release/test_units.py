@@ -13,7 +13,8 @@ from oracle import dates
 from support.scale import some
 
 import dbanon
-from dbanon.release import gate_messages, plan
+from dbanon.gate import messages
+from dbanon.release import plan
 
 GRIDS = ("day", "week", "month", "quarter", "year", "decade", "century")
 BOUNDS: tuple[tuple[date | None, date | None], ...] = (
@@ -193,7 +194,7 @@ def spoiled(monkeypatch: pytest.MonkeyPatch, old: str, new: str) -> None:
     monkeypatch.setattr(plan, "statement", statement)
 
 
-UNCOVERED, FINER = (gate_messages.GATE[name][0] for name in ("uncovered", "finer"))
+UNCOVERED, FINER = (messages.GATE[name][0] for name in ("uncovered", "finer"))
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from dbanon.release import gate_statement, plan, prepare, related_gate_messages
+from dbanon.gate import related_messages, statement_check
+from dbanon.release import plan, prepare
 from dbanon.release.cluster_request import cluster_request, request
 from dbanon.release.column_views import TreeColumn
 from dbanon.release.plan import Plan
@@ -48,14 +49,14 @@ def of(found: Relation, kind: str) -> Sql:
         ],
         "k": found.entity.publication.k,
         "clustered": _clustered(found, plans[0], [feature for of in of_children for feature in of], tables),
-        "gate_say": related_gate_messages.refusals(function, related_gate_messages.TOGETHER, found.entity.shown),
+        "gate_say": related_messages.refusals(function, related_messages.TOGETHER, found.entity.shown),
     }
     made = fill(f"release/related/{kind}.sql", **values)
     if kind == "release":
-        last_select = gate_statement.related_rows(tables[found.asked].step("leaving"), own.row, own.place)
-        made = gate_statement.checked(function, made, last_select)
+        last_select = statement_check.related_rows(tables[found.asked].step("leaving"), own.row, own.place)
+        made = statement_check.checked(function, made, last_select)
     elif kind == "metrics":
-        made = gate_statement.checked(function, made, gate_statement.related_metrics())
+        made = statement_check.checked(function, made, statement_check.related_metrics())
     return Sql(made)
 
 
@@ -64,7 +65,7 @@ def _filled(view: TableView, of: Plan, own: Own) -> TableView:
     read = {"origin": view.step("rows"), "source_twice": True, "has_rowid": False, "key": own.row, "person": None}
     made = fill("release/related/made.sql", **(of.values | read), assigned=view.step("assigned"))
     names = {"row": own.row, "second": view.step("second"), "leaving": view.step("leaving")}
-    judged = fill("release/related/judged.sql", **of.values, **names)
+    judged = fill("gate/related_model_measures.sql", **of.values, **names)
     return replace(view, made=Sql(made), gate=replace(view.gate, judged=Sql(judged)))
 
 

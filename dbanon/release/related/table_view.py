@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from dbanon.release import gate_rules, related_gate_messages
+from dbanon.gate import related_messages
+from dbanon.gate import rules as gate_rules
+from dbanon.gate.rules import GateRules
 from dbanon.release.column_views import QuasiColumn, TreeColumn
-from dbanon.release.gate_rules import GateRules
 from dbanon.release.named_column import NamedColumn
 from dbanon.release.passthrough_column import PassthroughColumn
 from dbanon.release.plan import Plan, PublishedColumn, gate_request
@@ -165,7 +166,7 @@ def _view(found: Relation, i: int, of: Plan, own: Own, more: tuple[Sequence[Feat
             of.gate,
             key=tuple(_own_key(name, source.columns[name]) for name in table.key),
             leave=Sql(f"[{joined(text(name) for name in [key_name, *leave])}]"),
-            say=related_gate_messages.refusals(table.publication.function, related_gate_messages.OF_A_TABLE, shown, i),
+            say=related_messages.refusals(table.publication.function, related_messages.OF_A_TABLE, shown, i),
         ),
         say=refusals.of_keys(table, found.entity),
     )
@@ -179,7 +180,7 @@ def _sensitive(table: Related, column: str) -> SensitiveView:
         column,
         text=Sql(f"CAST({value} AS VARCHAR)"),
         metric=text(f"l_diversity:{table.shown}.{column}"),
-        say=related_gate_messages.diversity_refusal(table.publication.function, table.shown, column),
+        say=related_messages.diversity_refusal(table.publication.function, table.shown, column),
     )
 
 

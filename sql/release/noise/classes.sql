@@ -25,7 +25,7 @@ FROM {% if suppress %}(
     {{ reasons() }}
 ){% else %}class_of{% endif %} AS c
 ),
-{% include 'release/part/stated_classes.sql' %}
+{% include 'gate/gate_classes.sql' %}
 SELECT *
 FROM class_rows
 WHERE (SELECT passed FROM gate) AND (SELECT passed FROM stated)

@@ -84,4 +84,4 @@ alike AS MATERIALIZED (
     GROUP BY ALL
 ),
 {% include 'release/part/leaving.sql' %}
-{% include 'release/noise/gate.sql' %}
+{% include 'gate/noise_gate.sql' %}

@@ -45,4 +45,4 @@ alike AS MATERIALIZED (
     GROUP BY ALL
 ),
 {% include 'release/part/leaving.sql' %}
-{% include 'release/part/gate.sql' %}
+{% include 'gate/gate.sql' %}

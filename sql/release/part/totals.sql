@@ -18,7 +18,7 @@ metric_rows AS MATERIALIZED (
     {% if not loop.last %}UNION ALL{% endif %}
     {% endfor %}
 ),
-{% include 'release/part/stated_metrics.sql' %}
+{% include 'gate/gate_metrics.sql' %}
 SELECT metric, value, better, description, published
 FROM metric_rows
 WHERE (SELECT passed FROM gate) AND (SELECT passed FROM stated)

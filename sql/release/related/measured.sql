@@ -1,5 +1,5 @@
 {#- What NAME_metrics of related tables says, and the gate of it. -#}
-{%- from 'release/related/held.sql' import held with context -%}
+{%- from 'gate/related_person_values.sql' import held with context -%}
 -- One row per metric: its value, and whether it may be published. What does not follow from the released rows alone is the
 -- custodian's.
 metric_rows AS MATERIALIZED (

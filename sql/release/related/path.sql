@@ -172,4 +172,4 @@ numbered AS MATERIALIZED (
     JOIN numbered AS n ON n.person = v.person
 ),
 {% endfor %}
-{% include 'release/related/gate.sql' %}
+{% include 'gate/related_gate.sql' %}

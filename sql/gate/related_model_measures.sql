@@ -1,6 +1,6 @@
 {#- Whether each row of a related table that leaves stands for the row of the source that it is said to stand for: one row of
     counts. The gate parses texts of numbers back and climbs the stored hierarchies, as in a release of one table. -#}
-{%- from 'release/part/covered.sql' import is_covered, published_texts with context -%}
+{%- from 'gate/covered_values.sql' import is_covered, published_texts with context -%}
 {%- from 'shared/hierarchies.sql' import hierarchies with context -%}
 WITH RECURSIVE
 {% set stored = trees|rejectattr('is_sensitive')|selectattr('rows')|list %}
@@ -9,13 +9,13 @@ WITH RECURSIVE
 {% endif %}
 -- The rows as the gate has read them.
 original AS (FROM {{ second }}),
-{% include 'release/part/ancestors.sql' %}
+{% include 'gate/allowed_ancestors.sql' %}
 -- The rows as they leave, with the names of this statement.
 visible AS (
     SELECT {{ row }} AS number{% for r in rules %}, {{ r.text }} AS p{{ r.i }}{% endfor %}{% for u in unchanged %}, {{ u.name }} AS u{{ u.i }}{% endfor +%}
     FROM {{ leaving }}
 ),
-{% include 'release/part/parsed.sql' %}
+{% include 'gate/parsed_intervals.sql' %}
 -- One row: rows that leave for no row or for one that another leaves for, with other unchanged values, with values that do
 -- not cover the original, and values that say more than the policy lets out.
 counted AS (

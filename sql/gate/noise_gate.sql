@@ -2,18 +2,18 @@
     checked. A class has k records (persons) and their unchanged values; a category is what a record of the class may be
     published as; a number is within top, bottom and (where noise keeps to it) the column, and on its grid; each class
     has its NULLs. It shares no step with the code that drew the values. -#}
-{%- from 'release/part/checks.sql' import left_out_and_judged, out_of_order, records_due, refuse_left_out, refuse_models, refuse_rows, sizes, untrue with context -%}
-{%- from 'release/part/keeps.sql' import at_edge with context -%}
-{%- from 'release/part/second.sql' import reread with context -%}
-{% include 'release/part/original.sql' %}
-{% include 'release/part/ancestors.sql' %}
+{%- from 'gate/checks.sql' import left_out_and_judged, out_of_order, records_due, refuse_left_out, refuse_models, refuse_rows, sizes, untrue with context -%}
+{%- from 'gate/policy_conformance.sql' import at_edge with context -%}
+{%- from 'gate/reread_check.sql' import reread with context -%}
+{% include 'gate/source_by_class.sql' %}
+{% include 'gate/allowed_ancestors.sql' %}
 {% for q in quasi %}
 -- A row a class and a value that is published in it: how many records have it.
 {{ 'published values'|of(q) }} AS MATERIALIZED (
     SELECT class_id, p{{ q.i }} AS value, sum(size) AS size FROM released GROUP BY ALL
 ),
 {% endfor %}
-{% include 'release/part/judged.sql' %}
+{% include 'gate/model_measures.sql' %}
 -- One row: true, or an error. What leaves is held against the source and the policy; no row leaves before this is
 -- read.
 gate AS MATERIALIZED (

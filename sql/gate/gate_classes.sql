@@ -1,8 +1,8 @@
 {#- The gate of what is said of classes: the rows that leave (class_rows) beside the rows of the release. -#}
-{%- from 'release/part/checks.sql' import sizes with context -%}
+{%- from 'gate/checks.sql' import sizes with context -%}
 {%- from 'shared/record_assignment.sql' import reasons with context -%}
 {% set shown %}{% if not noise %}{% for o in quasi_output %}, {{ o.name }}{% endfor %}{% endif %}{% endset %}
-{% include 'release/part/own_loss.sql' %}
+{% include 'gate/class_loss.sql' %}
 -- One row: true, or an error where what is said of classes does not follow from the rows that leave.
 stated AS MATERIALIZED (
     SELECT CASE

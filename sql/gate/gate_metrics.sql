@@ -1,10 +1,10 @@
 {#- The gate of metrics: those that leave (metric_rows) beside the same by the gate's own formulas, from the rows of the
     release and the source. -#}
-{%- from 'release/part/apart.sql' import apart with context -%}
+{%- from 'gate/gate_distance.sql' import apart with context -%}
 {%- from 'shared/record_assignment.sql' import dealt, records with context -%}
-{%- from 'release/part/checks.sql' import sizes with context -%}
+{%- from 'gate/checks.sql' import sizes with context -%}
 {%- set plain = unchanged|rejectattr('is_link')|list -%}
-{% include 'release/part/own_loss.sql' %}
+{% include 'gate/class_loss.sql' %}
 {% macro coded(r) -%}
     CASE WHEN q{{ r.i }} IS NOT NULL THEN {% if r.top %}least({% endif %}{% if r.bottom %}greatest({% endif %}q{{ r.i }}{% if r.bottom %}, {{ r.bottom }}){% endif %}{% if r.top %}, {{ r.top }}){% endif %} END
 {%- endmacro %}

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from fractions import Fraction
 
-from dbanon.release.gate_request import GateRequest
+from dbanon.gate.request import GateRequest
 from dbanon.source.stored_policy import Declared
 from dbanon.sqltext.quote import Sql, identifier, joined, text
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from dbanon import errors
-from dbanon.release import gate_made
-from dbanon.release.gate_request import CheckedModel, GateRequest
-from dbanon.release.gate_rules import Rule
+from dbanon.gate import transformed
+from dbanon.gate.request import CheckedModel, GateRequest
+from dbanon.gate.rules import Rule
 from dbanon.sqltext.quote import Sql
 from dbanon.sqltext.templates import later, message
 
@@ -76,7 +76,7 @@ def _refused(function: str, refused: Mapping[str, tuple[str, str]]) -> dict[str,
 def _link_refusals(request: GateRequest, models: Sequence[CheckedModel]) -> dict[str, Sql]:
     """Messages about pseudonyms that link rows; about two values with one pseudonym by the number of the column."""
     function, table, k = request.function, request.table, int(request.options["k"])
-    links = [name for name in request.transformed if gate_made.declared(request, name)[0] == "pseudonym"]
+    links = [name for name in request.transformed if transformed.declared(request, name)[0] == "pseudonym"]
     if not links:
         return {}
     allowed = {n.lower() for n in request.options.columns("allow_rare")}
@@ -89,7 +89,7 @@ def _link_refusals(request: GateRequest, models: Sequence[CheckedModel]) -> dict
     }
     for i, name in enumerate(request.unchanged):
         if name in links:
-            length = gate_made.pseudonym_length(gate_made.declared(request, name)[1])
+            length = transformed.pseudonym_length(transformed.declared(request, name)[1])
             merged, least = (later(f"(SELECT {count} FROM merged_{i})") for count in ("texts", "coalesce(least, 0)"))
             said[f"merged{i}"] = errors.SharedPseudonym(function, f"{table}.{name}", merged, length, least)
     for model in models:

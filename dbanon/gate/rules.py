@@ -12,9 +12,9 @@ from decimal import Context, Decimal
 from typing import ClassVar
 
 from dbanon import errors
-from dbanon.release import gate_made
-from dbanon.release.gate_codes import DAYS, DECIMAL, FLOATS, LARGE, WHOLE, column
-from dbanon.release.gate_request import GateRequest
+from dbanon.gate import transformed
+from dbanon.gate.missing_codes import DAYS, DECIMAL, FLOATS, LARGE, WHOLE, column
+from dbanon.gate.request import GateRequest
 from dbanon.source.stored_policy import Settings
 from dbanon.sqltext.quote import Sql, identifier, joined, text
 
@@ -158,7 +158,7 @@ def rules(request: GateRequest) -> GateRules:
     shown = {
         *request.roles.sensitive,
         *request.roles.insensitive,
-        *(n for n, of in roles.items() if of in gate_made.ROLES),
+        *(n for n, of in roles.items() if of in transformed.ROLES),
     }
     read = _read(request, roles)
     return GateRules(
@@ -200,7 +200,7 @@ def role(request: GateRequest, name: str) -> str | None:
     if lowered in asked["identifier"] or lowered in asked["withheld"] or lowered == person:
         return None
     was = declared.get(lowered)
-    if was in gate_made.ROLES:
+    if was in transformed.ROLES:
         return was
     if declared and was not in _PUBLISHED:
         return None
@@ -418,8 +418,8 @@ def _limits(ends: str, scale: int) -> tuple[Sql | None, Sql | None]:
 def _as_it_is(request: GateRequest, name: str) -> Sql:
     """The gate's own reading of a column: of a text, byte by byte. From DuckDB 2.0.1 on hash() goes by collations, that
     of a session too. What is made of a column is made again."""
-    if role(request, name) in gate_made.ROLES:
-        made = gate_made.read(request, name)
+    if role(request, name) in transformed.ROLES:
+        made = transformed.read(request, name)
         return made if role(request, name) == "shift" else Sql(f"({made}) COLLATE POSIX")
     return _plain(request, name)
 
@@ -433,7 +433,7 @@ def _plain(request: GateRequest, name: str) -> Sql:
 def _person(request: GateRequest) -> Sql | None:
     """The gate's own reading of the person."""
     leaves = request.context.is_single_table and request.kind in ("release", "classes", "metrics", "membership")
-    wanted = gate_made.person(request) if leaves else None
+    wanted = transformed.person(request) if leaves else None
     if wanted is not None and wanted != (request.roles.person or "").lower():
         raise errors.GateRefused(request.function, "columns of persons that are not counted by", 1)
     if request.roles.person is None:
@@ -445,10 +445,11 @@ def _person(request: GateRequest) -> Sql | None:
 def _links(request: GateRequest) -> tuple[LinkRule, ...]:
     """How the gate reads the pseudonyms that leave; UnlikeForms where two that are equal are written differently."""
     made = request.transformed  # none where nothing is released
-    names = [name for name in gate_made.links(request) if name in made]
-    if not gate_made.are_alike(request, names):
+    names = [name for name in transformed.links(request) if name in made]
+    if not transformed.are_alike(request, names):
         raise errors.UnlikeForms(request.function, request.table, names)
     at = {name: i for i, name in enumerate(request.unchanged)}
     return tuple(
-        LinkRule(at[name], gate_made.told(request, name), gate_made.read(request, name), made[name]) for name in names
+        LinkRule(at[name], transformed.told(request, name), transformed.read(request, name), made[name])
+        for name in names
     )

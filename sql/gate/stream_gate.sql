@@ -3,10 +3,10 @@
     record of the source leaves once, in time, as one that its class stands for, or is left out with all of its values.
     The order of arrival, the values and the policy are read anew, and no step is shared with the code that made the
     rows. -#}
-{%- from 'release/part/covered.sql' import is_covered, published_texts with context -%}
-{%- from 'release/part/keeps.sql' import keeps_typed with context -%}
-{%- from 'release/part/second.sql' import seal with context -%}
-{%- from 'stream/beyond.sql' import reaches_beyond with context -%}
+{%- from 'gate/covered_values.sql' import is_covered, published_texts with context -%}
+{%- from 'gate/policy_conformance.sql' import keeps_typed with context -%}
+{%- from 'gate/reread_check.sql' import seal with context -%}
+{%- from 'gate/stream_seen_ranges.sql' import reaches_beyond with context -%}
 -- The gate reads: a row a record that leaves, with the values of the source.
 replayed AS MATERIALIZED (
     SELECT
@@ -31,7 +31,7 @@ original AS MATERIALIZED (
     WHERE NOT suppressed
     GROUP BY ALL
 ),
-{% include 'release/part/ancestors.sql' %}
+{% include 'gate/allowed_ancestors.sql' %}
 -- A row a class: what it publishes, and how many records, as the leaving rows say.
 visible AS MATERIALIZED (
     SELECT
@@ -54,7 +54,7 @@ hidden AS MATERIALIZED (
     WHERE {{ stream.suppressed }}
     GROUP BY ALL
 ),
-{% include 'release/part/parsed.sql' %}
+{% include 'gate/parsed_intervals.sql' %}
 -- A row a class: what a reader has of it when it is first seen.
 first_seen AS MATERIALIZED (
     SELECT

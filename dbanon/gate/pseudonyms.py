@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from typing import Any
 
-from dbanon.pseudonym import gate_key
+from dbanon.gate import pseudonym_key
 
 _BLOCK = 64
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
@@ -30,7 +30,7 @@ def expected_days(persons: list[str | None], how: dict[str, Any]) -> list[int | 
 
 
 def _scoped(how: dict[str, Any]) -> bytes:
-    inner, outer = _pads(gate_key.secret(how["key"]), b"dbanon scope 1\0")
+    inner, outer = _pads(pseudonym_key.secret(how["key"]), b"dbanon scope 1\0")
     return _mac(inner, outer, how["scope"])
 
 

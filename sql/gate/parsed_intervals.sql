@@ -1,5 +1,5 @@
 {#- The gate reads published texts of numbers back, from relation visible. -#}
-{%- from 'release/part/keeps.sql' import keeps_text with context -%}
+{%- from 'gate/policy_conformance.sql' import keeps_text with context -%}
 {#- Months, quarters and years, of the grid that holds: 2020-03, 2020-Q1, 2020. Decades and centuries are told by years. -#}
 {% macro unit_form(r) -%}
     {%- if r.grid.unit == 'month' -%} '(?:[<>]=)?[0-9]{4}-(?:0[1-9]|1[0-2])' {%- elif r.grid.unit == 'quarter' -%} '(?:[<>]=)?[0-9]{4}-Q[1-4]' {%- else -%} '(?:[<>]=)?[0-9]{4}' {%- endif -%}

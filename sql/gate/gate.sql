@@ -4,12 +4,12 @@
     is which record is in which class; that the records are those of the source, and that each may be in its class, it
     checks. `passed` is read where rows leave, so none does before all have been checked. -#}
 {%- from 'shared/record_assignment.sql' import records with context -%}
-{%- from 'release/part/checks.sql' import left_out_and_judged, out_of_order, records_due, refuse_left_out, refuse_links, refuse_models, refuse_rows, sizes, untrue with context -%}
-{%- from 'release/part/covered.sql' import is_covered, published_texts with context -%}
-{%- from 'release/part/keeps.sql' import keeps_typed with context -%}
-{%- from 'release/part/second.sql' import reread with context -%}
-{% include 'release/part/original.sql' %}
-{% include 'release/part/ancestors.sql' %}
+{%- from 'gate/checks.sql' import left_out_and_judged, out_of_order, records_due, refuse_left_out, refuse_links, refuse_models, refuse_rows, sizes, untrue with context -%}
+{%- from 'gate/covered_values.sql' import is_covered, published_texts with context -%}
+{%- from 'gate/policy_conformance.sql' import keeps_typed with context -%}
+{%- from 'gate/reread_check.sql' import reread with context -%}
+{% include 'gate/source_by_class.sql' %}
+{% include 'gate/allowed_ancestors.sql' %}
 -- A row a class: what it publishes and how many records, as the leaving rows say.
 visible AS MATERIALIZED (
     SELECT
@@ -20,11 +20,11 @@ visible AS MATERIALIZED (
     FROM leaving
     GROUP BY ALL
 ),
-{% include 'release/part/parsed.sql' %}
+{% include 'gate/parsed_intervals.sql' %}
 {% if follows is defined and follows %}
-{% include 'release/part/linked.sql' %}
+{% include 'gate/linked_rows.sql' %}
 {% endif %}
-{% include 'release/part/judged.sql' %}
+{% include 'gate/model_measures.sql' %}
 -- One row: true, or an error. What leaves is held against the source and the policy; no row leaves before this is
 -- read.
 gate AS MATERIALIZED (

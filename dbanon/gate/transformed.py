@@ -9,9 +9,9 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 
-from dbanon.pseudonym import gate_key
-from dbanon.release.gate_codes import FLOATS, column
-from dbanon.release.gate_request import GateRequest
+from dbanon.gate import pseudonym_key
+from dbanon.gate.missing_codes import FLOATS, column
+from dbanon.gate.request import GateRequest
 from dbanon.sqltext.quote import Sql, text
 
 ROLES = ("pseudonym", "mask", "shift")
@@ -52,7 +52,7 @@ def are_alike(request: GateRequest, names: Sequence[str]) -> bool:
     forms: dict[tuple[bytes, object], set[str]] = {}
     for name in names:
         how = _written(request, name, declared(request, name)[1])
-        whose = gate_key.fingerprint(str(how["key"])), how["scope"]
+        whose = pseudonym_key.fingerprint(str(how["key"])), how["scope"]
         forms.setdefault(whose, set()).add(json.dumps([how["format"], how["length"], how["prefix"]]))
     return all(len(of) == 1 for of in forms.values())
 

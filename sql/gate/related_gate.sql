@@ -2,8 +2,8 @@
     policies as it reads them itself: every row for itself (judged.sql), and what the rows of all tables say together of
     each person, joined again by the pseudonyms that leave. It takes from the path which row a row stands for, and checks
     that it may. -#}
-{%- from 'release/related/regrouped.sql' import bytes, texts with context -%}
-{%- from 'release/related/held.sql' import held with context -%}
+{%- from 'gate/related_regrouped.sql' import bytes, texts with context -%}
+{%- from 'gate/related_person_values.sql' import held with context -%}
 {% for t in tables %}
 -- A second reading, by the gate's own words: a row a row of the table, with its key as it is stored.
 {{ 'second'|of(t) }} AS MATERIALIZED (

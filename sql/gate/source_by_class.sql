@@ -1,7 +1,7 @@
 {#- What the gate holds the release against: the records of each class as they were. -#}
 {%- from 'shared/record_assignment.sql' import dealt, records with context -%}
-{%- from 'release/part/checks.sql' import checksum with context -%}
-{%- from 'release/part/second.sql' import seal with context -%}
+{%- from 'gate/checks.sql' import checksum with context -%}
+{%- from 'gate/reread_check.sql' import seal with context -%}
 -- The gate reads: a row a combination of original values in a class, how many records have it, a checksum of their
 -- unchanged values, and a seal of all that was read of them.
 original AS MATERIALIZED (

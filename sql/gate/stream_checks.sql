@@ -1,5 +1,5 @@
 {#- What the gate of a stream compares. -#}
-{%- from 'release/part/second.sql' import seal with context -%}
+{%- from 'gate/reread_check.sql' import seal with context -%}
 {#- Whether a row (of) has other unchanged values than a record of the source (from); texts tell apart what compares equal. -#}
 {% macro differs(of, from) -%}
     (hash({% for u in unchanged %}{% if not loop.first %}, {% endif %}{{ of }}{{ u.name }}{% endfor %}) <> hash({% for u in unchanged %}{% if not loop.first %}, {% endif %}{{ from }}u{{ u.i }}{% endfor %})

@@ -1,1 +1,0 @@
-"""Pseudonyms, masks and shifted dates: identifiers published as something else, which only a key leads back to."""
