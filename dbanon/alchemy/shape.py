@@ -21,9 +21,9 @@ from dbanon.policy import attribute, column_roles
 from dbanon.policy.attribute import Attribute
 from dbanon.policy.hierarchies.storage import Stored
 from dbanon.privacy_models import model_request
-from dbanon.release import prepare
-from dbanon.release.published_schema import PublishedSchema, classes_order, published_schema
-from dbanon.release.related import parameters as related
+from dbanon.release.spec import related_parameters as related
+from dbanon.release.spec import resolve
+from dbanon.release.spec.published_columns import PublishedSchema, classes_order, published_schema
 from dbanon.source.catalog import Source
 from dbanon.sqltext.quote import Sql
 from dbanon.table_functions.options import Options
@@ -126,7 +126,7 @@ def shape(called: TableFunction, relation: Relation, options: Mapping[str, objec
     """The shape of a call, or the error that the call would be: of columns, roles, settings and privacy models, or of
     what is made of several tables."""
     related.refuse(called.name, options)
-    function, noise = called.name, prepare.noise_of(called, options)
+    function, noise = called.name, resolve.noise_of(called, options)
     types = {name: _duckdb(type_) for name, type_ in relation.types.items()}
     declared = [role.declared(name) for name, role in relation.roles.items() if role is not None]
     source = Source(relation.shown, Sql(""), types, "", "", relation.shown)

@@ -19,7 +19,7 @@ from dbanon.alchemy.engine import READ_ONLY
 from dbanon.alchemy.raw import place, raw_connection, written
 from dbanon.alchemy.selectable import request
 from dbanon.engine.install import attach
-from dbanon.release.related import parameters as related
+from dbanon.release.spec import related_parameters as related
 from dbanon.runtime import session
 from dbanon.runtime.session import own_cursor
 from dbanon.source import catalog

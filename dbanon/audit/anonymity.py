@@ -18,7 +18,7 @@ from dbanon.policy.hierarchies.storage import Hierarchy
 from dbanon.policy.name_hints import suggested_quasi_identifier
 from dbanon.privacy_models import model_request, registry
 from dbanon.privacy_models.model import Form, Model
-from dbanon.release import prepare
+from dbanon.release.spec import resolve
 from dbanon.source import missing_codes, stored_policy
 from dbanon.source.catalog import Source
 from dbanon.source.column_types import family, person_value
@@ -328,7 +328,7 @@ def measured(call: Call) -> Sql:
             source, declared = known, (*declared, Declared(ledgered.PERSON, "person", Settings()))
         policy = policy._replace(declared=declared)
     return statement(
-        call.function.name, source, policy, call.options, partial(prepare.order, call, source, policy=policy)
+        call.function.name, source, policy, call.options, partial(resolve.order, call, source, policy=policy)
     )
 
 

@@ -15,7 +15,7 @@ from dbanon.audit.released import Tables
 from dbanon.errors.example import SAFE, Example
 from dbanon.policy.hierarchies import hierarchy_sql
 from dbanon.policy.hierarchies.messages import tree_messages
-from dbanon.release import prepare
+from dbanon.release.spec import resolve
 from dbanon.source.catalog import Source
 from dbanon.source.column_types import family, is_zoned, label_text, person_value
 from dbanon.sqltext.quote import Sql, as_json, identifier, joined, literal, text
@@ -232,7 +232,7 @@ def _sensitive(
                 "rows": None,
                 "nodes": None
                 if order is None
-                else hierarchy_sql.rows(prepare.order(call, tables.source, name, order[0])),
+                else hierarchy_sql.rows(resolve.order(call, tables.source, name, order[0])),
                 "say": tree_messages(tables.release.shown, name, (order or ("none",))[0], (order or (None, None))[1]),
             }
         )

@@ -15,8 +15,8 @@ from dbanon.audit.compare import QUERIES, algorithms
 from dbanon.audit.runs import Run
 from dbanon.errors.example import Example
 from dbanon.privacy_models import registry as models
-from dbanon.release import plan
-from dbanon.release.publication import ReleaseSpec
+from dbanon.release.plan import plan
+from dbanon.release.spec.release_spec import ReleaseSpec
 from dbanon.sqltext.qualify_builtins import bound
 from dbanon.sqltext.quote import Sql, argument, literal, text
 from dbanon.sqltext.templates import fill

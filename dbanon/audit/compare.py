@@ -16,7 +16,7 @@ from dbanon.algorithms.streams import Stream
 from dbanon.audit import runs, stream_runs
 from dbanon.errors.example import Example
 from dbanon.privacy_models import registry
-from dbanon.release.publication import ReleaseSpec
+from dbanon.release.spec.release_spec import ReleaseSpec
 from dbanon.source.catalog import Source
 from dbanon.sqltext.quote import Sql, identifier, literal
 from dbanon.sqltext.templates import fill

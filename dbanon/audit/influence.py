@@ -8,8 +8,9 @@ from dbanon import errors
 from dbanon.algorithms import influence_forest
 from dbanon.algorithms.base.common_parameters import COMMON
 from dbanon.errors.example import Example
-from dbanon.release import plan, prepare
-from dbanon.release.publication import Run
+from dbanon.release.plan import plan
+from dbanon.release.spec import resolve
+from dbanon.release.spec.release_spec import Run
 from dbanon.sqltext.quote import Sql
 from dbanon.table_functions.options import Options
 from dbanon.table_functions.parameter_types import SEEDS, Integer
@@ -23,13 +24,13 @@ def statement(call: Call) -> Sql:
     Roles are those of the policy and the call, as for a release; `k` and the models play no part.
     """
     usual = {p.name: p.default for p in COMMON} | {"k": 2}
-    publication = prepare.prepared(call, Options(usual | dict(call.options)), call.function.name, "influence")
+    publication = resolve.prepared(call, Options(usual | dict(call.options)), call.function.name, "influence")
     if not publication.roles.sensitive:
         raise errors.NoSensitive(publication.function, publication.source.shown, "influence")
     publication = replace(
         publication,
         roles=replace(publication.roles, other=(), person=None),
-        run=Run(session=publication.run.session, sensitive=True, forest=prepare.forest_of(publication, call.options)),
+        run=Run(session=publication.run.session, sensitive=True, forest=resolve.forest_of(publication, call.options)),
     )
     return Sql(plan.statement(publication))
 

@@ -18,8 +18,8 @@ from dbanon.policy.column_roles import ROLES
 from dbanon.policy.hierarchies import lookup
 from dbanon.policy.transforms.settings import KNOWN
 from dbanon.privacy_models import model_request
-from dbanon.release import prepare
-from dbanon.release.passthrough_column import UnchangedColumn
+from dbanon.release.plan.passthrough_column import UnchangedColumn
+from dbanon.release.spec import resolve
 from dbanon.source import attached_databases, catalog, stored_policy
 from dbanon.source.catalog import SearchPath, Source
 from dbanon.source.stored_policy import Declared, Settings
@@ -217,7 +217,7 @@ def _fingerprint(call: Call, entry: Entry, named: Mapping[str, str]) -> str | No
             if hierarchy is None:
                 return None
             used[column] = hierarchy
-    return prepare.fingerprint_of(used, call.cursor)
+    return resolve.fingerprint_of(used, call.cursor)
 
 
 def codes(call: Call, source: Source, entry: Entry | None) -> dict[str, Sequence[str]]:

@@ -10,7 +10,7 @@ from dbanon.policy.column_roles import ROLES
 from dbanon.policy.hierarchies import hierarchy_sql
 from dbanon.policy.hierarchies.messages import tree_messages
 from dbanon.policy.name_hints import suggested_quasi_identifier
-from dbanon.release import prepare
+from dbanon.release.spec import resolve
 from dbanon.source.catalog import Source
 from dbanon.source.column_types import family, is_category, label_text
 from dbanon.source.stored_policy import Declared
@@ -179,7 +179,7 @@ def attribute(call: Call, release: Source, source: Source, pair: Pair) -> Paired
         reading = _number(kind, type_, identifier(column))
         forms = "moment" if kind in _TIMES else "number"
     else:
-        rows = hierarchy_sql.rows(prepare.order(call, pair.home or source, column, name)) if hierarchy else None
+        rows = hierarchy_sql.rows(resolve.order(call, pair.home or source, column, name)) if hierarchy else None
         reading = Reading(Sql(f"{label_text(identifier(column), type_)} COLLATE POSIX"))
     unread = errors.NotAPublishedForm(function, release.shown, column, later("count(*)"), _FORMS[forms])
     say = {

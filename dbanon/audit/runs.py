@@ -8,10 +8,11 @@ from dataclasses import dataclass, replace
 from dbanon import algorithms, errors
 from dbanon.algorithms.base.common_parameters import COMMON
 from dbanon.privacy_models import model_request
-from dbanon.release import plan, prepare
-from dbanon.release.cluster_request import request
-from dbanon.release.number_column import NumberColumn
-from dbanon.release.publication import ReleaseSpec
+from dbanon.release.plan import plan
+from dbanon.release.plan.clustering_request import request
+from dbanon.release.plan.number_column import NumberColumn
+from dbanon.release.spec import resolve
+from dbanon.release.spec.release_spec import ReleaseSpec
 from dbanon.sqltext.quote import Sql, as_json
 from dbanon.sqltext.templates import fill
 from dbanon.table_functions.options import Options
@@ -56,7 +57,7 @@ def whole(call: Call, asked: Mapping[str, object]) -> ReleaseSpec:
     call.session.compared = 0
     usual = {p.name: p.default for p in COMMON}
     given = {name: call.options[name] for name in usual if call.options.get(name) is not None}
-    publication = prepare.prepared(call, Options({**usual, **given, **asked, "k": 2}), call.function.name, "release")
+    publication = resolve.prepared(call, Options({**usual, **given, **asked, "k": 2}), call.function.name, "release")
     return replace(publication, roles=replace(publication.roles, other=(), made={}))
 
 
@@ -73,7 +74,7 @@ def run(
     try:
         demands = model_request.demands(call.function.name, base.source.shown, options, base.roles.sensitive)
         made = replace(base, algorithm=algorithm.name, options=options, demands=demands)
-        made = prepare.running(made, algorithm)
+        made = resolve.running(made, algorithm)
     except errors.NoSensitive as error:
         return Run(algorithm.name, k, problem=str(error))
     draws = "seed" in options and options.get("mode") != "deterministic"

@@ -10,8 +10,10 @@ from dbanon.algorithms import streams
 from dbanon.algorithms.streams import Stream
 from dbanon.audit import runs as runs_on_one
 from dbanon.privacy_models import model_request, registry
-from dbanon.release import plan, prepare, stream_plan
-from dbanon.release.publication import ReleaseSpec
+from dbanon.release.plan import plan
+from dbanon.release.spec import resolve
+from dbanon.release.spec.release_spec import ReleaseSpec
+from dbanon.release.streams import plan as streams_plan
 from dbanon.sqltext.quote import Sql, as_json
 from dbanon.sqltext.templates import fill
 from dbanon.table_functions.options import Options
@@ -39,7 +41,7 @@ class StreamRun:
         told: dict[str, object] = {"algorithm": self.system.name, "k": self.k}
         if self.publication is None:
             return told | {"problem": self.problem}
-        every = stream_plan.stream_request(self.publication, self.options, self.system, grows=False)
+        every = streams_plan.stream_request(self.publication, self.options, self.system, grows=False)
         return told | {name: every[name] for name in ("options", "need", "label", "looks_up")} | {"repeat": self.repeat}
 
 
@@ -47,7 +49,7 @@ def whole(call: Call, *, looks_up: bool) -> ReleaseSpec:
     """What runs have in common: source and roles as a stream with the same parameters has them; the systems that look
     up what sensitive values are of have hierarchies of these. That k is too great is for each run to say."""
     name, options = call.function.name, _options(call, streams.COMMON, 2)
-    found = prepare.prepared(call, _of_table(call, options), name, "release", ontology={} if looks_up else None)
+    found = resolve.prepared(call, _of_table(call, options), name, "release", ontology={} if looks_up else None)
     order = tuple(found.source.column(name, column, "order_by") for column in options.columns("order_by"))
     return replace(found, reading=replace(found.reading, order=order))
 
@@ -65,7 +67,7 @@ def run(call: Call, base: ReleaseSpec, system: Stream, k: int) -> StreamRun:
         of_table = _of_table(call, options)
         demands = model_request.demands(call.function.name, base.source.shown, of_table, base.roles.sensitive)
         made = replace(base, algorithm=system.name, options=of_table, demands=demands)
-        return replace(found, publication=stream_plan.running(made, system, options))
+        return replace(found, publication=streams_plan.running(made, system, options))
     except (errors.NoSensitive, errors.InvalidArgument, errors.UnsupportedSetting, errors.UnusedArgument) as error:
         return replace(found, problem=str(error))
 
@@ -80,7 +82,7 @@ def _options(call: Call, parameters: Sequence[Parameter], k: int) -> Options:
 
 def _of_table(call: Call, options: Options) -> Options:
     given = {name: call.options[name] for name in OF_TABLES if call.options[name] is not None}
-    return Options({**stream_plan.as_of_table(options), **given})
+    return Options({**streams_plan.as_of_table(options), **given})
 
 
 def _refuse_unpromised(call: Call) -> None:
@@ -105,5 +107,5 @@ def figures(base: ReleaseSpec, runs: Sequence[StreamRun], metrics: Sequence[str]
     )
     of = plan.plan(encoded)
     asked = runs_on_one.asked_together(encoded, of, [r.asked() for r in runs], metrics, queries=queries, parts=parts)
-    values_of = of.values | stream_plan.order_values(encoded) | {"runs": as_json(asked)}
+    values_of = of.values | streams_plan.order_values(encoded) | {"runs": as_json(asked)}
     return Sql(fill("audit/compare/part.sql", **values_of))

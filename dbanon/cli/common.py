@@ -16,7 +16,7 @@ from dbanon.cli.spelling import spelled
 from dbanon.errors import DbanonError, UnreadableValue, redaction
 from dbanon.errors.display import one_line
 from dbanon.errors.exit_codes import outcome
-from dbanon.release.headline import brief, headline
+from dbanon.release.key_metrics import brief, headline
 from dbanon.runtime import csv_formulas, output_files, session
 from dbanon.shell.attaching import attach, attaching
 from dbanon.shell.bounds import bounded

@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 from dbanon import errors
-from dbanon.release.related import parameters as related
+from dbanon.release.spec import related_parameters as related
 from dbanon.table_functions.parameter_types import (
     Columns,
     ForColumns,

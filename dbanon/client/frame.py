@@ -13,8 +13,8 @@ from dbanon.client import frame_types, kinds, relations, written_frames
 from dbanon.client.connection import connect
 from dbanon.client.kinds import Kind
 from dbanon.policy.hierarchies.store import load_hierarchy
-from dbanon.release import timed_search
-from dbanon.release.glance import ROWS, Glance
+from dbanon.release import search_budget
+from dbanon.release.summary import ROWS, Glance
 from dbanon.runtime import session
 from dbanon.source import catalog
 from dbanon.sqltext import names
@@ -84,14 +84,14 @@ def anonymize(
             given["hierarchies"] = given_hierarchies(con, hierarchies)
         kind, source = _read(con, data, "anonymize", "data")
         call = Call(algorithm, source, given)
-        limit = timed_search.seconds("anonymize", given)
+        limit = search_budget.seconds("anonymize", given)
         current = session.of_connection(con.raw)
         with session.telling(current, progress):
             if limit is not None:
                 with session.searching(current, limit) as search:
-                    untimed = Call(algorithm, source, timed_search.untimed("anonymize", given))
+                    untimed = Call(algorithm, source, search_budget.untimed("anonymize", given))
                     untimed.rows(con, "_metrics")
-                call = Call(algorithm, source, timed_search.untimed("anonymize", given, search.moves))
+                call = Call(algorithm, source, search_budget.untimed("anonymize", given, search.moves))
             made = answered(con, call, kind, parameters)
         if isinstance(person := given.get("person"), str):
             warned.spellings_of(con, source, "the data", person)

@@ -13,8 +13,8 @@ from dbanon.client.connection import Connection
 from dbanon.dbt.model import FIRST, NEXT, Model
 from dbanon.errors import redaction
 from dbanon.errors.warnings import DisclosureWarning, UtilityWarning
-from dbanon.release import timed_search
-from dbanon.release.related import parameters as related
+from dbanon.release import search_budget
+from dbanon.release.spec import related_parameters as related
 from dbanon.runtime import session
 from dbanon.sqltext.quote import qualified
 from dbanon.table_functions.dispatch import make_call
@@ -74,10 +74,10 @@ def _check_same(connection: Connection, entry: Entry, model: Model, called: tupl
     then = dict(entry.call["parameters"])
     current = session.of_connection(connection.raw)
     with current.cursor() as cursor:
-        untimed = timed_search.untimed(function, now)
+        untimed = search_budget.untimed(function, now)
         call = make_call(current, cursor, function, {"tbl": source}, untimed, place.current(connection.raw))
         table = place.durable(call.source(), source)
-    if timed_search.seconds(function, now) is not None:  # the ledger has the moves that were made in that time
+    if search_budget.seconds(function, now) is not None:  # the ledger has the moves that were made in that time
         now, then = _without_improve(now), _without_improve(then)
     differs = [] if function == entry.call["function"] else ["the function"]
     differs += [] if table == entry.call["source"] else ["the source"]

@@ -1,6 +1,6 @@
 """The scalar function that reads hierarchies: their rows and the values of columns as Arrow in, nodes and codes out.
 
-It does not judge: it counts what may be wrong, and the statement says it (sql/release/part/problem.sql).
+It does not judge: it counts what may be wrong, and the statement says it (sql/release/plan/input_errors.sql).
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 A message says what was given, what is accepted and what to do. It quotes names and counts, never a cell of
 the source. Arguments that are only known while a query runs may be `Later` values: the message then becomes
-a SQL expression (see `dbanon.release.plan`).
+a SQL expression (see `dbanon.release.plan.plan`).
 """
 
 from __future__ import annotations

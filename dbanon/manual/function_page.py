@@ -10,7 +10,7 @@ from dbanon.algorithms.base.registry import Algorithm
 from dbanon.algorithms.streams import Stream
 from dbanon.algorithms.streams import find as find_stream
 from dbanon.errors.example import Example
-from dbanon.release.related.parameters import RELATED
+from dbanon.release.spec.related_parameters import RELATED
 from dbanon.table_functions import scalar_functions
 from dbanon.table_functions.parameters import Parameter, shown
 from dbanon.table_functions.registry import table_functions

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dbanon.manual.function_page import prose
-from dbanon.release import measures
-from dbanon.release.measures import Metric
+from dbanon.release.plan import metrics
+from dbanon.release.plan.metrics import Metric
 
 
 def page() -> str:
@@ -18,7 +18,7 @@ def page() -> str:
         "`published` says whether a measure follows from the released rows alone and goes out with them; the others "
         "are the custodian's.",
     ]
-    for one in measures.all_metrics():
+    for one in metrics.all_metrics():
         parts += _section(one)
     return "\n\n".join(parts) + "\n"
 
@@ -26,13 +26,13 @@ def page() -> str:
 def section(name: str) -> str | None:
     """One measure, by its name with or without what stands behind the colon; None where there is none of that name."""
     wanted = name.lower().partition(":")[0]
-    metric = next((one for one in measures.all_metrics() if one.name == wanted), None)
+    metric = next((one for one in metrics.all_metrics() if one.name == wanted), None)
     return None if metric is None else "\n\n".join(_section(metric)) + "\n"
 
 
 def names() -> list[str]:
     """`metrics`, and the name of each measure."""
-    return ["metrics", *(one.name for one in measures.all_metrics())]
+    return ["metrics", *(one.name for one in metrics.all_metrics())]
 
 
 def _section(one: Metric) -> Iterator[str]:

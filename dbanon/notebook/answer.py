@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from dbanon.client import kinds, relations
-from dbanon.release.glance import INERT, shown
+from dbanon.release.summary import INERT, shown
 
 ROWS = 10
 """Rows that are shown."""

@@ -7,7 +7,8 @@ from typing import Any
 
 from dbanon import errors
 from dbanon.plots.drawing import Drawing, Row, legend, looks, panels
-from dbanon.release import measures, stream_measures
+from dbanon.release.plan import metrics as plan_metrics
+from dbanon.release.streams import metrics as streams_metrics
 
 AXES = {"k": "k", "d": "quasi-identifiers", "n": "records"}
 """What can be compared by, and how its axis is named."""
@@ -56,8 +57,8 @@ def drawing(rows: Sequence[Row]) -> Drawing:
 
 def _better() -> dict[str, str]:
     """Whether a higher or a lower figure is better, by metric."""
-    of_streams = {measure.name: measure.direction for measure in stream_measures.MEASURES}
-    of_tables = {metric.name: metric.better for metric in measures.all_metrics()}
+    of_streams = {measure.name: measure.direction for measure in streams_metrics.MEASURES}
+    of_tables = {metric.name: metric.better for metric in plan_metrics.all_metrics()}
     return of_streams | of_tables | dict.fromkeys(_ERRORS, "lower")
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from dbanon import errors
 from dbanon.manual import function_page, metric_page
-from dbanon.release.headline import brief, headline
+from dbanon.release.key_metrics import brief, headline
 from dbanon.runtime import csv_formulas
 from dbanon.shell.render import MODES
 from dbanon.shell.shell import Shell

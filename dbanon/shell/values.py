@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
 from typing import Any
 
-from dbanon.release.glance import short as short
+from dbanon.release.summary import short as short
 
 
 def shown(value: object, number: Callable[[float], str] = str) -> str:

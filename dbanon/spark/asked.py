@@ -15,9 +15,10 @@ import pyarrow as pa
 from dbanon import errors
 from dbanon.client.connection import connect
 from dbanon.errors import redaction
-from dbanon.release import plan, prepare
-from dbanon.release.cluster_request import cluster_request
-from dbanon.release.publication import Larger, ReleaseSpec
+from dbanon.release.plan import plan
+from dbanon.release.plan.clustering_request import cluster_request
+from dbanon.release.spec import resolve
+from dbanon.release.spec.release_spec import Larger, ReleaseSpec
 from dbanon.runtime import session
 from dbanon.source import schema
 from dbanon.source.catalog import SCHEMA
@@ -88,7 +89,7 @@ class Planned:
         current = session.of_connection(self.con.raw)
         with current.cursor() as cursor:
             source, place = {"tbl": spelled(self.asked.name)}, (_HOME, "main", f"{_HOME}.main")
-            made = prepare.publication(
+            made = resolve.publication(
                 make_call(current, cursor, self.asked.function, source, dict(self.asked.parameters), place)
             )
         if made.roles.made:

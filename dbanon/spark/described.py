@@ -13,7 +13,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 
 from dbanon import errors
 from dbanon.algorithms.base.common_parameters import COMMON
-from dbanon.release import timed_search
+from dbanon.release import search_budget
 from dbanon.spark.asked import Asked
 from dbanon.spark.given_policy import PolicySource, given_policy
 from dbanon.sqltext.names import folded
@@ -47,7 +47,7 @@ def frame_call(df: DataFrame, function: str, source: PolicySource, given: Mappin
     for parameter in given:
         if parameter not in known:
             raise errors.UnknownParameter("anonymize", parameter, known)
-    if timed_search.seconds("anonymize", given) is not None:
+    if search_budget.seconds("anonymize", given) is not None:
         raise errors.NotOnSpark(called, f"improve = {given['improve']!r}, which ends when time is up,")
     named = json.loads(json.dumps(dict(given), default=str))
     columns = _columns(df)

@@ -11,7 +11,7 @@ from pyspark.sql import functions as fn
 
 from dbanon import errors
 from dbanon.gate.messages import GATE
-from dbanon.release import plan
+from dbanon.release.plan import plan
 from dbanon.spark import recount
 from dbanon.spark.asked import LargerTable
 from dbanon.spark.columns import is_hashed, named, of_struct

@@ -10,7 +10,8 @@ from typing import Any
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as fn
 
-from dbanon.release import measures, plan
+from dbanon.release.plan import metrics as plan_metrics
+from dbanon.release.plan import plan
 from dbanon.spark.columns import named, of_struct
 from dbanon.spark.release import Made
 
@@ -43,7 +44,7 @@ def metrics(made: Made, achieved: Mapping[int, float]) -> DataFrame:
     persons = made.of.publication.roles.person is not None
     rows = [
         (f"{m.name}:{of}" if of else m.name, float(value), m.better, m.said(persons), "classes" not in m.custodian)
-        for m in measures.all_metrics()
+        for m in plan_metrics.all_metrics()
         for of, value in known.get(m.name, ())
     ]
     return made.dealt.sparkSession.createDataFrame(rows, _METRICS)

@@ -9,7 +9,7 @@ from pyspark.sql import functions as fn
 
 from dbanon import errors
 from dbanon.gate.messages import GATE
-from dbanon.release import plan
+from dbanon.release.plan import plan
 from dbanon.spark.columns import is_hashed, named
 from dbanon.spark.release import Made
 

@@ -9,7 +9,7 @@ from pyspark.sql import functions as fn
 
 from dbanon import errors
 from dbanon.algorithms import find
-from dbanon.release import plan
+from dbanon.release.plan import plan
 from dbanon.spark import parts
 from dbanon.spark.asked import Asked, LargerTable, Planned, planned
 from dbanon.spark.coded import larger_table

@@ -18,7 +18,7 @@ def folder(name: str) -> Path:
 
 @cache
 def sql(path: str) -> str:
-    """The text of one SQL file, such as `release/release.sql` or `release/metric/precision.sql`."""
+    """The text of one SQL file, such as `release/plan/release.sql` or `release/metrics/precision.sql`."""
     return (folder("sql") / path).read_text(encoding="utf-8")
 
 

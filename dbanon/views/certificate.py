@@ -15,8 +15,9 @@ from dbanon.errors.example import SAFE, Example
 from dbanon.policy.transforms.settings import KNOWN
 from dbanon.privacy_models import model_request, registry
 from dbanon.privacy_models.model_request import Demand
-from dbanon.release import plan, prepare
-from dbanon.release.publication import ReleaseSpec
+from dbanon.release.plan import plan
+from dbanon.release.spec import resolve
+from dbanon.release.spec.release_spec import ReleaseSpec
 from dbanon.runtime import session
 from dbanon.runtime.session import Session
 from dbanon.source import catalog
@@ -389,7 +390,7 @@ class Certificate:
         """The release planned again, if its source and hierarchies are as they were."""
         try:
             publication = ledger.publication(self.entry, self.session, self.cursor)
-            same = prepare.hierarchy_fingerprint(publication, self.cursor) == self.entry.hierarchy_fingerprint
+            same = resolve.hierarchy_fingerprint(publication, self.cursor) == self.entry.hierarchy_fingerprint
         except Exception:  # the source is gone or another, or the policy no longer fits
             return None
         return publication if same else None

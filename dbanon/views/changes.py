@@ -6,8 +6,9 @@ from typing import Any
 
 from dbanon import errors
 from dbanon.errors.example import SAFE, Example
-from dbanon.release import plan, prepare
-from dbanon.release.publication import ReleaseSpec
+from dbanon.release.plan import plan
+from dbanon.release.spec import resolve
+from dbanon.release.spec.release_spec import ReleaseSpec
 from dbanon.source.canonical_text import FORMAT
 from dbanon.source.catalog import SCHEMA, Cursor
 from dbanon.sqltext import templates
@@ -37,7 +38,7 @@ def _state(call: Call, entry: Entry) -> dict[str, object]:
         now = ledger.publication(entry, call.session, call.cursor)
         changes = _changes(entry, now)
         policy_changed = now.policy.fingerprint != entry.policy_fingerprint
-        hierarchy_changed = prepare.hierarchy_fingerprint(now, call.cursor) != entry.hierarchy_fingerprint
+        hierarchy_changed = resolve.hierarchy_fingerprint(now, call.cursor) != entry.hierarchy_fingerprint
         call.cursor.execute(f"EXPLAIN {changes}").fetchall()
     except Exception as error:  # a missing source, a policy that no longer fits, a broken view: said, not raised
         problem, changes = str(error).split("\n")[0], None
@@ -64,7 +65,7 @@ def is_fresh(entry: Entry, now: ReleaseSpec, cursor: Any, members: Sql | None = 
     `members` are those of its records that the source is held against (default: all)."""
     if now.policy.fingerprint != entry.policy_fingerprint:
         return False
-    if prepare.hierarchy_fingerprint(now, cursor) != entry.hierarchy_fingerprint:
+    if resolve.hierarchy_fingerprint(now, cursor) != entry.hierarchy_fingerprint:
         return False
     return not any(cursor.execute(_changes(entry, now, members)).fetchall()[0])
 

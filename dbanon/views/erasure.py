@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from dbanon.release import plan
-from dbanon.release.publication import ReleaseSpec
+from dbanon.release.plan import plan
+from dbanon.release.spec.release_spec import ReleaseSpec
 from dbanon.sqltext.quote import Sql, joined, literal
 from dbanon.views.ledger import Entry
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from dbanon.policy.checks import review
 from dbanon.policy.checks.review import Reviewed
-from dbanon.release import plan
-from dbanon.release.publication import ReleaseSpec
+from dbanon.release.plan import plan
+from dbanon.release.spec.release_spec import ReleaseSpec
 from dbanon.source import stored_policy
 from dbanon.source.stored_policy import Settings
 from dbanon.sqltext.qualify_builtins import bound

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from dbanon.release import plan
-from dbanon.release.cluster_request import request
-from dbanon.release.publication import ReleaseSpec
+from dbanon.release.plan import plan
+from dbanon.release.plan.clustering_request import request
+from dbanon.release.spec.release_spec import ReleaseSpec
 from dbanon.source.catalog import SCHEMA
 from dbanon.sqltext.quote import Sql, as_json, qualified, text
 from dbanon.views.ledger import Entry

@@ -10,8 +10,8 @@ from typing import Any
 from dbanon import errors
 from dbanon.errors.example import SAFE, Example
 from dbanon.policy.transforms.settings import KNOWN
-from dbanon.release import prepare
-from dbanon.release.publication import ReleaseSpec
+from dbanon.release.spec import resolve
+from dbanon.release.spec.release_spec import ReleaseSpec
 from dbanon.runtime.session import Session
 from dbanon.source import catalog
 from dbanon.source.canonical_text import FORMAT
@@ -233,8 +233,8 @@ def publication(entry: Entry, session: Session, cursor: Any, kind: str = "releas
         entry.call["parameters"],
         (entry.database, entry.call["schema"], ""),
     )
-    made = prepare.with_made(prepare.publication(call), (entry.schema, entry.name))
-    return prepare.keyed(made, entry.person_key, kind)
+    made = resolve.with_made(resolve.publication(call), (entry.schema, entry.name))
+    return resolve.keyed(made, entry.person_key, kind)
 
 
 def changed_roles(entry: Entry, now: Mapping[str, str]) -> list[str]:

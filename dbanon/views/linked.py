@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from dbanon import errors
-from dbanon.release import made_columns, plan
-from dbanon.release.publication import ReleaseSpec
+from dbanon.release.plan import plan
+from dbanon.release.spec import transformed_columns
+from dbanon.release.spec.release_spec import ReleaseSpec
 from dbanon.sqltext.quote import Sql, literal
 from dbanon.sqltext.templates import fill
 from dbanon.views import sequence
@@ -47,7 +48,7 @@ def _of_persons(cursor: Any, publication: ReleaseSpec) -> bool:
     if person is None or person == publication.links[0]:
         return True
     texts = {
-        name: made_columns.as_text(publication.read(column), source.columns[column])
+        name: transformed_columns.as_text(publication.read(column), source.columns[column])
         for name, column in (("person", person), ("link", publication.links[0]))
     }
     return bool(cursor.execute(fill("views/one_person.sql", source=source.rows, **texts)).fetchall()[0][0] == 0)

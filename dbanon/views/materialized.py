@@ -13,9 +13,11 @@ from typing import Any
 import duckdb
 
 from dbanon import errors
-from dbanon.release import made_columns, plan, prepare, timed_search
-from dbanon.release.publication import ReleaseSpec
-from dbanon.release.related import parameters as several
+from dbanon.release import search_budget
+from dbanon.release.plan import plan
+from dbanon.release.spec import related_parameters as several
+from dbanon.release.spec import resolve, transformed_columns
+from dbanon.release.spec.release_spec import ReleaseSpec
 from dbanon.runtime import session
 from dbanon.source import attached_databases, catalog
 from dbanon.source.canonical_text import FORMAT
@@ -84,16 +86,16 @@ def materialize(
     with _working("materialize", connection) as (current, cursor, later), session.telling(current, progress):
         here = place.current(connection)
         name, there = delivered.here_and_there(name, cursor, here[0])
-        asked = (current, cursor, algorithm, {"tbl": source}, timed_search.untimed("materialize", given), here)
+        asked = (current, cursor, algorithm, {"tbl": source}, search_budget.untimed("materialize", given), here)
         target = place.target("materialize", name, make_call(*asked).source(), here, cursor)
         making = Making("materialize", allow_delta, composition)
         # Before planning: a policy table that is new is a change.
         with publishing_turn.publishing_turn(current, "materialize", name, target[0]):
-            publication = prepare.publication(make_call(*asked))
+            publication = resolve.publication(make_call(*asked))
             if publication.run.noise is not None:
                 raise errors.NoiseNotKept("materialize", publication.function, publication.run.noise.asked)
             place.check_writable(cursor, "materialize", target[0])
-            columns = _key_columns(publication, key) or prepare.unique_key(publication, cursor)
+            columns = _key_columns(publication, key) or resolve.unique_key(publication, cursor)
             rehash.rehash(current, cursor, target[0])
             earlier = ledger.entries(cursor, target[0], "schema_name = ? AND lower(name) = lower(?)", target[1:])
             published = [e for e in earlier if e.status == "published"]
@@ -102,9 +104,9 @@ def materialize(
                 raise errors.ReleaseExists("materialize", name, taken, bool(published))
             if not earlier and current.reviewed is not None:
                 current.reviewed(first_release.lines(make_call(*asked), publication, name))
-            given = timed_search.counted("materialize", current, cursor, publication, given)
+            given = search_budget.counted("materialize", current, cursor, publication, given)
             again = make_call(current, cursor, algorithm, {"tbl": source}, given, here)
-            publication = prepare.with_made(prepare.publication(again), (target[1], target[2]))
+            publication = resolve.with_made(resolve.publication(again), (target[1], target[2]))
             of, kept = publication.source, place.durable(publication.source, source)
             call = {"function": algorithm, "source": kept, "schema": place.home_schema(of), "parameters": given}
             version, how = max((e.version for e in earlier), default=0) + 1, "recluster" if published else "first"
@@ -167,7 +169,7 @@ def _refreshed(cursor: Any, old: Entry, publication: ReleaseSpec, how: str, maki
     entry = replace_(entry, disjoint_from=old.disjoint_from)
     if entry.keeps or making.erase:
         changes.check_roles(old, publication)
-    publication = prepare.keyed(publication, old.person_key).continued(held=changes.held_back(old, cursor))
+    publication = resolve.keyed(publication, old.person_key).continued(held=changes.held_back(old, cursor))
     if entry.keeps:
         publication = publication.continued(keep=old.settled)
     if making.erase:
@@ -203,7 +205,7 @@ def _held(cursor: Any, entry: Entry, publication: ReleaseSpec, old: Entry) -> Re
     """The publication without those who are held back since an erasure, where it is known who they are."""
     if old.person_key != entry.person_key:
         return publication
-    return prepare.keyed(publication, entry.person_key).continued(held=changes.held_back(old, cursor))
+    return resolve.keyed(publication, entry.person_key).continued(held=changes.held_back(old, cursor))
 
 
 _WAITS = (errors.KeepRefused, errors.DeltaRefused, errors.CompositionRefused, errors.LinkedVersions)
@@ -358,14 +360,14 @@ def _entry(
         call=call,
         statement=f"SELECT * FROM {identifier(call['function'])}({text(call['source'])}{arguments})",
         policy_fingerprint=publication.policy.fingerprint,
-        hierarchy_fingerprint=prepare.hierarchy_fingerprint(publication, cursor),
+        hierarchy_fingerprint=resolve.hierarchy_fingerprint(publication, cursor),
         person_key=key,
         k=publication.k,
         roles=plan.roles(publication),
         how=how,
         bases=related.bases(publication.source, cursor),
         options=publication.options,
-        keys=made_columns.keyed(publication.made),
+        keys=transformed_columns.keyed(publication.made),
         hash_format=FORMAT,
     )
 

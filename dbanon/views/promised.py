@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from dbanon.privacy_models import model_request
 from dbanon.privacy_models.model_request import Demand
-from dbanon.release.publication import ReleaseSpec
+from dbanon.release.spec.release_spec import ReleaseSpec
 from dbanon.views.ledger import Entry
 
 

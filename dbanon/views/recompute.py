@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from dbanon.privacy_models import registry
 from dbanon.privacy_models.model_request import Demand
-from dbanon.release.published_schema import classes_order
+from dbanon.release.spec.published_columns import classes_order
 from dbanon.sqltext.quote import Sql, identifier, joined, text
 from dbanon.sqltext.templates import fill
 

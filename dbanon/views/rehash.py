@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dbanon import errors
-from dbanon.release import plan
+from dbanon.release.plan import plan
 from dbanon.runtime.session import Session
 from dbanon.source.canonical_text import FORMAT
 from dbanon.source.catalog import SCHEMA

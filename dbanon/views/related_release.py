@@ -10,10 +10,11 @@ from datetime import UTC, datetime
 from typing import Any
 
 from dbanon import errors
-from dbanon.release import plan, prepare
+from dbanon.release.plan import plan
 from dbanon.release.related import statement
-from dbanon.release.related.relation import Relation, relation
-from dbanon.release.related.table_view import Own
+from dbanon.release.related.related_tables import Relation, relation
+from dbanon.release.related.template_tables import Own
+from dbanon.release.spec import resolve
 from dbanon.runtime import session
 from dbanon.source import attached_databases, catalog
 from dbanon.sqltext.quote import Sql, argument, identifier, joined, literal, qualified, text
@@ -62,7 +63,7 @@ def materialize(
             place.check_writable(cursor, _FUNCTION, target[0])
             of = _release(cursor, target, found, source, {"function": algorithm, "parameters": parameters})
             _check_free(cursor, name, of)
-            query = statement.of(found, "together")
+            query = statement.of(found, "all_tables")
             publications = [table.publication for table in found.tables]
             with transactions.transaction(cursor, _FUNCTION, name, publications):
                 same_people.refuse_others(cursor, of, composition)
@@ -171,7 +172,7 @@ def _insert(cursor: Any, of: RelatedRelease, found: Relation, measured: Mapping[
     given = "".join(f", {identifier(n)} := {argument(v)}" for n, v in of.call["parameters"].items())
     roles = {name: plan.roles(publication) for name, publication in publications.items()}
     options = {**found.entity.publication.options, "l": found.diversity}
-    hierarchies = {name: text(prepare.hierarchy_fingerprint(p, cursor)) for name, p in publications.items()}
+    hierarchies = {name: text(resolve.hierarchy_fingerprint(p, cursor)) for name, p in publications.items()}
     row: dict[str, Sql] = {
         "schema_name": text(of.schema),
         "name": text(of.name),

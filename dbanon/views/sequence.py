@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from dbanon.release import plan
-from dbanon.release.publication import ReleaseSpec
+from dbanon.release.plan import plan
+from dbanon.release.spec.release_spec import ReleaseSpec
 from dbanon.sqltext.quote import Sql, joined, literal
 from dbanon.views import ledger
 from dbanon.views.ledger import Entry

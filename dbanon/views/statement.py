@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from dbanon import errors
-from dbanon.release.related import parameters as several
+from dbanon.release.spec import related_parameters as several
 from dbanon.runtime import session
 from dbanon.sqltext.quote import Sql, identifier, joined, literal
 from dbanon.table_functions import arguments, shadowed_literals

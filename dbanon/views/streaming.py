@@ -15,8 +15,10 @@ from typing import Any
 from dbanon import errors
 from dbanon.algorithms import streams
 from dbanon.errors.warnings import DisclosureWarning, warn
-from dbanon.release import plan, prepare, stream_plan
-from dbanon.release.publication import ReleaseSpec
+from dbanon.release.plan import plan
+from dbanon.release.spec import resolve
+from dbanon.release.spec.release_spec import ReleaseSpec
+from dbanon.release.streams import plan as streams_plan
 from dbanon.runtime import session
 from dbanon.source.catalog import SearchPath
 from dbanon.sqltext.quote import argument, identifier, text
@@ -58,7 +60,7 @@ def create_stream(connection: Any, name: str, system: str, source: str, **parame
         at = place.target("create_stream", name, call.source(), here, cursor)
         # Before planning: a table of the policy that is new is a change.
         with publishing_turn.publishing_turn(current, "create_stream", name, at[0]):
-            publication = stream_plan.prepared(call, streams.find(system))
+            publication = streams_plan.prepared(call, streams.find(system))
             _check_growing(name, publication)
             place.check_writable(cursor, "create_stream", at[0])
             if stream_ledger.growing(cursor, at) is not None:  # also where its tables were dropped by hand
@@ -76,7 +78,7 @@ def create_stream(connection: Any, name: str, system: str, source: str, **parame
                 call={"function": system, "source": kept, "schema": publication.source.schema, "parameters": given},
                 roles=plan.roles(publication),
                 policy_fingerprint=publication.policy.fingerprint,
-                hierarchy_fingerprint=prepare.hierarchy_fingerprint(publication, cursor),
+                hierarchy_fingerprint=resolve.hierarchy_fingerprint(publication, cursor),
                 bases=related.bases(publication.source, cursor),
             )
             same_people.refuse_beside(cursor, grows)
@@ -137,7 +139,7 @@ def _refreshed(connection: Any, name: str, *, flush: bool, pruned: bool, is_kept
                 grows.call["parameters"],
                 (grows.database, grows.call["schema"], ""),
             )
-            publication = stream_plan.prepared(call, streams.find(grows.system))
+            publication = streams_plan.prepared(call, streams.find(grows.system))
             _check_roles(grows, plan.roles(publication))
             if is_kept:
                 unread = stretch.unread_rows(cursor, grows, publication, pruned=pruned)

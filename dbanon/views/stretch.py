@@ -11,10 +11,10 @@ from typing import Any
 from dbanon import errors
 from dbanon.algorithms import streams
 from dbanon.algorithms.streams.checkpoint import Growing
-from dbanon.release import stream_plan
-from dbanon.release.publication import ReleaseSpec
-from dbanon.release.published_schema import free
-from dbanon.release.stream_plan import GrownStatement
+from dbanon.release.spec.published_columns import free
+from dbanon.release.spec.release_spec import ReleaseSpec
+from dbanon.release.streams import plan
+from dbanon.release.streams.plan import GrownStatement
 from dbanon.runtime.session import Session
 from dbanon.source.catalog import Source
 from dbanon.sqltext.quote import Sql, identifier, joined
@@ -253,7 +253,7 @@ def _statement(
     """What leaves, as SQL."""
     source = replace(publication.source, sql=reading.relation(grows, publication.source.sql), bare=False)
     trees = [i for i, a in enumerate(publication.attributes) if not a.is_number]
-    grown = stream_plan.Grown(
+    grown = plan.Grown(
         before=grows.arrived,
         number=grows.classes,
         classes=None if is_first else grows.table("_classes"),
@@ -262,7 +262,7 @@ def _statement(
         row=reading.row,
         cluster=reading.cluster,
     )
-    return stream_plan.grown_statement(replace(publication, source=source), options, streams.find(grows.system), grown)
+    return plan.grown_statement(replace(publication, source=source), options, streams.find(grows.system), grown)
 
 
 def _size(statement: GrownStatement) -> str:

@@ -11,7 +11,7 @@ import duckdb
 
 from dbanon import errors
 from dbanon.errors import redaction
-from dbanon.release.publication import ReleaseSpec
+from dbanon.release.spec.release_spec import ReleaseSpec
 from dbanon.runtime import output_files, session
 from dbanon.source import stored_policy
 from dbanon.views import publishing_turn

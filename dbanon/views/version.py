@@ -18,9 +18,10 @@ import duckdb
 from dbanon import errors
 from dbanon.errors.warnings import DisclosureWarning, warn
 from dbanon.privacy_models import registry
-from dbanon.release import plan, prepare
-from dbanon.release.glance import ROWS, Glance
-from dbanon.release.publication import ReleaseSpec
+from dbanon.release.plan import plan
+from dbanon.release.spec import resolve
+from dbanon.release.spec.release_spec import ReleaseSpec
+from dbanon.release.summary import ROWS, Glance
 from dbanon.runtime.version import __version__
 from dbanon.source.catalog import SCHEMA
 from dbanon.sqltext.quote import Sql, identifier, joined, literal, qualified, text
@@ -146,7 +147,7 @@ def build(cursor: Any, entry: Entry, publication: ReleaseSpec, making: Making, s
 def _built(
     cursor: Any, entry: Entry, publication: ReleaseSpec, making: Making, short: int, recognized: list[Recognized]
 ) -> Release:
-    publication = prepare.keyed(publication, entry.person_key)
+    publication = resolve.keyed(publication, entry.person_key)
     metrics = _written(cursor, entry, publication)
     written_tables.check(making.function, cursor, entry, publication)
     related_versions = related.related(entry, cursor)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from dbanon import errors
-from dbanon.release import measures, plan
-from dbanon.release.publication import ReleaseSpec
+from dbanon.release.plan import metrics, plan
+from dbanon.release.spec.release_spec import ReleaseSpec
 from dbanon.sqltext.quote import Sql
 from dbanon.views.ledger import Entry
 
@@ -42,5 +42,5 @@ def check(function: str, cursor: Any, entry: Entry, publication: ReleaseSpec) ->
 def withheld_metrics(cursor: Any, relation: Sql) -> str | None:
     """Return which metrics of a relation are for the custodian only; None where none is."""
     found = [str(row[0]) for row in cursor.execute(f"SELECT metric FROM {relation}").fetchall()]
-    withheld = [name for name in found if not measures.goes_out(name)]
+    withheld = [name for name in found if not metrics.goes_out(name)]
     return f"it has metrics that are for the custodian only ({', '.join(withheld)})" if withheld else None

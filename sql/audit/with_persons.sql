@@ -1,6 +1,6 @@
 {#- The rows of a release with who they are about, as the ledger knows it. Of rows of a class that are alike it does not
     matter which is whose: nothing that is measured tells them apart. -#}
-{%- from 'release/part/row.sql' import value_hash with context -%}
+{%- from 'release/plan/row_identity.sql' import value_hash with context -%}
 (
     SELECT k.* EXCLUDE ("dbanon hash"), m.person_key AS {{ person }}
     FROM (

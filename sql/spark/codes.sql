@@ -1,7 +1,7 @@
 {#- What values of the larger table are clustered as: of the column `of`, a quasi-identifier or a sensitive one that is looked
     at, a row a value as it came and its code. -#}
-{%- from 'release/part/number.sql' import coded with context -%}
-{% include 'release/part/encoded.sql' %}
+{%- from 'release/plan/number_column.sql' import coded with context -%}
+{% include 'release/plan/encoded.sql' %}
 chosen AS (
     {% for q in quasi if q.plain == of %}
     SELECT v.value, d.code

@@ -3,11 +3,11 @@
     parts, and their order is that of the classes; `lost` is what a record of it loses: of a number where the published ends
     lie beside the lower end of the least value (a, b), or what is lost where there are none (n), of a category by levels
     (t), by edges (e) and by leaves (v). Nothing leaves that the gate does not pass. -#}
-{%- from 'release/part/domains.sql' import code_ends with context -%}
-{%- from 'release/part/number.sql' import has_values with context -%}
-{% include 'release/part/path.sql' %},
-{% include 'release/part/measured.sql' %},
-{% include 'release/part/information_loss.sql' %}
+{%- from 'release/plan/domains.sql' import code_ends with context -%}
+{%- from 'release/plan/number_column.sql' import has_values with context -%}
+{% include 'release/plan/pipeline.sql' %},
+{% include 'release/plan/metric_inputs.sql' %},
+{% include 'release/plan/information_loss.sql' %}
 {% for q in quasi if q.is_number %}
 -- A row a value: where the ends lie that it is published with.
 {{ 'ends'|of(q) }} AS MATERIALIZED (

@@ -3,7 +3,7 @@
     class among them: a row a model, what the worst class measures, and how many classes miss it; model -1 is the least
     number of persons, where they are declared. -#}
 {%- from 'privacy_models/is_satisfied.sql' import met -%}
-{%- from 'release/part/tree.sql' import all_trees with context -%}
+{%- from 'release/plan/hierarchy_columns.sql' import all_trees with context -%}
 {% set orders = tested|selectattr('tree')|map(attribute='tree')|list %}
 WITH RECURSIVE
 {% for s in tested %}

@@ -1,4 +1,4 @@
-{#- How published values are read back: the text of a number, a date, a time or an interval as sql/release/part/number.sql writes
+{#- How published values are read back: the text of a number, a date, a time or an interval as sql/release/plan/number_column.sql writes
     them, an interval of a hierarchy (`[20, 25)`), or the text of a struct {'low': 25, 'high': 29}.
     One pattern each, anchored at both ends, whose groups are the ends; what has another form has no ends. -#}
 

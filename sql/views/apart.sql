@@ -12,7 +12,7 @@
     instead of its mere presence: then nothing at all is narrowed by holding versions together. A row for each
     signature whose parts fail: bits of the versions that had it, whether the new one has it, how many sets, people
     and which parameters. It shares no step with what made the versions. -#}
-{%- from 'release/part/row.sql' import value_hash, cells with context -%}
+{%- from 'release/plan/row_identity.sql' import value_hash, cells with context -%}
 {% macro before() -%}{% for c in chunks %}before{{ loop.index0 }}, {% endfor %}{%- endmacro %}
 WITH RECURSIVE
 shown AS MATERIALIZED (

@@ -1,6 +1,6 @@
 {#- Where the sensitive values that a release has stand in the hierarchy of their column, as a model takes it (its
     places), numbered: no node is named. -#}
-{%- from 'release/part/tree.sql' import all_trees with context -%}
+{%- from 'release/plan/hierarchy_columns.sql' import all_trees with context -%}
 {% for s in tested %}{% for m in s.models if m.number == number %}
 WITH RECURSIVE
 kept AS MATERIALIZED (SELECT CAST({{ column }} AS VARCHAR) COLLATE POSIX AS q{{ s.tree.i }} FROM {{ version }}),

@@ -1,8 +1,8 @@
 {#- How the source differs from what a version was released from: records that came, went and changed, and what a refresh
     that keeps classes would take from each class. One row: came, went, changed. -#}
-{%- from 'release/part/row.sql' import row_hash, person_key with context -%}
+{%- from 'release/plan/row_identity.sql' import row_hash, person_key with context -%}
 WITH
-{% include 'release/part/source.sql' %},
+{% include 'release/plan/source.sql' %},
 now AS MATERIALIZED (
     SELECT {{ row_hash(sql('')) }} AS row_hash, {{ person_key(sql('')) }} AS person_key, sum(size)::BIGINT AS records
     FROM source

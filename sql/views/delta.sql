@@ -4,7 +4,7 @@
     that lost records: then any two versions differ by sets that meet the model, not only neighbours. One row: how many
     sets do not. It shares no step with what made the versions. -#}
 {%- import 'table_functions/interval_text.sql' as form -%}
-{%- from 'release/part/row.sql' import value_hash with context -%}
+{%- from 'release/plan/row_identity.sql' import value_hash with context -%}
 {#- An earlier version may have the days of the months or years that this one names. -#}
 {% macro cells() -%}{% for c in quasi_output %}{% if c.is_dated %}{{ form.in_days(sql('CAST(', c.name, ' AS VARCHAR)')) }}{% else %}{{ c.name }}{% endif %} AS p{{ loop.index }}, {% endfor %}{%- endmacro %}
 {% macro same() -%}{% for c in quasi_output %}{% if not loop.first %} AND {% endif %}c.p{{ loop.index }} IS NOT DISTINCT FROM l.p{{ loop.index }}{% endfor %}{%- endmacro %}

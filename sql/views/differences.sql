@@ -1,6 +1,6 @@
 {#- Sets of records of a version that a reader could subtract, each by itself: do they meet the whole model? From piece
     (class_id, value_hash{, person}, size) and value_of (value_hash, u..) to failed (class_id, parameter). -#}
-{%- from 'release/part/tree.sql' import all_trees with context -%}
+{%- from 'release/plan/hierarchy_columns.sql' import all_trees with context -%}
 {%- from 'privacy_models/is_satisfied.sql' import met -%}
 {% macro body_class() -%}{% if joint and tested|length > 1 %}struct_extract(b.class_id, 1){% else %}b.class_id{% endif %}{%- endmacro %}
 {% if person %}

@@ -1,7 +1,7 @@
 {#- Classes of a version that a record has left since: it is gone from the source, or another one now. -#}
-{%- from 'release/part/row.sql' import row_hash, person_key with context -%}
+{%- from 'release/plan/row_identity.sql' import row_hash, person_key with context -%}
 WITH
-{% include 'release/part/source.sql' %},
+{% include 'release/plan/source.sql' %},
 now AS (SELECT {{ row_hash(sql('')) }} AS row_hash, {{ person_key(sql('')) }} AS person_key, sum(size)::BIGINT AS records FROM source GROUP BY ALL),
 member AS MATERIALIZED (FROM {{ members }} WHERE class_id IS NOT NULL),
 was AS (SELECT row_hash, person_key, sum(records) AS records FROM member GROUP BY ALL)

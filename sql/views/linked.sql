@@ -4,7 +4,7 @@
     of persons whom it does not set apart from others only its own rows count. Values of `other`, masked and shifted columns
     that somebody had in any version are held against those of everybody else. A row a parameter that is missed, with how
     many sets and persons. It shares no step with what made the versions. -#}
-{%- from 'release/part/row.sql' import value_hash with context -%}
+{%- from 'release/plan/row_identity.sql' import value_hash with context -%}
 WITH RECURSIVE
 shown AS MATERIALIZED (
     {% for v in versions %}

@@ -1,12 +1,12 @@
 {#- What a refresh that keeps classes would take from each class, and what it would add, where that does not meet the model
     by itself: rows for what went from a cluster of a class, what stays of it, and what came. -#}
-{%- from 'release/part/row.sql' import row_hash, person_key, value_hash with context -%}
+{%- from 'release/plan/row_identity.sql' import row_hash, person_key, value_hash with context -%}
 {% macro filled() -%}{% if nulls == 'drop' %}WHERE {% for q in quasi %}{% if not loop.first %} AND {% endif %}q{{ q.i }} IS NOT NULL{% endfor %}{% endif %}{%- endmacro %}
 WITH RECURSIVE
 stored AS MATERIALIZED (
     SELECT row_hash, person_key, sum(size)::BIGINT AS records
     FROM (
-        WITH {% include 'release/part/source.sql' %}
+        WITH {% include 'release/plan/source.sql' %}
         SELECT {{ row_hash(sql('')) }} AS row_hash, {{ person_key(sql('')) }} AS person_key, size FROM source {{ filled() }}
 
     )

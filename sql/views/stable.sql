@@ -1,8 +1,8 @@
 {#- Whether all statements of a version saw the same rows: a view may give others each time. One row: in how much they
     differ. -#}
-{%- from 'release/part/row.sql' import row_hash, value_hash with context -%}
+{%- from 'release/plan/row_identity.sql' import row_hash, value_hash with context -%}
 WITH
-{% include 'release/part/source.sql' %},
+{% include 'release/plan/source.sql' %},
 shown AS MATERIALIZED (
     SELECT {{ class_id }} AS class_id, {{ value_hash(sql(''), true) }} AS value_hash, count(*) AS size FROM {{ version }} GROUP BY ALL
 ),

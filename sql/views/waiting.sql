@@ -2,8 +2,8 @@
     cannot be clustered (`barred`), of a block that is too small or misses the model, or with a value that may not be
     published because it is rare; or those that some version has shown (`back`), the others (`new`), or everybody. What must hold before anything is clustered must
     hold of them, too: what is wrong with the source is said, it does not wait. -#}
-{%- from 'release/part/domains.sql' import domains, group with context -%}
-{%- from 'release/part/row.sql' import row_hash, person_key, value_hash, cells, quasi_cells with context -%}
+{%- from 'release/plan/domains.sql' import domains, group with context -%}
+{%- from 'release/plan/row_identity.sql' import row_hash, person_key, value_hash, cells, quasi_cells with context -%}
 {% macro rare(columns) -%}
 EXISTS (
             FROM (
@@ -14,8 +14,8 @@ EXISTS (
             WHERE r.known < {{ k }}{% for u in columns %} AND r.u{{ u.i }} IS NOT DISTINCT FROM s.u{{ u.i }}{% endfor %}
         )
 {%- endmacro %}
-{% include 'release/part/encoded.sql' %}
-{% include 'release/part/retained.sql' %}
+{% include 'release/plan/encoded.sql' %}
+{% include 'release/plan/kept_classes.sql' %}
 answer AS MATERIALIZED (
     SELECT dbanon_cluster(
         (SELECT CASE WHEN message IS NULL THEN {{ request }} ELSE error(message) END FROM problem),

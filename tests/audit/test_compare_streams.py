@@ -11,7 +11,7 @@ import pytest
 
 import dbanon
 from dbanon.algorithms import streams
-from dbanon.release.stream_measures import MEASURES
+from dbanon.release.streams.metrics import MEASURES
 
 NAMES = [measure.name for measure in MEASURES]
 SYSTEMS = [system.name for system in streams.streams()]

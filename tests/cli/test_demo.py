@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 import dbanon
 from dbanon.cli import common, main
-from dbanon.release.headline import MOST, brief, headline
+from dbanon.release.key_metrics import MOST, brief, headline
 
 
 @pytest.fixture(scope="module")

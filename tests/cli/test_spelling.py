@@ -23,7 +23,7 @@ from dbanon.cli.spelling import spelled
 from dbanon.client import connection
 from dbanon.engine import udf
 from dbanon.manual.error_page import messages
-from dbanon.release import prepare
+from dbanon.release.spec import resolve
 from dbanon.shell.commands import COMMANDS
 from dbanon.sqltext import resources
 from dbanon.table_functions.registry import table_functions
@@ -145,7 +145,7 @@ def test_help_of_the_shell_knows_what_it_points_to() -> None:
 
 MOMENTS = {
     "attaching": (connection, "attach"),
-    "planning": (prepare, "publication"),
+    "planning": (resolve, "publication"),
     "clustering": (udf.cluster, "run"),
     "building": (materialized, "build"),
 }

@@ -12,7 +12,7 @@ import pytest
 
 import dbanon
 from dbanon import errors
-from dbanon.release.glance import Glance
+from dbanon.release.summary import Glance
 
 PEOPLE = pd.DataFrame(
     {

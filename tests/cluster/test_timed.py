@@ -17,7 +17,7 @@ from click.testing import CliRunner
 import dbanon
 from dbanon.cli import main
 from dbanon.errors import InvalidArgument
-from dbanon.release import timed_search
+from dbanon.release import search_budget
 
 
 @pytest.fixture(scope="module")
@@ -130,7 +130,7 @@ def test_what_is_no_time(con: Any, given: str) -> None:
 
 @pytest.mark.parametrize(("given", "seconds"), [("5s", 5), ("500ms", 0.5), (" 1.5 MIN ", 90), (20000, None)])
 def test_times(given: object, seconds: float | None) -> None:
-    assert timed_search.seconds("materialize", {"Improve": given}) == seconds
+    assert search_budget.seconds("materialize", {"Improve": given}) == seconds
 
 
 def test_a_table_function_takes_no_time(con: Any) -> None:

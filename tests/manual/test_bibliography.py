@@ -11,7 +11,7 @@ from support import documents
 from dbanon.algorithms import algorithms
 from dbanon.manual import bibliography
 from dbanon.privacy_models import registry
-from dbanon.release import measures
+from dbanon.release.plan import metrics
 from dbanon.table_functions.registry import table_functions
 
 pytestmark = pytest.mark.whole
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.whole
 SOURCES = {
     **{f"algorithm {a.name}": a.source for a in algorithms()},
     **{f"model {m.name}": m.source for m in registry.models()},
-    **{f"metric {m.name}": m.source for m in measures.all_metrics() if m.source != "-"},
+    **{f"metric {m.name}": m.source for m in metrics.all_metrics() if m.source != "-"},
 }
 
 READ = [

@@ -23,7 +23,7 @@ from dbanon.cli.docs import described
 from dbanon.errors.example import Example
 from dbanon.manual import function_page, pages
 from dbanon.manual.error_page import documented, messages
-from dbanon.release import measures
+from dbanon.release.plan import metrics
 from dbanon.shell.commands import COMMANDS
 from dbanon.table_functions.parameters import shown
 from dbanon.table_functions.registry import table_functions
@@ -99,7 +99,7 @@ def test_the_page_of_an_algorithm_says_where_it_comes_from(made: dict[str, str],
 
 
 def test_every_metric_is_described(made: dict[str, str]) -> None:
-    for one in measures.all_metrics():
+    for one in metrics.all_metrics():
         section = made["metrics.md"].split(f"\n## {one.name}\n")[1].split("\n## ")[0]
         assert one.what
         assert function_page.prose(one.what.replace("{unit}", "records (persons)")) in section, one.name

@@ -14,7 +14,7 @@ import dbanon
 from dbanon.algorithms import algorithms
 from dbanon.algorithms.streams import streams
 from dbanon.client import demo
-from dbanon.release import measures
+from dbanon.release.plan import metrics
 from dbanon.table_functions.registry import table_functions
 from dbanon.table_functions.scalar_functions import FUNCTIONS
 
@@ -142,10 +142,10 @@ def test_every_public_python_name_exists_and_is_documented(name: str) -> None:
 
 
 def test_every_metric_says_what_it_is_and_which_way_is_better() -> None:
-    for m in measures.all_metrics():
+    for m in metrics.all_metrics():
         assert m.what and m.source
         assert m.better in ("higher", "lower")
-    places = [m.place for m in measures.all_metrics()]
+    places = [m.place for m in metrics.all_metrics()]
     assert len(set(places)) == len(places)
 
 

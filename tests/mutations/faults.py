@@ -22,25 +22,25 @@ _FAULTS = {
         ("tests/policy/test_round.py",),
     ),
     "weeks begin on Sunday": Fault(
-        "sql/release/part/number.sql",
+        "sql/release/plan/number_column.sql",
         "7000000003",
         "7000000004",
         ("tests/policy/test_round.py", "tests/policy/test_coded.py"),
     ),
     "months are counted from the next one": Fault(
-        "sql/release/part/number.sql", "95999999", "96000000", ("tests/policy/test_coded.py",)
+        "sql/release/plan/number_column.sql", "95999999", "96000000", ("tests/policy/test_coded.py",)
     ),
     "NULL counts as a value of its class": Fault(
-        "sql/release/part/spanned.sql",
+        "sql/release/plan/generalize.sql",
         " FILTER (WHERE e.c{{ q.i }} IS NOT NULL))::BIGINT AS filled{{ q.i }}",
         ")::BIGINT AS filled{{ q.i }}",
         ("tests/functions/test_sql_forms.py", "tests/release/test_metrics.py"),
     ),
     "a row of each class is dropped": Fault(
-        "sql/release/part/leaving.sql", "[], r.size)", "[], r.size - 1)", ("tests/functions/test_sql_forms.py",)
+        "sql/release/plan/output_rows.sql", "[], r.size)", "[], r.size - 1)", ("tests/functions/test_sql_forms.py",)
     ),
     "classes are mixed up within a group": Fault(
-        "sql/release/part/classed.sql",
+        "sql/release/plan/classes_of_records.sql",
         "greatest(p.first, d.last - d.size + 1)",
         "greatest(p.first, d.last - d.size)",
         ("tests/release/test_order.py",),
@@ -95,7 +95,7 @@ _FAULTS = {
         ("tests/pseudonym/test_linked_versions.py",),
     ),
     "a mask keeps all": Fault(
-        "dbanon/release/made_columns.py",
+        "dbanon/release/spec/transformed_columns.py",
         """repeat({text(of.character)}, {n} - {of.first + of.last})""",
         """repeat({text(of.character)}, 0)""",
         ("tests/pseudonym/test_roles.py",),
@@ -195,10 +195,10 @@ _FAULTS = {
     ),
     # Measures
     "precision is the loss": Fault(
-        "sql/release/metric/precision.sql", "1 - sum(", "sum(", ("tests/release/test_metrics.py",)
+        "sql/release/metrics/precision.sql", "1 - sum(", "sum(", ("tests/release/test_metrics.py",)
     ),
     "the least class is the greatest": Fault(
-        "sql/release/metric/k.sql", "min(", "max(", ("tests/release/test_metrics.py",)
+        "sql/release/metrics/k.sql", "min(", "max(", ("tests/release/test_metrics.py",)
     ),
     "the certificate computes k from the greatest class": Fault(
         "dbanon/views/recompute.py",
@@ -286,7 +286,7 @@ _FAULTS = {
         "sql/gate/stream_gate.sql", " + invented.records", "", ("tests/stream/test_incomplete.py",)
     ),
     "one of those who wait goes out": Fault(
-        "sql/release/part/left.sql",
+        "sql/release/plan/withheld_records.sql",
         "> coalesce(w.records, 0)",
         ">= coalesce(w.records, 0)",
         ("tests/views/test_hold.py",),
@@ -397,7 +397,7 @@ _FAULTS = {
         ("tests/release/related/test_related_attack.py", "tests/release/related/test_related_mutants.py"),
     ),
     "another key than that of dbanon.relation is taken": Fault(
-        "dbanon/release/related/key.py",
+        "dbanon/release/related/person_keys.py",
         "if given is not None and _names(given) != _names(said):",
         "if given is not None and len(given) != len(said):",
         ("tests/policy/test_relation.py",),
@@ -409,7 +409,7 @@ _FAULTS = {
         ("tests/views/test_related_views.py",),
     ),
     "rows are published that only some of a class have": Fault(
-        "sql/release/related/path.sql",
+        "sql/release/related/pipeline.sql",
         "WHERE place <= size",
         "WHERE place <= size + 1",
         ("tests/release/related/test_related_attack.py", "tests/release/related/test_related_release.py"),

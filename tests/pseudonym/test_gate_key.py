@@ -14,7 +14,7 @@ from support.pseudonyms import SECRET
 import dbanon
 from dbanon import errors
 from dbanon.gate import pseudonym_key
-from dbanon.release import prepare
+from dbanon.release.spec import resolve
 from dbanon.runtime import secret_keys
 
 OTHER = hashlib.sha256(b"another key").hexdigest()
@@ -79,7 +79,7 @@ def _of_another_place(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def _of_all(monkeypatch: pytest.MonkeyPatch) -> None:
     """All calls and views share one scope."""
-    monkeypatch.setattr(prepare, "_scope", lambda publication, view: "call")
+    monkeypatch.setattr(resolve, "_scope", lambda publication, view: "call")
 
 
 @pytest.mark.whole

@@ -14,7 +14,7 @@ from dbanon import errors
 from dbanon.gate import pseudonyms
 from dbanon.policy.transforms import formats, generate
 from dbanon.policy.transforms.formats import Form
-from dbanon.release import made_columns
+from dbanon.release.spec import transformed_columns
 from dbanon.runtime import secret_keys
 
 RELEASE = "SELECT * FROM mondrian('patients', k=10)"
@@ -199,13 +199,13 @@ def test_the_gate_refuses_a_column_that_leaves_as_it_is(con: Any, kind: str, mon
     if kind != "phone":
         query = "FROM mondrian('patients', k=10, allow_rare=['phone', 'seen'], withhold=['phone'])"
     assert con.sql(query).fetchall()
-    real = made_columns.sql
+    real = transformed_columns.sql
 
     def as_it_is(function: str, shown: str, made: Any, value: Any, type_: str, person: Any) -> Any:
-        raw = made_columns.as_text(value, type_) if made.type == "VARCHAR" else value
+        raw = transformed_columns.as_text(value, type_) if made.type == "VARCHAR" else value
         return raw if shown.endswith(kind) else real(function, shown, made, value, type_, person)
 
-    monkeypatch.setattr(made_columns, "sql", as_it_is)
+    monkeypatch.setattr(transformed_columns, "sql", as_it_is)
     refused(con, query, "release gate refused the result")
 
 

@@ -17,7 +17,7 @@ from dbanon import errors
 from dbanon.gate import linked_patterns, pseudonyms
 from dbanon.policy import column_roles
 from dbanon.policy.transforms import generate
-from dbanon.release import made_columns
+from dbanon.release.spec import transformed_columns
 from dbanon.sqltext.templates import fill
 
 PERSON = {"role": "pseudonym", "form": {"person": "true"}}
@@ -211,7 +211,7 @@ def test_the_gate_refuses_what_every_way_to_lay_rows_over_tells_apart(opened: An
 
 def test_the_gate_judges_rows_that_a_maker_would_have_let_through(stays: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Pseudonyms of a column that are those of another, or of no scope of its own, are not what the policy says."""
-    monkeypatch.setattr(made_columns, "own_scope", lambda scope, _: scope)
+    monkeypatch.setattr(transformed_columns, "own_scope", lambda scope, _: scope)
     refused(stays, CALL, "release gate refused the result")
     monkeypatch.undo()
     monkeypatch.setenv("DBANON_KEY", SECRET)
@@ -264,7 +264,7 @@ def test_linked_counts_records_that_share_a_pseudonym(opened: Any, seed: int) ->
     opened.execute(f"CREATE OR REPLACE TEMP TABLE released (size BIGINT, {names})")
     for size, links in rows:
         opened.execute(f"INSERT INTO released VALUES (?{', ?' * columns})", [size, *links])
-    query = fill("release/metric/linked.sql", links=[{"i": i} for i in range(columns)])
+    query = fill("release/metrics/linked.sql", links=[{"i": i} for i in range(columns)])
     (found,) = opened.sql(query).fetchall()
     records = [tuple(links) for size, links in rows for _ in range(size)]
     assert found == (None, metrics.linked(records))

@@ -10,7 +10,7 @@ import duckdb
 import pytest
 
 import dbanon
-from dbanon.release import algorithm_functions
+from dbanon.release import functions
 from dbanon.runtime import session
 from dbanon.sqltext.cte_steps import steps
 from dbanon.sqltext.qualify_builtins import bound, tidy
@@ -67,7 +67,7 @@ def readable(query: str) -> None:
         assert not re.search(r"_s?\d+$", name), name
 
 
-@pytest.mark.parametrize("function", algorithm_functions.publishing())
+@pytest.mark.parametrize("function", functions.publishing())
 def test_every_step_of_a_release_has_a_comment_and_the_name_of_its_column(six: Any, function: str) -> None:
     query, runs = explained(six, function, "six", **GIVEN)
     readable(query)

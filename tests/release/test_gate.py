@@ -21,7 +21,7 @@ from dbanon.algorithms.base import registry
 from dbanon.client import frame_references
 from dbanon.engine import udf
 from dbanon.gate import messages
-from dbanon.release import plan
+from dbanon.release.plan import plan
 from dbanon.runtime import session
 from dbanon.table_functions import registry as functions
 

@@ -17,9 +17,9 @@ from dbanon import errors
 from dbanon.gate import statement_check
 
 REFUSED = "release gate refused the result: a statement that reads other rows than the gate judged"
-OUT = "release/part/out.sql"
+OUT = "release/plan/result.sql"
 INCLUDED = f"{{% include '{OUT}' %}}"
-TOTALS = "release/part/totals.sql"
+TOTALS = "release/plan/metric_totals.sql"
 FIGURES = "SELECT metric, value, better"
 
 
@@ -55,21 +55,21 @@ MUTANTS = {
     "another relation": ("release", OUT, "(FROM leaving", "(FROM released"),
     "one copy each": ("release", OUT, "unnest({{ copies }})", "unnest([0]::TINYINT[])"),
     "distinct": ("release", OUT, "SELECT * EXCLUDE", "SELECT DISTINCT * EXCLUDE"),
-    "a sample": ("release", "release/release.sql", INCLUDED, f"{INCLUDED} LIMIT 9"),
+    "a sample": ("release", "release/plan/release.sql", INCLUDED, f"{INCLUDED} LIMIT 9"),
     "a second table": (
         "release",
-        "release/release.sql",
+        "release/plan/release.sql",
         INCLUDED,
         f"SELECT * EXCLUDE (\"dbanon copies\") FROM leaving UNION ALL {INCLUDED}",
     ),
-    "classes without order": ("classes", "release/classes.sql", "{{ class_id }} ASC NULLS LAST{", "1 DESC{"),
-    "classes not all": ("classes", "release/classes.sql", "FROM class_rows\n", "FROM (FROM class_rows LIMIT 2)\n"),
-    "metrics not stated": ("metrics", "release/part/totals.sql", " AND (SELECT passed FROM stated)", ""),
+    "classes without order": ("classes", "release/plan/classes.sql", "{{ class_id }} ASC NULLS LAST{", "1 DESC{"),
+    "classes not all": ("classes", "release/plan/classes.sql", "FROM class_rows\n", "FROM (FROM class_rows LIMIT 2)\n"),
+    "metrics not stated": ("metrics", "release/plan/metric_totals.sql", " AND (SELECT passed FROM stated)", ""),
     "metrics of others": ("metrics", TOTALS, FIGURES, FIGURES.replace("value", "2 * value")),
     "related ungated": ("related", "release/related/release.sql", "WHERE", "WHERE true OR"),
     "related in no order": ("related", "release/related/release.sql", "ORDER BY {{ place }} ASC", ""),
-    "stream in no order": ("stream", "stream/release.sql", "{{ class_id }} ASC NULLS LAST, ", ""),
-    "stream ungated": ("stream", "stream/release.sql", "WHERE (SELECT passed FROM gate)", ""),
+    "stream in no order": ("stream", "release/streams/release.sql", "{{ class_id }} ASC NULLS LAST, ", ""),
+    "stream ungated": ("stream", "release/streams/release.sql", "WHERE (SELECT passed FROM gate)", ""),
 }  # fmt: skip
 
 FORMS = {

@@ -11,7 +11,7 @@ import pytest
 
 import dbanon
 from dbanon.policy import column_roles
-from dbanon.release import publication
+from dbanon.release.spec import release_spec
 from dbanon.source import missing_codes
 from dbanon.sqltext.quote import Sql, identifier, text
 
@@ -276,7 +276,7 @@ def test_the_gate_notices_codes_that_are_read_otherwise(
     class Fault:
         read = staticmethod(faulty)
 
-    monkeypatch.setattr(publication, "missing", Fault)
+    monkeypatch.setattr(release_spec, "missing", Fault)
     for function in ("kacpc", "kacpc_metrics"):
         with pytest.raises(duckdb.Error, match=REFUSED):
             rows(both, f"FROM {function}({call})")
@@ -289,7 +289,7 @@ def test_the_gate_reads_persons_by_itself(both: Any, monkeypatch: pytest.MonkeyP
     class Fault:
         read = staticmethod(lambda name, type_, codes: missing_codes.read(name, type_, () if name == "pid" else codes))
 
-    monkeypatch.setattr(publication, "missing", Fault)
+    monkeypatch.setattr(release_spec, "missing", Fault)
     with pytest.raises(duckdb.Error, match=REFUSED):
         rows(both, "FROM kacpc('coded', k := 3)")
 

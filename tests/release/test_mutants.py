@@ -13,7 +13,7 @@ from support import broken_template
 
 import dbanon
 from dbanon.policy import attribute, column_roles
-from dbanon.release import column_views, measures, plan
+from dbanon.release.plan import metrics, plan, template_columns
 from dbanon.sqltext.quote import Sql
 
 REFUSED = "release gate refused the result"
@@ -81,27 +81,27 @@ ROWS = "SELECT *, {% if has_rowid %}rowid{% else %}0 AS rowid{% endif %} FROM {{
 """The source with what a table has beside its columns."""
 
 SOURCE = {
-    "a row is left out": ("release/part/source.sql", "FROM {{ origin }}", "FROM {{ origin }} LIMIT 39"),
-    "rows are sampled": ("release/part/source.sql", "FROM {{ origin }}", "FROM {{ origin }} USING SAMPLE 20 ROWS"),
+    "a row is left out": ("release/plan/source.sql", "FROM {{ origin }}", "FROM {{ origin }} LIMIT 39"),
+    "rows are sampled": ("release/plan/source.sql", "FROM {{ origin }}", "FROM {{ origin }} USING SAMPLE 20 ROWS"),
     "rows are repeated": (
-        "release/part/source.sql",
+        "release/plan/source.sql",
         "FROM {{ origin }}",
         f"FROM ({ROWS} UNION ALL {ROWS})",
     ),
     "one row in place of another": (
-        "release/part/source.sql",
+        "release/plan/source.sql",
         "FROM {{ origin }}",
         f"FROM (SELECT * FROM ({ROWS} LIMIT 39) UNION ALL SELECT * FROM ({ROWS} LIMIT 1))",
     ),
-    "a number is misread": ("release/part/source.sql", "{{ q.value }} AS", "{{ q.value }} + 1 AS"),
-    "a sensitive value is misread": ("release/part/source.sql", "{{ u.value }} AS", "upper({{ u.value }}) AS"),
+    "a number is misread": ("release/plan/source.sql", "{{ q.value }} AS", "{{ q.value }} + 1 AS"),
+    "a sensitive value is misread": ("release/plan/source.sql", "{{ u.value }} AS", "upper({{ u.value }}) AS"),
     "a sensitive value is lost": (
-        "release/part/source.sql",
+        "release/plan/source.sql",
         "{{ u.value }} AS",
         "CASE WHEN rowid % 9 > 0 THEN {{ u.value }} END AS",
     ),
     "values go by rows": (
-        "release/part/source.sql",
+        "release/plan/source.sql",
         "{{ u.value }} AS",
         "lag({{ u.value }}, 1, {{ u.value }}) OVER () AS",
     ),
@@ -109,74 +109,78 @@ SOURCE = {
 
 LEAVING = {
     "another class": (
-        "release/part/leaving.sql",
+        "release/plan/output_rows.sql",
         "JOIN published AS c",
         "JOIN (SELECT * REPLACE (class_id % max(class_id) OVER () + 1 AS class_id) FROM published) AS c",
     ),
-    "every class": ("release/part/leaving.sql", "JOIN published AS c USING (class_id)", "CROSS JOIN published AS c"),
-    "one class less": ("release/part/leaving.sql", "FROM alike AS p", "FROM (FROM alike WHERE class_id > 1) AS p"),
-    "a sample": ("release/part/leaving.sql", "FROM alike AS p", "FROM (FROM alike USING SAMPLE 9 ROWS) AS p"),
-    "a copy more": ("release/part/leaving.sql", "[], r.size)", "[], r.size + 1)"),
-    "a copy less": ("release/part/leaving.sql", "[], r.size)", "[], r.size - 1)"),
-    "no copies": ("release/part/leaving.sql", "[], r.size)", "[], 1)"),
-    "ordered backwards": ("release/part/leaving.sql", "ORDER BY r.class_id ASC", "ORDER BY r.class_id DESC"),
+    "every class": (
+        "release/plan/output_rows.sql",
+        "JOIN published AS c USING (class_id)",
+        "CROSS JOIN published AS c",
+    ),
+    "one class less": ("release/plan/output_rows.sql", "FROM alike AS p", "FROM (FROM alike WHERE class_id > 1) AS p"),
+    "a sample": ("release/plan/output_rows.sql", "FROM alike AS p", "FROM (FROM alike USING SAMPLE 9 ROWS) AS p"),
+    "a copy more": ("release/plan/output_rows.sql", "[], r.size)", "[], r.size + 1)"),
+    "a copy less": ("release/plan/output_rows.sql", "[], r.size)", "[], r.size - 1)"),
+    "no copies": ("release/plan/output_rows.sql", "[], r.size)", "[], 1)"),
+    "ordered backwards": ("release/plan/output_rows.sql", "ORDER BY r.class_id ASC", "ORDER BY r.class_id DESC"),
     "ordered by something else": (
-        "release/part/leaving.sql",
+        "release/plan/output_rows.sql",
         "OVER (ORDER BY r.class_id ASC",
         "OVER (ORDER BY hash(r) ASC",
     ),
     "not ordered within a class": (
-        "release/part/leaving.sql",
+        "release/plan/output_rows.sql",
         ", r.u{{ u.i }} ASC NULLS LAST",
         ", r.u{{ u.i }} DESC NULLS LAST",
     ),
-    "all in one place": ("release/part/leaving.sql", "row_number() OVER", "1 + 0 * row_number() OVER"),
+    "all in one place": ("release/plan/output_rows.sql", "row_number() OVER", "1 + 0 * row_number() OVER"),
     "values under each other's name": (
-        "release/part/leaving.sql",
+        "release/plan/output_rows.sql",
         "AS {{ c.name }}",
         "AS {% if c.plain == 'sex' %}disease{% elif c.plain == 'disease' %}sex{% else %}{{ c.name }}{% endif %}",
     ),
     "columns in another order": (
-        "release/part/leaving.sql",
+        "release/plan/output_rows.sql",
         "{% for c in output %}",
         "{% for c in output|reverse %}",
     ),
     "a column more": (
-        "release/part/leaving.sql",
+        "release/plan/output_rows.sql",
         "r.class_id AS {{ class_id }}",
         "r.class_id AS {{ class_id }}, 1 AS pid",
     ),
     "a sensitive value of another row": (
-        "release/part/path.sql",
+        "release/plan/pipeline.sql",
         "s.u{{ u.i }}{% if",
         "coalesce(NULL, 'Flu') AS u{{ u.i }}{% if",
     ),
     "a record is there twice and another not at all": (
-        "release/part/classed.sql",
+        "release/plan/classes_of_records.sql",
         "SELECT s.rid, t.tid, t.class_id, s.size\n",
         "SELECT s.rid, t.tid, t.class_id, s.size + (s.rid = 0)::INTEGER - (s.rid = 5)::INTEGER AS size\n",
     ),
     "records change their class": (
-        "release/part/classed.sql",
+        "release/plan/classes_of_records.sql",
         "SELECT s.rid, t.tid, t.class_id, s.size\n",
         "SELECT (s.rid + 1) % 40 AS rid, t.tid, t.class_id, s.size\n",
     ),
 }
 
 POLICY = {
-    "min_level is ignored": ("release/part/tree.sql", "{{ q.min_level or 0 }}", "0"),
+    "min_level is ignored": ("release/plan/hierarchy_columns.sql", "{{ q.min_level or 0 }}", "0"),
     "top does not hold": (
-        "release/part/number.sql",
+        "release/plan/number_column.sql",
         "least({{ snapped_high(q, value) }}, {{ q.top }})",
         "{{ snapped_high(q, value) }}",
     ),
     "bottom does not hold": (
-        "release/part/number.sql",
+        "release/plan/number_column.sql",
         "greatest({{ snapped_low(q, value) }}, {{ q.bottom }})",
         "{{ snapped_low(q, value) }}",
     ),
     "the grid is not snapped to": (
-        "release/part/number.sql",
+        "release/plan/number_column.sql",
         "{%- if q.grid.step -%}\n    {%- set day -%} {%- if q.family.is_calendar -%} {{ first_day(q, value) }}",
         "{%- if false -%}\n    {%- set day -%} {%- if q.family.is_calendar -%} {{ first_day(q, value) }}",
     ),
@@ -223,7 +227,7 @@ SETTINGS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
-def spoiled(column: column_views.QuasiColumn, **changed: Any) -> Any:
+def spoiled(column: template_columns.QuasiColumn, **changed: Any) -> Any:
     """A column that reads, or is published, otherwise; `grid.step` is a field of a field."""
     for name in [name for name in changed if "." in name]:
         outer, inner = name.split(".")
@@ -242,27 +246,27 @@ def test_a_setting_that_is_forgotten_is_noticed(
     people: Any, monkeypatch: pytest.MonkeyPatch, what: str, typed: str
 ) -> None:
     name, changed = SETTINGS[what]
-    real = column_views.quasi
+    real = template_columns.quasi
 
-    def forgetful(*given: Any) -> column_views.QuasiColumn:
+    def forgetful(*given: Any) -> template_columns.QuasiColumn:
         found = real(*given)
         return spoiled(found, **changed) if found.plain == name else found
 
-    monkeypatch.setattr(column_views, "quasi", forgetful)
+    monkeypatch.setattr(template_columns, "quasi", forgetful)
     refused(people, "kacpc", f"('people', k := 3, intervals := '{typed}')")
 
 
 def test_a_round_that_is_forgotten_is_noticed(people: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = column_views.quasi
+    real = template_columns.quasi
     forgotten = {"round": 1, "grid.step": None, "ends.is_day": False}
 
-    def forgetful(*given: Any) -> column_views.QuasiColumn:
+    def forgetful(*given: Any) -> template_columns.QuasiColumn:
         found = real(*given)
         return spoiled(
             found, **{name: value for name, value in forgotten.items() if hasattr(found, name.split(".")[0])}
         )
 
-    monkeypatch.setattr(column_views, "quasi", forgetful)
+    monkeypatch.setattr(template_columns, "quasi", forgetful)
     refused(people, "kacpc", "('people', k := 3, qi := ['zip'], round := {'zip': 3})")
     refused(people, "kacpc", "('people', k := 3, qi := ['weight'], round := {'weight': 10})")
 
@@ -283,23 +287,27 @@ def test_columns_that_must_not_leave_are_noticed(people: Any, monkeypatch: pytes
 
 
 CLASSES = {
-    "the list of the next class": ("release/classes.sql", "v.class_id = c.class_id", "v.class_id = c.class_id + 1"),
-    "a list of all": ("release/classes.sql", "WHERE v.class_id = c.class_id", ""),
-    "sizes": ("release/classes.sql", "c.size AS {{ names.size }}", "c.size + 1 AS {{ names.size }}"),
-    "half the loss": ("release/classes.sql", "c.loss / {{", "c.loss / 2 / {{"),
-    "the loss of another class": ("release/classes.sql", "c.loss / {{", "lag(c.loss, 1, 0.5) OVER () / {{"),
+    "the list of the next class": (
+        "release/plan/classes.sql",
+        "v.class_id = c.class_id",
+        "v.class_id = c.class_id + 1",
+    ),
+    "a list of all": ("release/plan/classes.sql", "WHERE v.class_id = c.class_id", ""),
+    "sizes": ("release/plan/classes.sql", "c.size AS {{ names.size }}", "c.size + 1 AS {{ names.size }}"),
+    "half the loss": ("release/plan/classes.sql", "c.loss / {{", "c.loss / 2 / {{"),
+    "the loss of another class": ("release/plan/classes.sql", "c.loss / {{", "lag(c.loss, 1, 0.5) OVER () / {{"),
     "a loss without its width": (
-        "release/part/number.sql",
+        "release/plan/number_column.sql",
         "sql('high_value'), sql('low_value')) }} / nullif",
         "sql('high_value'), sql('high_value')) }} / nullif",
     ),
     "a class less": (
-        "release/classes.sql",
+        "release/plan/classes.sql",
         "{% if suppress %}(\n    SELECT *, NULL AS reason FROM class_of",
         "{% if suppress %}(\n    SELECT *, NULL AS reason FROM class_of WHERE class_id > 1",
     ),
     "sizes in the list": (
-        "release/part/measured.sql",
+        "release/plan/metric_inputs.sql",
         "AS value, sum(size)::BIGINT AS size",
         "AS value, count(*)::BIGINT AS size",
     ),
@@ -352,7 +360,7 @@ FORMULAS: dict[str, tuple[str, str]] = {
 @pytest.mark.parametrize("name", FORMULAS)
 def test_metrics_that_are_wrong_are_noticed(people: Any, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     old, new = FORMULAS[name]
-    real = measures.all_metrics()
+    real = metrics.all_metrics()
     assert any(m.name == name and old in m.sql for m in real), "the mutant no longer applies"
     spoiled = [replace(m, sql=m.sql.replace(old, new)) if m.name == name else m for m in real]
     monkeypatch.setattr(plan.measures, "all_metrics", lambda: spoiled)
@@ -360,10 +368,10 @@ def test_metrics_that_are_wrong_are_noticed(people: Any, monkeypatch: pytest.Mon
 
 
 SUMS = {
-    "squares": ("release/part/dispersion.sql", "squares{{ q.i }} - 2 *", "squares{{ q.i }} - 1 *"),
-    "modes": ("release/part/dispersion.sql", "SELECT max(size) AS most", "SELECT min(size) AS most"),
-    "widths": ("release/part/number.sql", "nullif({{ width(q, sql('seen_high'), sql('seen_low')) }}, 0)", "1e6"),
-    "heights": ("release/part/tree.sql", "(size.levels - t.depth - 1)", "(size.levels - t.depth)"),
+    "squares": ("release/plan/dispersion.sql", "squares{{ q.i }} - 2 *", "squares{{ q.i }} - 1 *"),
+    "modes": ("release/plan/dispersion.sql", "SELECT max(size) AS most", "SELECT min(size) AS most"),
+    "widths": ("release/plan/number_column.sql", "nullif({{ width(q, sql('seen_high'), sql('seen_low')) }}, 0)", "1e6"),
+    "heights": ("release/plan/hierarchy_columns.sql", "(size.levels - t.depth - 1)", "(size.levels - t.depth)"),
 }
 
 
@@ -374,21 +382,21 @@ def test_errors_and_losses_that_are_summed_wrongly_are_noticed(people: Any, spoi
 
 
 NOISY = {
-    "a copy more": ("release/part/leaving.sql", "[], r.size)", "[], r.size + 1)"),
-    "one class less": ("release/part/leaving.sql", "FROM alike\n", "FROM alike WHERE class_id > 1\n"),
-    "another order": ("release/part/leaving.sql", "ORDER BY r.class_id ASC", "ORDER BY r.class_id DESC"),
+    "a copy more": ("release/plan/output_rows.sql", "[], r.size)", "[], r.size + 1)"),
+    "one class less": ("release/plan/output_rows.sql", "FROM alike\n", "FROM alike WHERE class_id > 1\n"),
+    "another order": ("release/plan/output_rows.sql", "ORDER BY r.class_id ASC", "ORDER BY r.class_id DESC"),
     "top": (
-        "release/noise/path.sql",
+        "release/noise/pipeline.sql",
         "THEN {{ low_end(q, sql('h', q.i)) }} END",
         "THEN {{ low_end(q, sql('h', q.i)) }} + 60 END",
     ),
-    "grid": ("release/noise/path.sql", "THEN {{ low_end(q, sql('h', q.i)) }} END", "THEN h{{ q.i }} END"),
+    "grid": ("release/noise/pipeline.sql", "THEN {{ low_end(q, sql('h', q.i)) }} END", "THEN h{{ q.i }} END"),
     "a sensitive value of another row": (
-        "release/noise/path.sql",
+        "release/noise/pipeline.sql",
         "{% for u in unchanged %}, s.u{{ u.i }}{% if",
         "{% for u in unchanged %}, lag(s.u{{ u.i }}) OVER () AS u{{ u.i }}{% if",
     ),
-    "a row is left out": ("release/part/source.sql", "FROM {{ origin }}", "FROM {{ origin }} LIMIT 39"),
+    "a row is left out": ("release/plan/source.sql", "FROM {{ origin }}", "FROM {{ origin }} LIMIT 39"),
 }
 
 

@@ -584,10 +584,10 @@ def test_numbers_beyond_what_may_be_are_refused(people: Any, monkeypatch: pytest
     from dbanon.sqltext import templates
 
     real = templates._templates().loader
-    text = real.get_source(templates._templates(), "release/noise/path.sql")[0]  # type: ignore[union-attr]
+    text = real.get_source(templates._templates(), "release/noise/pipeline.sql")[0]  # type: ignore[union-attr]
     loose = text.replace("least(greatest({{ value }}, e{{ q.i }}.low), e{{ q.i }}.high)", "{{ value }} - 100")
     assert loose != text
-    broken = templates._templates().overlay(loader=_One(real, "release/noise/path.sql", loose))
+    broken = templates._templates().overlay(loader=_One(real, "release/noise/pipeline.sql", loose))
     monkeypatch.setattr(templates, "_templates", lambda: broken)
     refuses(people, f"FROM {NOISY['rka'].format('')}", "published values of age that none of their records may have")
 

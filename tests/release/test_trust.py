@@ -737,7 +737,7 @@ def test_an_unreadable_file_is_named_without_its_content(con: Any, tmp_path: Pat
 
 
 def test_the_gate_says_no_cell(trees: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    from dbanon.release import plan
+    from dbanon.release.plan import plan
 
     trees.execute(SECRETS)
     real = plan.statement

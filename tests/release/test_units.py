@@ -14,7 +14,7 @@ from support.scale import some
 
 import dbanon
 from dbanon.gate import messages
-from dbanon.release import plan
+from dbanon.release.plan import plan
 
 GRIDS = ("day", "week", "month", "quarter", "year", "decade", "century")
 BOUNDS: tuple[tuple[date | None, date | None], ...] = (

@@ -21,7 +21,7 @@ import pytest
 import dbanon
 import dbanon.spark
 from dbanon import errors
-from dbanon.release import plan
+from dbanon.release.plan import plan
 
 pytestmark = pytest.mark.filterwarnings("default")  # pyspark warns of its own
 

@@ -179,11 +179,11 @@ def test_the_gate_refuses_what_breaks_a_promise(
 @pytest.mark.parametrize(
     ("template", "was", "broken"),
     [
-        ("stream/path.sql", "'*' ELSE c.p", "'F' ELSE c.p"),
-        ("stream/path.sql", "CASE WHEN l.class_id <> -1 THEN s.u{{ u.i }} END", "s.u{{ u.i }}"),
-        ("stream/path.sql", "s.rid AS arrived", "s.rid + 1 AS arrived"),
-        ("stream/source.sql", "o{{ loop.index0 }} ASC NULLS FIRST", "o{{ loop.index0 }} DESC NULLS FIRST"),
-        ("release/part/spanned.sql", "v{{ q.i }}.published WHEN", "'[20, 21]' WHEN"),
+        ("release/streams/pipeline.sql", "'*' ELSE c.p", "'F' ELSE c.p"),
+        ("release/streams/pipeline.sql", "CASE WHEN l.class_id <> -1 THEN s.u{{ u.i }} END", "s.u{{ u.i }}"),
+        ("release/streams/pipeline.sql", "s.rid AS arrived", "s.rid + 1 AS arrived"),
+        ("release/streams/source.sql", "o{{ loop.index0 }} ASC NULLS FIRST", "o{{ loop.index0 }} DESC NULLS FIRST"),
+        ("release/plan/generalize.sql", "v{{ q.i }}.published WHEN", "'[20, 21]' WHEN"),
     ],
 )
 def test_the_gate_refuses_what_is_published_untrue(

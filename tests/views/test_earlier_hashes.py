@@ -10,7 +10,8 @@ import pytest
 
 import dbanon
 from dbanon import errors
-from dbanon.release import plan, prepare
+from dbanon.release.plan import plan
+from dbanon.release.spec import resolve
 from dbanon.runtime.session import of_connection
 from dbanon.views import ledger
 
@@ -34,7 +35,7 @@ def to_format_1(connection: Any) -> None:
     current = of_connection(connection.raw)
     with current.cursor() as cursor:
         (entry,) = ledger.entries(cursor, "memory")
-        publication = prepare.keyed(ledger.publication(entry, current, cursor), entry.person_key)
+        publication = resolve.keyed(ledger.publication(entry, current, cursor), entry.person_key)
         query = plan.filled("views/rehashed.sql", publication)
         cursor.execute(
             f"UPDATE memory.dbanon.membership AS m SET row_hash = n.old_row_hash, person_key = n.old_person_key, "

@@ -16,7 +16,7 @@ import dbanon
 from dbanon.client import frame, kinds
 from dbanon.engine import hashed_lines
 from dbanon.errors import OutputDiffersError
-from dbanon.release import plan
+from dbanon.release.plan import plan
 from dbanon.sqltext.quote import Sql
 from dbanon.views import certificate as certificates
 from dbanon.views import publish as handouts

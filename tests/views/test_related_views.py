@@ -174,7 +174,7 @@ def test_a_release_that_was_changed_is_noticed(con: Any) -> None:
 
 def test_what_the_gate_refuses_leaves_nothing(con: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     spoil = partial(broken_template.change, monkeypatch)
-    spoil("release/related/clustered.sql", "SELECT rid, class_id AS cluster", "SELECT rid, rid AS cluster")
+    spoil("release/related/clustered_people.sql", "SELECT rid, class_id AS cluster", "SELECT rid, rid AS cluster")
     with pytest.raises(duckdb.Error, match="release gate refused"):
         con.execute(f"{CREATE} safe AS SELECT * FROM kacpc('patients', k=3, children='visits')")
     assert made(con) == made(con, "dbanon related%") == []

@@ -1,7 +1,7 @@
 """What a stream loses and leaves at risk once all of it has left, by the names of NAME_metrics.
 
 Some measures of tables mean something else here, and some are of streams alone. The definitions are those of
-sql/stream/metrics.sql; tests hold the two to each other.
+sql/release/streams/metrics.sql; tests hold the two to each other.
 """
 
 from __future__ import annotations

@@ -6,14 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from dbanon.gate import related_messages, statement_check
-from dbanon.release import plan, prepare
-from dbanon.release.cluster_request import cluster_request, request
-from dbanon.release.column_views import TreeColumn
-from dbanon.release.plan import Plan
-from dbanon.release.related import features, table_view
-from dbanon.release.related.features import Feature
-from dbanon.release.related.relation import Relation, relation
-from dbanon.release.related.table_view import Own, TableView
+from dbanon.release.plan import plan
+from dbanon.release.plan.clustering_request import cluster_request, request
+from dbanon.release.plan.plan import Plan
+from dbanon.release.plan.template_columns import TreeColumn
+from dbanon.release.related import child_features, template_tables
+from dbanon.release.related.child_features import Feature
+from dbanon.release.related.related_tables import Relation, relation
+from dbanon.release.related.template_tables import Own, TableView
+from dbanon.release.spec import resolve
 from dbanon.sqltext.quote import Sql, as_json, text
 from dbanon.sqltext.templates import fill
 from dbanon.table_functions.table_function import Call
@@ -29,8 +30,8 @@ def of(found: Relation, kind: str) -> Sql:
     release at once (`together`)."""
     own, function = Own.of(found), found.entity.publication.function
     plans = [plan.plan(table.publication) for table in found.tables]
-    of_children = features.features(found.tables, len(plans[0].columns.quasi))
-    views = table_view.views(found, plans, own, of_children)
+    of_children = child_features.features(found.tables, len(plans[0].columns.quasi))
+    views = template_tables.views(found, plans, own, of_children)
     tables = [_filled(view, of, own) for view, of in zip(views, plans, strict=True)]
     values: dict[str, object] = {
         "tables": tables,
@@ -63,7 +64,7 @@ def of(found: Relation, kind: str) -> Sql:
 def _filled(view: TableView, of: Plan, own: Own) -> TableView:
     """The table with its two statements: what its rows publish, and how the gate judges them."""
     read = {"origin": view.step("rows"), "source_twice": True, "has_rowid": False, "key": own.row, "person": None}
-    made = fill("release/related/made.sql", **(of.values | read), assigned=view.step("assigned"))
+    made = fill("release/related/person_clusters.sql", **(of.values | read), assigned=view.step("assigned"))
     names = {"row": own.row, "second": view.step("second"), "leaving": view.step("leaving")}
     judged = fill("gate/related_model_measures.sql", **of.values, **names)
     return replace(view, made=Sql(made), gate=replace(view.gate, judged=Sql(judged)))
@@ -87,9 +88,9 @@ def _clustered(found: Relation, of: Plan, more: Sequence[Feature], tables: Seque
     """The statement that clusters people, by what they are and by the features of their rows."""
     people = found.entity.publication
     wider = replace(people, attributes=(*people.attributes, *(feature.attribute for feature in more)))
-    running = prepare.running(wider, found.algorithm)
+    running = resolve.running(wider, found.algorithm)
     own = plan.plan(replace(running, attributes=people.attributes))
-    quasi = (*(features.as_read(q, q.plain) for q in of.columns.quasi), *(feature.column for feature in more))
+    quasi = (*(child_features.as_read(q, q.plain) for q in of.columns.quasi), *(feature.column for feature in more))
     trees = tuple(q for q in quasi if isinstance(q, TreeColumn))
     unchanged = tuple(replace(u, read=Sql(f"u{u.i}")) for u in own.columns.unchanged)
     columns = replace(own.columns, quasi=quasi, ranged=quasi, trees=trees, unchanged=unchanged)
@@ -104,7 +105,7 @@ def _clustered(found: Relation, of: Plan, more: Sequence[Feature], tables: Seque
         "children": tables[1:],
         "diversify": as_json(request(running) | {"l": found.diversity, "held": _held(tables)}),
     }
-    return Sql(fill("release/related/clustered.sql", **(replace(own, columns=columns).values | read)))
+    return Sql(fill("release/related/clustered_people.sql", **(replace(own, columns=columns).values | read)))
 
 
 def _held(tables: Sequence[TableView]) -> list[dict[str, object]]:

@@ -1,6 +1,6 @@
 {#- The hierarchy of a sensitive column s.i: rows_i (node, parent, label, ord) as stored; node_i every node that the root
     reaches, its place in preorder; leaf_i the leaf of each value. -#}
-{%- from 'release/part/preorder.sql' import walk -%}
+{%- from 'release/plan/hierarchy_preorder.sql' import walk -%}
 {%- import 'table_functions/interval_text.sql' as form -%}
 {% macro tree(s) %}
 {{ walk(s) }}

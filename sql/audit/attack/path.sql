@@ -1,7 +1,7 @@
 {#- What all attacks begin with: the classes of the release, the people of the source, and which classes each of them may
     be in as far as their quasi-identifiers tell: pairs (tid, class_id). Sensitive values are texts here. -#}
 {%- from 'audit/query_error/sides.sql' import reading, unfit, moved -%}
-{%- from 'release/part/preorder.sql' import walk -%}
+{%- from 'release/plan/hierarchy_preorder.sql' import walk -%}
 {%- from 'audit/risk/cells.sql' import raw_cells, ends_of, inside -%}
 {%- from 'audit/attack/drawn.sql' import drawn_of with context -%}
 {% include 'audit/anonymity/path.sql' %},

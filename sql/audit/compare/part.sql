@@ -1,10 +1,10 @@
 {#- One encoding of the source, as a table or as a stream (`order`), and what all runs on it lose and leave at risk. -#}
-{%- from 'release/part/domains.sql' import domains, group, ends_of with context -%}
-{%- from 'stream/asked.sql' import asked with context -%}
+{%- from 'release/plan/domains.sql' import domains, group, ends_of with context -%}
+{%- from 'release/streams/request.sql' import asked with context -%}
 (
-{% include 'release/part/encoded.sql' %}
+{% include 'release/plan/encoded.sql' %}
 {% if order %}
-{% include 'stream/arrived.sql' %}
+{% include 'release/streams/arrivals.sql' %}
 {% endif %}
 -- One row: the figures of all runs.
 answer AS MATERIALIZED (

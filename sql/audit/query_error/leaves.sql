@@ -2,7 +2,7 @@
     the places below what a node may be published as. Without a hierarchy the leaves are the source's values by their
     text, and a published text is the run from the first to the last one that it covers. -#}
 {%- import 'table_functions/interval_text.sql' as form -%}
-{%- from 'release/part/preorder.sql' import walk -%}
+{%- from 'release/plan/hierarchy_preorder.sql' import walk -%}
 {%- from 'table_functions/covering.sql' import covering -%}
 {% macro leaves(c) %}
 {% if c.rows %}

@@ -1,8 +1,8 @@
 {#- NAME_classes('table', ...) of noise: one row a class, with how often each value is published in it, and one a reason why
     records were left out. -#}
 {%- from 'shared/record_assignment.sql' import reasons with context -%}
-{% include 'release/noise/path.sql' %},
-{% include 'release/part/measured.sql' %},
+{% include 'release/noise/pipeline.sql' %},
+{% include 'release/plan/metric_inputs.sql' %},
 {% macro counted(column) -%}
 (SELECT list(struct_pack(value := v.value, size := v.size) ORDER BY v.size DESC, v.value ASC NULLS LAST) FROM {{ column }} AS v WHERE v.class_id = c.class_id)
 {%- endmacro %}

@@ -1,6 +1,6 @@
 {#- How far apart the values of records and those published instead are, one row a column whose values are drawn: (detail,
     value). `apart`: cluster by cluster. -#}
-{%- from 'release/part/number.sql' import gap with context -%}
+{%- from 'release/plan/number_column.sql' import gap with context -%}
 {%- from 'shared/record_assignment.sql' import dealt, records with context -%}
 {% macro distances(apart) -%}
 {% set where = sql('class_id') if apart else sql('1') %}

@@ -1,4 +1,4 @@
 {#- NAME_metrics('table', ...) of noise: one row a measure. -#}
-{% include 'release/noise/path.sql' %},
-{% include 'release/part/measured.sql' %},
-{% include 'release/part/totals.sql' %}
+{% include 'release/noise/pipeline.sql' %},
+{% include 'release/plan/metric_inputs.sql' %},
+{% include 'release/plan/metric_totals.sql' %}

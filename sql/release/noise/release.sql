@@ -1,3 +1,3 @@
 {#- NAME('table', ...) of noise: a row a record in the order of the table's columns, then class_id. -#}
-{% include 'release/noise/path.sql' %}
-{% include 'release/part/out.sql' %}
+{% include 'release/noise/pipeline.sql' %}
+{% include 'release/plan/result.sql' %}

@@ -1,5 +1,5 @@
 {#- NAME('table', ...) of related tables: the released rows of the table that the call names. -#}
-{% include 'release/related/path.sql' %}
+{% include 'release/related/pipeline.sql' %}
 SELECT * EXCLUDE ({{ row }}, {{ place }})
 FROM {{ 'leaving'|of(asked) }}
 WHERE (SELECT passed FROM gate)

@@ -15,8 +15,8 @@ from support.related import KEY, clinic
 import dbanon
 
 REFUSED = "release gate refused the result"
-PATH = "release/related/path.sql"
-CLUSTERED = "release/related/clustered.sql"
+PATH = "release/related/pipeline.sql"
+CLUSTERED = "release/related/clustered_people.sql"
 MADE = "    FROM {{ 'made'|of(t) }} AS r\n    JOIN {{ 'values'|of(t) }} AS v ON v.number = r.number\n"
 ORDERED = "(ORDER BY n.pseudonym ASC, {{ marks(t, sql('r.')) }} ASC, {{ told(t, sql('r.')) }} ASC)"
 
@@ -123,20 +123,20 @@ MUTANTS = {
         "n.pseudonym AS {{ t.names.key }}",
         "n.pseudonym AS {{ t.names.key }}, v.person",
     ),
-    "a sensitive value is misread": ("release/part/source.sql", "{{ u.value }} AS", "upper({{ u.value }}) AS"),
-    "min_level is ignored": ("release/part/tree.sql", "{{ q.min_level or 0 }}", "0"),
+    "a sensitive value is misread": ("release/plan/source.sql", "{{ u.value }} AS", "upper({{ u.value }}) AS"),
+    "min_level is ignored": ("release/plan/hierarchy_columns.sql", "{{ q.min_level or 0 }}", "0"),
     "the grid is not snapped to": (
-        "release/part/number.sql",
+        "release/plan/number_column.sql",
         "{%- if q.grid.step -%}\n    {%- set day -%} {%- if q.family.is_calendar -%} {{ first_day(q, value) }}",
         "{%- if false -%}\n    {%- set day -%} {%- if q.family.is_calendar -%} {{ first_day(q, value) }}",
     ),
     "intervals are too narrow": (
-        "release/part/spanned.sql",
+        "release/plan/generalize.sql",
         "max(e.c{{ q.i }}) AS high{{ q.i }}",
         "min(e.c{{ q.i }}) AS high{{ q.i }}",
     ),
     "rows of other clusters": (
-        "release/related/made.sql",
+        "release/related/person_clusters.sql",
         "JOIN cluster_of AS c ON c.cluster = a.cluster",
         "JOIN cluster_of AS c ON c.cluster = (SELECT min(cluster) FROM cluster_of)",
     ),

@@ -1,0 +1,1 @@
+"""The statement that makes a release from its specification."""

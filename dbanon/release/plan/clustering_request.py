@@ -1,0 +1,60 @@
+"""What the clustering UDF is asked: its first argument, beside the codes."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+from dbanon.policy.attribute import Attribute
+from dbanon.release.spec.release_spec import ReleaseSpec
+from dbanon.sqltext.quote import Sql, as_json
+
+
+def cluster_request(call: ReleaseSpec) -> Sql:
+    """The first argument of the clustering UDF, as a JSON literal."""
+    return as_json(request(call))
+
+
+def request(call: ReleaseSpec) -> dict[str, object]:
+    """The same as values."""
+    asked = {} if call.reading.larger is None else {"records": call.reading.larger.records}
+    return asked | {
+        "function": call.function,
+        "algorithm": call.algorithm,
+        "k": call.k,
+        "person": call.roles.person is not None,
+        "options": dict(call.run.options),
+        "session": call.run.session,
+        "models": [d.fields() for d in call.demands],
+        "joint": call.joint,
+        "suppress": call.options["suppress"],
+        "cell": call.options["cell"],
+        "improve": call.options["improve"],
+        "objective": call.options["objective"],
+        "heights": "edges" if call.options["eloss_height"] == "sub" else "top",
+        "sensitive": _tested_names(call),
+        "forest": None if call.run.forest is None else asdict(call.run.forest),
+        "noise": None if call.run.noise is None else asdict(call.run.noise),
+        "attributes": [
+            {
+                "name": a.quasi.column,
+                "kind": "number" if a.is_number else "tree",
+                "integral": a.is_integral,
+                "bare": call.intervals != "text",
+                "weight": a.quasi.settings.weight,
+                "max_level": _max_level(a),
+                "round": a.round,
+            }
+            for a in call.attributes
+        ],
+    }
+
+
+def _tested_names(call: ReleaseSpec) -> list[str]:
+    """Names of the sensitive columns that models are about or that the algorithm reads: all of them, or none."""
+    return list(call.roles.sensitive) if call.looks_at_sensitive else []
+
+
+def _max_level(attribute: Attribute) -> int | None:
+    """Steps that are left to a value after min_level was applied."""
+    settings = attribute.quasi.settings
+    return None if settings.max_level is None else settings.max_level - (settings.min_level or 0)

@@ -1,0 +1,84 @@
+"""The measures of a release: one SQL file each in sql/release/metric/, whose header says what it is."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+
+from dbanon.privacy_models import registry
+from dbanon.sqltext import resources
+
+_MODELS = 41
+"""The place of the measures of the privacy models."""
+
+_HEADER = re.compile(r"^-- (what|better|source|place|needs|of|custodian): (.*)$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One measure: a SELECT of (detail, value) over the relations of sql/release/plan/metric_inputs.sql; `of` is what
+    it can be measured of: classes, noise. Of those in `custodian` it does not follow from the released rows, but from
+    values that nobody is shown: it never goes out with a release."""
+
+    name: str
+    what: str
+    better: str
+    source: str
+    place: float
+    needs: str
+    of: tuple[str, ...]
+    custodian: tuple[str, ...]
+    sql: str
+
+    def said(self, persons: bool) -> str:
+        """What it is, of records or of persons."""
+        unit = "distinct persons" if persons else "records (no person column: one person may have several)"
+        return self.what.replace("{unit}", unit)
+
+
+@cache
+def all_metrics() -> tuple[Metric, ...]:
+    """All measures in the order in which they are shown."""
+    read = [_read(name) for name in resources.sql_names("release/metrics")]
+    return tuple(sorted([*read, *_of_models()], key=lambda m: m.place))
+
+
+def _of_models() -> list[Metric]:
+    """What is achieved by the privacy models, after k."""
+    return [
+        Metric(
+            name=metric.name,
+            what=metric.what,
+            better=form.bound.better,
+            source=model.source,
+            place=_MODELS + number / 100,
+            needs=model.parameter,
+            of=("classes", "noise"),
+            custodian=(),
+            sql=resources.sql("privacy_models/achieved_value.sql"),
+        )
+        for number, (model, form, metric) in enumerate(registry.metrics())
+    ]
+
+
+def goes_out(name: str) -> bool:
+    """Whether a measure of a release of classes, by its name with what stands behind the colon, goes out with it."""
+    base = name.partition(":")[0]
+    return not any(m.name == base and "classes" in m.custodian for m in all_metrics())
+
+
+def _read(name: str) -> Metric:
+    text = resources.sql(f"release/metrics/{name}.sql")
+    header = dict(_HEADER.findall(text))
+    return Metric(
+        name=name,
+        what=header["what"],
+        better=header["better"],
+        source=header["source"],
+        place=int(header["place"]),
+        needs=header.get("needs", ""),
+        of=tuple(header.get("of", "classes").split(", ")),
+        custodian=tuple(header["custodian"].split(", ")) if "custodian" in header else (),
+        sql=_HEADER.sub("", text).lstrip(),
+    )

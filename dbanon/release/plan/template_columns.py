@@ -1,0 +1,324 @@
+"""Columns as the templates see them: how their values are read, what they are called, what is said about them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from dbanon import errors
+from dbanon.policy.attribute import Attribute
+from dbanon.policy.hierarchies import hierarchy_sql
+from dbanon.policy.hierarchies.messages import tree_messages
+from dbanon.policy.hierarchies.storage import Hierarchy
+from dbanon.privacy_models.model_request import Demand
+from dbanon.release.plan.named_column import HashedColumn
+from dbanon.release.plan.number_column import NumberColumn, number_column
+from dbanon.release.plan.passthrough_column import PassthroughColumn
+from dbanon.release.spec import transformed_columns
+from dbanon.release.spec.release_spec import ReleaseSpec
+from dbanon.source.canonical_text import canonical_form
+from dbanon.source.column_types import family, is_zoned, label_text, person_value
+from dbanon.source.type_families import FAMILIES, Family
+from dbanon.sqltext.quote import Sql, identifier, joined, text
+from dbanon.sqltext.templates import later, message
+
+
+@dataclass(frozen=True)
+class TreeColumn(HashedColumn):
+    """A column of categories: a quasi-identifier, which is published as nodes of its tree, or a sensitive column whose
+    values have an order there.
+
+    `read` is the column of the source with NULL in place of codes for missing values;
+    `rows` are those of the hierarchy (None: the values under one root); `i` stands in the name of the column of its
+    values, and `tree` tells its tree from others.
+    """
+
+    i: int | Sql
+    tree: int
+    plain: str
+    read: Sql
+    say: Mapping[str, Sql]
+    source_type: str
+    rows: Sql | None
+    min_level: int = 0
+    round: int = 1
+    has_magnitudes: bool = False
+    drawn: bool = False
+    is_sensitive: bool = False
+
+    is_number: ClassVar[bool] = False
+
+    @property
+    def value(self) -> Sql:
+        """How it is read."""
+        return Sql(f"{label_text(self.read, self.source_type)} COLLATE POSIX")
+
+    @property
+    def is_zoned(self) -> bool:
+        """Whether its values are instants, which hierarchies know by their text in UTC."""
+        return is_zoned(self.source_type)
+
+    @property
+    def type(self) -> Sql:
+        """The type in which it is compared."""
+        return Sql("VARCHAR")
+
+    @property
+    def value_type(self) -> str:
+        return "VARCHAR"
+
+
+QuasiColumn = NumberColumn | TreeColumn
+
+
+@dataclass(frozen=True)
+class Magnitude:
+    """A sensitive column of numbers or times: what the distance of two values is measured with."""
+
+    family: Family
+    wide: Sql
+    scale: Sql
+
+
+@dataclass(frozen=True)
+class ModelView:
+    """One demand of one sensitive column; `bound` is what the gate compares with, `file` and `form` say where its SQL
+    is."""
+
+    number: int
+    demand: Demand
+    plain: str
+
+    @property
+    def column(self) -> Sql:
+        """The name of the sensitive column, as a text."""
+        return text(self.plain)
+
+    @property
+    def parameter(self) -> str:
+        return self.demand.parameter
+
+    @property
+    def file(self) -> str:
+        return self.demand.of.file
+
+    @property
+    def form(self) -> str:
+        return self.demand.form
+
+    @property
+    def settings(self) -> dict[str, Sql]:
+        return {name: Sql(repr(value)) for name, value in self.demand.settings.items()}
+
+    @property
+    def bound(self) -> Sql:
+        return Sql(repr(self.demand.bound))
+
+    @property
+    def higher(self) -> bool:
+        return self.demand.rule.is_higher
+
+    @property
+    def strict(self) -> bool:
+        return self.demand.rule.bound.strict
+
+    @property
+    def compares(self) -> bool:
+        """Whether classes are compared with the whole table."""
+        return self.demand.rule.compares
+
+    @property
+    def order(self) -> str:
+        return self.demand.rule.order
+
+    @property
+    def places(self) -> list[Sql]:
+        """Columns that tell the order or the hierarchy of the values."""
+        return [Sql(column) for column in self.demand.rule.places]
+
+    @property
+    def metric(self) -> str:
+        return self.demand.rule.metric.name
+
+    @property
+    def metric_label(self) -> Sql:
+        """The name of what is achieved on this column, as a text."""
+        return text(f"{self.metric}:{self.plain}")
+
+
+@dataclass(frozen=True)
+class SensitiveColumn:
+    """A sensitive column that models are about or that the algorithm reads; `u` is its number among those that are
+    published as they are."""
+
+    i: int
+    u: int
+    plain: str
+    tree: TreeColumn | None
+    number: Magnitude | None
+    models: tuple[ModelView, ...]
+
+    @property
+    def different_label(self) -> Sql:
+        """The name of the metric of a stream that counts its different values, as a text."""
+        return text(f"l:{self.plain}")
+
+
+def quasi(call: ReleaseSpec, i: int, attribute: Attribute) -> QuasiColumn:
+    """The view of one quasi-identifier."""
+    column, settings = attribute.quasi.column, attribute.quasi.settings
+    function, table = call.function, call.source.shown
+    n_nulls = later(f"(facts.records - facts.filled{i})")
+    say = {
+        "nulls": message(errors.NullsRefused(function, table, column, n_nulls, is_stream=bool(call.reading.order))),
+        "wild": message(errors.NotFinite(function, table, column, later(f"facts.wild{i}"))),
+        "no_values": message(errors.NoValues(function, table, column)),
+    }
+    if attribute.family is not None:
+        return number_column(
+            attribute, FAMILIES[attribute.family], i, call.read(column), say, drawn=call.run.noise is not None
+        )
+    return TreeColumn(
+        i,
+        i,
+        column,
+        call.read(column),
+        say | tree_messages(table, column, settings.hierarchy or "none", call.options.of_column("hierarchies", column)),
+        source_type=attribute.quasi.type,
+        rows=hierarchy_sql.rows(attribute.hierarchy) if attribute.hierarchy else None,
+        min_level=settings.min_level or 0,
+        round=attribute.round,
+        has_magnitudes=_is_plain(attribute.quasi.type),
+        drawn=call.run.noise is not None and call.run.noise.categories,
+    )
+
+
+def _is_plain(type_: str) -> bool:
+    """Whether values of a type are numbers as they stand."""
+    name = family(type_)[0]
+    return name is not None and FAMILIES[name].is_plain
+
+
+def unchanged(call: ReleaseSpec) -> list[PassthroughColumn]:
+    """The columns that are published as they are, in the table's order."""
+    roles, function, table = call.roles, call.function, call.source.shown
+    allowed = {n.lower() for n in call.options.columns("allow_rare")}
+    names = call.unchanged
+    return [
+        PassthroughColumn(
+            plain=name,
+            type=call.made[name].type if name in call.made else call.source.columns[name],
+            i=i,
+            read=_made(call, name) if name in call.made else call.read(name),
+            is_sensitive=name in roles.sensitive,
+            check_rare=(name in roles.other or (name in call.made and name not in call.links))
+            and name.lower() not in allowed
+            and call.reading.larger is None,
+            links=name in call.links,
+            say_rare=message(
+                errors.RareOther(function, table, name, later("count(*)"), call.k, roles.made.get(name, "other"))
+            ),
+            say_rare_left=message(errors.RareLeft(function, table, name, later(f"rare_{i}.values"), call.k)),
+        )
+        for i, name in enumerate(names)
+    ]
+
+
+def _made(call: ReleaseSpec, name: str) -> Sql:
+    """What is published in place of a column."""
+    shown, type_ = f"{call.source.shown}.{name}", call.source.columns[name]
+    return transformed_columns.sql(call.function, shown, call.made[name], call.read(name), type_, person(call))
+
+
+def tested(call: ReleaseSpec, unchanged: Sequence[PassthroughColumn]) -> list[SensitiveColumn]:
+    """The sensitive columns that privacy models are about or that the algorithm reads, with these models."""
+    if not call.looks_at_sensitive:
+        return []
+    numbers = {u.plain: u.i for u in unchanged}
+    found = []
+    for i, name in enumerate(call.roles.sensitive):
+        order = call.orders.get(name)
+        if order is None and any(d.rule.order == "hierarchy" for d in call.demands if d.sensitive == i):
+            raise errors.NoSensitiveHierarchy(call.function, call.source.shown, name)
+        found.append(
+            SensitiveColumn(
+                i,
+                numbers[name],
+                name,
+                tree=_sensitive_tree(call, i, name, order) if order is not None else None,
+                number=_magnitude(call.source.columns[name]) if call.run.forest is not None else None,
+                models=tuple(_model(d, n, name) for n, d in enumerate(call.demands) if d.sensitive == i),
+            )
+        )
+    return found
+
+
+def _model(demand: Demand, number: int, name: str) -> ModelView:
+    return ModelView(number, demand, name)
+
+
+def _sensitive_tree(call: ReleaseSpec, i: int, name: str, hierarchy: Hierarchy) -> TreeColumn:
+    """The hierarchy of a sensitive column, in the form of a quasi-identifier's."""
+    say = tree_messages(call.source.shown, name, call.roles.orders[name], call.options.of_column("hierarchies", name))
+    type_, rows = call.source.columns[name], hierarchy_sql.rows(hierarchy)
+    return TreeColumn(Sql(f"s{i}"), -1 - i, name, call.read(name), say, type_, rows, is_sensitive=True)
+
+
+def _magnitude(type_: str) -> Magnitude | None:
+    """How values of a type are apart; None where they are neither numbers nor times."""
+    kind, scale = family(type_)
+    return None if kind is None else Magnitude(FAMILIES[kind], Sql(f"DECIMAL(38,{scale})"), Sql(f"1e{scale}"))
+
+
+def tying(
+    call: ReleaseSpec, unchanged: Sequence[PassthroughColumn], tested: Sequence[SensitiveColumn]
+) -> tuple[PassthroughColumn, ...]:
+    """The columns that tell records of equal codes apart for the clustering.
+
+    Those that models are about. All, where noise is drawn, which must not be known to who does not know the table, and
+    where a refresh keeps classes, which knows records by all that is published of them.
+    """
+    if call.run.noise is not None or call.continuity.keep is not None:
+        return tuple(unchanged)
+    own = {s.u for s in tested}
+    return tuple(u for u in unchanged if u.i in own)
+
+
+def tie_by(call: ReleaseSpec, columns: Sequence[PassthroughColumn]) -> str:
+    """How the hash of these columns is made: 'value' by distinct values, 'row' one by one, '' not at all.
+
+    Equal values of some types have different texts (0.0 and -0.0, a month and 30 days); these are hashed row by row.
+    """
+    if not columns:
+        return ""
+    return "value" if call.roles.person is None and all(u.text_is_value for u in columns) else "row"
+
+
+def person(call: ReleaseSpec) -> Sql | None:
+    """The person of a record, such that equal persons have equal texts in every session."""
+    name = call.roles.person
+    if name is None:
+        return None
+    value = person_value(call.read(name), call.source.columns[name])
+    if value is None:
+        raise errors.UnsupportedPerson(call.function, call.source.shown, name, call.source.columns[name])
+    return value
+
+
+def key(call: ReleaseSpec) -> Sql | None:
+    """The key of a record, where columns other than a person tell people apart."""
+    names = call.continuity.key
+    texts = [canonical_form(call.source.columns[n]).format(value=identifier(n)) for n in names]
+    if len(texts) > 1:
+        return Sql(f"to_json([{joined(texts)}]::VARCHAR[])::VARCHAR")
+    return Sql(texts[0]) if texts else None
+
+
+def person_text(call: ReleaseSpec) -> Sql | None:
+    """SQL of the canonical text of a person, read as `{value}`: the same whatever type the column has."""
+    name = call.roles.person
+    if name is None:
+        return None
+    type_ = call.source.columns[name]
+    return canonical_form("BIGINT" if type_ == "TIMESTAMP WITH TIME ZONE" else type_)

@@ -1,0 +1,21 @@
+"""Messages about related tables and their keys, as SQL that makes the text while the statement runs."""
+
+from __future__ import annotations
+
+from dbanon import errors
+from dbanon.release.related.related_tables import Related
+from dbanon.sqltext.quote import Sql
+from dbanon.sqltext.templates import later, message
+
+
+def of_keys(table: Related, entity: Related) -> dict[str, Sql]:
+    """What a table or its keys may be wrong in."""
+    function, count = table.publication.function, later("count(*)")
+    said = {
+        "relation_changed": errors.PolicyChanged(function, table.shown),
+        "empty": errors.EmptySource(function, table.shown),
+        "missing": errors.MissingKeys(function, table.shown, table.key, count),
+        "repeated": errors.RepeatedKeys(function, table.shown, table.key, count),
+        "orphans": errors.Orphans(function, table.shown, entity.shown, table.key, count),
+    }
+    return {name: message(error) for name, error in said.items()}

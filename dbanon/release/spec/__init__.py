@@ -1,0 +1,1 @@
+"""What a release shall be: source, roles, attributes, models, options."""

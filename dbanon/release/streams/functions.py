@@ -1,0 +1,54 @@
+"""The functions of streams: three of each system."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+from dbanon.algorithms.streams import Stream, streams
+from dbanon.errors.example import Example
+from dbanon.release.streams import plan
+from dbanon.table_functions.table_function import ENDINGS, TableFunction
+
+_DOC = {
+    "release": "The records of a table as a stream that they came in, in the order in which they leave: "
+    "quasi-identifiers generalized, then class_id, at which place each arrived, how many had arrived when it left "
+    "(published), the difference (delay), and whether it is left out (suppressed). Who knows when somebody came knows "
+    "the row by arrived and delay: leave them out of what is handed on.",
+    "classes": "One row an equivalence class: size, records that joined after it was first published (reused), when "
+    "that was (published), published values, loss, sensitive values with counts; and one for what is left out.",
+    "metrics": "One row a measure: average loss and delay, share of what is left out and of what joined a published "
+    "class, k as achieved.",
+}
+_EXAMPLES = {
+    "release": "SELECT * FROM {}('patients', {}) LIMIT 5;",
+    "classes": "SELECT * FROM {}('patients', {}) ORDER BY loss DESC LIMIT 5;",
+    "metrics": "SELECT metric, value, better FROM {}('patients', {});",
+}
+
+
+def _functions(system: Stream) -> Iterator[TableFunction]:
+    """The three functions of a system."""
+    given = ", ".join(
+        {"k": "k = 5", "delta": "delta = 50", "order_by": "order_by = 'patient_number'"}.get(p.name, p.example)
+        for p in system.parameters
+        if p.example
+    )
+    for ending, kind in ENDINGS.items():
+        yield TableFunction(
+            system.name + ending,
+            ("tbl",),
+            system.parameters,
+            f"{system.title}. {_DOC[kind]}",
+            partial(plan.statement, system, kind),
+            Example(_EXAMPLES[kind].format(system.name + ending, given)),
+            system=system.name,
+        )
+
+
+def _every() -> Iterator[TableFunction]:
+    for system in streams():
+        yield from _functions(system)
+
+
+FUNCTIONS = _every

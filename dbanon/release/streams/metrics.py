@@ -1,0 +1,88 @@
+"""The measures of a stream, as SQL over what sql/release/streams/metrics.sql has counted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dbanon.sqltext.quote import Sql, literal, text
+
+
+@dataclass(frozen=True)
+class Measure:
+    """One measure; `direction` is 'higher' or 'lower', what is better. It is `published` where it follows from the
+    released rows alone; `sql_where_dropped` is its form where records that are left out have no rows."""
+
+    name: str
+    direction: str
+    said: str
+    sql: Sql
+    goes_out: bool = True
+    sql_where_dropped: Sql | None = None
+
+    @property
+    def label(self) -> Sql:
+        return text(self.name)
+
+    @property
+    def better(self) -> Sql:
+        return text(self.direction)
+
+    @property
+    def what(self) -> Sql:
+        return text(self.said)
+
+    @property
+    def published(self) -> Sql:
+        return literal(self.goes_out)
+
+
+MEASURES = (
+    Measure(
+        "records",
+        "higher",
+        "Records that have arrived.",
+        Sql("r.records"),
+        sql_where_dropped=Sql("r.records + dropped.records"),
+    ),
+    Measure(
+        "average_loss",
+        "lower",
+        "Mean over the records of what each loses, from 0 to 1: of a number the width of its interval over that of all "
+        "that is published, of a category the leaves below its node but one, over all but one; 1 for what is left out "
+        "with a row (Cao et al. 2011).",
+        Sql("c.loss"),
+    ),
+    Measure(
+        "average_delay",
+        "lower",
+        "Mean number of records that arrive between a record and its publication.",
+        Sql("r.delay"),
+    ),
+    Measure(
+        "delay",
+        "lower",
+        "Greatest number of records that arrive between a record and its publication.",
+        Sql("r.longest"),
+    ),
+    Measure(
+        "suppression",
+        "lower",
+        "Share of the records that are left out, as no class was found for them in time.",
+        Sql("r.left_out::DOUBLE / r.records"),
+        sql_where_dropped=Sql("dropped.records::DOUBLE / (r.records + dropped.records)"),
+    ),
+    Measure(
+        "k",
+        "higher",
+        "Least number of records (persons, where a person column is declared) of a class when it is first published.",
+        Sql("f.persons"),
+        goes_out=False,
+    ),
+    Measure("classes", "higher", "Equivalence classes, by what they publish.", Sql("c.classes")),
+    Measure(
+        "reuse",
+        "higher",
+        "Share of the published records that joined a class after it was first published.",
+        Sql("c.reused::DOUBLE / nullif(c.published, 0)"),
+    ),
+)

@@ -1,0 +1,133 @@
+-- what: Kullback-Leibler divergence in nats: from the distribution of the original quasi-identifiers to that of a reader who spreads each record evenly over the cells of its class.
+-- better: lower
+-- source: review of clustering methods, Equation 11
+-- place: 128
+-- needs: divergence
+-- custodian: classes
+{#- Of released records. A cell of a category is a leaf, or an inner node that is a value of the column; of a number a
+    step of an integer, decimal or date, else one of the column's own values (a step of a float or an instant means
+    nothing); and NULL, where the column has any. An open end reaches to the least or greatest value of the column, and
+    `*`, or typed bounds that are NULL, over all of it.
+    The classes that cover a tuple are looked up by the nodes they publish, so there is a look-up for each tuple and
+    each combination of levels that classes are published on, and within those numbers are compared. -#}
+{%- from 'release/plan/number_column.sql' import width with context -%}
+{% set numbers = quasi|selectattr('is_number')|list %}
+{% set categories = quasi|rejectattr('is_number')|list %}
+{% macro end_of(q, value) %}{{ value }}{% if q.ends.is_day %}::DATE{% endif %}{% endmacro %}
+{% macro empty(q) %}(SELECT count(*) > count(q{{ q.i }}) FROM original){% endmacro %}
+-- A row a combination of original values: how many records have it.
+WITH tuple AS MATERIALIZED (
+    SELECT row_number() OVER () AS id, *
+    FROM (SELECT {% for q in quasi %}q{{ q.i }}, {% endfor %}sum(size) AS size FROM original GROUP BY ALL)
+),
+-- A row a class and one of its spans: what all of them publish.
+model AS MATERIALIZED (
+    SELECT g.*{% for q in categories %}, x.low{{ q.i }}, x.high{{ q.i }}{% if widens %}, x.raised{{ q.i }}{% endif %}{% endfor %}
+    FROM generalized AS g
+    JOIN extent AS x USING (span)
+    WHERE g.span IN (SELECT min(span) FROM generalized GROUP BY class_id)
+),
+{% for q in numbers %}
+-- A row a value: its rank, from 1; NULL is 0.
+{{ 'order'|of(q) }} AS MATERIALIZED (
+    SELECT value, {{ end_of(q, sql('value')) }} AS place_of, row_number() OVER (ORDER BY value ASC) AS place
+    FROM (SELECT DISTINCT q{{ q.i }} AS value FROM original WHERE q{{ q.i }} IS NOT NULL)
+),
+-- A row an end that intervals may have: the last rank there.
+{{ 'ends'|of(q) }} AS MATERIALIZED (SELECT place_of, max(place) AS place FROM {{ 'order'|of(q) }} GROUP BY place_of),
+-- One row: the least and greatest value, and the last rank.
+{{ 'whole range'|of(q) }} AS (SELECT min(place_of) AS low, max(place_of) AS high, max(place) AS place FROM {{ 'ends'|of(q) }}),
+-- A row a class: the cells that it covers in this column, and their number.
+{{ 'regions'|of(q) }} AS MATERIALIZED (
+    SELECT
+        r.class_id,
+        CASE WHEN r.whole OR NOT r.known THEN 0 ELSE coalesce(a.place, 0) + 1 END AS low,
+        CASE WHEN NOT r.known THEN 0 WHEN r.whole THEN w.place ELSE b.place END AS high,
+        CASE
+            WHEN NOT r.known THEN 1.0
+            {% if q.family.is_counted %}
+            WHEN r.whole THEN {{ width(q, sql('w.high'), sql('w.low')) }} + 1 + {{ empty(q) }}::INTEGER
+            ELSE {{ width(q, sql('r.high'), sql('r.low')) }} + 1
+            {% else %}
+            WHEN r.whole THEN w.place + {{ empty(q) }}::INTEGER
+            ELSE b.place - coalesce(a.place, 0)
+            {% endif %}
+        END::DOUBLE AS cells
+    FROM (
+        SELECT
+            m.class_id,
+            {% if typed %}true AS known, m.low{{ q.i }} IS NULL AS whole
+            {% else %}m.p{{ q.i }} IS NOT NULL AS known, coalesce(m.p{{ q.i }} = '*', false) AS whole
+            {% endif %}
+            , {% if q.bottom %}CASE WHEN m.low{{ q.i }} <= {{ q.bottom }} THEN least(m.low{{ q.i }}, w.low) ELSE m.low{{ q.i }} END{% else %}m.low{{ q.i }}{% endif %} AS low
+            , {% if q.top %}CASE WHEN m.high{{ q.i }} >= {{ q.top }} THEN greatest(m.high{{ q.i }}, w.high) ELSE m.high{{ q.i }} END{% else %}m.high{{ q.i }}{% endif %} AS high
+        FROM model AS m, {{ 'whole range'|of(q) }} AS w
+    ) AS r
+    CROSS JOIN {{ 'whole range'|of(q) }} AS w
+    ASOF LEFT JOIN {{ 'ends'|of(q) }} AS a ON r.low > a.place_of
+    ASOF LEFT JOIN {{ 'ends'|of(q) }} AS b ON r.high >= b.place_of
+),
+{% endfor %}
+{% for q in categories %}
+-- A row a value and a node above it.
+{{ 'lines'|of(q) }} AS MATERIALIZED (
+    SELECT v.value, t.line
+    FROM tree_code AS v
+    JOIN nodes AS t ON t.tree = v.tree AND t.node = v.own
+    WHERE v.tree = {{ q.tree }}
+),
+-- A row a node: how many cells lie under it.
+{{ 'cells'|of(q) }} AS MATERIALIZED (
+    SELECT node, count(*) AS cells
+    FROM (
+        SELECT unnest(line) AS node
+        FROM nodes
+        WHERE tree = {{ q.tree }} AND (is_leaf OR node IN (SELECT own FROM tree_code WHERE tree = {{ q.tree }}))
+    )
+    GROUP BY node
+),
+-- A row a class: the node that it publishes, by its place in preorder (-1: all, -2: NULL) and its depth, and the number of
+-- cells under it.
+{{ 'regions'|of(q) }} AS MATERIALIZED (
+    SELECT
+        m.class_id,
+        CASE WHEN m.p{{ q.i }} = '*' THEN -1 WHEN m.p{{ q.i }} IS NULL THEN -2 ELSE t.node END AS node,
+        CASE WHEN m.p{{ q.i }} = '*' THEN -1 WHEN m.p{{ q.i }} IS NULL THEN -2 ELSE t.depth END AS depth,
+        CASE WHEN m.p{{ q.i }} = '*' THEN (SELECT max(cells) FROM {{ 'cells'|of(q) }}) + {{ empty(q) }}::INTEGER WHEN m.p{{ q.i }} IS NULL THEN 1 ELSE c.cells END::DOUBLE AS cells
+    FROM model AS m
+    LEFT JOIN (FROM published_node WHERE tree = {{ q.tree }}) AS p ON p.low = m.low{{ q.i }} AND p.high = m.high{{ q.i }}{% if widens %} AND p.raised = m.raised{{ q.i }}{% endif +%}
+    LEFT JOIN (FROM nodes WHERE tree = {{ q.tree }}) AS t ON t.node = p.node
+    LEFT JOIN {{ 'cells'|of(q) }} AS c ON c.node = p.node
+),
+{% endfor %}
+-- A row a class: its cells in all columns, and how thickly its records lie in them.
+region AS MATERIALIZED (
+    SELECT
+        c.size::DOUBLE{% for q in quasi %} / r{{ q.i }}.cells{% endfor %} AS density
+        {% for q in numbers %}, r{{ q.i }}.low AS low{{ q.i }}, r{{ q.i }}.high AS high{{ q.i }}{% endfor %}
+        {% for q in categories %}, r{{ q.i }}.node AS node{{ q.i }}, r{{ q.i }}.depth AS depth{{ q.i }}{% endfor %}
+    FROM class_of AS c
+    {% for q in quasi %}JOIN {{ 'regions'|of(q) }} AS r{{ q.i }} ON r{{ q.i }}.class_id = c.class_id {% endfor %}
+),
+-- A row a combination of original values and of levels that classes are published on: the nodes to look up.
+asked AS (
+    SELECT
+        t.id
+        {% for q in numbers %}, coalesce(n{{ q.i }}.place, 0) AS place{{ q.i }}{% endfor %}
+        {% for q in categories %}, CASE l.depth{{ q.i }} WHEN -1 THEN -1 WHEN -2 THEN CASE WHEN t.q{{ q.i }} IS NULL THEN -2 END ELSE s{{ q.i }}.line[l.depth{{ q.i }} + 1] END AS node{{ q.i }}{% endfor %}
+    FROM tuple AS t
+    {% for q in numbers %}LEFT JOIN {{ 'order'|of(q) }} AS n{{ q.i }} ON n{{ q.i }}.value = t.q{{ q.i }} {% endfor %}
+    {% for q in categories %}LEFT JOIN {{ 'lines'|of(q) }} AS s{{ q.i }} ON s{{ q.i }}.value = t.q{{ q.i }} {% endfor %}
+    {% if categories %}CROSS JOIN (SELECT DISTINCT {% for q in categories %}{% if not loop.first %}, {% endif %}depth{{ q.i }}{% endfor %} FROM region) AS l{% endif %}
+)
+SELECT NULL AS detail, fsum(t.size / n.records * ln(t.size / s.density)) AS value
+FROM tuple AS t
+JOIN (
+    SELECT a.id, fsum(r.density) AS density
+    FROM asked AS a
+    JOIN region AS r
+        ON {% for q in categories %}{% if not loop.first %} AND {% endif %}r.node{{ q.i }} = a.node{{ q.i }}{% endfor %}
+        {% for q in numbers %}{% if not loop.first or categories %} AND {% endif %}a.place{{ q.i }} >= r.low{{ q.i }} AND a.place{{ q.i }} <= r.high{{ q.i }}{% endfor %}
+    GROUP BY a.id
+) AS s USING (id)
+CROSS JOIN (SELECT sum(size) AS records FROM class_of) AS n

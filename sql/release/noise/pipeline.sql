@@ -1,0 +1,87 @@
+{#- The path of a release of noise, shared by its three statements:
+    source -> kept -> tuples -> encoded -> grouped -> parts -> placed -> drawn, seated -> hidden -> alike -> leaving -> gate.
+    A class is a cluster: its records are not alike. -#}
+{%- from 'release/plan/number_column.sql' import coded, low_end, value_at with context -%}
+{%- from 'shared/record_assignment.sql' import dealt, records with context -%}
+{%- from 'release/plan/hierarchy_columns.sql' import published_nodes with context -%}
+{% include 'release/plan/clustered.sql' %}
+{% if ranged %}
+{% include 'release/plan/generalize.sql' %}
+{% endif %}
+-- A row a part of a group: its class. Where records may be left out, cluster -1 and class -1 are the outliers.
+class_of_part AS MATERIALIZED (
+    SELECT gid, first, last, CASE WHEN cluster = -1 THEN -1 ELSE cluster::BIGINT + 1 END AS class_id FROM parts
+),
+{% include 'release/plan/classes_of_records.sql' %}
+-- A row a seat of a class: the codes and positions that were drawn for it. The drawing has shuffled them.
+drawn AS MATERIALIZED (
+    SELECT cluster::BIGINT + 1 AS class_id, seat, code, position
+    FROM (SELECT unnest((answer).drawn, max_depth := 2) FROM answer)
+),
+-- A row a record: its class, its seat there, and what is published unchanged.
+seated AS MATERIALIZED (
+    SELECT
+        s.class_id,
+        row_number() OVER (PARTITION BY s.class_id{% for u in unchanged %}{% if loop.first %} ORDER BY {% else %}, {% endif %}{{ sql(u.sort_key(sql('s.u', u.i))) }} ASC NULLS LAST{% if not u.text_is_value %}, s.w{{ u.i }} ASC NULLS LAST{% endif %}{% endfor %}) AS seat
+        {% for u in unchanged %}, s.u{{ u.i }}{% if not u.text_is_value %}, s.w{{ u.i }}{% endif %}{% endfor %}
+    FROM (SELECT s.* EXCLUDE (size), l.class_id, unnest(range({{ dealt() }})) AS copy FROM {{ records() }}) AS s
+),
+{% set drawn_trees = quasi|rejectattr('is_number')|selectattr('drawn')|list %}
+{% if drawn_trees %}
+{{ published_nodes(drawn_trees, sql('SELECT DISTINCT tree, code AS low, code AS high FROM tree_code WHERE tree >= 0')) }}
+{% endif %}
+{# The least and the greatest value that is released. #}
+{% for q in quasi if q.drawn and q.is_number %}
+-- One row: the least and the greatest value that is released.
+{{ 'range'|of(q) }} AS MATERIALIZED (
+    SELECT min(value) AS low, max(value) AS high
+    FROM {{ 'domain'|of(q) }}
+    {% if suppress %}WHERE code IN (SELECT e.c{{ q.i }} FROM parts AS p JOIN grouped AS e USING (gid) WHERE p.cluster <> -1){% endif %}
+),
+{% endfor %}
+-- A row a record: the values that are published in place of its own.
+hidden AS MATERIALIZED (
+    SELECT
+        t.*
+        {% for q in quasi %}
+        {% if not q.drawn %}
+        , g.p{{ q.i }} AS h{{ q.i }}
+        {% elif q.is_number %}
+        {% set value = value_at(q, sql('e', q.i, '.low'), sql('e', q.i, '.high'), sql('d.position[', q.i + 1, ']')) %}
+        , coalesce(v{{ q.i }}.value, CASE WHEN d.position[{{ q.i + 1 }}] IS NOT NULL THEN
+            {% if by_column %}{{ coded(q, value) }}{% else %}least(greatest({{ value }}, e{{ q.i }}.low), e{{ q.i }}.high){% endif %}
+        END) AS h{{ q.i }}
+        {% else %}
+        , v{{ q.i }}.published AS h{{ q.i }}
+        {% endif %}
+        {% endfor %}
+    FROM seated AS t
+    LEFT JOIN drawn AS d ON d.class_id = t.class_id AND d.seat = t.seat
+    {% if ranged %}
+    LEFT JOIN cluster_of AS o ON o.cluster::BIGINT + 1 = t.class_id
+    LEFT JOIN values_of AS g ON g.span = o.span
+    {% endif %}
+    {% for q in quasi if q.drawn %}
+    {% if q.is_number %}
+    LEFT JOIN {{ 'domain'|of(q) }} AS v{{ q.i }} ON v{{ q.i }}.code = d.code[{{ q.i + 1 }}]
+    CROSS JOIN {{ 'range'|of(q) }} AS e{{ q.i }}
+    {% else %}
+    LEFT JOIN (FROM published_node WHERE tree = {{ q.tree }}) AS v{{ q.i }} ON v{{ q.i }}.low = d.code[{{ q.i + 1 }}]
+    {% endif %}
+    {% endfor %}
+),
+-- A row a kind of record that is published alike, and how many there are. Numbers are on their grid as interval ends
+-- are.
+alike AS MATERIALIZED (
+    SELECT
+        class_id
+        {% for q in quasi %}
+        , {% if q.is_number %}CASE WHEN h{{ q.i }} IS NOT NULL THEN {{ low_end(q, sql('h', q.i)) }} END{% else %}h{{ q.i }}{% endif %} AS p{{ q.i }}
+        {% endfor %}
+        {% for u in unchanged %}, u{{ u.i }}{% if not u.text_is_value %}, w{{ u.i }}{% endif %}{% endfor %}
+        , count(*) AS size
+    FROM hidden
+    GROUP BY ALL
+),
+{% include 'release/plan/output_rows.sql' %}
+{% include 'gate/noise_gate.sql' %}

@@ -1,0 +1,28 @@
+{#- NAME_classes('table', ...): one row an equivalence class, and one a reason why records were left out. -#}
+{%- from 'shared/record_assignment.sql' import reasons with context -%}
+{% include 'release/plan/pipeline.sql' %},
+{% include 'release/plan/metric_inputs.sql' %},
+-- A row an equivalence class, and one a reason why records were left out.
+class_rows AS MATERIALIZED (
+SELECT
+    c.class_id AS {{ class_id }},
+    c.size AS {{ names.size }},
+    {% if person %}c.persons AS {{ names.persons }},{% endif %}
+    {% for o in quasi_output %}{{ o.expression }} AS {{ o.name }}, {% endfor %}
+    c.loss / {{ quasi|length }} AS {{ names.loss }}
+    {% if suppress %}, c.reason AS {{ names.suppressed }}{% endif %}
+    {% for u in unchanged if u.is_sensitive %}
+    , (SELECT list(struct_pack(value := v.value, size := v.size) ORDER BY v.size DESC, v.value ASC NULLS LAST{% if not u.text_is_value %}, v.value::VARCHAR ASC NULLS LAST{% endif %})
+        FROM {{ 'in classes'|of(u) }} AS v WHERE v.class_id = c.class_id) AS {{ u.name }}
+    {% endfor %}
+FROM {% if suppress %}(
+    SELECT *, NULL AS reason FROM class_of
+    UNION ALL BY NAME
+    {{ reasons() }}
+){% else %}class_of{% endif %} AS c
+),
+{% include 'gate/gate_classes.sql' %}
+SELECT *
+FROM class_rows
+WHERE (SELECT passed FROM gate) AND (SELECT passed FROM stated)
+ORDER BY {{ class_id }} ASC NULLS LAST{% if suppress %}, {{ names.suppressed }} ASC{% endif %}

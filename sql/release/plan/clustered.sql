@@ -1,0 +1,35 @@
+{#- From the source to clusters: source -> kept -> tuples -> encoded -> grouped -> answer -> parts, the cluster of the records first to
+    last of a group. -#}
+{%- from 'release/plan/domains.sql' import domains, group with context -%}
+{% include 'release/plan/encoded.sql' %}
+{% if keep %}
+{% include 'release/plan/kept_classes.sql' %}
+{% endif %}
+{% set clustered = sql('fresh') if keep else sql('grouped') %}
+-- One row: the clusters. This is the one call of the clustering function; its first argument carries what must hold
+-- before it.
+answer AS MATERIALIZED (
+    SELECT dbanon_cluster(
+        (SELECT CASE WHEN message IS NULL THEN {% if keep and suppress %}json_merge_patch({{ request }}, json_object('suppress', (SELECT least((budget + 0.5) / greatest(records, 1), 1.0) FROM arrival)))::VARCHAR{% else %}{{ request }}{% endif %} ELSE error(message) END FROM problem),
+        (SELECT list({{ group() }}) FROM {{ clustered }})
+        {{ domains() }}
+    ) AS answer
+    {% if trees %}FROM tree_domain AS d{% endif +%}
+),
+-- A row a part of a group: the cluster that its records first to last were put in.
+{{ sql('answered') if keep else sql('parts') }} AS MATERIALIZED (
+    SELECT unnest(CASE WHEN (answer).error IS NULL THEN (answer).parts ELSE error((answer).error) END, max_depth := 2)
+    FROM answer
+),
+{% if keep %}
+-- A row a part of a group and its cluster: records that stay, those that were clustered, and those that wait (-1).
+parts AS MATERIALIZED (
+    SELECT gid, cluster_id AS cluster, last - records + 1 AS first, last FROM stays
+    UNION ALL
+    SELECT a.gid, CASE WHEN a.cluster < 0 THEN a.cluster ELSE a.cluster + 1 + (SELECT coalesce(max(cluster_id), -1) FROM before) END, a.first + f.held, a.last + f.held
+    FROM answered AS a
+    JOIN fresh AS f USING (gid)
+    UNION ALL
+    SELECT gid, -1, held + 1, held + size FROM arrived WHERE (SELECT waits FROM arrival)
+),
+{% endif %}

@@ -1,0 +1,117 @@
+{#- How records lie around the middle of their cluster or class: `spread` has a row for each of these two levels, with the
+    square error of every number, over the range of the column in the records that are released, and of all categories
+    together: the records that do not have the mode. A group of NULLs has none, one that mixes NULL and values counts each record as 1. Values are those that
+    are clustered: after top and bottom coding and min_level. Sums are exact integers, so they do not depend on order.
+    Only records of classes in which something varies are read. -#}
+{%- from 'shared/small_relation_hint.sql' import few, end_few -%}
+{%- from 'release/plan/number_column.sql' import gap with context -%}
+{% for q in quasi if q.is_number %}
+{% if suppress %}
+-- One row per value of the released records: its distance from the least of them. It is computed from the values, as
+-- distances from a far smaller value that was suppressed may be equal as doubles.
+{{ 'released values'|of(q) }} AS MATERIALIZED (
+    SELECT code, {{ gap(q, sql('value'), sql('least_value')) }} AS position
+    FROM (
+        SELECT code, value, min(value) OVER () AS least_value
+        FROM {{ 'domain'|of(q) }}
+        WHERE code IN (SELECT e.c{{ q.i }} FROM parts AS p JOIN grouped AS e USING (gid) WHERE p.cluster <> -1)
+    )
+),
+{% endif %}
+-- One row: how far apart the values are, in how many whole steps that is measured (2^40 where those of the type are
+-- too many), and the width in the column's unit or in days.
+{{ 'range'|of(q) }} AS MATERIALIZED (
+    SELECT reach, {% if q.family.in_steps %}CASE WHEN reach = 0 THEN 1 WHEN reach <= 1099511627776 THEN reach ELSE 1099511627776 END{% else %}1099511627776{% endif %}::DOUBLE AS steps,
+        {#- The range in the unit of the column, or in days. #}
+        {{ q.family.width|filled(gap=sql('reach'), scale=q.scale) }} AS width
+    FROM (SELECT max(position) AS reach FROM {{ 'released values'|of(q) if suppress else 'domain'|of(q) }})
+),
+-- A row a code: its distance from the least value, in whole steps.
+{{ 'steps'|of(q) }} AS MATERIALIZED (
+    {{ few() }}
+    SELECT d.code, (CASE WHEN r.reach = 0 THEN 0 WHEN r.reach = r.steps THEN d.position ELSE round(d.position / r.reach * r.steps) END)::HUGEINT AS step
+    FROM {{ 'released values'|of(q) if suppress else 'domain'|of(q) }} AS d, {{ 'range'|of(q) }} AS r
+    {{ end_few() }}
+),
+{% endfor %}
+-- A row a part of a group in a class where something varies: its values and its size.
+member AS MATERIALIZED (
+    SELECT p.cluster, v.class_id, p.last - p.first + 1 AS size{% for q in quasi %}, {% if q.is_number %}t{{ q.i }}.step AS v{{ q.i }}{% else %}e.c{{ q.i }} AS v{{ q.i }}{% endif %}{% endfor %}
+    FROM parts AS p
+    JOIN (
+        SELECT cluster, class_id
+        FROM class_of_cluster
+        JOIN (
+            SELECT g.class_id
+            FROM extent AS x
+            JOIN generalized AS g USING (span)
+            GROUP BY g.class_id
+            HAVING false{% for q in quasi %} OR min(x.low{{ q.i }}) < max(x.high{{ q.i }}) OR sum(x.filled{{ q.i }}) < sum(x.size){% endfor %}
+        ) USING (class_id)
+    ) AS v USING (cluster)
+    JOIN grouped AS e USING (gid)
+    {% for q in quasi if q.is_number %}
+    LEFT JOIN {{ 'steps'|of(q) }} AS t{{ q.i }} ON t{{ q.i }}.code = e.c{{ q.i }}
+    {% endfor %}
+),
+{% macro squares(q) %}
+    {#- Around the least value of the group: the squares stay small. -#}
+    CASE WHEN filled{{ q.i }} = 0 THEN 0 WHEN filled{{ q.i }} < size THEN size ELSE greatest(0,
+        (squares{{ q.i }} - 2 * least{{ q.i }} * sum{{ q.i }} + size * least{{ q.i }} * least{{ q.i }})::DOUBLE
+        - (sum{{ q.i }} - size * least{{ q.i }})::DOUBLE / size * (sum{{ q.i }} - size * least{{ q.i }})::DOUBLE
+    ) / (r{{ q.i }}.steps * r{{ q.i }}.steps) END
+{%- endmacro %}
+{% set numbers = quasi|selectattr('is_number')|list %}
+{% set categories = quasi|rejectattr('is_number')|list %}
+{% set values %}{% for q in categories %}{% if not loop.first %}, {% endif %}v{{ q.i }}{% endfor %}{% endset %}
+{% set place %}{% if categories|length > 1 %}GROUPING({{ values }}){% else %}0{% endif %}{% endset %}
+{% if numbers %}
+-- A row a cluster: sums and squares of each number.
+moment AS MATERIALIZED (
+    SELECT
+        cluster, class_id, sum(size)::HUGEINT AS size
+        {% for q in numbers %}
+        , coalesce(sum(size) FILTER (WHERE v{{ q.i }} IS NOT NULL), 0)::HUGEINT AS filled{{ q.i }}, min(v{{ q.i }}) AS least{{ q.i }}
+        , sum(size * v{{ q.i }}) AS sum{{ q.i }}, sum(size * v{{ q.i }} * v{{ q.i }}) AS squares{{ q.i }}
+        {% endfor %}
+    FROM member
+    GROUP BY cluster, class_id
+),
+{% endif %}
+{% if categories %}
+-- A row a cluster, a category's column and a value of it: how many records have it.
+tally AS MATERIALIZED (
+    SELECT cluster, class_id, {{ place }} AS attribute, {% if categories|length > 1 %}coalesce({{ values }}){% else %}{{ values }}{% endif %} AS value, sum(size) AS size
+    FROM member
+    GROUP BY GROUPING SETS ({% for q in categories %}{% if not loop.first %}, {% endif %}(cluster, class_id, v{{ q.i }}){% endfor %})
+),
+{% endif %}
+-- A row a level, class and cluster: the square errors, of each number and of all categories together.
+spread AS MATERIALIZED (
+    {% for level, key in (('class', 'class_id'), ('cluster', 'cluster')) %}
+    SELECT '{{ sql(level) }}' AS level, {% if categories %}categories.error{% else %}0{% endif %} AS categories{% for q in numbers %}, numbers.error{{ q.i }}{% endfor %}
+    FROM {% if numbers %}(
+        SELECT {% for q in numbers %}{% if not loop.first %}, {% endif %}coalesce(sum({{ squares(q) }} ORDER BY id ASC), 0.0) AS error{{ q.i }}{% endfor %}
+        FROM {% if level == 'class' %}(
+            SELECT
+                class_id AS id, sum(size)::HUGEINT AS size
+                {% for q in numbers %}
+                , sum(filled{{ q.i }}) AS filled{{ q.i }}, min(least{{ q.i }}) AS least{{ q.i }}
+                , sum(sum{{ q.i }}) AS sum{{ q.i }}, sum(squares{{ q.i }}) AS squares{{ q.i }}
+                {% endfor %}
+            FROM moment
+            GROUP BY class_id
+        ){% else %}(SELECT *, cluster AS id FROM moment){% endif %} AS m{% for q in numbers %}, {{ 'range'|of(q) }} AS r{{ q.i }}{% endfor %}
+    ) AS numbers{% endif %}
+    {% if numbers and categories %}, {% endif %}
+    {% if categories %}(
+        SELECT coalesce(sum(CASE WHEN filled = 0 THEN 0 WHEN filled < size THEN size ELSE size - most END), 0) AS error
+        FROM (
+            SELECT max(size) AS most, sum(size) AS size, coalesce(sum(size) FILTER (WHERE value IS NOT NULL), 0) AS filled
+            FROM {% if level == 'class' %}(SELECT class_id, attribute, value, sum(size) AS size FROM tally GROUP BY ALL){% else %}tally{% endif %}
+            GROUP BY {{ sql(key) }}, attribute
+        )
+    ) AS categories{% endif %}
+    {% if not loop.last %}UNION ALL{% endif %}
+    {% endfor %}
+),

@@ -1,0 +1,113 @@
+{#- What the UDFs are given beside the request: a group of equal records as a struct, and the domains of its codes. -#}
+{%- from 'release/plan/number_column.sql' import gap, low_end, high_end, width with context -%}
+{% macro group() -%}
+struct_pack(
+            gid := gid, size := size, tie := tie
+            {%- for q in quasi %}, c{{ q.i }} := c{{ q.i }}{% endfor %}{% for s in tested %}, s{{ s.i }} := s{{ s.i }}{% endfor %}
+            {%- if person %}, person := person{% endif %})
+{%- endmacro %}
+{#- How many records (persons) of the larger table have each sensitive value, NULL last. -#}
+{% macro counted(s) -%}
+    {%- if larger %}, whole := (
+            SELECT list(size ORDER BY code ASC NULLS LAST)
+            FROM (
+                SELECT f.code, sum(w.size)::BIGINT AS size
+                FROM (SELECT * FROM {{ 'larger'|of(s) }} UNION ALL BY NAME SELECT 0 AS size) AS w
+                LEFT JOIN {{ 'sensitive codes'|of(s) }} AS f ON f.value = w.u{{ s.u }}
+                GROUP BY f.code
+            )
+        ){% endif -%}
+{%- endmacro %}
+{#- Those of trees are columns of d, the one row of tree_domain. -#}
+{% macro domains() %}
+        {% for q in quasi %}
+        {% set snapped = q.is_number and q.is_snapped %}
+        {% if q.is_number and (magnitudes or snapped or (tested and person)) %}
+        {# Clusters that publish the same ends are one class, in which a person is counted once; and what a record loses
+           goes by the published ends, of dates and times by the values: their ends may lie beyond the type. #}
+        , (SELECT struct_pack(
+            place := list(position ORDER BY code ASC),
+            low := list(low ORDER BY code ASC), high := list(high ORDER BY code ASC),
+            below := list(below ORDER BY code ASC), above := list(above ORDER BY code ASC)
+            {%- if magnitudes %}, magnitude := list(magnitude ORDER BY code ASC){% endif %}
+        ) FROM (
+            SELECT
+                code, position{% if magnitudes %}, {{ q.magnitude }} AS magnitude{% endif %},
+                dense_rank() OVER (ORDER BY {{ low_end(q, sql('value')) }} ASC)::INTEGER AS low,
+                dense_rank() OVER (ORDER BY {{ high_end(q, sql('value')) }} ASC)::INTEGER AS high,
+                {% if snapped %}
+                {{ width(q, low_end(q, sql('value')), low_end(q, sql('first_value'))) }} AS below,
+                {{ width(q, high_end(q, sql('value')), low_end(q, sql('first_value'))) }} AS above
+                {% else %}
+                position AS below, position AS above
+                {% endif %}
+            FROM {{ 'domain'|of(q) }}
+            {% if snapped %}
+            CROSS JOIN (SELECT min(value) AS first_value FROM {{ 'domain'|of(q) }})
+            {% endif %}
+        ))
+        {% elif q.is_number %}
+        , (SELECT list(position ORDER BY code ASC) FROM {{ 'domain'|of(q) }})
+        {% else %}
+        , struct_pack(
+            parent := d.parents_{{ q.i }}, value := d.places_{{ q.i }}
+            {%- if magnitudes and q.has_magnitudes %},
+            magnitude := (SELECT list(magnitude ORDER BY code ASC) FROM (
+                SELECT code, min(value::DOUBLE) AS magnitude FROM tree_code WHERE tree = {{ q.tree }} GROUP BY code
+            ))
+            {%- endif %}
+        )
+        {% endif %}
+        {% endfor %}
+        {% for s in tested %}
+        {% if s.tree %}
+        , struct_pack(
+            parent := d.parents_{{ s.tree.i }}, value := d.places_{{ s.tree.i }}{% if s.number %},
+            place := (SELECT list(position ORDER BY code ASC) FROM {{ 'sensitive codes'|of(s) }}){% endif %}{{ counted(s) }}
+        )
+        {% else %}
+        , (SELECT struct_pack(parent := NULL::INTEGER[], value := list(code){% if s.number %}, place := list(position ORDER BY code ASC){% endif %}{{ counted(s) }}) FROM {{ 'sensitive codes'|of(s) }})
+        {% endif %}
+        {% endfor %}
+{% endmacro %}
+{#- How a number is published, by code: ranks of the lower and the upper end, from 0, and places of value and ends beside the lower end of
+    the least value, in a unit of their own. -#}
+{% macro code_ends(q) -%}
+SELECT
+                code,
+                {{ width(q, sql('value::DATE') if q.ends.is_day else sql('value'), sql('least_low')) }} AS place,
+                dense_rank() OVER (ORDER BY low ASC)::INTEGER - 1 AS low,
+                dense_rank() OVER (ORDER BY high ASC)::INTEGER - 1 AS high,
+                {{ width(q, sql('low'), sql('least_low')) }} AS below,
+                {{ width(q, sql('high'), sql('least_low')) }} AS above
+            FROM (
+                SELECT *, min(low) OVER () AS least_low
+                FROM (SELECT code, value, {{ low_end(q, sql('value')) }} AS low, {{ high_end(q, sql('value')) }} AS high FROM {{ 'domain'|of(q) }})
+            )
+{%- endmacro %}
+{#- One row per code: how far the value is above the one before it, as a position (step) and as a place (place_step), and
+    how far the published ends are from the value. Sums of these are exact where all positions are far from the least. -#}
+{% macro code_gaps(q) -%}
+{%- set place = sql('value::DATE') if q.ends.is_day else sql('value') -%}
+SELECT
+                code,
+                coalesce({{ gap(q, sql('value'), sql('value_before')) }}, 0) AS step,
+                coalesce({{ width(q, place, sql('value_before::DATE') if q.ends.is_day else sql('value_before')) }}, 0) AS place_step,
+                {{ width(q, place, low_end(q, sql('value'))) }} AS below_gap,
+                {{ width(q, high_end(q, sql('value')), place) }} AS above_gap
+            FROM (SELECT code, value, lag(value) OVER (ORDER BY code ASC) AS value_before FROM {{ 'domain'|of(q) }})
+{%- endmacro %}
+{#- Both as lists. -#}
+{% macro ends_of(q) -%}
+struct_pack(
+            place := list(place ORDER BY code ASC),
+            low := list(low ORDER BY code ASC), high := list(high ORDER BY code ASC),
+            below := list(below ORDER BY code ASC), above := list(above ORDER BY code ASC),
+            step := list(step ORDER BY code ASC), place_step := list(place_step ORDER BY code ASC),
+            below_gap := list(below_gap ORDER BY code ASC), above_gap := list(above_gap ORDER BY code ASC)
+        ) FROM (
+            {{ code_ends(q) }}
+        ) JOIN (
+            {{ code_gaps(q) }}
+        ) USING (code)
+{%- endmacro %}

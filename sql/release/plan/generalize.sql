@@ -1,0 +1,73 @@
+{#- What each cluster publishes of the columns that are published as ranges: extent -> published -> values_of. -#}
+{%- from 'release/plan/number_column.sql' import has_values, is_star, published_intervals with context -%}
+{%- from 'release/plan/hierarchy_columns.sql' import published_nodes with context -%}
+{% if widens %}
+-- One row per cluster that is published with more than its records span: its least and greatest codes, and what each
+-- column is raised to: a node, `*` (-2), or what covers the codes (-1).
+wide AS MATERIALIZED (SELECT unnest((answer).wide, max_depth := 2) FROM answer),
+{% endif %}
+-- A row a cluster: its size, and its span. Clusters of records of one group have one span: they publish the same.
+cluster_of AS MATERIALIZED (
+    SELECT
+        cluster, {% if widens %}cluster::BIGINT{% else %}CASE WHEN min(gid) = max(gid) THEN -1 - min(gid) ELSE cluster END{% endif %} AS span,
+        sum(last - first + 1)::BIGINT AS size
+    FROM parts
+    {% if suppress %}WHERE cluster <> -1{% endif +%}
+    GROUP BY cluster
+),
+-- A row a span: its records, and of each column the least and greatest code and how many records have a value.
+extent AS MATERIALIZED (
+    SELECT
+        c.span, sum(p.last - p.first + 1)::BIGINT AS size
+        {% for q in ranged %}
+        {% if widens %}
+        , least(min(e.c{{ q.i }}), min(w.low[{{ q.i + 1 }}])) AS low{{ q.i }}, greatest(max(e.c{{ q.i }}), max(w.high[{{ q.i + 1 }}])) AS high{{ q.i }}
+        , coalesce(max(w.raised[{{ q.i + 1 }}]), -1) AS raised{{ q.i }}
+        {% else %}
+        , min(e.c{{ q.i }}) AS low{{ q.i }}, max(e.c{{ q.i }}) AS high{{ q.i }}
+        {% endif %}
+        , (sum(p.last - p.first + 1) FILTER (WHERE e.c{{ q.i }} IS NOT NULL))::BIGINT AS filled{{ q.i }}
+        {% endfor %}
+    FROM parts AS p
+    JOIN cluster_of AS c USING (cluster)
+    JOIN grouped AS e USING (gid)
+    {% if widens %}LEFT JOIN wide AS w ON w.cluster = p.cluster{% endif +%}
+    GROUP BY c.span
+),
+{% for q in ranged if q.is_number %}
+{{ published_intervals(q) }}
+{% endfor %}
+{% set ranged_trees = ranged|rejectattr('is_number')|list %}
+{% if ranged_trees %}
+{% set pairs %}
+{% for q in ranged_trees %}
+            SELECT DISTINCT {{ q.tree }} AS tree, low{{ q.i }} AS low, high{{ q.i }} AS high{% if widens %}, raised{{ q.i }} AS raised{% endif %} FROM extent WHERE low{{ q.i }} IS NOT NULL
+            {% if not loop.last %}UNION ALL{% endif +%}
+{% endfor %}
+        {% endset %}
+{{ published_nodes(ranged_trees, pairs, widens) }}
+{% endif %}
+-- A row a span: what it publishes and what a record of it loses. A span of NULLs publishes NULL and loses nothing; one
+-- that mixes NULL and values publishes `*` and loses all. Typed bounds cannot tell the two apart.
+values_of AS (
+    SELECT
+        x.span
+        {% for q in ranged %}
+        {% if q.is_number %}
+        , CASE WHEN {{ has_values(sql('x.'), q) }} THEN v{{ q.i }}.low_value END AS low{{ q.i }}
+        , CASE WHEN {{ has_values(sql('x.'), q) }} THEN v{{ q.i }}.high_value END AS high{{ q.i }}
+        {% endif %}
+        {% if not (q.is_number and typed) %}
+        , CASE WHEN {{ has_values(sql('x.'), q) }} THEN v{{ q.i }}.published WHEN {{ is_star(sql('x.'), q) }} THEN '*' END AS p{{ q.i }}
+        {% endif %}
+        , CASE
+            WHEN {{ has_values(sql('x.'), q) }} THEN v{{ q.i }}.loss
+            WHEN {{ is_star(sql('x.'), q) }} THEN 1.0
+            ELSE {% if q.is_number and typed %}1.0{% else %}0.0{% endif %}
+        END AS loss{{ q.i }}
+        {% endfor %}
+    FROM extent AS x
+    {% for q in ranged %}
+    LEFT JOIN {% if q.is_number %}{{ 'published'|of(q) }}{% else %}(FROM published_node WHERE tree = {{ q.tree }}){% endif %} AS v{{ q.i }} ON v{{ q.i }}.low = x.low{{ q.i }} AND v{{ q.i }}.high = x.high{{ q.i }}{% if widens and not q.is_number %} AND v{{ q.i }}.raised = x.raised{{ q.i }}{% endif +%}
+    {% endfor %}
+),

@@ -1,0 +1,151 @@
+{#- inference('table', ...): published values that narrow a quasi-identifier below what its class publishes. It shows raw
+    values: for the custodian, before anything is released.
+    Two sets are compared for a value v of an unchanged column and a class that publishes v: the original values that lie
+    within what the class publishes, and those of them that records with v have anywhere in the table. -#}
+{%- import 'table_functions/interval_text.sql' as form -%}
+{%- from 'release/plan/number_column.sql' import width, interval_text with context -%}
+{% include 'release/plan/pipeline.sql' %}
+{% for q in quasi %}
+{% if q.is_number %}
+-- A row a value of the number: its rank, and the key that interval ends compare with.
+, {{ 'order'|of(q) }} AS MATERIALIZED (
+    SELECT value, value::{{ q.ends.type }} AS key, row_number() OVER (ORDER BY value ASC) AS place
+    FROM (SELECT DISTINCT q{{ q.i }} AS value FROM kept WHERE q{{ q.i }} IS NOT NULL)
+)
+-- A row a class: the ranks of the first and the last value that its interval covers. One without an interval covers
+-- all, and NULL.
+, {{ 'scope'|of(q) }} AS MATERIALIZED (
+    SELECT
+        x.class_id, x.published, x.low_end IS NULL AS is_open,
+        coalesce(f.place, 1) AS first, coalesce(l.place, x.places) AS last,
+        {{ width(q, sql('coalesce(x.high_end, x.high_key)'), sql('coalesce(x.low_end, x.low_key)')) }} AS span
+    FROM (
+        SELECT
+            c.class_id, k.*,
+            {% if typed %}{{ interval_text(q, sql('c.low'), sql('c.high')) }}{% else %}c.published{% endif %} AS published,
+            {# Beyond top and bottom an interval reaches to the last value there is. #}
+            {% if q.bottom %}CASE WHEN c.low <= {{ q.bottom }} THEN least(c.low, k.low_key) ELSE c.low END{% else %}c.low{% endif %} AS low_end,
+            {% if q.top %}CASE WHEN c.high >= {{ q.top }} THEN greatest(c.high, k.high_key) ELSE c.high END{% else %}c.high{% endif %} AS high_end
+        FROM (
+            SELECT DISTINCT class_id, low{{ q.i }} AS low, high{{ q.i }} AS high{% if not typed %}, p{{ q.i }} AS published{% endif %}
+            FROM generalized
+            {% if not typed %}WHERE p{{ q.i }} IS NOT NULL{% endif %}
+        ) AS c
+        CROSS JOIN (SELECT min(key) AS low_key, max(key) AS high_key, count(*) AS places FROM {{ 'order'|of(q) }}) AS k
+    ) AS x
+    ASOF LEFT JOIN (SELECT key, min(place) AS place FROM {{ 'order'|of(q) }} GROUP BY key) AS f ON x.low_end <= f.key
+    ASOF LEFT JOIN (SELECT key, max(place) AS place FROM {{ 'order'|of(q) }} GROUP BY key) AS l ON x.high_end >= l.key
+)
+{% else %}
+-- A row a published node and a value under it. `*` may also stand for NULL, and its reader cannot tell.
+, {{ 'nodes'|of(q) }} AS MATERIALIZED (
+    SELECT published, value, count(*) OVER (PARTITION BY published) AS covered
+    FROM (
+        SELECT t.published, v.value
+        FROM (
+            SELECT c.value, unnest(n.line) AS node
+            FROM tree_code AS c
+            JOIN nodes AS n ON n.tree = c.tree AND n.node = c.own
+            WHERE c.tree = {{ q.tree }}
+        ) AS v
+        JOIN nodes AS t ON t.tree = {{ q.tree }} AND t.node = v.node
+        UNION
+        SELECT '*' COLLATE POSIX, q{{ q.i }} FROM kept
+    )
+    WHERE published IN (SELECT p{{ q.i }} FROM published WHERE p{{ q.i }} IS NOT NULL)
+)
+{% endif %}
+{% endfor %}
+{% for u in unchanged %}
+-- A row a value that enough records (persons) have, numbered: what few have says nothing about the others.
+, {{ 'common values'|of(u) }} AS MATERIALIZED (
+    SELECT row_number() OVER () AS vid, value
+    FROM (
+        SELECT u{{ u.i }} AS value FROM kept GROUP BY u{{ u.i }}
+        HAVING {% if person %}count(DISTINCT person){% else %}sum(size){% endif %} >= {{ support }}
+    )
+)
+-- A row a class and one of these values in it: how many records.
+, {{ 'classes'|of(u) }} AS MATERIALIZED (
+    SELECT r.class_id, c.vid, sum(r.size)::BIGINT AS size
+    FROM released AS r
+    JOIN {{ 'common values'|of(u) }} AS c ON c.value IS NOT DISTINCT FROM r.u{{ u.i }}
+    GROUP BY r.class_id, c.vid
+)
+{% for q in quasi %}
+-- A row a value of the one column and a value of the other that go together somewhere in the table.
+, {{ 'taken'|of(u, q) }} AS MATERIALIZED (
+    SELECT c.vid, {% if q.is_number %}p.place{% else %}s.value{% endif %}
+    FROM (SELECT DISTINCT u{{ u.i }} AS carried, q{{ q.i }} AS value FROM kept) AS s
+    JOIN {{ 'common values'|of(u) }} AS c ON c.value IS NOT DISTINCT FROM s.carried
+    {% if q.is_number %}LEFT JOIN {{ 'order'|of(q) }} AS p ON p.value = s.value{% endif %}
+)
+-- A row a value of the one column and a published value of the other: the originals that it covers, and what remains
+-- of them.
+, {{ 'narrowed'|of(u, q) }} AS (
+    {% if q.is_number %}
+    SELECT
+        vid, first, last, span, is_open, covered, remaining,
+        CASE WHEN low_place IS NULL THEN []::VARCHAR[]
+            WHEN low_place = high_place THEN [low_value]
+            ELSE ['[' || low_value || ', ' || high_value || ']']
+        END || CASE WHEN has_null THEN [NULL::VARCHAR] ELSE [] END AS narrowed
+    FROM (
+        SELECT
+            x.*, low.key AS low_key, high.key AS high_key, low.value::VARCHAR AS low_value, high.value::VARCHAR AS high_value,
+            x.last - x.first + 1 + (x.is_open AND (SELECT count(q{{ q.i }}) < count(*) FROM kept))::BIGINT AS covered,
+            coalesce(x.high_place - x.low_place + 1, 0) + x.has_null::BIGINT AS remaining
+        FROM (
+            SELECT p.*, a.place AS low_place, b.place AS high_place, p.is_open AND n.vid IS NOT NULL AS has_null
+            FROM (
+                SELECT DISTINCT h.vid, s.first, s.last, s.span, s.is_open
+                FROM {{ 'classes'|of(u) }} AS h JOIN {{ 'scope'|of(q) }} AS s USING (class_id)
+            ) AS p
+            ASOF LEFT JOIN (FROM {{ 'taken'|of(u, q) }} WHERE place IS NOT NULL) AS a ON a.vid = p.vid AND p.first <= a.place
+            ASOF LEFT JOIN (FROM {{ 'taken'|of(u, q) }} WHERE place IS NOT NULL) AS b ON b.vid = p.vid AND p.last >= b.place
+            LEFT JOIN (FROM {{ 'taken'|of(u, q) }} WHERE place IS NULL) AS n ON n.vid = p.vid
+        ) AS x
+        LEFT JOIN {{ 'order'|of(q) }} AS low ON low.place = x.low_place
+        LEFT JOIN {{ 'order'|of(q) }} AS high ON high.place = x.high_place
+    )
+    {# A sample always ends a little before its population: less than half of the width is what counts. #}
+    WHERE remaining < covered AND coalesce({{ width(q, sql('high_key'), sql('low_key')) }} < span / 2, true)
+    {% else %}
+    SELECT
+        t.vid, x.published, any_value(x.covered) AS covered, count(*) AS remaining,
+        list(x.value::VARCHAR ORDER BY x.value ASC NULLS LAST) AS narrowed
+    FROM {{ 'taken'|of(u, q) }} AS t
+    JOIN {{ 'nodes'|of(q) }} AS x ON x.value IS NOT DISTINCT FROM t.value
+    GROUP BY t.vid, x.published
+    HAVING count(*) < any_value(x.covered)
+    {% endif %}
+)
+{% endfor %}
+{% endfor %}
+FROM (
+    {# The columns, also where nothing is published unchanged. #}
+    SELECT
+        class_id::BIGINT AS class_id, '' AS column_name, '' AS value, 0::BIGINT AS size, '' AS quasi, '' AS published,
+        []::VARCHAR[] AS narrowed, 0::BIGINT AS covered, 0::BIGINT AS remaining
+    FROM published
+    WHERE class_id IS NULL
+    {% for u in unchanged %}
+    {% for q in quasi %}
+    UNION ALL
+    SELECT
+        h.class_id, {{ u.label }}, {{ form.label_of(sql('c.value')) }}, h.size, {{ q.label }}, s.published, x.narrowed, x.covered, x.remaining
+    FROM {{ 'classes'|of(u) }} AS h
+    JOIN {{ 'common values'|of(u) }} AS c ON c.vid = h.vid
+    {% if q.is_number %}
+    JOIN {{ 'scope'|of(q) }} AS s ON s.class_id = h.class_id
+    JOIN {{ 'narrowed'|of(u, q) }} AS x
+        ON x.vid = h.vid AND x.first = s.first AND x.last = s.last AND x.span = s.span AND x.is_open = s.is_open
+    {% else %}
+    JOIN (SELECT class_id, p{{ q.i }} AS published FROM published) AS s ON s.class_id = h.class_id
+    JOIN {{ 'narrowed'|of(u, q) }} AS x ON x.vid = h.vid AND x.published = s.published
+    {% endif %}
+    {% endfor %}
+    {% endfor %}
+)
+WHERE (SELECT passed FROM gate)
+ORDER BY remaining / covered ASC, size DESC, class_id ASC, column_name ASC, value ASC NULLS LAST, quasi ASC

@@ -1,0 +1,18 @@
+{#- influence('table', ...): what each quasi-identifier tells of each sensitive column, by a random forest. -#}
+{%- from 'release/plan/domains.sql' import domains, group with context -%}
+{% include 'release/plan/encoded.sql' %}
+-- One row: what the random forests of the influence function say.
+answer AS MATERIALIZED (
+    SELECT dbanon_influence(
+        (SELECT CASE WHEN message IS NULL THEN {{ request }} ELSE error(message) END FROM problem),
+        (SELECT list({{ group() }}) FROM grouped)
+        {{ domains() }}
+    ) AS answer
+    {% if trees %}FROM tree_domain AS d{% endif +%}
+)
+SELECT sensitive, attribute, influence, rank, zeta, sigma, accuracy, test_accuracy
+FROM (
+    SELECT unnest(CASE WHEN (answer).error IS NULL THEN (answer).scores ELSE error((answer).error) END, max_depth := 2)
+    FROM answer
+)
+ORDER BY place ASC, rank ASC

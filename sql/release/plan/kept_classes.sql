@@ -1,0 +1,57 @@
+{#- A refresh that keeps classes: records that were published before stay in their clusters, only the others (fresh) are
+    clustered. Records of a group are interchangeable, so it is enough to count them. -#}
+{%- from 'release/plan/row_identity.sql' import row_hash, same_group, same_tuple with context -%}
+-- A row a cluster of the version before and a hash of its records: how many it had.
+before AS MATERIALIZED (
+    SELECT row_hash, cluster_id, sum(records)::BIGINT AS records
+    FROM {{ keep }}
+    WHERE cluster_id IS NOT NULL
+    GROUP BY ALL
+),
+-- A row a group and the hash by which its records are known again: how many they are.
+hash_of AS MATERIALIZED (
+    SELECT g.gid, {{ row_hash(sql('s.')) }} AS row_hash, sum(s.size)::BIGINT AS size
+    FROM source AS s
+    JOIN tuples AS t ON {{ same_tuple() }}
+    JOIN encoded AS e ON e.tid = t.tid
+    JOIN grouped AS g ON {{ same_group() }}
+    GROUP BY ALL
+),
+-- A row a group and a cluster that records of it stay in: how many, and which is the last of them.
+stays AS MATERIALIZED (
+    SELECT gid, cluster_id, records, sum(records) OVER (PARTITION BY gid ORDER BY cluster_id ASC) AS last
+    FROM (
+        SELECT gid, cluster_id, sum(least(records, size - earlier))::BIGINT AS records
+        FROM (
+            SELECT
+                h.gid, h.size, b.cluster_id, b.records,
+                sum(b.records) OVER (PARTITION BY h.row_hash ORDER BY b.cluster_id ASC) - b.records AS earlier
+            FROM hash_of AS h
+            JOIN before AS b USING (row_hash)
+        )
+        WHERE earlier < size
+        GROUP BY gid, cluster_id
+    )
+),
+-- A row a group that has more records than stay: how many came.
+arrived AS MATERIALIZED (
+    SELECT g.* REPLACE ((g.size - coalesce(h.held, 0))::INTEGER AS size), coalesce(h.held, 0)::INTEGER AS held
+    FROM grouped AS g
+    LEFT JOIN (SELECT gid, max(last) AS held FROM stays GROUP BY gid) AS h USING (gid)
+    WHERE g.size > coalesce(h.held, 0)
+),
+-- One row: how many records came, and whether they wait. Those that are too few for a class do, as far as records may
+-- be left out; and those that were left out before, while nobody joins them.
+arrival AS MATERIALIZED (
+    SELECT *, records <= budget AND (known < {{ k }} OR NOT newcomers) AS waits
+    FROM (SELECT coalesce(sum(size), 0) AS records, {% if person %}count(DISTINCT person){% else %}coalesce(sum(size), 0){% endif %} AS known FROM arrived) AS a
+    CROSS JOIN (
+        SELECT count(*) > 0 AS newcomers
+        FROM (SELECT row_hash, sum(size) AS size FROM hash_of GROUP BY ALL) AS h
+        LEFT JOIN (SELECT row_hash, sum(records) AS records FROM {{ keep }} GROUP BY ALL) AS b USING (row_hash)
+        WHERE h.size > coalesce(b.records, 0)
+    ) AS n
+    CROSS JOIN (SELECT {% if suppress %}least(floor({{ suppress }}::DOUBLE * sum(size)){% if most_suppressed is not none %}, {{ most_suppressed }}{% endif %}){% else %}0 * sum(size){% endif %} AS budget FROM tuples) AS b
+),
+-- A row a group of records that came and do not wait: only these are clustered.
+fresh AS MATERIALIZED (SELECT * FROM arrived WHERE NOT (SELECT waits FROM arrival)),

@@ -1,0 +1,45 @@
+{#- Who is in which cluster and class of a release that is made: NULL for records that are left out. Never published.
+    Of records that are published alike it is not told, and does not matter, which is which; where classes are kept, people
+    are said to be where they were. -#}
+{%- import 'table_functions/interval_text.sql' as form -%}
+{%- from 'release/plan/row_identity.sql' import row_hash, value_hash, cells, quasi_cells, person_key, same_tuple, tie with context -%}
+{% include 'release/plan/pipeline.sql' %},
+-- A row a kind of record that is released and a cluster: its class, and how many of them. They are dealt out in the
+-- order in which classes are (see placed), and those that are published alike by their keys.
+member AS MATERIALIZED (
+    SELECT d.rid, p.cluster, p.class_id, sum(least(p.last, d.last) - greatest(p.first, d.last - d.size + 1) + 1)::BIGINT AS size
+    FROM (
+        SELECT rid, gid, size, sum(size) OVER (PARTITION BY gid ORDER BY tie ASC, {% if key %}{% if keep %}cluster_id ASC NULLS LAST, {% endif %}key ASC, {% endif %}rid ASC ROWS UNBOUNDED PRECEDING) AS last
+        FROM (
+            SELECT s.rid, s.size, t.gid, {% if unchanged %}{{ tie(sql('s.'), unchanged, false) }}{% else %}0{% endif %} AS tie{% if key %}, s.key{% if keep %}, b.cluster_id{% endif %}{% endif +%}
+            FROM source AS s
+            JOIN class_of_tuple AS t ON {{ same_tuple() }}
+            {% if key and keep %}
+            LEFT JOIN (
+                SELECT row_hash, person_key, min(cluster_id) AS cluster_id FROM {{ keep }} WHERE cluster_id IS NOT NULL GROUP BY ALL
+            ) AS b ON b.row_hash = {{ row_hash(sql('s.')) }} AND b.person_key = {{ person_key(sql('s.')) }}
+            {% endif %}
+        )
+    ) AS d
+    JOIN (
+        SELECT p.gid, p.first, p.last, g.cluster, g.class_id
+        FROM parts AS p
+        LEFT JOIN class_of_cluster AS g USING (cluster)
+    ) AS p ON p.gid = d.gid AND p.first <= d.last AND p.last > d.last - d.size
+    GROUP BY d.rid, p.cluster, p.class_id
+),
+-- A row a class: a hash of what it publishes, with dates in days: versions of which one names the months or years that
+-- the other spelled out publish the same.
+label_of AS MATERIALIZED (
+    SELECT DISTINCT class_id, md5_number_lower(to_json(struct_pack(format := 'dbanon 2'{% for c in quasi_output %}, n{{ loop.index }} := {{ c.label }}, v{{ loop.index }} := {% if c.is_dated %}{{ form.in_days(c.expression) }}{% else %}{{ c.expression }}{% endif %}{% endfor %}))::VARCHAR) AS label_hash
+    FROM generalized
+)
+SELECT
+    {{ person_key(sql('s.')) }} AS person_key, m.class_id, m.cluster AS cluster_id,
+    {{ row_hash(sql('s.')) }} AS row_hash, {{ value_hash(sql('s.'), false) }} AS value_hash, any_value({{ cells(sql('s.'), false) }}) AS cells,
+    any_value({{ quasi_cells(sql('s.')) }}) AS quasi_cells, l.label_hash, sum(coalesce(m.size, s.size))::BIGINT AS records
+FROM source AS s
+LEFT JOIN member AS m ON m.rid = s.rid
+LEFT JOIN label_of AS l ON l.class_id = m.class_id
+WHERE (SELECT passed FROM gate)
+GROUP BY ALL

@@ -1,0 +1,6 @@
+{#- NAME_metrics('table', ...): one row a measure. -#}
+{% include 'release/plan/pipeline.sql' %},
+{% include 'release/plan/metric_inputs.sql' %},
+{% include 'release/plan/information_loss.sql' %}
+{% include 'release/plan/dispersion.sql' %}
+{% include 'release/plan/metric_totals.sql' %}

@@ -1,0 +1,48 @@
+{#- The path of a published query, shared by NAME, NAME_classes and NAME_metrics:
+    source -> kept -> tuples -> encoded -> grouped -> parts -> extent -> generalized -> placed -> alike -> leaving -> gate.
+    None has a row a record: all count records that are alike. -#}
+{%- from 'shared/record_assignment.sql' import dealt, records with context -%}
+{% include 'release/plan/clustered.sql' %}
+{% include 'release/plan/generalize.sql' %}
+-- A row a span and its class: those that publish the same are one equivalence class, as that is what a reader sees.
+generalized AS MATERIALIZED (
+    SELECT
+        *,
+        dense_rank() OVER (ORDER BY
+            {% for q in quasi %}{% if not loop.first %}, {% endif %}
+            {% if q.is_number %}low{{ q.i }} ASC NULLS LAST, high{{ q.i }} ASC NULLS LAST{% if not typed %}, p{{ q.i }} ASC NULLS LAST{% endif %}
+            {% else %}p{{ q.i }} ASC NULLS LAST{% endif %}{% endfor %}
+        ) AS class_id
+    FROM values_of
+),
+-- A row a cluster: its size, its span and its class.
+class_of_cluster AS MATERIALIZED (
+    SELECT c.cluster, c.size, c.span, g.class_id FROM cluster_of AS c JOIN generalized AS g USING (span)
+),
+-- A row a part of a group: its class. Where records may be left out, cluster -1 and class -1 are the outliers.
+class_of_part AS MATERIALIZED (
+    SELECT p.gid, p.first, p.last, {% if suppress %}CASE WHEN p.cluster = -1 THEN -1 ELSE g.class_id END AS class_id{% else %}g.class_id{% endif %}
+    FROM parts AS p
+    {% if suppress %}LEFT {% endif %}JOIN class_of_cluster AS g USING (cluster)
+),
+{% include 'release/plan/classes_of_records.sql' %}
+-- A row an equivalence class: what it publishes, and what a record of it loses.
+published AS MATERIALIZED (
+    SELECT
+        g.class_id
+        {% for q in quasi %}
+        {% if q.is_number and typed %}, g.low{{ q.i }}, g.high{{ q.i }}{% else %}, g.p{{ q.i }}{% endif %}
+        {% endfor %}
+        , any_value(g.loss) AS loss
+    FROM (SELECT *, {% for q in quasi %}{% if not loop.first %} + {% endif %}loss{{ q.i }}{% endfor %} AS loss FROM generalized) AS g
+    GROUP BY ALL
+),
+-- A row a kind of record that is published alike: its class, what is published unchanged, and how many there are.
+-- Values that compare equal may read differently (0.0 and -0.0, a month and 30 days): their text tells them apart.
+alike AS MATERIALIZED (
+    SELECT l.class_id{% for u in unchanged %}, s.u{{ u.i }}{% if not u.text_is_value %}, s.w{{ u.i }}{% endif %}{% endfor %}, sum({{ dealt() }})::BIGINT AS size
+    FROM {{ records() }}
+    GROUP BY ALL
+),
+{% include 'release/plan/output_rows.sql' %}
+{% include 'gate/gate.sql' %}

@@ -1,0 +1,48 @@
+{#- The source without the records that are held back since an erasure, or the records that are (`held`). Of records that
+    are alike those go first that are the held ones in all that counts. Where `only` is given, others than its records
+    are left out too, and those that wait, where there are any: which of those that are alike in
+    all that counts does not matter. It stands wherever the source's name would. -#}
+{%- from 'release/plan/row_identity.sql' import row_hash, person_key, mark with context -%}
+(
+SELECT {% if held %}*{% else %}unnest("dbanon record"){% endif %}
+FROM (
+    SELECT
+        r.*, {% if left_out.held %}coalesce(h.records, 0) AS held,
+        row_number() OVER (PARTITION BY r.mark ORDER BY coalesce(list_contains(h.hashes, r.row_hash), false) DESC, r.row_hash ASC) AS place{% else %}0 AS held, 1 AS place{% endif %}
+
+    FROM (
+        SELECT "dbanon record", {{ row_hash(sql('')) }} AS row_hash, {{ person_key(sql('')) }} AS person_key, {{ mark() }} AS mark{% if held %}{% for q in quasi %}, q{{ q.i }}{% endfor %}{% for u in unchanged %}, u{{ u.i }}{% endfor %}{% endif %}
+        FROM (
+            SELECT
+                {% for q in quasi %}{{ q.value }} AS q{{ q.i }}, {% endfor %}
+                {% for u in unchanged %}{{ u.value }} AS u{{ u.i }}, {% endfor %}
+                {% if person %}{{ person }} AS person, {% endif %}
+                {% if key %}{{ key }} AS key, {% endif %}
+                "dbanon source" AS "dbanon record"
+            FROM {{ whole }} AS "dbanon source"
+        )
+    ) AS r
+    {% if left_out.held %}
+    LEFT JOIN (
+        SELECT mark, sum(records) AS records, list(row_hash) AS hashes
+        FROM (SELECT {{ mark(sql('member')) }} AS mark, row_hash, records FROM {{ left_out.held }})
+        GROUP BY mark
+    ) AS h ON h.mark = r.mark
+    {% endif %}
+) AS r
+{% if left_out.only and not held %}
+LEFT JOIN (
+    SELECT row_hash, person_key, sum(records) AS records FROM {{ left_out.only }} GROUP BY ALL
+) AS o ON o.row_hash = r.row_hash AND o.person_key IS NOT DISTINCT FROM r.person_key
+{% elif left_out.waits and not held %}
+LEFT JOIN (
+    SELECT row_hash, person_key, sum(records) AS records FROM {{ left_out.waits }} GROUP BY ALL
+) AS w ON w.row_hash = r.row_hash AND w.person_key IS NOT DISTINCT FROM r.person_key
+{% endif %}
+WHERE {% if held %}r.place <= r.held{% else %}r.place > r.held{% endif %}
+{% if left_out.only and not held %}
+QUALIFY row_number() OVER (PARTITION BY r.row_hash, r.person_key) <= coalesce(o.records, 0)
+{% elif left_out.waits and not held %}
+QUALIFY row_number() OVER (PARTITION BY r.row_hash, r.person_key) > coalesce(w.records, 0)
+{% endif %}
+)

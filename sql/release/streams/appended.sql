@@ -1,0 +1,9 @@
+{#- What leaves a stream that grows, with who waits: a row a record. The cluster tells which record left with which class. -#}
+{%- from 'gate/stream_checks.sql' import differs, sealed with context -%}
+{%- from 'release/streams/output.sql' import shown with context -%}
+{% include 'release/streams/pipeline.sql' %}
+SELECT v.*, l.cluster AS {{ grown.cluster }}, l.rid AS {{ grown.place }}, s.source_row AS {{ grown.row }}
+FROM left_with AS l
+JOIN source AS s ON s.rid = l.rid
+LEFT JOIN leaving AS v ON v.{{ stream.arrived }} = l.rid
+WHERE (SELECT passed FROM gate)

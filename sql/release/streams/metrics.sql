@@ -1,0 +1,38 @@
+{#- NAME_metrics('table', ...) of a stream: one row a measure. -#}
+{%- from 'gate/stream_checks.sql' import differs, sealed with context -%}
+{%- from 'release/streams/output.sql' import shown with context -%}
+{% include 'release/streams/pipeline.sql' %},
+-- A row a class, and one for what is left out.
+seen AS MATERIALIZED (
+{% include 'release/streams/seen_ranges.sql' %}
+),
+-- One row per metric: its value, and whether it may be published.
+metric_rows AS MATERIALIZED (
+    SELECT unnest([
+        {% for m in stream.metrics %}
+        {'position': {{ loop.index }}, 'metric': {{ m.label }}, 'value': ({{ m.sql }})::DOUBLE, 'better': {{ m.better }}, 'description': {{ m.what }}, 'published': {{ m.published }}}{% if not loop.last %},{% endif +%}
+        {% endfor %}
+    ], max_depth := 2)
+    FROM
+        (
+            SELECT
+                count(*) AS records, count(*) FILTER (WHERE suppressed) AS left_out, count(DISTINCT person) AS persons,
+                avg(delay) AS delay, max(delay) AS longest
+            FROM replayed
+        ) AS r,
+        (
+            SELECT
+                count(class_id) AS classes, sum(records * loss) / sum(records) AS loss,
+                sum(records) FILTER (WHERE class_id IS NOT NULL) AS published, sum(records - first_records) AS reused
+            FROM seen
+        ) AS c,
+        (SELECT min(persons) AS persons{% for s in tested %}, min(values{{ s.i }}) AS values{{ s.i }}{% endfor %} FROM first_seen) AS f
+        {% if stream.drops %}
+        , (SELECT count(*) AS records FROM placed WHERE class_id = -1) AS dropped
+        {% endif %}
+),
+{% include 'gate/stream_metrics.sql' %}
+SELECT metric, value, better, description, published
+FROM metric_rows
+WHERE (SELECT passed FROM gate) AND (SELECT passed FROM stated) AND value IS NOT NULL
+ORDER BY position ASC

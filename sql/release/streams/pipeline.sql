@@ -1,0 +1,117 @@
+{#- The path of a stream, shared by NAME, NAME_classes and NAME_metrics:
+    source -> kept -> tuples -> encoded -> grouped -> arrived -> answer -> left_with -> parts -> extent -> generalized -> placed
+    -> leaving -> gate. A row of `leaving` is a record. -#}
+{%- from 'release/plan/domains.sql' import domains, group with context -%}
+{%- from 'release/plan/number_column.sql' import exact_text with context -%}
+{%- from 'release/streams/request.sql' import asked with context -%}
+{% include 'release/plan/encoded.sql' %}
+{% include 'release/streams/arrivals.sql' %}
+-- One row: what left when. This is the one call of the stream; its first argument carries what must hold before it.
+answer AS MATERIALIZED (
+    SELECT dbanon_stream(
+        {{ asked(request) }},
+        (SELECT list({{ group() }}) FROM grouped),
+        (SELECT list(struct_pack(rid := rid, gid := gid)) FROM arrived)
+        {{ domains() }}
+        {% if grown is defined %}
+        {% for q in quasi %}, {% if q.is_number %}(SELECT list({{ exact_text(q) }} ORDER BY code ASC) FROM {{ 'domain'|of(q) }}){% else %}d.names_{{ q.i }}{% endif %}{% endfor +%}
+        {% for s in tested %}, (SELECT list(hash ORDER BY code ASC) FROM (SELECT code, min(md5_number_lower(value::VARCHAR)) AS hash FROM {{ 'sensitive codes'|of(s) }} GROUP BY code)){% endfor +%}
+        {% endif %}
+    ) AS answer
+    {% if trees %}FROM tree_domain AS d{% endif +%}
+),
+-- A row a record: the cluster that it left with (-1: none, -2: it waits), how many had arrived then (step), and the class
+-- where that was published before (again).
+left_with AS MATERIALIZED (
+    SELECT unnest(CASE WHEN (answer).error IS NULL THEN (answer).records ELSE error((answer).error) END, max_depth := 2)
+    FROM answer
+),
+-- A row a group and a cluster: how many records of the one left with the other (last).
+parts AS MATERIALIZED (
+    SELECT a.gid, l.cluster, 1::INTEGER AS first, count(*)::INTEGER AS last
+    FROM left_with AS l
+    JOIN arrived AS a USING (rid)
+    {% if grown is defined %}WHERE l.cluster <> -2 AND l.again IS NULL{% endif +%}
+    GROUP BY a.gid, l.cluster
+),
+{% include 'release/plan/generalize.sql' %}
+{% if grown is defined %}
+-- A row a class that was published before, as readers have it.
+known AS MATERIALIZED (
+    {% if grown.classes %}
+    SELECT {{ class_id }} AS class_id{% for r in rules %}{% if r.is_number and typed %}, {{ r.ends.low }} AS low{{ r.i }}, {{ r.ends.high }} AS high{{ r.i }}{% else %}, {{ r.text }} AS p{{ r.i }}{% endif %}{% endfor +%}
+    FROM {{ grown.classes }}
+    {% else %}
+    SELECT 0::BIGINT AS class_id{% for q in quasi %}{% if q.is_number and typed %}, low{{ q.i }}, high{{ q.i }}{% else %}, p{{ q.i }}{% endif %}{% endfor %} FROM values_of WHERE false
+    {% endif %}
+),
+{% endif %}
+-- A row a span and its class: those that publish the same are one equivalence class. Classes are numbered as they first
+-- leave.
+generalized AS MATERIALIZED (
+    {% if grown is defined %}
+    SELECT
+        * EXCLUDE (known_as),
+        coalesce(known_as, {{ grown.number }} + dense_rank() OVER (PARTITION BY known_as IS NULL ORDER BY begun ASC, {{ shown(sql('ASC NULLS LAST')) }})) AS class_id
+    {% else %}
+    SELECT *, dense_rank() OVER (ORDER BY begun ASC, {{ shown(sql('ASC NULLS LAST')) }}) AS class_id
+    {% endif %}
+    FROM (
+        SELECT v.*, min(c.step) OVER (PARTITION BY {{ shown(sql(''), 'v.') }}) AS begun{% if grown is defined %}, k.class_id AS known_as{% endif +%}
+        FROM values_of AS v
+        {% if grown is defined %}
+        LEFT JOIN known AS k ON {% for q in quasi %}{% if not loop.first %} AND {% endif %}{% if q.is_number and typed %}k.low{{ q.i }} IS NOT DISTINCT FROM v.low{{ q.i }} AND k.high{{ q.i }} IS NOT DISTINCT FROM v.high{{ q.i }}{% else %}k.p{{ q.i }} IS NOT DISTINCT FROM v.p{{ q.i }}{% endif %}{% endfor +%}
+        {% endif %}
+        JOIN (
+            SELECT c.span, min(l.step) AS step FROM left_with AS l JOIN cluster_of AS c USING (cluster) GROUP BY c.span
+        ) AS c USING (span)
+    )
+),
+-- A row a record: the class that it left with (-1: it is left out), and when.
+placed AS MATERIALIZED (
+    SELECT l.rid, CASE WHEN l.cluster = -1 THEN -1 ELSE coalesce(l.again, c.class_id) END AS class_id, 1::BIGINT AS size, l.step
+    FROM left_with AS l
+    LEFT JOIN (SELECT o.cluster, g.class_id FROM cluster_of AS o JOIN generalized AS g USING (span)) AS c USING (cluster)
+    {% if grown is defined %}WHERE l.cluster <> -2{% endif +%}
+),
+-- A row an equivalence class: what it publishes.
+published AS MATERIALIZED (
+    {% if grown is defined %}
+    FROM known WHERE class_id IN (SELECT again FROM left_with)
+    UNION
+    {% endif %}
+    SELECT
+        g.class_id
+        {% for q in quasi %}
+        {% if q.is_number and typed %}, g.low{{ q.i }}, g.high{{ q.i }}{% else %}, g.p{{ q.i }}{% endif %}
+        {% endfor %}
+    FROM generalized AS g
+    GROUP BY ALL
+),
+-- The rows as they leave, a row a record.
+leaving AS MATERIALIZED (
+    SELECT
+        {% for c in output %}{{ c.expression }} AS {{ c.name }}, {% endfor %}
+        r.class_id AS {{ class_id }},
+        r.arrived AS {{ stream.arrived }}, r.step AS {{ stream.published }}, r.step - r.arrived AS {{ stream.delay }},
+        r.class_id IS NULL AS {{ stream.suppressed }}
+    FROM (
+        SELECT
+            nullif(l.class_id, -1) AS class_id, s.rid AS arrived, l.step
+            {% for q in quasi %}
+            {% if q.is_number and typed %}
+            , c.low{{ q.i }}, c.high{{ q.i }}
+            {% else %}
+            , CASE WHEN l.class_id = -1 THEN '*' ELSE c.p{{ q.i }} END AS p{{ q.i }}
+            {% endif %}
+            {% endfor %}
+            {% for u in unchanged %}, CASE WHEN l.class_id <> -1 THEN s.u{{ u.i }} END AS u{{ u.i }}{% endfor %}
+        FROM source AS s
+        {{ sql('JOIN') if grown is defined else sql('LEFT JOIN') }} placed AS l ON l.rid = s.rid
+        LEFT JOIN published AS c ON c.class_id = l.class_id
+        {% if stream.drops %}
+        WHERE l.class_id <> -1
+        {% endif %}
+    ) AS r
+),
+{% include 'gate/stream_gate.sql' %}
