@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from dbanon.runtime.version import __version__ as __version__
 
 if TYPE_CHECKING:
+    from dbanon.audit.plots.plot import plot
     from dbanon.client.about import attack, profile, risk
     from dbanon.client.cache import clear_cache
     from dbanon.client.comparison import choose, compare
@@ -29,59 +30,58 @@ if TYPE_CHECKING:
     from dbanon.errors import DbanonError
     from dbanon.errors.warnings import DisclosureWarning, PersonSpellingsWarning, PolicyWarning, UtilityWarning
     from dbanon.notebook.progress import ProgressBar
-    from dbanon.plots.plot import plot
     from dbanon.policy.declare import declare
     from dbanon.policy.hierarchies.store import load_hierarchy, save_hierarchy
     from dbanon.policy.relation import relate
-    from dbanon.reports.report import report
-    from dbanon.views.certificate import certificate
-    from dbanon.views.materialized import Release, drop, forget_release, materialize, refresh
+    from dbanon.publishing.certificate import certificate
+    from dbanon.publishing.report.report import report
+    from dbanon.publishing.verify import verify
+    from dbanon.views.materialize import Release, drop, forget_release, materialize, refresh
+    from dbanon.views.stream_refresh import Grown
     from dbanon.views.streaming import create_stream, drop_stream, refresh_stream
-    from dbanon.views.stretch import Grown
-    from dbanon.views.verify import verify
 
 _HOMES = {
     "Anonymized": "client.frame",
     "Connection": "client.connection",
     "DbanonError": "errors",
     "DisclosureWarning": "errors.warnings",
-    "Grown": "views.stretch",
+    "Grown": "views.stream_refresh",
     "PersonSpellingsWarning": "errors.warnings",
     "PolicyWarning": "errors.warnings",
     "ProgressBar": "notebook.progress",
-    "Release": "views.version",
+    "Release": "views.build_version",
     "UtilityWarning": "errors.warnings",
     "Warmed": "client.warmup",
     "anonymize": "client.frame",
     "anonymize_stream": "client.pipe",
     "attach": "engine.install",
     "attack": "client.about",
-    "certificate": "views.certificate",
+    "certificate": "publishing.certificate",
     "choose": "client.comparison",
     "clear_cache": "client.cache",
     "compare": "client.comparison",
     "connect": "client.connection",
     "create_stream": "views.streaming",
     "declare": "policy.declare",
-    "drop": "views.materialized",
+    "drop": "views.materialize",
     "drop_stream": "views.streaming",
     "explain": "client.explain",
-    "forget_release": "views.materialized",
+    "forget_release": "views.materialize",
     "load_extension": "client.scanner",
     "load_hierarchy": "policy.hierarchies.store",
-    "materialize": "views.materialized",
-    "plot": "plots.plot",
+    "materialize": "views.materialize",
+    "plot": "audit.plots.plot",
     "profile": "client.about",
     "publish": "client.publish",
-    "refresh": "views.materialized",
+    "refresh": "views.materialize",
     "refresh_stream": "views.streaming",
     "relate": "policy.relation",
-    "report": "reports.report",
+    "report": "publishing.report.report",
     "risk": "client.about",
     "save_hierarchy": "policy.hierarchies.store",
     "load_ipython_extension": "notebook.extension",
     "unload_ipython_extension": "notebook.extension",
-    "verify": "views.verify",
+    "verify": "publishing.verify",
     "warmup": "client.warmup",
     "with_metrics": "client.with_metrics",
 }

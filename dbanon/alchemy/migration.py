@@ -32,10 +32,10 @@ from dbanon.alchemy import info, policy, view
 from dbanon.alchemy.engine import READ_ONLY
 from dbanon.alchemy.raw import place, raw_connection, written
 from dbanon.engine.install import attach
+from dbanon.ledger import releases as ledger_releases
 from dbanon.source import catalog
 from dbanon.sqltext.quote import identifier, qualified
 from dbanon.table_functions.registry import table_functions
-from dbanon.views import ledger
 
 try:
     from alembic.autogenerate import comparators, renderers
@@ -80,8 +80,8 @@ def _release_tables(connection: Connection) -> set[tuple[str, str]]:
         database = place(raw).database
         if not catalog.has_table(cursor, database, "release"):
             return set()
-        entries = ledger.entries(cursor, database, "status = ?", ["published"])
-    return {(entry.schema, entry.name + ending) for entry in entries for ending in ledger.TABLES}
+        entries = ledger_releases.entries(cursor, database, "status = ?", ["published"])
+    return {(entry.schema, entry.name + ending) for entry in entries for ending in ledger_releases.TABLES}
 
 
 # --- operations ----------------------------------------------------------------------------------------------

@@ -19,6 +19,7 @@ from dbanon.alchemy.engine import READ_ONLY
 from dbanon.alchemy.raw import place, raw_connection, written
 from dbanon.alchemy.selectable import request
 from dbanon.engine.install import attach
+from dbanon.ledger import releases as ledger_releases
 from dbanon.release.spec import related_parameters as related
 from dbanon.runtime import session
 from dbanon.runtime.session import own_cursor
@@ -26,8 +27,7 @@ from dbanon.source import catalog
 from dbanon.source.governed_tables import governed_tables
 from dbanon.sqltext import names
 from dbanon.sqltext.quote import Sql, qualified
-from dbanon.views import ledger
-from dbanon.views import materialized as releases
+from dbanon.views import materialize as releases
 
 _VIEWS = "dbanon_views"
 """Key in `info` of a MetaData: the views that belong to it, in a MetaData of their own, where create_all does not make
@@ -379,17 +379,17 @@ def schema_of(table: Table, connection: Connection) -> str | None:
     return schema
 
 
-def published(raw: Any, name: str) -> ledger.Entry | None:
+def published(raw: Any, name: str) -> ledger_releases.Entry | None:
     """The published version of a release, if there is one."""
     with own_cursor(raw) as cursor:
         try:
-            entry = ledger.find("refresh", name, cursor, place(raw))
+            entry = ledger_releases.find("refresh", name, cursor, place(raw))
         except errors.UnknownRelease:
             return None
     return entry if entry.status == "published" else None
 
 
-def differs(view: View, entry: ledger.Entry, connection: Connection) -> bool:
+def differs(view: View, entry: ledger_releases.Entry, connection: Connection) -> bool:
     """Whether a release is another one than the class asks for."""
     raw = raw_connection(connection)
     with own_cursor(raw) as cursor:

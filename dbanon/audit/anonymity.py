@@ -8,7 +8,7 @@ from functools import partial
 
 from dbanon import errors
 from dbanon.algorithms.base.common_parameters import COMMON
-from dbanon.audit import ledgered
+from dbanon.audit import release_lookup
 from dbanon.audit.parameters import QI
 from dbanon.errors.example import SAFE, Example
 from dbanon.policy.column_roles import ROLES
@@ -210,7 +210,7 @@ def statement(
     sensitive = [_sensitive(source, i, s) for i, s in enumerate(judged)]
     return Sql(
         fill(
-            "audit/anonymity/all.sql" if function == _ALL else "audit/anonymity/worst.sql",
+            "audit/anonymity/all_models.sql" if function == _ALL else "audit/anonymity/worst_classes.sql",
             source=source.rows,
             quasi=[{"name": identifier(n), "value": value(n, source.columns[n])} for n in columns.qi],
             sensitive=sensitive,
@@ -320,12 +320,12 @@ def measured(call: Call) -> Sql:
     policy = stored_policy.policy_of(source, call.cursor)
     source = missing_codes.cleaned(source, policy.declared, call.holds)
     said = all(call.options.get(name, ()) is not None for name in ("qi", "sensitive", "person"))
-    entry = None if said else ledgered.found(call, source)  # the ledger costs a reading of the table
-    if entry is not None and ledgered.unchanged(call, entry, call.options["qi"] is None) is not None:
-        declared = ledgered.declared_of_release(call, entry, source)
-        known = ledgered.with_persons(call, entry, source) if call.options["person"] is None else None
+    entry = None if said else release_lookup.found(call, source)  # the ledger costs a reading of the table
+    if entry is not None and release_lookup.unchanged(call, entry, call.options["qi"] is None) is not None:
+        declared = release_lookup.declared_of_release(call, entry, source)
+        known = release_lookup.with_persons(call, entry, source) if call.options["person"] is None else None
         if known is not None:
-            source, declared = known, (*declared, Declared(ledgered.PERSON, "person", Settings()))
+            source, declared = known, (*declared, Declared(release_lookup.PERSON, "person", Settings()))
         policy = policy._replace(declared=declared)
     return statement(
         call.function.name, source, policy, call.options, partial(resolve.order, call, source, policy=policy)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dbanon import errors
-from dbanon.audit import pairing, released
-from dbanon.audit.pairing import Pair
+from dbanon.audit import audit_context, column_pairs
+from dbanon.audit.audit_context import Tables
+from dbanon.audit.column_pairs import Pair
 from dbanon.audit.parameters import HIERARCHIES, QI, SOURCE
-from dbanon.audit.released import Tables
 from dbanon.errors.example import SAFE, Example
 from dbanon.source.catalog import Source
 from dbanon.source.column_types import label_text
@@ -27,12 +27,12 @@ def statement(call: Call) -> Sql:
     FewRecords, MissingExtra, and what `released.resolved` and `released.hierarchies` raise.
     """
     function, options = call.function.name, call.options
-    tables = released.resolved(call, judges=False, counts_persons=False, needs_source=True)
+    tables = audit_context.resolved(call, judges=False, counts_persons=False, needs_source=True)
     release, source = tables.release, tables.source
     target = _target(call, tables)
-    own = released.hierarchies(call, tables)
+    own = audit_context.hierarchies(call, tables)
     attributes = [
-        pairing.attribute(call, release, source, Pair(i, column, published, own.get(column)))
+        column_pairs.attribute(call, release, source, Pair(i, column, published, own.get(column)))
         for i, (column, published) in enumerate(tables.qi.items())
     ]
     asked = {
@@ -52,7 +52,7 @@ def statement(call: Call) -> Sql:
             told_label=_text(release, target),
             request=as_json(asked),
             most=MOST,
-            sources=[{**pairing.stands(function, s), **tables.fingerprints} for s in (source, release)],
+            sources=[{**column_pairs.stands(function, s), **tables.fingerprints} for s in (source, release)],
             say={
                 "empty": message(errors.EmptySource(function, source.shown)),
                 "empty_release": message(errors.EmptySource(function, release.shown)),

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dbanon import errors
-from dbanon.audit import pairing, released
-from dbanon.audit.pairing import Pair
+from dbanon.audit import audit_context, column_pairs
+from dbanon.audit.column_pairs import Pair
 from dbanon.audit.parameters import SOURCE
 from dbanon.errors.example import SAFE, Example
 from dbanon.sqltext.quote import Sql, literal
@@ -21,16 +21,16 @@ def statement(call: Call) -> Sql:
     `released.hierarchies` raise.
     """
     function, options = call.function.name, call.options
-    tables = released.resolved(call, judges=False, counts_persons=False, needs_source=True)
+    tables = audit_context.resolved(call, judges=False, counts_persons=False, needs_source=True)
     release, source = tables.release, tables.source
-    hierarchies = released.hierarchies(call, tables)
+    hierarchies = audit_context.hierarchies(call, tables)
     attributes = [
-        pairing.attribute(call, release, source, Pair(i, column, published, hierarchies.get(column)))
+        column_pairs.attribute(call, release, source, Pair(i, column, published, hierarchies.get(column)))
         for i, (column, published) in enumerate(tables.qi.items())
     ]
     return Sql(
         fill(
-            "audit/query_error/error.sql",
+            "audit/query_error/query_error.sql",
             release=release.read,
             source=source.rows,
             attributes=attributes,
@@ -40,7 +40,7 @@ def statement(call: Call) -> Sql:
             seed=options["seed"],
             selectivity=literal(options.number("selectivity")),
             sanity=literal(options.number("sanity")),
-            sources=[{**pairing.stands(function, s), **tables.fingerprints} for s in (source, release)],
+            sources=[{**column_pairs.stands(function, s), **tables.fingerprints} for s in (source, release)],
             say={
                 "empty": message(errors.EmptySource(function, source.shown)),
                 "empty_release": message(errors.EmptySource(function, release.shown)),

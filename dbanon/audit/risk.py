@@ -7,10 +7,10 @@ from dataclasses import replace
 from functools import partial
 
 from dbanon import errors
-from dbanon.audit import anonymity, pairing, released, risk_numbers
-from dbanon.audit.pairing import Pair, PairedColumn
+from dbanon.audit import anonymity, audit_context, column_pairs, risk_metrics
+from dbanon.audit.audit_context import Tables
+from dbanon.audit.column_pairs import Pair, PairedColumn
 from dbanon.audit.parameters import CLASSES, HIERARCHIES, PERSON, QI, SENSITIVE, SOURCE
-from dbanon.audit.released import Tables
 from dbanon.errors.example import SAFE, Example
 from dbanon.source.catalog import Source
 from dbanon.source.column_types import person_value
@@ -38,7 +38,7 @@ def statement(call: Call, *, groups: tuple[str, ...]) -> Sql:
     """
     function, options = call.function.name, call.options
     judging = "disclosure" in groups or "exposure" in groups
-    tables = released.resolved(call, judges=judging, needs_source=function in _OF_THE_SOURCE)
+    tables = audit_context.resolved(call, judges=judging, needs_source=function in _OF_THE_SOURCE)
     if judging and not tables.sensitive and function != "risk":
         raise errors.NoSensitive(function, tables.release.shown, function)
     groups = _possible(tables, groups)
@@ -47,7 +47,7 @@ def statement(call: Call, *, groups: tuple[str, ...]) -> Sql:
     if population is not None and fraction is not None:
         raise errors.UnusedArgument(function, "fraction", "a population is given")
     compared = population is not None or any(g in _OF_THE_SOURCE for g in groups)
-    hierarchies = released.hierarchies(call, tables) if compared or options.get("hierarchies") else {}
+    hierarchies = audit_context.hierarchies(call, tables) if compared or options.get("hierarchies") else {}
     threshold = options.number("threshold") or 0.0
     sample = float(options.get("sample", 1.0))
     weights = _weights(call, tables)
@@ -55,12 +55,12 @@ def statement(call: Call, *, groups: tuple[str, ...]) -> Sql:
     raws = [raw(tables.source, sides, "true_cells", None)] if sides else []
     others: list[PairedColumn] = []
     if population is not None:
-        others = released.strangers(call, tables, population, hierarchies)
+        others = audit_context.strangers(call, tables, population, hierarchies)
         raws.append(raw(population, others, "other_cells", _person(tables, population)))
     return Sql(
         fill(
-            "audit/risk/numbers.sql",
-            **released.classes(tables, options.get("classes", "published")),
+            "audit/risk/risk_metrics.sql",
+            **audit_context.classes(tables, options.get("classes", "published")),
             beside=[anonymity.value(name, tables.release.columns[name]) for name in tables.passthrough],
             attributes=sides,
             others=others,
@@ -72,11 +72,11 @@ def statement(call: Call, *, groups: tuple[str, ...]) -> Sql:
             seed=options.get("seed"),
             norm=bool(options.get("norm")),
             w=literal(float(options.get("w", 0.5))),
-            numbers=risk_numbers.values(
+            numbers=risk_metrics.values(
                 tables, groups, population is not None, fraction is not None, threshold, sample < 1
             ),
             sources=[
-                {**pairing.stands(function, s), **tables.fingerprints}
+                {**column_pairs.stands(function, s), **tables.fingerprints}
                 for s in (tables.source, tables.release, *([population] if population else ()))
             ],
             say={
@@ -110,7 +110,9 @@ def _sides(
     """The quasi-identifiers, whose published values are compared with those of the source."""
     return [
         replace(
-            pairing.attribute(call, tables.release, tables.source, Pair(i, column, published, hierarchies.get(column))),
+            column_pairs.attribute(
+                call, tables.release, tables.source, Pair(i, column, published, hierarchies.get(column))
+            ),
             influence=literal(weights.get(column.lower(), 1.0)),
         )
         for i, (column, published) in enumerate(tables.qi.items())
@@ -121,7 +123,7 @@ def _population(call: Call, tables: Tables) -> Source | None:
     given = call.options.text("population")
     if given is None:
         return None
-    return released.people(call, tables, given)
+    return audit_context.people(call, tables, given)
 
 
 def _person(tables: Tables, other: Source) -> Sql | None:

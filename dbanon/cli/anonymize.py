@@ -29,7 +29,7 @@ from dbanon.runtime import output_files
 from dbanon.shell.bounds import bounded, bounds
 from dbanon.sqltext import names
 from dbanon.sqltext.quote import identifier
-from dbanon.views import warned
+from dbanon.views import warnings
 
 DEFAULT = "best"
 """The algorithm, where none is named: the least loss."""
@@ -77,8 +77,8 @@ def anonymize(
     """
     from dbanon.client.connection import connect
     from dbanon.client.publish import publish
-    from dbanon.views import publish as handouts
-    from dbanon.views.materialized import materialize
+    from dbanon.publishing import release_files as handouts
+    from dbanon.views.materialize import materialize
 
     name = _name(output)
     roles = role_parameters(qi, sensitive, person, identifiers, other)
@@ -169,7 +169,7 @@ def _tell(metrics: Mapping[str, float], files: Sequence[Path]) -> None:
             f"other), whatever k is: who knows those values finds them. The smallest group alike in everything "
             f"published has {int(metrics['k_all'])}."
         )
-    for line in (*warned.generalized(metrics), *files):
+    for line in (*warnings.generalized(metrics), *files):
         click.echo(str(line))
 
 

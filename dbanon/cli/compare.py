@@ -130,9 +130,9 @@ def _answered(
 ) -> None:
     """Runs the function, prints what it found, whether it can be drawn or not, and draws it. JSON is one document: what
     was found, or why it cannot be drawn."""
+    from dbanon.audit.plots.drawing import rows_of, writable
+    from dbanon.audit.plots.plot import plot as drawn
     from dbanon.client import comparison
-    from dbanon.plots.drawing import rows_of, writable
-    from dbanon.plots.plot import plot as drawn
 
     with errors_as_messages():
         if plot is not None:

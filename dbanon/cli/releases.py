@@ -79,13 +79,13 @@ def materialize(
 
     -k 10 is -p k=10. What is no SQL literal after -p NAME= is text: nulls=drop, qi=age,zip.
     """
-    from dbanon.views import materialized
+    from dbanon.views import materialize as views_materialize
 
     with errors_as_messages():
         asked = together(algorithm, given, k=k, l=l, t=t, improve=improvement(improve))
     with errors_as_messages(), opened(database) as con, progress(quiet) as step:
         con.reviewed = before_release(quiet or as_json)
-        made = materialized.materialize(
+        made = views_materialize.materialize(
             con,
             name,
             algorithm,
@@ -131,13 +131,13 @@ def refresh(
     as_json: bool,
 ) -> None:
     """Make the next version of the release NAME from its source as it is now."""
-    from dbanon.views import materialized
+    from dbanon.views import materialize as views_materialize
 
     if recluster and how not in (None, "recluster"):
         raise click.UsageError(f"--recluster and --refresh {how} exclude each other.")
     with errors_as_messages(), opened(database) as con, progress(False) as step:
         con.progress = searched(step)
-        made = materialized.refresh(
+        made = views_materialize.refresh(
             con,
             name,
             refresh="recluster" if recluster else how or "keep",
@@ -155,10 +155,10 @@ def refresh(
 @AS_JSON
 def drop(database: Path, name: str, as_json: bool) -> None:
     """Drop the tables of the release NAME; the ledger keeps its versions."""
-    from dbanon.views import materialized
+    from dbanon.views import materialize as views_materialize
 
     with errors_as_messages(), opened(database) as con:
-        materialized.drop(con, name)
+        views_materialize.drop(con, name)
     answer({"dropped": name}, as_json, f"{name} is dropped.")
 
 
@@ -192,7 +192,7 @@ def _line(row: Mapping[str, Any]) -> dict[str, object]:
 @AS_JSON
 def certificate(database: Path, name: str, as_json: bool) -> None:
     """Show what the release NAME is, for its custodian, with SQL that computes each number anew."""
-    from dbanon.views import certificate as certificates
+    from dbanon.publishing import certificate as certificates
 
     with errors_as_messages(), opened(database, read_only=True) as con:
         click.echo(certificates.certificate(con, name, "json" if as_json else "text"), nl=False)
@@ -219,7 +219,7 @@ def report(
 
     It names the source and shows values of it, unless --outgoing.
     """
-    from dbanon.reports.report import report as reported
+    from dbanon.publishing.report.report import report as reported
 
     with errors_as_messages(), opened(database, read_only=True) as con:
         made = reported(con, name, to, outgoing=outgoing, population=population, overwrite=overwrite)
@@ -267,7 +267,7 @@ def publish(
 @click.pass_context
 def verify(context: click.Context, path: Path, as_json: bool) -> None:
     """Compare published files with their certificate: PATH is the release (.parquet, .csv) or a folder."""
-    from dbanon.views.verify import verify as compared
+    from dbanon.publishing.verify import verify as compared
 
     with errors_as_messages():
         found = compared(path)

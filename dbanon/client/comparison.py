@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from dbanon import algorithms, errors
 from dbanon.algorithms import streams
-from dbanon.audit.compare import named
+from dbanon.audit.comparison.compare import named
 from dbanon.client.about import answered
 from dbanon.runtime import session
 from dbanon.source import catalog

@@ -22,7 +22,7 @@ from dbanon.errors import redaction
 from dbanon.runtime import session, storage_version
 from dbanon.sqltext.qualify_builtins import bound
 from dbanon.sqltext.quote import text
-from dbanon.views import statement, statement_parser
+from dbanon.views import statement_parser, statements
 
 Progress = Callable[[float, float], None]
 """Called with the share of the work that is done and, where classes are improved, that of the loss that is gone."""
@@ -157,7 +157,7 @@ class Connection:
         name, as Python values. `frame`: whose DataFrames are sources by their names; by default the caller's. The
         errors are those of the call."""
         frame = frame or sys._getframe(1)
-        return statement.recorded(self.raw, self._ready(query, frame, self.raw.execute), parameters)
+        return statements.recorded(self.raw, self._ready(query, frame, self.raw.execute), parameters)
 
     def interrupt(self) -> None:
         """Stops what the connection is doing, clustering included."""
@@ -176,7 +176,7 @@ class Connection:
     def _plain(self, step: Any, parameters: object, frame: Any, read: Callable[..., Any]) -> Any:
         """What DuckDB shall run: a statement about a materialized view is carried out, and becomes its result."""
         if isinstance(step, statement_parser.View):
-            return statement.run(step, self.raw, lambda call: self._ready(call, frame, self.raw.execute), parameters)
+            return statements.run(step, self.raw, lambda call: self._ready(call, frame, self.raw.execute), parameters)
         return self._ready(step, frame, read)
 
     def _ready(self, query: object, frame: Any, read: Callable[..., Any]) -> Any:

@@ -21,7 +21,7 @@ from dbanon.sqltext import names
 from dbanon.sqltext.quote import Sql, text
 from dbanon.table_functions.registry import check_algorithm, table_functions
 from dbanon.table_functions.table_function import ENDINGS
-from dbanon.views import warned
+from dbanon.views import warnings
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -94,7 +94,7 @@ def anonymize(
                 call = Call(algorithm, source, search_budget.untimed("anonymize", given, search.moves))
             made = answered(con, call, kind, parameters)
         if isinstance(person := given.get("person"), str):
-            warned.spellings_of(con, source, "the data", person)
+            warnings.spellings_of(con, source, "the data", person)
         if limit is not None:
             made.moves = call.given["improve"]
             if hasattr(made.metrics, "attrs"):
@@ -122,7 +122,7 @@ def answered(con: Any, call: Call, kind: Kind, parameters: Mapping[str, Any]) ->
     """All that a call gives, in frames of a kind; warns of a release that tells nothing."""
     release, classes, metrics = (frame_types.settled(call.rows(con, ending), kind.types) for ending in ENDINGS)
     measures = tuple(zip(*(metrics[name].to_pylist() for name in ("metric", "value", "description")), strict=True))
-    warned.one_class("the release", {name: value for name, value, _ in measures})
+    warnings.one_class("the release", {name: value for name, value, _ in measures})
     made = Anonymized(kind.release(release), kind.table(classes), kind.table(metrics))
     if not call.given.get("noise"):
         written_frames.check("anonymize", release, classes, made.release)

@@ -10,12 +10,12 @@ from typing import Any
 import duckdb
 
 from dbanon.engine import install
+from dbanon.publishing import certificate as certificates
+from dbanon.publishing.release_files import OutputOptions, write_release
 from dbanon.runtime import session
 from dbanon.runtime import storage_version as runtime_storage_version
 from dbanon.runtime.session import Session
 from dbanon.source import catalog
-from dbanon.views import certificate as certificates
-from dbanon.views.publish import OutputOptions, write_release
 
 
 def publish(

@@ -13,14 +13,15 @@ from dbanon.client.connection import Connection
 from dbanon.dbt.model import FIRST, NEXT, Model
 from dbanon.errors import redaction
 from dbanon.errors.warnings import DisclosureWarning, UtilityWarning
+from dbanon.ledger import releases
+from dbanon.ledger.releases import Entry
 from dbanon.release import search_budget
 from dbanon.release.spec import related_parameters as related
 from dbanon.runtime import session
 from dbanon.sqltext.quote import qualified
 from dbanon.table_functions.dispatch import make_call
 from dbanon.table_functions.registry import table_functions
-from dbanon.views import ledger, materialized, place, statement_parser
-from dbanon.views.ledger import Entry
+from dbanon.views import materialize, statement_parser, target
 
 
 def released(connection: Connection, model: Model) -> list[str]:
@@ -39,13 +40,13 @@ def released(connection: Connection, model: Model) -> list[str]:
             if entry is None or model.full_refresh:
                 options = {option: model.options[option] for option in FIRST if option in model.options}
                 replace = entry is not None
-                materialized.materialize(
+                materialize.materialize(
                     connection.raw, name, function, source, key=model.key, replace=replace, **options, **given
                 )
             else:
                 _check_same(connection, entry, model, (function, source, given))
                 options = {option: model.options[option] for option in NEXT if option in model.options}
-                materialized.refresh(connection.raw, name, **options)
+                materialize.refresh(connection.raw, name, **options)
     return said
 
 
@@ -63,7 +64,7 @@ def _published(connection: Connection, model: Model) -> Entry | None:
     database, *rest = model.place
     with session.of_connection(connection.raw).cursor() as cursor:
         where = "schema_name = ? AND lower(name) = lower(?) AND status = 'published'"
-        found = ledger.entries(cursor, database, where, rest)
+        found = releases.entries(cursor, database, where, rest)
     return found[-1] if found else None
 
 
@@ -75,8 +76,8 @@ def _check_same(connection: Connection, entry: Entry, model: Model, called: tupl
     current = session.of_connection(connection.raw)
     with current.cursor() as cursor:
         untimed = search_budget.untimed(function, now)
-        call = make_call(current, cursor, function, {"tbl": source}, untimed, place.current(connection.raw))
-        table = place.durable(call.source(), source)
+        call = make_call(current, cursor, function, {"tbl": source}, untimed, target.current(connection.raw))
+        table = target.durable(call.source(), source)
     if search_budget.seconds(function, now) is not None:  # the ledger has the moves that were made in that time
         now, then = _without_improve(now), _without_improve(then)
     differs = [] if function == entry.call["function"] else ["the function"]

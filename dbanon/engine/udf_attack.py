@@ -10,9 +10,10 @@ import numpy as np
 import pyarrow as pa
 
 from dbanon import errors
+from dbanon.audit import prediction
+from dbanon.audit.attacks import cut_posterior
 from dbanon.encoding import encoded_table
 from dbanon.engine.tables import array, features, one, whole
-from dbanon.learn import posterior, prediction
 from dbanon.runtime import session
 from dbanon.runtime.version import __version__
 
@@ -49,7 +50,7 @@ def _cuts(given: Any) -> tuple[list[int], list[int], list[float]]:
     rows = [
         (cut["id"], side, confidence)
         for cut in given.field("cuts")[0].as_py() or ()
-        for side, confidence in enumerate(posterior.posteriors(cut["sizes"], cut["limits"], cut["held"]) or (), 1)
+        for side, confidence in enumerate(cut_posterior.posteriors(cut["sizes"], cut["limits"], cut["held"]) or (), 1)
     ]
     return [r[0] for r in rows], [r[1] for r in rows], [r[2] for r in rows]
 

@@ -9,10 +9,10 @@ import numpy as np
 import pyarrow as pa
 
 from dbanon import errors
+from dbanon.audit.attacks import refinement
+from dbanon.audit.attacks.refinement_columns import Column
 from dbanon.engine.arrow import items, numbers
 from dbanon.engine.tables import array, features, whole
-from dbanon.learn import refinement
-from dbanon.learn.refinement_axes import Column
 from dbanon.runtime import session
 
 BOUNDS = pa.list_(

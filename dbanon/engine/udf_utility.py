@@ -12,8 +12,8 @@ import numpy as np
 import pyarrow as pa
 
 from dbanon import errors
+from dbanon.audit import ml_utility_scores
 from dbanon.engine.tables import array, features, whole
-from dbanon.learn import utility
 from dbanon.runtime import session
 from dbanon.runtime.version import __version__
 
@@ -48,7 +48,7 @@ def dbanon_utility(request: Any, given: Any) -> Any:
 class _Scores:
     """What is kept of a call."""
 
-    scores: list[utility.Score]
+    scores: list[ml_utility_scores.Score]
     nbytes: int = 1024
 
 
@@ -56,14 +56,14 @@ def _answer(asked: dict[str, Any], given: Any) -> dict[str, Any]:
     source, told = (given.field(name).flatten() for name in ("source", "release"))
     if not len(source) or not len(told):
         return {"rows": []}
-    source, release = _rows(source).ordered(), utility.Released(_rows(told), features(told, "box")).ordered()
+    source, release = _rows(source).ordered(), ml_utility_scores.Released(_rows(told), features(told, "box")).ordered()
     current = session.get(asked["session"])
 
     def compute() -> _Scores:
         with session.interruptible(current, lambda: errors.Interrupted(asked["function"])) as check:
-            step = session.stepped(current, check, utility.STEPS)
-            train = utility.Training(asked["train"], asked["most"], asked["seed"])
-            return _Scores(utility.scores(asked["function"], source, release, train, step, check))
+            step = session.stepped(current, check, ml_utility_scores.STEPS)
+            train = ml_utility_scores.Training(asked["train"], asked["most"], asked["seed"])
+            return _Scores(ml_utility_scores.scores(asked["function"], source, release, train, step, check))
 
     told = {name: value for name, value in asked.items() if name != "session"}
     content = hashlib.blake2b(f"{__version__} {json.dumps(told, sort_keys=True)}".encode(), digest_size=16)
@@ -93,5 +93,5 @@ def _answer(asked: dict[str, Any], given: Any) -> dict[str, Any]:
     }
 
 
-def _rows(records: Any) -> utility.Rows:
-    return utility.Rows(features(records), whole(records, "label"), whole(records, "records"))
+def _rows(records: Any) -> ml_utility_scores.Rows:
+    return ml_utility_scores.Rows(features(records), whole(records, "label"), whole(records, "records"))

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Protocol
 
 from dbanon import errors
+from dbanon.ledger import permissions
+from dbanon.ledger.permissions import Asking, Permission
 from dbanon.serve import requests
 from dbanon.serve.calls import Call
 from dbanon.serve.requests import Request
-from dbanon.views import permissions
-from dbanon.views.permissions import Asking, Permission
 
 _SHARE = 0.8
 """Of the seconds that a statement has, those that it waits at most: whoever answers must not be ended for waiting."""

@@ -13,11 +13,11 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from dbanon import errors
+from dbanon.ledger import permissions
+from dbanon.ledger.permissions import Permission
 from dbanon.sqltext.quote import Sql, joined, text
 from dbanon.table_functions import arguments
 from dbanon.table_functions.table_function import ENDINGS
-from dbanon.views import permissions
-from dbanon.views.permissions import Permission
 
 PERMISSIONS = "permissions"
 WRITTEN = "dbanon_called"

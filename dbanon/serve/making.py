@@ -10,7 +10,7 @@ import duckdb
 
 from dbanon.errors import DbanonError
 from dbanon.serve.requests import Request
-from dbanon.views import asked
+from dbanon.views import release_requests
 
 
 def made(connection: Any, waiting: Iterable[Request]) -> Iterator[str]:
@@ -20,7 +20,9 @@ def made(connection: Any, waiting: Iterable[Request]) -> Iterator[str]:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # what a release discloses beside others is refused, not warned of
-                found = asked.answer(connection, request.reader, request.algorithm, request.source, request.given)
+                found = release_requests.answer(
+                    connection, request.reader, request.algorithm, request.source, request.given
+                )
         except (DbanonError, duckdb.Error) as error:
             yield f"{who}: {str(error).splitlines()[0]}"
         else:

@@ -20,17 +20,18 @@ from typing import Any
 from dbanon import errors
 from dbanon.client.publish import publish
 from dbanon.errors import DbanonError
+from dbanon.ledger import permissions, releases
+from dbanon.ledger.permissions import Permission
+from dbanon.ledger.releases import Entry
+from dbanon.publishing.release_files import write_database
 from dbanon.runtime import atomic_write, session, storage_version
 from dbanon.runtime.version import __version__
 from dbanon.source import catalog
 from dbanon.sqltext.quote import Sql, argument, identifier, joined, literal, qualified, text
 from dbanon.sqltext.templates import fill
 from dbanon.table_functions import scalar_functions
-from dbanon.views import asked, ledger, permissions
-from dbanon.views.asked import Outcome
-from dbanon.views.ledger import Entry
-from dbanon.views.permissions import Permission
-from dbanon.views.publish import write_database
+from dbanon.views import release_requests
+from dbanon.views.release_requests import Outcome
 
 LAYOUT = 3
 """Changes whenever files are made in another way."""
@@ -78,7 +79,7 @@ def refreshed(connection: Any, folder: Path) -> Copies:
     attached = session.of_connection(getattr(connection, "raw", connection))
     database = catalog.SearchPath.here(connection).places[0][0]
     with attached.cursor() as cursor:
-        entries = ledger.entries(cursor, database, "status = 'published'")
+        entries = releases.entries(cursor, database, "status = 'published'")
         asking = _Asking.of(cursor, database)
         mark = _fingerprint(cursor, entries, asking)
         found = current(folder)
@@ -124,7 +125,7 @@ class _Asking:
     def of(cls, cursor: Any, database: str) -> _Asking:
         found, wrong = permissions.listed(cursor, database)
         problems = [(f"what readers may ask of {source}", why) for source, why in wrong]
-        return cls(found, problems, asked.outcomes(cursor, database))
+        return cls(found, problems, release_requests.outcomes(cursor, database))
 
 
 def _fingerprint(cursor: Any, entries: list[Entry], asking: _Asking) -> str:

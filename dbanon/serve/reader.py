@@ -23,6 +23,8 @@ import pyarrow as pa
 
 from dbanon import errors
 from dbanon.errors import DbanonError
+from dbanon.ledger import permissions
+from dbanon.ledger.permissions import Asking
 from dbanon.serve import allowed, published, tokens
 from dbanon.serve.allowed import Checked
 from dbanon.serve.asking import Releases
@@ -32,8 +34,6 @@ from dbanon.serve.plan_checker import PlanChecker
 from dbanon.serve.tokens import Checker
 from dbanon.serve.transport import Answer, Transport
 from dbanon.table_functions import scalar_functions
-from dbanon.views import permissions
-from dbanon.views.permissions import Asking
 
 READING = tuple(function.name for function in scalar_functions.FUNCTIONS)
 

@@ -14,7 +14,7 @@ from typing import Any
 from dbanon import errors
 from dbanon.table_functions.table_function import TableFunction
 
-FOLDERS = ("release", "algorithms", "policy", "audit", "views", "reports")
+FOLDERS = ("release", "algorithms", "policy", "audit", "ledger", "publishing", "views")
 """Where table functions are declared, in the order in which the manual lists them."""
 
 _DECLARATION = b"\nFUNCTIONS"

@@ -10,10 +10,11 @@ from typing import Any
 
 import duckdb
 
+from dbanon.ledger import hashes, permissions, related_releases, releases
+from dbanon.publishing import postgres_delivery
 from dbanon.runtime import session, shared_folders
 from dbanon.sqltext.quote import qualified
 from dbanon.table_functions.registry import table_functions
-from dbanon.views import delivery, ledger, permissions, related_ledger, seal
 
 
 @dataclass(frozen=True)
@@ -77,20 +78,20 @@ def _views(plain: Any, database: str) -> Iterator[Problem]:
 
 def _changed(plain: Any, database: str) -> Iterator[Problem]:
     """Published releases whose tables are gone or are not what was released."""
-    for entry in ledger.entries(plain, database, "status = 'published'"):
-        broken = seal.broken(plain, entry)
+    for entry in releases.entries(plain, database, "status = 'published'"):
+        broken = hashes.broken(plain, entry)
         if broken is None:
             said = "unknown whether it is what was released: an earlier version of dbanon made it. Hint: refresh it"
             yield Problem("release", entry.shown, said)
         yield from (Problem("release", entry.shown, said) for said in broken or ())
-        waits = delivery.undelivered(plain, entry)
+        waits = postgres_delivery.undelivered(plain, entry)
         yield from [] if waits is None else [Problem("release", entry.shown, waits)]
 
 
 def _several(plain: Any, database: str) -> Iterator[Problem]:
     """The same of releases of related tables."""
-    for release in related_ledger.entries(plain, database, "status = 'published'"):
-        yield from (Problem("release", release.shown, said) for said in seal.changed(plain, release, release.hashes))
+    for release in related_releases.entries(plain, database, "status = 'published'"):
+        yield from (Problem("release", release.shown, said) for said in hashes.changed(plain, release, release.hashes))
 
 
 def _asked(raw: Any, database: str) -> Iterator[Problem]:

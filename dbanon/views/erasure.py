@@ -10,16 +10,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from dbanon.ledger.releases import Entry
 from dbanon.release.plan import plan
 from dbanon.release.spec.release_spec import ReleaseSpec
 from dbanon.sqltext.quote import Sql, joined, literal
-from dbanon.views.ledger import Entry
 
 
 def without(entry: Entry, publication: ReleaseSpec, cursor: Any) -> ReleaseSpec:
     """What honours an erasure after `entry`: the classes that somebody left go whole, and nobody new comes."""
     gone = [
-        row[0] for row in cursor.execute(plan.filled("views/left.sql", publication, members=entry.members)).fetchall()
+        row[0]
+        for row in cursor.execute(plan.filled("views/remaining.sql", publication, members=entry.members)).fetchall()
     ]
     ids = joined(literal(i) for i in gone or [-1])
     stay = Sql(f"(FROM {entry.members} WHERE class_id NOT IN ({ids}))")
@@ -31,7 +32,7 @@ def without(entry: Entry, publication: ReleaseSpec, cursor: Any) -> ReleaseSpec:
 
 def statement(publication: ReleaseSpec) -> str:
     """The records of the source that are held back, as rows of the membership."""
-    return plan.filled("views/held.sql", publication)
+    return plan.filled("views/withheld.sql", publication)
 
 
 def learned(name: str, left: int, people: Mapping[str, int]) -> Iterable[str]:

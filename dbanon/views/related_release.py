@@ -10,6 +10,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 from dbanon import errors
+from dbanon.ledger import deliveries, hashes, publishing_turn, same_source, transactions
+from dbanon.ledger.composition import overlap
+from dbanon.ledger.related_releases import RelatedRelease, among
 from dbanon.release.plan import plan
 from dbanon.release.related import statement
 from dbanon.release.related.related_tables import Relation, relation
@@ -20,9 +23,8 @@ from dbanon.source import attached_databases, catalog
 from dbanon.sqltext.quote import Sql, argument, identifier, joined, literal, qualified, text
 from dbanon.table_functions.dispatch import make_call
 from dbanon.table_functions.parameters import shown
-from dbanon.views import delivered, place, publishing_turn, related, same_people, seal, transactions
-from dbanon.views.related_ledger import RelatedRelease, among
-from dbanon.views.version import Release, library_versions, listed, mapped
+from dbanon.views import target as views_target
+from dbanon.views.build_version import Release, library_versions, listed, mapped
 
 _MADE = identifier("dbanon related release")
 """A temporary table: one row with all that is made, while it is made."""
@@ -50,8 +52,8 @@ def materialize(
     parameters = json.loads(json.dumps(given, default=str))
     current = session.of_connection(getattr(connection, "raw", connection))
     with current.cursor() as cursor:
-        here = place.current(connection)
-        name, there = delivered.here_and_there(name, cursor, here[0])
+        here = views_target.current(connection)
+        name, there = deliveries.here_and_there(name, cursor, here[0])
         if there is not None:
             why, hint = "a copy in another system is of one table", "CREATE TABLE there AS FROM each table of a release"
             raise errors.OneTableOnly(_FUNCTION, "a release that is given back to PostgreSQL", why, hint)
@@ -60,13 +62,13 @@ def materialize(
         # Before planning: a table of the policy that is new is a change.
         with publishing_turn.publishing_turn(current, _FUNCTION, name, target[0]):
             found = relation(make_call(current, cursor, algorithm, {"tbl": source}, parameters, here))
-            place.check_writable(cursor, _FUNCTION, target[0])
+            views_target.check_writable(cursor, _FUNCTION, target[0])
             of = _release(cursor, target, found, source, {"function": algorithm, "parameters": parameters})
             _check_free(cursor, name, of)
             query = statement.of(found, "all_tables")
             publications = [table.publication for table in found.tables]
             with transactions.transaction(cursor, _FUNCTION, name, publications):
-                same_people.refuse_others(cursor, of, composition)
+                overlap.refuse_others(cursor, of, composition)
                 return _made(cursor, of, found, query)
 
 
@@ -74,7 +76,7 @@ def _target(name: str, found: Relation, here: Sequence[str], cursor: Any) -> tup
     """Where a release stands: in the one database of all its tables, which alone knows what else is released of them;
     InvalidArgument where they are in several, and what `place.target` raises."""
     sources = [table.publication.source for table in found.tables]
-    targets = [place.target(_FUNCTION, name, source, here, cursor) for source in sources]
+    targets = [views_target.target(_FUNCTION, name, source, here, cursor) for source in sources]
     if len({source.home for source in sources}) > 1:
         places = [str(source.sql) for source in sources]
         raise errors.InvalidArgument(_FUNCTION, "children", "tables of one database", shown(places))
@@ -83,7 +85,7 @@ def _target(name: str, found: Relation, here: Sequence[str], cursor: Any) -> tup
 
 def drop(cursor: Any, of: RelatedRelease) -> None:
     """Drops the tables of a release. The ledger keeps that there was one."""
-    place.check_writable(cursor, "drop", of.database)
+    views_target.check_writable(cursor, "drop", of.database)
     with transactions.transaction(cursor, "drop", of.shown):
         for ending in of.endings:
             cursor.execute(f"DROP TABLE IF EXISTS {of.table(ending)}")
@@ -92,7 +94,7 @@ def drop(cursor: Any, of: RelatedRelease) -> None:
 
 def forget(cursor: Any, of: RelatedRelease) -> None:
     """Deletes a release that was dropped from the ledger: its people may be released anew."""
-    place.check_writable(cursor, "forget_release", of.database)
+    views_target.check_writable(cursor, "forget_release", of.database)
     with transactions.transaction(cursor, "forget_release", of.shown):
         cursor.execute(f"DELETE FROM {of.ledger} WHERE {of.row} AND status = 'dropped'")
 
@@ -102,15 +104,15 @@ def _release(
 ) -> RelatedRelease:
     """What is to be made, without hashes."""
     sources = [table.publication.source for table in found.tables]
-    bases = [related.bases(of, cursor) for of in sources]
+    bases = [same_source.bases(of, cursor) for of in sources]
     asked = sources[found.asked]
     endings = ["" if of is asked else f"_{of.table}" for of in sources]
     lower = [ending.lower() for ending in (*endings, "_classes", "_metrics")]
     if len(set(lower)) < len(lower):
         accepts = "tables of different names, none of them classes or metrics, since each becomes a table by its name"
         raise errors.InvalidArgument(_FUNCTION, "children", accepts, shown([of.shown for of in sources]))
-    durable = [place.durable(table.publication.source, table.shown) for table in found.tables]
-    kept = {"source": place.durable(asked, source), "schema": place.home_schema(asked)}
+    durable = [views_target.durable(table.publication.source, table.shown) for table in found.tables]
+    kept = {"source": views_target.durable(asked, source), "schema": views_target.home_schema(asked)}
     return RelatedRelease(
         *target,
         status="published",
@@ -131,9 +133,9 @@ def _check_free(cursor: Any, name: str, of: RelatedRelease) -> None:
     at = (of.database, of.schema, of.name)
     if old is not None and old.status == "published":
         raise errors.ReleaseExists(
-            _FUNCTION, name, place.taken(cursor, at, of.endings) or [name], True, is_several=True
+            _FUNCTION, name, views_target.taken(cursor, at, of.endings) or [name], True, is_several=True
         )
-    if taken := place.taken(cursor, at, of.endings):
+    if taken := views_target.taken(cursor, at, of.endings):
         raise errors.ReleaseExists(_FUNCTION, name, taken, False)
 
 
@@ -155,7 +157,7 @@ def _made(cursor: Any, of: RelatedRelease, found: Relation, query: Sql) -> Relea
         f"CREATE TABLE {of.table('_metrics')} AS SELECT * EXCLUDE (published) FROM {metrics} WHERE published"
     )
     cursor.execute(f"DROP TABLE {_MADE}")
-    of = replace(of, hashes=seal.of_tables(cursor, of, of.endings))
+    of = replace(of, hashes=hashes.of_tables(cursor, of, of.endings))
     _insert(cursor, of, found, measured)
     counted = (f"(SELECT system.main.count(*) FROM {of.table(ending)})" for ending in ("", "_classes"))
     records, classes_made = cursor.execute(f"SELECT {joined(counted)}").fetchall()[0]

@@ -15,6 +15,11 @@ from typing import Any
 from dbanon import errors
 from dbanon.algorithms import streams
 from dbanon.errors.warnings import DisclosureWarning, warn
+from dbanon.ledger import publishing_turn, same_source, transactions
+from dbanon.ledger import streams as stream_algorithms
+from dbanon.ledger.composition import overlap
+from dbanon.ledger.people import unknown_sources
+from dbanon.ledger.streams import TABLES, Grows
 from dbanon.release.plan import plan
 from dbanon.release.spec import resolve
 from dbanon.release.spec.release_spec import ReleaseSpec
@@ -24,18 +29,8 @@ from dbanon.source.catalog import SearchPath
 from dbanon.sqltext.quote import argument, identifier, text
 from dbanon.table_functions.dispatch import make_call
 from dbanon.table_functions.registry import table_functions
-from dbanon.views import (
-    place,
-    publishing_turn,
-    related,
-    same_people,
-    stream_ledger,
-    stretch,
-    transactions,
-    unknown_sources,
-)
-from dbanon.views.stream_ledger import TABLES, Grows
-from dbanon.views.stretch import Grown
+from dbanon.views import stream_refresh, target
+from dbanon.views.stream_refresh import Grown
 
 __all__ = ["Grown", "create_stream", "drop_stream", "exists", "read_on", "refresh_stream"]
 
@@ -55,20 +50,20 @@ def create_stream(connection: Any, name: str, system: str, source: str, **parame
         raise errors.UnknownAlgorithm(system, known)
     current = session.of_connection(getattr(connection, "raw", connection))
     with current.cursor() as cursor:
-        here = place.current(connection)
+        here = target.current(connection)
         call = make_call(current, cursor, system, {"tbl": source}, given, here)
-        at = place.target("create_stream", name, call.source(), here, cursor)
+        at = target.target("create_stream", name, call.source(), here, cursor)
         # Before planning: a table of the policy that is new is a change.
         with publishing_turn.publishing_turn(current, "create_stream", name, at[0]):
             publication = streams_plan.prepared(call, streams.find(system))
             _check_growing(name, publication)
-            place.check_writable(cursor, "create_stream", at[0])
-            if stream_ledger.growing(cursor, at) is not None:  # also where its tables were dropped by hand
+            target.check_writable(cursor, "create_stream", at[0])
+            if stream_algorithms.growing(cursor, at) is not None:  # also where its tables were dropped by hand
                 raise errors.ReleaseExists("create_stream", name, [f"the streaming view {name}"], False, True)
-            if taken := place.taken(cursor, at, TABLES):
+            if taken := target.taken(cursor, at, TABLES):
                 raise errors.ReleaseExists("create_stream", name, taken, False)
             arguments = "".join(f", {identifier(n)} := {argument(v)}" for n, v in given.items())
-            kept = place.durable(publication.source, source)
+            kept = target.durable(publication.source, source)
             grows = Grows(
                 *at,
                 status="grows",
@@ -79,13 +74,13 @@ def create_stream(connection: Any, name: str, system: str, source: str, **parame
                 roles=plan.roles(publication),
                 policy_fingerprint=publication.policy.fingerprint,
                 hierarchy_fingerprint=resolve.hierarchy_fingerprint(publication, cursor),
-                bases=related.bases(publication.source, cursor),
+                bases=same_source.bases(publication.source, cursor),
             )
-            same_people.refuse_beside(cursor, grows)
+            overlap.refuse_beside(cursor, grows)
             _warn_of_others(cursor, grows)
             with transactions.transaction(cursor, "create_stream", name, [publication]):
-                stream_ledger.begin(cursor, grows)
-                return stretch.first(cursor, current, grows, publication, call.options)
+                stream_algorithms.begin(cursor, grows)
+                return stream_refresh.first(cursor, current, grows, publication, call.options)
 
 
 def refresh_stream(connection: Any, name: str, *, flush: bool = False, pruned: bool = False) -> Grown:
@@ -121,16 +116,16 @@ def _refreshed(connection: Any, name: str, *, flush: bool, pruned: bool, is_kept
     transactions.check_no_transaction("refresh_stream", connection)
     current = session.of_connection(getattr(connection, "raw", connection))
     with current.cursor() as cursor:
-        path = SearchPath.of(*place.current(connection))
-        found = stream_ledger.find("refresh_stream", name, cursor, path)
-        place.check_writable(cursor, "refresh_stream", found.database)
+        path = SearchPath.of(*target.current(connection))
+        found = stream_algorithms.find("refresh_stream", name, cursor, path)
+        target.check_writable(cursor, "refresh_stream", found.database)
         with (
             publishing_turn.publishing_turn(current, "refresh_stream", name, found.database),
             transactions.transaction(cursor, "refresh_stream", name),
         ):
-            found = stream_ledger.find("refresh_stream", name, cursor, path)
+            found = stream_algorithms.find("refresh_stream", name, cursor, path)
             cursor.execute(f"UPDATE {found.ledger} SET refreshes = refreshes + 1 WHERE {found.row}")
-            (grows,) = stream_ledger.entries(cursor, found.database, found.row)
+            (grows,) = stream_algorithms.entries(cursor, found.database, found.row)
             call = make_call(
                 current,
                 cursor,
@@ -142,12 +137,12 @@ def _refreshed(connection: Any, name: str, *, flush: bool, pruned: bool, is_kept
             publication = streams_plan.prepared(call, streams.find(grows.system))
             _check_roles(grows, plan.roles(publication))
             if is_kept:
-                unread = stretch.unread_rows(cursor, grows, publication, pruned=pruned)
+                unread = stream_refresh.unread_rows(cursor, grows, publication, pruned=pruned)
             else:
                 grows = replace(grows, mark=None)
-                unread = stretch.Unread.after_row(-1)
+                unread = stream_refresh.Unread.after_row(-1)
             how = {"flush": flush, "pruned": pruned, "is_kept": is_kept}
-            return stretch.following(cursor, current, grows, publication, call.options, unread, **how)
+            return stream_refresh.following(cursor, current, grows, publication, call.options, unread, **how)
 
 
 def drop_stream(connection: Any, name: str, *, if_exists: bool = False) -> None:
@@ -155,16 +150,16 @@ def drop_stream(connection: Any, name: str, *, if_exists: bool = False) -> None:
     transactions.check_no_transaction("drop_stream", connection)
     current = session.of_connection(getattr(connection, "raw", connection))
     with current.cursor() as cursor:
-        path = SearchPath.of(*place.current(connection))
+        path = SearchPath.of(*target.current(connection))
         try:
-            database = stream_ledger.find("drop_stream", name, cursor, path).database
+            database = stream_algorithms.find("drop_stream", name, cursor, path).database
             with publishing_turn.publishing_turn(current, "drop_stream", name, database):
-                grows = stream_ledger.find("drop_stream", name, cursor, path)
-                place.check_writable(cursor, "drop_stream", grows.database)
+                grows = stream_algorithms.find("drop_stream", name, cursor, path)
+                target.check_writable(cursor, "drop_stream", grows.database)
                 with transactions.transaction(cursor, "drop_stream", name):
                     for table in (*(grows.table(ending) for ending in TABLES), grows.waits):
                         cursor.execute(f"DROP TABLE IF EXISTS {table}")
-                    stream_ledger.go_on(cursor, grows, {"state": None, "status": "dropped"})
+                    stream_algorithms.go_on(cursor, grows, {"state": None, "status": "dropped"})
         except errors.UnknownStream:
             if not if_exists:
                 raise
@@ -174,7 +169,7 @@ def exists(connection: Any, name: str) -> bool:
     """Whether a streaming view has the name."""
     current = session.of_connection(getattr(connection, "raw", connection))
     with current.cursor() as cursor, contextlib.suppress(errors.UnknownStream):
-        stream_ledger.find("create_stream", name, cursor, SearchPath.of(*place.current(connection)))
+        stream_algorithms.find("create_stream", name, cursor, SearchPath.of(*target.current(connection)))
         return True
     return False
 
@@ -205,11 +200,11 @@ def _warn_of_others(cursor: Any, grows: Grows) -> None:
     Raises:
         StreamRefusedError: They were published with composition = 'refuse'.
     """
-    releases = related.releases_beside(grows, cursor)
+    releases = same_source.releases_beside(grows, cursor)
     if refusing := [e.named for e in releases if e.composition_rule == "refuse"]:
         raise errors.StreamRefusedError(grows.shown, refusing)
     others = [e.named for e in releases]
-    others += [e.shown for e in related.streams_beside(grows, cursor)]
+    others += [e.shown for e in same_source.streams_beside(grows, cursor)]
     if others:
         warn(
             f"{grows.shown}: {', '.join(dict.fromkeys(others))} published the same table. Classes of a stream are not "

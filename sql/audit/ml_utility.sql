@@ -1,7 +1,7 @@
 {#- ml_utility('release', 'source', ...): a row a model, how often it is right on records of the source that it has not
     learned from. Every value is a number from 0 to 1 of what occurs, a published one the middle of its interval: numbers
     and dates as they are, categories by their place among the leaves. Missing values are -1. -#}
-{%- from 'audit/query_error/sides.sql' import reading, unfit, moved -%}
+{%- from 'audit/query_error/random_queries.sql' import reading, unfit, moved -%}
 {% macro feature(value, c) -%}
     CASE WHEN {{ value }} IS NULL THEN -1 WHEN d.high{{ c.i }} = d.low{{ c.i }} THEN 0 ELSE ({{ value }} / 2 - d.low{{ c.i }} / 2) / (d.high{{ c.i }} / 2 - d.low{{ c.i }} / 2) END
 {%- endmacro %}

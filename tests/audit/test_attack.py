@@ -12,7 +12,7 @@ import pytest
 from support.attacking import attack, declared, exposed, is_calibrated, plant, random_people, summary
 
 import dbanon
-from dbanon.audit import attack_kinds
+from dbanon.audit.attacks import attack_kinds
 from dbanon.sqltext.quote import identifier, text
 
 VALUES = ["Flu", "HIV", "Cancer", "Lymphoma"]

@@ -17,7 +17,8 @@ import pytest
 from support.attacking import attack, declared, exposed, is_calibrated, plant, random_people, summary
 
 import dbanon
-from dbanon.learn import posterior, prediction
+from dbanon.audit import prediction
+from dbanon.audit.attacks import cut_posterior
 from dbanon.sqltext.quote import identifier, text
 
 OTHERS = [f"d{i}" for i in range(30)]
@@ -48,7 +49,7 @@ def test_the_posterior_of_a_cut_is_that_of_counting(seed: int) -> None:
     sizes = [rng.randint(1, 8) for _ in range(rng.randint(2, 4))]
     limits = [rng.randint(0, n) for n in sizes]
     held = rng.randint(1, sum(sizes))
-    expected, found = by_counting(sizes, limits, held), posterior.posteriors(sizes, limits, held)
+    expected, found = by_counting(sizes, limits, held), cut_posterior.posteriors(sizes, limits, held)
     if expected is None:
         assert found is None
     else:
@@ -56,9 +57,9 @@ def test_the_posterior_of_a_cut_is_that_of_counting(seed: int) -> None:
 
 
 def test_the_posterior_of_large_classes_stays_a_chance() -> None:
-    found = posterior.posteriors([1000, 4000], [500, 2000], 600)
+    found = cut_posterior.posteriors([1000, 4000], [500, 2000], 600)
     assert found is None  # five hundred and one of a thousand hardly ever happens
-    found = posterior.posteriors([10, 4000], [5, 2000], 900)
+    found = cut_posterior.posteriors([10, 4000], [5, 2000], 900)
     assert found is not None
     assert 0.6 <= found[0] <= 0.7
     assert 10 * found[0] + 4000 * found[1] == pytest.approx(900)

@@ -12,9 +12,9 @@ import pytest
 from support.attacking import attack, summary
 
 import dbanon
-from dbanon.learn import refinement
-from dbanon.learn.interval_program import Program, Span
-from dbanon.learn.refinement_axes import Column
+from dbanon.audit.attacks import refinement
+from dbanon.audit.attacks.interval_bounds import Program, Span
+from dbanon.audit.attacks.refinement_columns import Column
 
 pytestmark = pytest.mark.filterwarnings("ignore::dbanon.DisclosureWarning")
 

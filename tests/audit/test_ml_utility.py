@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import dbanon
-from dbanon.learn import utility
-from dbanon.learn.utility import Released, Rows, Training
+from dbanon.audit import ml_utility_scores
+from dbanon.audit.ml_utility_scores import Released, Rows, Training
 
 COLUMNS = ["trained_on", "accuracy", "balanced_accuracy", "kept", "learned", "tested"]
 TREE = [["a1", "A", "*"], ["a2", "A", "*"], ["b1", "B", "*"], ["b2", "B", "*"]]
@@ -102,7 +102,7 @@ def test_scores_are_near_those_of_another_forest(seed: int) -> None:
     draw = random.Random(seed)
     source, release = rows_of(draw, 1500), rows_of(draw, 1500)
     boxes = Released(release, np.tile(release.features, 2))
-    found = utility.scores("f", source, boxes, Training(0.67, 10**6, seed), lambda: None, lambda: None)
+    found = ml_utility_scores.scores("f", source, boxes, Training(0.67, 10**6, seed), lambda: None, lambda: None)
     scores = {s.trained_on: s for s in found}
     for name, rows in (("source", source), ("release", release)):
         of = RandomForestClassifier(100, min_samples_leaf=5, random_state=0)
@@ -170,7 +170,7 @@ def test_scores_count_records() -> None:
         labels, guesses = ([draw.choice([0, 1, 4]) for _ in range(number)] for _ in range(2))
         records = [draw.randrange(1, 5) for _ in range(number)]
         tested = Rows(np.zeros((number, 1)), np.array(labels), np.array(records))
-        score = utility._score("x", tested, tested, np.array(guesses))
+        score = ml_utility_scores._score("x", tested, tested, np.array(guesses))
         assert (score.accuracy, score.balanced) == pytest.approx(plain(labels, guesses, records))
         assert score.tested == sum(records)
 

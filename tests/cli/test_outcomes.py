@@ -26,7 +26,7 @@ from dbanon.cli.group import Commands
 from dbanon.errors import DbanonError
 from dbanon.errors.exit_codes import EXIT_CODES, outcome
 from dbanon.manual.error_page import documented, messages
-from dbanon.views import materialized
+from dbanon.views import materialize
 
 QUOTING = {"InAPart"}
 """It has the words of another error."""
@@ -129,7 +129,7 @@ def test_a_refresh_at_the_same_time_is_busy(shared: str, monkeypatch: pytest.Mon
     def refresh(*_: object, **__: object) -> None:
         raise errors.Busy("refresh", "safe", "version 2 is there")
 
-    monkeypatch.setattr(materialized, "refresh", refresh)
+    monkeypatch.setattr(materialize, "refresh", refresh)
     assert run("refresh", shared, "safe").exit_code == 4
 
 
@@ -137,7 +137,7 @@ def test_ctrl_c_ends_with_130(shared: str, monkeypatch: pytest.MonkeyPatch) -> N
     def refresh(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(materialized, "refresh", refresh)
+    monkeypatch.setattr(materialize, "refresh", refresh)
     assert run("refresh", shared, "safe").exit_code == 130
     told = run("refresh", shared, "safe", "--json")
     assert told.exit_code == 130 and json.loads(told.stdout)["error"]["kind"] == "interrupted"

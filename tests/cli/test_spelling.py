@@ -23,11 +23,12 @@ from dbanon.cli.spelling import spelled
 from dbanon.client import connection
 from dbanon.engine import udf
 from dbanon.manual.error_page import messages
+from dbanon.publishing import release_files
 from dbanon.release.spec import resolve
 from dbanon.shell.commands import COMMANDS
 from dbanon.sqltext import resources
 from dbanon.table_functions.registry import table_functions
-from dbanon.views import materialized, publish
+from dbanon.views import materialize
 
 # --- options -----------------------------------------------------------------------------------------------------
 
@@ -147,7 +148,7 @@ MOMENTS = {
     "attaching": (connection, "attach"),
     "planning": (resolve, "publication"),
     "clustering": (udf.cluster, "run"),
-    "building": (materialized, "build"),
+    "building": (materialize, "build"),
 }
 
 
@@ -191,7 +192,7 @@ def test_ctrl_c_is_one_line_and_nothing_is_half_made(
 def test_ctrl_c_while_files_are_written_leaves_none(clinic: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = sorted(clinic.parent.iterdir())
     order = ("publish", str(clinic), "--release", "made", "--to", str(clinic.parent / "out.csv"))
-    interrupted(monkeypatch, (publish.certificates, "as_text"), *order)
+    interrupted(monkeypatch, (release_files.certificates, "as_text"), *order)
     assert sorted(clinic.parent.iterdir()) == before
 
 

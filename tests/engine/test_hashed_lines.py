@@ -5,7 +5,7 @@ from __future__ import annotations
 import duckdb
 import pytest
 
-from dbanon.engine.hashed_lines import PIECE, sha256
+from dbanon.ledger.text_hash import PIECE, sha256
 
 IN_SQL = """
     SELECT sha256('header' || coalesce(string_agg(part, '' ORDER BY piece), ''))

@@ -201,12 +201,12 @@ def test_why_nothing_could_be_written_is_said(
 
 
 def test_a_full_disk_is_not_another_connection(clinic: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    from dbanon.views import materialized
+    from dbanon.views import materialize
 
     def full(*_: object, **__: object) -> None:
         raise duckdb.TransactionException('Failed to commit: Could not write file "x": No space left on device')
 
-    monkeypatch.setattr(materialized, "build", full)
+    monkeypatch.setattr(materialize, "build", full)
     with pytest.raises(errors.NotWritten, match="the disk is full"):
         dbanon.materialize(clinic, "again", "kacpc", "patients", k=2)
 

@@ -19,7 +19,7 @@ import dbanon
 from dbanon.cli import main
 from dbanon.cli.docs import described
 from dbanon.manual import pages
-from dbanon.reports import report
+from dbanon.publishing.report import report
 
 pytestmark = pytest.mark.whole
 

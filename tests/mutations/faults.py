@@ -89,7 +89,7 @@ _FAULTS = {
         ("tests/pseudonym/test_several.py",),
     ),
     "groups are followed by a pseudonym that is no person's": Fault(
-        "dbanon/views/linked.py",
+        "dbanon/ledger/composition/linked_versions.py",
         "if not _of_persons(cursor, publication):",
         "if False:",
         ("tests/pseudonym/test_linked_versions.py",),
@@ -201,77 +201,77 @@ _FAULTS = {
         "sql/release/metrics/k.sql", "min(", "max(", ("tests/release/test_metrics.py",)
     ),
     "the certificate computes k from the greatest class": Fault(
-        "dbanon/views/recompute.py",
+        "dbanon/publishing/recompute_queries.py",
         '"k": self._sized("min(size)")',
         '"k": self._sized("max(size)")',
         ("tests/views/test_certificate.py",),
     ),
     "linkage forgets rivals": Fault(
-        "sql/audit/attack/linkage.sql",
+        "sql/audit/attacks/linkage.sql",
         "greatest(l.candidates, l.rivals)",
         "l.candidates",
         ("tests/audit/test_attack.py",),
     ),
     "majority guesses the rarest value": Fault(
-        "sql/audit/attack/majority.sql",
+        "sql/audit/attacks/majority.sql",
         "(PARTITION BY place ORDER BY size DESC,",
         "(PARTITION BY place ORDER BY size ASC,",
         ("tests/audit/test_attack.py",),
     ),
     "a sample of an attack is the whole table": Fault(
-        "sql/audit/attack/drawn.sql",
+        "sql/audit/attacks/sample.sql",
         "        LIMIT {{ sample }}\n",
         "",
         ("tests/audit/test_attack.py", "tests/reports/test_report.py"),
     ),
     "refinement takes a record of a class that has none to spare": Fault(
-        "dbanon/learn/refinement.py",
+        "dbanon/audit/attacks/refinement.py",
         "self.records - self.k, TOGETHER",
         "self.records - self.k + 1, TOGETHER",
         ("tests/audit/test_attack_refinement.py",),
     ),
     "refinement grows classes too far": Fault(
-        "dbanon/learn/refinement_axes.py",
+        "dbanon/audit/attacks/refinement_columns.py",
         "self.scale - (last - first)",
         "self.scale",
         ("tests/audit/test_attack_refinement.py",),
     ),
     # Versions and files
     "a version is held against no other": Fault(
-        "dbanon/views/version.py",
+        "dbanon/views/build_version.py",
         """        if short and not making.lets_differ:
             raise errors.DeltaRefused(making.function, making.old.shown, short, [f"version {making.old.version}"])
-    mine = sequence.same_name(entry, others)
+    mine = version_differences.same_name(entry, others)
     _check_recognized(cursor, entry, making, recognized, mine)
-    linked.check(cursor, entry, publication, others, OLD)
-    differences = sequence.apart(cursor, entry, publication, mine, moved=OLD)
+    linked_versions.check(cursor, entry, publication, others, OLD)
+    differences = version_differences.apart(cursor, entry, publication, mine, moved=OLD)
 """,
-        """    mine = sequence.same_name(entry, others)
-    differences: list[sequence.Apart] = []
+        """    mine = version_differences.same_name(entry, others)
+    differences: list[version_differences.Apart] = []
 """,
         ("tests/views/test_refresh.py", "tests/views/test_sequences.py"),
     ),
     "a renamed table is another one": Fault(
-        "dbanon/views/related.py",
+        "dbanon/ledger/same_source.py",
         "    found |= {other.place for other in same_content(entry, rest, cursor)}\n",
         "",
         ("tests/views/test_source_identity.py",),
     ),
     "an unknown source is an unrelated one": Fault(
-        "dbanon/views/unknown_sources.py",
+        "dbanon/ledger/people/unknown_sources.py",
         "        if why := own or _unknown_bases(other):",
         "        if why := []:",
         ("tests/views/test_source_identity.py",),
     ),
     "a row of the ledger that another connection holds is no reason to wait": Fault(
-        "dbanon/views/publishing_turn.py",
+        "dbanon/ledger/publishing_turn.py",
         '        if cursor.execute(f"UPDATE {table} SET turns = turns + 1 WHERE id = 1").fetchall() == [(1,)]:',
         '        if cursor.execute(f"SELECT id FROM {table}").fetchall() == [(1,)]:',
         ("tests/views/test_publishing_turn.py",),
     ),
     # Views that grow
     "a row that was read may be gone": Fault(
-        "dbanon/views/stretch.py",
+        "dbanon/views/stream_refresh.py",
         "    if n_rows != grows.source_rows:",
         "    if False:",
         ("tests/views/test_streaming.py",),
@@ -292,25 +292,25 @@ _FAULTS = {
         ("tests/views/test_hold.py",),
     ),
     "who came back is not held against earlier classes": Fault(
-        "dbanon/views/version.py",
-        "    if entry.keeps:\n        differences += sequence.came_back(",
-        "    if False:\n        differences += sequence.came_back(",
+        "dbanon/views/build_version.py",
+        "    if entry.keeps:\n        differences += version_differences.came_back(",
+        "    if False:\n        differences += version_differences.came_back(",
         ("tests/views/test_hold.py",),
     ),
     "other releases of the same people are not looked at": Fault(
-        "sql/views/composition.sql",
+        "sql/ledger/composition/composition.sql",
         "WHERE candidates < k OR",
         "WHERE candidates < 0 OR",
         ("tests/views/test_composition.py",),
     ),
     "the latest version is the first": Fault(
-        "dbanon/views/ledger.py",
+        "dbanon/ledger/releases.py",
         "return max(of, key=lambda e: e.version)",
         "return min(of, key=lambda e: e.version)",
         ("tests/views/test_certificate.py", "tests/views/test_refresh.py"),
     ),
     "a file that was changed is verified": Fault(
-        "dbanon/views/verify.py",
+        "dbanon/publishing/verify.py",
         "elif _hashed(beside) != expected:",
         "elif not expected:",
         ("tests/files/test_drafts.py",),
@@ -354,25 +354,25 @@ _FAULTS = {
     ),
     # What is known of a release, and what goes out
     "a table of other rows is taken for the release": Fault(
-        "dbanon/audit/ledgered.py",
-        'seal.broken(call.cursor, entry, endings=("",))',
+        "dbanon/audit/release_lookup.py",
+        'hashes.broken(call.cursor, entry, endings=("",))',
         "None",
         ("tests/audit/test_ledgered.py",),
     ),
     "another source than that of the release is taken": Fault(
-        "dbanon/audit/ledgered.py",
+        "dbanon/audit/release_lookup.py",
         "    if not _same(own, given):\n",
         "    if False:\n",
         ("tests/audit/test_ledgered.py",),
     ),
     "hierarchies that have changed are read by": Fault(
-        "dbanon/audit/ledgered.py",
+        "dbanon/audit/release_lookup.py",
         "_fingerprint(call, entry, named) != entry.hierarchy_fingerprint",
         "False",
         ("tests/audit/test_ledgered.py",),
     ),
     "files go out in the newest storage version": Fault(
-        "dbanon/views/publish.py",
+        "dbanon/publishing/release_files.py",
         "storage_version or runtime_storage_version.WIDEST",
         'storage_version or "latest"',
         ("tests/files/test_storage.py", "tests/views/test_publish.py"),
@@ -403,7 +403,7 @@ _FAULTS = {
         ("tests/policy/test_relation.py",),
     ),
     "a release beside related tables is not refused": Fault(
-        "dbanon/views/same_people.py",
+        "dbanon/ledger/composition/overlap.py",
         "found = [other for other in _every(cursor) if wanted & _about(cursor, other)]",
         "found = [other for other in _every(cursor) if wanted < _about(cursor, other)]",
         ("tests/views/test_related_views.py",),

@@ -301,7 +301,7 @@ GATE_FAULTS: dict[str, Fault] = {
         ("tests/stream/test_stream_functions.py",),
     ),
     "streaming view: the last row is read again (shared)": Fault(
-        "dbanon/views/stretch.py",
+        "dbanon/views/stream_refresh.py",
         'Sql(f"rowid > {last_row}")',
         'Sql(f"rowid >= {last_row}")',
         (
@@ -310,7 +310,7 @@ GATE_FAULTS: dict[str, Fault] = {
         ),
     ),
     "streaming view: who left goes on waiting (shared)": Fault(
-        "dbanon/views/stretch.py",
+        "dbanon/views/stream_refresh.py",
         'WHERE {reading.cluster} <> -2)"',
         'WHERE {reading.cluster} < -2)"',
         (
@@ -319,7 +319,7 @@ GATE_FAULTS: dict[str, Fault] = {
         ),
     ),
     "streaming view: arrivals are counted anew (shared)": Fault(
-        "dbanon/views/stretch.py",
+        "dbanon/views/stream_refresh.py",
         '"arrived": grows.arrived + made.read',
         '"arrived": made.read',
         (
@@ -358,7 +358,7 @@ GATE_FAULTS: dict[str, Fault] = {
         ("tests/release/related/test_related_rows.py",),
     ),
     "hold: nobody waits": Fault(
-        "dbanon/views/holding.py",
+        "dbanon/views/deferred_records.py",
         "publication = publication.continued(waits=entry.waits)",
         "publication = publication.continued(waits=None)",
         ("tests/views/test_hold.py",),
@@ -370,13 +370,13 @@ GATE_FAULTS: dict[str, Fault] = {
         ("tests/views/test_sequences.py", "tests/views/test_hold.py"),
     ),
     "versions: nothing is compared with the version before": Fault(
-        "dbanon/views/version.py",
+        "dbanon/views/build_version.py",
         "short += _delta(cursor, entry, old, publication)",
         "short += 0",
         ("tests/views/test_delta_count.py",),
     ),
     "versions: sets of one version more": Fault(
-        "dbanon/views/sequence.py",
+        "dbanon/ledger/composition/version_differences.py",
         "if (o in had) != is_new)",
         "if (o in had) == is_new)",
         ("tests/views/test_delta_count.py",),
@@ -415,7 +415,7 @@ GATE_FAULTS: dict[str, Fault] = {
         ("tests/stream/test_stream_functions.py",),
     ),
     "streaming view: waiting rows are published too": Fault(
-        "dbanon/views/stretch.py",
+        "dbanon/views/stream_refresh.py",
         "WHERE {own['suppressed']} IS NOT NULL ORDER BY",
         "WHERE true ORDER BY",
         (
@@ -424,7 +424,7 @@ GATE_FAULTS: dict[str, Fault] = {
         ),
     ),
     "streaming view: rows in the order of their arrival": Fault(
-        "dbanon/views/stretch.py",
+        "dbanon/views/stream_refresh.py",
         "md5(row({shown})::VARCHAR) ASC",
         "1",
         (
@@ -436,21 +436,21 @@ GATE_FAULTS: dict[str, Fault] = {
         "sql/release/related/release.sql", "WHERE", "WHERE true OR", ("tests/release/related/test_related_rows.py",)
     ),
     "composition: candidate sets are one more": Fault(
-        "sql/views/composition.sql",
+        "sql/ledger/composition/composition.sql",
         "count(DISTINCT person_key) AS candidates FROM pair",
         "count(DISTINCT person_key) + 1 AS candidates FROM pair",
         ("tests/views/test_composition.py",),
     ),
     "related bases: none": Fault(
-        "dbanon/views/related.py",
-        "for e in ledger.entries(cursor, database))\n    return [e for e in every if wanted & bases_of(e)]",
-        "for e in ledger.entries(cursor, database))\n    return [e for e in every if wanted < bases_of(e)]",
+        "dbanon/ledger/same_source.py",
+        "for e in releases.entries(cursor, database))\n    return [e for e in every if wanted & bases_of(e)]",
+        "for e in releases.entries(cursor, database))\n    return [e for e in every if wanted < bases_of(e)]",
         ("tests/views/test_related_views.py",),
     ),
     "related bases: no stream": Fault(
-        "dbanon/views/related.py",
-        "for e in stream_ledger.entries(cursor, database))\n    return [e for e in every if wanted & bases_of(e)]",
-        "for e in stream_ledger.entries(cursor, database))\n    return [e for e in every if wanted < bases_of(e)]",
+        "dbanon/ledger/same_source.py",
+        "for e in streams.entries(cursor, database))\n    return [e for e in every if wanted & bases_of(e)]",
+        "for e in streams.entries(cursor, database))\n    return [e for e in every if wanted < bases_of(e)]",
         ("tests/views/test_related_views.py",),
     ),
 }

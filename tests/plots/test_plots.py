@@ -13,7 +13,7 @@ import pytest
 import dbanon
 from dbanon import algorithms, errors
 from dbanon.algorithms.streams.metrics import FIGURES
-from dbanon.plots import drawing
+from dbanon.audit.plots import drawing
 
 NAMES = [algorithm.name for algorithm in algorithms.algorithms()][:12]
 

@@ -13,11 +13,11 @@ from support.report_pages import SOURCE, Page, check_numbers, dateless
 
 import dbanon
 from dbanon import errors
-from dbanon.reports import attacks
-from dbanon.reports.parts import shown
+from dbanon.publishing import certificate
+from dbanon.publishing.report import attacks
+from dbanon.publishing.report.blocks import shown
 from dbanon.runtime import session
 from dbanon.source.catalog import SearchPath
-from dbanon.views import certificate
 
 
 def test_every_number_is_what_its_sql_gives(clinic: Any) -> None:

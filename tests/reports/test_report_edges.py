@@ -13,7 +13,7 @@ from support.report_pages import SOURCE, Page, build, check_numbers, dateless
 
 import dbanon
 from dbanon import errors
-from dbanon.reports import attacks
+from dbanon.publishing.report import attacks
 from dbanon.sqltext.quote import qualified
 
 HOSTILE = """x'); DROP TABLE t; --<script>alert(1)</script>"""

@@ -9,10 +9,10 @@ from types import SimpleNamespace
 import pytest
 
 from dbanon import errors
+from dbanon.ledger.permissions import Permission
 from dbanon.serve import requests
 from dbanon.serve.asking import Releases
 from dbanon.serve.calls import Call
-from dbanon.views.permissions import Permission
 
 pytestmark = pytest.mark.whole
 

@@ -11,9 +11,9 @@ import pytest
 from support.serving import Client, Server, needs_quack, serving
 
 import dbanon
+from dbanon.ledger import permissions
+from dbanon.ledger.permissions import Asking, Permission
 from dbanon.serve import published, tokens
-from dbanon.views import permissions
-from dbanon.views.permissions import Asking, Permission
 
 pytestmark = [pytest.mark.whole, pytest.mark.filterwarnings("ignore::dbanon.errors.warnings.DisclosureWarning")]
 

@@ -17,7 +17,8 @@ from support.postgres import ROLES, Server, there
 
 import dbanon
 from dbanon import errors
-from dbanon.views import delivery, doctor
+from dbanon.publishing import postgres_delivery
+from dbanon.views import doctor
 
 CREATE = "CREATE MATERIALIZED ANONYMIZED VIEW"
 REPLACE = "CREATE OR REPLACE MATERIALIZED ANONYMIZED VIEW"
@@ -260,7 +261,7 @@ def test_after_use_a_schema_is_that_of_postgres_and_no_name_ends_a_statement(war
         dbanon.materialize(ward, "public.safe", "kacpc", "patients", k=10)
     ward.execute("ROLLBACK")
     dbanon.materialize(ward, f"public.{quoted}", "kacpc", "patients", k=10)
-    assert tables(ward) == sorted(hostile + ending for ending in delivery.ENDINGS)
+    assert tables(ward) == sorted(hostile + ending for ending in postgres_delivery.ENDINGS)
     assert rows(ward, f"{REFRESH} public.{quoted} WITH (if_stale = true)")[0][1:] == (1, 300, 30)
     there(ward, f"CREATE VIEW seen AS SELECT * FROM {quoted}")
     with pytest.raises(errors.NotDelivered, match=r"could not be dropped.*other objects depend on it"):
@@ -310,7 +311,7 @@ def test_a_delivery_that_fails_is_recorded_and_made_by_the_next_refresh(
     def unneeded(*_: object) -> None:
         raise AssertionError("it is as it shall be")
 
-    monkeypatch.setattr(delivery, "_fill", unneeded)
+    monkeypatch.setattr(postgres_delivery, "_fill", unneeded)
     ward.execute(f"{REFRESH} pg.public.safe WITH (if_stale = true)")
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import dbanon
-from dbanon.reports.parts import shown
+from dbanon.publishing.report.blocks import shown
 
 SOURCE = "ward_admissions_raw"
 DISEASES = ("Zyxoma", "Qvarrel fever", "Blemmish", "Krell syndrome", None)

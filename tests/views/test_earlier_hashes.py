@@ -10,10 +10,10 @@ import pytest
 
 import dbanon
 from dbanon import errors
+from dbanon.ledger import releases
 from dbanon.release.plan import plan
 from dbanon.release.spec import resolve
 from dbanon.runtime.session import of_connection
-from dbanon.views import ledger
 
 
 @pytest.fixture
@@ -34,9 +34,9 @@ def earlier() -> Iterator[Any]:
 def to_format_1(connection: Any) -> None:
     current = of_connection(connection.raw)
     with current.cursor() as cursor:
-        (entry,) = ledger.entries(cursor, "memory")
-        publication = resolve.keyed(ledger.publication(entry, current, cursor), entry.person_key)
-        query = plan.filled("views/rehashed.sql", publication)
+        (entry,) = releases.entries(cursor, "memory")
+        publication = resolve.keyed(releases.publication(entry, current, cursor), entry.person_key)
+        query = plan.filled("ledger/people/rehashed.sql", publication)
         cursor.execute(
             f"UPDATE memory.dbanon.membership AS m SET row_hash = n.old_row_hash, person_key = n.old_person_key, "
             f"value_hash = 0, cells = NULL, quasi_cells = NULL FROM ({query}) AS n WHERE m.row_hash = n.row_hash"

@@ -13,7 +13,7 @@ from support import kept
 import dbanon
 from dbanon import errors
 from dbanon.sqltext.quote import Sql
-from dbanon.views import holding
+from dbanon.views import deferred_records
 
 DISEASES = ["Flu", "HIV", "TB", "Cold"]
 ZIPS = [["101", "1", "*"], ["102", "1", "*"], ["103", "1", "*"], ["201", "2", "*"], ["202", "2", "*"]]
@@ -380,7 +380,7 @@ def test_rows_out_and_those_that_wait_are_the_rows_in(con: Any, monkeypatch: pyt
     assert hold(con) == (1, 10, 1)
     lost = con.execute("SELECT row_hash FROM dbanon.membership WHERE waiting").fetchall()[0][0]
     come(con, flu(200, 6, 60))
-    remember = holding.remember
+    remember = deferred_records.remember
 
     def forgetful(cursor: Any, entry: Any, *given: Any) -> Any:
         made = remember(cursor, entry, *given)
@@ -389,7 +389,7 @@ def test_rows_out_and_those_that_wait_are_the_rows_in(con: Any, monkeypatch: pyt
             waits=Sql(f"(SELECT person_key, row_hash, records FROM {made.continuity.waits} UNION ALL {more})")
         )
 
-    monkeypatch.setattr(holding, "remember", forgetful)
+    monkeypatch.setattr(deferred_records, "remember", forgetful)
     with pytest.raises(errors.UnstableSource):
         hold(con)
     assert waits(con) == [(1, 1, None)]

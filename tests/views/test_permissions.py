@@ -11,8 +11,9 @@ from support.serving import clinic
 
 import dbanon
 from dbanon import errors
-from dbanon.views import asked, doctor, permissions
-from dbanon.views.permissions import Permission
+from dbanon.ledger import permissions
+from dbanon.ledger.permissions import Permission
+from dbanon.views import doctor, release_requests
 
 pytestmark = pytest.mark.whole
 
@@ -78,31 +79,31 @@ def con(tmp_path: Path) -> Iterator[Any]:
 
 
 def test_one_release_is_made_and_others_are_held_against_it(con: Any) -> None:
-    first = asked.answer(con, "alice", "kacpc", "patients", {"k": 5})  # as 'safe' is: it tells nothing more
+    first = release_requests.answer(con, "alice", "kacpc", "patients", {"k": 5})  # as 'safe' is: it tells nothing more
     assert first.release == ("asked", "kacpc_patients_k5")
     assert con.execute("SELECT composition IS NOT NULL FROM dbanon.release WHERE name = 'kacpc_patients_k5'").fetchall()
     con.execute("INSERT INTO patients SELECT 100 + i, 'x', 30, 'F', 'flu' FROM range(10) AS r (i)")
-    assert asked.answer(con, "bob", "kacpc", "Patients", {}) == first
+    assert release_requests.answer(con, "bob", "kacpc", "Patients", {}) == first
     assert con.execute("SELECT count(*), max(reader) FROM dbanon.asked").fetchall() == [(1, "alice")]
-    other = asked.answer(con, "alice", "mondrian", "patients", {"k": 7})
+    other = release_requests.answer(con, "alice", "mondrian", "patients", {"k": 7})
     assert other.release is None
     ((why,),) = con.execute("SELECT refused FROM dbanon.asked WHERE algorithm = 'mondrian'").fetchall()
     assert "candidate sets fall below" in why
-    too_many = asked.answer(con, "alice", "kacpc", "patients", {"k": 500})
+    too_many = release_requests.answer(con, "alice", "kacpc", "patients", {"k": 500})
     assert too_many.release is None
     with pytest.raises(errors.NotReleased, match="There are: kacpc"):
-        asked.answer(con, "alice", "kacpc", "patients", {"k": 501})
+        release_requests.answer(con, "alice", "kacpc", "patients", {"k": 501})
     assert con.execute("SELECT count(*) FROM releases() WHERE schema_name = 'asked'").fetchall() == [(1,)]
 
 
 def test_a_release_of_a_process_that_ended_is_found_and_one_that_was_dropped_is_not_made_again(con: Any) -> None:
-    first = asked.answer(con, "alice", "kacpc", "patients", {"k": 5})
+    first = release_requests.answer(con, "alice", "kacpc", "patients", {"k": 5})
     con.execute("UPDATE dbanon.asked SET refused = 'as it is while the release is made'")
-    assert asked.answer(con, "alice", "kacpc", "patients", {"k": 5}) == first
+    assert release_requests.answer(con, "alice", "kacpc", "patients", {"k": 5}) == first
     con.execute("DROP MATERIALIZED ANONYMIZED VIEW asked.kacpc_patients_k5")
-    assert asked.answer(con, "alice", "kacpc", "patients", {"k": 5}).release is None
+    assert release_requests.answer(con, "alice", "kacpc", "patients", {"k": 5}).release is None
     con.execute("DELETE FROM dbanon.asked")
-    again = asked.answer(con, "alice", "kacpc", "patients", {"k": 5}).release
+    again = release_requests.answer(con, "alice", "kacpc", "patients", {"k": 5}).release
     assert again == ("asked", "kacpc_patients_k5_2")
 
 
@@ -110,9 +111,9 @@ def test_what_comes_and_goes_is_no_refusal(con: Any, monkeypatch: pytest.MonkeyP
     def busy(*_: object, **__: object) -> None:
         raise errors.Busy("materialize", "safe", "somebody else")
 
-    monkeypatch.setattr(asked.materialized, "materialize", busy)
+    monkeypatch.setattr(release_requests.materialized, "materialize", busy)
     with pytest.raises(errors.Busy):
-        asked.answer(con, "alice", "kacpc", "patients", {"k": 5})
+        release_requests.answer(con, "alice", "kacpc", "patients", {"k": 5})
     assert con.execute("FROM dbanon.asked").fetchall() == []
 
 

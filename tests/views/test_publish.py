@@ -11,7 +11,7 @@ import duckdb
 import pytest
 
 import dbanon
-from dbanon.views import publish as handouts
+from dbanon.publishing import release_files as handouts
 
 TARGETS = ("out.duckdb", "out.parquet", "out.csv", "folder/")
 NAMES = ("Quintessa", "Zebulon", "Wilhelmina", "Xanthippe")
@@ -209,7 +209,7 @@ def test_a_database_in_use_is_never_a_target(clinic: Path, tmp_path: Path) -> No
 def test_nothing_remains_when_writing_fails(
     clinic: Path, to: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from dbanon.views import certificate as certificates
+    from dbanon.publishing import certificate as certificates
 
     def fails(*_: object) -> str:
         raise OSError("disk full")

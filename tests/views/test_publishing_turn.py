@@ -19,7 +19,8 @@ import pytest
 
 import dbanon
 from dbanon import errors
-from dbanon.views import asked, publishing_turn
+from dbanon.ledger import publishing_turn
+from dbanon.views import release_requests
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -36,8 +37,8 @@ NEW: dict[str, Operation] = {
     "warn_a": materialize("a", "mondrian", 5),
     "related": lambda con: dbanon.materialize(con, "r", "kacpc", "p", k=5, children="visits"),
     "stream": lambda con: dbanon.create_stream(con, "s", "fads", "p", k=5, delta=50, order_by="id"),
-    "answer": lambda con: asked.answer(con, "alice", "kacpc", "p", {"k": 10}),
-    "answer_stricter": lambda con: asked.answer(con, "bob", "kacpc", "p", {"k": 12}),
+    "answer": lambda con: release_requests.answer(con, "alice", "kacpc", "p", {"k": 10}),
+    "answer_stricter": lambda con: release_requests.answer(con, "bob", "kacpc", "p", {"k": 12}),
 }
 """Operations on a database of which nothing was released."""
 
@@ -52,7 +53,7 @@ OLD: dict[str, Operation] = {
     "forget": lambda con: dbanon.forget_release(con, "gone"),
     "refresh_stream": lambda con: dbanon.refresh_stream(con, "s", flush=True),
     "drop_stream": lambda con: dbanon.drop_stream(con, "s"),
-    "answer": lambda con: asked.answer(con, "alice", "kacpc", "p", {"k": 10}),
+    "answer": lambda con: release_requests.answer(con, "alice", "kacpc", "p", {"k": 10}),
     "drop_related": lambda con: dbanon.drop(con, "related"),
 }
 """Operations on a database with releases."""
@@ -272,16 +273,16 @@ def test_ledgers_of_two_databases_take_turns(tmp_path: Path) -> None:
 def test_change_by_sql_before_the_commit_prevents_it(
     released: Any, monkeypatch: pytest.MonkeyPatch, change: str, error: type[Exception]
 ) -> None:
-    real = asked.materialized.build
+    real = release_requests.materialized.build
 
     def build(*given: Any) -> Any:
         made = real(*given)
         released.cursor().execute(change)
         return made
 
-    monkeypatch.setattr(asked.materialized, "build", build)
+    monkeypatch.setattr(release_requests.materialized, "build", build)
     with pytest.raises(error):
-        asked.answer(released, "alice", "kacpc", "p", {"k": 10})
+        release_requests.answer(released, "alice", "kacpc", "p", {"k": 10})
     assert released.execute("SELECT name FROM dbanon.release").fetchall() == [("old",)]
     assert released.execute("FROM dbanon.asked").fetchall() == []
 

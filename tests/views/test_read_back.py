@@ -14,14 +14,13 @@ import pytest
 
 import dbanon
 from dbanon.client import frame, kinds
-from dbanon.engine import hashed_lines
 from dbanon.errors import OutputDiffersError
+from dbanon.ledger import hashes, text_hash
+from dbanon.publishing import certificate as certificates
+from dbanon.publishing import release_files as handouts
+from dbanon.publishing.certificate import Certificate
 from dbanon.release.plan import plan
 from dbanon.sqltext.quote import Sql
-from dbanon.views import certificate as certificates
-from dbanon.views import publish as handouts
-from dbanon.views import seal
-from dbanon.views.certificate import Certificate
 
 TARGETS = ("out.csv", "out.parquet", "out.duckdb", "folder/")
 
@@ -93,7 +92,7 @@ def test_a_changed_release_is_refused_by_the_file_alone(
     if blind == "problems":
         monkeypatch.setattr(Certificate, "problems", lambda self: iter(()))
     else:
-        monkeypatch.setattr(seal, "changed", lambda cursor, entry, kept: [])
+        monkeypatch.setattr(hashes, "changed", lambda cursor, entry, kept: [])
     with pytest.raises(dbanon.DbanonError, match=r"is not what (?:the release gate passed|was released)"):
         dbanon.publish(copy, "safe", f"{tmp_path}/{to}")
     assert list(tmp_path.iterdir()) == [copy]
@@ -110,7 +109,7 @@ def test_metrics_for_the_custodian_are_in_no_file(
         con.execute("INSERT INTO safe_metrics VALUES (?, 1, 'lower', 'for the custodian')", list(names[0]))
         monkeypatch.setattr(Certificate, "problems", lambda self: iter(()))
         kept = dict(con.execute("SELECT hashes FROM dbanon.release").fetchall()[0][0])
-        monkeypatch.setattr(hashed_lines, "sha256", lambda header, lines: kept["_metrics"])
+        monkeypatch.setattr(text_hash, "sha256", lambda header, lines: kept["_metrics"])
         con.execute("UPDATE dbanon.release SET hashes = MAP {'': $h, '_metrics': $h}", {"h": kept["_metrics"]})
         with pytest.raises(OutputDiffersError, match=f"metrics that are for the custodian only .{names[0][0]}"):
             dbanon.publish(con, "safe", f"{tmp_path}/{to}")

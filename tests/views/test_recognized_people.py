@@ -12,7 +12,7 @@ import pytest
 
 import dbanon
 from dbanon import errors
-from dbanon.views import chance_agreement
+from dbanon.ledger.people import chance_agreement
 
 PEOPLE = (
     "CREATE TABLE p AS SELECT i::INTEGER AS id, 20 + (i // 11)::INTEGER * 3 AS age, (10000 + i // 11)::VARCHAR AS zip, "

@@ -119,7 +119,7 @@ def test_what_goes_wrong_in_the_middle_is_told(con: Any, monkeypatch: pytest.Mon
         return str(lines.aggregate("error('no memory is left')").fetchall())
 
     con.execute("SET TimeZone = 'Asia/Tokyo'; CREATE TABLE t AS SELECT range % 9 AS age FROM range(90)")
-    monkeypatch.setattr("dbanon.engine.hashed_lines.sha256", full)
+    monkeypatch.setattr("dbanon.ledger.text_hash.sha256", full)
     with pytest.raises(duckdb.Error, match="no memory is left"):
         dbanon.materialize(con, "safe", "kacpc", "t", k=5, qi=["age"])
     monkeypatch.undo()

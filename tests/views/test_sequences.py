@@ -14,10 +14,10 @@ import pytest
 
 import dbanon
 from dbanon import errors
+from dbanon.ledger import releases as ledger_
+from dbanon.ledger.composition import version_differences
+from dbanon.ledger.releases import Entry
 from dbanon.runtime import session
-from dbanon.views import ledger as ledger_
-from dbanon.views import sequence
-from dbanon.views.ledger import Entry
 
 WORLDS = int(os.environ.get("DBANON_WORLDS", "1"))
 RELEASES = int(os.environ.get("DBANON_RELEASES", "4"))
@@ -192,14 +192,14 @@ def rare(con: Any) -> None:
 def missed_in(monkeypatch: pytest.MonkeyPatch) -> set[str]:
     """The parameters that sets of records miss, as they are found."""
     missed: set[str] = set()
-    apart = sequence.apart
+    apart = version_differences.apart
 
     def noted(*given: Any, **more: Any) -> Any:
         found = apart(*given, **more)
         missed.update(m for one in found for m in one.missed)
         return found
 
-    monkeypatch.setattr(sequence, "apart", noted)
+    monkeypatch.setattr(version_differences, "apart", noted)
     return missed
 
 
@@ -485,7 +485,7 @@ class Drawn:
         drawn |= self.clusters(rng, self.there - drawn.keys(), 1000 * len(self.versions))
         entry = replace(self.first, version=len(self.entries) + 1, how=how)
         self.store(entry, drawn)
-        told = sequence.apart(self.cursor, entry, self.publication, self.entries)
+        told = version_differences.apart(self.cursor, entry, self.publication, self.entries)
         if told:
             self.cursor.execute("DELETE FROM dbanon.membership WHERE version = ?", [entry.version])
         else:

@@ -9,11 +9,11 @@ import pytest
 
 import dbanon
 from dbanon import errors
-from dbanon.views import streaming, stretch
+from dbanon.views import stream_refresh, streaming
 
 COLUMNS = "ts INTEGER, age INTEGER, disease VARCHAR"
 CALL: dict[str, Any] = {"k": 3, "delta": 12, "order_by": ["ts"], "qi": ["age"], "sensitive": ["disease"]}
-STEP = str(stretch._STEP)
+STEP = str(stream_refresh._STEP)
 WAITING = 'dbanon."waiting main.safe"'
 
 
@@ -35,7 +35,7 @@ def come(con: Any, first: int, last: int) -> None:
 
 def after(written: str, wrong: str) -> Callable[[pytest.MonkeyPatch], None]:
     """One more statement after a function of `stretch` has written its tables."""
-    real = getattr(stretch, written)
+    real = getattr(stream_refresh, written)
 
     def spoilt(cursor: Any, *given: Any) -> Any:
         made = real(cursor, *given)
@@ -43,7 +43,7 @@ def after(written: str, wrong: str) -> Callable[[pytest.MonkeyPatch], None]:
         cursor.execute(wrong)
         return made
 
-    return lambda monkeypatch: monkeypatch.setattr(stretch, written, spoilt)
+    return lambda monkeypatch: monkeypatch.setattr(stream_refresh, written, spoilt)
 
 
 LAST = "(SELECT max(rowid) FROM safe)"
@@ -91,8 +91,8 @@ def test_rows_in_the_order_of_their_arrival_are_refused(con: Any, monkeypatch: p
         cursor.execute(f"INSERT INTO safe SELECT {columns} FROM {left}")
         return made
 
-    real = stretch._publish
+    real = stream_refresh._publish
     first = con.execute("SELECT max(rowid) FROM safe").fetchall()[0][0]
-    monkeypatch.setattr(stretch, "_publish", published)
+    monkeypatch.setattr(stream_refresh, "_publish", published)
     with pytest.raises(errors.GateRefused, match="rows of the view that are in the order of their arrival"):
         streaming.refresh_stream(con, "safe")

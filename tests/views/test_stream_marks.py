@@ -12,7 +12,8 @@ import pytest
 
 import dbanon
 from dbanon import errors
-from dbanon.views import stream_marks, streaming
+from dbanon.ledger import stream_marks
+from dbanon.views import streaming
 
 CALL: dict[str, Any] = {"k": 3, "delta": 9, "order_by": ["t"], "qi": ["age"], "sensitive": ["x"]}
 

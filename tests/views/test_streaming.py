@@ -23,7 +23,7 @@ from dbanon import errors
 from dbanon.algorithms import streams as stream_algorithms
 from dbanon.algorithms.streams import WAITING, State, streams
 from dbanon.engine import udf_stream
-from dbanon.views import streaming, stretch
+from dbanon.views import stream_refresh, streaming
 
 TREE = [[c, w, "*"] for c, w in zip("abcdefgh", ["x"] * 3 + ["y"] * 2 + ["z"] * 3, strict=True)]
 COLUMNS = "ts INTEGER, name VARCHAR, age INTEGER, weight DOUBLE, born DATE, ward VARCHAR, city VARCHAR, disease VARCHAR"
@@ -188,14 +188,14 @@ def test_what_stops_on_the_way_leaves_all_as_it_was(at: str, monkeypatch: pytest
         tables = ("safe", "safe_classes", 'dbanon."waiting main.safe"', "dbanon.stream")
         return [rows(con, f"FROM {table}") for table in tables]
 
-    before, real = everything(), getattr(stretch, at)
+    before, real = everything(), getattr(stream_refresh, at)
 
     def dies(*given: Any) -> Any:
         real(*given)
         raise Killed
 
     with monkeypatch.context() as patched:
-        patched.setattr(stretch, at, dies)
+        patched.setattr(stream_refresh, at, dies)
         with pytest.raises(Killed):
             streaming.refresh_stream(con, "safe")
     assert everything() == before

@@ -1,7 +1,7 @@
 """How wrong random counts on a release are, from codes: the questions of query_error(), asked of clusters.
 
-Questions, answers and errors are those of sql/audit/query_error/error.sql, where values are clustered as they are;
-values beyond top or bottom, and those that min_level raises, count as what they are clustered as.
+Questions, answers and errors are those of sql/audit/query_error/query_error.sql, where values are clustered as they
+are; values beyond top or bottom, and those that min_level raises, count as what they are clustered as.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """policy_review('table'): what a release of a table would publish, as a reviewer asks for it, each finding with the
 statement that changes it. The same before the first release of a name, of the roles that its call has in the end
-(dbanon/views/first_release.py)."""
+(dbanon/views/pre_release_review.py)."""
 
 from __future__ import annotations
 

@@ -1,0 +1,32 @@
+"""dbanon.plot: draws what compare() or choose() found."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dbanon import errors
+from dbanon.audit.plots import compare_plot, tradeoffs_plot
+from dbanon.audit.plots.drawing import Drawing, rows_of
+
+
+def plot(found: Any) -> Drawing:
+    """A plot of the rows of compare() (a panel a metric) or of choose() (risk against utility).
+
+    `found`: a DataFrame, a DuckDB relation or a list of dicts. In a notebook the plot shows itself; `save("out.svg")`
+    writes it. InvalidArgument for other rows, MissingExtra without matplotlib.
+
+    >>> import pandas as pd
+    >>> from dbanon.client.comparison import compare
+    >>> found = compare(pd.DataFrame({"age": [21, 23, 24, 61, 65, 68]}), k=[2, 3], qi=["age"])
+    >>> [panel.get_title(loc="left") for panel in plot(found).figure.axes]
+    ['precision', 'ncp', 'seconds of clustering']
+    """
+    rows = rows_of(found)
+    for columns, drawing in (
+        (compare_plot.COLUMNS, compare_plot.drawing),
+        (tradeoffs_plot.COLUMNS, tradeoffs_plot.drawing),
+    ):
+        if rows and set(columns) <= rows[0].keys():
+            return drawing(rows)
+    accepts = "rows of compare() or choose(), at least one"
+    raise errors.InvalidArgument("plot", "found", accepts, ", ".join(rows[0]) if rows else "no rows")

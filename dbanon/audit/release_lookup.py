@@ -1,0 +1,247 @@
+"""What the ledger knows of a table that is a release: from what it was made, what its columns were, and how.
+
+Roles are those of the release as it was made; the policy may say something else by now. The source is read as it is
+now, and so are hierarchies: where they are others than those of the release, published nodes may stand elsewhere in
+them, and they are refused.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from dbanon import errors
+from dbanon.audit import column_pairs
+from dbanon.ledger import hashes, releases
+from dbanon.ledger.releases import Entry
+from dbanon.policy.column_roles import ROLES
+from dbanon.policy.hierarchies import lookup
+from dbanon.policy.transforms.settings import KNOWN
+from dbanon.privacy_models import model_request
+from dbanon.release.plan.passthrough_column import UnchangedColumn
+from dbanon.release.spec import resolve
+from dbanon.source import attached_databases, catalog, stored_policy
+from dbanon.source.catalog import SearchPath, Source
+from dbanon.source.stored_policy import Declared, Settings
+from dbanon.sqltext import names
+from dbanon.sqltext.quote import Sql, identifier
+from dbanon.sqltext.templates import fill
+from dbanon.table_functions.table_function import Call
+
+_PUBLISHED = ("quasi", "sensitive", "other", *KNOWN)
+"""Roles of the columns of a release."""
+
+
+def found(call: Call, table: Source) -> Entry | None:
+    """The published release that a table is by its name and columns.
+
+    None for any other table, and where the policy says what the columns of this one are. Views, temporary tables and
+    copies in a database without the ledger are no releases.
+    """
+    if not table.is_table or stored_policy.policy_rows(table, call.cursor):
+        return None
+    where = "status = 'published' AND (lower(schema_name), lower(name)) = (lower(?), lower(?))"
+    entries = releases.entries(call.cursor, table.database, where, [table.schema, table.table])
+    return next((entry for entry in entries if _has_shape(entry, table)), None)
+
+
+def _has_shape(entry: Entry, table: Source) -> bool:
+    """Whether a table has the columns of a release, and one beside them, the class."""
+    shown = {name.lower() for column in _published(entry) for name in _spelled(column, table)}
+    return shown < {name.lower() for name in table.columns} and len(table.columns) == len(shown) + 1
+
+
+def _published(entry: Entry) -> list[str]:
+    return [column for column, role in entry.roles.items() if role in _PUBLISHED]
+
+
+def _spelled(column: str, table: Source) -> list[str]:
+    """The columns that a release has of one of its source: the ends of a number may be two."""
+    return [column] if table.spelled(column) else [f"{column}_min", f"{column}_max"]
+
+
+def unchanged(call: Call, entry: Entry, needed: bool) -> Entry | None:
+    """The release, where a table is it by its rows too and the ledger says of it what it said when it was made.
+
+    Else None, or NotTheRelease where it is needed. O(rows) time.
+    """
+    problems = hashes.broken(call.cursor, entry, endings=("",))
+    if problems and needed:
+        raise errors.NotTheRelease(call.function.name, entry.shown, problems[0])
+    return None if problems else entry
+
+
+PERSON = "dbanon person"
+"""The column that a release has beside its own where the ledger knows who its rows are about."""
+
+
+def with_persons(call: Call, entry: Entry, release: Source) -> Source | None:
+    """The release with a column PERSON, where its call declared who records are about; None where it did not, or where
+    the ledger tells it of other rows. O(rows) time."""
+    if not entry.counts_persons:
+        return None
+    rows = Sql(
+        fill(
+            "audit/with_persons.sql",
+            release=release.rows,
+            columns=[identifier(name) for name in release.columns],
+            class_id=identifier(list(release.columns)[-1]),
+            unchanged=[UnchangedColumn(name, release.columns[name]) for name in entry.values],
+            members=entry.members,
+            person=identifier(PERSON),
+        )
+    )
+    query = f"SELECT (SELECT count(*) FROM {rows}) = (SELECT count(*) FROM {release.rows})"
+    if not call.cursor.execute(query).fetchall()[0][0]:
+        return None
+    return replace(release, sql=rows, cleaned=None, columns={**release.columns, PERSON: "VARCHAR"}, bare=False)
+
+
+# --- its source ----------------------------------------------------------------------------------------------
+
+
+def chosen(call: Call, entry: Entry, given: Source | None) -> Source | None:
+    """The table that a release is held against: its source, or, where that is gone, the one that is given.
+
+    None where it is gone and none is given. Raises ContradictsLedger where another one is given.
+    """
+    own = _source(call, entry)
+    if own is None or given is None:
+        return own or given
+    if not _same(own, given):
+        raise errors.ContradictsLedger(call.function.name, entry.shown, "source", own.shown, given.shown)
+    return given
+
+
+def _source(call: Call, entry: Entry) -> Source | None:
+    """The source of a release as it is now; None where it is gone, or lacks columns that were released."""
+    path = SearchPath(entry.database, str(entry.call["schema"]))
+    with contextlib.suppress(errors.UnknownTable, errors.UnreadableFile, errors.AmbiguousTable):
+        now = catalog.resolve(call.function.name, str(entry.call["source"]), call.cursor, path, {})
+        if all(map(now.spelled, _published(entry))):
+            return replace(now, shown=now.shown if now.foreign else _shown(now.schema, now.table), bare=False)
+    return None
+
+
+def _shown(schema: str, table: str) -> str:
+    return table if schema == "main" else f"{schema}.{table}"
+
+
+def _same(own: Source, given: Source) -> bool:
+    """Whether two sources are one table, view or file."""
+    if names.is_file(own.table) and names.is_file(given.table):
+        return Path(own.table).resolve() == Path(given.table).resolve()
+    return own.sql == given.sql
+
+
+def gone(call: Call, entry: Entry) -> errors.SourceGone:
+    """The error where a call needs the source of a release, and there is none."""
+    home = _home(entry)
+    return errors.SourceGone(call.function.name, entry.shown, _shown(home.schema, home.table))
+
+
+def _home(entry: Entry) -> Source:
+    """Where the source of a release was."""
+    given = str(entry.call["source"])
+    parts = names.table_parts(given)
+    if parts is not None and len(parts) == 3:  # in another system
+        return Source(given, Sql(""), {}, entry.database, *attached_databases.key((parts[0], parts[1], parts[2])))
+    schema, table = (str(entry.call["schema"]), given) if parts is None or len(parts) < 2 else parts[-2:]
+    return Source(given, Sql(""), {}, entry.database, schema, table)
+
+
+# --- what its columns were -----------------------------------------------------------------------------------
+
+
+def declared(entry: Entry) -> tuple[Declared, ...]:
+    """What the columns of the source were when the release was made."""
+    return tuple(Declared(column, role, Settings()) for column, role in entry.roles.items() if role in ROLES)
+
+
+def declared_of_release(call: Call, entry: Entry, table: Source) -> tuple[Declared, ...]:
+    """The same of the columns of the release, with the hierarchies of its call, or else those that are declared now."""
+    named = _hierarchies(call, entry, None)
+    return tuple(
+        Declared(name, entry.roles[column], Settings(named.get(column)))
+        for column in _published(entry)
+        for name in _spelled(column, table)
+    )
+
+
+def columns(function: str, entry: Entry, table: Source, given: Sequence[str] | None) -> dict[str, Sql]:
+    """The quasi-identifiers of a release without its source: SQL for what was published, by their names in the source;
+    UnknownColumn."""
+    shared = {}
+    for name in given if given is not None else [c for c, role in entry.roles.items() if role == "quasi"]:
+        published = column_pairs.published_as(table, name)
+        if published is None:
+            raise errors.UnknownColumn(function, table.shown, name, "qi", table.columns)
+        shared[name] = published
+    return shared
+
+
+def with_hierarchies(call: Call, entry: Entry, source: Source, rows: Sequence[Declared]) -> tuple[Declared, ...]:
+    """What columns were, with the hierarchies of the release: those of its call, else those that are declared now.
+
+    Where these are not the hierarchies of the release any more, only those count that this call names; where it names
+    none, HierarchiesChanged.
+    """
+    named = _hierarchies(call, entry, source)
+    if _fingerprint(call, entry, named) != entry.hierarchy_fingerprint:
+        if not call.options.per_column("hierarchies"):
+            raise errors.HierarchiesChanged(call.function.name, entry.shown)
+        named = {}
+    return tuple(replace(row, settings=Settings(named.get(row.column))) for row in rows)
+
+
+def _hierarchies(call: Call, entry: Entry, source: Source | None) -> dict[str, str]:
+    """Names of hierarchies, by column as the release has it. What is declared of the source counts even where it is
+    gone; where nothing is, what is declared of the one that is given."""
+    rows = stored_policy.policy_rows(_home(entry), call.cursor)
+    if not rows and source is not None:
+        rows = stored_policy.policy_rows(source, call.cursor)
+    named = {r.declared.column.lower(): r.declared.settings.hierarchy for r in rows if r.declared.settings.hierarchy}
+    named |= {column.lower(): name for column, name in (entry.call["parameters"].get("hierarchies") or {}).items()}
+    return {column: named[column.lower()] for column in entry.roles if column.lower() in named}
+
+
+def _fingerprint(call: Call, entry: Entry, named: Mapping[str, str]) -> str | None:
+    """The fingerprint of hierarchies as the ledger keeps it of a release; None where one is not there."""
+    counted = ("quasi", "sensitive") if model_request.ordered(entry.options) else ("quasi",)
+    used = {}
+    for column, name in named.items():
+        if entry.roles[column] in counted:
+            hierarchy = lookup.find(call, name, _home(entry))
+            if hierarchy is None:
+                return None
+            used[column] = hierarchy
+    return resolve.fingerprint_of(used, call.cursor)
+
+
+def codes(call: Call, source: Source, entry: Entry | None) -> dict[str, Sequence[str]]:
+    """Codes for missing values in a source, by lower-case column: those that are declared now, and those that the call
+    of the release added."""
+    rows = stored_policy.policy_rows(source, call.cursor)
+    found: dict[str, Sequence[str]] = {row.declared.column.lower(): row.declared.settings.missing for row in rows}
+    added = None if entry is None else entry.options.get("missing")
+    if entry is not None and isinstance(added, Sequence):
+        added = dict.fromkeys(_published(entry), added)
+    for column, more in added.items() if isinstance(added, Mapping) else ():
+        found[column.lower()] = (*found.get(column.lower(), ()), *more)
+    return found
+
+
+# --- how it was made -----------------------------------------------------------------------------------------
+
+
+def made_with(call: Call, entry: Entry | None, name: str) -> float | None:
+    """A number of the call, or else what a release was made with; ContradictsLedger where they differ."""
+    given = call.options.number(name)
+    known = None if entry is None else entry.options.get(name)
+    if entry is None or not isinstance(known, int | float):
+        return given
+    if given is not None and given != known:
+        raise errors.ContradictsLedger(call.function.name, entry.shown, name, f"{known:.12g}", f"{given:.12g}")
+    return known

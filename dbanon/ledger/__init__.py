@@ -1,0 +1,1 @@
+"""What was published, from what, and who is in which class."""

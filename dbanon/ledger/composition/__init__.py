@@ -1,0 +1,1 @@
+"""Comparison of the versions of the same people."""

@@ -1,0 +1,1 @@
+"""Which people of several versions are the same."""

@@ -1,0 +1,46 @@
+"""Releases that the custodian declared to be about other people: they are not compared."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from dbanon import errors
+from dbanon.ledger import releases
+from dbanon.ledger.releases import Entry
+from dbanon.source import catalog
+from dbanon.sqltext import names
+
+
+def declared(cursor: Any, entry: Entry, names_given: Sequence[str], earlier: Sequence[Entry]) -> tuple[str, ...]:
+    """Return what a version is declared disjoint from: the names given, or those of the version before.
+
+    Raises:
+        InvalidArgument: A name is neither that of a release of the database nor that of a table or view.
+    """
+    if not names_given:
+        return earlier[-1].disjoint_from if earlier else ()
+    existing = {names.folded(e.name) for e in releases.entries(cursor, entry.database)}
+    existing |= {names.folded(place[2]) for place in catalog.relations(cursor, entry.database)}
+    for name in names_given:
+        parts = names.table_parts(name) or (name,)
+        if names.folded(parts[-1]) not in existing:
+            raise errors.InvalidArgument("materialize", "disjoint_from", "names of releases, tables or views", name)
+    return tuple(names_given)
+
+
+def without_disjoint(entry: Entry, others: Sequence[Entry]) -> list[Entry]:
+    """Return the other versions without those that are declared disjoint from an entry, by either of both."""
+    return [o for o in others if not (_names(entry.disjoint_from, o) or _names(o.disjoint_from, entry))]
+
+
+def _names(declared: Sequence[str], other: Entry) -> bool:
+    """Whether a declaration names a release, or the source of it."""
+    return any(_is(name, other) for name in declared)
+
+
+def _is(name: str, other: Entry) -> bool:
+    source = names.table_parts(str(other.call["source"])) or (str(other.call["source"]),)
+    places = ((other.database, other.schema, other.name), (other.database, str(other.call["schema"]), *source)[-3:])
+    parts = tuple(map(names.folded, names.table_parts(name) or (name,)))
+    return any(parts == tuple(map(names.folded, place))[-len(parts) :] for place in places)

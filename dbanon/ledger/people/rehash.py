@@ -1,0 +1,64 @@
+"""New hashes for versions with hashes of an earlier format, as far as their records are still in the source."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dbanon import errors
+from dbanon.ledger import releases
+from dbanon.ledger.releases import Entry
+from dbanon.release.plan import plan
+from dbanon.runtime.session import Session
+from dbanon.source.canonical_text import FORMAT
+from dbanon.source.catalog import SCHEMA
+from dbanon.sqltext.quote import qualified, text
+
+_NOT_COMPARABLE = 1
+"""The format of versions of which no record was found any more; they are not tried again."""
+
+
+def rehash(current: Session, cursor: Any, database: str) -> None:
+    """Replace hashes of format 1 in the ledger of a database, in a transaction.
+
+    Records that are gone from the source keep their hashes, by which they count as gone. A version of which the source
+    has no record is marked as not comparable. Linear in the records of each such version and its source; done once.
+    """
+    for entry in releases.entries(cursor, database, "hash_format IS NULL"):
+        cursor.execute("BEGIN")
+        try:
+            _rehash(current, cursor, entry)
+            cursor.execute("COMMIT")
+        except BaseException:
+            cursor.execute("ROLLBACK")
+            raise
+
+
+def _rehash(current: Session, cursor: Any, entry: Entry) -> None:
+    found = _replaced(current, cursor, entry)
+    cursor.execute(
+        f"UPDATE {qualified(entry.database, SCHEMA, 'release')} SET hash_format = ? "
+        "WHERE (schema_name, name, version) = (?, ?, ?)",
+        [FORMAT if found else _NOT_COMPARABLE, entry.schema, entry.name, entry.version],
+    )
+
+
+def _replaced(current: Session, cursor: Any, entry: Entry) -> int:
+    """Replace the hashes of one version; return of how many kinds of records."""
+    if entry.bases is None:
+        return 0
+    try:
+        publication = releases.publication(entry, current, cursor)
+    except errors.DbanonError:  # its source is gone, or its call does not fit any more
+        return 0
+    if plan.roles(publication) != dict(entry.roles):
+        return 0
+    query = plan.filled("ledger/people/rehashed.sql", publication)
+    return int(
+        cursor.execute(
+            f"UPDATE {qualified(entry.database, SCHEMA, 'membership')} AS m SET row_hash = n.row_hash, "
+            "person_key = n.person_key, value_hash = n.value_hash, cells = n.cells, quasi_cells = n.quasi_cells "
+            f"FROM ({query}) AS n WHERE (m.schema_name, m.release, m.version) = "
+            f"({text(entry.schema)}, {text(entry.name)}, {entry.version}) "
+            "AND m.row_hash = n.old_row_hash AND m.person_key IS NOT DISTINCT FROM n.old_person_key"
+        ).fetchall()[0][0]
+    )

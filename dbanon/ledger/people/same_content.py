@@ -1,0 +1,78 @@
+"""Releases whose sources have the same records, whatever the sources are called: a renamed table, a copy, a conversion.
+
+The ledger's membership says of each record who it is about and has a hash of all that counts of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from dbanon.ledger.releases import Entry
+from dbanon.source.catalog import SCHEMA
+from dbanon.sqltext.quote import Sql, joined, literal, qualified, text
+
+MIN_SHARE = 0.5
+"""Share of the records of the smaller source that are in the other one, from which on both count as the same."""
+
+_SKETCH_SIZE = 256
+
+
+@dataclass(frozen=True)
+class _Sketch:
+    """The number of records of a version, and the least hashes of a person with a record."""
+
+    n_records: int
+    least: tuple[int, ...]
+
+    def share(self, other: _Sketch) -> float:
+        """Return the estimated share of the smaller source that is in the other one.
+
+        Beyer et al., On synopses for distinct-value estimation under multiset operations, SIGMOD 2007: among the least
+        hashes of a union, the share that is in both estimates the Jaccard index.
+        """
+        union = sorted({*self.least, *other.least})[:_SKETCH_SIZE]
+        if not union:
+            return 0.0
+        jaccard = len(set(union) & set(self.least) & set(other.least)) / len(union)
+        n_common = jaccard / (1 + jaccard) * (self.n_records + other.n_records)
+        return n_common / min(self.n_records, other.n_records)
+
+
+def same_content(entry: Entry, others: Sequence[Entry], cursor: Any) -> list[Entry]:
+    """Return the versions of those releases whose latest version has the records of `entry`, with the same people.
+
+    Only releases with the same key columns are compared. One scan of the memberships of the latest versions.
+    """
+    key = [column.lower() for column in entry.person_key or ()]
+    latest: dict[tuple[str, str, str], Entry] = {}
+    for other in sorted(others, key=lambda e: e.version):
+        if key and key == [column.lower() for column in other.person_key or ()]:
+            latest[other.place[:3]] = other
+    sketches: dict[tuple[str, str, str, int], _Sketch] = {}
+    for database in dict.fromkeys(e.database for e in latest.values()):
+        sketches |= _sketches([e for e in (entry, *latest.values()) if e.database == database], cursor)
+    if latest and entry.place not in sketches:
+        sketches |= _sketches([entry], cursor)
+    mine = sketches.get(entry.place)
+    same = {
+        name
+        for name, other in latest.items()
+        if mine and other.place in sketches and mine.share(sketches[other.place]) >= MIN_SHARE
+    }
+    return [other for other in others if other.place[:3] in same]
+
+
+def _sketches(versions: Sequence[Entry], cursor: Any) -> dict[tuple[str, str, str, int], _Sketch]:
+    """The sketches of versions of one database."""
+    wanted = joined(Sql(f"({text(e.schema)}, {text(e.name)}, {literal(e.version)})") for e in versions)
+    rows = cursor.execute(
+        "SELECT schema_name, release, version, count(*), "
+        f"min(hash(person_key, row_hash), {_SKETCH_SIZE}) FROM {qualified(versions[0].database, SCHEMA, 'membership')} "
+        f"WHERE person_key IS NOT NULL AND (schema_name, release, version) IN ({wanted}) GROUP BY ALL"
+    ).fetchall()
+    return {
+        (versions[0].database, schema, name.lower(), version): _Sketch(n_records, tuple(least))
+        for schema, name, version, n_records, least in rows
+    }

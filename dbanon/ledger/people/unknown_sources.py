@@ -1,0 +1,128 @@
+"""Releases of which it is not known whether they are about the same people.
+
+Two sources can be the same although their names say nothing about it: a table was renamed, a view computes the path of
+its file, or reads what cannot be bound. Such a pair counts as unknown, not as unrelated.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from dbanon import errors
+from dbanon.errors.warnings import DisclosureWarning, warn
+from dbanon.ledger import related_releases, releases, same_source, streams
+from dbanon.ledger.people.disjoint_sources import without_disjoint
+from dbanon.ledger.related_releases import RelatedRelease
+from dbanon.ledger.releases import Entry
+from dbanon.ledger.same_source import Base
+from dbanon.ledger.streams import Grows
+from dbanon.source import attached_databases, catalog
+from dbanon.source.file_identity import CONTENT
+from dbanon.sqltext import names
+
+Published = Entry | Grows | RelatedRelease
+
+RELATION_UNKNOWN = " (relation unknown)"
+"""How the ledger marks, among the versions that were compared by counts only, one that was not compared."""
+
+
+def unknown_relations(cursor: Any, new: Published, composition: str, compared: Sequence[Entry] = ()) -> dict[str, str]:
+    """Return the releases that may be about the people of a new one, with the reasons why this is unknown.
+
+    Args:
+        cursor: A cursor that sees the ledgers.
+        new: The release or stream that is about to be published.
+        composition: What happens where there are some: `warn`, with `warn_of_unknown` later, or `refuse`.
+        compared: Versions that are known to be about the same people.
+
+    Raises:
+        UnknownRelationError: There are some, and `composition` is `refuse`.
+    """
+    places, columns = _places(new), frozenset[str]().union(*_columns(new))
+    own = _unknown_bases(new)
+    known = {entry.place for entry in compared}
+    existing: set[Base] | None = None
+    found: dict[str, str] = {}
+    for other in _all_published(cursor):
+        is_compared = isinstance(other, Entry) and (other.place in known or _is_disjoint(new, other))
+        if other.shown in found or is_compared or places & _places(other):
+            continue
+        if why := own or _unknown_bases(other):
+            found[other.shown] = f"a source reads {', '.join(why)}"
+        elif any(_shares_columns(columns, of_source) for of_source in _columns(other)):
+            existing = _existing(cursor) if existing is None else existing
+            if missing := [place for place in sorted(_places(other)) if not _exists(place, existing)]:
+                found[other.shown] = f"{'.'.join(filter(None, missing[0]))} is not there any more under this name"
+    if found and composition == "refuse":
+        raise errors.UnknownRelationError(new.shown, found)
+    return found
+
+
+def _is_disjoint(new: Published, other: Entry) -> bool:
+    return isinstance(new, Entry) and not without_disjoint(new, [other])
+
+
+def warn_of_unknown(new: Published, unknown: Mapping[str, str]) -> None:
+    """Issue one DisclosureWarning where the relation of a release to others is unknown."""
+    if unknown:
+        warn(str(errors.UnknownRelationError(new.shown, unknown)), DisclosureWarning)
+
+
+def _all_published(cursor: Any) -> Iterator[Published]:
+    """Every release and stream of the attached ledgers, the latest versions first."""
+    for database in same_source.ledgers("release", cursor):
+        yield from reversed(releases.entries(cursor, database))
+    for database in same_source.ledgers("stream", cursor):
+        yield from streams.entries(cursor, database)
+    for database in same_source.ledgers("related_release", cursor):
+        yield from related_releases.entries(cursor, database)
+
+
+def _places(of: Published) -> set[Base]:
+    if isinstance(of, RelatedRelease):
+        return same_source.places(of.bases, of.database) | same_source.attached(of.tables.values())
+    return same_source.bases_of(of)
+
+
+def _unknown_bases(of: Published) -> list[str]:
+    return [base.removeprefix(same_source.UNKNOWN) for base in of.bases or () if base.startswith(same_source.UNKNOWN)]
+
+
+def _columns(of: Published) -> list[frozenset[str]]:
+    """The columns of each source."""
+    sources = of.columns if isinstance(of, RelatedRelease) else [of.roles]
+    return [frozenset(map(names.folded, columns)) for columns in sources]
+
+
+def _shares_columns(new: frozenset[str], old: frozenset[str]) -> bool:
+    """Whether more than half of the columns of an older source are columns of a new one."""
+    return 2 * len(new & old) > len(old)
+
+
+def _existing(cursor: Any) -> set[Base]:
+    """All tables and views of attached databases, as ledgers name them."""
+    found: set[Base] = set()
+    rows = cursor.execute("SELECT database_name FROM system.main.duckdb_databases() WHERE NOT internal").fetchall()
+    for (database,) in rows:
+        named = {database}
+        if (kind := attached_databases.kind(cursor, database)) is not None:
+            with contextlib.suppress(errors.NoIdentity):  # then no ledger names it so
+                named.add(attached_databases.identity("materialize", cursor, database, kind))
+        for _, schema, table in catalog.relations(cursor, database):
+            found |= {(name.lower(), schema.lower(), table.lower()) for name in named}
+    return found
+
+
+def _exists(place: Base, existing: set[Base]) -> bool:
+    database, schema, table = place
+    if database or schema:
+        return place in existing or _is_away(database, existing)
+    return table.startswith(CONTENT) or names.scheme(table) is not None or Path(table).exists()
+
+
+def _is_away(database: str, existing: set[Base]) -> bool:
+    """Whether a database of another system is not attached, so that nothing is known of its tables."""
+    return ":" in database and all(place[0] != database for place in existing)

@@ -1,1 +1,0 @@
-"""Plots of what compare() and choose() found, by matplotlib (the extra `plot`)."""

@@ -1,0 +1,1 @@
+"""Certificates, release files, copies in other databases."""

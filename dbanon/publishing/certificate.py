@@ -1,0 +1,446 @@
+"""The certificate of a release: what was published from what, how it is protected, and SQL that computes it anew."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import Any
+
+from dbanon import errors
+from dbanon.errors.example import SAFE, Example
+from dbanon.ledger import hashes, releases
+from dbanon.ledger.people.unknown_sources import RELATION_UNKNOWN
+from dbanon.ledger.releases import Entry
+from dbanon.policy.transforms.settings import KNOWN
+from dbanon.privacy_models import model_request, registry
+from dbanon.privacy_models.model_request import Demand
+from dbanon.publishing import recompute_queries
+from dbanon.publishing.recompute_queries import Place, Recompute, Shape
+from dbanon.release.plan import plan
+from dbanon.release.spec import resolve
+from dbanon.release.spec.release_spec import ReleaseSpec
+from dbanon.runtime import session
+from dbanon.runtime.session import Session
+from dbanon.source import catalog
+from dbanon.source.catalog import SCHEMA, SearchPath
+from dbanon.sqltext.quote import Sql, identifier, joined, literal, literal_rows, one_line, qualified, text
+from dbanon.table_functions.table_function import Call, TableFunction
+
+FORMS = ("text", "json")
+FILES = "SHA-256"
+"""The section of the hashes of the files that a certificate lies beside."""
+COLUMNS = ("section", "item", "value", "sql")
+
+
+@dataclass(frozen=True)
+class Line:
+    """One row of a certificate; `sql` computes `value` anew where it is a number of the release."""
+
+    section: str
+    item: str
+    value: str
+    sql: Sql | None = None
+
+
+def certificate(connection: Any, name: str, form: str = "text") -> str:
+    """The certificate of a published release as text or JSON ({section: {item: {value, sql}}}).
+
+    It is the custodian's: it names the source and the withheld columns. `publish` gives out a shorter one.
+    """
+    if form not in FORMS:
+        accepts = "one of " + ", ".join(f"'{f}'" for f in FORMS)
+        raise errors.InvalidArgument("certificate", "form", accepts, repr(form))
+    if not hasattr(connection, "execute"):
+        accepts = "a connection: it is made from the ledger, which has what dbanon.materialize published there"
+        raise errors.InvalidArgument("certificate", "connection", accepts, f"a {type(connection).__name__}")
+    current = session.of_connection(getattr(connection, "raw", connection))
+    path = SearchPath.here(connection)
+    with current.cursor() as cursor:
+        found = unbroken("certificate", published("certificate", name, cursor, path), current, cursor).lines()
+    return (as_text if form == "text" else as_json)(found)
+
+
+def statement(call: Call) -> Sql:
+    """The SQL of certificate('name')."""
+    entry = published(call.function.name, call.text("release"), call.cursor, call.path)
+    return rows(unbroken(call.function.name, entry, call.session, call.cursor).lines())
+
+
+def unbroken(function: str, entry: Entry, session: Session, cursor: Any) -> Certificate:
+    """The certificate of a release that is as it was made, as far as that is known; ReleaseChanged."""
+    certificate = Certificate(entry, session, cursor, function)
+    for problem in hashes.broken(cursor, entry) or ():
+        raise errors.ReleaseChanged(function, entry.shown, problem)
+    return certificate
+
+
+def published(function: str, name: str, cursor: Any, path: SearchPath) -> Entry:
+    """The published version of a release; UnknownRelease."""
+    entry = releases.find(function, name, cursor, path)
+    if entry.status != "published":
+        raise errors.UnknownRelease(function, name, [])
+    return entry
+
+
+def rows(lines: Sequence[Line]) -> Sql:
+    """A statement that gives the certificate as rows."""
+    return literal_rows(
+        dict.fromkeys(COLUMNS, "VARCHAR"), [[line.section, line.item, line.value, line.sql] for line in lines]
+    )
+
+
+def as_text(lines: Sequence[Line]) -> str:
+    """The certificate to read: sections, then the SQL of each number."""
+    pieces = []
+    for section, group in itertools.groupby(lines, key=lambda line: line.section):
+        pieces.append(f"{section}\n" + "".join(f"  {one_line(f'{line.item}: {line.value}')}\n" for line in group))
+    queries = "".join(
+        f"-- {one_line(f'{line.section}, {line.item}: {line.value}')}\n{line.sql};\n" for line in lines if line.sql
+    )
+    return "\n".join(pieces) + f"\nhow to compute the numbers anew, in any DuckDB\n\n{queries}"
+
+
+def as_json(lines: Sequence[Line]) -> str:
+    """The certificate as JSON."""
+    document: dict[str, dict[str, dict[str, str]]] = {}
+    for line in lines:
+        cell = {"value": line.value} | ({"sql": str(line.sql)} if line.sql else {})
+        document.setdefault(line.section, {})[line.item] = cell
+    return json.dumps(document, ensure_ascii=False, indent=2) + "\n"
+
+
+# --- what it says ------------------------------------------------------------------------------------------------
+
+_VERIFIED = (
+    "by the release gate, before a row was released, on the rows as they left, beside a second reading of the source "
+    "and of the policy: every record is there once with its own unchanged values or counted as left out, no column or "
+    "value is finer than the policy lets out, published values cover the original ones, and the classes of equal "
+    "published values meet the model; of what the algorithm says, the gate takes only which record is in which class"
+)
+_MADE = {
+    "pseudonym": "HMAC-SHA-256 of the value by a key that is not in here; it protects nobody",
+    "mask": "a part of the text; judged as a value that is published as it is",
+    "shift": "dates shifted by days that follow from the person and a key that is not in here; judged likewise",
+}
+_RECORDS = "records; no person column is declared: a person with several records counts several times"
+_LIMITS = {
+    "homogeneity": "where all records of a class share a sensitive value, nobody needs to be singled out to learn it",
+    "background knowledge": "who knows what somebody does not have, or rarely has, can rule values out",
+    "composition": "releases of the same people, or one and other data, can be intersected to fewer than k",
+    "minimality and downcoding": "ranges show exact extremes of a class, and who knows the algorithm can sometimes "
+    "undo a part of a minimal generalization",
+}
+_TOLD = ("k", *(p.name for p in registry.parameters()), "multi", "suppress", "nulls", "intervals", "escape")
+"""Parameters that a recipient is told; others may name what is withheld, or nodes of a hierarchy."""
+
+
+class Certificate:
+    """The certificate of one published version, for its custodian or for a recipient."""
+
+    def __init__(self, entry: Entry, session: Session, cursor: Any, function: str = "certificate") -> None:
+        self.entry, self.session, self.cursor, self.function = entry, session, cursor, function
+        table = qualified(entry.database, SCHEMA, "release")
+        found = cursor.execute(
+            f"SELECT * FROM {table} WHERE (schema_name, name, version) = (?, ?, ?)",
+            [entry.schema, entry.name, entry.version],
+        )
+        names = [column[0] for column in found.description]
+        self.row: dict[str, Any] = dict(zip(names, found.fetchall()[0], strict=True))
+        self.roles: dict[str, str] = json.loads(self.row["roles"])
+        self.parameters: dict[str, Any] = json.loads(self.row["parameters"])
+        self.metrics: dict[str, float] = dict(self.row["metrics"])
+        self.columns = self._columns("")
+        self.shape = recompute_queries.shape(
+            self._columns("_classes"), self.columns, self.roles, bool(self.parameters.get("suppress"))
+        )
+        self._columns("_metrics")
+        sensitive = [n for n, _ in self.shape.sensitive]
+        self.demands = model_request.demands(function, entry.shown, self.parameters, sensitive)
+
+    def _columns(self, ending: str) -> dict[str, str]:
+        """Columns of one of the release's tables; ReleaseChanged where it is gone."""
+        place = (self.entry.database, self.entry.schema, self.entry.name + ending)
+        if place not in catalog.relations(self.cursor, self.entry.database):
+            raise errors.ReleaseChanged(self.function, self.entry.shown, f"table {place[2]} is missing")
+        return catalog.columns_of(self.cursor, place)
+
+    @property
+    def home(self) -> Place:
+        """Where the release stands beside its source."""
+        schema = "" if self.entry.schema == "main" else self.entry.schema
+        release, classes, metrics = (qualified(schema, self.entry.name + e) for e in releases.TABLES)
+        return Place(release, metrics, classes, self._members(Sql(f"{SCHEMA}.membership")))
+
+    @property
+    def full(self) -> Place:
+        """The same with the database's name, to be read from wherever the connection is."""
+        release, classes, metrics = (self.entry.table(e) for e in releases.TABLES)
+        return Place(release, metrics, classes, self._members(qualified(self.entry.database, SCHEMA, "membership")))
+
+    def handed_out(self, *, classes: bool) -> Place:
+        """Where a recipient reads it in a database that `publish` made, with the classes or without."""
+        release, of_classes, metrics = (identifier(self.entry.name + e) for e in releases.TABLES)
+        return Place(release, metrics, of_classes if classes else None)
+
+    def _members(self, table: Sql) -> Sql:
+        """The version's rows of the membership: of what was released or left out, not of what waits."""
+        key = joined([text(self.entry.schema), text(self.entry.name), literal(self.entry.version)])
+        waits = " AND waiting IS NOT TRUE" if self.row.get("waiting") else ""
+        return Sql(f"(FROM {table} WHERE (schema_name, release, version) = ({key}){waits})")
+
+    def recompute(self, at: Place) -> Recompute:
+        """The SQL of the numbers, at a place."""
+        joint = self.parameters.get("multi") == "joint"
+        return Recompute(self._countable, at, self.entry.k, self.demands, joint, self._cells)
+
+    @cached_property
+    def _countable(self) -> Shape:
+        """The shape with the way in which a recipient can count persons, where the published rows reveal them.
+
+        They do where there are as many persons as records, and where each person has a pseudonym: then there are as
+        many persons as pseudonyms.
+        """
+        persons = self.metrics.get("persons")
+        if persons is None or persons == self.metrics.get("records"):
+            return self.shape if persons is None else self.shape.for_single_records()
+        links = [column for column, role in self.roles.items() if role == "pseudonym"]
+        if len(links) == 1 and "person" not in self.roles.values():
+            link = identifier(links[0])
+            counts = f"count(DISTINCT {link}), count(*) - count({link})"
+            found = self.cursor.execute(f"SELECT {counts} FROM {self.entry.table()}").fetchall()[0]
+            if found == (persons, 0):
+                return replace(self.shape, person_link=links[0])
+        return self.shape
+
+    def lines(self, at: Place | None = None) -> list[Line]:
+        """All rows. `at` is where a recipient reads the tables; he is told less."""
+        outside = at is not None
+        return [
+            *self._release(outside),
+            *(Line("roles", c, r) for c, r in self.roles.items() if not outside or c in self.shown),
+            *self._given(outside),
+            *self._model(),
+            *self._made_columns(outside),
+            *self._numbers(self.recompute(at or self.home)),
+            *self._waiting(outside),
+            *self._withheld(outside),
+            *self._limits(),
+            *self._history(outside),
+        ]
+
+    def problems(self) -> Iterator[str]:
+        """What is not as it was released: tables and the ledger by their hashes, then numbers that the tables no longer
+        give. ReleaseUnsealed where no hashes were kept."""
+        broken = hashes.broken(self.cursor, self.entry)
+        if broken is None:
+            raise errors.ReleaseUnsealed("publish", self.entry.shown)
+        yield from broken
+        if broken:
+            return
+        there = {line.item: line for line in self._numbers(self.recompute(self.full)) if line.sql}
+        for item, line in there.items():
+            found = self.cursor.execute(line.sql).fetchall()[0][0]
+            if found is None or abs(float(found) - float(line.value)) > 1e-9 * max(1.0, abs(float(line.value))):
+                yield f"{item} was {line.value} and is {'nothing' if found is None else number(float(found))}"
+
+    @property
+    def shown(self) -> set[str]:
+        """The columns of the source that are published, by whose names a recipient knows them."""
+        return {c for c, role in self.roles.items() if role in ("quasi", "sensitive", "other", *KNOWN)}
+
+    def _release(self, outside: bool) -> Iterator[Line]:
+        row = self.row
+        say = partial(Line, "release")
+        yield say("name", self.entry.shown if not outside else self.entry.name)
+        yield say("version", str(self.entry.version))
+        yield say("released at", row["released_at"].isoformat(sep=" ", timespec="seconds") + " UTC")
+        yield say("algorithm", row["algorithm"])
+        yield say("library dbanon", row["library_versions"]["dbanon"])
+        if outside:
+            return
+        yield from (say(f"library {n}", v) for n, v in row["library_versions"].items() if n != "dbanon")
+        yield say("source", row["source"])
+        yield say("source records", str(row["source_records"]))
+        yield say("source fingerprint", row["source_fingerprint"])
+        yield say("policy fingerprint", row["policy_fingerprint"])
+        yield say("hierarchy fingerprint", row["hierarchy_fingerprint"])
+        yield say("statement", row["statement"])
+        unknown = "unknown: it was made by an earlier version of dbanon, which kept no hashes. Hint: refresh it"
+        yield say("tables", "as they were released, by the hashes in the ledger" if row.get("hashes") else unknown)
+
+    def _given(self, outside: bool) -> Iterator[Line]:
+        for name, value in self.parameters.items():
+            if value is not None and (not outside or name in _TOLD):
+                yield Line("parameters", name, value if isinstance(value, str) else json.dumps(value))
+
+    def _model(self) -> Iterator[Line]:
+        say = partial(Line, "model")
+        people = "distinct persons" if self.shape.persons else "records"
+        yield say("k", f"at least {self.entry.k} {people} in every class of equal published quasi-identifiers")
+        for d in self.demands:
+            yield say(f"{d.parameter} of {self.shape.sensitive[d.sensitive][0]}", d.sentence)
+        yield say("counted", "distinct persons of the declared person column" if self.shape.persons else _RECORDS)
+        yield say("verified", _VERIFIED)
+
+    def _made_columns(self, outside: bool) -> Iterator[Line]:
+        """What is published in place of columns. Which key was used is the custodian's."""
+        for column, role in self.roles.items():
+            if role in KNOWN:
+                key = "" if outside or column not in self.entry.keys else f"; key and scope: {self.entry.keys[column]}"
+                yield Line("made", f"{role} of {column}", _MADE[role] + key)
+        if self.entry.links:
+            several = "readers see which records share a pseudonym, and so belong together"
+            one = "readers see which records are of one person"
+            yield Line("not protected", "pseudonyms", one if len(self.entry.links) == 1 else several)
+
+    def _numbers(self, by: Recompute) -> Iterator[Line]:
+        """The lines that have SQL."""
+
+        def measured(section: str, item: str, name: str) -> Iterator[Line]:
+            if name in self.metrics:
+                yield Line(section, item, number(self.metrics[name]), by.metric(name))
+
+        yield from measured("achieved", "records", "records")
+        yield from measured("achieved", "persons", "persons")
+        yield from measured("achieved", "classes", "classes")
+        for name in self.row["achieved"]:
+            base, _, column = name.partition(":")
+            yield from measured("achieved", f"{base} of {column}" if column else base, name)
+        yield from measured("achieved", "precision", "precision")
+        yield from measured("achieved", "class size, average", "class_size_average")
+        yield from measured("achieved", "class size, greatest", "class_size_greatest")
+        yield from measured("risk", "prosecutor, highest", "risk_highest")
+        yield from measured("risk", "prosecutor, average", "risk_average")
+        yield from measured("risk", "smallest group by everything published", "k_all")
+        here = self.recompute(self.full)
+        above = "prosecutor, share of records above 1/k"
+        for item, query, sql in (
+            (above, here.above(), by.above()),
+            ("marketer, average", here.marketer(), by.marketer()),
+        ):
+            value = self.cursor.execute(query).fetchall()[0][0]
+            yield Line("risk", item, number(float(value)), sql)
+        yield from measured("left out", "as outliers", "suppressed:outlier")
+        yield from measured("left out", "for a NULL", "dropped")
+        if self.row.get("held_back"):
+            yield Line("left out", "held back since an erasure", str(self.row["held_back"]))
+        yield from measured("left out", "beyond bounds", "left_out:bounds")
+        yield from measured("left out", "as duplicates", "left_out:duplicate")
+        yield from measured("not protected", "records unique by all unchanged columns", "unique_unchanged")
+        if self.shape.sensitive:
+            yield from measured("not protected", "share of records in homogeneous classes", "homogeneous_share")
+        for column, _ in self.shape.sensitive:
+            item = f"values of {column} of fewer than k"
+            yield from measured("not protected", item, f"rare_sensitive_values:{column}")
+
+    def _waiting(self, outside: bool) -> Iterator[Line]:
+        """How many wait; a recipient is told that some may: more than k of them would tell that they are alike."""
+        if self.entry.how == "hold" and outside:
+            yield Line("left out", "waiting", "records that came may wait for others; how many is not told")
+        elif self.row.get("waiting") is not None and not outside:
+            yield Line("left out", "waiting until enough have come", str(self.row["waiting"]))
+            if self.row["waiting_persons"] is not None:
+                yield Line("left out", "persons of those that wait", str(self.row["waiting_persons"]))
+
+    def _withheld(self, outside: bool) -> Iterator[Line]:
+        withheld = self.row["withheld"]
+        yield Line("withheld", "columns", str(len(withheld)) if outside else ", ".join(withheld) or "none")
+
+    def _limits(self) -> Iterator[Line]:
+        yield from (Line("not protected", item, value) for item, value in _LIMITS.items())
+        if not self.shape.persons:
+            yield Line("not protected", "people with several records", "they can be fewer than k in a class")
+
+    def _history(self, outside: bool) -> Iterator[Line]:
+        """What the ledger knows of other versions and releases; a recipient is told what was checked, not of whom."""
+        row = self.row
+        say = partial(Line, "other releases")
+        unchecked, unknown = _compared_by_counts(row.get("unchecked") or [])
+        if row["composition"] is None:
+            yield say("composition", "not checkable: nothing told the people of the source apart")
+        elif outside:
+            yield say("composition", "checked against the custodian's other releases of the same people")
+        elif row.get("bases") is None:
+            yield say("composition", "checked by an earlier version of the library, for shared people only")
+        else:
+            said = [f"{people} people with {other}" for other, people in row["composition"].items() if people]
+            held = f"nobody below k or l, beside {len(row['composition'])} other versions of the same people"
+            yield say("composition", "narrowed or told apart below k or l: " + ", ".join(said) if said else held)
+        if unchecked and not outside:
+            yield say("compared by published counts only", ", ".join(unchecked))
+        if unknown and not outside:
+            yield say("not compared, since it is unknown whether the people are the same", ", ".join(unknown))
+        if row["version"] == 1:
+            return
+        stayed = "records stayed in their classes"
+        how = {"keep": stayed, "hold": stayed, "recluster": "clustered anew"}.get(row["refresh"], "first")
+        yield say("version before", f"{how}; whoever has both can subtract or intersect them")
+        if not outside:
+            short = row["delta_classes"]
+            allowed = ", allowed when it was made" if row["allow_delta"] else ""
+            yield say("classes that differ by too few", f"{short}{allowed}")
+
+    # --- hierarchies of sensitive columns ----------------------------------------------------------------------------
+
+    @cached_property
+    def _made(self) -> ReleaseSpec | None:
+        """The release planned again, if its source and hierarchies are as they were."""
+        try:
+            publication = releases.publication(self.entry, self.session, self.cursor)
+            same = resolve.hierarchy_fingerprint(publication, self.cursor) == self.entry.hierarchy_fingerprint
+        except Exception:  # the source is gone or another, or the policy no longer fits
+            return None
+        return publication if same else None
+
+    def _cells(self, of: Demand, column: str) -> Sql | None:
+        """Where the published values stand, as SQL rows; nothing where they stand in their own order."""
+        publication = self._made
+        if publication is None:
+            return None
+        release, name = self.entry.table(), identifier(column)
+        if column in publication.orders:
+            number = next(
+                n
+                for n, d in enumerate(publication.demands)
+                if d.parameter == of.parameter and publication.roles.sensitive[d.sensitive] == column
+            )
+            query = plan.filled(
+                "publishing/certificate_cells.sql", publication, version=release, number=number, column=name
+            )
+        elif self.columns[column].startswith("ENUM") and of.rule.places == (
+            "place",
+        ):  # a file keeps the words and loses their order
+            query = (
+                f"SELECT CAST({name} AS VARCHAR), row_number() OVER (ORDER BY {name} ASC NULLS LAST) "
+                f"FROM (SELECT DISTINCT {name} FROM {release})"
+            )
+        else:
+            return Sql("")
+        found = self.cursor.execute(query).fetchall()
+        return joined(f"({joined(literal(v) for v in row)})" for row in found)
+
+
+def number(value: float) -> str:
+    return str(int(value)) if math.isfinite(value) and value == int(value) else f"{value:.12g}"
+
+
+FUNCTIONS = (
+    TableFunction(
+        "certificate",
+        ("release",),
+        (),
+        "What a release is: source, roles, parameters, model, achieved values, risks, limits; SQL for each number.",
+        handler=statement,
+        example=Example("SELECT * FROM certificate('safe');", SAFE),
+    ),
+)
+
+
+def _compared_by_counts(unchecked: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The versions that were compared by published counts only, and those that were not compared."""
+    unknown = [name.removesuffix(RELATION_UNKNOWN) for name in unchecked if name.endswith(RELATION_UNKNOWN)]
+    return [name for name in unchecked if not name.endswith(RELATION_UNKNOWN)], unknown

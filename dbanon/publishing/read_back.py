@@ -1,0 +1,169 @@
+"""Read files back after they were written and compare them with what the release gate passed; nothing here writes."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from dbanon import errors
+from dbanon.ledger import hashes
+from dbanon.publishing import certificate as certificates
+from dbanon.publishing import written_columns
+from dbanon.publishing.written_tables import withheld_metrics
+from dbanon.runtime import csv_formulas
+from dbanon.sqltext import names
+from dbanon.sqltext.quote import Sql, identifier, joined, qualified, text
+
+_EXACT_IN_CSV = re.compile(
+    r"VARCHAR|ENUM\(.*\)|U?(?:TINY|SMALL|BIG|HUGE)?INT(?:EGER)?|DECIMAL\(.*\)|DOUBLE|FLOAT|BOOLEAN|DATE|TIME|TIMESTAMP|UUID",
+    re.DOTALL,
+)
+"""Types whose text is read as the same value again."""
+
+_CHANGED = re.compile("INTERVAL|TIME WITH TIME ZONE")
+"""Types of which a Parquet file gives other values back: they have no offset, or no fraction of a millisecond."""
+
+
+@dataclass(frozen=True)
+class Released:
+    """A table of a release: where it is, its columns (type by name), and its hash when the gate had passed it."""
+
+    cursor: Any
+    relation: Sql
+    columns: Mapping[str, str]
+    hashed: str
+
+
+@dataclass(frozen=True)
+class Written:
+    """The same table where it was written: `relation` on the connection `plain`, which reads nothing else.
+
+    `is_exact`: whether its values can be cast to the types of the release; else both are compared by the types of the
+    written table, which are less.
+    """
+
+    plain: Any
+    relation: Sql
+    is_exact: bool
+
+    def difference(self, released: Released) -> str | None:
+        """Return in what it differs from the release; None where it has the same rows in the same order. O(rows)."""
+        described = self.plain.execute(f"DESCRIBE FROM {self.relation}").fetchall()
+        types = {str(row[0]): str(row[1]) for row in described}
+        if list(types) != list(released.columns):
+            return "it has other columns"
+        try:
+            if self.is_exact:
+                expected = released.hashed
+                found = hashes.of_relation(self.plain, _cast(self.relation, released.columns), released.columns)
+            else:
+                kept = {name: "BOOLEAN" if _CHANGED.search(type_) else type_ for name, type_ in types.items()}
+                expected = hashes.of_relation(released.cursor, _comparable(released.relation, types), kept)
+                found = hashes.of_relation(self.plain, _comparable(self.relation, types), kept)
+        except duckdb.ConversionException:
+            return "it has values of other types"
+        if found == expected:
+            return None
+        rows, released_rows = _count(self.plain, self.relation), _count(released.cursor, released.relation)
+        if rows != released_rows:
+            return f"it has {rows} rows, and the release has {released_rows}"
+        return "its values or their order are not those of the release"
+
+    def withheld_metrics(self) -> str | None:
+        """Return which of its metrics are for the custodian only; None where none is."""
+        return withheld_metrics(self.plain, self.relation)
+
+    def other_lines(self, lines: Sequence[certificates.Line]) -> str | None:
+        """Return whether it, a certificate, has other lines; None where it has these."""
+        columns = joined(map(identifier, certificates.COLUMNS))
+        rows = self.plain.execute(f"SELECT {columns} FROM {self.relation}").fetchall()
+        expected = [(line.section, line.item, line.value, line.sql) for line in lines]
+        return None if rows == expected else "it has other lines than the certificate"
+
+
+class Reader:
+    """A connection of its own that reads what was written for `target`; the calls of `check` raise."""
+
+    def __init__(self, plain: Any, target: str, *, is_escaped: bool) -> None:
+        self.plain, self.target, self.is_escaped = plain, target, is_escaped
+
+    def parquet(self, file: Path, released: Released | None = None) -> Written:
+        """A Parquet file."""
+        columns = {} if released is None else released.columns
+        is_exact = not any(written_columns.LOSSY.search(type_) for type_ in columns.values())
+        relation = Sql(f"read_parquet({_pattern(file)}, hive_partitioning = false)")
+        return Written(self.plain, relation, is_exact)
+
+    def csv(self, file: Path, released: Released | None = None) -> Written:
+        """A CSV file, with the values that were escaped as they had been."""
+        columns = dict.fromkeys(certificates.COLUMNS, "VARCHAR") if released is None else released.columns
+        header = self._header(file)
+        places = [f"c{place}" for place in range(len(header))]
+        cells = [csv_formulas.unescaped_sql(place) if self.is_escaped else place for place in places]
+        selected = joined(f"{cell} AS {identifier(name)}" for cell, name in zip(cells, header, strict=True))
+        types = joined(f"{text(place)}: 'VARCHAR'" for place in places)
+        relation = Sql(
+            f"(SELECT {selected} FROM read_csv({_pattern(file)}, auto_detect = false, header = true, delim = ',', "
+            f"quote = '\"', escape = '\"', nullstr = '', allow_quoted_nulls = false, hive_partitioning = false, "
+            f"parallel = false, columns = {{{types}}}))"
+        )
+        return Written(self.plain, relation, all(_EXACT_IN_CSV.fullmatch(type_) for type_ in columns.values()))
+
+    def table(self, name: str) -> Written:
+        """A table of the database file that is attached."""
+        return Written(self.plain, qualified("handout", name), is_exact=True)
+
+    def check(self, *differences: str | None) -> None:
+        """Raise for the first difference that is one.
+
+        Raises:
+            OutputDiffersError: There is a difference.
+        """
+        for difference in differences:
+            if difference is not None:
+                raise errors.OutputDiffersError("publish", self.target, difference)
+
+    def _header(self, file: Path) -> list[str]:
+        with file.open(newline="", encoding="utf-8") as lines:
+            first = next(csv.reader(lines), [])
+        return [csv_formulas.unescaped(cell) for cell in first] if self.is_escaped else first
+
+
+@contextmanager
+def reading(target: str, *, is_escaped: bool = False, database: Path | None = None) -> Iterator[Reader]:
+    """Open a connection that reads what was written for `target`, or the database file there as `handout`."""
+    with duckdb.connect() as plain:
+        if database is not None:
+            plain.execute(f"ATTACH {text(str(database.absolute()))} AS handout (READ_ONLY)")
+        yield Reader(plain, target, is_escaped=is_escaped)
+
+
+def _pattern(file: Path) -> Sql:
+    return text(names.pattern(str(file.absolute())))
+
+
+def _cast(relation: Sql, columns: Mapping[str, str]) -> Sql:
+    cells = joined(f"CAST({identifier(name)} AS {type_}) AS {identifier(name)}" for name, type_ in columns.items())
+    return Sql(f"(SELECT {cells} FROM {relation})")
+
+
+def _comparable(relation: Sql, columns: Mapping[str, str]) -> Sql:
+    """The columns of a relation by types that lose something: of values that come back otherwise, whether they are."""
+    cells = joined(
+        f"{identifier(name)} IS NULL AS {identifier(name)}"
+        if _CHANGED.search(type_)
+        else f"CAST({identifier(name)} AS {type_}) AS {identifier(name)}"
+        for name, type_ in columns.items()
+    )
+    return Sql(f"(SELECT {cells} FROM {relation})")
+
+
+def _count(cursor: Any, relation: Sql) -> int:
+    return int(cursor.execute(f"SELECT count(*) FROM {relation}").fetchall()[0][0])

@@ -1,0 +1,260 @@
+"""Plain SQL that computes the numbers of a release anew from its published tables; any DuckDB runs it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from dbanon.privacy_models import registry
+from dbanon.privacy_models.model_request import Demand
+from dbanon.release.spec.published_columns import classes_order
+from dbanon.sqltext.quote import Sql, identifier, joined, text
+from dbanon.sqltext.templates import fill
+
+Columns = Sequence[tuple[str, str]]
+"""Names and types."""
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What the columns of a release and of its classes are."""
+
+    quasi: Columns
+    sensitive: Columns
+    other: Columns
+    links: Columns
+    class_id: str
+    size: str
+    persons: str | None
+    loss: str
+    suppressed: str | None
+    person_link: str | None = None
+    """The published pseudonym of the person column, by which a recipient counts persons."""
+
+    def for_single_records(self) -> Shape:
+        """The shape of a release in which every person has one record: persons are counted as records are."""
+        return replace(self, persons=None)
+
+    @property
+    def unchanged(self) -> Columns:
+        """The columns that are published as they are."""
+        return [*self.sensitive, *self.other]
+
+    @property
+    def published(self) -> set[str]:
+        """The columns of the release."""
+        return {n for n, _ in (*self.quasi, *self.unchanged, *self.links)} | {self.class_id}
+
+
+def shape(classes: Mapping[str, str], release: Mapping[str, str], roles: Mapping[str, str], suppress: bool) -> Shape:
+    """From the columns of both tables in their order, the roles in the ledger, and whether outliers were left out."""
+    by_person = bool({"person", "pseudonym"} & set(roles.values()))
+    sensitive = [n for n, role in roles.items() if role == "sensitive"]
+    others = len(classes_order(0, len(sensitive), persons=by_person, suppressed=suppress))
+    order = classes_order(len(classes) - others, len(sensitive), persons=by_person, suppressed=suppress)
+    columns: dict[str, list[tuple[str, str]]] = {}
+    for what, column in zip(order, classes.items(), strict=True):
+        columns.setdefault(what, []).append(column)
+    (class_id, _), (size, _), (loss, _) = (columns[what][0] for what in ("class_id", "size", "loss"))
+    return Shape(
+        quasi=columns["quasi"],
+        sensitive=[(n, release.get(n, "VARCHAR")) for n in sensitive],
+        other=[(n, release.get(n, "VARCHAR")) for n, role in roles.items() if role in ("other", "mask", "shift")],
+        links=[(n, release.get(n, "VARCHAR")) for n, role in roles.items() if role == "pseudonym"],
+        class_id=class_id,
+        size=size,
+        persons=columns["persons"][0][0] if by_person else None,
+        loss=loss,
+        suppressed=columns["suppressed"][0][0] if suppress else None,
+    )
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where the tables of a release are read; None for what the reader does not have."""
+
+    release: Sql
+    metrics: Sql
+    classes: Sql | None
+    members: Sql | None = None
+
+
+Cells = Callable[[Demand, str], Sql | None]
+"""SQL rows that say where the values of a column stand in its hierarchy; None where that is not known."""
+
+
+class Recompute:
+    """The SQL of every number, for one shape at one place."""
+
+    def __init__(self, of: Shape, at: Place, k: int, demands: Sequence[Demand], joint: bool, cells: Cells) -> None:
+        self.of, self.at, self.k, self.demands, self.cells = of, at, k, demands, cells
+        self.joint = joint and len(of.sensitive) > 1
+
+    def metric(self, name: str) -> Sql:
+        """The SQL of a measure by its name; where no statement here recomputes it, a look into the metrics."""
+        base, _, detail = name.partition(":")
+        computed = (
+            self._model(base, detail)
+            if base in {m.name for _, _, m in registry.metrics()}
+            else self._plain(base, detail)
+        )
+        return computed or self.look(name)
+
+    def look(self, name: str) -> Sql:
+        """What was measured when the release was made."""
+        return Sql(
+            f"SELECT value FROM {self.at.metrics} WHERE metric = {text(name)} "
+            "/* as it was measured when the release was made; this statement repeats it */"
+        )
+
+    def above(self) -> Sql | None:
+        """The share of the records whose risk is above 1/k."""
+        return self._sized(f"coalesce(sum(records) FILTER (WHERE size < {self.k}), 0) / sum(records)")
+
+    def marketer(self) -> Sql | None:
+        """The share of the records (persons) that a match of all of them finds on average."""
+        return self._sized("count(*) / sum(size)")
+
+    # --- measures of the rows ------------------------------------------------------------------------------------
+
+    def _plain(self, base: str, detail: str) -> Sql | None:
+        release, k = self.at.release, self.k
+        whole = {
+            "records": Sql(f"SELECT count(*) FROM {release}"),
+            "classes": Sql(f"SELECT count(*) FROM (SELECT DISTINCT {self._cells()} FROM {release})"),
+            "persons": self._persons(),
+            "k": self._sized("min(size)"),
+            "k_all": self._alike([*self.of.quasi, *self.of.unchanged], "min(size)"),
+            "unique_unchanged": self._alike(self.of.unchanged, "count(*) FILTER (WHERE size = 1)"),
+            "risk_highest": self._sized("max(1.0 / size)"),
+            "risk_average": self._sized("sum(records / size) / sum(records)"),
+            "class_size_average": Sql(f"SELECT avg(records) FROM {self._sizes()}"),
+            "class_size_greatest": Sql(f"SELECT max(records) FROM {self._sizes()}"),
+            "precision": self._classes(f"1 - sum({self._size} * {self._loss}) / sum({self._size})"),
+        }
+        if base in whole:
+            return whole[base]
+        if base == "suppressed":
+            return self._left_out("outlier") if self.of.suppressed else None
+        if base == "dropped":
+            if self.of.suppressed:
+                return self._left_out("null")
+            return self._members("coalesce(sum(records), 0)", "class_id IS NULL AND held IS NOT TRUE")
+        if base == "homogeneous_share":
+            return self._homogeneous([c for c in self.of.sensitive if detail in ("", c[0])])
+        if base == "rare_sensitive_values" and self.of.persons is None:
+            value = compared(*next(c for c in self.of.sensitive if c[0] == detail))
+            return Sql(
+                f"SELECT count(*) FROM (SELECT count(*) AS size FROM {release} GROUP BY {value}) WHERE size < {k}"
+            )
+        return None
+
+    def _persons(self) -> Sql | None:
+        """The number of persons: rows where every person has one, else distinct pseudonyms or the ledger's keys."""
+        if self.of.persons is None:
+            return Sql(f"SELECT count(*) FROM {self.at.release}")
+        if self.of.person_link is not None:
+            return Sql(f"SELECT {self._distinct_persons(self.of.person_link)} FROM {self.at.release}")
+        return self._members("count(DISTINCT person_key)", "class_id IS NOT NULL")
+
+    @staticmethod
+    def _distinct_persons(link: str) -> Sql:
+        """An aggregate that counts the persons of rows by the pseudonym of the person."""
+        return Sql(f"count(DISTINCT {identifier(link)})")
+
+    @property
+    def _size(self) -> Sql:
+        return identifier(self.of.size)
+
+    @property
+    def _loss(self) -> Sql:
+        return identifier(self.of.loss)
+
+    def _cells(self) -> Sql:
+        return joined(compared(*c) for c in self.of.quasi)
+
+    def _sizes(self) -> Sql:
+        return Sql(f"(SELECT count(*) AS records FROM {self.at.release} GROUP BY {self._cells()})")
+
+    def _sized(self, expression: str) -> Sql | None:
+        """A measure of class sizes: `records`, and `size` in records, or in persons where there are persons."""
+        if self.of.persons is None:
+            of = f"SELECT count(*) AS records, count(*) AS size FROM {self.at.release} GROUP BY {self._cells()}"
+        elif self.of.person_link is not None:
+            persons = self._distinct_persons(self.of.person_link)
+            of = f"SELECT count(*) AS records, {persons} AS size FROM {self.at.release} GROUP BY {self._cells()}"
+        elif self.at.classes is not None:
+            of = (
+                f"SELECT {self._size} AS records, {identifier(self.of.persons)} AS size FROM {self.at.classes} "
+                f"WHERE {identifier(self.of.class_id)} IS NOT NULL"
+            )
+        else:
+            return None
+        return Sql(f"SELECT {expression} FROM ({of})")
+
+    def _alike(self, columns: Columns, expression: str) -> Sql | None:
+        """A measure of `size`, the records that are alike in columns of the release; persons are not published."""
+        if self.of.persons is not None or not self.of.unchanged:
+            return None
+        values = joined(compared(*c) for c in columns)
+        return Sql(f"SELECT {expression} FROM (SELECT count(*) AS size FROM {self.at.release} GROUP BY {values})")
+
+    def _classes(self, expression: str) -> Sql | None:
+        if self.at.classes is None:
+            return None
+        return Sql(f"SELECT {expression} FROM {self.at.classes} WHERE {identifier(self.of.class_id)} IS NOT NULL")
+
+    def _left_out(self, reason: str) -> Sql | None:
+        if self.at.classes is None or self.of.suppressed is None:
+            return None
+        return Sql(
+            f"SELECT coalesce(sum({self._size}), 0) FROM {self.at.classes} "
+            f"WHERE {identifier(self.of.suppressed)} = {text(reason)}"
+        )
+
+    def _members(self, expression: str, condition: str) -> Sql | None:
+        return None if self.at.members is None else Sql(f"SELECT {expression} FROM {self.at.members} WHERE {condition}")
+
+    def _homogeneous(self, columns: Columns) -> Sql:
+        """The share of records in classes with one value, NULL being one, in any of the columns."""
+        values = [compared(*c) for c in columns]
+        counts = joined(f"count(DISTINCT {v}) + (count(*) > count({v}))::INTEGER" for v in values)
+        return Sql(
+            f"SELECT coalesce(sum(records) FILTER (WHERE different = 1), 0) / sum(records) FROM (SELECT count(*) AS "
+            f"records, least({counts}) AS different FROM {self.at.release} GROUP BY {self._cells()})"
+        )
+
+    # --- privacy models ------------------------------------------------------------------------------------------
+
+    def _model(self, base: str, column: str) -> Sql | None:
+        """The SQL of a model of a sensitive column. Persons are not published, so nobody can count them anew."""
+        number = [n for n, _ in self.of.sensitive].index(column)
+        demand = next((d for d in self.demands if d.sensitive == number and d.rule.metric.name == base), None)
+        if demand is None or self.of.persons is not None:
+            return None
+        cells = None
+        if demand.rule.order:
+            cells = self.cells(demand, column)
+            if cells is None:
+                return None
+        value = compared(*self.of.sensitive[number])
+        others = [compared(*c) for i, c in enumerate(self.of.sensitive) if i != number] if self.joint else []
+        return Sql(
+            fill(
+                "publishing/certificate_model.sql",
+                part=joined([self._cells(), *others]),
+                value=value,
+                release=self.at.release,
+                file=demand.of.file,
+                form=demand.form,
+                settings={name: Sql(repr(value)) for name, value in demand.settings.items()},
+                higher=demand.rule.is_higher,
+                places=[Sql(name) for name in demand.rule.places],
+                cells=cells,
+            ).strip()
+        )
+
+
+def compared(name: str, type_: str) -> Sql:
+    """A column whose texts compare byte by byte."""
+    return Sql(f"{identifier(name)} COLLATE POSIX") if type_.startswith("VARCHAR") else identifier(name)

@@ -1,0 +1,47 @@
+"""Read the tables of a version back after they were written; nothing here writes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dbanon import errors
+from dbanon.ledger.releases import Entry
+from dbanon.release.plan import metrics, plan
+from dbanon.release.spec.release_spec import ReleaseSpec
+from dbanon.sqltext.quote import Sql
+
+
+def check(function: str, cursor: Any, entry: Entry, publication: ReleaseSpec) -> None:
+    """Compare the tables of a version, in the transaction that made them, with what the release gate passed.
+
+    How many records of which values each class has is compared with the membership
+    (`views/unchanged_source_check.sql`).
+
+    Raises:
+        OutputDiffersError: Rows are in another order, classes show other values, or metrics are not for others.
+
+    O(rows) time.
+    """
+    query = plan.filled(
+        "publishing/misplaced_values.sql",
+        publication,
+        version=entry.table(),
+        classes=entry.table("_classes"),
+        nulls=None,
+        suppress=None,
+    )
+    misplaced, other_classes = cursor.execute(query).fetchall()[0]
+    if misplaced:
+        raise errors.OutputDiffersError(function, entry.shown, f"{misplaced} rows are not in the order of their values")
+    if other_classes:
+        raise errors.OutputDiffersError(function, entry.shown, f"{other_classes} classes have other published values")
+    withheld = withheld_metrics(cursor, entry.table("_metrics"))
+    if withheld is not None:
+        raise errors.OutputDiffersError(function, entry.shown, withheld)
+
+
+def withheld_metrics(cursor: Any, relation: Sql) -> str | None:
+    """Return which metrics of a relation are for the custodian only; None where none is."""
+    found = [str(row[0]) for row in cursor.execute(f"SELECT metric FROM {relation}").fetchall()]
+    withheld = [name for name in found if not metrics.goes_out(name)]
+    return f"it has metrics that are for the custodian only ({', '.join(withheld)})" if withheld else None

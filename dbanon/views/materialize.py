@@ -1,0 +1,415 @@
+"""Materialized anonymized views: tables with a definition, a ledger row and a membership, all made at once or not at
+all. DuckDB's transactions do the work: readers see the old version or the new one, and a crash leaves one of them."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace as replace_
+from typing import Any
+
+import duckdb
+
+from dbanon import errors
+from dbanon.ledger import (
+    deliveries,
+    publishing_turn,
+    related_releases,
+    release_status,
+    releases,
+    same_source,
+    transactions,
+)
+from dbanon.ledger.people import disjoint_sources, rehash
+from dbanon.ledger.releases import TABLES, Entry
+from dbanon.publishing import postgres_delivery
+from dbanon.release import search_budget
+from dbanon.release.plan import plan
+from dbanon.release.spec import related_parameters as several
+from dbanon.release.spec import resolve, transformed_columns
+from dbanon.release.spec.release_spec import ReleaseSpec
+from dbanon.runtime import session
+from dbanon.source import attached_databases, catalog
+from dbanon.source.canonical_text import FORMAT
+from dbanon.source.catalog import SCHEMA
+from dbanon.sqltext.quote import argument, identifier, qualified, text
+from dbanon.table_functions.dispatch import make_call
+from dbanon.table_functions.registry import check_algorithm
+from dbanon.views import deferred_records, erasure, pre_release_review, related_release
+from dbanon.views import target as views_target
+from dbanon.views.build_version import INTERRUPTED, OLD, Making, Release, build, current_release
+
+REFRESH = ("keep", "hold", "recluster")
+"""What a refresh does with records that were published and with those that came."""
+
+
+def materialize(
+    connection: Any,
+    name: str,
+    algorithm: str,
+    source: str,
+    *,
+    key: str | Sequence[str] | None = None,
+    composition: str = "warn",
+    allow_delta: bool = False,
+    replace: bool = False,
+    disjoint_from: str | Sequence[str] = (),
+    progress: Callable[[float, float], None] | None = None,
+    **parameters: Any,
+) -> Release:
+    """Makes the tables `name`, `name_classes` and `name_metrics`, with a row in `dbanon.release`.
+
+    `algorithm` and the parameters are those of the table function; `key` names columns that tell people apart where
+    no column has the role person and the source has no primary key. Where people of this release are in other
+    releases of the same source such that both together narrow them below k (or l), `composition="warn"` warns with
+    DisclosureWarning, "refuse" raises CompositionRefused. `replace` makes the next version of a release with another
+    definition. With `improve="5s"` classes are improved for that time (Ctrl-C takes the best so far) and the ledger has
+    the moves that were made; `progress` is called with the shares of the search that is done and of the loss that is
+    gone. The release stands in the database of its source, under a `name` in PostgreSQL also there once it is in the
+    ledger (NotDelivered). With `entity` or `children`, whose `key` it takes, it makes all tables of such a release,
+    once. `disjoint_from` names releases, or tables, that are about other people: nothing is compared with these, and
+    the ledger keeps the declaration. What is committed counts: an open transaction of the connection is refused.
+    """
+    transactions.check_no_transaction("materialize", connection)
+    views_target.check_word("materialize", "composition", composition, ("warn", "refuse"))
+    if several.asks(parameters):
+        given = parameters if key is None else {**parameters, "key": key}
+        return related_release.materialize(connection, name, algorithm, source, given, allow_delta, composition)
+    given = json.loads(json.dumps(parameters, default=str))
+    check_algorithm("materialize", algorithm)
+    with _working("materialize", connection) as (current, cursor, later), session.telling(current, progress):
+        here = views_target.current(connection)
+        name, there = deliveries.here_and_there(name, cursor, here[0])
+        asked = (current, cursor, algorithm, {"tbl": source}, search_budget.untimed("materialize", given), here)
+        target = views_target.target("materialize", name, make_call(*asked).source(), here, cursor)
+        making = Making("materialize", allow_delta, composition)
+        # Before planning: a policy table that is new is a change.
+        with publishing_turn.publishing_turn(current, "materialize", name, target[0]):
+            publication = resolve.publication(make_call(*asked))
+            if publication.run.noise is not None:
+                raise errors.NoiseNotKept("materialize", publication.function, publication.run.noise.asked)
+            views_target.check_writable(cursor, "materialize", target[0])
+            columns = _key_columns(publication, key) or resolve.unique_key(publication, cursor)
+            rehash.rehash(current, cursor, target[0])
+            earlier = releases.entries(cursor, target[0], "schema_name = ? AND lower(name) = lower(?)", target[1:])
+            published = [e for e in earlier if e.status == "published"]
+            to = later.toward(target, there, is_new=not published, replace=replace)
+            if (taken := views_target.taken(cursor, target, TABLES)) and not (replace and published):
+                raise errors.ReleaseExists("materialize", name, taken, bool(published))
+            if not earlier and current.reviewed is not None:
+                current.reviewed(pre_release_review.lines(make_call(*asked), publication, name))
+            given = search_budget.counted("materialize", current, cursor, publication, given)
+            again = make_call(current, cursor, algorithm, {"tbl": source}, given, here)
+            publication = resolve.with_made(resolve.publication(again), (target[1], target[2]))
+            of, kept = publication.source, views_target.durable(publication.source, source)
+            call = {"function": algorithm, "source": kept, "schema": views_target.home_schema(of), "parameters": given}
+            version, how = max((e.version for e in earlier), default=0) + 1, "recluster" if published else "first"
+            entry = _entry(target, call, publication, columns, version, how, cursor)
+            others = [disjoint_from] if isinstance(disjoint_from, str) else disjoint_from
+            entry = replace_(entry, disjoint_from=disjoint_sources.declared(cursor, entry, others, earlier))
+            making = replace_(making, to=to)
+            if not published:
+                return _first(cursor, entry, publication, name, making)
+            return _next(cursor, entry, _held(cursor, entry, publication, published[-1]), published[-1], making)
+
+
+def refresh(
+    connection: Any,
+    name: str,
+    *,
+    refresh: str = "keep",
+    allow_delta: bool = False,
+    composition: str = "warn",
+    if_stale: bool = False,
+    erase: bool = False,
+) -> Release:
+    """Makes the next version of a release from its source as it is now; readers see the old one until it is whole.
+
+    `refresh="keep"` leaves published records in their classes and clusters only those that came; "recluster" clusters
+    all anew, and a reader of both versions can intersect their classes. Rows that a class gains or loses between the
+    versions must be none or meet the model by themselves, else DeltaRefused is raised and the old version stays;
+    `allow_delta` publishes them anyway, and the ledger says so. Where classes cannot be kept, KeepRefused says why;
+    nothing but `refresh="recluster"` clusters anew. "hold" keeps classes too, and those that came wait where they are
+    too few, or miss the model, until a later refresh has enough of them; the ledger counts them. Where that is all,
+    the version that is there stays the published one. `if_stale` makes no new version where source, policy and
+    hierarchies are as they were (see `release_status`), and gives the one that is there.
+
+    `erase` honours an erasure that would be refused, in one statement: classes that somebody left go whole, who is
+    left of them stays out until the versions that show them are forgotten, and nobody new comes; the next refresh takes
+    those. DisclosureWarning says how many are held back and what readers of earlier versions can still tell apart.
+    """
+    transactions.check_no_transaction("refresh", connection)
+    views_target.check_word("refresh", "refresh", refresh, REFRESH)
+    views_target.check_word("refresh", "composition", composition, ("warn", "refuse"))
+    with _working("refresh", connection) as (current, cursor, later):
+        here = views_target.current(connection)
+        database = _published("refresh", name, cursor, here).database
+        with publishing_turn.publishing_turn(current, "refresh", name, database):
+            views_target.check_writable(cursor, "refresh", database)
+            rehash.rehash(current, cursor, database)
+            old = _published("refresh", name, cursor, here)
+            to = later.known((old.database, old.schema, old.name), deliveries.alias(name, cursor, here[0]))
+            publication = releases.publication(old, current, cursor)
+            if if_stale and release_status.is_fresh(old, publication, cursor):
+                return current_release(cursor, old, holds=refresh == "hold")
+            making = Making("refresh", allow_delta, composition, erase=erase, to=to)
+            return _refreshed(cursor, old, publication, refresh, making)
+
+
+def _refreshed(cursor: Any, old: Entry, publication: ReleaseSpec, how: str, making: Making) -> Release:
+    """Make the next version of a release from the publication of its source as it is now."""
+    target = (old.database, old.schema, old.name)
+    entry = _entry(target, old.call, publication, old.person_key, old.version + 1, how, cursor)
+    entry = replace_(entry, disjoint_from=old.disjoint_from)
+    if entry.keeps or making.erase:
+        release_status.check_roles(old, publication)
+    publication = resolve.keyed(publication, old.person_key).continued(held=release_status.held_back(old, cursor))
+    if entry.keeps:
+        publication = publication.continued(keep=old.settled)
+    if making.erase:
+        publication = erasure.without(old, publication, cursor)
+        if not cursor.execute(f"SELECT 1 FROM {publication.continuity.only} LIMIT 1").fetchall():
+            raise errors.NothingLeftToErase(old.shown)
+        publication = publication if entry.keeps else publication.continued(keep=None)
+    if how != "hold" or making.erase:
+        return _next(cursor, entry, publication, old, making)
+    for who in deferred_records.WHO[:-1]:
+        with contextlib.suppress(*_WAITS, _NothingNew):
+            return _next(cursor, entry, publication, old, replace_(making, wait=who))
+    return _next(cursor, entry, publication, old, replace_(making, wait=deferred_records.WHO[-1]))
+
+
+@contextlib.contextmanager
+def _working(function: str, connection: Any) -> Iterator[tuple[session.Session, Any, postgres_delivery.Later]]:
+    """The session of a connection, a cursor of its own, and what is delivered at the end."""
+    current = session.of_connection(getattr(connection, "raw", connection))
+    with current.cursor() as cursor, postgres_delivery.afterwards(function, current, cursor) as later:
+        yield current, cursor, later
+
+
+def _first(cursor: Any, entry: Entry, publication: ReleaseSpec, name: str, making: Making) -> Release:
+    """The first version, or the first since the release was dropped; `name` is how messages call it."""
+    with transactions.transaction(cursor, making.function, name, [publication]):
+        if views_target.taken(cursor, (entry.database, entry.schema, entry.name), TABLES):
+            raise errors.Busy(making.function, name, "its tables were made meanwhile")
+        return build(cursor, entry, publication, making)
+
+
+def _held(cursor: Any, entry: Entry, publication: ReleaseSpec, old: Entry) -> ReleaseSpec:
+    """The publication without those who are held back since an erasure, where it is known who they are."""
+    if old.person_key != entry.person_key:
+        return publication
+    return resolve.keyed(publication, entry.person_key).continued(held=release_status.held_back(old, cursor))
+
+
+_WAITS = (errors.KeepRefused, errors.DeltaRefused, errors.CompositionRefused, errors.LinkedVersions)
+"""What newcomers wait for, where they may."""
+
+
+class _NothingNew(Exception):
+    """Nobody would be left to be published."""
+
+
+def _next(cursor: Any, entry: Entry, publication: ReleaseSpec, old: Entry, making: Making) -> Release:
+    """The next version in place of the old one, in one transaction."""
+    function, making = making.function, replace_(making, old=old)
+    with transactions.transaction(cursor, function, old.shown, [publication]):
+        _check_published(cursor, function, old)
+        if entry.how == "hold":
+            with _explained(entry, old):
+                publication = deferred_records.remember(cursor, entry, old, publication, making.wait)
+            if release_status.is_fresh(old, publication, cursor, old.known):
+                if making.wait in ("back", "new"):  # the others may go out
+                    raise _NothingNew
+                return current_release(cursor, deferred_records.stay_with(cursor, entry, old), holds=True)
+        short = 0
+        if entry.keeps and not making.erase:
+            short = len({row[1] for row in cursor.execute(release_status.pending(old, publication)).fetchall()})
+            if short and not making.allow_delta:
+                raise errors.DeltaRefused(function, old.shown, short, [f"version {old.version}"])
+        for ending in TABLES:
+            cursor.execute(f"ALTER TABLE {old.table(ending)} RENAME TO {identifier(old.name + ending + OLD)}")
+        _status(cursor, old, "replaced")
+        with _explained(entry, old):
+            result = build(cursor, entry, publication, making, short)
+        deferred_records.forget(cursor, old)
+        for ending in TABLES:
+            cursor.execute(f"DROP TABLE {qualified(old.database, old.schema, old.name + ending + OLD)}")
+        return result
+
+
+@contextlib.contextmanager
+def _explained(entry: Entry, old: Entry) -> Iterator[None]:
+    """Raises KeepRefused where statements of a version that keeps classes refuse it themselves."""
+    try:
+        yield
+    except duckdb.InvalidInputException as error:
+        if entry.keeps and not INTERRUPTED.search(str(error)):
+            raise errors.KeepRefused(old.shown, _reason(error)) from None
+        raise
+
+
+def drop(connection: Any, name: str, *, if_exists: bool = False) -> None:
+    """Drops the tables of a release, and first those in PostgreSQL that show it. The ledger keeps its versions until
+    `forget_release`."""
+    transactions.check_no_transaction("drop", connection)
+    current = session.of_connection(getattr(connection, "raw", connection))
+    with current.cursor() as cursor:
+        here = views_target.current(connection)
+        try:
+            database = _home("drop", name, cursor, here)
+            with publishing_turn.publishing_turn(current, "drop", name, database):
+                _drop(cursor, name, here)
+        except errors.UnknownRelease:
+            if not if_exists:
+                raise
+
+
+def _home(function: str, name: str, cursor: Any, here: Sequence[str]) -> str:
+    """Return the database of a release, of one table or of related ones; UnknownRelease."""
+    path = catalog.SearchPath.of(*here)
+    tables = related_releases.among(cursor, name, path)
+    return tables.database if tables is not None else releases.find(function, name, cursor, path).database
+
+
+def _drop(cursor: Any, name: str, here: Sequence[str]) -> None:
+    tables = related_releases.among(cursor, name, catalog.SearchPath.of(*here))
+    if tables is not None and tables.status == "published":
+        related_release.drop(cursor, tables)
+        return
+    old = _published("drop", name, cursor, here)
+    views_target.check_writable(cursor, "drop", old.database)
+    alias = deliveries.alias(name, cursor, here[0])
+    with postgres_delivery.withdrawn("drop", cursor, old, alias), transactions.transaction(cursor, "drop", name):
+        _check_published(cursor, "drop", old)
+        deliveries.forget(cursor, (old.database, old.schema, old.name))
+        _drop_tables(cursor, old)
+        _status(cursor, old, "dropped")
+
+
+def forget_release(connection: Any, name: str, version: int | None = None) -> int:
+    """Deletes versions of a release (default: all but the published one) from ledger and membership; how many.
+
+    What is forgotten can no longer be held against later releases, though readers may still have it. A published
+    version cannot be forgotten: drop it first.
+    """
+    transactions.check_no_transaction("forget_release", connection)
+    current = session.of_connection(getattr(connection, "raw", connection))
+    with current.cursor() as cursor:
+        path = catalog.SearchPath.of(*views_target.current(connection))
+        database = _home("forget_release", name, cursor, views_target.current(connection))
+        with publishing_turn.publishing_turn(current, "forget_release", name, database):
+            return _forget(cursor, name, version, path)
+
+
+def _forget(cursor: Any, name: str, version: int | None, path: catalog.SearchPath) -> int:
+    tables = related_releases.among(cursor, name, path)
+    if tables is not None and tables.status == "dropped":
+        related_release.forget(cursor, tables)
+        return 1
+    last = releases.find("forget_release", name, cursor, path)
+    every = releases.entries(
+        cursor, last.database, "schema_name = ? AND lower(name) = lower(?)", [last.schema, last.name]
+    )
+    gone = [e for e in every if e.status != "published" and version in (None, e.version)]
+    if version is not None and not gone:
+        raise errors.UnknownVersion(last.shown, version, [(e.version, e.status) for e in every])
+    views_target.check_writable(cursor, "forget_release", last.database)
+    with transactions.transaction(cursor, "forget_release", name):
+        for entry in gone:
+            key = [entry.schema, entry.name, entry.version]
+            for table, column in (("release", "name"), ("membership", "release")):
+                cursor.execute(
+                    f"DELETE FROM {qualified(entry.database, SCHEMA, table)} "
+                    f"WHERE (schema_name, {column}, version) = (?, ?, ?)",
+                    key,
+                )
+    return len(gone)
+
+
+def _means(cursor: Any, source: catalog.Source) -> None:
+    """Keeps which database a source in another system is of, so that no refresh reads another one by its name."""
+    if source.foreign is not None and catalog.has_table(cursor, source.home, "foreign_database"):
+        attached_databases.remember("materialize", cursor, source.database, source.foreign)
+
+
+# --- names and transactions ----------------------------------------------------------------------------------
+
+
+def _entry(
+    target: tuple[str, str, str],
+    call: Mapping[str, Any],
+    publication: ReleaseSpec,
+    key: tuple[str, ...] | None,
+    version: int,
+    how: str,
+    cursor: Any,
+) -> Entry:
+    _means(cursor, publication.source)
+    arguments = "".join(f", {identifier(n)} := {argument(v)}" for n, v in call["parameters"].items())
+    return Entry(
+        *target,
+        version=version,
+        status="published",
+        call=call,
+        statement=f"SELECT * FROM {identifier(call['function'])}({text(call['source'])}{arguments})",
+        policy_fingerprint=publication.policy.fingerprint,
+        hierarchy_fingerprint=resolve.hierarchy_fingerprint(publication, cursor),
+        person_key=key,
+        k=publication.k,
+        roles=plan.roles(publication),
+        how=how,
+        bases=same_source.bases(publication.source, cursor),
+        options=publication.options,
+        keys=transformed_columns.keyed(publication.made),
+        hash_format=FORMAT,
+    )
+
+
+def _key_columns(publication: ReleaseSpec, given: str | Sequence[str] | None) -> tuple[str, ...] | None:
+    """The columns of `key`, as the source spells them; none where the person tells people apart."""
+    if given is None or publication.roles.person is not None:
+        return None
+    columns = [given] if isinstance(given, str) else given
+    return tuple(publication.source.column("materialize", column, "key") for column in columns)
+
+
+def _published(function: str, name: str, cursor: Any, here: Sequence[str]) -> Entry:
+    """The published version of a release; UnknownRelease."""
+    path = catalog.SearchPath.of(*here)
+    entry = releases.find(function, name, cursor, path)
+    if entry.status != "published":
+        raise errors.UnknownRelease(function, name, [])
+    return entry
+
+
+def _check_published(cursor: Any, function: str, entry: Entry) -> None:
+    """Raises Busy where another connection made another version meanwhile, or dropped it."""
+    where = "(schema_name, name, version, status) = (?, ?, ?, 'published')"
+    if not releases.entries(cursor, entry.database, where, [entry.schema, entry.name, entry.version]):
+        raise errors.Busy(function, entry.shown, f"version {entry.version} is not the published one any more")
+
+
+def _drop_tables(cursor: Any, entry: Entry) -> None:
+    for ending in TABLES:
+        cursor.execute(f"DROP TABLE IF EXISTS {entry.table(ending)}")
+
+
+def _status(cursor: Any, entry: Entry, status: str) -> None:
+    cursor.execute(
+        f"UPDATE {qualified(entry.database, SCHEMA, 'release')} SET status = ? "
+        "WHERE (schema_name, name, version) = (?, ?, ?)",
+        [status, entry.schema, entry.name, entry.version],
+    )
+
+
+def _reason(error: Exception) -> str:
+    """What an error of a statement says, without what it says of algorithms."""
+    said = transactions.first_line(error)
+    found = re.search(r"the release gate refused the result: (.*?)\. Nothing was released", said)
+    return f"{found[1] if found else said.removeprefix('Invalid Input Error: ').rstrip('.')}."
+
+
+__all__ = ["Release", "drop", "forget_release", "materialize", "refresh"]

@@ -1,0 +1,176 @@
+"""The check of a refresh of a streaming view: what it wrote is read back from the tables, before the commit.
+
+The release gate judges the records of one refresh. The tables of the view, the pending records and the counts in the
+ledger are written from them afterwards. Here they are compared with these records by other queries than those that
+wrote them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from dbanon import errors
+from dbanon.ledger import streams
+from dbanon.ledger.stream_marks import ArrivalOrder
+from dbanon.ledger.streams import Grows
+from dbanon.sqltext.qualify_builtins import bound
+from dbanon.sqltext.quote import Sql, identifier, joined
+
+
+@dataclass(frozen=True)
+class Step:
+    """The records of one refresh: the table that holds them, and the names of its columns.
+
+    `values` are the columns of the view but the last, `suppressed`; `class_id` is one of them. `cluster` is -1 for
+    suppressed and -2 for pending records, `place` says when a record arrived. `size` is the column of the classes that
+    counts their records; `drops` where suppressed records have no row.
+    """
+
+    table: Sql
+    values: tuple[str, ...]
+    suppressed: Sql
+    class_id: Sql
+    size: Sql
+    cluster: Sql
+    place: Sql
+    drops: bool
+
+    @property
+    def leaves(self) -> Sql:
+        """The condition for records that have a row in the view."""
+        suppressed = "false" if self.drops else f"{self.cluster} = -1"
+        return Sql(f"({self.cluster} NOT IN (-1, -2) OR {suppressed})")
+
+    @property
+    def mark(self) -> Sql:
+        """A hash of what the view shows of a record."""
+        return Sql(f"md5(row({joined(identifier(name) for name in self.values)})::VARCHAR)")
+
+
+def last_row(cursor: Any, grows: Grows) -> int:
+    """Return the row id after which the rows of the next refresh are appended; -1 for an empty view."""
+    return int(cursor.execute(f"SELECT coalesce(max(rowid), -1) FROM {grows.table()}").fetchall()[0][0])
+
+
+def check(
+    cursor: Any, before: Grows, step: Step, last: int, source: Sql, order: ArrivalOrder, is_kept: bool = True
+) -> None:
+    """Compare what a refresh wrote with the records that passed the gate.
+
+    Args:
+        cursor: A cursor within the transaction of the refresh.
+        before: The view as the ledger had it before the refresh; with the mark after which new rows come, or without
+            one where they come after its last row.
+        step: The records of the refresh.
+        last: The last row of the view before the refresh (`last_row`).
+        source: The table that the view reads.
+        order: The columns by which its rows arrive.
+        is_kept: Whether the view has the rows of earlier refreshes, too; a pipe deletes them once they are read.
+
+    Raises:
+        GateRefused: A row was added, lost, changed or reordered, or a count in the ledger does not follow.
+    """
+    (after,) = streams.entries(cursor, before.database, before.row)
+    checks = (
+        ("rows of the view that are no published records of this refresh", _rows(before, step, last)),
+        ("rows of the view that are in the order of their arrival", _reordered(before, step, last)),
+        ("classes of the view that have another number of records", _classes(before, step, is_kept)),
+        ("pending records that are not those of this refresh", _pending(before, step)),
+        ("records in the ledger of the stream that were not read", _counts(before, after, step, source, order)),
+    )
+    for what, query in checks:
+        wrong = cursor.execute(bound(query)).fetchall()[0][0]
+        if wrong:
+            raise errors.GateRefused("refresh", what, wrong)
+
+
+def _rows(before: Grows, step: Step, last: int) -> str:
+    """How many rows more or less were appended than records leave; at least one where their hashes differ."""
+    return f"""
+        SELECT abs(w.records - p.records) + (w.marks IS DISTINCT FROM p.marks)::INTEGER + w.empty
+        FROM (
+            SELECT
+                count(*) AS records, sum(md5_number_lower(mark)::HUGEINT) AS marks,
+                count(*) FILTER (WHERE is_pending) AS empty
+            FROM (
+                SELECT
+                    {step.mark} AS mark, {step.suppressed} IS DISTINCT FROM ({step.class_id} IS NULL) AS is_pending
+                FROM {before.table()} WHERE rowid > {last}
+            )
+        ) AS w, (
+            SELECT count(*) AS records, sum(md5_number_lower(mark)::HUGEINT) AS marks
+            FROM (SELECT {step.mark} AS mark FROM {step.table} WHERE {step.leaves})
+        ) AS p
+    """
+
+
+def _reordered(before: Grows, step: Step, last: int) -> str:
+    """How many appended rows are not in the order of their class and, within it, of the hash of what they show."""
+    return f"""
+        SELECT count(*)
+        FROM (
+            SELECT
+                class_id, mark, row_number() OVER earlier AS number,
+                lag(class_id) OVER earlier AS class_before, lag(mark) OVER earlier AS mark_before
+            FROM (
+                SELECT rowid AS number, {step.class_id} AS class_id, {step.mark} AS mark
+                FROM {before.table()} WHERE rowid > {last}
+            )
+            WINDOW earlier AS (ORDER BY number ASC)
+        )
+        WHERE number > 1 AND (
+            class_before IS NULL AND class_id IS NOT NULL
+            OR class_id < class_before
+            OR class_id IS NOT DISTINCT FROM class_before AND mark < mark_before
+        )
+    """
+
+
+def _classes(before: Grows, step: Step, is_kept: bool) -> str:
+    """How many classes of this refresh state another number of records than the view has of them: fewer where rows of
+    earlier refreshes are deleted."""
+    touched = f"{step.class_id} IN (SELECT {step.class_id} FROM {step.table})"
+    wrong = "r.size IS DISTINCT FROM c.size" if is_kept else "r.size > coalesce(c.size, 0)"
+    return f"""
+        SELECT count(*)
+        FROM (
+            SELECT {step.class_id} AS class_id, {step.size} AS size FROM {before.table("_classes")} WHERE {touched}
+        ) AS c
+        FULL JOIN (
+            SELECT {step.class_id} AS class_id, count(*) AS size FROM {before.table()} WHERE {touched} GROUP BY ALL
+        ) AS r ON r.class_id = c.class_id
+        WHERE {wrong}
+    """
+
+
+def _pending(before: Grows, step: Step) -> str:
+    """How many pending records are missing, or are stored although they have left."""
+    return f"""
+        SELECT count(*)
+        FROM {before.waits} AS w
+        FULL JOIN (SELECT {step.place} AS arrived FROM {step.table} WHERE {step.cluster} = -2) AS p
+            ON p.arrived = w.{step.place}
+        WHERE p.arrived IS NULL OR w.{step.place} IS NULL
+    """
+
+
+def _counts(before: Grows, after: Grows, step: Step, source: Sql, order: ArrivalOrder) -> str:
+    """By how many records the ledger is wrong: each record that was read is published, suppressed or pending, and no
+    row of the source is unread."""
+    is_new = f"rowid > {before.last_row}" if before.mark is None else order.is_after(before.mark)
+    read = f"(SELECT count(*) FROM {source} WHERE {is_new} AND rowid <= {after.last_row})"
+    unread = f"rowid > {after.last_row}" + ("" if after.mark is None else f" OR {order.is_after(after.mark)}")
+    settled = after.published + after.suppressed + after.waiting
+    new = after.published - before.published, after.suppressed - before.suppressed
+    return f"""
+        SELECT
+            abs({after.classes} - (SELECT count(*) FROM {before.table("_classes")}))
+            + abs({after.arrived} - {settled}) + abs({after.arrived - before.arrived} - {read})
+            + (SELECT count(*) FROM {source} WHERE {unread})
+            + abs({new[0]} - count(*) FILTER (WHERE {step.cluster} NOT IN (-1, -2)))
+            + abs({new[1]} - count(*) FILTER (WHERE {step.cluster} = -1))
+            + abs({after.waiting} - count(*) FILTER (WHERE {step.cluster} = -2))
+            + abs({after.waiting} - (SELECT count(*) FROM {before.waits}))
+        FROM {step.table}
+    """
