@@ -14,19 +14,18 @@ from typing import TYPE_CHECKING, Any
 from dbanon.runtime.version import __version__ as __version__
 
 if TYPE_CHECKING:
+    from dbanon.api.anonymize_query import with_metrics
+    from dbanon.api.audit import attack, profile, risk
+    from dbanon.api.cache import clear_cache
+    from dbanon.api.compare import choose, compare
+    from dbanon.api.connection import Connection, connect
+    from dbanon.api.explain import explain
+    from dbanon.api.extensions import load_extension
+    from dbanon.api.frame import Anonymized, anonymize
+    from dbanon.api.publish import publish
+    from dbanon.api.stream import anonymize_stream
+    from dbanon.api.warmup import Warmed, warmup
     from dbanon.audit.plots.plot import plot
-    from dbanon.client.about import attack, profile, risk
-    from dbanon.client.cache import clear_cache
-    from dbanon.client.comparison import choose, compare
-    from dbanon.client.connection import Connection, connect
-    from dbanon.client.explain import explain
-    from dbanon.client.frame import Anonymized, anonymize
-    from dbanon.client.pipe import anonymize_stream
-    from dbanon.client.publish import publish
-    from dbanon.client.scanner import load_extension
-    from dbanon.client.warmup import Warmed, warmup
-    from dbanon.client.with_metrics import with_metrics
-    from dbanon.engine.install import attach
     from dbanon.errors import DbanonError
     from dbanon.errors.warnings import DisclosureWarning, PersonSpellingsWarning, PolicyWarning, UtilityWarning
     from dbanon.notebook.progress import ProgressBar
@@ -36,13 +35,14 @@ if TYPE_CHECKING:
     from dbanon.publishing.certificate import certificate
     from dbanon.publishing.report.report import report
     from dbanon.publishing.verify import verify
+    from dbanon.udf.install import attach
     from dbanon.views.materialize import Release, drop, forget_release, materialize, refresh
     from dbanon.views.stream_refresh import Grown
     from dbanon.views.streaming import create_stream, drop_stream, refresh_stream
 
 _HOMES = {
-    "Anonymized": "client.frame",
-    "Connection": "client.connection",
+    "Anonymized": "api.frame",
+    "Connection": "api.connection",
     "DbanonError": "errors",
     "DisclosureWarning": "errors.warnings",
     "Grown": "views.stream_refresh",
@@ -51,39 +51,39 @@ _HOMES = {
     "ProgressBar": "notebook.progress",
     "Release": "views.build_version",
     "UtilityWarning": "errors.warnings",
-    "Warmed": "client.warmup",
-    "anonymize": "client.frame",
-    "anonymize_stream": "client.pipe",
-    "attach": "engine.install",
-    "attack": "client.about",
+    "Warmed": "api.warmup",
+    "anonymize": "api.frame",
+    "anonymize_stream": "api.stream",
+    "attach": "udf.install",
+    "attack": "api.audit",
     "certificate": "publishing.certificate",
-    "choose": "client.comparison",
-    "clear_cache": "client.cache",
-    "compare": "client.comparison",
-    "connect": "client.connection",
+    "choose": "api.compare",
+    "clear_cache": "api.cache",
+    "compare": "api.compare",
+    "connect": "api.connection",
     "create_stream": "views.streaming",
     "declare": "policy.declare",
     "drop": "views.materialize",
     "drop_stream": "views.streaming",
-    "explain": "client.explain",
+    "explain": "api.explain",
     "forget_release": "views.materialize",
-    "load_extension": "client.scanner",
+    "load_extension": "api.extensions",
     "load_hierarchy": "policy.hierarchies.store",
     "materialize": "views.materialize",
     "plot": "audit.plots.plot",
-    "profile": "client.about",
-    "publish": "client.publish",
+    "profile": "api.audit",
+    "publish": "api.publish",
     "refresh": "views.materialize",
     "refresh_stream": "views.streaming",
     "relate": "policy.relation",
     "report": "publishing.report.report",
-    "risk": "client.about",
+    "risk": "api.audit",
     "save_hierarchy": "policy.hierarchies.store",
     "load_ipython_extension": "notebook.extension",
     "unload_ipython_extension": "notebook.extension",
     "verify": "publishing.verify",
-    "warmup": "client.warmup",
-    "with_metrics": "client.with_metrics",
+    "warmup": "api.warmup",
+    "with_metrics": "api.anonymize_query",
 }
 
 __all__ = [

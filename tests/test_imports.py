@@ -35,8 +35,8 @@ TIERS = {
         "audit": "matplotlib numpy sklearn",
         "publishing": "duckdb jinja2 matplotlib",
         "views": "duckdb",
-        "engine": "duckdb numpy pyarrow",
-        "client": "duckdb ibis numpy pandas pyarrow",
+        "udf": "duckdb numpy pyarrow",
+        "api": "duckdb ibis numpy pandas pyarrow",
         "alchemy": "alembic duckdb duckdb_sqlalchemy sqlalchemy",
         "harlequin": "duckdb harlequin",
         "serve": "duckdb pyarrow",
@@ -45,7 +45,7 @@ TIERS = {
         "notebook": "duckdb pandas polars pyarrow",
         "manual": "click",
         "shell": "click duckdb prompt_toolkit pygments rich",
-        "cli": "click duckdb rich",
+        "cli": "click duckdb pyarrow rich",
     },
 }  # fmt: skip
 """The packages, lowest first. A package imports from itself and from those before it, and only the libraries named."""

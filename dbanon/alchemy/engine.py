@@ -19,10 +19,10 @@ from dbanon.alchemy.element import CreateQueryTable, QueryName
 from dbanon.alchemy.literal_query import literal_query
 from dbanon.alchemy.query_policy import BoundQuery, JudgedQuery, judged_query
 from dbanon.alchemy.raw import raw_connection
-from dbanon.engine.install import attach
 from dbanon.runtime import session, storage_version
 from dbanon.sqltext import names
 from dbanon.sqltext.quote import qualified
+from dbanon.udf.install import attach
 
 _LOCK = threading.Lock()
 _READY = "dbanon_ready"

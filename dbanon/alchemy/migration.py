@@ -31,11 +31,11 @@ from dbanon import errors
 from dbanon.alchemy import info, policy, view
 from dbanon.alchemy.engine import READ_ONLY
 from dbanon.alchemy.raw import place, raw_connection, written
-from dbanon.engine.install import attach
 from dbanon.ledger import releases as ledger_releases
 from dbanon.source import catalog
 from dbanon.sqltext.quote import identifier, qualified
 from dbanon.table_functions.registry import table_functions
+from dbanon.udf.install import attach
 
 try:
     from alembic.autogenerate import comparators, renderers

@@ -11,7 +11,6 @@ from sqlalchemy import Connection, Engine, MetaData, Table
 from dbanon import errors
 from dbanon.alchemy.info import Role, role_of
 from dbanon.alchemy.raw import place, raw_connection, written
-from dbanon.engine.install import attach
 from dbanon.policy.column_roles import STORED
 from dbanon.runtime.session import own_cursor
 from dbanon.source import catalog, schema, stored_policy
@@ -19,6 +18,7 @@ from dbanon.source.catalog import Source
 from dbanon.source.stored_policy import Declared, PolicyRow, Settings
 from dbanon.sqltext import names
 from dbanon.sqltext.quote import qualified
+from dbanon.udf.install import attach
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,6 @@ from dbanon.alchemy import element, policy
 from dbanon.alchemy.engine import READ_ONLY
 from dbanon.alchemy.raw import place, raw_connection, written
 from dbanon.alchemy.selectable import request
-from dbanon.engine.install import attach
 from dbanon.ledger import releases as ledger_releases
 from dbanon.release.spec import related_parameters as related
 from dbanon.runtime import session
@@ -27,6 +26,7 @@ from dbanon.source import catalog
 from dbanon.source.governed_tables import governed_tables
 from dbanon.sqltext import names
 from dbanon.sqltext.quote import Sql, qualified
+from dbanon.udf.install import attach
 from dbanon.views import materialize as releases
 
 _VIEWS = "dbanon_views"

@@ -75,8 +75,8 @@ def anonymize(
     Writes the release to OUTPUT and beside it its classes, metrics and certificate; each file appears whole or not at
     all. Columns without a role are withheld. INPUT is only read.
     """
-    from dbanon.client.connection import connect
-    from dbanon.client.publish import publish
+    from dbanon.api.connection import connect
+    from dbanon.api.publish import publish
     from dbanon.publishing import release_files as handouts
     from dbanon.views.materialize import materialize
 

@@ -117,7 +117,7 @@ def check(context: click.Context, database: Path, as_json: bool) -> None:
 @AS_JSON
 def algorithms(as_json: bool) -> None:
     """List the algorithms."""
-    from dbanon.client.connection import connect
+    from dbanon.api.connection import connect
 
     with errors_as_messages(), connect() as con:
         show(con, "Algorithms", "FROM algorithms()", as_json, columns=("name", "title", "family"))

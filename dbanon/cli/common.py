@@ -46,7 +46,7 @@ AS_JSON = click.option(JSON, "as_json", is_flag=True, help="Answer with JSON; er
 
 def opened(database: Path, read_only: bool = False) -> Any:
     """An attached connection to a database file, and beside it what --attach says."""
-    from dbanon.client.connection import connect
+    from dbanon.api.connection import connect
 
     con = connect(database, read_only=read_only, **bounded())
     try:

@@ -130,16 +130,16 @@ def _answered(
 ) -> None:
     """Runs the function, prints what it found, whether it can be drawn or not, and draws it. JSON is one document: what
     was found, or why it cannot be drawn."""
+    from dbanon.api import compare as compare_module
     from dbanon.audit.plots.drawing import rows_of, writable
     from dbanon.audit.plots.plot import plot as drawn
-    from dbanon.client import comparison
 
     with errors_as_messages():
         if plot is not None:
             writable(plot)
         with opened(database, read_only=not more.get("into")) as con, progress(quiet) as step:
             con.progress = searched(step)
-            run = getattr(comparison, function)
+            run = getattr(compare_module, function)
             found = rows_of(run(con, source, **{n: v for n, v in more.items() if v is not None}, **asked))
     if not as_json:
         _printed(f"{function} {source}", found)

@@ -27,7 +27,7 @@ ALGORITHM = "best"
 @AS_JSON
 def demo(database: Path, force: bool, k: int | None, l: int | None, t: float | None, as_json: bool) -> None:  # noqa: E741
     """Make a database of 20,000 made-up patients, anonymize it (by default with -k 10) and show what comes out."""
-    from dbanon.client import demo as hospital
+    from dbanon.api import demo as hospital
 
     given = {"k": 10 if k is None and l is None and t is None else k or 2, "l": l, "t": t}
     asked = ", ".join(f"{name}={value}" for name, value in given.items() if value is not None)

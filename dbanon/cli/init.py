@@ -133,7 +133,7 @@ def _initialized(database: Path, table: str, k: int, yes: bool, force: bool) -> 
 @contextlib.contextmanager
 def _opened(database: Path) -> Iterator[Any]:
     """A connection that can write; every mistake becomes a message of the command line."""
-    from dbanon.client.connection import connect
+    from dbanon.api.connection import connect
 
     try:
         con = connect(database)

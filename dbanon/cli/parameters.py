@@ -174,9 +174,9 @@ def parameter(given: str, kinds: Mapping[str, Kind]) -> tuple[str, Any]:
 
 def _quoted(text: str) -> str:
     """The same with the numbers in its lists as texts."""
-    from dbanon.client import codes
+    from dbanon.api import missing_codes
 
-    return codes.quoted(text)
+    return missing_codes.quoted(text)
 
 
 # --- literals ----------------------------------------------------------------------------------------------------

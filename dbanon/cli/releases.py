@@ -246,7 +246,7 @@ def publish(
     as_json: bool,
 ) -> None:
     """Write a release to a file of its own, to hand out."""
-    from dbanon.client import publish as publishing
+    from dbanon.api import publish as publishing
 
     with errors_as_messages():
         made = publishing.publish(

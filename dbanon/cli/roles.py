@@ -144,13 +144,13 @@ def policy_columns(
     Raises:
         click.BadParameter: The file cannot be read, or it names tables and not this one.
     """
-    from dbanon.client import codes
+    from dbanon.api import missing_codes
     from dbanon.policy import policy_files
 
     if path is None:
         return None
     try:
-        columns = policy_files.read(path, codes.of_cell, is_about=is_about)
+        columns = policy_files.read(path, missing_codes.of_cell, is_about=is_about)
     except ValueError as error:
         raise click.BadParameter(str(error), param_hint="--policy") from None
     if not columns:

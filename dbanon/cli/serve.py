@@ -72,7 +72,7 @@ def serve(
 
 def _limits(seconds: float, rows: int) -> Limits:
     """What readers may take; InvalidArgument."""
-    from dbanon.client.memory import settings
+    from dbanon.api.memory_settings import settings
     from dbanon.serve.reader import Limits
 
     given = bounded()

@@ -152,17 +152,17 @@ def _policy(path: Path | None, source: str) -> PolicyFile | None:
 
 def _run(pipe: _Pipe, file: IO[bytes], out: IO[str]) -> None:
     """Write the lines that are due as lines arrive; the policy of the file governs them."""
-    from dbanon.client.pipe import anonymize_stream
-    from dbanon.engine import lines
-    from dbanon.engine.written_lines import Lines
+    from dbanon.api.stream import anonymize_stream
+    from dbanon.cli.terminal import line_formats
+    from dbanon.cli.terminal.line_writer import Lines
 
     def prepare(con: Any) -> None:
         if pipe.policy is not None:
             declare_policy(con, *pipe.policy)
 
     try:
-        types = lines.types_of(dict(text.partition("=")[::2] for text in pipe.types))
-        batches = lines.tables(file, pipe.reads, types)
+        types = line_formats.types_of(dict(text.partition("=")[::2] for text in pipe.types))
+        batches = line_formats.tables(file, pipe.reads, types)
     except ValueError as error:
         raise click.BadParameter(f"{error}.", param_hint="--types") from None
     output_lines = Lines(pipe.writes, escape=pipe.escape, quasi=pipe.quasi)

@@ -22,7 +22,7 @@ def warmup(algorithms: tuple[str, ...], quiet: bool, as_json: bool) -> None:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-    from dbanon.client.warmup import warmup
+    from dbanon.api.warmup import warmup
 
     console = Console(stderr=True)
     bar = Progress(

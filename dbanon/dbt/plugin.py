@@ -13,11 +13,11 @@ from dbt.adapters.events.logging import AdapterLogger
 from dbt.artifacts.resources import ModelConfig
 from dbt_common.exceptions import DbtRuntimeError
 
-from dbanon.client.connection import Connection
+from dbanon.api.connection import Connection
 from dbanon.dbt.model import Model
 from dbanon.dbt.releases import released
-from dbanon.engine.install import attach
 from dbanon.errors import DbanonError
+from dbanon.udf.install import attach
 
 FORMAT = "anonymized"
 """What the materialization of this name calls its format, in a call that others make with `parquet` or `csv`."""

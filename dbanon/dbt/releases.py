@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from dbanon import errors
-from dbanon.client.connection import Connection
+from dbanon.api.connection import Connection
 from dbanon.dbt.model import FIRST, NEXT, Model
 from dbanon.errors import redaction
 from dbanon.errors.warnings import DisclosureWarning, UtilityWarning

@@ -12,7 +12,7 @@ from harlequin.autocomplete.completion import HarlequinCompletion
 from harlequin.exception import HarlequinConnectionError, HarlequinQueryError
 from harlequin_duckdb.adapter import DuckDbAdapter, DuckDbConnection, DuckDbCursor
 
-from dbanon.client.connection import Connection
+from dbanon.api.connection import Connection
 from dbanon.errors import DbanonError
 from dbanon.runtime.session import of_connection
 from dbanon.table_functions.registry import table_functions

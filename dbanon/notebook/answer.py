@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from dbanon.client import kinds, relations
+from dbanon.api import duckdb_relations, frame_adapters
 from dbanon.release.summary import INERT, shown
 
 ROWS = 10
@@ -28,7 +28,7 @@ class Answer:
 
     def df(self) -> Any:
         """A DataFrame of pandas."""
-        return kinds.plain_pandas(self.rows)
+        return frame_adapters.plain_pandas(self.rows)
 
     def pl(self) -> Any:
         """A DataFrame of polars; ImportError where that is not installed."""
@@ -51,7 +51,7 @@ class Answer:
 
     def _repr_html_(self) -> str:
         heads = "".join(f"<th>{html.escape(name)}</th>" for name in self.rows.column_names)
-        rows = zip(*map(relations.display_values, self.rows.slice(0, ROWS).columns), strict=True)
+        rows = zip(*map(duckdb_relations.display_values, self.rows.slice(0, ROWS).columns), strict=True)
         lines = "".join("<tr>" + "".join(f"<td>{html.escape(cell(v))}</td>" for v in row) + "</tr>" for row in rows)
         return f'<div class="{INERT}"><table><tr>{heads}</tr>{lines}</table><p>{self._said}</p></div>'
 
@@ -61,7 +61,8 @@ class Answer:
 
         head = self.rows.slice(0, ROWS)
         columns = (
-            [cell(value, printable=True) for value in relations.display_values(column)] for column in head.columns
+            [cell(value, printable=True) for value in duckdb_relations.display_values(column)]
+            for column in head.columns
         )
         return pd.DataFrame(dict(zip(range(head.num_columns), columns, strict=True))).set_axis(
             [cell(name, printable=True) for name in head.column_names], axis=1

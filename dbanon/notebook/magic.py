@@ -11,9 +11,9 @@ from typing import Any
 import duckdb
 
 from dbanon import errors
-from dbanon.client.connection import Connection, connect, ctrl_c_raised
-from dbanon.client.frame import Anonymized
-from dbanon.client.with_metrics import is_release, with_metrics
+from dbanon.api.anonymize_query import is_release, with_metrics
+from dbanon.api.connection import Connection, connect, ctrl_c_raised
+from dbanon.api.frame import Anonymized
 from dbanon.errors.display import for_people
 from dbanon.notebook.answer import Answer
 from dbanon.notebook.progress import ProgressBar

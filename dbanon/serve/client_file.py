@@ -12,12 +12,12 @@ from collections.abc import Callable, Iterator
 
 import duckdb
 
-from dbanon.engine import install
 from dbanon.serve import calls, extension
 from dbanon.sqltext.qualify_builtins import OWN, bound
 from dbanon.sqltext.quote import identifier, text
 from dbanon.table_functions import scalar_functions
 from dbanon.table_functions.table_function import TableFunction
+from dbanon.udf import install
 
 TOKEN = "DBANON_TOKEN"  # noqa: S105
 """The variable of the environment that has the token."""

@@ -10,11 +10,11 @@ from typing import Any
 
 import duckdb
 
-from dbanon.engine import install
 from dbanon.errors import DbanonError
 from dbanon.errors.exit_codes import outcome
 from dbanon.runtime import storage_version
 from dbanon.serve import making, processes, published, requests
+from dbanon.udf import install
 
 
 def copied(database: Path, folder: Path) -> dict[str, Any]:

@@ -11,14 +11,14 @@ from typing import Any
 
 import duckdb
 
-from dbanon.client.connection import Connection, connect
-from dbanon.engine import install
+from dbanon.api.connection import Connection, connect
 from dbanon.errors import DbanonError
 from dbanon.serve import making, published, requests
 from dbanon.serve.journal import Journal
 from dbanon.serve.processes import Serving, stopped
 from dbanon.serve.tokens import Checker, file_of
 from dbanon.serve.transport import Answer, Transport
+from dbanon.udf import install
 
 _BATCH = 100_000
 _PATIENCE = 3600.0

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from dbanon import errors
-from dbanon.client.publish import publish
+from dbanon.api.publish import publish
 from dbanon.errors import DbanonError
 from dbanon.ledger import permissions, releases
 from dbanon.ledger.permissions import Permission

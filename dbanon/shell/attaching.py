@@ -71,7 +71,7 @@ def attaching(command: Callable[..., None]) -> Callable[..., None]:
 
 def attach(connection: Any) -> None:
     """Attaches to a connection what the command's user asked for; NoScanner, NotAttached."""
-    from dbanon.client.scanner import load_extension
+    from dbanon.api.extensions import load_extension
 
     context = click.get_current_context(silent=True)
     for other in context.meta.get(_ATTACHED, []) if context is not None else []:

@@ -18,7 +18,7 @@ from dbanon.shell.bounds import bounded, bounds
 from dbanon.shell.failure import failure
 
 if TYPE_CHECKING:
-    from dbanon.client.connection import Connection
+    from dbanon.api.connection import Connection
     from dbanon.shell.shell import Shell
 
 
@@ -85,7 +85,7 @@ def shell(
 def _opened(database: Path | None, readonly: bool) -> Connection:
     import duckdb
 
-    from dbanon.client.connection import connect
+    from dbanon.api.connection import connect
 
     try:
         connection = connect(database or ":memory:", read_only=readonly, **bounded())

@@ -217,7 +217,7 @@ def _variant(name: str) -> bool:
 
 
 def _plan(shell: Shell, words: list[str]) -> None:
-    from dbanon.client.explain import explain
+    from dbanon.api.explain import explain
 
     shell.code(explain(shell.connection, words[0]))
 

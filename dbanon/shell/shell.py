@@ -12,7 +12,7 @@ import duckdb
 from rich.console import Console, RenderableType
 from rich.text import Text
 
-from dbanon.client.connection import Connection
+from dbanon.api.connection import Connection
 from dbanon.errors import DbanonError
 from dbanon.errors.base import Outcome
 from dbanon.errors.display import for_people, harmless

@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 
 from dbanon import errors
-from dbanon.client.connection import connect
+from dbanon.api.connection import connect
 from dbanon.errors import redaction
 from dbanon.release.plan import plan
 from dbanon.release.plan.clustering_request import cluster_request

@@ -14,11 +14,11 @@ from pyspark.sql import functions as fn
 from pyspark.sql.types import IntegerType, StructField, StructType
 
 from dbanon.encoding.encoded_table import Attribute, Codes, Ints, Sensitive, Tree
-from dbanon.engine import tables
 from dbanon.privacy_models.constraint import AtLeast
 from dbanon.privacy_models.model_request import Demand
 from dbanon.spark.asked import Asked, LargerTable, Planned, planned
 from dbanon.spark.columns import of_struct
+from dbanon.udf import decode_table
 
 COUNTS = 2**21
 """About how many counts the driver is told at a time: beyond that, neighbouring numbers are counted as one."""
@@ -189,5 +189,5 @@ def _spaces(of: Planned, larger: LargerTable) -> tuple[list[Attribute], list[Sen
     asked: Mapping[str, Any] = json.loads(row.column(0)[0].as_py())
     domains = [column.combine_chunks() for column in row.columns[1:]]
     kinds = asked["attributes"]
-    attributes = [tables.attribute_of(kind, d) for kind, d in zip(kinds, domains[: len(kinds)], strict=True)]
-    return attributes, [tables.sensitive_of(d) for d in domains[len(kinds) :]]
+    attributes = [decode_table.attribute_of(kind, d) for kind, d in zip(kinds, domains[: len(kinds)], strict=True)]
+    return attributes, [decode_table.sensitive_of(d) for d in domains[len(kinds) :]]

@@ -10,7 +10,7 @@ import duckdb
 import pyarrow as pa
 
 from dbanon import errors
-from dbanon.client.connection import Connection, connect
+from dbanon.api.connection import Connection, connect
 from dbanon.runtime import session
 from dbanon.source import catalog, stored_policy
 from dbanon.source.applicable_policy import applicable_policy

@@ -10,8 +10,8 @@ from typing import Any, Literal
 import pyarrow as pa
 
 from dbanon import errors
-from dbanon.client import codes
-from dbanon.client.connection import Connection, connect
+from dbanon.api import missing_codes
+from dbanon.api.connection import Connection, connect
 from dbanon.policy import policy_files
 from dbanon.policy.declare import declare
 from dbanon.policy.hierarchies.store import load_hierarchy
@@ -163,7 +163,7 @@ def _read(source: PolicySource, path: Path) -> tuple[Mapping[str, Any], bool]:
         return _is_about(source, *named[-1])
 
     try:
-        return policy_files.read(path, codes.of_cell, is_about=is_about), bool(named)
+        return policy_files.read(path, missing_codes.of_cell, is_about=is_about), bool(named)
     except ValueError as error:
         raise errors.NotPolicy(_FUNCTION, str(error)) from None
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
-from dbanon.client.connection import connect
+from dbanon.api.connection import connect
 from dbanon.spark import session_tables
 from dbanon.spark.frame import frame_release
 from dbanon.sqltext.tokenizer import SPARK, code_tokens

@@ -17,7 +17,7 @@ import dbanon
 from dbanon.algorithms import runner
 from dbanon.algorithms.base.loss import Loss
 from dbanon.encoding.encoded_table import Space
-from dbanon.engine import udf
+from dbanon.udf import cluster
 from tests.bench import data
 
 ASKED: dict[str, str] = {"k=10": "k := 10", "k=50": "k := 50", "k=10, l=5": "k := 10, l := 5",
@@ -64,8 +64,8 @@ class Seen:
 
     def __init__(self) -> None:
         self.moves, self.space = 0, None
-        self._improved, self._run = runner.improved, udf.cluster.run
-        runner.improved, udf.cluster.run = self.improved, self.run  # type: ignore[assignment]
+        self._improved, self._run = runner.improved, cluster.cluster.run
+        runner.improved, cluster.cluster.run = self.improved, self.run  # type: ignore[assignment]
 
     def improved(self, space: Any, constraint: Any, labels: Any, search: Any, *rest: Any) -> Any:
         found = self._improved(space, constraint, labels, search, *rest)

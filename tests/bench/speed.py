@@ -19,7 +19,7 @@ import duckdb
 
 import dbanon
 from dbanon.algorithms import algorithms
-from dbanon.engine import udf
+from dbanon.udf import cluster
 from tests.bench import apart, data, plain, steps
 from tests.bench.apart import table
 
@@ -38,8 +38,8 @@ class Watch:
     def __init__(self) -> None:
         self.seconds = 0.0
         self.space: Any = None
-        self._run = udf.cluster.run
-        udf.cluster.run = self  # type: ignore[assignment]
+        self._run = cluster.cluster.run
+        cluster.cluster.run = self  # type: ignore[assignment]
 
     def __call__(self, algorithm: Any, space: Any, *rest: Any, **named: Any) -> Any:
         clock = time.perf_counter()

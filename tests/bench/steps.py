@@ -21,7 +21,7 @@ from typing import Any
 from unittest import mock
 
 import dbanon
-from dbanon.engine import plan, tables, udf
+from dbanon.udf import cluster, decode_table, plan
 
 RESULT = "result"
 WRITING = "writing"
@@ -119,7 +119,7 @@ def _watched() -> Iterator[dict[str, float]]:
 
         return run
 
-    places = ((plan, "answer"), (tables, "table"), (udf.cluster, "run"), (udf, "_parts"))
+    places = ((plan, "answer"), (decode_table, "table"), (cluster.cluster, "run"), (cluster, "_parts"))
     with ExitStack() as stack:
         for name, (place, attribute) in zip(spent, places, strict=True):
             stack.enter_context(mock.patch.object(place, attribute, timed(name, getattr(place, attribute))))

@@ -9,8 +9,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 import dbanon
+from dbanon.api import missing_codes
 from dbanon.cli import main
-from dbanon.client import codes
 
 ROWS = [f"{999 if i % 8 == 0 else 20 + i % 6},{['Rome', 'NA', '?'][i % 3]},{['A', '-'][i % 2]}" for i in range(48)]
 
@@ -78,9 +78,9 @@ def test_a_cell_is_a_list_as_it_is_copied_or_one_code() -> None:
     with duckdb.connect() as con:
         given = ["NA", "?", "it's, so", "", "999"]
         (cell,) = con.execute("SELECT CAST($1 AS VARCHAR)", [given]).fetchall()[0]
-    assert codes.of_cell(cell) == given
-    assert codes.of_cell("N/A, unknown") == ["N/A, unknown"]
-    assert codes.of_cell("[NULL, a]") == ["a"]
+    assert missing_codes.of_cell(cell) == given
+    assert missing_codes.of_cell("N/A, unknown") == ["N/A, unknown"]
+    assert missing_codes.of_cell("[NULL, a]") == ["a"]
 
 
 def test_a_database_of_before_is_shown_and_read(tmp_path: Path, survey: Path) -> None:
@@ -115,4 +115,4 @@ def test_a_database_of_before_is_shown_and_read(tmp_path: Path, survey: Path) ->
     ],
 )
 def test_only_numbers_of_plain_lists_are_put_in_quotes(typed: str, quoted: str) -> None:
-    assert codes.quoted(typed) == quoted
+    assert missing_codes.quoted(typed) == quoted

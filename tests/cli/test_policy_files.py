@@ -27,8 +27,8 @@ from support.scale import some
 
 import dbanon
 from dbanon import errors
+from dbanon.api.stream import anonymize_stream
 from dbanon.cli import main
-from dbanon.client.pipe import anonymize_stream
 
 
 def _clinic(path: Path) -> None:

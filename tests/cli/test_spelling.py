@@ -17,17 +17,17 @@ from click.testing import CliRunner
 
 import dbanon
 from dbanon import errors
+from dbanon.api import connection
 from dbanon.cli import main
 from dbanon.cli.docs import described
 from dbanon.cli.spelling import spelled
-from dbanon.client import connection
-from dbanon.engine import udf
 from dbanon.manual.error_page import messages
 from dbanon.publishing import release_files
 from dbanon.release.spec import resolve
 from dbanon.shell.commands import COMMANDS
 from dbanon.sqltext import resources
 from dbanon.table_functions.registry import table_functions
+from dbanon.udf import cluster
 from dbanon.views import materialize
 
 # --- options -----------------------------------------------------------------------------------------------------
@@ -147,7 +147,7 @@ def test_help_of_the_shell_knows_what_it_points_to() -> None:
 MOMENTS = {
     "attaching": (connection, "attach"),
     "planning": (resolve, "publication"),
-    "clustering": (udf.cluster, "run"),
+    "clustering": (cluster.cluster, "run"),
     "building": (materialize, "build"),
 }
 

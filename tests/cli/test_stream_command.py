@@ -20,8 +20,8 @@ from support import kept
 
 import dbanon
 from dbanon import errors
+from dbanon.api.stream import anonymize_stream
 from dbanon.cli import main
-from dbanon.client.pipe import anonymize_stream
 from dbanon.views import streaming
 
 CALL = {"k": 3, "delta": 20, "order_by": "ts", "qi": ["age", "city"], "sensitive": ["disease"]}
@@ -146,7 +146,7 @@ def test_who_waits_leaves_when_a_line_cannot_be_read() -> None:
 
 _SLOW = """
 import io, sys
-from dbanon.engine import lines
+from dbanon.udf import lines
 lines.AT_ONCE = 1000
 from dbanon.cli import main
 main(["stream", "--from", "-", "--to", "-", *sys.argv[1:]])
@@ -154,7 +154,7 @@ main(["stream", "--from", "-", "--to", "-", *sys.argv[1:]])
 
 
 def test_the_first_lines_say_what_columns_are_unless_types_do(monkeypatch: pytest.MonkeyPatch) -> None:
-    from dbanon.engine import lines as read
+    from dbanon.cli.terminal import line_formats as read
 
     monkeypatch.setattr(read, "AT_ONCE", 30)
     given = '{"age": 30, "d": "x"}\n' + '{"age": 30.5, "d": "y"}\n' * 3

@@ -107,6 +107,6 @@ def test_what_is_no_release_is_named(made: dbanon.Anonymized) -> None:
 
 
 def test_the_names_cost_nothing_before_they_are_used() -> None:
-    seen = "import sys, dbanon; print(sorted({'duckdb', 'pandas', 'numpy', 'dbanon.client'} & set(sys.modules)))"
+    seen = "import sys, dbanon; print(sorted({'duckdb', 'pandas', 'numpy', 'dbanon.api'} & set(sys.modules)))"
     found = subprocess.run([sys.executable, "-c", seen], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "[]"

@@ -16,7 +16,7 @@ import pytest
 
 import dbanon
 from dbanon import errors
-from dbanon.client import frame_types, kinds
+from dbanon.api import frame_adapters, frame_dtypes
 
 COUNT = 12
 AGES = list(range(20, 20 + COUNT))
@@ -163,8 +163,8 @@ def test_no_category_leaves_that_no_released_row_has() -> None:
         released = as_arrow(dbanon.anonymize(given, "mondrian", **CALL).release)
         assert released.schema.field("disease").type == pa.string()
     nested = pa.list_(pa.struct([("a", pa.dictionary(pa.int8(), pa.string()))]))
-    assert frame_types.plain(nested) == pa.list_(pa.struct([("a", pa.string())]))
-    assert frame_types.plain(pa.map_(pa.string(), pa.dictionary(pa.int8(), pa.string()))) == pa.map_(
+    assert frame_dtypes.plain(nested) == pa.list_(pa.struct([("a", pa.string())]))
+    assert frame_dtypes.plain(pa.map_(pa.string(), pa.dictionary(pa.int8(), pa.string()))) == pa.map_(
         pa.string(), pa.string()
     )
 
@@ -279,7 +279,7 @@ def test_frames_are_sources_by_their_name_and_a_stream_gives_its_rows_once() -> 
             con.sql("FROM mondrian('twice', k=3, qi=['age'])")
     odd = arrow().rename_columns(["columns", "column_names"]).to_pandas()
     assert len(dbanon.anonymize(odd, "mondrian", k=3, qi=["columns"], sensitive=["column_names"]).release) == COUNT
-    assert kinds.is_frame(mine) and not kinds.is_frame("mine")
+    assert frame_adapters.is_frame(mine) and not frame_adapters.is_frame("mine")
 
 
 @pytest.mark.exhaustive

@@ -25,8 +25,8 @@ from dbanon.algorithms.base import progress
 from dbanon.algorithms.diversity import simdiv
 from dbanon.encoding import encoded_table
 from dbanon.encoding.encoded_table import Sensitive, Space
-from dbanon.engine import udf
 from dbanon.privacy_models.constraint import AtLeast
+from dbanon.udf import cluster
 
 DEFAULTS = {p.name: p.default for p in algorithms.find("simdiv").own}
 USUAL = simdiv.resolved(DEFAULTS)
@@ -304,9 +304,9 @@ def test_numbers_are_their_values_among_the_coordinates_with_a_hierarchy_too(
     people: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[Space] = []
-    run = udf.cluster.run
+    run = cluster.cluster.run
     monkeypatch.setattr(
-        udf.cluster,
+        cluster.cluster,
         "run",
         lambda algorithm, made, *rest, **more: seen.append(made) or run(algorithm, made, *rest, **more),
     )

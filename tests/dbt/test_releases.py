@@ -11,7 +11,7 @@ import pytest
 
 import dbanon
 from dbanon import errors
-from dbanon.client.connection import Connection
+from dbanon.api.connection import Connection
 from dbanon.dbt.model import Model
 from dbanon.dbt.releases import released
 from dbanon.sqltext.quote import qualified

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from dbanon.engine.arrow import items, known, numbers, packed
+from dbanon.udf.arrow_columns import items, known, numbers, packed
 
 
 @pytest.mark.parametrize("type_", [pa.int32(), pa.int64(), pa.uint64(), pa.float64(), pa.uint8()])
@@ -51,7 +51,7 @@ CALL = textwrap.dedent(
     import duckdb, dbanon
     con = duckdb.connect()
     dbanon.attach(con)
-    attached = sorted({"dbanon.engine.udf", "numba"} & set(sys.modules))
+    attached = sorted({"dbanon.udf.cluster", "numba"} & set(sys.modules))
     con.execute("CREATE TABLE t AS SELECT i % 7 AS a, 'c' || i % 5 AS c, 'd' || i % 4 AS d FROM range(60) r (i)")
     con.execute("FROM mondrian('t', k = 5, qi = ['a', 'c'], sensitive = ['d'], l = 2)").fetchall()
     own = {"numba"} if duckdb.__version__ < "2" else {"numba", "pandas", "pyarrow.compute"}  # 1.5 imports all itself

@@ -16,8 +16,8 @@ from click.testing import CliRunner
 
 import dbanon
 from dbanon import errors
+from dbanon.api import demo
 from dbanon.cli import main
-from dbanon.client import demo
 from dbanon.runtime import output_files
 
 RAW = "age,d\n" + "".join(f"{20 + i % 2},{'ab'[i % 2]}\n" for i in range(8))

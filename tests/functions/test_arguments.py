@@ -25,7 +25,7 @@ from dbanon.table_functions.registry import table_functions
 
 @pytest.fixture(scope="module")
 def bound() -> Iterator[Callable[..., list[str]]]:
-    """Bound texts of the arguments of a call, as the macros of `dbanon.engine.install` collect them."""
+    """Bound texts of the arguments of a call, as the macros of `dbanon.udf.install` collect them."""
     slots = ["a1", "a2", "a3"]
     capture = arguments.capture(slots, arguments.CAPTURED)
     connection = duckdb.connect()

@@ -12,7 +12,7 @@ import pytest
 
 import dbanon
 import dbanon.audit
-from dbanon.client import frame_references
+from dbanon.api import frame_references
 from dbanon.manual import function_page
 from dbanon.table_functions import registry
 from dbanon.table_functions.registry import table_functions

@@ -13,7 +13,7 @@ from support import documents
 import dbanon
 from dbanon.algorithms import algorithms
 from dbanon.algorithms.streams import streams
-from dbanon.client import demo
+from dbanon.api import demo
 from dbanon.release.plan import metrics
 from dbanon.table_functions.registry import table_functions
 from dbanon.table_functions.scalar_functions import FUNCTIONS

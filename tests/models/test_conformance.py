@@ -22,7 +22,6 @@ from support.model_tables import ALGORITHMS, CAUSE, ILLNESS, SENSITIVE, Case, ca
 import dbanon
 from dbanon import algorithms, errors
 from dbanon.algorithms.base.common_parameters import COMMON
-from dbanon.engine import udf
 from dbanon.manual import function_page, metric_page
 from dbanon.privacy_models import registry
 from dbanon.privacy_models.model import Form, Model
@@ -31,6 +30,7 @@ from dbanon.sqltext.quote import Sql, joined, literal
 from dbanon.sqltext.templates import fill_text
 from dbanon.table_functions.parameter_types import Integer
 from dbanon.table_functions.registry import table_functions
+from dbanon.udf import cluster
 
 FORMS = [pytest.param(m, f, id=f"{m.name}-{f.name}") for m in registry.models() for f in m.forms]
 every_form = pytest.mark.parametrize(("model", "form"), FORMS)
@@ -202,11 +202,11 @@ _cuts: list[int] = []
 def _neighbours(request: Any, rows: Any, *domains: Any) -> Any:
     """In place of dbanon_cluster: neighbours by the first quasi-identifier, whatever the models ask."""
     if len(request) == 0:
-        return pa.array([], udf.ANSWER)
+        return pa.array([], cluster.ANSWER)
     groups = sorted(rows.to_pylist()[0], key=lambda group: group["c0"])
     numbers = np.searchsorted(np.array(_cuts), np.arange(len(groups)), side="right").tolist()
     parts = [{"gid": g["gid"], "cluster": c, "first": 1, "last": 1} for g, c in zip(groups, numbers, strict=True)]
-    return pa.array([{"parts": parts, "error": None}], udf.ANSWER)
+    return pa.array([{"parts": parts, "error": None}], cluster.ANSWER)
 
 
 PEOPLE = "SELECT i AS age, ['Flu', 'HIV', 'Cancer'][1 + (i - 1) // 3 % 3] AS disease FROM range(1, 10) AS r(i)"
@@ -218,7 +218,7 @@ MIXED = "SELECT i AS age, ['Flu', 'HIV', 'Cancer'][1 + i % 3] AS disease FROM ra
 @pytest.fixture
 def broken(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """A connection whose clustering looks at no model."""
-    monkeypatch.setattr(udf, "dbanon_cluster", _neighbours)
+    monkeypatch.setattr(cluster, "dbanon_cluster", _neighbours)
     con = dbanon.attach(duckdb.connect())
     con.execute(f"CREATE TABLE people AS {PEOPLE}")
     dbanon.load_hierarchy(con, "illness", ILLNESS)

@@ -17,7 +17,7 @@ from oracle.models import Value
 from support.model_tables import CAUSE, ILLNESS, INFECTIOUS, MODELS, SENSITIVE, Asked, call_of, table_of
 
 import dbanon
-from dbanon.engine import udf
+from dbanon.udf import cluster as udf_cluster
 
 _cuts: list[int] | None = None
 """Where the clusters of the broken clustering begin, by place in the order of the first quasi-identifier."""
@@ -27,19 +27,19 @@ def _broken_cluster(request: Any, rows: Any, *domains: Any) -> Any:
     """In place of dbanon_cluster: neighbours by the first quasi-identifier, in threes or cut at `_cuts`, whatever the
     models ask."""
     if len(request) == 0:
-        return pa.array([], udf.ANSWER)
+        return pa.array([], udf_cluster.ANSWER)
     groups = sorted(rows.to_pylist()[0], key=lambda group: group["c0"])
     assert all(group["size"] == 1 for group in groups)
     cuts = range(3, len(groups), 3) if _cuts is None else _cuts
     cluster = np.searchsorted(np.array(cuts), np.arange(len(groups)), side="right").tolist()
     parts = [{"gid": g["gid"], "cluster": c, "first": 1, "last": 1} for g, c in zip(groups, cluster, strict=True)]
-    return pa.array([{"parts": parts, "error": None}], udf.ANSWER)
+    return pa.array([{"parts": parts, "error": None}], udf_cluster.ANSWER)
 
 
 @pytest.fixture
 def broken(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """A connection whose clustering meets k = 3 and nothing else."""
-    monkeypatch.setattr(udf, "dbanon_cluster", _broken_cluster)
+    monkeypatch.setattr(udf_cluster, "dbanon_cluster", _broken_cluster)
     con = dbanon.attach(duckdb.connect())
     for name, rows in (("infectious", INFECTIOUS), ("illness", ILLNESS), ("cause", CAUSE)):
         dbanon.load_hierarchy(con, name, rows)

@@ -157,7 +157,7 @@ _FAULTS = {
         ("tests/cluster/test_path.py",),
     ),
     "labels of another k come from the cache": Fault(
-        "dbanon/engine/udf.py",
+        "dbanon/udf/cluster.py",
         '            "k",\n            "options",\n',
         '            "options",\n',
         ("tests/functions/test_sql_forms.py", "tests/release/test_metrics.py"),

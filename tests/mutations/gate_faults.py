@@ -148,19 +148,19 @@ GATE_FAULTS: dict[str, Fault] = {
         ("tests/hierarchy/test_hierarchy.py",),
     ),
     "nodes of values are raised not at all": Fault(
-        "dbanon/engine/udf_trees.py",
+        "dbanon/udf/hierarchies.py",
         "nodes = tree.order.raised(own, min_level)",
         "nodes = tree.order.raised(own, 0)",
         ("tests/release/test_recomputed_rows.py",),
     ),
     "values without a node are not counted": Fault(
-        "dbanon/engine/udf_trees.py",
+        "dbanon/udf/hierarchies.py",
         '"uncovered": matched.uncovered',
         '"uncovered": 0',
         ("tests/hierarchy/test_hierarchy.py",),
     ),
     "a leaf is shown as its neighbour": Fault(
-        "dbanon/engine/udf_trees.py",
+        "dbanon/udf/hierarchies.py",
         'return f"\\\\{label}" if label.startswith("\\\\") or label in self.names else label',
         'return f"\\\\{label}" if label.startswith("\\\\") or label in self.names else label[::-1]',
         ("tests/engine/test_trees.py",),
@@ -259,22 +259,22 @@ GATE_FAULTS: dict[str, Fault] = {
         ("tests/pseudonym/test_roles.py",),
     ),
     "labels of other models come from the cache": Fault(
-        "dbanon/engine/udf.py", '            "models",\n', "", ("tests/release/test_recomputed_rows.py",)
+        "dbanon/udf/cluster.py", '            "models",\n', "", ("tests/release/test_recomputed_rows.py",)
     ),
     "parts end one later": Fault(
-        "dbanon/engine/udf.py",
+        "dbanon/udf/cluster.py",
         "(last - counts + 1).astype(np.int32), last.astype(np.int32)]",
         "(last - counts + 1).astype(np.int32), (last + 1).astype(np.int32)]",
         ("tests/release/test_recomputed_rows.py",),
     ),
     "NULLs have the code of the last value": Fault(
-        "dbanon/engine/tables.py",
+        "dbanon/udf/decode_table.py",
         'return np.asarray(numbers(records.field(f"c{j}"), attribute.values), np.int32)',
         'return np.asarray(numbers(records.field(f"c{j}"), attribute.values - 1), np.int32)',
         ("tests/release/test_recomputed_rows.py",),
     ),
     "k is one less in the clustering": Fault(
-        "dbanon/engine/udf.py",
+        "dbanon/udf/cluster.py",
         'constraint.AtLeast(asked["k"],',
         'constraint.AtLeast(asked["k"] - 1,',
         ("tests/release/test_recomputed_rows.py",),
@@ -295,7 +295,7 @@ GATE_FAULTS: dict[str, Fault] = {
         ),
     ),
     "streams: k is one less": Fault(
-        "dbanon/engine/udf_stream.py",
+        "dbanon/udf/stream.py",
         'Model(asked["k"],',
         'Model(asked["k"] - 1,',
         ("tests/stream/test_stream_functions.py",),

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import dbanon
-from dbanon.client.frame import Anonymized
+from dbanon.api.frame import Anonymized
 from dbanon.notebook import progress
 from dbanon.notebook.answer import Answer
 

@@ -18,12 +18,12 @@ from support import pool
 
 import dbanon
 from dbanon.algorithms.base import registry
-from dbanon.client import frame_references
-from dbanon.engine import udf
+from dbanon.api import frame_references
 from dbanon.gate import messages
 from dbanon.release.plan import plan
 from dbanon.runtime import session
 from dbanon.table_functions import registry as functions
+from dbanon.udf import cluster
 
 Parts = list[dict[str, Any]]
 
@@ -66,10 +66,10 @@ def _spoiled_cluster(request: Any, rows: Any, *domains: Any) -> Any:
         return answer
     found = answer[0].as_py()
     assert found["error"] is None
-    return pa.array([{"parts": _spoil(found["parts"]), "error": None}], udf.ANSWER)
+    return pa.array([{"parts": _spoil(found["parts"]), "error": None}], cluster.ANSWER)
 
 
-_real_cluster = udf.dbanon_cluster
+_real_cluster = cluster.dbanon_cluster
 
 
 @pytest.fixture
@@ -85,7 +85,7 @@ def spoil(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[Parts], Parts 
 @pytest.fixture
 def people(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """A connection whose clustering can be spoiled, with thirteen people and their policy."""
-    monkeypatch.setattr(udf, "dbanon_cluster", _spoiled_cluster)
+    monkeypatch.setattr(cluster, "dbanon_cluster", _spoiled_cluster)
     monkeypatch.setitem(globals(), "_calls", 0)
     con = pool.take()
     con.execute("CREATE TABLE people (pid INTEGER, person VARCHAR, age INTEGER, zip VARCHAR, born DATE, disease TEXT)")
@@ -310,7 +310,7 @@ def _plant(answer: Any) -> Any:
     last, alone = dict(parts[-1]), max(part["cluster"] for part in parts) + 1
     single = last | {"cluster": alone, "first": last["last"]}
     rest = [last | {"last": last["last"] - 1}] if last["first"] < last["last"] else []
-    return pa.array([{"parts": [*parts[:-1], *rest, single], "error": None}], udf.ANSWER)
+    return pa.array([{"parts": [*parts[:-1], *rest, single], "error": None}], cluster.ANSWER)
 
 
 def _planted_cluster(request: Any, rows: Any, *domains: Any) -> Any:
@@ -322,7 +322,7 @@ def _planted_cluster(request: Any, rows: Any, *domains: Any) -> Any:
 def test_a_planted_row_among_very_many_lets_none_out(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, threads: int
 ) -> None:
-    monkeypatch.setattr(udf, "dbanon_cluster", _planted_cluster)
+    monkeypatch.setattr(cluster, "dbanon_cluster", _planted_cluster)
     con = dbanon.attach(duckdb.connect())
     con.execute(f"SET threads = {threads}")
     con.execute(f"CREATE TABLE many AS SELECT i // 1000 AS a, i % 7 AS s FROM range({MANY}) AS r (i)")

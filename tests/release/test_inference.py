@@ -16,7 +16,7 @@ import pytest
 from oracle import dates
 
 import dbanon
-from dbanon.engine import udf
+from dbanon.udf import cluster
 
 COLUMNS = {
     "class_id": "BIGINT", "column_name": "VARCHAR", "value": "VARCHAR", "size": "BIGINT", "quasi": "VARCHAR",
@@ -223,14 +223,14 @@ def test_an_unknown_table_is_named(clinic: Any) -> None:
 
 
 def test_nothing_is_shown_that_the_gate_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
-    real: Callable[..., Any] = udf.dbanon_cluster
+    real: Callable[..., Any] = cluster.dbanon_cluster
 
     def alone(request: Any, rows: Any, *domains: Any) -> Any:
         answer = real(request, rows, *domains)
         parts = [[p | {"cluster": i} for i, p in enumerate(a["parts"])] for a in answer.to_pylist()]
-        return pa.array([{"parts": p, "error": None} for p in parts], udf.ANSWER)
+        return pa.array([{"parts": p, "error": None} for p in parts], cluster.ANSWER)
 
-    monkeypatch.setattr(udf, "dbanon_cluster", alone)
+    monkeypatch.setattr(cluster, "dbanon_cluster", alone)
     with duckdb.connect() as connection:
         dbanon.attach(connection)
         connection.execute(CLINIC)

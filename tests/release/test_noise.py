@@ -23,7 +23,7 @@ from dbanon.algorithms.base import noise as noises
 from dbanon.algorithms.base.capabilities import NoiseRelease
 from dbanon.algorithms.base.noise import Noise
 from dbanon.encoding import encoded_table
-from dbanon.engine import udf
+from dbanon.udf import cluster
 
 RKA = Noise("release = 'noise'", 1.0)
 MR = Noise("noise_epsilon = 1", 1.0, by_column=True, categories=False)
@@ -481,7 +481,7 @@ def test_it_is_not_kept_as_a_materialized_view(sick: Any) -> None:
 # --- the gate -----------------------------------------------------------------------------------------------
 
 _how: Callable[[dict[str, Any]], dict[str, Any]] | None = None
-_real = udf.dbanon_cluster
+_real = cluster.dbanon_cluster
 
 
 def _spoiled(request: Any, tuples: Any, *domains: Any) -> Any:
@@ -491,13 +491,13 @@ def _spoiled(request: Any, tuples: Any, *domains: Any) -> Any:
         return answer
     found = answer[0].as_py()
     assert found["error"] is None
-    return pa.array([_how(found)], udf.ANSWER)
+    return pa.array([_how(found)], cluster.ANSWER)
 
 
 @pytest.fixture
 def people(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """Thirteen people, and clustering that can be spoiled."""
-    monkeypatch.setattr(udf, "dbanon_cluster", _spoiled)
+    monkeypatch.setattr(cluster, "dbanon_cluster", _spoiled)
     con = dbanon.attach(duckdb.connect())
     con.execute("CREATE TABLE people (pid INTEGER, person VARCHAR, age INTEGER, zip VARCHAR, born DATE, disease TEXT)")
     con.executemany("INSERT INTO people VALUES (?, ?, ?, ?, ?, ?)", ROWS)

@@ -17,10 +17,10 @@ from support.outside import STATEMENTS, answer, opened
 
 import dbanon
 from dbanon.cli import main
-from dbanon.engine import plan
 from dbanon.runtime import session
 from dbanon.shell import known
 from dbanon.table_functions import shadowed_literals
+from dbanon.udf import plan
 from dbanon.views import doctor
 
 FORMS = ("()", "(a)", "(a, b)", "(a, b, c)", "(a, b, c, d)")

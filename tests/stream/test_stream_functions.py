@@ -14,7 +14,7 @@ import dbanon
 from dbanon import errors
 from dbanon.algorithms import streams as stream_algorithms
 from dbanon.algorithms.streams import State, streams
-from dbanon.engine import udf_stream
+from dbanon.udf import stream
 
 NAMES = [system.name for system in streams()]
 REFUSED = "release gate refused the result"
@@ -136,7 +136,7 @@ def spoiled(monkeypatch: pytest.MonkeyPatch, spoil: Callable[[State], State]) ->
         system = real(name)
         return replace(system, run=lambda *given: spoil(system.run(*given)))
 
-    monkeypatch.setattr(udf_stream.stream, "find", find)
+    monkeypatch.setattr(stream.stream, "find", find)
 
 
 def too_small(state: State) -> State:

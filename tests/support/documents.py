@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from dbanon.client import demo
+from dbanon.api import demo
 from support import kept
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -20,8 +20,8 @@ import pytest
 from click.testing import CliRunner
 
 import dbanon
+from dbanon.api import demo
 from dbanon.cli import main
-from dbanon.client import demo
 from dbanon.errors import DbanonError
 from dbanon.errors.example import Example
 from dbanon.manual import error_page

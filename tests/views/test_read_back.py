@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 import dbanon
-from dbanon.client import frame, kinds
+from dbanon.api import frame, frame_adapters
 from dbanon.errors import OutputDiffersError
 from dbanon.ledger import hashes, text_hash
 from dbanon.publishing import certificate as certificates
@@ -186,9 +186,11 @@ def test_a_frame_with_other_rows_is_not_returned(fault: str, monkeypatch: pytest
     with pytest.raises(OutputDiffersError, match="the release was read back after writing"):
         dbanon.anonymize(source, "mondrian", **call)
     monkeypatch.undo()
-    made_of = kinds.of
+    made_of = frame_adapters.of
     monkeypatch.setattr(
-        kinds, "of", lambda data, function: replace(made_of(data, function), release=lambda made: source.iloc[:79])
+        frame_adapters,
+        "of",
+        lambda data, function: replace(made_of(data, function), release=lambda made: source.iloc[:79]),
     )
     with pytest.raises(OutputDiffersError, match="it has 79 rows, and the release has 80"):
         dbanon.anonymize(source, "mondrian", **call)

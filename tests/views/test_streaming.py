@@ -22,7 +22,7 @@ import dbanon
 from dbanon import errors
 from dbanon.algorithms import streams as stream_algorithms
 from dbanon.algorithms.streams import WAITING, State, streams
-from dbanon.engine import udf_stream
+from dbanon.udf import stream
 from dbanon.views import stream_refresh, streaming
 
 TREE = [[c, w, "*"] for c, w in zip("abcdefgh", ["x"] * 3 + ["y"] * 2 + ["z"] * 3, strict=True)]
@@ -467,7 +467,7 @@ def test_the_gate_refuses_what_breaks_a_promise_later(
         return replace(system, run=lambda *given: spoil(system.run(*given)))
 
     with monkeypatch.context() as patched:
-        patched.setattr(udf_stream.stream, "find", find)
+        patched.setattr(stream.stream, "find", find)
         with pytest.raises(duckdb.Error, match="the release gate refused the result"):
             streaming.refresh_stream(con, "safe")
     assert (rows(con, "FROM safe"), rows(con, "FROM dbanon.stream")) == before

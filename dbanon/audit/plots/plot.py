@@ -16,7 +16,7 @@ def plot(found: Any) -> Drawing:
     writes it. InvalidArgument for other rows, MissingExtra without matplotlib.
 
     >>> import pandas as pd
-    >>> from dbanon.client.comparison import compare
+    >>> from dbanon.api.compare import compare
     >>> found = compare(pd.DataFrame({"age": [21, 23, 24, 61, 65, 68]}), k=[2, 3], qi=["age"])
     >>> [panel.get_title(loc="left") for panel in plot(found).figure.axes]
     ['precision', 'ncp', 'seconds of clustering']

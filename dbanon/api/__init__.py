@@ -1,0 +1,1 @@
+"""The Python functions behind `import dbanon`."""

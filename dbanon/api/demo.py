@@ -1,0 +1,180 @@
+"""A made-up hospital: 20,000 patients, their policy and hierarchies, from a seed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dbanon import errors
+from dbanon.api.connection import Connection, connect
+from dbanon.policy.declare import declare
+from dbanon.policy.hierarchies.store import load_hierarchy
+from dbanon.runtime import output_files, storage_version
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SEED = 20_250_101
+MARK = "made by dbanon demo"
+
+_FIRST = {
+    "F": "Mary Linda Susan Karen Nancy Sofia Amara Mei Fatima Elena Ingrid Priya Aisha Noor Hannah Grace Chloe",
+    "M": "James Robert John Michael David Daniel Ahmed Wei Luca Mateo Ivan Omar Kofi Arjun Samuel Peter Noah Hugo",
+}
+_LAST = (
+    "Smith Johnson Nguyen Garcia Chen Kowalski Okafor Haddad Rossi Silva Kim Patel Novak Berg Dubois Keller Moreau "
+    "Osei Ali Brown Evans Murphy Sato Costa Lindqvist Jansen"
+)
+# Towns: first three digits of the postal code, share of the patients, number of codes there.
+_TOWNS = (
+    ("021", 0.34, 40),
+    ("024", 0.22, 30),
+    ("018", 0.16, 25),
+    ("010", 0.12, 20),
+    ("027", 0.10, 20),
+    ("012", 0.06, 15),
+)
+_JOBS = {
+    "Exec-managerial": 0.13, "Prof-specialty": 0.16, "Tech-support": 0.05, "Sales": 0.12, "Adm-clerical": 0.13,
+    "Craft-repair": 0.12, "Machine-op-inspct": 0.06, "Transport-moving": 0.05, "Handlers-cleaners": 0.04,
+    "Other-service": 0.09, "Protective-serv": 0.03, "Farming-fishing": 0.02,
+}  # fmt: skip
+# Disease: base weight, change per decade of life above forty, weight for women, weight for men.
+_DISEASES = {
+    "Influenza": (9.0, 0.0, 1.0, 1.0),
+    "Asthma": (6.0, -0.5, 1.2, 1.0),
+    "Hypertension": (6.0, 1.6, 1.0, 1.1),
+    "Type 2 diabetes": (4.0, 1.1, 0.9, 1.1),
+    "Depression": (5.0, -0.2, 1.5, 1.0),
+    "Migraine": (4.0, -0.3, 2.2, 1.0),
+    "Coronary heart disease": (2.0, 1.3, 0.7, 1.4),
+    "Osteoarthritis": (2.0, 1.0, 1.4, 1.0),
+    "Breast cancer": (1.0, 0.3, 1.0, 0.01),
+    "Prostate cancer": (0.8, 0.6, 0.0, 1.0),
+    "Epilepsy": (1.0, 0.0, 1.0, 1.0),
+    "HIV": (0.6, 0.0, 0.6, 1.2),
+    "Parkinson's disease": (0.2, 0.4, 0.8, 1.2),
+}
+
+
+def patients(rows: int = 20_000, seed: int = SEED) -> pd.DataFrame:
+    """Made-up patients: number, name, birth date, sex, zip, marital status, occupation, disease; by the seed."""
+    import pandas as pd
+
+    random = np.random.default_rng(seed)
+    sex = random.choice(["F", "M"], rows, p=[0.53, 0.47])
+    age = np.clip(random.gamma(6.5, 7.6, rows), 18, 99)
+    born = np.datetime64("2025-01-01") - (age * 365.2425).astype("timedelta64[D]")
+    firsts = {s: np.array(names.split()) for s, names in _FIRST.items()}
+    first = np.where(sex == "F", random.choice(firsts["F"], rows), random.choice(firsts["M"], rows))
+    name = np.char.add(np.char.add(first.astype(str), " "), random.choice(np.array(_LAST.split()), rows))
+    return pd.DataFrame(
+        {
+            "patient_number": random.permutation(rows) + 100_001,
+            "name": name,
+            "birth_date": pd.to_datetime(born).date,
+            "sex": sex,
+            "zip": _zips(random, rows),
+            "marital_status": _marital(random, age),
+            "occupation": random.choice(list(_JOBS), rows, p=np.array([*_JOBS.values()]) / sum(_JOBS.values())),
+            "disease": _diseases(random, age, sex),
+        }
+    )
+
+
+def _zips(random: np.random.Generator, rows: int) -> Any:
+    """Five-digit codes: towns by share, and in a town few codes hold most people."""
+    town = random.choice(len(_TOWNS), rows, p=[share for _, share, _ in _TOWNS])
+    codes = np.array([codes for _, _, codes in _TOWNS])[town]
+    place = (random.beta(1.0, 2.2, rows) * codes).astype(int)
+    prefix = np.array([prefix for prefix, _, _ in _TOWNS])[town]
+    return np.char.add(prefix, np.char.zfill((place * 2 + 1).astype(str), 2))
+
+
+def _marital(random: np.random.Generator, age: Any) -> Any:
+    statuses = np.array(["Never-married", "Married-civ-spouse", "Divorced", "Widowed", "Separated"])
+    weights = np.stack(
+        [
+            np.exp(-(age - 18) / 14),
+            0.9 - np.exp(-(age - 16) / 12),
+            0.004 * (age - 18),
+            np.exp((age - 92) / 14),
+            0.03 + 0 * age,
+        ]
+    ).clip(0.001)
+    return statuses[_pick(random, weights)]
+
+
+def _diseases(random: np.random.Generator, age: Any, sex: Any) -> Any:
+    weights = np.stack(
+        [
+            np.maximum(base + slope * (age - 40) / 10, 0.05) * np.where(sex == "F", women, men)
+            for base, slope, women, men in _DISEASES.values()
+        ]
+    )
+    return np.array(list(_DISEASES))[_pick(random, weights)]
+
+
+def _pick(random: np.random.Generator, weights: Any) -> Any:
+    """For each column of weights, the number of a row drawn in proportion."""
+    shares = np.cumsum(weights / weights.sum(axis=0), axis=0)
+    return (shares < random.random(weights.shape[1])).sum(axis=0).clip(max=len(weights) - 1)
+
+
+def build(path: Path, *, overwrite: bool = False) -> Connection:
+    """Makes the demo database, for every DuckDB to open, and opens it; it appears whole or not at all.
+
+    Raises TargetExists for a file that is there: one that this made is replaced if `overwrite`, with all that somebody
+    added to it, and any other file never.
+    """
+    output_files.local("demo", path)
+    if path.exists() and not (overwrite and is_demo(path)):
+        raise errors.DemoExists(str(path), is_demo(path))
+    with output_files.draft("demo", path) as draft:
+        try:
+            _fill(draft)
+        finally:
+            output_files.log(draft).unlink(missing_ok=True)
+        output_files.log(path).unlink(missing_ok=True)
+    return connect(path)
+
+
+def is_demo(path: Path) -> bool:
+    """Whether a file is a database that `build` made, whatever was added to it."""
+    try:
+        with connect(path, read_only=True) as old:
+            found = old.execute(
+                "SELECT comment FROM system.main.duckdb_tables() WHERE table_name = 'patients'"
+            ).fetchall()
+    except Exception:  # no database, or one that another process has open
+        return False
+    return bool(found == [(MARK,)])
+
+
+def _fill(path: Path) -> None:
+    with connect(path, config={"storage_compatibility_version": storage_version.WIDEST}) as con:
+        _patients(con)
+
+
+def _patients(con: Connection) -> None:
+    con.register("made", patients())
+    con.execute("CREATE TABLE patients AS SELECT * REPLACE (birth_date::DATE AS birth_date) FROM made")
+    con.execute(f"COMMENT ON TABLE patients IS '{MARK}'")
+    con.unregister("made")
+    con.execute("INSERT INTO dbanon.hierarchy FROM hierarchy_prefix('zip5', 'patients', 'zip', keep = [4, 3])")
+    load_hierarchy(con, "adult_marital_status")
+    load_hierarchy(con, "adult_occupation")
+    declare(
+        con,
+        "patients",
+        patient_number="person",
+        name="identifier",
+        birth_date={"role": "quasi", "grid": "year"},
+        sex=("quasi", "sex"),
+        zip=("quasi", "zip5"),
+        marital_status=("quasi", "adult_marital_status"),
+        occupation=("quasi", "adult_occupation"),
+        disease="sensitive",
+    )

@@ -1,1 +1,0 @@
-"""Python in front of it: connections, DataFrames, the demo."""

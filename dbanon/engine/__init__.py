@@ -1,1 +1,0 @@
-"""What touches a connection: functions and macros put in place, the user-defined functions."""

@@ -1,0 +1,1 @@
+"""Functions that DuckDB calls, and their installation."""

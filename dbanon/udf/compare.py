@@ -1,0 +1,142 @@
+"""The scalar function that compare() calls: an encoded table in, the figures of many runs on it out."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from dbanon import algorithms, errors
+from dbanon.algorithms.base.cluster_metrics import FIGURES, OF_STREAMS
+from dbanon.encoding.encoded_table import Attribute, Ints, Number, Space
+from dbanon.privacy_models.constraint import AtLeast
+from dbanon.privacy_models.model_request import Demand
+from dbanon.runtime import session
+from dbanon.udf import comparison_rows, decode_table
+from dbanon.udf.cluster import content
+from dbanon.udf.comparison_rows import COMPARISON, FEW, Check, Encoded, Told
+from dbanon.udf.influence import influenced
+
+
+def dbanon_compare(request: Any, rows: Any, *domains: Any) -> Any:
+    """STRUCT(rows STRUCT(...)[], error VARCHAR) of each table of groups of equal records: a row a run and a metric.
+
+    `domains` are those of dbanon_cluster, and then how each number is published, and how many records the table has.
+    """
+    return decode_table.each(request, rows, domains, _compared, COMPARISON)
+
+
+def _compared(asked: dict[str, Any], records: Any, domains: list[Any]) -> Any:
+    """The figures of all runs on one table, as an array of one."""
+    encoded = Encoded.of(asked, records, domains)
+    unread = _Unread.of(asked, records, domains, encoded.table)
+
+    def made(run: dict[str, Any], check: Check, told: Told) -> _Run:
+        return _Run(run, encoded, unread, check, told)
+
+    return comparison_rows.rows_of(asked, encoded.table.rows, made)
+
+
+@dataclass(frozen=True)
+class _Unread:
+    """The table as it is clustered where nothing looks at sensitive values: these do not order a person's records.
+    `row[i]` is the canonical row, in the table that has them, of its row i."""
+
+    table: Space
+    row: Ints
+
+    @classmethod
+    def of(cls, asked: dict[str, Any], records: Any, domains: list[Any], read: Space) -> _Unread | None:
+        """None where the order is the same."""
+        if read.persons is None or not read.sensitive:
+            return None
+        table, _ = decode_table.table(asked, records, domains[: len(asked["attributes"])], tied=False)
+        return cls(table, np.lexsort((np.arange(read.rows), read.persons, read.tuple_of)))
+
+
+@dataclass(frozen=True)
+class _Run:
+    """One algorithm with one k on one table; `asked` is what the clustering UDF would be asked."""
+
+    asked: dict[str, Any]
+    encoded: Encoded
+    unread: _Unread | None
+    check: Check
+    told: Told
+
+    @cached_property
+    def table(self) -> Space:
+        """The table as the algorithm would see it alone."""
+        asked = self.asked
+        looks, magnitudes = asked["looks"], asked["magnitudes"]
+        own = self.unread.table if self.unread is not None and not looks else self.encoded.table
+        attributes = tuple(
+            _seen(a, snapped or magnitudes or (looks and asked["person"]), magnitudes)
+            for a, snapped in zip(own.attributes, asked["snapped"], strict=True)
+        )
+        own = replace(own, attributes=attributes, sensitive=own.sensitive if looks else ())
+        return own if asked["forest"] is None else influenced(own, asked)
+
+    @cached_property
+    def limits(self) -> AtLeast:
+        """The privacy model."""
+        models = tuple(Demand(**fields) for fields in self.asked["models"])
+        return AtLeast(self.asked["k"], models, self.asked["joint"])
+
+    def figures(self, seed: int) -> tuple[dict[str, float], float]:
+        """See Measured; KOutOfRange, and what the algorithm raises."""
+        asked = self.asked
+        comparison_rows.check_k(asked, self.encoded.table)
+        began = time.perf_counter()
+        runs, options = self._clusters(self.table, seed, self.told)
+        seconds = time.perf_counter() - began
+        wide = algorithms.widened(algorithms.find(asked["algorithm"]), self.table, self.limits, options, runs)
+        if self.unread is not None and not asked["looks"]:
+            labels = np.empty(self.encoded.table.rows, np.int64)
+            labels[self.unread.row] = runs.labels()
+            runs = algorithms.Runs.from_labels(self.encoded.table, labels)
+        published = self.encoded.published(asked, runs, wide)
+        every = FIGURES | OF_STREAMS
+        return {name: float(every[name](published)) for name in asked["metrics"]}, seconds
+
+    def prepare(self) -> None:
+        """See Measured."""
+        enough = int(np.searchsorted(np.cumsum(self.table.counts), FEW * self.asked["k"])) + 1
+        few = self.table.part(np.arange(min(enough, len(self.table.counts))))
+        try:
+            self._clusters(few, 0, None)
+        except errors.Interrupted:
+            raise
+        except errors.DbanonError:
+            pass  # few records may miss what all of them meet
+
+    def _clusters(self, table: Space, seed: int, told: Told | None) -> tuple[algorithms.Runs, dict[str, Any]]:
+        """The clusters of a table, and the options that they were made with."""
+        asked, options = self.asked, dict(self.asked["options"])
+        if "seed" in options:
+            options["seed"] += seed
+        names = algorithms.Names(tuple(a["name"] for a in asked["attributes"]), asked["sensitive"], asked["function"])
+        budget = None if asked["improve"] is None else algorithms.Budget(asked["improve"])
+        refinement = algorithms.Refinement(asked["suppress"], asked["heights"], budget, told, asked["objective"])
+        algorithm = algorithms.find(asked["algorithm"])
+
+        def compute() -> algorithms.Runs:
+            return algorithms.run(
+                algorithm, table, self.limits, options, names, refinement, self.check, cell=asked["cell"]
+            )
+
+        if asked["timed"]:
+            return compute(), options
+        found: algorithms.Runs = session.get(asked["session"]).cache.get(
+            content(asked | {"options": options}, table), compute
+        )
+        return found, options
+
+
+def _seen(attribute: Attribute, ends: bool, magnitudes: bool) -> Attribute:
+    """An attribute with what an algorithm is told of it."""
+    attribute = attribute if magnitudes else replace(attribute, magnitudes=None)
+    return attribute if ends or not isinstance(attribute, Number) else replace(attribute, ends=None)

@@ -1,0 +1,141 @@
+"""What DuckDB gives a UDF, groups of equal records with the domains of their codes, as a space; what it gets back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from dbanon import errors
+from dbanon.encoding import encoded_table
+from dbanon.udf.arrow_columns import items, known, numbers, packed
+
+
+def table(
+    asked: dict[str, Any], records: Any, domains: list[Any], *, tied: bool = True
+) -> tuple[encoded_table.Space, encoded_table.Ints]:
+    """The space of all records, and the canonical order of the groups; unless `tied`, equal codes are in the order of
+    persons alone."""
+    first = len(asked["attributes"])
+    attributes = [attribute_of(kind, of) for kind, of in zip(asked["attributes"], domains[:first], strict=True)]
+    columns = [codes_of(records, j, a) for j, a in enumerate(attributes)]
+    persons = persons_of(records) if asked["person"] else None
+    tie = numbers(records.field("tie")) if tied else np.zeros(len(records), np.uint64)
+    tested = [_sensitive(records, i, domain) for i, domain in enumerate(domains[first:])]
+    made, order = encoded_table.build(attributes, columns, tie, persons, whole(records, "size"), tested)
+    sensitive = tuple(
+        replace(s, positions=_numbers(d, "place"), whole=_whole(d, s))
+        for s, d in zip(made.sensitive, domains[first:], strict=True)
+    )
+    return replace(made, sensitive=sensitive, total=asked.get("records", made.total)), order
+
+
+def _whole(domain: Any, sensitive: encoded_table.Sensitive) -> encoded_table.Ints:
+    """How many records (persons) of the run have each value; of a part, those of the larger table, as it is told."""
+    if "whole" not in [f.name for f in domain.type]:
+        return sensitive.whole
+    return np.asarray(flat(domain.field("whole"), np.int64))
+
+
+def whole(records: Any, name: str) -> encoded_table.Ints:
+    """A field without NULLs as integers."""
+    return np.asarray(numbers(records.field(name)), np.int64)
+
+
+def features(records: Any, name: str = "f") -> Any:
+    """The lists of numbers of rows, each as long, as a matrix."""
+    flat = records.field(name).flatten().to_numpy(zero_copy_only=False).astype(np.float64)
+    return flat.reshape(len(records), -1 if len(records) else 0)
+
+
+def array(column: Any) -> Any:
+    """A column as one array."""
+    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+
+
+def each(request: Any, rows: Any, domains: tuple[Any, ...], answer: Callable[..., Any], type_: Any) -> Any:
+    """The answers for all tables, or their errors as text."""
+    request, rows = array(request), array(rows)
+    columns = [array(domain) for domain in domains]
+    answers = []
+    for i in range(len(request)):
+        asked = json.loads(request[i].as_py())
+        try:
+            answers.append(answer(asked, rows[i].values, [of.slice(i, 1) for of in columns]))
+        except KeyboardInterrupt:  # DuckDB runs UDFs on the main thread too
+            answers.append(pa.array([{"error": str(errors.Interrupted(asked["function"]))}], type_))
+        except errors.DbanonError as error:
+            answers.append(pa.array([{"error": str(error)}], type_))
+    return pa.concat_arrays(answers) if answers else pa.array([], type_)
+
+
+def one(rows: Any, type_: Any) -> Any:
+    """An array of one list."""
+    return pa.ListArray.from_arrays(packed(np.array([0, len(rows)], np.int32)), rows, type=type_)
+
+
+def attribute_of(kind: dict[str, Any], domain: Any) -> encoded_table.Attribute:
+    """The attribute of a domain: a list of positions, or a struct of two lists of nodes."""
+    if kind["kind"] == "number":
+        integral, weight, bare = kind["integral"], kind["weight"], kind["bare"]
+        if not pa.types.is_struct(domain.type):
+            return encoded_table.Number(flat(domain, np.float64), integral, weight, bare=bare)
+        ranks = (flat(domain.field(end), np.int32) for end in ("low", "high"))
+        ends = encoded_table.Ends(*ranks, *(flat(domain.field(end), np.float64) for end in ("below", "above")))
+        positions = flat(domain.field("place"), np.float64)
+        return encoded_table.Number(positions, integral, weight, ends, bare, magnitudes=_numbers(domain, "magnitude"))
+    parent = numbers(items(domain.field("parent")), -1).astype(np.int32)
+    node = flat(domain.field("value"), np.int32)
+    magnitudes = _numbers(domain, "magnitude")
+    return encoded_table.Tree(parent, node, kind["weight"], kind["max_level"], kind["round"], magnitudes=magnitudes)
+
+
+def flat(lists: Any, type_: Any) -> Any:
+    """The items of one list."""
+    return numbers(items(lists)).astype(type_)
+
+
+def _sensitive(records: Any, i: int, domain: Any) -> tuple[encoded_table.Codes, int, encoded_table.Tree | None]:
+    """Codes of a sensitive column by row (NULL the code after the last), its number of values and its hierarchy."""
+    values, tree = _values(domain)
+    return np.asarray(numbers(records.field(f"s{i}"), values), np.int32), values, tree
+
+
+def _values(domain: Any) -> tuple[int, encoded_table.Tree | None]:
+    """How many values a sensitive column has, and its hierarchy."""
+    node = flat(domain.field("value"), np.int32)
+    parents = numbers(items(domain.field("parent")), -1).astype(np.int32)
+    return len(node), encoded_table.Tree(parents, node) if len(parents) else None
+
+
+def sensitive_of(domain: Any) -> encoded_table.Sensitive:
+    """A sensitive column of a larger table, without its rows."""
+    _, tree = _values(domain)
+    return encoded_table.Sensitive(np.zeros(0, np.int32), flat(domain.field("whole"), np.int64), tree)
+
+
+def _numbers(domain: Any, name: str) -> Any:
+    """A list of numbers by code, where it was asked for."""
+    return flat(domain.field(name), np.float64) if name in [f.name for f in domain.type] else None
+
+
+def codes_of(records: Any, j: int, attribute: encoded_table.Attribute) -> encoded_table.Codes:
+    """Codes of one attribute by row; NULL is the code after the last."""
+    return np.asarray(numbers(records.field(f"c{j}"), attribute.values), np.int32)
+
+
+def sensitive_codes_of(records: Any, i: int) -> encoded_table.Ints:
+    """Codes of a sensitive column by row; -1 for NULL."""
+    return np.asarray(numbers(records.field(f"s{i}"), -1), np.int64)
+
+
+def persons_of(records: Any) -> encoded_table.Ints:
+    """Dense numbers of persons by row, -1 where unknown."""
+    person = records.field("person")
+    _, dense = np.unique(numbers(person, 0), return_inverse=True)
+    dense[~known(person)] = -1
+    return np.asarray(dense, np.int64)

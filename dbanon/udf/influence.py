@@ -1,0 +1,70 @@
+"""The function that measures how much attributes reveal about sensitive values; clustering weighs by the same."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from dbanon import errors
+from dbanon.algorithms import influence_forest
+from dbanon.encoding import encoded_table
+from dbanon.runtime import session
+from dbanon.udf import decode_table
+
+SCORES = pa.list_(
+    pa.struct(
+        [("sensitive", pa.string()), ("place", pa.int32()), ("attribute", pa.string()), ("influence", pa.float64()),
+         ("rank", pa.int32()), *((n, pa.float64()) for n in ("zeta", "sigma", "accuracy", "test_accuracy"))]
+    )
+)  # fmt: skip
+INFLUENCE = pa.struct([("scores", SCORES), ("error", pa.string())])
+
+
+def dbanon_influence(request: Any, rows: Any, *domains: Any) -> Any:
+    """STRUCT(scores STRUCT(...)[], error VARCHAR) of each table of groups: what attributes tell of sensitive values."""
+    return decode_table.each(request, rows, domains, _influences, INFLUENCE)
+
+
+def _influences(asked: dict[str, Any], records: Any, domains: list[Any]) -> Any:
+    """The influences of one table's attributes, as an array of one."""
+    table, _ = decode_table.table(asked, records, domains)
+    rows = []
+    for place, (column, found) in enumerate(zip(asked["sensitive"], _forests(table, asked), strict=True)):
+        scores = found.scores(asked["forest"]["score"]).tolist()
+        accuracies = {n: None if np.isnan(v) else v for n, v in vars(found).items() if n.endswith("accuracy")}
+        rows += [
+            accuracies | {"sensitive": column, "place": place, "attribute": attribute["name"], "influence": scores[j],
+                     "rank": rank, "zeta": found.zeta[j], "sigma": found.sigma[j]}
+            for j, (attribute, rank) in enumerate(zip(asked["attributes"], influence_forest.ranks(scores), strict=True))
+        ]  # fmt: skip
+    return pa.array([{"scores": rows}], INFLUENCE)
+
+
+def _forests(table: encoded_table.Space, asked: dict[str, Any]) -> list[influence_forest.Influence]:
+    """The influences on each sensitive column, from the cache where they are known."""
+    current = session.get(asked["session"])
+    settings = influence_forest.Settings(**asked["forest"]["settings"])
+    found = []
+    with session.interruptible(current, lambda: errors.Interrupted(asked["function"])) as check:
+        step = session.stepped(current, check, settings.trees * len(table.sensitive))
+        for sensitive in table.sensitive:
+            packed = current.cache.get(
+                influence_forest.key(table, sensitive, settings),
+                lambda of=sensitive: influence_forest.influence(table, of, settings, step).packed(),  # type: ignore[misc]
+            )
+            found.append(influence_forest.Influence.unpacked(packed))
+    return found
+
+
+def influenced(table: encoded_table.Space, asked: dict[str, Any]) -> encoded_table.Space:
+    """The space with the attributes' influence, and weights by it where that is asked for."""
+    scores = influence_forest.combined([f.scores(asked["forest"]["score"]) for f in _forests(table, asked)])
+    factors = influence_forest.weights(scores) if asked["forest"]["weigh"] else [1.0] * len(scores)
+    attributes = tuple(
+        replace(a, influence=float(score), weight=a.weight * factor)
+        for a, score, factor in zip(table.attributes, scores, factors, strict=True)
+    )
+    return replace(table, attributes=attributes)

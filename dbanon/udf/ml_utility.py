@@ -1,0 +1,97 @@
+"""The scalar function that ml_utility calls: Arrow in, how often models are right out. No thinking is done here."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from dbanon import errors
+from dbanon.audit import ml_utility_scores
+from dbanon.runtime import session
+from dbanon.runtime.version import __version__
+from dbanon.udf.decode_table import array, features, whole
+
+ROWS = pa.list_(
+    pa.struct(
+        [
+            ("trained_on", pa.string()),
+            ("accuracy", pa.float64()),
+            ("balanced_accuracy", pa.float64()),
+            ("kept", pa.float64()),
+            ("learned", pa.int64()),
+            ("tested", pa.int64()),
+        ]
+    )
+)
+SCORES = pa.struct([("rows", ROWS), ("error", pa.string())])
+
+
+def dbanon_utility(request: Any, given: Any) -> Any:
+    """STRUCT(rows STRUCT(trained_on, accuracy, balanced_accuracy, kept, learned, tested)[], error VARCHAR) of each
+    call.
+
+    `given` is STRUCT(source STRUCT(f, label, records)[], release STRUCT(f, box, label, records)[]); where either is
+    empty there are no rows.
+    """
+    request, given = array(request), array(given)
+    answers = [_answer(json.loads(request[i].as_py()), given.slice(i, 1)) for i in range(len(request))]
+    return pa.array(answers, SCORES)
+
+
+@dataclass(frozen=True)
+class _Scores:
+    """What is kept of a call."""
+
+    scores: list[ml_utility_scores.Score]
+    nbytes: int = 1024
+
+
+def _answer(asked: dict[str, Any], given: Any) -> dict[str, Any]:
+    source, told = (given.field(name).flatten() for name in ("source", "release"))
+    if not len(source) or not len(told):
+        return {"rows": []}
+    source, release = _rows(source).ordered(), ml_utility_scores.Released(_rows(told), features(told, "box")).ordered()
+    current = session.get(asked["session"])
+
+    def compute() -> _Scores:
+        with session.interruptible(current, lambda: errors.Interrupted(asked["function"])) as check:
+            step = session.stepped(current, check, ml_utility_scores.STEPS)
+            train = ml_utility_scores.Training(asked["train"], asked["most"], asked["seed"])
+            return _Scores(ml_utility_scores.scores(asked["function"], source, release, train, step, check))
+
+    told = {name: value for name, value in asked.items() if name != "session"}
+    content = hashlib.blake2b(f"{__version__} {json.dumps(told, sort_keys=True)}".encode(), digest_size=16)
+    for rows in (source, release.rows):
+        for each in (rows.features, rows.labels, rows.records, *([] if rows is source else [release.box])):
+            content.update(f"{each.shape}".encode())
+            content.update(np.ascontiguousarray(each).data)
+    try:
+        found = current.cache.get(content.digest(), compute).scores
+    except KeyboardInterrupt:
+        return {"error": str(errors.Interrupted(asked["function"]))}
+    except errors.DbanonError as error:
+        return {"error": str(error)}
+    least, most = found[0].accuracy, found[1].accuracy
+    return {
+        "rows": [
+            {
+                "trained_on": s.trained_on,
+                "accuracy": s.accuracy,
+                "balanced_accuracy": s.balanced,
+                "kept": None if math.isclose(most, least) else (s.accuracy - least) / (most - least),
+                "learned": s.learned,
+                "tested": s.tested,
+            }
+            for s in found
+        ]
+    }
+
+
+def _rows(records: Any) -> ml_utility_scores.Rows:
+    return ml_utility_scores.Rows(features(records), whole(records, "label"), whole(records, "records"))

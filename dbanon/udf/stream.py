@@ -1,0 +1,112 @@
+"""The scalar function that functions of streams call: encoded records in the order of arrival in, what left out."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from dbanon import errors
+from dbanon.algorithms import streams
+from dbanon.algorithms.streams import Arrivals, Model, State, Stream
+from dbanon.algorithms.streams.checkpoint import Growing, Meaning
+from dbanon.encoding import encoded_table
+from dbanon.runtime import session
+from dbanon.udf import decode_table, stream_input
+from dbanon.udf.arrow_columns import items, packed
+
+RECORDS = pa.list_(
+    pa.struct([("rid", pa.int64()), ("cluster", pa.int32()), ("step", pa.int64()), ("again", pa.int64())])
+)
+WIDE = pa.list_(
+    pa.struct([("cluster", pa.int32()), *((name, pa.list_(pa.int32())) for name in ("low", "high", "raised"))])
+)
+LEFT = pa.struct([("records", RECORDS), ("wide", WIDE), ("error", pa.string())])
+
+
+def dbanon_stream(request: Any, rows: Any, *rest: Any) -> Any:
+    """STRUCT(records STRUCT(rid, cluster, step, again)[], wide STRUCT(cluster, low[], high[], raised[])[], error
+    VARCHAR) of each table of groups of records that are alike. `rest`: the records, with the group of each, the domains
+    of dbanon_cluster, and, of a stream that grows, the names of the nodes of each tree in preorder, the texts of
+    numbers whose positions are not exact, and hashes of sensitive values.
+
+    `cluster` is the class that a record left with (-1: it is left out, -2: it waits), `step` how many had arrived then,
+    `again` the class_id where that class was published before (else NULL); `wide` the least and greatest codes of
+    classes that publish more than their records span.
+    """
+    return decode_table.each(request, rows, rest, _left, LEFT)
+
+
+def _left(asked: dict[str, Any], groups: Any, rest: list[Any]) -> Any:
+    """What left of one table, as an array of one."""
+    current = session.get(asked["session"])
+    growing: Growing | None = current.growing if asked["grows"] else None
+    width = len(asked["attributes"]) + len(asked["sensitive"])
+    domains, known_by = rest[1 : width + 1], rest[width + 1 :]
+    attributes = stream_input.attributes(asked, domains)
+    of, order = stream_input.places(groups, rest[0].values)
+    people, hashes = stream_input.people(asked, groups, of, order, growing)
+    system, model = streams.find(asked["stream"]), Model(asked["k"], tuple(asked["need"]))
+    names = _names(asked, known_by) if growing is not None else []
+    scales = stream_input.scales(attributes, growing, system, names) if growing is not None else None
+    growth = None if growing is None or scales is None else (growing, scales)
+    came = stream_input.arrivals(asked, groups, domains, attributes, of, order, people, growth=growth)
+    before, meaning = None, None
+    if growing is not None:
+        if system.kept.values:
+            came = replace(came, sensitive=_numbered(came.sensitive, known_by[-len(asked["sensitive"]) :], growing))
+        is_number = [isinstance(a, encoded_table.Number) for a in attributes]
+        nodes = [None if number else list(map(str, n)) for number, n in zip(is_number, names, strict=True)]
+        is_integral = [isinstance(a, encoded_table.Number) and a.integral for a in attributes]
+        meaning = Meaning(came.places, nodes, hashes, is_integral)
+        before = growing.before(system, meaning, asked["function"], came.waiting)
+    ends = growing is None or growing.ends
+    with session.interruptible(current, lambda: errors.Interrupted(asked["function"])) as check:
+        state = system.run(came, model, asked["options"], check, before, ends)
+    again = np.full(came.records, -1, np.int64)
+    if growing is not None and meaning is not None:
+        if system.widens:
+            _span(came, state, len(growing.classes))
+        growing.after(system, state, meaning)
+        is_old = (state.out >= 0) & (state.out < len(growing.classes))
+        again[is_old] = growing.classes[state.out[is_old]]
+    columns = [packed(came.arrived), packed(state.out.astype(np.int32)), packed(state.step)]
+    columns.append(pa.array(again, mask=again < 0))
+    left = pa.StructArray.from_arrays(columns, fields=list(RECORDS.value_type))
+    wide = pa.array([_wide(attributes, state)], WIDE) if _widens(system, growing) else pa.nulls(1, WIDE)
+    return pa.StructArray.from_arrays(
+        [decode_table.one(left, RECORDS), wide, pa.nulls(1, pa.string())], fields=list(LEFT)
+    )
+
+
+def _widens(system: Stream, growing: Growing | None) -> bool:
+    return system.widens and growing is None
+
+
+def _names(asked: dict[str, Any], named: list[Any]) -> list[list[str | None]]:
+    """The names of the nodes of each tree, and the texts of numbers whose positions are not exact."""
+    return [items(names).to_pylist() for names in named[: len(asked["attributes"])]]
+
+
+def _numbered(sensitive: encoded_table.Ints, hashes: list[Any], growing: Growing) -> encoded_table.Ints:
+    """The sensitive values by numbers that stay the same for as long as a stream goes on."""
+    columns = []
+    for i, codes in enumerate(sensitive.T):
+        known_as = growing.numbers(i, decode_table.flat(hashes[i], np.uint64))
+        columns.append(np.where(codes >= 0, np.append(known_as, -1)[codes], -1))
+    return np.stack(columns, axis=1) if columns else sensitive
+
+
+def _span(came: Arrivals, state: State, old: int) -> None:
+    """Makes classes as narrow as what they publish: their records alone."""
+    from dbanon.kernels.streams.intervals import span
+
+    begun = np.zeros(len(state.lows), bool)
+    span(state.out, came.values, came.places.arrays(state.seen), old, begun, state.lows, state.highs)
+
+
+def _wide(attributes: list[encoded_table.Attribute], state: State) -> list[dict[str, object]]:
+    low, high = stream_input.wide(attributes, state)
+    return [{"cluster": c, "low": low[c].tolist(), "high": high[c].tolist()} for c in range(len(low))]
