@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from dbanon.audit.plots.plot import plot
     from dbanon.errors import DbanonError
     from dbanon.errors.warnings import DisclosureWarning, PersonSpellingsWarning, PolicyWarning, UtilityWarning
-    from dbanon.notebook.progress import ProgressBar
+    from dbanon.integrations.notebook.progress import ProgressBar
     from dbanon.policy.declare import declare
     from dbanon.policy.hierarchies.store import load_hierarchy, save_hierarchy
     from dbanon.policy.relation import relate
@@ -48,7 +48,7 @@ _HOMES = {
     "Grown": "views.stream_refresh",
     "PersonSpellingsWarning": "errors.warnings",
     "PolicyWarning": "errors.warnings",
-    "ProgressBar": "notebook.progress",
+    "ProgressBar": "integrations.notebook.progress",
     "Release": "views.build_version",
     "UtilityWarning": "errors.warnings",
     "Warmed": "api.warmup",
@@ -79,8 +79,8 @@ _HOMES = {
     "report": "publishing.report.report",
     "risk": "api.audit",
     "save_hierarchy": "policy.hierarchies.store",
-    "load_ipython_extension": "notebook.extension",
-    "unload_ipython_extension": "notebook.extension",
+    "load_ipython_extension": "integrations.notebook.extension",
+    "unload_ipython_extension": "integrations.notebook.extension",
     "verify": "publishing.verify",
     "warmup": "api.warmup",
     "with_metrics": "api.anonymize_query",

@@ -16,11 +16,11 @@ def dbt(to: str | None, force: bool, as_json: bool) -> None:
 
     It names the place where dbanon is installed. With --to the package is copied into the project, to be committed.
     """
-    from dbanon.dbt import shipped
+    from dbanon.integrations.dbt import dbt_package
 
     with errors_as_messages():
         if to is not None:
-            shipped.copy(to, overwrite=force)
-    folder = str(shipped.FOLDER if to is None else to)
-    said = shipped.packages_yml(folder)
+            dbt_package.copy(to, overwrite=force)
+    folder = str(dbt_package.FOLDER if to is None else to)
+    said = dbt_package.packages_yml(folder)
     answer({"folder": folder, "packages_yml": said}, as_json, said.rstrip("\n"))

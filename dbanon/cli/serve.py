@@ -14,7 +14,7 @@ from dbanon.runtime import atomic_write, output_files
 from dbanon.shell.bounds import bounded, bounds
 
 if TYPE_CHECKING:
-    from dbanon.serve.reader import Limits
+    from dbanon.integrations.quack.reader_process import Limits
 
 _PORTS = {"reader": 9494, "custodian": 9495}
 ROLE = click.option("--role", type=click.Choice(tuple(_PORTS)), required=True, help="Who is served.")
@@ -57,23 +57,23 @@ def serve(
         def ready() -> None:
             answer(shown, as_json, f"Serving {database} to {role}s on {host}:{port}. Ctrl-C ends it.")
 
-        from dbanon.serve.processes import Serving
+        from dbanon.integrations.quack.subprocesses import Serving
 
         serving = Serving(database, host, port, journal)
         if role == "reader":
-            from dbanon.serve import readers
+            from dbanon.integrations.quack import reader_supervisor
 
-            readers.serve(serving, _limits(seconds, rows), _tell, ready)
+            reader_supervisor.serve(serving, _limits(seconds, rows), _tell, ready)
         else:
-            from dbanon.serve import custodian
+            from dbanon.integrations.quack import custodian_server
 
-            custodian.serve(serving, bounded(), _tell, ready)
+            custodian_server.serve(serving, bounded(), _tell, ready)
 
 
 def _limits(seconds: float, rows: int) -> Limits:
     """What readers may take; InvalidArgument."""
     from dbanon.api.memory_settings import settings
-    from dbanon.serve.reader import Limits
+    from dbanon.integrations.quack.reader_process import Limits
 
     given = bounded()
     if given.get("temp_directory"):
@@ -88,7 +88,7 @@ def _tell(message: str) -> None:
 
 def _address(given: str | None, port: int, allow_remote: bool) -> tuple[str, int]:
     """Host and port; NotLoopback, InvalidArgument."""
-    from dbanon.serve.transport import is_loopback
+    from dbanon.integrations.quack.transport import is_loopback
 
     if given is None:
         return "127.0.0.1", port
@@ -114,7 +114,7 @@ def token() -> None:
 @AS_JSON
 def add(database: Path, name: str, role: str, expires: str | None, as_json: bool) -> None:
     """Make a token for NAME and show it, once: it cannot be shown again. What NAME does is logged by that name."""
-    from dbanon.serve import tokens
+    from dbanon.integrations.quack import tokens
 
     with errors_as_messages():
         made = tokens.add(tokens.file_of(database), name, role, expires)
@@ -126,7 +126,7 @@ def add(database: Path, name: str, role: str, expires: str | None, as_json: bool
 @AS_JSON
 def list_(database: Path, as_json: bool) -> None:
     """List the tokens, without the tokens themselves."""
-    from dbanon.serve import tokens
+    from dbanon.integrations.quack import tokens
 
     with errors_as_messages():
         found = [asdict(t) for t in tokens.listed(tokens.file_of(database))]
@@ -143,7 +143,7 @@ def list_(database: Path, as_json: bool) -> None:
 @AS_JSON
 def revoke(database: Path, name: str, as_json: bool) -> None:
     """Remove the token of NAME: its sessions can do nothing more."""
-    from dbanon.serve import tokens
+    from dbanon.integrations.quack import tokens
 
     with errors_as_messages():
         tokens.revoke(tokens.file_of(database), name)
@@ -165,7 +165,7 @@ def client(to: Path, role: str, server: str | None, name: str, force: bool, as_j
     For custodians it has every table function with all parameters, for readers those that read releases. The token is
     not in the file.
     """
-    from dbanon.serve import client_file
+    from dbanon.integrations.quack import client_file
 
     with errors_as_messages():
         host, port = _address(server, _PORTS[role], allow_remote=True)

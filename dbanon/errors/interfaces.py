@@ -10,7 +10,7 @@ from dbanon.errors.example import Example, Situation
 _MODEL = (
     "import sqlalchemy as sa\n"
     "from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column\n"
-    "from dbanon.alchemy import AnonymizedView, install, quasi\n\n\n"
+    "from dbanon.sqlalchemy import AnonymizedView, install, quasi\n\n\n"
     "class Base(DeclarativeBase):\n    pass\n\n\n"
     "class Patient(Base):\n"
     '    __tablename__ = "patients"\n'
@@ -20,7 +20,7 @@ _MODEL = (
 
 _DECLARED = (
     "import sqlalchemy as sa\n"
-    "from dbanon.alchemy import anonymized, declare_models, install, quasi\n\n"
+    "from dbanon.sqlalchemy import anonymized, declare_models, install, quasi\n\n"
     'people = sa.Table("people", sa.MetaData(), sa.Column("zip", sa.String, info=quasi()))\n'
     'engine = install(sa.create_engine("duckdb:///:memory:"))\n'
     "people.metadata.create_all(engine)\n"
@@ -35,7 +35,7 @@ class MissingExtra(DbanonError):
     message = "{what} needs {library}, which is not installed. Hint: pip install 'dbanon[{extra}]'."
     example = Situation(
         "It comes when something is used that needs a library which is not installed.",
-        ("dbanon.alchemy", "sqlalchemy", "sqlalchemy"),
+        ("dbanon.sqlalchemy", "sqlalchemy", "sqlalchemy"),
     )
 
 
@@ -69,7 +69,7 @@ class NotDuckDB(DbanonError):
 
     message = "{function}: {got} is no engine or connection of DuckDB. Hint: create_engine('duckdb:///file.duckdb')."
     example = Example(
-        'import sqlalchemy as sa\nfrom dbanon.alchemy import install\n\ninstall(sa.create_engine("sqlite://"))',
+        'import sqlalchemy as sa\nfrom dbanon.sqlalchemy import install\n\ninstall(sa.create_engine("sqlite://"))',
         language="python",
     )
 
@@ -79,7 +79,7 @@ class PolicyDrift(DbanonError):
 
     example = Example(
         "import sqlalchemy as sa\n"
-        "from dbanon.alchemy import anonymized, install, quasi\n\n"
+        "from dbanon.sqlalchemy import anonymized, install, quasi\n\n"
         'people = sa.Table("people", sa.MetaData(), sa.Column("zip", sa.String, info=quasi()))\n'
         'with install(sa.create_engine("duckdb:///:memory:")).connect() as connection:\n'
         "    people.create(connection)\n"
@@ -106,7 +106,7 @@ class PersonLeftOut(RefusedError):
     )
     example = Example(
         "import sqlalchemy as sa\n"
-        "from dbanon.alchemy import anonymized, person, quasi\n\n"
+        "from dbanon.sqlalchemy import anonymized, person, quasi\n\n"
         'number = sa.Column("patient_number", sa.Integer, info=person())\n'
         'patients = sa.Table("patients", sa.MetaData(), number, sa.Column("zip", sa.String, info=quasi()))\n'
         "anonymized(sa.select(patients.c.zip), k=10)",

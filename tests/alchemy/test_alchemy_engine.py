@@ -16,8 +16,8 @@ from sqlalchemy.pool import NullPool, QueuePool, SingletonThreadPool, StaticPool
 from support.alchemy_clinic import Base, Patient, fill
 
 from dbanon import errors
-from dbanon.alchemy import anonymized, declare_models, install
-from dbanon.alchemy.raw import raw_connection
+from dbanon.integrations.sqlalchemy.connection import raw_connection
+from dbanon.sqlalchemy import anonymized, declare_models, install
 
 COUNT = sa.select(sa.func.count()).select_from(anonymized(Patient, k=5, allow_rare=["insured"]))
 PART = sa.select(sa.func.count()).select_from(anonymized(sa.select(Patient).where(Patient.age < 60), k=3))
@@ -133,8 +133,8 @@ def test_without_sqlalchemy_the_error_names_the_extra(tmp_path: Path) -> None:
     (tmp_path / "sqlalchemy.py").write_text("raise ModuleNotFoundError(name='sqlalchemy')")
     code = (
         f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import dbanon; assert 'sqlalchemy' not in sys.modules\n"
-        "try:\n    import dbanon.alchemy\nexcept dbanon.DbanonError as error:\n    print(error)"
+        "try:\n    import dbanon.sqlalchemy\nexcept dbanon.DbanonError as error:\n    print(error)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert "dbanon.alchemy needs sqlalchemy" in done.stdout
+    assert "dbanon.sqlalchemy needs sqlalchemy" in done.stdout
     assert "pip install 'dbanon[sqlalchemy]'" in done.stdout

@@ -11,8 +11,8 @@ import sqlalchemy as sa
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 import dbanon
-from dbanon.alchemy import AnonymizedView, install, quasi, sensitive
-from dbanon.alchemy.raw import raw_connection
+from dbanon.integrations.sqlalchemy.connection import raw_connection
+from dbanon.sqlalchemy import AnonymizedView, install, quasi, sensitive
 
 pytest.importorskip("alembic")
 
@@ -20,7 +20,7 @@ from alembic.autogenerate import produce_migrations, render_python_code
 from alembic.migration import MigrationContext
 from alembic.operations import Operations
 
-from dbanon.alchemy import migration
+from dbanon.sqlalchemy import migration
 
 
 def model(*, k: int = 2, kept: int = 2, view: bool = True) -> type[DeclarativeBase]:

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
 
 from dbanon import errors
-from dbanon.alchemy import (
+from dbanon.sqlalchemy import (
     AnonymizedView,
     anonymized,
     declare_models,
@@ -106,7 +106,7 @@ def test_a_view_stores_a_list_that_mixes_texts_and_numbers(engine: Any) -> None:
 
 
 def test_migrations_say_the_codes(engine: Any) -> None:
-    migration = pytest.importorskip("dbanon.alchemy.migration")
+    migration = pytest.importorskip("dbanon.integrations.sqlalchemy.migration")
     with engine.connect() as connection:
         asked = migration.definition(connection, SafeAnswer.__table__)
     assert asked.policy["age"] == {"role": "quasi", "missing": ("999", "-1")}

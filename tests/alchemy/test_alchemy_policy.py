@@ -13,7 +13,8 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
 from support.alchemy_clinic import Base, Patient, Zip, fill
 
 from dbanon import errors
-from dbanon.alchemy import (
+from dbanon.source.stored_policy import Settings
+from dbanon.sqlalchemy import (
     Role,
     anonymized,
     declare_models,
@@ -24,7 +25,6 @@ from dbanon.alchemy import (
     role_of,
     sensitive,
 )
-from dbanon.source.stored_policy import Settings
 
 
 @pytest.fixture

@@ -15,8 +15,8 @@ from support.policy_attempts import ATTEMPTS, BOUNDS_ATTEMPTS, PERMITTED, REFUSA
 from support.scale import some
 
 from dbanon import errors
-from dbanon.alchemy import AnonymizedView, anonymized
-from dbanon.alchemy.view import dropped
+from dbanon.integrations.sqlalchemy.view import dropped
+from dbanon.sqlalchemy import AnonymizedView, anonymized
 
 
 @pytest.fixture(scope="module")

@@ -13,8 +13,17 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
 from support.alchemy_clinic import Base, Patient, Visit, Ward, fill, patients
 
 from dbanon import errors
-from dbanon.alchemy import anonymized, classes, declare_models, identifier, install, metrics, quasi, sensitive
 from dbanon.algorithms import algorithms
+from dbanon.sqlalchemy import (
+    anonymized,
+    classes,
+    declare_models,
+    identifier,
+    install,
+    metrics,
+    quasi,
+    sensitive,
+)
 
 ALGORITHMS = [a.name for a in algorithms()]
 

@@ -13,7 +13,15 @@ from support.alchemy_clinic import Base, Patient, PublishedPatient, SafePatient,
 
 import dbanon
 from dbanon import errors
-from dbanon.alchemy import AnonymizedView, anonymized, declare_models, identifier, install, quasi, sensitive
+from dbanon.sqlalchemy import (
+    AnonymizedView,
+    anonymized,
+    declare_models,
+    identifier,
+    install,
+    quasi,
+    sensitive,
+)
 
 
 @pytest.fixture(params=["file", "memory"])

@@ -19,7 +19,7 @@ pytest.importorskip("alembic")
 from alembic.migration import MigrationContext
 from alembic.operations import Operations
 
-from dbanon.alchemy import migration
+from dbanon.sqlalchemy import migration
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,16 @@ import sqlalchemy as sa
 from sqlalchemy.orm import DeclarativeBase, Mapped, Session, aliased, mapped_column, relationship
 
 from dbanon import errors
-from dbanon.alchemy import anonymized, classes, declare_models, identifier, install, person, quasi, sensitive
+from dbanon.sqlalchemy import (
+    anonymized,
+    classes,
+    declare_models,
+    identifier,
+    install,
+    person,
+    quasi,
+    sensitive,
+)
 
 K = 5
 

@@ -13,9 +13,9 @@ from support.alchemy_attempts import Patient, clinic_engine, plain
 from support.policy_attempts import K, problems
 
 from dbanon import errors
-from dbanon.alchemy import anonymized, declare_models, identifier, person, quasi, sensitive
-from dbanon.alchemy.element import QueryName
-from dbanon.alchemy.query_plan import PlanNotReadError, plan_branches, serialized_plan
+from dbanon.integrations.sqlalchemy.constructs import QueryName
+from dbanon.integrations.sqlalchemy.query_plan import PlanNotReadError, plan_branches, serialized_plan
+from dbanon.sqlalchemy import anonymized, declare_models, identifier, person, quasi, sensitive
 
 P = Patient
 

@@ -119,7 +119,7 @@ def test_every_pointer_in_a_message_leads_somewhere(name: str) -> None:
     allowed = {
         "UnknownCommand": [".halp"],
         "UnreadableCommand": [],
-        "MissingExtra": ["dbanon.alchemy"],
+        "MissingExtra": ["dbanon.sqlalchemy"],
         "UnknownConnection": [".ddb", ".db"],
         "NewerSchemaError": ["dbanon has version ", "dbanon knows versions up to "],
     }

@@ -8,7 +8,7 @@ import duckdb
 import pytest
 
 import dbanon
-from dbanon.notebook.answer import Answer
+from dbanon.integrations.notebook.result import Answer
 
 DATES = {
     "after 9999": "DATE '12345-06-07'",

@@ -13,7 +13,7 @@ import pytest
 from support import dbt
 
 import dbanon
-from dbanon.dbt import shipped
+from dbanon.integrations.dbt import dbt_package
 
 pytestmark = pytest.mark.whole
 
@@ -84,7 +84,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
         {
             "profiles.yml": PROFILE,
             "dbt_project.yml": PROJECT,
-            "packages.yml": shipped.packages_yml("copied"),
+            "packages.yml": dbt_package.packages_yml("copied"),
             "seeds/policy.csv": POLICY,
             "seeds/hierarchy.csv": HIERARCHY,
             "models/patients.sql": model(PATIENTS, materialized="table"),
@@ -114,7 +114,7 @@ models:
 """,
         },
     )
-    shipped.copy(folder / "copied")
+    dbt_package.copy(folder / "copied")
     return folder
 
 
@@ -222,7 +222,7 @@ def refused(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, d
         "schema: wards", "schema: main"
     )
     write(folder, {"profiles.yml": named, "dbt_project.yml": PROJECT.partition("seeds:")[0], **REFUSED})
-    write(folder, {"packages.yml": shipped.packages_yml(shipped.FOLDER)})
+    write(folder, {"packages.yml": dbt_package.packages_yml(dbt_package.FOLDER)})
     commands = {
         "deps": "deps",
         "appended": "build -s +appended",

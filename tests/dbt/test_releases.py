@@ -12,8 +12,8 @@ import pytest
 import dbanon
 from dbanon import errors
 from dbanon.api.connection import Connection
-from dbanon.dbt.model import Model
-from dbanon.dbt.releases import released
+from dbanon.integrations.dbt.materialize_model import released
+from dbanon.integrations.dbt.model import Model
 from dbanon.sqltext.quote import qualified
 
 CALL = "SELECT * FROM kacpc('\"memory\".\"main\".\"patients\"', k=5, qi=['age'], sensitive=['disease'])"

@@ -14,14 +14,14 @@ import dbanon
 import dbanon.dbt
 from dbanon import errors
 from dbanon.cli import main
-from dbanon.dbt import shipped
 from dbanon.errors import DbanonError
+from dbanon.integrations.dbt import dbt_package
 
-MACROS = sorted((shipped.FOLDER / "macros").glob("*.sql"))
+MACROS = sorted((dbt_package.FOLDER / "macros").glob("*.sql"))
 
 
 def test_the_package_has_the_version_of_dbanon() -> None:
-    said = (shipped.FOLDER / "dbt_project.yml").read_text()
+    said = (dbt_package.FOLDER / "dbt_project.yml").read_text()
     assert re.findall(r'^version: "(.*)"$', said, re.MULTILINE) == [dbanon.__version__]
 
 
@@ -37,19 +37,21 @@ def test_macros_begin_with_what_they_are_and_are_jinja(path: Path) -> None:
 
 def test_the_command_names_the_package_or_copies_it(tmp_path: Path) -> None:
     named = CliRunner().invoke(main, ["dbt"])
-    assert (named.exit_code, named.output) == (0, f"packages:\n  - local: {shipped.FOLDER}\n")
+    assert (named.exit_code, named.output) == (0, f"packages:\n  - local: {dbt_package.FOLDER}\n")
     to = tmp_path / "it's"
     copied = CliRunner().invoke(main, ["dbt", "--to", str(to), "--json"])
     assert json.loads(copied.output) == {"folder": str(to), "packages_yml": f'packages:\n  - local: "{to}"\n'}
     files = {path.relative_to(to): path.read_text() for path in to.rglob("*") if path.is_file()}
-    assert files == {p.relative_to(shipped.FOLDER): p.read_text() for p in shipped.FOLDER.rglob("*") if p.is_file()}
+    assert files == {
+        p.relative_to(dbt_package.FOLDER): p.read_text() for p in dbt_package.FOLDER.rglob("*") if p.is_file()
+    }
 
 
 def test_a_copy_that_is_there_stays_without_force(tmp_path: Path) -> None:
-    shipped.copy(tmp_path)
+    dbt_package.copy(tmp_path)
     (tmp_path / "macros" / "names.sql").write_text("mine")
     with pytest.raises(errors.TargetExists):
-        shipped.copy(tmp_path)
+        dbt_package.copy(tmp_path)
     refused = CliRunner().invoke(main, ["dbt", "--to", str(tmp_path)])
     assert refused.exit_code != 0
     assert "--force" in refused.output

@@ -10,7 +10,7 @@ import pytest
 MAPPED = """
 import sqlalchemy as sa
 from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
-from dbanon.alchemy import AnonymizedView, install, quasi
+from dbanon.sqlalchemy import AnonymizedView, install, quasi
 
 class Base(DeclarativeBase):
     pass
@@ -38,7 +38,7 @@ print(len(session.scalars(sa.select(Safe)).all()))
 
 FRAMES = """
 import sqlalchemy as sa, sqlalchemy.orm
-from dbanon.alchemy import install
+from dbanon.sqlalchemy import install
 
 engine = install(sa.create_engine("duckdb:///:memory:"))
 connection = engine.connect()

@@ -14,9 +14,9 @@ from support.documents import small_demo
 
 import dbanon
 from dbanon import errors
-from dbanon.alchemy import install
 from dbanon.cli import main
 from dbanon.runtime import storage_version as runtime_storage_version
+from dbanon.sqlalchemy import install
 
 READ_BY_1_4 = 67
 """The newest storage version that DuckDB 1.4 reads."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .fault import Fault
 
-_FILE = "dbanon/serve/allowed.py"
+_FILE = "dbanon/integrations/quack/statement_checker.py"
 _TESTS = ("tests/serve/test_recorded_trees.py", "tests/serve/test_plan_checker.py")
 
 SERVE_FAULTS: dict[str, Fault] = {

@@ -12,8 +12,8 @@ import pytest
 
 import dbanon
 from dbanon.api.frame import Anonymized
-from dbanon.notebook import progress
-from dbanon.notebook.answer import Answer
+from dbanon.integrations.notebook import progress
+from dbanon.integrations.notebook.result import Answer
 
 pytest.importorskip("IPython", reason="IPython is not installed")
 

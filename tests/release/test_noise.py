@@ -611,10 +611,10 @@ class _One:
 def test_columns_in_sqlalchemy() -> None:
     sa = pytest.importorskip("sqlalchemy")
     pytest.importorskip("duckdb_sqlalchemy")
-    from dbanon import alchemy
+    from dbanon.integrations import sqlalchemy
 
     engine = sa.create_engine("duckdb:///:memory:")
-    alchemy.install(engine)
+    sqlalchemy.install(engine)
     table = sa.Table("sick", sa.MetaData(), sa.Column("age", sa.Integer), sa.Column("born", sa.Date),
                      sa.Column("zip", sa.String), sa.Column("disease", sa.String))  # fmt: skip
     asked: dict[str, Any] = {"k": 4, "qi": ["age", "born", "zip"], "sensitive": ["disease"], "release": "noise"}
@@ -622,18 +622,18 @@ def test_columns_in_sqlalchemy() -> None:
         con.execute(sa.text("CREATE TABLE sick AS SELECT i AS age, DATE '1960-01-01' + i::INTEGER AS born, "
                             "'z' || i % 3 AS zip, 'd' || i % 2 AS disease FROM range(40) AS r (i)"))  # fmt: skip
         con.commit()
-        for make in (alchemy.anonymized, alchemy.classes, alchemy.metrics):
+        for make in (sqlalchemy.anonymized, sqlalchemy.classes, sqlalchemy.metrics):
             element = make(table, "rka", **asked)
             found = con.execute(sa.select(element))
             assert list(found.keys()) == [c.name for c in element.c]
             assert found.fetchall()
-        element = alchemy.anonymized(table, "rka", **asked)
+        element = sqlalchemy.anonymized(table, "rka", **asked)
         assert isinstance(element.c.age.type, sa.Integer)
         assert isinstance(element.c.born.type, sa.Date)
         old = con.execute(sa.select(sa.func.count()).select_from(element).where(element.c.age > 20)).scalar()
         assert 0 < old < 40
         with pytest.raises(errors.UnusedArgument):
-            alchemy.anonymized(table, "rka", **asked, intervals="struct")
+            sqlalchemy.anonymized(table, "rka", **asked, intervals="struct")
 
 
 @pytest.mark.exhaustive

@@ -12,7 +12,7 @@ from support.reader_statements import ASKED, REFUSED, TABLES, create_tables
 from support.serving import KNOWN
 
 from dbanon import errors
-from dbanon.serve import allowed, known, reader
+from dbanon.integrations.quack import function_allowlist, reader_process, statement_checker
 
 pytestmark = pytest.mark.whole
 
@@ -26,11 +26,11 @@ def con() -> Iterator[Any]:
         yield con
 
 
-def checked(con: Any, statement: str) -> allowed.Checked:
+def checked(con: Any, statement: str) -> statement_checker.Checked:
     def read(query: str, values: list[object]) -> Any:
         return con.execute(query, values).fetchall()[0][0]
 
-    return allowed.checked(statement, read, TABLES, reader.READING)
+    return statement_checker.checked(statement, read, TABLES, reader_process.READING)
 
 
 @only_known
@@ -97,7 +97,7 @@ def test_a_node_with_a_field_that_is_not_known_is_refused(con: Any) -> None:
         )
 
     with pytest.raises(errors.NotForReaders):
-        allowed.checked("FROM safe", read, TABLES, ())
+        statement_checker.checked("FROM safe", read, TABLES, ())
 
 
 @pytest.mark.skipif(KNOWN, reason="this DuckDB's trees are known")
@@ -113,9 +113,9 @@ def test_every_function_that_is_allowed_exists_and_follows_from_its_arguments(co
         "WHERE internal"
     ).fetchall()
     there = {row[0] for row in rows}
-    assert there >= known.FUNCTIONS
+    assert there >= function_allowlist.FUNCTIONS
     for name, stability, has_side_effects, kind, parameters in rows:
-        if name in known.FUNCTIONS and kind in ("scalar", "aggregate"):
+        if name in function_allowlist.FUNCTIONS and kind in ("scalar", "aggregate"):
             # DuckDB 2.0.1, which serves nobody, counts what goes by the time zone of a session to those of a query
             in_query = not KNOWN and stability == "CONSISTENT_WITHIN_QUERY" and parameters
             assert (stability == "CONSISTENT" or in_query) and not has_side_effects, name
@@ -132,12 +132,12 @@ def test_the_log_gets_names_of_functions_and_no_words_of_the_statement(con: Any)
     def read(query: str, values: list[object]) -> Any:
         return con.execute(query, values).fetchall()[0][0]
 
-    assert allowed.called("SELECT getvariable('Guinevere'), lower(name) FROM patients", read) == [
+    assert statement_checker.called("SELECT getvariable('Guinevere'), lower(name) FROM patients", read) == [
         "getvariable",
         "lower",
     ]
-    assert allowed.called('SELECT "Guinevere"(1)', read) == []
-    assert allowed.called("DROP TABLE patients", read) == []
+    assert statement_checker.called('SELECT "Guinevere"(1)', read) == []
+    assert statement_checker.called("DROP TABLE patients", read) == []
     for statement in ('FROM "Guinevere"', 'SELECT "Guinevere"()', "SELEC Guinevere", "SELECT 1::Guinevere"):
         with pytest.raises(errors.NotForReaders) as caught:
             checked(con, statement)

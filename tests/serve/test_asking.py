@@ -9,10 +9,10 @@ from types import SimpleNamespace
 import pytest
 
 from dbanon import errors
+from dbanon.integrations.quack import request_files
+from dbanon.integrations.quack.call_rewriter import Call
+from dbanon.integrations.quack.release_resolver import Releases
 from dbanon.ledger.permissions import Permission
-from dbanon.serve import requests
-from dbanon.serve.asking import Releases
-from dbanon.serve.calls import Call
 
 pytestmark = pytest.mark.whole
 
@@ -27,15 +27,15 @@ def test_a_reader_waits_no_longer_than_a_statement_may_take(tmp_path: Path) -> N
     with pytest.raises(errors.StillMade, match="is being made"):
         releases(tmp_path, 0.5).of(Call("kacpc", "", "visits", {"k": 10}))
     assert time.monotonic() - began < 0.6
-    with requests.taken(tmp_path) as waiting:
-        assert waiting == [requests.Request("alice", "kacpc", "visits", {"k": 10})]
-    assert not requests.waiting(tmp_path)
+    with request_files.taken(tmp_path) as waiting:
+        assert waiting == [request_files.Request("alice", "kacpc", "visits", {"k": 10})]
+    assert not request_files.waiting(tmp_path)
 
 
 def test_only_so_many_requests_wait(tmp_path: Path) -> None:
-    for k in range(10, 10 + requests.MOST):
+    for k in range(10, 10 + request_files.MOST):
         with pytest.raises(errors.StillMade):
             releases(tmp_path, 0.1).of(Call("kacpc", "", "visits", {"k": k}))
     with pytest.raises(errors.StillMade, match="waits for others"):
         releases(tmp_path, 0.1).of(Call("kacpc", "", "visits", {"k": 99}))
-    assert len(list(tmp_path.iterdir())) == requests.MOST
+    assert len(list(tmp_path.iterdir())) == request_files.MOST

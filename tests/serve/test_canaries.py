@@ -11,9 +11,9 @@ import pytest
 from support.serving import Client, Server, needs_quack, serving
 
 import dbanon
+from dbanon.integrations.quack import published_copy, tokens
 from dbanon.ledger import permissions
 from dbanon.ledger.permissions import Asking, Permission
-from dbanon.serve import published, tokens
 
 pytestmark = [pytest.mark.whole, pytest.mark.filterwarnings("ignore::dbanon.errors.warnings.DisclosureWarning")]
 
@@ -135,7 +135,7 @@ def test_readers_see_no_canary(server: Server) -> None:
 
 def _attach() -> list[str]:
     """What ATTACH asks, word for word."""
-    from dbanon.serve.reader import CATALOG
+    from dbanon.integrations.quack.reader_process import CATALOG
 
     return list(CATALOG)
 
@@ -153,7 +153,7 @@ def test_permissions_show_bounds_only(server: Server) -> None:
 
 
 def test_the_served_copy_contains_no_canary(server: Server) -> None:
-    copies = published.current(published.folder_of(server.database))
+    copies = published_copy.current(published_copy.folder_of(server.database))
     assert copies is not None and copies.left_out == ()
     content = copies.path.read_bytes().lower()
     assert CANARY.encode() not in content

@@ -18,7 +18,7 @@ from support.serving import Server, clinic, needs_quack, serving, until
 
 import dbanon
 from dbanon.cli import main
-from dbanon.serve import client_file
+from dbanon.integrations.quack import client_file
 from dbanon.table_functions.registry import table_functions
 
 pytestmark = pytest.mark.whole

@@ -15,8 +15,8 @@ from support.serving import KNOWN, Client, clinic, needs_quack, serving
 import dbanon
 from dbanon import errors
 from dbanon.cli import main
+from dbanon.integrations.quack import extension, published_copy, reader_supervisor
 from dbanon.runtime import duckdb_extensions
-from dbanon.serve import extension, published, readers
 
 pytestmark = pytest.mark.whole
 
@@ -72,7 +72,7 @@ def test_options_that_are_none_are_refused_before_anything_begins(tmp_path: Path
     duckdb.connect(str(database)).close()
     done = CliRunner().invoke(main, ["serve", str(database), "--role", "reader", "--listen", *listen.split()])
     assert done.exit_code == 2 and said in done.output
-    assert not published.folder_of(database).exists()
+    assert not published_copy.folder_of(database).exists()
 
 
 @pytest.mark.parametrize("role", ["reader", "custodian"])
@@ -94,7 +94,7 @@ def test_a_port_that_is_taken_is_named(tmp_path: Path, role: str) -> None:
 
 
 def test_a_database_that_another_process_has_is_busy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(readers, "_PATIENCE", 0.0)
+    monkeypatch.setattr(reader_supervisor, "_PATIENCE", 0.0)
     database = clinic(tmp_path / "clinic.duckdb")
     with dbanon.connect(database):
         done = CliRunner().invoke(main, ["serve", str(database), "--role", "reader"])
@@ -113,6 +113,6 @@ def test_the_log_is_written_where_it_is_asked_for(tmp_path: Path) -> None:
 
 
 def test_amounts_of_memory_are_read() -> None:
-    assert [readers._bytes(text) for text in ("500MB", "2GB", "1.5 GiB", "100 mb", "1TB")] == [
+    assert [reader_supervisor._bytes(text) for text in ("500MB", "2GB", "1.5 GiB", "100 mb", "1TB")] == [
         500 * 10**6, 2 * 10**9, 1_500_000_000, 10**8, 10**12,
     ]  # fmt: skip

@@ -16,8 +16,8 @@ from support.reader_statements import ASKED, COLUMNS, REFUSED, TABLES, create_ta
 from support.serving import KNOWN
 
 from dbanon import errors
-from dbanon.serve import allowed, reader
-from dbanon.serve.plan_checker import PlanChecker
+from dbanon.integrations.quack import reader_process, statement_checker
+from dbanon.integrations.quack.plan_checker import PlanChecker
 
 pytestmark = [
     pytest.mark.whole,
@@ -40,7 +40,7 @@ FROM unnest(DISTINCT [1, 2])
 @pytest.fixture(scope="module")
 def plans() -> PlanChecker:
     config = {"enable_external_access": False, "python_enable_replacements": False}
-    return PlanChecker(COLUMNS, (*reader.READING, *allowed.TABLE_FUNCTIONS), config)
+    return PlanChecker(COLUMNS, (*reader_process.READING, *statement_checker.TABLE_FUNCTIONS), config)
 
 
 @pytest.fixture(scope="module")
@@ -62,14 +62,14 @@ def is_accepted(plans: PlanChecker, statement: str) -> bool:
     return True
 
 
-def first_check(con: Any, statement: str, module: Any = allowed) -> Any:
+def first_check(con: Any, statement: str, module: Any = statement_checker) -> Any:
     """What the first check lets run, or None."""
 
     def read(query: str, values: list[object]) -> Any:
         return con.execute(query, values).fetchall()[0][0]
 
     try:
-        return module.checked(statement, read, TABLES, reader.READING)
+        return module.checked(statement, read, TABLES, reader_process.READING)
     except (errors.NotForReaders, errors.DbanonError, duckdb.Error):
         return None
 
@@ -95,7 +95,7 @@ def test_second_check_refuses_hostile_statements(plans: PlanChecker, kind: str) 
 def test_second_check_refuses_what_a_broken_first_check_accepts(
     plans: PlanChecker, con: Any, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    text = SERVE_FAULTS[name].planted(Path(allowed.__file__).read_text("utf-8"))
+    text = SERVE_FAULTS[name].planted(Path(statement_checker.__file__).read_text("utf-8"))
     assert text is not None
     broken = types.ModuleType("dbanon.serve.broken")
     monkeypatch.setitem(sys.modules, broken.__name__, broken)  # dataclasses look their module up

@@ -16,7 +16,7 @@ import pytest
 from support.serving import SECRETS, Client, Server, clinic, needs_quack, serving, together, until
 
 import dbanon
-from dbanon.serve import tokens
+from dbanon.integrations.quack import tokens
 
 SLOW = "SELECT count(*) FROM " + ", ".join(f"safe AS s{i}" for i in range(7))
 """What does not end by itself."""

@@ -13,7 +13,7 @@ from support.reader_statements import TABLES
 from support.serving import KNOWN
 
 from dbanon import errors
-from dbanon.serve import allowed, reader
+from dbanon.integrations.quack import reader_process, statement_checker
 
 pytestmark = pytest.mark.whole
 
@@ -37,18 +37,18 @@ def read(query: str, values: list[object]) -> str:
 @pytest.mark.parametrize("statement", STATEMENTS)
 def test_hostile_trees_are_refused(statement: str) -> None:
     with pytest.raises(errors.NotForReaders):
-        allowed.checked(statement, read, TABLES, reader.READING)
+        statement_checker.checked(statement, read, TABLES, reader_process.READING)
 
 
 @pytest.mark.parametrize("statement", HOSTILE["readers: samples"])
 def test_a_refused_sample_is_named(statement: str) -> None:
     with pytest.raises(errors.NotForReaders, match="'sample'"):
-        allowed.checked(statement, read, TABLES, reader.READING)
+        statement_checker.checked(statement, read, TABLES, reader_process.READING)
 
 
 def test_an_ordinary_tree_is_accepted() -> None:
     with pytest.raises(PassedError):
-        allowed.checked(ORDINARY, read, TABLES, reader.READING)
+        statement_checker.checked(ORDINARY, read, TABLES, reader_process.READING)
 
 
 @pytest.mark.skipif(not KNOWN, reason="the trees are those of another DuckDB")

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from dbanon import errors
 from dbanon.cli import main
-from dbanon.serve import tokens
+from dbanon.integrations.quack import tokens
 
 pytestmark = pytest.mark.whole
 

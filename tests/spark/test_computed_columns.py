@@ -26,9 +26,9 @@ def people(spark: Any) -> Any:
 
 def check(df: Any) -> None:
     """Check a DataFrame as `anonymize` does where its policy names a table."""
-    from dbanon.spark import computed_columns
-    from dbanon.spark.described import frame_call
-    from dbanon.spark.given_policy import PolicySource
+    from dbanon.integrations.spark import computed_columns
+    from dbanon.integrations.spark.given_policy import PolicySource
+    from dbanon.integrations.spark.policy_input import frame_call
 
     call = frame_call(df, "mondrian", PolicySource("people", ROLES, {}, "table"), {"k": 2})
     assert call.table_columns == frozenset(ROLES)
@@ -101,8 +101,8 @@ def test_columns_of_the_table_are_accepted(people: Any, name: str) -> None:
 
 
 def test_roles_of_one_dataframe_are_about_computed_columns(people: Any) -> None:
-    from dbanon.spark.described import frame_call
-    from dbanon.spark.given_policy import PolicySource
+    from dbanon.integrations.spark.given_policy import PolicySource
+    from dbanon.integrations.spark.policy_input import frame_call
 
     df = COMPUTED["swapped"](people)
     assert frame_call(df, "mondrian", PolicySource(None, ROLES), {"k": 2}).table_columns is None

@@ -12,7 +12,7 @@ import pytest
 
 import dbanon
 from dbanon import algorithms
-from dbanon.spark.asked import Asked, LargerTable, Planned
+from dbanon.integrations.spark.session_call import Asked, LargerTable, Planned
 
 CITIES = [[city, country, "*"] for city, country in (("Oslo", "NO"), ("Bergen", "NO"), ("Lund", "SE"), ("Umea", "SE"))]
 POLICY: dict[str, Any] = {

@@ -30,11 +30,11 @@ def divided(spark: Any, rows: Sequence[Row], function: str, most: int, **given: 
     """The records of each part."""
     from pyspark.sql import functions as fn
 
-    from dbanon.spark import parts
-    from dbanon.spark.asked import planned
-    from dbanon.spark.coded import larger_table
-    from dbanon.spark.described import frame_call
-    from dbanon.spark.given_policy import PolicySource
+    from dbanon.integrations.spark import partitioning
+    from dbanon.integrations.spark.encode import larger_table
+    from dbanon.integrations.spark.given_policy import PolicySource
+    from dbanon.integrations.spark.policy_input import frame_call
+    from dbanon.integrations.spark.session_call import planned
 
     table = pa.Table.from_pylist([dict(zip(POLICY, row, strict=True)) for row in rows])
     df = spark.createDataFrame(table)
@@ -42,7 +42,7 @@ def divided(spark: Any, rows: Sequence[Row], function: str, most: int, **given: 
     of = planned(call)
     kinds = df.groupBy(fn.struct(*of.own).alias("own")).agg(fn.count(fn.lit(1)).alias("weight"))
     found: dict[int, Counter[Row]] = defaultdict(Counter)
-    for row in parts.parts(call, kinds, larger_table(of, kinds), most).collect():
+    for row in partitioning.parts(call, kinds, larger_table(of, kinds), most).collect():
         found[row["part"]][tuple(row["own"][name] for name in POLICY)] += row["weight"]
     assert sum(found.values(), Counter()) == Counter(rows)
     return dict(found)

@@ -199,7 +199,7 @@ def test_a_release_is_written_beside_its_place_first(spark: Any, people: Any, tm
     with pytest.raises(errors.TargetExists):
         dbanon.spark.anonymize(people, "kacpc", k=5, to=target, **GIVEN)
 
-    from dbanon.spark import release
+    from dbanon.integrations.spark import release
 
     def leaking(of: Any, placed: Any) -> Any:
         """One record leaves in a class of its own."""

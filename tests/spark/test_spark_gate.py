@@ -21,9 +21,9 @@ ROWS = 24
 @pytest.fixture(scope="module")
 def made(spark: Any) -> Any:
     """A release of 24 records before it is judged."""
-    from dbanon.spark import release
-    from dbanon.spark.described import frame_call
-    from dbanon.spark.given_policy import PolicySource
+    from dbanon.integrations.spark import release
+    from dbanon.integrations.spark.given_policy import PolicySource
+    from dbanon.integrations.spark.policy_input import frame_call
 
     columns = {
         "age": list(range(20, 20 + ROWS)),
@@ -51,7 +51,7 @@ def frame(made: Any, rows: list[dict[str, Any]]) -> Any:
 
 
 def test_a_release_passes_and_reports_its_model(made: Any) -> None:
-    from dbanon.spark import gate
+    from dbanon.integrations.spark import gate
 
     assert gate.check(made, made.released) == {0: pytest.approx(2.0, abs=1)}
 
@@ -59,7 +59,7 @@ def test_a_release_passes_and_reports_its_model(made: Any) -> None:
 def test_classes_of_all_partitions_are_numbered_on(spark: Any) -> None:
     from pyspark.sql import functions as fn
 
-    from dbanon.spark.release import _numbered
+    from dbanon.integrations.spark.release import _numbered
 
     classes = [(f"class {i}", "published", 0.0, K) for i in range(6)]
     ordered = spark.createDataFrame(classes, "keys string, published string, lost double, size bigint")
@@ -94,7 +94,7 @@ def with_rare_ward(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     [(smallest, "below k"), (backwards, "order"), (mixed, "order"), (with_rare_ward, r"data\.ward has the role other")],
 )
 def test_rows_are_counted_again(made: Any, rows: Any, spoiled: Callable[[Any], Any], says: str) -> None:
-    from dbanon.spark import recount
+    from dbanon.integrations.spark import recount
 
     recount.check_rows(made, frame(made, rows))
     with pytest.raises(errors.DbanonError, match=says):
@@ -102,7 +102,7 @@ def test_rows_are_counted_again(made: Any, rows: Any, spoiled: Callable[[Any], A
 
 
 def test_classes_below_k_are_refused(made: Any, rows: Any) -> None:
-    from dbanon.spark import gate
+    from dbanon.integrations.spark import gate
 
     with pytest.raises(errors.GateRefused, match="below k"):
         gate._classes(made, frame(made, smallest(rows)))
@@ -121,7 +121,7 @@ def spoiled(made: Any, **own: Any) -> Any:
 def test_rare_values_are_refused(made: Any) -> None:
     from pyspark.sql import functions as fn
 
-    from dbanon.spark import gate
+    from dbanon.integrations.spark import gate
 
     age = fn.col("own.age")
     with pytest.raises(errors.RareOther, match="ward"):
@@ -135,7 +135,7 @@ def test_rare_values_are_refused(made: Any) -> None:
 def test_models_are_judged_by_class(made: Any) -> None:
     from pyspark.sql import functions as fn
 
-    from dbanon.spark import gate
+    from dbanon.integrations.spark import gate
 
     with pytest.raises(errors.GateRefused, match="l on disease"):
         gate._models(spoiled(made, disease=fn.lit("Flu")))
@@ -144,9 +144,9 @@ def test_models_are_judged_by_class(made: Any) -> None:
 
 
 def test_classes_are_counted_again(made: Any) -> None:
-    from dbanon.spark import measures, recount
+    from dbanon.integrations.spark import metrics, recount
 
-    stated = measures.classes(made).localCheckpoint()
+    stated = metrics.classes(made).localCheckpoint()
     recount.check_classes(made, made.released, stated, {})
     rows = [row.asDict(recursive=True) for row in stated.collect()]
     size = next(name for name in rows[0] if "size" in name)
@@ -166,10 +166,10 @@ def test_classes_are_counted_again(made: Any) -> None:
 def test_metrics_are_counted_again(made: Any) -> None:
     from pyspark.sql import functions as fn
 
-    from dbanon.spark import measures, recount
+    from dbanon.integrations.spark import metrics, recount
 
     achieved = {0: 2.0}
-    stated = measures.metrics(made, achieved).localCheckpoint()
+    stated = metrics.metrics(made, achieved).localCheckpoint()
     names = [row["metric"] for row in stated.collect()]
     model = next(name for name in names if name.endswith(":disease") and name.startswith(("l", "distinct")))
     recount.check_metrics(made, made.released, stated, achieved)

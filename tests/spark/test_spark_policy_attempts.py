@@ -26,8 +26,8 @@ from support.scale import some
 
 import dbanon
 from dbanon import errors
-from dbanon.spark.asked import Asked, Planned
-from dbanon.spark.given_policy import PolicySource, given_policy
+from dbanon.integrations.spark.given_policy import PolicySource, given_policy
+from dbanon.integrations.spark.session_call import Asked, Planned
 
 FINE = [[zip_code, f"{zip_code}!", "*"] for zip_code, *_ in HIERARCHY]
 """A hierarchy that publishes every zip code at level 1."""
@@ -290,7 +290,7 @@ def test_two_entries_for_a_table_are_refused(spark: Any, frame: Any) -> None:
 
 
 def test_tables_of_other_databases_are_other_tables(spark: Any, frame: Any, database: Path, patients: pa.Table) -> None:
-    from dbanon.spark.session_tables import policy_source
+    from dbanon.integrations.spark.session_tables import policy_source
 
     for table in ("s.patients", "s.visits", "default.kept"):
         spark.createDataFrame(patients.select(["name", "age"]).slice(0, 1)).write.saveAsTable(table)

@@ -9,8 +9,8 @@ import sqlalchemy as sa
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 from dbanon import attach
-from dbanon.alchemy import declare_models, identifier, install, other, person, quasi, sensitive
-from dbanon.alchemy.raw import raw_connection
+from dbanon.integrations.sqlalchemy.connection import raw_connection
+from dbanon.sqlalchemy import declare_models, identifier, install, other, person, quasi, sensitive
 from support.policy_attempts import clinic
 
 

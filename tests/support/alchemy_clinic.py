@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import sqlalchemy as sa
 from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column, relationship
 
-from dbanon.alchemy import AnonymizedView, identifier, other, person, quasi, sensitive
+from dbanon.sqlalchemy import AnonymizedView, identifier, other, person, quasi, sensitive
 
 Sex = Annotated[str, mapped_column(sa.String(1), info=quasi("sex"))]
 Zip = Annotated[str, mapped_column(sa.String(5), info=quasi(weight=2))]

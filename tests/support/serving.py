@@ -19,7 +19,7 @@ import pytest
 
 import dbanon
 from dbanon import errors
-from dbanon.serve import extension, tokens
+from dbanon.integrations.quack import extension, tokens
 from support import kept
 
 KNOWN = duckdb.__version__.startswith(extension.READ)

@@ -125,7 +125,7 @@ def test_a_mistake_is_one_error(opened: Any, call: str, said: str | None) -> Non
 
 def test_elements_of_sqlalchemy_refuse_several_tables() -> None:
     sa = pytest.importorskip("sqlalchemy")
-    alchemy = pytest.importorskip("dbanon.alchemy")
+    alchemy = pytest.importorskip("dbanon.sqlalchemy")
     day = sa.Column("day", sa.Integer, info=alchemy.quasi())
     visits = sa.Table("visits", sa.MetaData(), sa.Column("id", sa.Integer, primary_key=True), day)
     with pytest.raises(dbanon.DbanonError, match="what is made with entity goes with one table only"):

@@ -1,1 +1,0 @@
-"""The functions in Harlequin, a SQL IDE for the terminal."""

@@ -1,0 +1,1 @@
+"""Magics, progress bars and results of notebooks."""

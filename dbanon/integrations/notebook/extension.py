@@ -1,0 +1,26 @@
+"""`%load_ext dbanon` and `%unload_ext dbanon`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dbanon.integrations.notebook.magic import Magic
+
+_LOADED: dict[int, Magic] = {}
+"""By the identity of the shell."""
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """Puts `%dbanon` and `%%dbanon` on a shell of IPython."""
+    magic = _LOADED.setdefault(id(shell), Magic(shell))
+    shell.register_magic_function(magic.line, "line", "dbanon")
+    shell.register_magic_function(magic.cell, "cell", "dbanon")
+
+
+def unload_ipython_extension(shell: Any) -> None:
+    """Takes the magics away, and closes the database that `%dbanon FILE` opened."""
+    magic = _LOADED.pop(id(shell), None)
+    if magic is not None:
+        magic.close()
+        for kind in ("line", "cell"):
+            shell.magics_manager.magics[kind].pop("dbanon", None)

@@ -1,0 +1,35 @@
+"""DuckDB's extensions that speak Quack, which needs httpfs on both sides."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import duckdb
+
+from dbanon import errors
+from dbanon.runtime import duckdb_extensions
+from dbanon.sqltext.quote import Sql
+
+NAMES = ("httpfs", "quack")
+
+READ = "1.5."
+"""The DuckDB whose trees of statements `dbanon.integrations.quack.statement_checker` knows; of others it lets nothing
+through."""
+
+
+def load(connection: Any, function: str) -> None:
+    """Loads the extensions into the connection's instance; NoQuack."""
+    if not duckdb.__version__.startswith(READ):
+        why = f"serving is made for DuckDB {READ}x, whose protocol and parsed statements it knows"
+        raise errors.NoQuack(function, "quack", duckdb.__version__, why)
+    for name in NAMES:
+        try:
+            connection.execute(statement(name))
+        except duckdb.Error as error:
+            why = duckdb_extensions.why(name, duckdb.__version__, error)
+            raise errors.NoQuack(function, name, duckdb.__version__, why) from None
+
+
+def statement(name: str) -> Sql:
+    """The statement that loads an extension."""
+    return duckdb_extensions.statement(name, duckdb.__version__)

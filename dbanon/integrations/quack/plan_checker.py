@@ -1,0 +1,200 @@
+"""The second check of a reader's statement: DuckDB plans it where nothing but the published tables exists.
+
+It shares no code with `dbanon.integrations.quack.statement_checker`, which judges the parsed tree. Here the text is
+bound, without being run, by an instance in memory with empty tables of the published names and types. The plan may
+consist of known operators, known expressions and known functions, and may scan published tables only. Either check
+alone refuses.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any
+
+import duckdb
+
+from dbanon import errors
+from dbanon.integrations.quack import function_allowlist
+from dbanon.source.catalog import SCHEMA
+from dbanon.sqltext.quote import Sql, identifier, joined, qualified, text
+from dbanon.sqltext.templates import fill
+from dbanon.table_functions import scalar_functions
+
+RELEASES = (SCHEMA, "served")
+"""The list of releases, which `releases()` and `certificate()` read."""
+
+_UNREADABLE = ("permitted", "asked")
+"""Tables of sql/integrations/quack/published_tables.sql that no statement of a reader reads; the instance does not have
+them."""
+
+
+def _words(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
+OPERATORS = _words(
+    """
+    AGGREGATE_AND_GROUP_BY ANY_JOIN ASOF_JOIN CHUNK_GET COMPARISON_JOIN CROSS_PRODUCT CTE_REF DELIM_GET DELIM_JOIN
+    DEPENDENT_JOIN DISTINCT DUMMY_SCAN EMPTY_RESULT EXCEPT EXPRESSION_GET FILTER GET INTERSECT LIMIT MATERIALIZED_CTE
+    ORDER_BY POSITIONAL_JOIN PROJECTION TOP_N UNION UNNEST WINDOW
+    """
+)
+"""Operators of logical plans; CHUNK_GET has what DESCRIBE returns."""
+
+EXPRESSIONS = _words(
+    """
+    BOUND_AGGREGATE BOUND_BETWEEN BOUND_CASE BOUND_CAST BOUND_COLUMN_REF BOUND_COMPARISON BOUND_CONJUNCTION
+    BOUND_CONSTANT BOUND_FUNCTION BOUND_LAMBDA BOUND_LAMBDA_REF BOUND_OPERATOR BOUND_REF BOUND_UNNEST BOUND_WINDOW
+    """
+)
+
+FROM_BINDING = ("error", "list_aggr")
+"""Functions that DuckDB adds when it binds: `error` for a scalar subquery with several rows, `list_aggr` for
+`list_avg` and others."""
+
+_BINDING_ERRORS = {
+    "binder": duckdb.BinderException,
+    "conversion": duckdb.ConversionException,
+    "invalid input": duckdb.InvalidInputException,
+    "invalid type": duckdb.InvalidTypeException,
+    "mismatch type": duckdb.TypeMismatchException,
+    "not implemented": duckdb.NotImplementedException,
+    "out of range": duckdb.OutOfRangeException,
+}
+"""Mistakes in a statement, which are reported in the words of DuckDB."""
+
+Columns = Mapping[tuple[str, str], Mapping[str, str]]
+"""Names and types of the columns of each table, by schema and name."""
+
+
+class PlanChecker:
+    """An instance of DuckDB that plans statements over the published tables and has no row."""
+
+    def __init__(self, tables: Columns, functions: Collection[str], config: Mapping[str, Any]) -> None:
+        self.tables = frozenset({*tables, RELEASES})
+        self.functions = function_allowlist.FUNCTIONS | set(functions)
+        self._connection: Any = duckdb.connect(":memory:", config=dict(config))
+        for statement in _definitions(tables):
+            self._connection.execute(statement)
+        self._connection.execute("SET lock_configuration = true")
+
+    def cursor(self) -> Any:
+        """A connection for one check, which its user closes; it can only read."""
+        cursor = self._connection.cursor()
+        cursor.execute("BEGIN TRANSACTION READ ONLY")
+        return cursor
+
+    def check(self, cursor: Any, statement: str) -> None:
+        """Refuse a statement whose plan contains anything that is not known.
+
+        Args:
+            cursor: A connection of `cursor()`.
+            statement: The text of the statement.
+
+        Raises:
+            NotForReaders: The text is not exactly one SELECT without parameters, or its plan is not allowed.
+            duckdb.Error: The statement does not bind, for example for an unknown column.
+        """
+        found = cursor.extract_statements(statement)
+        if len(found) != 1:
+            raise errors.NotForReaders(f"{len(found)} statements in one")
+        if found[0].type != duckdb.StatementType.SELECT or found[0].named_parameters:
+            raise errors.NotForReaders("A statement that is no SELECT, or has parameters")
+        self._names(list(_nodes(_answer(cursor, "json_serialize_sql", statement)["statements"])))
+        plans = _answer(cursor, "json_serialize_plan", statement)["plans"]
+        _require(len(plans) == 1, "A statement with several plans")
+        for node in _nodes(plans):
+            self._node(node)
+
+    def _names(self, nodes: Collection[Mapping[str, Any]]) -> None:
+        """Check names that a text contains, wherever they are: DuckDB leaves some expressions out of the plan, such as
+        ORDER BY in a table function, or replaces them by their value."""
+        ctes = {str(node["key"]).lower() for node in nodes if set(node) == {"key", "value"}}
+        for node in nodes:
+            if isinstance(function := node.get("function_name"), str):
+                _require(function.lower() in self.functions, "The function", function)
+            if node.get("type") == "BASE_TABLE":
+                schema, name = str(node["schema_name"]).lower(), str(node["table_name"]).lower()
+                is_known = (schema or "main", name) in self.tables or (not schema and name in ctes)
+                _require(is_known, "The table", name)
+
+    def check_serialized(self, cursor: Any, statement: str) -> None:
+        """Bind a statement that DuckDB runs from a serialized tree; an unknown table is an error of DuckDB."""
+        try:
+            cursor.execute(f"EXPLAIN {statement}").fetchall()
+        except duckdb.CatalogException:
+            raise errors.NotForReaders("A name that is not among the published tables and functions") from None
+
+    def _node(self, node: Mapping[str, Any]) -> None:
+        """Check one part of a plan: an operator, an expression or a function."""
+        kind = node.get("type")
+        if isinstance(kind, str) and kind.startswith("LOGICAL_"):
+            _require(kind.removeprefix("LOGICAL_") in OPERATORS, "The plan operator", kind)
+            if kind == "LOGICAL_GET":
+                self._scan(node)
+                return
+        expression = node.get("expression_class")
+        _require(expression is None or expression in EXPRESSIONS, "The expression", str(expression))
+        name = node.get("name")
+        if expression in ("BOUND_FUNCTION", "BOUND_AGGREGATE", "BOUND_WINDOW") and name:
+            _require(name in self.functions or name in FROM_BINDING, "The function", str(name))
+            _require(node.get("catalog_name", "") in ("", "system"), "A function of another database")
+        _require(node.get("sample_options") is None, "A sample")
+
+    def _scan(self, node: Mapping[str, Any]) -> None:
+        """Check a scan: of a published table, or of a list that a call of `unnest` contains."""
+        extra = node.get("extra_info") or {}
+        _require(extra.get("sample_options") is None, "A sample")
+        if node["name"] == "unnest":
+            return
+        _require(node["name"] == "seq_scan", "The table function", str(node["name"]))
+        table = node["function_data"]
+        place = (str(table["schema"]).lower(), str(table["table"]).lower())
+        is_published = table["catalog"] == "memory" and place in self.tables and not table["is_create_index"]
+        _require(is_published, "The table", place[1])
+
+
+def _definitions(tables: Columns) -> Iterator[Sql]:
+    """The statements that make the empty tables and the functions for readers."""
+    schemas = {SCHEMA, *(schema for schema, _ in tables)}
+    yield from (Sql(f"CREATE SCHEMA IF NOT EXISTS {identifier(schema)}") for schema in sorted(schemas))
+    for place, columns in tables.items():
+        types = joined(f"{identifier(name)} {type_}" for name, type_ in columns.items())
+        yield Sql(f"CREATE TABLE {qualified(*place)} ({types})")
+    yield from (
+        Sql(statement) for statement in fill("integrations/quack/published_tables.sql").split(";") if statement.strip()
+    )
+    yield from (Sql(f"DROP TABLE {qualified(SCHEMA, name)}") for name in _UNREADABLE)
+    yield from scalar_functions.macros("", without=("hierarchy",))
+
+
+def _answer(cursor: Any, function: str, statement: str) -> dict[str, Any]:
+    """What one of DuckDB's serializing functions returns for a statement, as a dictionary."""
+    try:
+        found = json.loads(cursor.execute(f"SELECT {function}({text(statement)})").fetchall()[0][0])
+    except RecursionError:
+        raise errors.NotForReaders("A statement whose plan is nested too deeply") from None
+    if found["error"]:
+        error = _BINDING_ERRORS.get(str(found.get("error_type")))
+        if error is None:
+            raise errors.NotForReaders("A statement that cannot be planned over the published tables")
+        raise error(str(found.get("error_message")))
+    return dict(found)
+
+
+def _nodes(plan: Any) -> Iterator[dict[str, Any]]:
+    """Every dictionary in a serialized plan or tree, at any depth."""
+    pending = [plan]
+    while pending:
+        part = pending.pop()
+        if isinstance(part, dict):
+            yield part
+            pending.extend(part.values())
+        elif isinstance(part, list):
+            pending.extend(part)
+
+
+def _require(is_allowed: bool, reason: str, name: str = "") -> None:
+    if not is_allowed:
+        raise errors.NotForReaders(reason, name and repr(name[:60]))

@@ -1,0 +1,28 @@
+"""DataFrames of Spark, anonymized by Spark's processes: `dbanon.spark.anonymize(df, 'kacpc', k=10)`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dbanon.integrations.spark.api import anonymize
+    from dbanon.integrations.spark.sql_session import install
+
+__all__ = ["anonymize", "install"]
+
+_HOMES = {"anonymize": "api", "install": "sql_session"}
+
+
+def __getattr__(name: str) -> Any:
+    """Spark is imported when something is asked of it; MissingExtra where it is not installed."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'dbanon.spark' has no attribute '{name}'")
+    from importlib import import_module
+
+    from dbanon.errors import MissingExtra
+
+    try:
+        import_module("pyspark.sql")
+    except ImportError:
+        raise MissingExtra("dbanon.spark", "pyspark", "spark") from None
+    return getattr(import_module(f"dbanon.integrations.spark.{_HOMES[name]}"), name)

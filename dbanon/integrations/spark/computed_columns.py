@@ -1,0 +1,124 @@
+"""Columns of a DataFrame that are computed from others, which its policy would take for columns of the table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pyspark.sql import DataFrame
+
+from dbanon import errors
+from dbanon.integrations.spark.session_call import Asked, planned
+from dbanon.sqltext.names import folded
+
+_EXPRESSIONS = "org.apache.spark.sql.catalyst.expressions."
+
+
+def check(df: DataFrame, asked: Asked, table_columns: frozenset[str] | None) -> None:
+    """Refuse columns that a release reads and that are computed from other columns of the policy's table.
+
+    Args:
+        df: The DataFrame of the call.
+        asked: The call, which says what columns are read.
+        table_columns: Folded names of the columns of the table that the policy is about; None if it was written for
+            this DataFrame, whatever that is computed from.
+
+    Raises:
+        ComputedColumnError: A column is computed from another column of the table, or replaces the one of its name.
+    """
+    if table_columns is None:
+        return
+    lineage = _Lineage(df)
+    for name in planned(asked).own:
+        own = folded(name)
+        sources = lineage.sources(name)
+        others = {source for source in sources if folded(source) != own and folded(source) in table_columns}
+        is_replaced = own in lineage.read and own not in map(folded, sources)
+        if others or is_replaced:
+            raise errors.ComputedColumnError(asked.function, asked.name, name, others)
+
+
+class _Lineage:
+    """The columns that were read, from files, tables or Python, by the columns of a DataFrame that contain them.
+
+    It follows Spark's analyzed plan. What a function of several columns returns is computed from all of them.
+    """
+
+    def __init__(self, df: DataFrame) -> None:
+        self._names = df.columns
+        self._of: dict[int, frozenset[str]] = {}
+        self._expressions: dict[int, Any] = {}
+        self._ctes: dict[int, list[int]] = {}
+        self.read: set[str] = set()
+        """The folded names of all columns that were read."""
+        jvm: Any = df.sparkSession._jvm
+        self._class = {
+            name: jvm.java.lang.Class.forName(_EXPRESSIONS + name)
+            for name in ("Alias", "AttributeReference", "OuterReference", "PlanExpression")
+        }
+        self._output = self._follow(df._jdf.queryExecution().analyzed())
+
+    def sources(self, name: str) -> frozenset[str]:
+        """The columns that a column of the DataFrame is computed from."""
+        return self._of[self._output[self._names.index(name)]]
+
+    def _follow(self, plan: Any) -> list[int]:
+        """Note the sources of everything that a plan gives; the numbers of its columns."""
+        children = [self._follow(child) for child in _items(plan.children())]
+        output = _items(plan.output())
+        numbers = [attribute.exprId().id() for attribute in output]
+        kind = plan.getClass().getSimpleName()
+        if kind == "CTERelationRef" and plan.cteId() in self._ctes:
+            self._add_by_place(numbers, [self._ctes[plan.cteId()]])
+        elif not children:
+            for number, attribute in zip(numbers, output, strict=True):
+                self._add(number, {attribute.name()})
+                self.read.add(folded(attribute.name()))
+        elif kind == "Union":
+            self._add_by_place(numbers, children)
+        else:
+            self._add_computed(plan, numbers, children)
+        if kind == "CTERelationDef":
+            self._ctes[plan.id()] = numbers
+        return numbers
+
+    def _add_computed(self, plan: Any, numbers: list[int], children: list[list[int]]) -> None:
+        """Note what a plan computes: by name where it says so, else from all that it refers to."""
+        used: set[str] = set()
+        for expression in _items(plan.expressions()):
+            used |= self._sources_of(expression)
+        if not used:
+            used = {name for child in children for number in child for name in self._of[number]}
+        for number in numbers:
+            if number not in self._of:
+                self._add(number, used)
+
+    def _add_by_place(self, numbers: list[int], children: list[list[int]]) -> None:
+        for place, number in enumerate(numbers):
+            for child in children:
+                self._add(number, self._of[child[place]])
+
+    def _add(self, number: int, sources: set[str] | frozenset[str]) -> None:
+        self._of[number] = self._of.get(number, frozenset()) | sources
+
+    def _sources_of(self, expression: Any) -> set[str]:
+        """The columns that an expression is computed from; notes those of the names that it gives."""
+        if self._is(expression, "OuterReference"):
+            return self._sources_of(expression.e())
+        if self._is(expression, "AttributeReference"):
+            return set(self._of.get(expression.exprId().id(), ()))
+        found: set[str] = set()
+        if self._is(expression, "PlanExpression"):
+            for number in self._follow(expression.plan()):
+                found |= self._of[number]
+        for child in _items(expression.children()):
+            found |= self._sources_of(child)
+        if self._is(expression, "Alias"):
+            self._add(expression.exprId().id(), found)
+        return found
+
+    def _is(self, expression: Any, name: str) -> bool:
+        return bool(self._class[name].isInstance(expression))
+
+
+def _items(sequence: Any) -> list[Any]:
+    return [sequence.apply(i) for i in range(sequence.size())]

@@ -1,0 +1,258 @@
+"""The policy and the hierarchies that a caller gives for a DataFrame, as rows of dbanon.policy and dbanon.hierarchy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import pyarrow as pa
+
+from dbanon import errors
+from dbanon.api import missing_codes
+from dbanon.api.connection import Connection, connect
+from dbanon.integrations.spark.database_policy import DatabasePolicy, database_policy
+from dbanon.integrations.spark.session_call import spelled
+from dbanon.integrations.spark.table_names import duckdb_parts
+from dbanon.policy import policy_files
+from dbanon.policy.declare import declare
+from dbanon.policy.hierarchies.store import load_hierarchy
+from dbanon.source import schema, stored_policy
+from dbanon.source.catalog import SCHEMA
+from dbanon.source.stored_policy import Declared
+from dbanon.sqltext.names import folded
+from dbanon.sqltext.quote import identifier
+
+_EMPTY = "columns of a DataFrame"
+_GIVEN = "rows that are given"
+_FUNCTION = "anonymize"
+
+Scope = Literal["frame", "table", "session"]
+"""What a policy is given for: one DataFrame, one table of a session, or all tables of a session."""
+
+
+@dataclass(frozen=True)
+class PolicySource:
+    """A policy as a caller gives it: a database, a file, roles by column or rows, for a table of some `name`.
+
+    A policy that is given must be about the table: a database and rows with a `table_name` must name it, and so must
+    whatever is given for all tables of a session.
+    """
+
+    name: str | None = None
+    policy: Any = None
+    hierarchies: Mapping[str, Any] = field(default_factory=dict)
+    scope: Scope = "frame"
+
+    @property
+    def shown(self) -> str:
+        """The name of the table in messages."""
+        return self.name or "data"
+
+
+@dataclass(frozen=True)
+class GivenPolicy:
+    """The policy of one DataFrame.
+
+    `policy` and `hierarchy` have the columns of the tables of these names, `by_column` the names of hierarchies that
+    the call gives by column. `table_columns` are the folded names of the columns that the policy, or the table that it
+    is about, has; None where the policy was written for this DataFrame alone.
+    """
+
+    policy: pa.Table
+    hierarchy: pa.Table
+    by_column: Mapping[str, str]
+    table_columns: frozenset[str] | None
+
+
+def given_policy(source: PolicySource, columns: pa.Table) -> GivenPolicy:
+    """Return the rows that govern a DataFrame with the columns of an empty table, and its hierarchies.
+
+    Hierarchies that the policy of a database names are stored in that database or shipped with dbanon; the caller
+    gives those that any other policy names. All others are given by column.
+
+    Raises:
+        PolicyNameMissingError: The policy names tables, and the call does not name the table.
+        TableNotInPolicyError: The policy does not name the table.
+        HierarchyOfPolicyError: The call replaces a hierarchy of the policy's database.
+        NotPolicy: The policy is none.
+
+    And what `declare`, `load_hierarchy` and `applicable_policy` raise.
+    """
+    with connect() as con:
+        schema.create(con.raw)
+        con.raw.register(_EMPTY, columns)
+        con.raw.execute(f"CREATE TABLE {identifier(source.shown)} AS FROM {identifier(_EMPTY)}")
+        stored, table_columns = None, None
+        if (path := _database_path(source.policy)) is not None:
+            stored = _of_database(source, path)
+            _insert(con, "policy", _policy_rows(con, source.shown, stored.declared))
+            _insert(con, "hierarchy", stored.hierarchies)
+            table_columns = stored.columns
+        elif source.policy is not None:
+            roles, is_by_table = _roles(source)
+            declare(con.raw, spelled(source.shown), **roles)
+            table_columns = frozenset(map(folded, roles)) if is_by_table or source.scope != "frame" else None
+        by_column = _load_hierarchies(con, source, columns.column_names, stored)
+        rows, nodes = (con.raw.sql(f"FROM {SCHEMA}.{table}").to_arrow_table() for table in ("policy", "hierarchy"))
+    return GivenPolicy(rows, nodes, by_column, table_columns)
+
+
+# --- a database --------------------------------------------------------------------------------------------
+
+
+def _database_path(policy: Any) -> Path | None:
+    """The path of a policy that is a DuckDB database; None for any other. NotPolicy for a path of no file."""
+    if not isinstance(policy, (str, Path)):
+        return None
+    path = Path(policy).expanduser()
+    if not path.is_file():
+        raise errors.NotPolicy(_FUNCTION, f"{str(policy)!r}, which is no file")
+    return None if path.suffix.lower() in (".toml", ".csv") else path
+
+
+def _of_database(source: PolicySource, path: Path) -> DatabasePolicy:
+    if not source.name:
+        raise errors.PolicyNameMissingError(_FUNCTION, path.name)
+    return database_policy(path, source.name)
+
+
+def _policy_rows(con: Connection, table: str, declared: Iterable[Declared]) -> pa.Table:
+    """Declared rows as rows of dbanon.policy about the table."""
+    form = con.raw.sql(f"FROM {SCHEMA}.policy LIMIT 0").to_arrow_table().schema
+    rows = [
+        {"schema_name": "main", "table_name": table, "column_name": row.column, "role": row.role}
+        | {name: value for name, value in vars(row.settings).items() if name in form.names and value not in (None, ())}
+        for row in declared
+    ]
+    return pa.Table.from_pylist(rows, form)
+
+
+def _insert(con: Connection, table: str, rows: pa.Table) -> None:
+    con.raw.register(_GIVEN, rows)
+    con.raw.execute(f"INSERT INTO {SCHEMA}.{table} BY NAME FROM {identifier(_GIVEN)}")
+    con.raw.unregister(_GIVEN)
+
+
+# --- roles by column, files and rows -----------------------------------------------------------------------
+
+
+def _roles(source: PolicySource) -> tuple[Mapping[str, Any], bool]:
+    """The roles by column of a policy that is no database, and whether its rows name their table."""
+    policy, is_by_table = source.policy, False
+    if isinstance(policy, (str, Path)):
+        policy, is_by_table = _read(source, Path(policy).expanduser())
+    elif not isinstance(policy, Mapping):
+        rows = _rows(policy)
+        is_by_table = any(row.get("table_name") for row in rows)
+        policy = _by_column(source, _rows_about(source, rows) if is_by_table else rows)
+    if not policy:
+        raise errors.NotPolicy(_FUNCTION, "without any column")
+    if not is_by_table and source.scope == "session":
+        raise errors.TableNotInPolicyError(_FUNCTION, source.shown, "policy", ())
+    return policy, is_by_table
+
+
+def _read(source: PolicySource, path: Path) -> tuple[Mapping[str, Any], bool]:
+    """The roles by column of a TOML or CSV file, and whether its rows name their table."""
+    named: list[tuple[str, str]] = []
+
+    def is_about(schema_name: str | None, table_name: str) -> bool:
+        named.append((schema_name or "main", table_name))
+        return _is_about(source, *named[-1])
+
+    try:
+        return policy_files.read(path, missing_codes.of_cell, is_about=is_about), bool(named)
+    except ValueError as error:
+        raise errors.NotPolicy(_FUNCTION, str(error)) from None
+
+
+def _by_column(source: PolicySource, rows: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Roles and settings by column; TwoRoles where rows name a column twice."""
+    roles: dict[str, str] = {}
+    for row in rows:
+        column, role = str(row["column_name"]), str(row["role"])
+        if folded(column) in roles:
+            raise errors.TwoRoles(_FUNCTION, source.shown, column, (roles[folded(column)], role))
+        roles[folded(column)] = role
+    return policy_files.of_rows(rows)
+
+
+def _rows_about(source: PolicySource, rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Those rows of a policy by table that are about the table."""
+    keys = [(str(row.get("schema_name") or "main"), str(row.get("table_name") or "")) for row in rows]
+    found = [row for row, key in zip(rows, keys, strict=True) if _is_about(source, *key)]
+    if not found:
+        raise errors.TableNotInPolicyError(_FUNCTION, source.shown, "policy", keys)
+    return found
+
+
+def _is_about(source: PolicySource, schema_name: str, table_name: str) -> bool:
+    """Whether a row is about the table; PolicyNameMissingError where the call does not name it."""
+    if not source.name:
+        raise errors.PolicyNameMissingError(_FUNCTION, "policy")
+    *place, table = duckdb_parts(source.name)
+    database, schema_name_ = ["", "main"][: 2 - len(place)] + place
+    return stored_policy.applies((database, schema_name_, table), schema_name, table_name)
+
+
+def _rows(policy: Any) -> list[dict[str, Any]]:
+    """Rows of a DataFrame (Spark, pandas, Arrow) with the columns of dbanon.policy; NotPolicy."""
+    rows: list[dict[str, Any]] | None = None
+    if hasattr(policy, "toArrow"):
+        rows = policy.toArrow().to_pylist()
+    elif isinstance(policy, pa.Table):
+        rows = policy.to_pylist()
+    elif hasattr(policy, "to_dict"):
+        rows = pa.Table.from_pandas(policy).to_pylist()
+    if rows is None or any(not {"column_name", "role"} <= row.keys() for row in rows):
+        raise errors.NotPolicy(_FUNCTION, f"a {type(policy).__name__}")
+    return rows
+
+
+# --- hierarchies -------------------------------------------------------------------------------------------
+
+
+def _load_hierarchies(
+    con: Connection, source: PolicySource, columns: Sequence[str], stored: DatabasePolicy | None
+) -> dict[str, str]:
+    """Store the hierarchies that the caller gives, and return the names of those that are given by column."""
+    declared = {
+        name
+        for (name,) in con.raw.execute(f"SELECT hierarchy FROM {SCHEMA}.policy WHERE hierarchy IS NOT NULL").fetchall()
+    }
+    known = set(map(folded, columns))
+    by_column: dict[str, Any] = {}
+    for key, rows in source.hierarchies.items():
+        is_column = folded(key) in known
+        if stored is None and key in declared:
+            load_hierarchy(con.raw, key, rows)
+        elif is_column:
+            by_column[key] = rows
+        elif stored is not None and key in declared | stored.hierarchy_names:
+            raise errors.HierarchyOfPolicyError(_FUNCTION, key)
+        elif source.scope == "frame":  # one of several tables need not have what another one has
+            by_column[key] = rows
+    return _column_hierarchies(con, by_column, declared)
+
+
+def _column_hierarchies(con: Connection, by_column: Mapping[str, Any], declared: Iterable[str]) -> dict[str, str]:
+    """Store hierarchies that are given as rows, and return the names of all by column.
+
+    None of these names is one that the policy names or that is stored already.
+    """
+    stored = con.raw.execute(f"SELECT DISTINCT name FROM {SCHEMA}.hierarchy").fetchall()
+    taken = {*declared, *(name for (name,) in stored)}
+    found = {}
+    for column, of in by_column.items():
+        if isinstance(of, str):
+            found[column] = of
+            continue
+        name = f"given for {column}"
+        while name in taken:
+            name += "_"
+        taken.add(name)
+        load_hierarchy(con.raw, name, of)
+        found[column] = name
+    return found

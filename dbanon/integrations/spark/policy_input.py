@@ -1,0 +1,96 @@
+"""A call on a DataFrame: its columns, parameters and policy as values that every process of Spark understands."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql.pandas.types import to_arrow_schema
+
+from dbanon import errors
+from dbanon.algorithms.base.common_parameters import COMMON
+from dbanon.integrations.spark.given_policy import PolicySource, given_policy
+from dbanon.integrations.spark.session_call import Asked
+from dbanon.release import search_budget
+from dbanon.sqltext.names import folded
+from dbanon.table_functions import parameters
+from dbanon.table_functions.registry import check_algorithm, table_functions
+from dbanon.table_functions.table_function import ENDINGS
+
+
+@dataclass(frozen=True)
+class FrameCall:
+    """A call of a function on a DataFrame.
+
+    `kind` is release, classes or metrics. `table_columns` are the folded names of the columns of the table that the
+    policy is about; None where it was written for this DataFrame alone.
+    """
+
+    asked: Asked
+    kind: str
+    table_columns: frozenset[str] | None
+
+
+def frame_call(df: DataFrame, function: str, source: PolicySource, given: Mapping[str, Any]) -> FrameCall:
+    """Return the call of a function on a DataFrame.
+
+    Raises NotSpark, NotOnSpark, UnknownAlgorithm, UnknownParameter, InvalidArgument, and what `given_policy` raises.
+    """
+    if not type(df).__module__.startswith("pyspark.sql.") or "connect" in type(df).__module__:
+        raise errors.NotSpark("anonymize", f"a {type(df).__module__}.{type(df).__qualname__}")
+    called, kind = _function(function)
+    known = [p.name for p in table_functions()[called].parameters]
+    for parameter in given:
+        if parameter not in known:
+            raise errors.UnknownParameter("anonymize", parameter, known)
+    if search_budget.seconds("anonymize", given) is not None:
+        raise errors.NotOnSpark(called, f"improve = {given['improve']!r}, which ends when time is up,")
+    named = json.loads(json.dumps(dict(given), default=str))
+    columns = _columns(df)
+    policy = given_policy(source, columns)
+    if policy.by_column:
+        named["hierarchies"] = _all_hierarchies(called, policy.by_column, named.get("hierarchies"))
+    zone = str(df.sparkSession.conf.get("spark.sql.session.timeZone"))
+    asked = Asked(called, source.shown, columns, policy.policy, policy.hierarchy, named, zone)
+    return FrameCall(asked, kind, policy.table_columns)
+
+
+def _all_hierarchies(function: str, installed: Mapping[str, str], called: Any) -> dict[str, Any]:
+    """The hierarchies of a session by column with those of a call, which must not replace one of them."""
+    if called is not None and not isinstance(called, Mapping):
+        raise errors.InvalidArgument(function, "hierarchies", "names of hierarchies by column", repr(called))
+    before = set(map(folded, installed))
+    for column in called or {}:
+        if folded(column) in before:
+            accepts = "hierarchies of columns that have none in dbanon.spark.install"
+            raise errors.InvalidArgument(function, "hierarchies", accepts, column)
+    return {**installed, **(called or {})}
+
+
+def checked_cell(function: str, cell: object) -> int | None:
+    """The parameter `cell`; InvalidArgument."""
+    known = tuple(parameter for parameter in COMMON if parameter.name == "cell")
+    found = parameters.validated(function, known, {"cell": cell})["cell"]
+    return None if found is None else int(str(found))
+
+
+def _function(function: str) -> tuple[str, str]:
+    for ending, kind in sorted(ENDINGS.items(), reverse=True):
+        base = function.removesuffix(ending)
+        if ending and base != function and base in table_functions():
+            return base, kind
+    check_algorithm("anonymize", function)
+    return function, "release"
+
+
+def _columns(df: DataFrame) -> pa.Table:
+    """An empty table of the columns; TwoColumns where DuckDB could not tell them apart."""
+    names = [folded(name) for name in df.columns]
+    for name in df.columns:
+        if names.count(folded(name)) > 1:
+            raise errors.TwoColumns("anonymize", name)
+    return to_arrow_schema(df.schema).empty_table()

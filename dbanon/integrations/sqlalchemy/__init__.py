@@ -1,0 +1,70 @@
+"""dbanon in SQLAlchemy: the policy on the model, anonymized selectables, mapped anonymized views.
+
+`install(engine)` puts the functions on every connection of an engine; `quasi`, `sensitive`, ... go into `info` of
+mapped columns and `declare_models` writes them to `dbanon.policy`; `anonymized`, `classes` and `metrics` are FROM
+elements; `AnonymizedView` maps a read-only class. Needs the extra `sqlalchemy`.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from dbanon import errors
+
+try:
+    import duckdb_sqlalchemy
+    import sqlalchemy  # noqa: F401
+except ModuleNotFoundError as missing:
+    raise errors.MissingExtra("dbanon.sqlalchemy", str(missing.name), "sqlalchemy") from None
+
+from dbanon.integrations.sqlalchemy.engine import install
+from dbanon.integrations.sqlalchemy.policy import Drift, declare_models, policy_from_reflection
+from dbanon.integrations.sqlalchemy.roles import (
+    Role,
+    identifier,
+    mask,
+    other,
+    person,
+    pseudonym,
+    quasi,
+    role_of,
+    sensitive,
+    shift,
+)
+from dbanon.integrations.sqlalchemy.selectable import anonymized, classes, metrics
+from dbanon.integrations.sqlalchemy.view import AnonymizedView, Status
+
+__all__ = [
+    "AnonymizedView",
+    "Drift",
+    "Role",
+    "Status",
+    "anonymized",
+    "classes",
+    "declare_models",
+    "identifier",
+    "install",
+    "mask",
+    "metrics",
+    "other",
+    "person",
+    "policy_from_reflection",
+    "pseudonym",
+    "quasi",
+    "role_of",
+    "sensitive",
+    "shift",
+]
+
+# When Python ends it empties only modules that something still holds. pandas, which pyarrow never lets go, leads to
+# SQLAlchemy's classes and these to functions of the dialect: their names would outlive DuckDB, which reports that as a
+# leak. A module that is held by one of its own names is emptied.
+vars(duckdb_sqlalchemy).setdefault("duckdb_sqlalchemy", duckdb_sqlalchemy)
+
+
+def __getattr__(name: str) -> Any:
+    """Return the module `migration`, which needs the extra `alembic` and is imported when it is first used."""
+    if name != "migration":
+        raise AttributeError(f"module 'dbanon.sqlalchemy' has no attribute '{name}'")
+    return import_module("dbanon.integrations.sqlalchemy.migration")

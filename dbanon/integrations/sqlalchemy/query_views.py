@@ -1,0 +1,81 @@
+"""Find the views with a policy, and the rows of other queries, that a query reads.
+
+Views with a policy are judged as tables are, not by what they read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from dbanon.integrations.sqlalchemy.query_plan import PlanNotReadError, StoredView, plan_shape, serialized_plan
+from dbanon.runtime import session
+from dbanon.source import stored_policy
+from dbanon.source.bound_scans import Scan, bound_scans
+from dbanon.source.governed_tables import TEMPORARY, governed_views
+from dbanon.source.view_mentions import text_mentions
+from dbanon.sqltext import names
+from dbanon.sqltext.quote import qualified
+
+Place = tuple[str, str, str]
+
+
+def views_read(connection: Any, cursor: Any, query: str, scans: tuple[Scan, ...]) -> list[Place]:
+    """Return the views with a policy that a query reads: it has their name, and scans all that they scan."""
+    known = {".".join(place): place for place in stored_policy.governed_views(cursor)}
+    if not known:
+        return []
+    temporary = _temporary_views(connection)
+    mentions = text_mentions([query], cursor, temporary)
+    found = [known[shown] for shown in governed_views(None, mentions, scans, cursor, temporary)]
+    return [place for place in found if set(bound_scans(connection, f"FROM {qualified(*place)}") or ()) <= set(scans)]
+
+
+def direct_query_tables(
+    connection: Any, cursor: Any, query: str, parameters: Sequence[object], scans: Iterable[Scan]
+) -> list[str]:
+    """Return the temporary tables with the rows of other queries that a query reads without anonymizing them.
+
+    A call of a table function names such a table once, in a parameter of the statement.
+    """
+    known = session.of_connection(connection).policies
+    read = {scan.place[2] for scan in scans if scan.place and scan.place[0] == TEMPORARY}
+    found = {name for name in read if names.folded(name) in known}
+    if not found:
+        return []
+    mentions = text_mentions([query], cursor, _temporary_views(connection))
+    texts = [names.folded(literal) for literal in mentions.literals]
+    passed = [names.folded(value) for value in parameters if isinstance(value, str)]
+    return [
+        name
+        for name in found
+        if names.folded(name) in mentions.relations
+        or any(names.folded(name) in literal for literal in texts)
+        or passed.count(names.folded(name)) != 1
+    ]
+
+
+def _temporary_views(connection: Any) -> Mapping[str, str]:
+    """The statements of the connection's temporary views by folded name."""
+    rows = connection.execute(
+        "SELECT view_name, sql FROM system.main.duckdb_views() WHERE database_name = 'temp' AND NOT internal"
+    ).fetchall()
+    return {names.folded(name): statement for name, statement in rows}
+
+
+def view_shapes(connection: Any, places: Iterable[Place]) -> dict[str, StoredView]:
+    """Return the views by the shape of their plan, as the connection binds them.
+
+    A query that computes the same as a view reads the same rows, so that it is taken for the view. Of two views with
+    one shape neither is returned.
+    """
+    found: dict[str, list[StoredView]] = {}
+    for place in places:
+        try:
+            plan = serialized_plan(connection, f"FROM {qualified(*place)}")
+        except PlanNotReadError:
+            continue
+        (view,) = plan["children"]
+        columns = tuple(str(expression["alias"]) for expression in plan["expressions"])
+        found.setdefault(plan_shape(view), []).append(StoredView(place, columns))
+    return {shape: views[0] for shape, views in found.items() if len(views) == 1}

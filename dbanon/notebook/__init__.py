@@ -1,1 +1,0 @@
-"""Magics of IPython, and what notebooks show."""
