@@ -38,9 +38,7 @@ TIERS = {
         "udf": "duckdb numpy pyarrow",
         "api": "duckdb ibis numpy pandas pyarrow",
         "integrations": "alembic dbt dbt_common duckdb duckdb_sqlalchemy harlequin numpy pandas polars pyarrow pyspark sqlalchemy",
-        "manual": "click",
-        "shell": "click duckdb prompt_toolkit pygments rich",
-        "cli": "click duckdb pyarrow rich",
+        "cli": "click duckdb prompt_toolkit pyarrow pygments rich",
     },
 }  # fmt: skip
 """The packages, lowest first. A package imports from itself and from those before it, and only the libraries named."""

@@ -4,20 +4,30 @@ from __future__ import annotations
 
 import click
 
-from dbanon.cli.anonymize import anonymize
-from dbanon.cli.browse import algorithms, hierarchy, policy
-from dbanon.cli.compare import choose, compare
-from dbanon.cli.dbt import dbt
-from dbanon.cli.demo import demo
-from dbanon.cli.docs import docs
-from dbanon.cli.group import Commands
-from dbanon.cli.init import init
-from dbanon.cli.releases import certificate, doctor, drop, materialize, publish, refresh, releases, report, verify
-from dbanon.cli.serve import client, serve, token
-from dbanon.cli.stream import stream
-from dbanon.cli.warmup import warmup
+from dbanon.cli.commands.anonymize import anonymize
+from dbanon.cli.commands.compare import choose, compare
+from dbanon.cli.commands.dbt import dbt
+from dbanon.cli.commands.demo import demo
+from dbanon.cli.commands.docs import docs
+from dbanon.cli.commands.init import init
+from dbanon.cli.commands.policy import algorithms, hierarchy, policy
+from dbanon.cli.commands.releases import (
+    certificate,
+    doctor,
+    drop,
+    materialize,
+    publish,
+    refresh,
+    releases,
+    report,
+    verify,
+)
+from dbanon.cli.commands.serve import client, serve, token
+from dbanon.cli.commands.stream import stream
+from dbanon.cli.commands.warmup import warmup
+from dbanon.cli.shell.command import shell
+from dbanon.cli.terminal.command_group import Commands
 from dbanon.runtime.version import __version__
-from dbanon.shell.command import shell
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})

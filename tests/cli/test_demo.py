@@ -11,7 +11,8 @@ import pytest
 from click.testing import CliRunner
 
 import dbanon
-from dbanon.cli import common, main
+from dbanon.cli import main
+from dbanon.cli.terminal import common
 from dbanon.release.key_metrics import MOST, brief, headline
 
 

@@ -21,11 +21,11 @@ from click.testing import CliRunner, Result
 import dbanon
 from dbanon import errors
 from dbanon.cli import main
-from dbanon.cli.common import answer, table
-from dbanon.cli.group import Commands
+from dbanon.cli.manual.error_page import documented, messages
+from dbanon.cli.terminal.command_group import Commands
+from dbanon.cli.terminal.common import answer, table
 from dbanon.errors import DbanonError
 from dbanon.errors.exit_codes import EXIT_CODES, outcome
-from dbanon.manual.error_page import documented, messages
 from dbanon.views import materialize
 
 QUOTING = {"InAPart"}

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from dbanon import errors
 from dbanon.cli import main
-from dbanon.cli.parameters import parameter, together
+from dbanon.cli.options.parameters import parameter, together
 from dbanon.table_functions.registry import table_functions
 
 KINDS = {p.name: p.kind for p in table_functions()["kacpc"].parameters}

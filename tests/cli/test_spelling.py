@@ -19,12 +19,12 @@ import dbanon
 from dbanon import errors
 from dbanon.api import connection
 from dbanon.cli import main
-from dbanon.cli.docs import described
-from dbanon.cli.spelling import spelled
-from dbanon.manual.error_page import messages
+from dbanon.cli.commands.docs import described
+from dbanon.cli.manual.error_page import messages
+from dbanon.cli.options.message_options import spelled
+from dbanon.cli.shell.dot_commands import COMMANDS
 from dbanon.publishing import release_files
 from dbanon.release.spec import resolve
-from dbanon.shell.commands import COMMANDS
 from dbanon.sqltext import resources
 from dbanon.table_functions.registry import table_functions
 from dbanon.udf import cluster

@@ -16,9 +16,9 @@ from support.scale import one_of
 
 import dbanon
 from dbanon import errors
+from dbanon.cli.manual.error_page import documented
 from dbanon.errors import DbanonError
 from dbanon.errors.base import fields
-from dbanon.manual.error_page import documented
 
 pytestmark = pytest.mark.whole
 

@@ -13,7 +13,7 @@ import pytest
 import dbanon
 import dbanon.audit
 from dbanon.api import frame_references
-from dbanon.manual import function_page
+from dbanon.cli.manual import function_page
 from dbanon.table_functions import registry
 from dbanon.table_functions.registry import table_functions
 

@@ -9,7 +9,7 @@ import pytest
 from support import documents
 
 from dbanon.algorithms import algorithms
-from dbanon.manual import bibliography
+from dbanon.cli.manual import bibliography
 from dbanon.privacy_models import registry
 from dbanon.release.plan import metrics
 from dbanon.table_functions.registry import table_functions

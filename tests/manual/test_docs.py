@@ -17,8 +17,8 @@ from support import documents
 
 import dbanon
 from dbanon.cli import main
-from dbanon.cli.docs import described
-from dbanon.manual import pages
+from dbanon.cli.commands.docs import described
+from dbanon.cli.manual import pages
 from dbanon.publishing.report import report
 
 pytestmark = pytest.mark.whole

@@ -19,12 +19,12 @@ from support.examples import Demo, ran, words
 import dbanon
 from dbanon.algorithms import algorithms
 from dbanon.cli import main
-from dbanon.cli.docs import described
+from dbanon.cli.commands.docs import described
+from dbanon.cli.manual import function_page, pages
+from dbanon.cli.manual.error_page import documented, messages
+from dbanon.cli.shell.dot_commands import COMMANDS
 from dbanon.errors.example import Example
-from dbanon.manual import function_page, pages
-from dbanon.manual.error_page import documented, messages
 from dbanon.release.plan import metrics
-from dbanon.shell.commands import COMMANDS
 from dbanon.table_functions.parameters import shown
 from dbanon.table_functions.registry import table_functions
 from dbanon.table_functions.scalar_functions import FUNCTIONS

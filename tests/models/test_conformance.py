@@ -22,7 +22,7 @@ from support.model_tables import ALGORITHMS, CAUSE, ILLNESS, SENSITIVE, Case, ca
 import dbanon
 from dbanon import algorithms, errors
 from dbanon.algorithms.base.common_parameters import COMMON
-from dbanon.manual import function_page, metric_page
+from dbanon.cli.manual import function_page, metric_page
 from dbanon.privacy_models import registry
 from dbanon.privacy_models.model import Form, Model
 from dbanon.privacy_models.model_request import Demand

@@ -347,7 +347,7 @@ _FAULTS = {
         ("tests/engine/test_cells.py",),
     ),
     "an error ends with exit code 0": Fault(
-        "dbanon/cli/common.py",
+        "dbanon/cli/terminal/common.py",
         "raise failure(",
         "raise click.exceptions.Exit(0) if True else failure(",
         ("tests/cli/test_cli.py",),

@@ -221,8 +221,8 @@ def test_policy_and_doctor_show_the_review(path: Path) -> None:
 def test_a_watched_shell_shows_the_review_and_a_script_does_not(path: Path) -> None:
     import io
 
-    from dbanon.shell.commands import command
-    from dbanon.shell.shell import Shell
+    from dbanon.cli.shell.dot_commands import command
+    from dbanon.cli.shell.shell import Shell
 
     for watched in (True, False):
         out = io.StringIO()

@@ -22,18 +22,18 @@ from rich.cells import cell_len
 from rich.console import Console
 
 import dbanon
+from dbanon.cli.manual import function_page
+from dbanon.cli.shell import catalog_cache as known_names
+from dbanon.cli.shell.completion import complete
+from dbanon.cli.shell.dot_commands import COMMANDS, Leave
+from dbanon.cli.shell.dot_commands import command as run_dot_command
+from dbanon.cli.shell.script import script, statements
+from dbanon.cli.shell.shell import Shell
+from dbanon.cli.terminal.compiling import COMPILING
+from dbanon.cli.terminal.result_table import MODES, Page, Result, cut, fitted, led, render
+from dbanon.cli.terminal.value_format import as_json, shown, unlike
 from dbanon.errors.display import one_line
-from dbanon.manual import function_page
 from dbanon.runtime import session
-from dbanon.shell import known as known_names
-from dbanon.shell.commands import COMMANDS, Leave
-from dbanon.shell.commands import command as run_dot_command
-from dbanon.shell.compiling import COMPILING
-from dbanon.shell.completion import complete
-from dbanon.shell.render import MODES, Page, Result, cut, fitted, led, render
-from dbanon.shell.scan import script, statements
-from dbanon.shell.shell import Shell
-from dbanon.shell.values import as_json, shown, unlike
 from dbanon.table_functions.registry import table_functions
 
 MAIN = "import sys; from dbanon.cli import main; main()"
@@ -545,7 +545,7 @@ def test_enter_runs_what_is_finished_and_goes_on_otherwise(names: Any) -> None:
     from prompt_toolkit.input import create_pipe_input
     from prompt_toolkit.output import DummyOutput
 
-    from dbanon.shell.prompt import prompt_session
+    from dbanon.cli.shell.prompt import prompt_session
 
     with create_pipe_input() as keys:
         session = prompt_session(lambda: names, InMemoryHistory(), source=keys, screen=DummyOutput())
@@ -563,7 +563,7 @@ def test_the_history_is_private_and_leaves_out_what_begins_with_a_blank(
     pytest.importorskip("prompt_toolkit", reason="the extra dbanon[shell] is not installed")
     from prompt_toolkit.history import InMemoryHistory
 
-    from dbanon.shell import prompt
+    from dbanon.cli.shell import prompt
 
     monkeypatch.setattr(sys, "platform", "linux")
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
@@ -629,7 +629,7 @@ def test_readonly_reads_only(tmp_path: Path) -> None:
 def test_pipes_need_no_prompt_library_and_the_prompt_names_the_extra() -> None:
     without = "import sys; sys.modules['prompt_toolkit'] = sys.modules['pygments'] = None\n"
     assert ran("-c", "SELECT 1 AS a", code=without + MAIN).stdout == "a\n1\n"
-    seen = without + "from dbanon.shell.command import _prompt\n_prompt(False)"
+    seen = without + "from dbanon.cli.shell.command import _prompt\n_prompt(False)"
     refused = ran(code=seen)
     assert "pip install 'dbanon[shell]'" in refused.stderr
 

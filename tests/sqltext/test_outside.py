@@ -17,8 +17,8 @@ from support.outside import STATEMENTS, answer, opened
 
 import dbanon
 from dbanon.cli import main
+from dbanon.cli.shell import catalog_cache
 from dbanon.runtime import session
-from dbanon.shell import known
 from dbanon.table_functions import shadowed_literals
 from dbanon.udf import plan
 from dbanon.views import doctor
@@ -147,7 +147,7 @@ def told(folder: Path) -> dict[str, Any]:
         assert done.exit_code in (0, 1), done.output
         given[name] = done.output.replace(str(folder), "")
     with dbanon.connect(path) as con:
-        given["known"] = known.read(lambda query: con.raw.execute(query).fetchall()).relations
+        given["known"] = catalog_cache.read(lambda query: con.raw.execute(query).fetchall()).relations
         given["doctor"] = doctor.problems(con)
         dbanon.save_hierarchy(con, "h", folder / "h.csv")
         (file, *_) = dbanon.publish(con, "held", folder / "held.csv")

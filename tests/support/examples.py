@@ -22,10 +22,10 @@ from click.testing import CliRunner
 import dbanon
 from dbanon.api import demo
 from dbanon.cli import main
+from dbanon.cli.manual import error_page
+from dbanon.cli.manual.error_page import documented
 from dbanon.errors import DbanonError
 from dbanon.errors.example import Example
-from dbanon.manual import error_page
-from dbanon.manual.error_page import documented
 from dbanon.sqltext import templates
 from dbanon.sqltext.quote import identifier
 

@@ -1,0 +1,1 @@
+"""The commands of `dbanon`, one file each."""

@@ -1,0 +1,26 @@
+"""`dbanon dbt`: the package that dbt reads, where it lies or copied into a project."""
+
+from __future__ import annotations
+
+import click
+
+from dbanon.cli.terminal.common import AS_JSON, answer, errors_as_messages
+
+
+@click.command("dbt")
+@click.option("--to", type=click.Path(file_okay=False), help="Copy the package to this folder of the project.")
+@click.option("--force", is_flag=True, help="Replace files that are there.")
+@AS_JSON
+def dbt(to: str | None, force: bool, as_json: bool) -> None:
+    """Print the packages.yml with which a dbt project has the materialization, tests and macros of dbanon.
+
+    It names the place where dbanon is installed. With --to the package is copied into the project, to be committed.
+    """
+    from dbanon.integrations.dbt import dbt_package
+
+    with errors_as_messages():
+        if to is not None:
+            dbt_package.copy(to, overwrite=force)
+    folder = str(dbt_package.FOLDER if to is None else to)
+    said = dbt_package.packages_yml(folder)
+    answer({"folder": folder, "packages_yml": said}, as_json, said.rstrip("\n"))

@@ -1,0 +1,123 @@
+"""`dbanon policy`, `hierarchy` and `algorithms`: what a database has."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from dbanon import errors
+from dbanon.cli.commands.review import reviews
+from dbanon.cli.commands.review import show as show_review
+from dbanon.cli.terminal.common import AS_JSON, answer, errors_as_messages, opened, opening, rows, show
+from dbanon.runtime import output_files
+from dbanon.sqltext.qualify_builtins import bound
+from dbanon.sqltext.quote import one_line
+
+
+@click.command("policy")
+@opening
+@click.argument("table", required=False)
+@AS_JSON
+@click.pass_context
+def policy(context: click.Context, database: Path, table: str | None, as_json: bool) -> None:
+    """Show what the policy of DATABASE (of one TABLE) publishes, generalizes and withholds, and what is wrong in it.
+
+    Whom the values that are published as they are make unique, and flat hierarchies, come with the statement that
+    changes that: FROM policy_review('TABLE') has one for each column. --json gives the rows of the policy. Exit code 1
+    if something is wrong in the policy.
+    """
+    with errors_as_messages(), opened(database, read_only=True) as con:
+        if as_json:
+            show(
+                con,
+                "Policy",
+                bound(
+                    "SELECT * FROM dbanon.policy "
+                    "WHERE ? IS NULL OR ? IN (table_name, schema_name || '.' || table_name) "
+                    "ORDER BY schema_name ASC, table_name ASC, column_name ASC"
+                ),
+                as_json,
+                [table] * 2,
+            )
+        else:
+            for name, found in reviews(con, table).items():
+                show_review(found, name)
+        problems = con.execute("SELECT problem, statement FROM policy_problems()").fetchall()
+    for problem, statement in problems:
+        click.echo(one_line(problem), err=True)
+        if statement:
+            click.echo(f"    {statement};", err=True)
+    if problems:
+        context.exit(1)
+
+
+@click.group("hierarchy")
+def hierarchy() -> None:
+    """Generalization hierarchies of a database."""
+
+
+@hierarchy.command("list")
+@opening
+@AS_JSON
+def list_(database: Path, as_json: bool) -> None:
+    """List the hierarchies that can be named, stored and shipped."""
+    with errors_as_messages(), opened(database, read_only=True) as con:
+        show(con, "Hierarchies", "SELECT kind, name FROM hierarchies() ORDER BY ALL ASC NULLS LAST", as_json)
+
+
+@hierarchy.command("load")
+@opening
+@click.argument("name")
+@click.argument("file", required=False, type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@AS_JSON
+def load(database: Path, name: str, file: Path | None, as_json: bool) -> None:
+    """Store an ARX file (value;level1;...;*) as the hierarchy NAME; without FILE, the shipped one."""
+    from dbanon.policy.hierarchies.store import load_hierarchy
+
+    with errors_as_messages(), opened(database) as con:
+        load_hierarchy(con, name) if file is None else load_hierarchy(con, name, file)
+    answer({"stored": name}, as_json, f"{name} is stored.")
+
+
+@hierarchy.command("save")
+@opening
+@click.argument("name")
+@click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
+@click.option("--force", is_flag=True, help="Replace the file if it is there.")
+@AS_JSON
+def save(database: Path, name: str, file: Path, force: bool, as_json: bool) -> None:
+    """Write the hierarchy NAME as an ARX file."""
+    from dbanon.policy.hierarchies.store import save_hierarchy
+
+    with errors_as_messages():
+        output_files.apart("hierarchy save", [file], [database])
+        if file.exists() and not force:
+            raise errors.TargetExists(str(file), [str(file)], "hierarchy save")
+    with errors_as_messages(), opened(database, read_only=True) as con:
+        save_hierarchy(con, name, file)
+    answer({"files": [str(file)]}, as_json, str(file))
+
+
+@hierarchy.command("check")
+@opening
+@AS_JSON
+@click.pass_context
+def check(context: click.Context, database: Path, as_json: bool) -> None:
+    """List stored hierarchies that are not one tree. Exit code 1 if there are any."""
+    with errors_as_messages(), opened(database, read_only=True) as con:
+        found = rows(con, "FROM hierarchy_problems()")
+    lines = [one_line(": ".join(str(cell) for cell in row.values() if cell is not None)) for row in found]
+    answer({"problems": found}, as_json, "\n".join(lines) or "No problems found.")
+    if found:
+        context.exit(1)
+
+
+@click.command("algorithms")
+@AS_JSON
+def algorithms(as_json: bool) -> None:
+    """List the algorithms."""
+    from dbanon.api.connection import connect
+
+    with errors_as_messages(), connect() as con:
+        show(con, "Algorithms", "FROM algorithms()", as_json, columns=("name", "title", "family"))

@@ -1,0 +1,311 @@
+"""Commands about releases: materialize, refresh, drop, releases, certificate, report, publish, verify, doctor."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import click
+
+from dbanon.cli.commands.review import before_release, reviews
+from dbanon.cli.commands.review import show as show_review
+from dbanon.cli.options.memory_options import bounds
+from dbanon.cli.options.parameters import improvement, parameters, together
+from dbanon.cli.terminal.common import (
+    AS_JSON,
+    CSV_FORMULAS,
+    DATABASE,
+    answer,
+    errors_as_messages,
+    opened,
+    opening,
+    progress,
+    rows,
+    searched,
+    table,
+)
+from dbanon.policy.checks.review import as_objects
+from dbanon.sqltext.quote import one_line
+
+_COMPOSITION = click.option(
+    "--composition",
+    type=click.Choice(("warn", "refuse")),
+    default="warn",
+    show_default=True,
+    help="What to do where another release and this one narrow people below k or l.",
+)
+
+
+@click.command()
+@opening
+@click.argument("name")
+@click.argument("algorithm")
+@click.argument("source")
+@parameters
+@click.option("--key", multiple=True, help="Column that tells people apart; several times for several columns.")
+@_COMPOSITION
+@click.option("--allow-delta", is_flag=True, help="Publish though versions differ by too few; the ledger says so.")
+@click.option(
+    "--disjoint-from",
+    multiple=True,
+    metavar="NAME",
+    help="A release or table about other people; several times for several.",
+)
+@click.option("--replace", is_flag=True, help="Make the next version of a release with another definition.")
+@click.option("--quiet", is_flag=True, help="No review of what the first release of a name publishes, no progress.")
+@bounds
+@AS_JSON
+def materialize(
+    database: Path,
+    name: str,
+    algorithm: str,
+    source: str,
+    k: int | None,
+    l: int | None,  # noqa: E741
+    t: float | None,
+    given: Sequence[str],
+    improve: str | None,
+    key: Sequence[str],
+    composition: str,
+    allow_delta: bool,
+    disjoint_from: Sequence[str],
+    replace: bool,
+    quiet: bool,
+    as_json: bool,
+) -> None:
+    """Publish SOURCE by ALGORITHM as the table NAME, with its classes and metrics.
+
+    -k 10 is -p k=10. What is no SQL literal after -p NAME= is text: nulls=drop, qi=age,zip.
+    """
+    from dbanon.views import materialize as views_materialize
+
+    with errors_as_messages():
+        asked = together(algorithm, given, k=k, l=l, t=t, improve=improvement(improve))
+    with errors_as_messages(), opened(database) as con, progress(quiet) as step:
+        con.reviewed = before_release(quiet or as_json)
+        made = views_materialize.materialize(
+            con,
+            name,
+            algorithm,
+            source,
+            key=list(key) or None,
+            composition=composition,
+            allow_delta=allow_delta,
+            disjoint_from=disjoint_from,
+            replace=replace,
+            progress=searched(step),
+            **asked,
+        )
+    _released(made, as_json)
+
+
+@click.command()
+@opening
+@click.argument("name")
+@click.option(
+    "--refresh",
+    "how",
+    type=click.Choice(("keep", "hold", "recluster")),
+    help="keep classes (default); hold those that came until they are enough; or recluster all records.",
+)
+@click.option("--recluster", is_flag=True, help="The same as --refresh recluster.")
+@click.option("--allow-delta", is_flag=True, help="Publish though classes differ by too few; the ledger says so.")
+@click.option(
+    "--erase", is_flag=True, help="Honour an erasure: classes that somebody left go whole, and nobody new comes."
+)
+@click.option("--if-stale", is_flag=True, help="Do nothing where the release is as its source, policy and hierarchies.")
+@_COMPOSITION
+@bounds
+@AS_JSON
+def refresh(
+    database: Path,
+    name: str,
+    how: str | None,
+    recluster: bool,
+    allow_delta: bool,
+    erase: bool,
+    if_stale: bool,
+    composition: str,
+    as_json: bool,
+) -> None:
+    """Make the next version of the release NAME from its source as it is now."""
+    from dbanon.views import materialize as views_materialize
+
+    if recluster and how not in (None, "recluster"):
+        raise click.UsageError(f"--recluster and --refresh {how} exclude each other.")
+    with errors_as_messages(), opened(database) as con, progress(False) as step:
+        con.progress = searched(step)
+        made = views_materialize.refresh(
+            con,
+            name,
+            refresh="recluster" if recluster else how or "keep",
+            allow_delta=allow_delta,
+            composition=composition,
+            if_stale=if_stale,
+            erase=erase,
+        )
+    _released(made, as_json)
+
+
+@click.command()
+@opening
+@click.argument("name")
+@AS_JSON
+def drop(database: Path, name: str, as_json: bool) -> None:
+    """Drop the tables of the release NAME; the ledger keeps its versions."""
+    from dbanon.views import materialize as views_materialize
+
+    with errors_as_messages(), opened(database) as con:
+        views_materialize.drop(con, name)
+    answer({"dropped": name}, as_json, f"{name} is dropped.")
+
+
+@click.command()
+@opening
+@AS_JSON
+def releases(database: Path, as_json: bool) -> None:
+    """List every version of every release in the ledger."""
+    with errors_as_messages(), opened(database, read_only=True) as con:
+        columns = {row[0] for row in con.execute("DESCRIBE FROM releases()").fetchall()}
+        if "version" not in columns or not con.execute("FROM releases() LIMIT 1").fetchall():
+            answer([], as_json, "There are no releases.")
+            return
+        found = rows(con, "FROM releases() ORDER BY name ASC, version ASC")
+    if as_json:
+        answer(found, as_json)
+    else:
+        table("Releases", [_line(row) for row in found])
+
+
+def _line(row: Mapping[str, Any]) -> dict[str, object]:
+    """What a table of 80 columns has room for."""
+    chosen = ("name", "version", "status", "algorithm", "records")
+    made = row["released_at"].strftime("%Y-%m-%d %H:%M")
+    return {name: row[name] for name in chosen} | {"k": row["achieved"].get("k"), "released_at": made}
+
+
+@click.command()
+@opening
+@click.argument("name")
+@AS_JSON
+def certificate(database: Path, name: str, as_json: bool) -> None:
+    """Show what the release NAME is, for its custodian, with SQL that computes each number anew."""
+    from dbanon.publishing import certificate as certificates
+
+    with errors_as_messages(), opened(database, read_only=True) as con:
+        click.echo(certificates.certificate(con, name, "json" if as_json else "text"), nl=False)
+
+
+@click.command()
+@opening
+@click.argument("name")
+@click.option("-o", "--to", help="The HTML file to write; default: the page goes to the screen.")
+@click.option("--outgoing", is_flag=True, help="What may go out with the release: no value, nothing of the source.")
+@click.option("--population", help="Table of everybody the released people may be among: the journalist's risk.")
+@click.option("--overwrite", is_flag=True, help="Replace a file that is there.")
+@AS_JSON
+def report(
+    database: Path,
+    name: str,
+    to: str | None,
+    outgoing: bool,
+    population: str | None,
+    overwrite: bool,
+    as_json: bool,
+) -> None:
+    """Say on one HTML page what the release NAME is, achieves and leaves at risk, to read and to file.
+
+    It names the source and shows values of it, unless --outgoing.
+    """
+    from dbanon.publishing.report.report import report as reported
+
+    with errors_as_messages(), opened(database, read_only=True) as con:
+        made = reported(con, name, to, outgoing=outgoing, population=population, overwrite=overwrite)
+    answer({"html" if to is None else "file": str(made)}, as_json, str(made))
+
+
+@click.command()
+@DATABASE
+@click.option("--release", required=True, help="Name of the release.")
+@click.option("--to", required=True, help="A .duckdb, .parquet or .csv file, or a folder.")
+@click.option("--classes", is_flag=True, help="Give out the classes too.")
+@click.option("--storage-version", help="Oldest DuckDB that shall read a .duckdb file; default: v1.0.0.")
+@CSV_FORMULAS
+@click.option("--overwrite", is_flag=True, help="Replace files that are there.")
+@AS_JSON
+def publish(
+    database: Path,
+    release: str,
+    to: str,
+    classes: bool,
+    storage_version: str | None,
+    csv_formulas: str,
+    overwrite: bool,
+    as_json: bool,
+) -> None:
+    """Write a release to a file of its own, to hand out."""
+    from dbanon.api import publish as publishing
+
+    with errors_as_messages():
+        made = publishing.publish(
+            database,
+            release,
+            to,
+            classes=classes,
+            storage_version=storage_version,
+            overwrite=overwrite,
+            csv_formulas=csv_formulas,
+        )
+    answer({"files": [str(path) for path in made]}, as_json, "\n".join(map(str, made)))
+
+
+@click.command()
+@click.argument("path", type=click.Path(exists=True, path_type=Path))
+@AS_JSON
+@click.pass_context
+def verify(context: click.Context, path: Path, as_json: bool) -> None:
+    """Compare published files with their certificate: PATH is the release (.parquet, .csv) or a folder."""
+    from dbanon.publishing.verify import verify as compared
+
+    with errors_as_messages():
+        found = compared(path)
+    said = list(map(one_line, found))
+    answer({"problems": said}, as_json, "\n".join(said) or "The files are those of their certificate.")
+    if found:
+        context.exit(1)
+
+
+@click.command()
+@opening
+@AS_JSON
+@click.pass_context
+def doctor(context: click.Context, database: Path, as_json: bool) -> None:
+    """Review DATABASE: what releases of its tables would publish, and what is not well.
+
+    Not well are views that only work with dbanon, stale releases, policy and hierarchy problems. Exit code 1 if
+    something is.
+    """
+    from dbanon.views import doctor as examined
+
+    with errors_as_messages(), opened(database, read_only=True) as con:
+        tables = reviews(con)
+        found = examined.problems(con)
+    if not as_json:
+        for name, rows in tables.items():
+            show_review(rows, name)
+    every = {name: as_objects(rows) for name, rows in tables.items()}
+    lines = "\n".join(one_line(f"{p.kind} {p.about}: {p.problem}") for p in found)
+    answer({"tables": every, "problems": [asdict(p) for p in found]}, as_json, lines or "No problems found.")
+    if found:
+        context.exit(1)
+
+
+def _released(made: Any, as_json: bool) -> None:
+    said = f"{made.name} version {made.version}: {made.records} records in {made.classes} classes."
+    shown: tuple[str, ...] = ("name", "version", "records", "classes", "composition")
+    if made.waiting is not None:
+        shown += ("waiting",)
+        said += f" Waiting: {made.waiting} records."
+    answer({name: getattr(made, name) for name in shown}, as_json, said)

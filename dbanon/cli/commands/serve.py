@@ -1,0 +1,178 @@
+"""`dbanon serve`, `token` and `client`: other clients of a database, and who they are."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from dbanon import errors
+from dbanon.cli.options.memory_options import bounded, bounds
+from dbanon.cli.terminal.common import AS_JSON, DATABASE, answer, errors_as_messages, table
+from dbanon.runtime import atomic_write, output_files
+
+if TYPE_CHECKING:
+    from dbanon.integrations.quack.reader_process import Limits
+
+_PORTS = {"reader": 9494, "custodian": 9495}
+ROLE = click.option("--role", type=click.Choice(tuple(_PORTS)), required=True, help="Who is served.")
+
+
+@click.command()
+@DATABASE
+@ROLE
+@click.option("--listen", metavar="HOST:PORT", help="Default: 127.0.0.1:9494 for readers, :9495 for custodians.")
+@click.option("--allow-remote", is_flag=True, help="Listen on an address that other machines reach, unencrypted.")
+@click.option("--log", type=click.Path(dir_okay=False, path_type=Path), help="Default: DATABASE.log.jsonl")
+@click.option(
+    "--seconds", type=click.FloatRange(0.1, 86_400), default=30, show_default=True, help="A reader's statement."
+)
+@click.option("--rows", type=click.IntRange(1), default=1_000_000, show_default=True, help="Most of a reader's answer.")
+@bounds
+@AS_JSON
+def serve(
+    database: Path,
+    role: str,
+    listen: str | None,
+    allow_remote: bool,
+    log: Path | None,
+    seconds: float,
+    rows: int,
+    as_json: bool,
+) -> None:
+    """Serve DATABASE to clients of DuckDB's protocol Quack, until Ctrl-C or SIGTERM.
+
+    Readers get the published releases (materialized anonymized views) from a process that has nothing else; they may
+    ask SELECT. Custodians get everything. Each role has its own port, process and tokens (`dbanon token add`).
+
+    Says so once it listens. --memory is the most that DuckDB takes; for readers 2GB where nothing is said.
+    """
+    with errors_as_messages():
+        host, port = _address(listen, _PORTS[role], allow_remote)
+        journal = log or database.with_name(database.name + ".log.jsonl")
+        shown = {"database": str(database), "role": role, "host": host, "port": port, "log": str(journal)}
+
+        def ready() -> None:
+            answer(shown, as_json, f"Serving {database} to {role}s on {host}:{port}. Ctrl-C ends it.")
+
+        from dbanon.integrations.quack.subprocesses import Serving
+
+        serving = Serving(database, host, port, journal)
+        if role == "reader":
+            from dbanon.integrations.quack import reader_supervisor
+
+            reader_supervisor.serve(serving, _limits(seconds, rows), _tell, ready)
+        else:
+            from dbanon.integrations.quack import custodian_server
+
+            custodian_server.serve(serving, bounded(), _tell, ready)
+
+
+def _limits(seconds: float, rows: int) -> Limits:
+    """What readers may take; InvalidArgument."""
+    from dbanon.api.memory_settings import settings
+    from dbanon.integrations.quack.reader_process import Limits
+
+    given = bounded()
+    if given.get("temp_directory"):
+        accepts = "left out for readers: what they ask is never written to a disk"
+        raise errors.InvalidArgument("serve", "temp_directory", accepts, given["temp_directory"])
+    return Limits(seconds, rows, settings(given.get("memory") or "2GB", None)["memory_limit"])
+
+
+def _tell(message: str) -> None:
+    click.echo(message, err=True)
+
+
+def _address(given: str | None, port: int, allow_remote: bool) -> tuple[str, int]:
+    """Host and port; NotLoopback, InvalidArgument."""
+    from dbanon.integrations.quack.transport import is_loopback
+
+    if given is None:
+        return "127.0.0.1", port
+    host, colon, number = given.rpartition(":")
+    host = host.removeprefix("[").removesuffix("]")
+    if not (colon and host and number.isascii() and number.isdigit() and 0 < int(number) < 65_536):
+        raise errors.InvalidArgument("serve", "listen", "an address with a port, such as 127.0.0.1:9494", given)
+    if not (allow_remote or is_loopback(host)):
+        raise errors.NotLoopback("serve", given)
+    return host, int(number)
+
+
+@click.group()
+def token() -> None:
+    """Tokens of those who may use `dbanon serve`; kept hashed in DATABASE.tokens."""
+
+
+@token.command("add")
+@DATABASE
+@click.argument("name")
+@ROLE
+@click.option("--expires", metavar="SPAN", help="30d, 12h, 45m; by default never.")
+@AS_JSON
+def add(database: Path, name: str, role: str, expires: str | None, as_json: bool) -> None:
+    """Make a token for NAME and show it, once: it cannot be shown again. What NAME does is logged by that name."""
+    from dbanon.integrations.quack import tokens
+
+    with errors_as_messages():
+        made = tokens.add(tokens.file_of(database), name, role, expires)
+    answer({"name": name, "role": role, "token": made}, as_json, made)
+
+
+@token.command("list")
+@DATABASE
+@AS_JSON
+def list_(database: Path, as_json: bool) -> None:
+    """List the tokens, without the tokens themselves."""
+    from dbanon.integrations.quack import tokens
+
+    with errors_as_messages():
+        found = [asdict(t) for t in tokens.listed(tokens.file_of(database))]
+    shown = [{name: value for name, value in entry.items() if name != "hash"} for entry in found]
+    if as_json:
+        answer(shown, as_json)
+    else:
+        table("Tokens", shown)
+
+
+@token.command("revoke")
+@DATABASE
+@click.argument("name")
+@AS_JSON
+def revoke(database: Path, name: str, as_json: bool) -> None:
+    """Remove the token of NAME: its sessions can do nothing more."""
+    from dbanon.integrations.quack import tokens
+
+    with errors_as_messages():
+        tokens.revoke(tokens.file_of(database), name)
+    answer({"revoked": name}, as_json, f"{name} has no token any more.")
+
+
+@click.command()
+@click.option("--to", required=True, type=click.Path(dir_okay=False, path_type=Path), help="The file to write.")
+@ROLE
+@click.option("--server", metavar="HOST:PORT", help="Default: 127.0.0.1:9494 for readers, :9495 for custodians.")
+@click.option("--name", default="clinic", show_default=True, help="What the server is attached as.")
+@click.option("--force", is_flag=True, help="Replace the file if it is there.")
+@AS_JSON
+def client(to: Path, role: str, server: str | None, name: str, force: bool, as_json: bool) -> None:
+    """Write a file with which DuckDB's own command line asks a server as if dbanon were in it.
+
+    DBANON_TOKEN=... duckdb -init FILE
+
+    For custodians it has every table function with all parameters, for readers those that read releases. The token is
+    not in the file.
+    """
+    from dbanon.integrations.quack import client_file
+
+    with errors_as_messages():
+        host, port = _address(server, _PORTS[role], allow_remote=True)
+        if to.exists() and not force:
+            raise errors.TargetExists(str(to), [str(to)], "client")
+        address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+        content = client_file.written(f"quack:{address}", name, role)
+        with output_files.written("client", str(to)), atomic_write.drafts({"": to}, []) as written:
+            written[""].write_text(content, encoding="utf-8")
+    answer({"files": [str(to)]}, as_json, str(to))

@@ -1,0 +1,40 @@
+"""`dbanon warmup`: compiles what the algorithms need, so that no call waits for it."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+import click
+
+from dbanon.cli.terminal.common import AS_JSON, answer, errors_as_messages
+
+
+@click.command()
+@click.argument("algorithms", nargs=-1, metavar="[ALGORITHM]...")
+@click.option("--quiet", is_flag=True, help="No progress.")
+@AS_JSON
+def warmup(algorithms: tuple[str, ...], quiet: bool, as_json: bool) -> None:
+    """Compile what the algorithms and stream systems need (by default all of them), so that no call waits for it.
+
+    Kernels are compiled when they are first needed, once after installation. This compiles them beforehand: in the
+    image of a container, or before a demonstration.
+    """
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    from dbanon.api.warmup import warmup
+
+    console = Console(stderr=True)
+    bar = Progress(
+        BarColumn(), TextColumn("{task.description}"), TimeElapsedColumn(), console=console, transient=True,
+        disable=quiet or not console.is_terminal,
+    )  # fmt: skip
+    with errors_as_messages(), bar:
+        task = bar.add_task("", total=1)
+        done = warmup(algorithms, lambda step, share: bar.update(task, description=step, completed=share))
+    kept = (
+        f"they are kept in {done.folder}" if done.folder else "no folder for them can be written, so they are not kept"
+    )
+    many = "1 kernel was" if done.kernels == 1 else f"{done.kernels} kernels were"
+    said = f"{many} compiled in {done.seconds:.0f} s; {kept}." if done.kernels else "All was compiled already."
+    answer(asdict(done), as_json, said)

@@ -1,0 +1,1 @@
+"""The pages of the manual, made from what is registered."""

@@ -1,0 +1,101 @@
+"""The manual: Markdown pages made from the functions, the metrics, the commands and the errors themselves."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+
+from dbanon import errors
+from dbanon.cli.manual import bibliography, command_page, error_page, function_page, metric_page
+from dbanon.cli.manual.command_page import Commands
+from dbanon.cli.manual.function_page import SCALARS, prose, table
+from dbanon.runtime import output_files
+from dbanon.table_functions.registry import table_functions
+from dbanon.table_functions.table_function import TableFunction
+
+
+def pages(commands: Commands) -> dict[str, str]:
+    """All pages by their path below the manual's folder."""
+    citing = {
+        "index.md": _index(),
+        "parameters.md": function_page.common(),
+        "metrics.md": metric_page.page(),
+        "commands.md": command_page.page(commands),
+        "errors.md": error_page.page(),
+        **{f"functions/{name}.md": function_page.page(name) for name in function_page.names()},
+    }
+    linked = {
+        path: bibliography.linked(text, "../" * path.count("/") + "bibliography.md") for path, text in citing.items()
+    }
+    return linked | {"bibliography.md": bibliography.page()}
+
+
+def topics(commands: Commands) -> dict[str, str]:
+    """What `dbanon docs NAME` prints, by lower-case name: pages, and sections of pages about one thing."""
+    every = pages(commands)
+    sections = {PurePosixPath(path).stem.lower(): text for path, text in every.items()}
+    for path in ("commands.md", "errors.md", "metrics.md", "bibliography.md"):
+        for section in re.split(r"^(?=## )", every[path], flags=re.MULTILINE)[1:]:
+            title = section.split("\n")[0].removeprefix("## ").removeprefix("dbanon ")
+            sections.setdefault(title.lower(), section.rstrip() + "\n")
+    return sections
+
+
+def write(folder: str | Path, commands: Commands, *, overwrite: bool = False) -> list[Path]:
+    """Writes all pages below a folder, which is made where it is missing; gives their paths.
+
+    Raises TargetNotLocal, NotWritten, and TargetExists unless `overwrite`; nothing is written then.
+    """
+    texts = {output_files.local("docs", folder) / path: text for path, text in pages(commands).items()}
+    if not overwrite and (there := [str(path) for path in texts if path.exists()]):
+        raise errors.TargetExists(str(folder), there, "docs")
+    for path, text in texts.items():
+        with output_files.written("docs", path.parent):
+            path.parent.mkdir(parents=True, exist_ok=True)
+        with output_files.draft("docs", path) as draft:
+            draft.write_text(text, encoding="utf-8")
+    return list(texts)
+
+
+# --- the pages ---------------------------------------------------------------------------------------------
+
+
+def _page(*parts: str) -> str:
+    return "\n\n".join(parts) + "\n"
+
+
+def _index() -> str:
+    every = table_functions()
+    groups = {
+        "Functions about data, policy, hierarchies and releases": [
+            n for n, f in every.items() if f.kind not in ("release", "classes", "metrics")
+        ],
+        "Functions that read published values": list(SCALARS),
+    }
+    docs = {name: f.doc for name, f in every.items()} | {name: f.doc for name, f in SCALARS.items()}
+    parts = [
+        "# dbanon",
+        "Anonymization that lives in the database. The examples run on the database that `dbanon demo` makes, in "
+        "`dbanon shell dbanon_demo.duckdb` or on `con = dbanon.connect('dbanon_demo.duckdb')`.",
+        "- [Parameters of every algorithm](parameters.md)\n- [Commands](commands.md)\n- [Metrics](metrics.md)\n"
+        "- [Errors](errors.md)\n- [Bibliography](bibliography.md)",
+        "## Functions that publish",
+        "Each has two more, for the equivalence classes and the measures of the same release.",
+        table(("function", "gives", "", ""), (_publishing(f) for f in every.values() if f.kind == "release")),
+    ]
+    for title, names in groups.items():
+        rows = ((_linked(name, name), prose(docs[name])) for name in names)
+        parts += [f"## {title}", table(("function", "gives"), rows)]
+    return _page(*parts)
+
+
+def _publishing(function: TableFunction) -> Iterator[str]:
+    yield _linked(function.name, function.name)
+    yield prose(function.doc)
+    for kind in ("classes", "metrics"):
+        yield _linked(f"{function.name}_{kind}", kind)
+
+
+def _linked(name: str, text: str) -> str:
+    return f"[{text}](functions/{name}.md)"

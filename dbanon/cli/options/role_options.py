@@ -1,0 +1,295 @@
+"""Roles and settings of columns on the command line: options, and the policy file of --policy.
+
+A policy decides what a call may publish, and options are parameters of the call. The policy is that of the database or,
+where that has none for the table, the file; a file that is given in addition is read as parameters.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from dbanon.cli.options.message_options import POLICY_FILE
+from dbanon.policy.transforms.settings import KNOWN
+from dbanon.source import stored_policy
+from dbanon.source.stored_policy import Declared, Settings
+from dbanon.sqltext import names
+
+_OPTIONS = (
+    click.option(
+        "--policy",
+        type=click.Path(exists=True, dir_okay=False, path_type=Path),
+        help="Roles and settings as TOML or CSV: the policy, or limits in addition to that of the database.",
+    ),
+    click.option(
+        "--qi", multiple=True, metavar="COLUMN[=HIERARCHY]", help="A quasi-identifier; a hierarchy's name or file."
+    ),
+    click.option("--sensitive", multiple=True, help="A sensitive column."),
+    click.option("--person", help="The column that tells people apart."),
+    click.option("--identifier", "identifiers", multiple=True, help="A column that identifies people; withheld."),
+    click.option("--other", multiple=True, help="A column that is published as it is."),
+)
+
+_PARAMETERS = {"quasi": "qi", "sensitive": "sensitive", "other": "other", "identifier": "identifier"}
+"""Parameters that list the columns of a role."""
+
+_SETTINGS = {
+    "hierarchy": "hierarchies",
+    "weight": "weights",
+    "min_level": "min_level",
+    "max_level": "max_level",
+    "top": "top",
+    "bottom": "bottom",
+    "grid": "grid",
+    "missing": "missing",
+}
+"""Parameters of a call that give a setting of the policy for columns."""
+
+PolicyColumns = Mapping[str, Mapping[str, Any]]
+"""Roles and settings by column, as a policy file has them."""
+
+PolicyFile = tuple[Path, PolicyColumns]
+"""A policy file with what it says."""
+
+
+def role_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options --policy, --qi, --sensitive, --person, --identifier and --other to a command."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def role_parameters(
+    qi: Sequence[str], sensitive: Sequence[str], person: str | None, identifiers: Sequence[str], other: Sequence[str]
+) -> dict[str, Any]:
+    """Return the options as parameters of a call; a parameter whose option is not given is None."""
+    quasi: list[str] = []
+    hierarchies: dict[str, str] = {}
+    for text in qi:
+        column, _, hierarchy = text.partition("=")
+        quasi.append(column)
+        if hierarchy and hierarchies.setdefault(column, hierarchy) != hierarchy:
+            raise click.BadParameter(f"{column} has two hierarchies.", param_hint="--qi")
+    lists = {"qi": quasi, "sensitive": sensitive, "identifier": identifiers, "other": other}
+    given = {name: list(dict.fromkeys(columns)) or None for name, columns in lists.items()}
+    return {**given, "person": person, "hierarchies": hierarchies or None}
+
+
+def with_declared_columns(
+    parameters: Mapping[str, Any],
+    options: Mapping[str, Any],
+    roles: Iterable[tuple[str, str]],
+    order: Sequence[str] = (),
+) -> dict[str, Any]:
+    """Return parameters in which an option says what a column is, and leaves the other columns as they are declared.
+
+    In a call a list such as `qi` is whole: a declared quasi-identifier that it does not name is withheld. So each list
+    that an option gives is completed with the declared columns of its role that no parameter gives another role.
+
+    Args:
+        parameters: All parameters of the call.
+        options: Those that options give, by `role_parameters`. Lists that `-p` gives stay as they are.
+        roles: Columns of the policy with their roles.
+        order: The columns of the table in their order, where it is known.
+    """
+    completed = dict(parameters)
+    declared = [(column, role.lower()) for column, role in roles]
+    places = {names.folded(column): place for place, column in enumerate(order)}
+    for role in ("quasi", "sensitive", "other"):
+        name = _PARAMETERS[role]
+        if options.get(name) is None:
+            continue
+        elsewhere = {
+            names.folded(c) for other in _ROLE_PARAMETERS if other != name for c in _columns(parameters, other)
+        }
+        of_role = [column for column, declared_role in declared if declared_role == role]
+        given = {names.folded(column) for column in options[name]}
+        if given <= {names.folded(column) for column in of_role} and not elsewhere & given:
+            del completed[name]
+            continue
+        kept = [column for column in of_role if names.folded(column) not in elsewhere | given]
+        completed[name] = sorted([*kept, *options[name]], key=lambda c: places.get(names.folded(c), len(places)))
+    return completed
+
+
+_ROLE_PARAMETERS = (*_PARAMETERS.values(), "withhold", "person")
+
+
+def _columns(parameters: Mapping[str, Any], name: str) -> Sequence[str]:
+    """The columns that a parameter lists; one may stand alone."""
+    given = parameters.get(name) or ()
+    return [given] if isinstance(given, str) else given
+
+
+# --- the policy file -------------------------------------------------------------------------------------------------
+
+
+def policy_columns(
+    path: Path | None, table: str, is_about: Callable[[str | None, str], bool]
+) -> dict[str, dict[str, Any]] | None:
+    """Read a policy file.
+
+    Args:
+        path: The file; None if there is none.
+        table: The table as messages call it.
+        is_about: Whether a row with this schema_name (None: not given) and table_name is about the table.
+
+    Returns:
+        Roles and settings by column; None without a file.
+
+    Raises:
+        click.BadParameter: The file cannot be read, or it names tables and not this one.
+    """
+    from dbanon.api import missing_codes
+    from dbanon.policy import policy_files
+
+    if path is None:
+        return None
+    try:
+        columns = policy_files.read(path, missing_codes.of_cell, is_about=is_about)
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint="--policy") from None
+    if not columns:
+        raise click.BadParameter(f"{path} names no column of {table}.", param_hint="--policy")
+    return columns
+
+
+def roles_of(columns: PolicyColumns) -> list[tuple[str, str]]:
+    """Return the columns of a policy file with their roles."""
+    return [(column, str(settings.get("role", ""))) for column, settings in columns.items()]
+
+
+def is_named(*table_names: str) -> Callable[[str | None, str], bool]:
+    """Return whether a row of a policy file is about a table that is no table of a database, by its names."""
+    known = {names.folded(name) for name in table_names}
+    return lambda schema_name, table_name: names.folded(table_name) in known
+
+
+def policy_parameters(path: Path, columns: PolicyColumns, declared: Iterable[Declared]) -> dict[str, Any]:
+    """Return a policy file as parameters of a call over a stored policy, which the call can only tighten.
+
+    What the file repeats of the stored policy is no parameter. Raises click.BadParameter for a pseudonym, mask or shift
+    that the stored policy does not have: a call has no parameter for them.
+    """
+    stored = {names.folded(row.column): row for row in declared}
+    given: dict[str, Any] = {}
+    for column, settings in columns.items():
+        before = stored.get(names.folded(column))
+        role = str(settings.get("role", "")).lower()
+        if role in KNOWN:
+            if before is None or before.role.lower() != role or _form(settings) != before.settings.form:
+                raise click.BadParameter(
+                    f"{path} makes {column} a {role} that the policy of the database does not have. A file in addition "
+                    "to that policy can only tighten it. Hint: leave the column out of the file, or declare it in "
+                    "dbanon.policy.",
+                    param_hint="--policy",
+                )
+        elif role == "person":
+            if "person" in given:
+                raise click.BadParameter(f"{path} has two columns of the role person.", param_hint="--policy")
+            given["person"] = column
+        elif role in _PARAMETERS:
+            given.setdefault(_PARAMETERS[role], []).append(column)
+        else:
+            raise click.BadParameter(
+                f"{path} gives {column} the role {role!r}. Accepted: {', '.join((*_PARAMETERS, 'person', *KNOWN))}.",
+                param_hint="--policy",
+            )
+        stored_settings = before.settings if before is not None else Settings()
+        for setting, value in settings.items():
+            if setting in _SETTINGS and not _is_held(setting, value, stored_settings):
+                given.setdefault(_SETTINGS[setting], {})[column] = value
+            elif setting not in (*_SETTINGS, "role", "form"):
+                accepted = ", ".join(("role", *_SETTINGS, "form"))
+                raise click.BadParameter(
+                    f"{path} has the setting {setting} for {column}. Accepted: {accepted}.", param_hint="--policy"
+                )
+    return given
+
+
+def _form(settings: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    """The settings of a pseudonym, mask or shift as the policy stores them."""
+    form = settings.get("form")
+    return stored_policy.form(form) if isinstance(form, Mapping) else ()
+
+
+def _is_held(setting: str, value: Any, stored: Settings) -> bool:
+    """Whether the stored policy says the same of a column."""
+    before = getattr(stored, setting)
+    if setting == "missing":
+        codes = value if isinstance(value, (list, tuple)) else [value]
+        return {str(code) for code in codes} <= set(before)
+    return before is not None and str(value) == str(before)
+
+
+# --- hierarchies -----------------------------------------------------------------------------------------------------
+
+
+def hierarchy_files(hierarchies: Iterable[object]) -> list[Path]:
+    """Return the hierarchies that are files."""
+    return [Path(str(name)) for name in hierarchies if _is_file(name)]
+
+
+def _is_file(name: object) -> bool:
+    return isinstance(name, str) and ";" not in name and name.lower().endswith(".csv")
+
+
+def hierarchies_of(columns: PolicyColumns | None) -> list[object]:
+    """Return the hierarchies that a policy file names."""
+    return [settings["hierarchy"] for settings in (columns or {}).values() if settings.get("hierarchy")]
+
+
+def _stored_file(con: Any, column: str, file: str) -> str:
+    """Store a hierarchy of a file under a name that no other hierarchy has, and return the name."""
+    from dbanon.policy.hierarchies.store import load_hierarchy
+    from dbanon.source import catalog
+
+    stored_names: Collection[str] = catalog.stored_hierarchies(con, catalog.SearchPath.here(con).database)
+    first_name = f"{column} of {Path(file).name}"
+    name = next(
+        n
+        for n in itertools.chain([first_name], (f"{first_name} {i}" for i in itertools.count(2)))
+        if n not in stored_names
+    )
+    load_hierarchy(con, name, file)
+    return name
+
+
+def with_stored_files(con: Any, parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Return parameters whose hierarchies have names only: those that are files are stored first."""
+    from dbanon.source import catalog
+
+    hierarchies = parameters.get("hierarchies")
+    if not isinstance(hierarchies, Mapping):
+        return dict(parameters)
+    stored = catalog.stored_hierarchies(con, catalog.SearchPath.here(con).database)
+    hierarchy_names = {
+        column: _stored_file(con, column, name) if _is_file(name) and name not in stored else name
+        for column, name in hierarchies.items()
+    }
+    return {**parameters, "hierarchies": hierarchy_names}
+
+
+def hierarchies_as_paths(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Return parameters whose hierarchies that are files are paths, as functions in Python take them."""
+    hierarchies = parameters.get("hierarchies")
+    if not isinstance(hierarchies, Mapping):
+        return dict(parameters)
+    return {**parameters, "hierarchies": {c: Path(str(n)) if _is_file(n) else n for c, n in hierarchies.items()}}
+
+
+def declare_policy(con: Any, path: Path, columns: PolicyColumns) -> None:
+    """Make a policy file the policy of the table `input`; its hierarchies that are files are stored first."""
+    from dbanon.policy.declare import declare
+
+    if (context := click.get_current_context(silent=True)) is not None:
+        context.meta[POLICY_FILE] = path.name
+    roles = {column: dict(settings) for column, settings in columns.items()}
+    for column, settings in roles.items():
+        if _is_file(settings.get("hierarchy")):
+            settings["hierarchy"] = _stored_file(con, column, str(settings["hierarchy"]))
+    declare(con, "input", **roles)

@@ -1,0 +1,145 @@
+"""`dbanon shell`: its options, and how it reads statements: from -c, a pipe or a person."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from dbanon.cli.options.attach_options import attach, attaching
+from dbanon.cli.options.memory_options import bounded, bounds
+from dbanon.cli.terminal.exit_errors import failure
+from dbanon.errors import DbanonError, MissingExtra
+from dbanon.errors.exit_codes import EXIT_CODES, outcome
+from dbanon.runtime.csv_formulas import CHOICES
+from dbanon.runtime.version import __version__
+
+if TYPE_CHECKING:
+    from dbanon.api.connection import Connection
+    from dbanon.cli.shell.shell import Shell
+
+
+@click.command()
+@click.argument("database", required=False, type=click.Path(dir_okay=False, path_type=Path))
+@click.option("-c", "--command", "texts", metavar="SQL", multiple=True, help="Run this and leave.")
+@click.option("--readonly", is_flag=True, help="Open the database for reading only.")
+@click.option(
+    "--mode",
+    type=click.Choice(("table", "csv", "json", "markdown", "line")),
+    help="How results are written; default: table on a terminal, else csv.",
+)
+@click.option(
+    "--csv-formulas",
+    type=click.Choice(CHOICES),
+    default=CHOICES[0],
+    show_default=True,
+    help="Escape or keep text cells of CSV that a spreadsheet would execute: those that begin with =, +, - or @.",
+)
+@click.option("--no-history", is_flag=True, help="Do not keep what is typed.")
+@attaching
+@bounds
+def shell(
+    database: Path | None, texts: tuple[str, ...], readonly: bool, mode: str | None, csv_formulas: str, no_history: bool
+) -> None:
+    """Type SQL at a prompt, on DATABASE (made where it is missing) or in memory.
+
+    With -c or piped input there is no prompt, and a statement that fails ends the run with the exit code of its error.
+    """
+    from dbanon.cli.shell.dot_commands import Leave, command
+    from dbanon.cli.shell.shell import Shell
+
+    typed = not texts and sys.stdin.isatty() and sys.stdout.isatty()
+    ask = _prompt(no_history) if typed else None
+    new = database is not None and not database.exists()
+    with _opened(database, readonly) as connection:
+        run = Shell(
+            connection,
+            sys.stdout,
+            sys.stderr,
+            mode=mode or ("table" if sys.stdout.isatty() else "csv"),
+            watched=sys.stdout.isatty(),
+            dot_command=command,
+        )
+        run.csv_formulas = csv_formulas
+        try:
+            if ask is not None:
+                _greet(run, database, readonly, new)
+                ask(run, database)
+                return
+            sources: list[Iterable[str]] = [text.splitlines(keepends=True) for text in texts]
+            for lines in sources or [sys.stdin]:
+                if not run.script(lines):
+                    sys.exit(EXIT_CODES[run.failed])
+        except Leave:
+            return
+        except KeyboardInterrupt:
+            run.stopped()
+            sys.exit(EXIT_CODES["interrupted"])
+        finally:
+            run.close()
+
+
+def _opened(database: Path | None, readonly: bool) -> Connection:
+    import duckdb
+
+    from dbanon.api.connection import connect
+
+    try:
+        connection = connect(database or ":memory:", read_only=readonly, **bounded())
+        connection.raw.execute("SET enable_progress_bar = false")  # it goes to where the rows go
+        try:
+            attach(connection)
+        except BaseException:
+            connection.close()
+            raise
+    except (duckdb.Error, DbanonError) as error:
+        raise failure(str(error), outcome(error)) from None
+    return connection
+
+
+def _greet(run: Shell, database: Path | None, readonly: bool, new: bool) -> None:
+    import duckdb
+
+    where = f"{database}{', read only' if readonly else ', a new database' if new else ''}" if database else "in memory"
+    run.say(f"dbanon {__version__} on DuckDB {duckdb.__version__}: {where}. Statements end with ;  Help: .help")
+
+
+def _prompt(no_history: bool) -> Callable[[Shell, Path | None], None]:
+    """What asks for statements until Ctrl-D; MissingExtra, before anything is opened, where it cannot."""
+    try:
+        from dbanon.cli.shell import catalog_cache
+        from dbanon.cli.shell.prompt import history, prompt_session
+    except ModuleNotFoundError as error:
+        if (error.name or "").split(".")[0] not in ("prompt_toolkit", "pygments"):
+            raise
+        missing = MissingExtra("the prompt of dbanon shell", "prompt_toolkit with pygments", "shell")
+        raise click.ClickException(f"{missing} -c and pipes work without it.") from None
+
+    def ask(run: Shell, database: Path | None) -> None:
+        from dbanon.cli.shell.dot_commands import Leave
+        from dbanon.cli.shell.script import script
+
+        names = catalog_cache.Fresh(run.quiet)
+        run.changed = names.forget
+        session = prompt_session(names.get, history(not no_history))
+        name = database.stem if database else "memory"
+        while True:
+            try:
+                text = session.prompt([("class:prompt", f"{name}> ")])
+            except KeyboardInterrupt:
+                continue
+            except EOFError:
+                return
+            try:
+                for step in script(text.lstrip().splitlines(keepends=True)):
+                    if not run.run(step):
+                        break
+            except KeyboardInterrupt:
+                run.stopped()
+            except Leave:
+                return
+
+    return ask

@@ -1,0 +1,337 @@
+"""What can come next in a statement: parameters and their values, sources, columns, functions, keywords."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from dbanon.algorithms import algorithms
+from dbanon.cli.manual import metric_page
+from dbanon.cli.manual.function_page import signature
+from dbanon.cli.shell.catalog_cache import Known, Relation
+from dbanon.cli.shell.dot_commands import COMMANDS
+from dbanon.cli.shell.script import statements
+from dbanon.cli.terminal.result_table import MODES
+from dbanon.runtime.csv_formulas import CHOICES
+from dbanon.sqltext.quote import text as quoted
+from dbanon.sqltext.tokenizer import Token, tokens
+from dbanon.table_functions.parameter_types import Choice, Columns, Flag, ForColumns, PerColumn, Text, Words
+from dbanon.table_functions.parameters import Parameter
+from dbanon.table_functions.registry import table_functions
+from dbanon.table_functions.table_function import TableFunction
+
+_RELATION_BEFORE = {"FROM", "JOIN", "INTO", "UPDATE", "TABLE", "DESCRIBE", "SUMMARIZE", "VIEW"}
+_CLAUSES = _RELATION_BEFORE | {"SELECT", "WHERE", "GROUP", "ORDER", "HAVING", "SET", "ON", "USING", "LIMIT", "VALUES"}
+
+_FIRST = (
+    "select", "from", "where", "group", "order", "by", "limit", "join", "left", "on", "and", "or", "not", "as",
+    "with", "having", "union", "all", "distinct", "case", "when", "then", "else", "end", "insert", "into",
+    "values", "update", "set", "delete", "create", "table", "view", "replace", "drop", "alter", "copy", "to",
+    "describe", "summarize", "show", "materialized", "anonymized", "refresh", "using", "sample", "exclude", "is",
+    "null", "in", "between", "like", "desc",
+)  # fmt: skip
+"""Keywords that are offered before others, as they are typed more often."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One completion: it replaces the last `back` characters before the cursor."""
+
+    text: str
+    back: int
+    meta: str = ""
+    shown: str = ""
+    """What the menu says, where that is not the text."""
+
+
+def complete(before: str, after: str, known: Known, *, asked: bool = False) -> list[Candidate]:
+    """What can come next, best first. `asked`: Tab was pressed, so a menu may open before anything was typed."""
+    done, rest = statements(before)
+    if not done and rest.startswith("."):
+        return _command(rest, known)
+    words = tokens(rest)
+    last = words[-1] if words else None
+    typed = None
+    if last and (last.is_unfinished or (last.end == len(rest) and last.kind == "word")):
+        if last.kind in ("comment", "number"):
+            return []
+        typed = last
+    elif last and last.kind in ("number", "string", "quoted") and last.end == len(rest):
+        return []
+    place = _Place.of(words[:-1] if typed else words)
+    mentioned = known.named(_mentioned([*words, *_behind(words[-1] if words else None, after)]))
+    offered = list(_offered(place, typed, mentioned, known))
+    prefix = "" if typed is None else typed.value if typed.kind == "string" else typed.name
+    back = 0 if typed is None else len(typed.text)
+    if typed is None and not place.open and not asked:
+        return []
+    lower = typed is not None and typed.kind == "word" and prefix.islower()
+    return _matching(offered, prefix, back, after, lower=lower)
+
+
+# --- where the cursor is ---------------------------------------------------------------------------------
+
+
+@dataclass
+class _Bracket:
+    """An open bracket, and what stands in it so far. `function` is set for calls of ours."""
+
+    sign: str
+    function: TableFunction | None = None
+    commas: int = 0
+    given: list[str] = field(default_factory=list)
+    source: str | None = None
+    parameter: Parameter | None = None
+    """The parameter whose value is being written."""
+
+
+@dataclass
+class _Place:
+    """What surrounds the cursor."""
+
+    brackets: list[_Bracket]
+    words: Sequence[Token]
+
+    @staticmethod
+    def of(words: Sequence[Token]) -> _Place:
+        """Reads a statement up to the cursor, without the word that is being typed."""
+        words = [w for w in words if w.kind not in ("space", "comment")]
+        brackets: list[_Bracket] = []
+        for i, word in enumerate(words):
+            top = brackets[-1] if brackets else None
+            before = words[i - 1] if i else None
+            if word.kind == "operator" and word.text in "([{":
+                name = before.name.lower() if before and before.kind in ("word", "quoted") else ""
+                brackets.append(_Bracket(word.text, table_functions().get(name) if word.text == "(" else None))
+            elif word.kind == "operator" and word.text in ")]}":
+                if brackets:
+                    brackets.pop()
+            elif top is None or top.function is None:
+                if top is not None and word.text == ",":
+                    top.commas += 1
+            elif word.text == ",":
+                top.commas, top.parameter = top.commas + 1, None
+            elif word.text in ("=", ":", ":=", "=>") and before is not None and top.parameter is None:
+                name = before.name.lower()
+                top.parameter = next((p for p in top.function.parameters if p.name == name), None)
+                top.given.append(name)
+            elif word.kind == "string" and top.commas == 0 and top.source is None:
+                top.source = word.value
+        return _Place(brackets, words)
+
+    @property
+    def previous(self) -> str:
+        """The word before the cursor, in upper case."""
+        return self.words[-1].text.upper() if self.words else ""
+
+    @property
+    def call(self) -> _Bracket | None:
+        """The call of ours that the cursor is in, directly or in a list or struct of it."""
+        for bracket in reversed(self.brackets):
+            if bracket.sign == "(":
+                return bracket if bracket.function else None
+        return None
+
+    @property
+    def clause(self) -> str:
+        """The last keyword that begins a clause, in upper case."""
+        return next((w.text.upper() for w in reversed(self.words) if w.text.upper() in _CLAUSES), "")
+
+    @property
+    def open(self) -> bool:
+        """Whether a menu helps before a letter is typed."""
+        if self.previous in (".", *_RELATION_BEFORE):
+            return True
+        call = self.call
+        return call is not None and self.previous in ("(", ",", "=", "=>", ":=", "[", "{", ":")
+
+
+def _behind(last: Token | None, after: str) -> list[Token]:
+    """The words between the cursor and the end of the statement."""
+    if last is not None and last.is_unfinished and last.kind in ("string", "quoted"):
+        quote = last.text.lstrip("bBeExX")[0]
+        if after.count(quote) % 2:  # the quote that the cursor is in is closed there
+            after = after.partition(quote)[2]
+    words = tokens(after)
+    end = next((i for i, word in enumerate(words) if word.text == ";"), len(words))
+    return words[:end]
+
+
+def _mentioned(words: Iterable[Token]) -> Iterator[str]:
+    """Names and texts in a statement: what may name a relation."""
+    for word in words:
+        if word.kind in ("word", "quoted"):
+            yield word.name
+        elif word.kind == "string":
+            yield word.value
+
+
+# --- what fits there -------------------------------------------------------------------------------------
+
+Offer = tuple[str, str, str]
+"""Name to compare with what is typed, text to insert, what the menu says about it."""
+
+
+def _offered(place: _Place, typed: Token | None, mentioned: Sequence[Relation], known: Known) -> Iterator[Offer]:
+    call = place.call
+    in_text = typed is not None and typed.kind == "string"
+    if call is not None and call.function is not None:
+        inner = place.brackets[-1]
+        if call.parameter is not None:
+            yield from _values(call.parameter, inner, place.previous, _source(call, known), known)
+            return
+        if place.previous in ("(", ",") and inner is call:
+            if call.commas < len(call.function.positional):
+                yield from _argument(call.function.positional[call.commas], call, known)
+            elif not in_text:
+                yield from _parameters(call.function, call.given)
+            return
+    if in_text:
+        return
+    if place.previous == ".":
+        yield from _members(place, mentioned, known)
+        return
+    if place.previous in _RELATION_BEFORE or (place.previous == "," and place.clause == "FROM"):
+        yield from ((r.name, r.name, f"{len(r.columns)} columns") for r in known.relations)
+        yield from _functions()
+        return
+    columns = {c: t for r in reversed(mentioned) for c, t in r.columns.items()}
+    yield from ((c, known.spelled(c), t.lower()) for c, t in columns.items())
+    if typed is not None and typed.kind == "quoted":
+        return
+    if typed is None and place.words:
+        return
+    yield from _functions()
+    yield from ((w, w.upper(), "") for w in _FIRST)
+    yield from ((r.name, r.name, "table") for r in known.relations)
+    yield from ((f, f"{f}(", "function") for f in known.functions)
+    yield from ((w, w.upper(), "") for w in known.keywords if w not in _FIRST)
+
+
+def _functions() -> Iterator[Offer]:
+    for function in table_functions().values():
+        call = f"{function.name}(" + ("" if function.positional or function.parameters else ")")
+        yield function.name, call, f"{signature(function, 3).removeprefix(function.name)} {function.doc}"
+
+
+def _parameters(function: TableFunction, given: Sequence[str]) -> Iterator[Offer]:
+    for parameter in sorted(function.parameters, key=lambda p: not p.required):
+        if parameter.name not in given:
+            yield parameter.name, f"{parameter.name}=", parameter.doc
+
+
+def _argument(name: str, call: _Bracket, known: Known) -> Iterator[Offer]:
+    """A positional argument, which is a text."""
+    if name in ("tbl", "a", "b", "release"):
+        yield from ((r.name, quoted(r.name), f"{len(r.columns)} columns") for r in known.relations)
+    elif name == "col":
+        relations = known.relations
+        if call.source is not None:
+            relations = known.named([call.source])
+        yield from ((c, quoted(c), t.lower()) for r in relations for c, t in r.columns.items())
+    elif name == "name" and call.function is not None and call.function.positional == ("name",):  # of one that is there
+        yield from ((h, quoted(h), "hierarchy") for h in known.hierarchies)
+
+
+def _source(call: _Bracket, known: Known) -> list[Relation]:
+    return known.named([call.source]) if call.source else []
+
+
+def _values(
+    parameter: Parameter, inner: _Bracket, before: str, source: Sequence[Relation], known: Known
+) -> Iterator[Offer]:
+    """Values of a parameter; within its brackets the parts of a value."""
+    kind = parameter.kind
+    columns = {c: t.lower() for r in source for c, t in r.columns.items()}
+    in_value = inner.sign in "[{"
+    if isinstance(kind, (PerColumn, ForColumns)):
+        if in_value and before == ":":
+            yield from _scalars(parameter.name, kind.kind, columns, known)
+        elif in_value:
+            yield from ((c, f"{quoted(c)}: ", t) for c, t in columns.items())
+        else:
+            yield from ((c, f"{{{quoted(c)}: ", t) for c, t in columns.items())
+    elif isinstance(kind, (Columns, Words)):
+        names = columns if isinstance(kind, Columns) else dict.fromkeys(kind.words, "")
+        yield from ((n, quoted(n) if in_value else f"[{quoted(n)}", t) for n, t in names.items())
+    elif not in_value:
+        yield from _scalars(parameter.name, kind, columns, known)
+
+
+def _scalars(name: str, kind: object, columns: dict[str, str], known: Known) -> Iterator[Offer]:
+    if isinstance(kind, Choice):
+        yield from ((w, quoted(w), "") for w in kind.words)
+    elif isinstance(kind, Flag):
+        yield from ((w, w, "") for w in ("true", "false"))
+    elif isinstance(kind, Text) and "hierarchy" in kind.what:
+        yield from ((h, quoted(h), "hierarchy") for h in known.hierarchies)
+    elif isinstance(kind, Text) and "algorithm" in kind.what:
+        yield from ((a.name, quoted(a.name), a.title) for a in algorithms())
+    elif isinstance(kind, Text) and name == "person":
+        yield from ((c, quoted(c), t) for c, t in columns.items())
+
+
+def _members(place: _Place, mentioned: Sequence[Relation], known: Known) -> Iterator[Offer]:
+    """What follows `name.`: columns of a relation or its alias, relations of a schema."""
+    if len(place.words) < 2:
+        return
+    name = place.words[-2].name.lower()
+    relations = known.named([name])
+    for i, word in enumerate(place.words[1:-2], start=1):
+        before = place.words[i - (2 if place.words[i - 1].text.upper() == "AS" else 1)]
+        if word.kind in ("word", "quoted") and word.name.lower() == name and before.kind in ("word", "quoted"):
+            relations += known.named([before.name])
+    for relation in relations:
+        yield from ((c, known.spelled(c), t.lower()) for c, t in relation.columns.items())
+    for relation in known.relations:
+        if name in (part.lower() for part in relation.parts[:2]):
+            yield relation.parts[-1], known.spelled(relation.parts[-1]), f"{len(relation.columns)} columns"
+    if not relations:  # an alias that stands behind the cursor
+        yield from ((c, known.spelled(c), t.lower()) for r in mentioned for c, t in r.columns.items())
+
+
+# --- dot commands ----------------------------------------------------------------------------------------
+
+
+def _command(line: str, known: Known) -> list[Candidate]:
+    if "\n" in line:
+        return []
+    name, blank, rest = line.partition(" ")
+    if not blank:
+        return [Candidate(c.name, len(name), c.doc, c.usage) for c in COMMANDS.values() if c.name.startswith(name)]
+    words = {
+        ".csv_formulas": CHOICES,
+        ".mode": MODES,
+        ".timer": ("on", "off"),
+        ".rows": ("auto", "all"),
+        ".help": (*table_functions(), *metric_page.names(), *COMMANDS),
+        ".schema": tuple(r.name for r in known.relations),
+        ".tables": (),
+    }.get(name, ())
+    return _matching([(w, w, "") for w in words], rest, len(rest), "", lower=True)
+
+
+# --- what was typed --------------------------------------------------------------------------------------
+
+
+def _matching(offered: Iterable[Offer], prefix: str, back: int, after: str, *, lower: bool) -> list[Candidate]:
+    """Offers that begin with what is typed, then those that hold it; each once. The cursor keeps what follows it."""
+    low = prefix.lower()
+    following = re.match(r"[('\"\w]*", after)
+    tail = following[0] if following else ""
+    begins: dict[str, Candidate] = {}
+    holds: dict[str, Candidate] = {}
+    for name, text, meta in offered:
+        at = name.lower().find(low)
+        if at < 0 or (at > 0 and len(low) < 3):
+            continue
+        if lower and text == name.upper():
+            text = text.lower()
+        if text.endswith("(") and tail.startswith("("):
+            text = text[:-1]
+        if text.startswith("'") and text.endswith("'") and tail.startswith("'"):
+            text = text[:-1]
+        if text != prefix or back == 0:
+            (holds if at else begins).setdefault(text, Candidate(text, back, meta, text.rstrip("(= ") or text))
+    return [*begins.values(), *(c for t, c in holds.items() if t not in begins)]

@@ -1,0 +1,322 @@
+"""The dot commands: what each does, and the line of `.help` about it."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from dbanon import errors
+from dbanon.cli.manual import function_page, metric_page
+from dbanon.cli.shell.shell import Shell
+from dbanon.cli.terminal.result_table import MODES
+from dbanon.release.key_metrics import brief, headline
+from dbanon.runtime import csv_formulas
+from dbanon.sqltext.qualify_builtins import bound
+from dbanon.table_functions.registry import table_functions
+
+DEEPEST = 16
+"""Most `.read` within each other."""
+
+
+@dataclass(frozen=True)
+class Command:
+    """One dot command. `run` gives False where something failed that was told already."""
+
+    name: str
+    usage: str
+    doc: str
+    run: Callable[[Shell, list[str]], bool | None]
+    least: int = 0
+    most: int = 0
+    takes_sql: bool = False
+    """Whether what follows is SQL: one word, as it is typed."""
+
+
+class Leave(Exception):
+    """`.quit`."""
+
+
+def command(shell: Shell, line: str) -> bool:
+    """Runs a line such as `.mode csv`; whether it went well. UnknownCommand, UnreadableCommand."""
+    name, _, rest = line.strip().partition(" ")
+    known = COMMANDS.get(ALIASES.get(name, name))
+    if known is not None and known.takes_sql:
+        words = [rest.strip("; \t")] if rest.strip("; \t") else []
+    else:
+        try:
+            name, *words = shlex.split(line.rstrip("; \t"), posix=True)
+        except ValueError:
+            raise errors.UnreadableCommand(line, "each quote is closed") from None
+        known = COMMANDS.get(ALIASES.get(name, name))
+    if known is None:
+        raise errors.UnknownCommand(name, COMMANDS)
+    if not known.least <= len(words) <= known.most:
+        raise errors.UnreadableCommand(line, known.usage)
+    return known.run(shell, words) is not False
+
+
+# --- settings --------------------------------------------------------------------------------------------
+
+
+def _mode(shell: Shell, words: list[str]) -> None:
+    if not words:
+        shell.say(f"The mode is {shell.mode}; there are {', '.join(MODES)}.")
+    elif words[0].lower() in MODES:
+        shell.mode = words[0].lower()
+    else:
+        raise errors.UnreadableCommand(f".mode {words[0]}", COMMANDS[".mode"].usage)
+
+
+def _csv_formulas(shell: Shell, words: list[str]) -> None:
+    if not words:
+        shell.say(f"Formulas in CSV: {shell.csv_formulas}.")
+    elif words[0].lower() in csv_formulas.CHOICES:
+        shell.csv_formulas = words[0].lower()
+    else:
+        raise errors.UnreadableCommand(f".csv_formulas {words[0]}", COMMANDS[".csv_formulas"].usage)
+
+
+def _timer(shell: Shell, words: list[str]) -> None:
+    if not words:
+        shell.say(f"The timer is {'on' if shell.timer else 'off'}.")
+    elif words[0].lower() in ("on", "off"):
+        shell.timer = words[0].lower() == "on"
+    else:
+        raise errors.UnreadableCommand(f".timer {words[0]}", COMMANDS[".timer"].usage)
+
+
+def _rows(shell: Shell, words: list[str]) -> None:
+    word = words[0].lower() if words else ""
+    if not words:
+        limit = shell.page.limit
+        shell.say(f"{'All rows are' if limit is None else f'At most {limit:,} rows are'} shown.")
+    elif word in ("all", "auto"):
+        shell.rows, shell.all_rows = None, word == "all"
+    elif word.isdecimal() and int(word) > 0:
+        shell.rows, shell.all_rows = int(word), False
+    else:
+        raise errors.UnreadableCommand(f".rows {words[0]}", COMMANDS[".rows"].usage)
+
+
+# --- what there is ---------------------------------------------------------------------------------------
+
+
+def _tables(shell: Shell, words: list[str]) -> None:
+    shell.show(
+        bound("""
+        SELECT
+            CASE
+                WHEN database_name NOT IN (current_database(), 'temp') THEN database_name || '.' || schema_name || '.'
+                WHEN schema_name <> current_schema() AND database_name <> 'temp' THEN schema_name || '.'
+                ELSE ''
+            END || name AS name,
+            CASE WHEN database_name = 'temp' THEN 'temporary ' ELSE '' END || kind AS kind,
+            columns,
+            rows
+        FROM (
+            SELECT database_name, schema_name, table_name AS name, 'table' AS kind, column_count AS columns,
+                estimated_size AS rows
+            FROM duckdb_tables()
+            WHERE NOT internal
+            UNION ALL
+            SELECT database_name, schema_name, view_name, 'view', column_count, NULL
+            FROM duckdb_views()
+            WHERE NOT internal
+        )
+        WHERE contains(lower(name), lower($1))
+        ORDER BY schema_name <> current_schema() ASC, database_name ASC, schema_name ASC, 1 ASC
+        """),
+        [words[0] if words else ""],
+    )
+
+
+def _schema(shell: Shell, words: list[str]) -> None:
+    rows = shell.query(
+        bound("""
+        SELECT sql
+        FROM (
+            SELECT database_name, schema_name, table_name AS name, sql FROM duckdb_tables() WHERE NOT internal
+            UNION ALL
+            SELECT database_name, schema_name, view_name, sql FROM duckdb_views() WHERE NOT internal
+        )
+        WHERE CASE
+            WHEN $1 = '' THEN schema_name <> 'dbanon'
+            ELSE lower($1) IN (
+                lower(name), lower(schema_name || '.' || name), lower(concat_ws('.', database_name, schema_name, name))
+            )
+        END
+        ORDER BY database_name ASC, schema_name ASC, name ASC
+        """),
+        [words[0] if words else ""],
+    )
+    if words and not rows:
+        raise errors.UnreadableCommand(f".schema {words[0]}", ".schema [NAME], where .tables lists the names")
+    shell.code("\n".join(_spread(str(sql)) for (sql,) in rows))
+
+
+def _spread(sql: str) -> str:
+    """A CREATE TABLE with a column a line; DuckDB gives it on one line."""
+    from dbanon.sqltext.tokenizer import tokens
+
+    if not sql.upper().startswith(("CREATE TABLE", "CREATE TEMP TABLE")):
+        return sql
+    depth, made, at = 0, "", 0
+    for token in tokens(sql):
+        if token.text in "([{":
+            depth += 1
+            if depth == 1:
+                made, at = made + sql[at : token.start] + "(\n    ", token.end
+        elif token.text in ")]}":
+            depth -= 1
+            if depth == 0:
+                made, at = made + sql[at : token.start] + "\n)", token.end
+        elif token.text == "," and depth == 1:
+            made, at = made + sql[at : token.start].strip(" ") + ",\n    ", token.end
+            while sql[at : at + 1] == " ":
+                at += 1
+    return made + sql[at:]
+
+
+def _help(shell: Shell, words: list[str]) -> None:
+    if words and words[0].lower() not in function_page.names():
+        name = ALIASES.get(words[0], words[0])
+        found = COMMANDS.get(name if name.startswith(".") else f".{name}")
+        measures = metric_page.page() if words[0].lower() == "metrics" else metric_page.section(words[0])
+        if measures is not None:
+            _page(shell, measures)
+        elif found is not None:
+            shell.say(f"{found.usage}\n    {found.doc}")
+        else:
+            raise errors.UnknownCommand(words[0], [*COMMANDS, *function_page.names(), *metric_page.names()])
+    elif words:
+        _page(shell, function_page.page(words[0].lower(), alone=True))
+    else:
+        width = max(len(c.usage) for c in COMMANDS.values())
+        shell.say("\n".join(f"{c.usage:{width}}  {c.doc}" for c in COMMANDS.values()))
+        shell.say(
+            "\nA statement ends with a semicolon and may have many lines. Tab completes; Ctrl-R searches what was "
+            "typed before; a line that begins with a blank is not kept. Ctrl-C stops a statement, Ctrl-D leaves.\n"
+            f"Functions (.help kacpc): {', '.join(f for f in function_page.names() if not _variant(f))}.\n"
+            "Measures: .help metrics."
+        )
+
+
+def _page(shell: Shell, text: str) -> None:
+    from rich.markdown import Markdown  # imports pygments, which only a page needs
+
+    shell.print(Markdown(text))
+
+
+def _variant(name: str) -> bool:
+    """Whether a function gives the classes or metrics of another one."""
+    function = table_functions().get(name)
+    return function is not None and function.kind in ("classes", "metrics")
+
+
+def _plan(shell: Shell, words: list[str]) -> None:
+    from dbanon.api.explain import explain
+
+    shell.code(explain(shell.connection, words[0]))
+
+
+def _metrics(shell: Shell, words: list[str]) -> None:
+    match = _OF.fullmatch(words[0])
+    name, arguments = (match["name"], match["arguments"] or "") if match else ("", "")
+    function = table_functions().get(name.lower()) if arguments else None
+    if match is None or (arguments and (function is None or function.kind not in ("release", "classes", "metrics"))):
+        raise errors.UnreadableCommand(f".metrics {words[0]}", ".metrics best('patients', k=10), or a release's name")
+    quote = '"' if name.endswith('"') else ""
+    plain = name.removesuffix(quote).removesuffix("_classes").removesuffix("_metrics")
+    of = f"FROM {plain}_metrics{quote}{arguments}"
+    names, types, rows = shell.rows_of(f"SELECT metric, value, description {of}")
+    chosen = [rows[i] for i in headline([str(row[0]) for row in rows])]
+    if shell.mode == "table" and shell.watched:
+        room = max(shell.console.width - max((len(str(row[0])) for row in chosen), default=0) - 26, 20)
+        chosen = [(metric, value, brief(str(said), room)) for metric, value, said in chosen]
+    shell.write(names, types, chosen)
+    if shell.watched:
+        shell.say(f"{len(rows) - len(chosen)} more: {of};")
+
+
+_OF = re.compile(
+    r"""(?:select\s+\*\s+)?(?:from\s+)?(?P<name>(?:[\w.]|"(?:[^"]|"")+")+)\s*(?P<arguments>\(.*\))?""",
+    re.IGNORECASE | re.DOTALL,
+)
+"""A call of a function that publishes, or the name of a release."""
+
+
+# --- the rest --------------------------------------------------------------------------------------------
+
+
+def _read(shell: Shell, words: list[str]) -> bool:
+    if shell.reading >= DEEPEST:
+        raise errors.UnreadableCommand(f".read {words[0]}", f"files do not read each other more than {DEEPEST} deep")
+    path = Path(words[0]).expanduser()
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) and error.strerror else "it is not UTF-8 text"
+        raise errors.UnreadableScript(str(path), why) from None
+    shell.reading += 1
+    try:
+        return shell.script(text.splitlines(keepends=True))
+    finally:
+        shell.reading -= 1
+
+
+def _quit(shell: Shell, words: list[str]) -> None:
+    raise Leave
+
+
+COMMANDS = {
+    c.name: c
+    for c in (
+        Command(
+            ".help",
+            ".help [NAME]",
+            "This list, or all about a function, command or metric.",
+            _help,
+            0,
+            1,
+        ),
+        Command(
+            ".metrics",
+            ".metrics FUNCTION(...)|RELEASE",
+            "The eight measures to see first, of a call or a release.",
+            _metrics,
+            1,
+            1,
+            takes_sql=True,
+        ),
+        Command(
+            ".csv_formulas",
+            f".csv_formulas {'|'.join(csv_formulas.CHOICES)}",
+            "What CSV does with text cells that a spreadsheet would execute.",
+            _csv_formulas,
+            0,
+            1,
+        ),
+        Command(".mode", f".mode {'|'.join(MODES)}", "How results are written.", _mode, 0, 1),
+        Command(
+            ".plan",
+            ".plan SELECT ...",
+            "The commented SQL of the functions in a statement.",
+            _plan,
+            1,
+            1,
+            takes_sql=True,
+        ),
+        Command(".quit", ".quit", "Leaves (Ctrl-D).", _quit),
+        Command(".read", ".read FILE", "Runs a file: statements and dot commands, up to the first error.", _read, 1, 1),
+        Command(".rows", ".rows auto|N|all", "Most rows of a table; auto: as many as fit the screen.", _rows, 0, 1),
+        Command(".schema", ".schema [NAME]", "The CREATE statements of a table or view, or of all.", _schema, 0, 1),
+        Command(".tables", ".tables [PART]", "Tables and views (whose name has a part).", _tables, 0, 1),
+        Command(".timer", ".timer on|off", "How long each statement took.", _timer, 0, 1),
+    )
+}
+"""All dot commands by name."""
+
+ALIASES = {".exit": ".quit", ".q": ".quit", ".h": ".help", ".?": ".help"}

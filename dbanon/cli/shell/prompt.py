@@ -1,0 +1,161 @@
+"""The prompt: history, completion, highlighting, many lines. What prompt_toolkit and pygments are needed for."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+from prompt_toolkit import PromptSession
+from prompt_toolkit.application import get_app
+from prompt_toolkit.auto_suggest import AutoSuggestFromHistory
+from prompt_toolkit.completion import CompleteEvent, Completer, Completion, PathCompleter
+from prompt_toolkit.document import Document
+from prompt_toolkit.filters import Condition, completion_is_selected, has_completions, is_done
+from prompt_toolkit.formatted_text import StyleAndTextTuples
+from prompt_toolkit.history import FileHistory, History, InMemoryHistory
+from prompt_toolkit.input import Input
+from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+from prompt_toolkit.lexers import PygmentsLexer
+from prompt_toolkit.output import Output
+from prompt_toolkit.styles import Style
+from pygments.lexers.sql import PostgresLexer
+from pygments.token import Name, _TokenType
+
+from dbanon.cli.shell.catalog_cache import Known
+from dbanon.cli.shell.completion import complete
+from dbanon.cli.shell.script import blank, statements
+from dbanon.table_functions.registry import table_functions
+
+STYLE = Style.from_dict(
+    {
+        "pygments.keyword": "bold ansiblue",
+        "pygments.literal.string": "ansigreen",
+        "pygments.literal.number": "ansimagenta",
+        "pygments.comment": "italic ansibrightblack",
+        "pygments.name.function": "bold ansicyan",
+        "prompt": "bold",
+        "continuation": "ansibrightblack",
+    }
+)
+
+
+class Lexer(PostgresLexer):
+    """SQL in which our functions stand out."""
+
+    def get_tokens_unprocessed(self, text: str, *arguments: Any) -> Iterator[tuple[int, _TokenType, str]]:
+        functions = table_functions()
+        for at, kind, value in super().get_tokens_unprocessed(text, *arguments):
+            yield at, Name.Function if kind in Name and value.lower() in functions else kind, value
+
+
+class SqlCompleter(Completer):
+    """What `completion` offers, and files for `.read`."""
+
+    def __init__(self, known: Callable[[], Known]) -> None:
+        self._known = known
+        self._paths = PathCompleter(expanduser=True)
+
+    def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
+        before, after = document.text_before_cursor, document.text_after_cursor
+        if before.startswith(".read "):
+            path = before.removeprefix(".read ")
+            yield from self._paths.get_completions(Document(path), complete_event)
+            return
+        for found in complete(before, after, self._known(), asked=complete_event.completion_requested):
+            yield Completion(found.text, -found.back, display=found.shown, display_meta=found.meta)
+
+
+class Kept(FileHistory):
+    """What was typed, in a file that only its owner can read; lines that begin with a blank are not kept."""
+
+    def __init__(self, path: Path) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        os.close(os.open(path, os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o600))
+        path.chmod(0o600)
+        super().__init__(str(path))
+
+    def append_string(self, string: str) -> None:
+        if not string.startswith((" ", "\t")):
+            super().append_string(string)
+
+
+def state_folder() -> Path:
+    """Where the history is kept: the user's state folder on this system."""
+    if sys.platform in ("win32", "darwin"):
+        return Path(click.get_app_dir("dbanon"))
+    given = os.environ.get("XDG_STATE_HOME", "")
+    return (Path(given) if given.startswith("/") else Path.home() / ".local" / "state") / "dbanon"
+
+
+def history(keep: bool = True) -> History:
+    """The history file, or a history of this session where none is wanted or it cannot be written."""
+    if not keep:
+        return InMemoryHistory()
+    try:
+        return Kept(state_folder() / "shell_history")
+    except (OSError, RuntimeError):
+        return InMemoryHistory()
+
+
+def finished(text: str) -> bool:
+    """Whether Enter runs the text: a dot command, nothing, or statements of which none is unfinished."""
+    if text.lstrip().startswith(".") or not text.strip():
+        return True
+    done, rest = statements(text)
+    return bool(done) and blank(rest)
+
+
+def prompt_session(
+    known: Callable[[], Known],
+    kept: History,
+    *,
+    source: Input | None = None,
+    screen: Output | None = None,
+) -> PromptSession[str]:
+    """A prompt; `source` and `screen` stand in for the terminal."""
+    return PromptSession(
+        lexer=PygmentsLexer(Lexer),
+        completer=SqlCompleter(known),
+        complete_while_typing=True,
+        complete_in_thread=False,
+        auto_suggest=AutoSuggestFromHistory(),
+        history=kept,
+        key_bindings=_keys(),
+        multiline=True,
+        prompt_continuation=_continuation,
+        style=STYLE,
+        include_default_pygments_style=False,
+        reserve_space_for_menu=8,
+        enable_history_search=False,
+        enable_open_in_editor=True,
+        input=source,
+        output=screen,
+    )
+
+
+def _continuation(width: int, line: int, wrapped: int) -> StyleAndTextTuples:
+    return [("class:continuation", "." * max(0, width - 2) + "  " if not wrapped else " " * width)]
+
+
+def _keys() -> KeyBindings:
+    keys = KeyBindings()
+
+    @Condition
+    def whole() -> bool:
+        return finished(get_app().current_buffer.text)
+
+    @keys.add("enter", filter=has_completions & completion_is_selected & ~is_done)
+    def _(event: KeyPressEvent) -> None:
+        """Enter takes what is selected in the menu."""
+        event.current_buffer.complete_state = None
+
+    @keys.add("enter", filter=whole & ~completion_is_selected)
+    def _(event: KeyPressEvent) -> None:
+        """Enter runs a statement that is finished."""
+        event.current_buffer.validate_and_handle()
+
+    return keys

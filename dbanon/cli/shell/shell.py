@@ -1,0 +1,252 @@
+"""The shell apart from its prompt: runs statements and dot commands, writes results, times and errors."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TextIO
+
+import duckdb
+from rich.console import Console, RenderableType
+from rich.text import Text
+
+from dbanon.api.connection import Connection
+from dbanon.cli.shell import script as shell_script
+from dbanon.cli.terminal.compiling import COMPILING
+from dbanon.cli.terminal.result_table import Page, Result, Row, render
+from dbanon.cli.terminal.worker import Worker
+from dbanon.errors import DbanonError
+from dbanon.errors.base import Outcome
+from dbanon.errors.display import for_people, harmless
+from dbanon.errors.exit_codes import outcome
+from dbanon.runtime import csv_formulas, session
+
+CHUNK = 10_000
+"""Rows that are fetched at a time."""
+
+PLAIN_WIDTH = 100
+"""Width of texts where there is no terminal."""
+
+
+DotCommand = Callable[["Shell", str], bool]
+"""Runs a line such as `.mode csv`; False where it failed and the error was shown."""
+
+
+class Shell:
+    """A connection, how results are written, and what runs a statement.
+
+    `watched` is whether a person watches: results then fit the screen, statements without rows say what they did,
+    and errors stand where the results do.
+    """
+
+    def __init__(
+        self,
+        connection: Connection,
+        out: TextIO,
+        err: TextIO,
+        *,
+        mode: str,
+        watched: bool,
+        dot_command: DotCommand,
+    ) -> None:
+        self.connection = connection
+        self.mode = mode
+        self._dot_command = dot_command
+        self.csv_formulas = csv_formulas.CHOICES[0]
+        self.timer = False
+        self.rows: int | None = None
+        """Most rows of a table; None: as many as fit the screen."""
+        self.all_rows = not watched
+        self.watched = watched
+        self.reading = 0
+        """How many `.read` are within each other."""
+        self.failed: Outcome = "failed"
+        """What the last error meant."""
+        self.changed: Callable[[], None] = lambda: None
+        """Called after every statement, which may have made or dropped tables."""
+        width = None if watched else 1_000_000
+        self.console = Console(file=out, width=width, highlight=False, soft_wrap=not watched, markup=False)
+        self.errors = self.console if watched else Console(file=err, highlight=False, markup=False, soft_wrap=True)
+        self._worker = Worker(connection.interrupt, self._running)
+        self._waiting = False
+        self._done: float | None = None
+        self._current = session.of_connection(connection.raw)
+        self._compiled: list[str] = []
+        self._said_compiling = False
+        connection.progress = self._come
+        if watched:
+            connection.reviewed = self._reviewed
+
+    def close(self) -> None:
+        """Ends the shell; the connection stays open."""
+        self._worker.close()
+
+    @property
+    def page(self) -> Page:
+        """Where results go."""
+        fits = max(5, self.console.height - 9)
+        return Page(
+            self.console, None if self.all_rows else self.rows or fits, self.watched, self.csv_formulas == "escape"
+        )
+
+    # --- statements ------------------------------------------------------------------------------------------
+
+    def script(self, lines: Iterable[str]) -> bool:
+        """Runs statements and dot commands up to the first that fails; whether all went well."""
+        return all(self.run(step) for step in shell_script.script(lines))
+
+    def run(self, step: str) -> bool:
+        """Runs one statement or dot command; whether it went well. Errors are written, Ctrl-C is raised."""
+        started = time.perf_counter()
+        try:
+            with session.compiling(self._compiled.append):
+                if step.startswith("."):
+                    return self._dot_command(self, step)
+                self._statement(step)
+        except (DbanonError, duckdb.Error, RuntimeError, OSError) as error:
+            if isinstance(error, BrokenPipeError):
+                raise
+            self.fail(error)
+            return False
+        finally:
+            self.changed()
+        if self.timer:
+            self.console.print(Text(f"Time: {time.perf_counter() - started:.3f} s", style="dim"))
+        return True
+
+    def _statement(self, query: str) -> None:
+        """Runs a statement and writes its result."""
+        with warnings.catch_warnings(record=True) as warned:
+            warnings.simplefilter("always")
+            self._current.released = []
+            try:
+                self._worker.run(lambda: self.connection.execute(query))
+            finally:
+                released, self._current.released = self._current.released, None
+        for warning in dict.fromkeys(str(w.message) for w in warned if issubclass(w.category, UserWarning)):
+            self.errors.print(
+                Text("Warning: ", style="bold yellow").append(for_people(warning), style="not bold default")
+            )
+        described = self.connection.description or []
+        names = tuple(str(d[0]) for d in described)
+        if self._gives_rows(query, names):
+            quasi = next((tuple(quasi) for columns, quasi in released if tuple(columns) == names), ())
+            result = Result(names, tuple(str(d[1]) for d in described), self._chunks(), quasi)
+            render(result, self.mode, self.page)
+            return
+        rows = [row for chunk in self._chunks() for row in chunk]
+        if self.watched:
+            count = rows[0][0] if rows and names == ("Count",) else None
+            said = "Done." if count is None else f"Done: {count:,} row{'' if count == 1 else 's'}."
+            self.console.print(Text(said, style="dim"))
+
+    def query(self, query: str, parameters: object = None) -> list[Row]:
+        """The rows of a query of the shell's own."""
+        return self._worker.run(lambda: list(self.connection.raw.execute(query, parameters or []).fetchall()))
+
+    def rows_of(self, query: str) -> tuple[tuple[str, ...], tuple[str, ...], list[Row]]:
+        """Names, types and rows of a query as somebody would type it, functions of ours included."""
+        self._worker.run(lambda: self.connection.execute(query))
+        described = self.connection.description or []
+        names, types = tuple(str(d[0]) for d in described), tuple(str(d[1]) for d in described)
+        return names, types, [row for chunk in self._chunks() for row in chunk]
+
+    def write(self, names: tuple[str, ...], types: tuple[str, ...], rows: Sequence[Row]) -> None:
+        """Writes rows as results are written."""
+        render(Result(names, types, iter([rows])), self.mode, self.page)
+
+    def quiet(self, query: str) -> list[Row] | None:
+        """The same at once; None where it fails, as in a transaction that was aborted."""
+        try:
+            return list(self.connection.raw.execute(query).fetchall())
+        except duckdb.Error:
+            return None
+
+    def show(self, query: str, parameters: Sequence[object] = ()) -> None:
+        """Writes the result of a query of the shell's own."""
+        self._worker.run(lambda: self.connection.raw.execute(query, list(parameters)))
+        described = self.connection.description
+        names, types = tuple(str(d[0]) for d in described), tuple(str(d[1]) for d in described)
+        render(Result(names, types, self._chunks()), self.mode, self.page)
+
+    def _chunks(self) -> Iterator[Sequence[Row]]:
+        """The rows of the statement that ran, some thousand at a time."""
+
+        def more() -> Sequence[Row]:
+            return list(self.connection.raw.fetchmany(CHUNK))
+
+        while rows := self._worker.run(more):
+            yield rows
+
+    def _gives_rows(self, query: str, names: tuple[str, ...]) -> bool:
+        """Whether a statement's result is worth a table, and not DuckDB's word that it ran."""
+        if names == ("Success",):
+            return False
+        if names != ("Count",):
+            return bool(names)
+        with contextlib.suppress(duckdb.Error):
+            parsed = self.connection.raw.extract_statements(query)
+            return len(parsed[-1].expected_result_type) == 1
+        return True
+
+    # --- what is said about it -------------------------------------------------------------------------------
+
+    def say(self, text: str) -> None:
+        """Writes a text for people."""
+        self.print(Text(text))
+
+    def print(self, made: RenderableType) -> None:
+        """Writes what rich can write."""
+        self.console.print(made, soft_wrap=False, width=None if self.watched else PLAIN_WIDTH)
+
+    def _reviewed(self, lines: list[str]) -> None:
+        """Writes what the first release of a name will publish."""
+        self.console.print(Text(harmless("\n".join(lines)), style="dim"), soft_wrap=True)
+
+    def code(self, text: str) -> None:
+        """Writes SQL, to be copied: lines are not broken."""
+        if text:
+            self.console.print(Text(harmless(text)), soft_wrap=True)
+
+    def fail(self, error: BaseException | str) -> None:
+        """Writes an error as one block."""
+        self.failed = "failed" if isinstance(error, str) else outcome(error)
+        first, *rest = for_people(str(error)).split("\n")
+        block = Text("Error: ", style="bold red")
+        block.append(first, style="not bold default")
+        for line in rest:
+            block.append("\n" + line, style="cyan" if line.startswith("Hint: ") else "not bold default")
+        self.errors.print(block)
+
+    def stopped(self) -> None:
+        """Says that Ctrl-C was heard."""
+        self.errors.print(Text("Stopped.", style="yellow"))
+
+    def _come(self, done: float, gone: float) -> None:
+        """Notes how far a statement has come."""
+        self._done = done
+
+    def _running(self, seconds: float | None) -> None:
+        """A line that says how long a statement has been running; None: it is done. Above it, once, that kernels are
+        compiled."""
+        if self._compiled and not self._said_compiling:
+            self._said_compiling = True
+            if self._waiting:
+                self.console.file.write("\r\x1b[K")
+            self.errors.print(Text(COMPILING, style="dim" if self.watched else ""), soft_wrap=True)
+        if not self.watched or not self.console.is_terminal or (seconds is None and not self._waiting):
+            return
+        if seconds is None:
+            self.console.file.write("\r\x1b[K")
+            self._done = None
+        elif seconds >= 1:
+            from dbanon.algorithms.base.progress import remaining
+
+            done = "" if self._done is None else f", {self._done:.0%} done{remaining(seconds, self._done)}"
+            self.console.file.write(f"\r\x1b[K{seconds:.0f} s{done}, Ctrl-C stops it ")
+        else:
+            return
+        self.console.file.flush()
+        self._waiting = seconds is not None

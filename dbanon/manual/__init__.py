@@ -1,1 +1,0 @@
-"""The manual: pages made from the functions, the measures, the commands and the errors themselves."""

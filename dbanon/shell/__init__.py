@@ -1,1 +1,0 @@
-"""A SQL shell: `dbanon shell clinic.duckdb`. Statements run as on `dbanon.connect`; dot commands are its own."""
