@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-import dbanon.stream
+from dbanon.algorithms import streams as stream_algorithms
 from tests.bench import apart, bounded, large, own, streams
 from tests.bench import data as tables
 
@@ -29,7 +29,7 @@ def test_a_measurement_has_a_process_of_its_own(data: Path, tmp_path: Path) -> N
 
 def test_streams_are_measured_one_and_all(data: Path) -> None:
     found = apart.run(streams.measure, setting=next(iter(streams.SETTINGS)), rows=300)
-    assert found["systems"].keys() == {system.name for system in dbanon.stream.streams()}
+    assert found["systems"].keys() == {system.name for system in stream_algorithms.streams()}
     for alone, statement, loss, delay, out in found["systems"].values():
         assert 0 < alone <= statement
         assert 0 <= loss <= 1 and 0 <= delay < 300 and 0 <= out <= 1

@@ -9,9 +9,9 @@ import pytest
 from oracle import reference
 from oracle.reference import Attribute, Category, Number, Value
 from support.tables import encoded_column
-from test_algorithms import TREE, partitions
 
 from dbanon.encoding import encoded_table
+from tests.algorithms.test_algorithms import TREE, partitions
 from tests.bench.improve import most_precision
 
 

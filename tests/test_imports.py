@@ -18,26 +18,20 @@ PACKAGE = ROOT / "dbanon"
 TEMPLATES = ROOT / "sql"
 
 TIERS = {
-    "all": {
-        "sqltext": "jinja2",
-        "errors": "duckdb",
-        "runtime": "",
-        "source": "",
-        "table_functions": "",
-        "kernels": "numba numpy",
-        "encoding": "numpy",
-        "privacy_models": "numpy",
-        "policy": "",
+    "foundation": {"sqltext": "jinja2", "errors": "duckdb", "runtime": "duckdb"},
+    "data": {"source": "", "table_functions": ""},
+    "computing": {
+        "kernels": "numba numpy", "encoding": "numpy", "privacy_models": "numpy", "policy": "",
         "algorithms": "numpy sklearn",
-        "gate": "",
-        "release": "",
-        "ledger": "duckdb numpy pyarrow",
-        "audit": "matplotlib numpy sklearn",
-        "publishing": "duckdb jinja2 matplotlib",
-        "views": "duckdb",
-        "udf": "duckdb numpy pyarrow",
-        "api": "duckdb ibis numpy pandas pyarrow",
-        "integrations": "alembic dbt dbt_common duckdb duckdb_sqlalchemy harlequin numpy pandas polars pyarrow pyspark sqlalchemy",
+    },
+    "release": {"gate": "", "release": ""},
+    "stored releases": {
+        "ledger": "duckdb numpy pyarrow", "audit": "numpy sklearn matplotlib", "publishing": "duckdb jinja2 matplotlib",
+        "views": "duckdb", "udf": "duckdb numpy pyarrow",
+    },
+    "interfaces": {
+        "api": "duckdb ibis numpy pandas polars pyarrow",
+        "integrations": "",
         "cli": "click duckdb prompt_toolkit pyarrow pygments rich",
     },
 }  # fmt: skip
@@ -88,6 +82,8 @@ def imported(path: Path) -> set[str]:
 
 def libraries_of(path: Path) -> str:
     """Return the libraries that a file may import."""
+    if path.parts[0] == "integrations" and len(path.parts) > 2:
+        return INTEGRATIONS[path.parts[1]]
     return ORDER.get(path.parts[0], "")
 
 
@@ -107,13 +103,27 @@ def n_code_lines(path: Path) -> int:
     return len(lines)
 
 
-@pytest.mark.parametrize("path", [path for path in FILES if len(path.parts) > 1 and path.parts[0] in ORDER], ids=str)
+def test_top_level_has_packages_and_public_import_paths() -> None:
+    assert {str(path) for path in FILES if len(path.parts) == 1} == {"__init__.py", "__main__.py", *FORWARDING}
+    assert {path.parts[0] for path in FILES if len(path.parts) > 1} == set(ORDER)
+    assert {path.parts[1] for path in FILES if path.parts[0] == "integrations" and len(path.parts) > 2} == set(
+        INTEGRATIONS
+    )
+
+
+def test_packages_are_at_most_two_deep() -> None:
+    assert not [str(path) for path in FILES if len(path.parts) > 3]
+
+
+@pytest.mark.parametrize("path", [path for path in FILES if len(path.parts) > 1], ids=str)
 def test_file_imports_only_lower_packages_and_its_libraries(path: Path) -> None:
     before = list(ORDER)[: list(ORDER).index(path.parts[0]) + 1]
     for name in imported(path):
         parts = name.split(".")
         if parts[0] == "dbanon":
             assert parts[1:2] and parts[1] in before, f"{path} imports {name}"
+            if path.parts[0] == "integrations" == parts[1]:
+                assert parts[2] == path.parts[1], f"{path} imports {name}"
         elif parts[0] in LIBRARIES:
             assert parts[0] in libraries_of(path).split(), f"{path} imports {name}"
 
@@ -140,6 +150,13 @@ def test_three_templates_are_shared_by_gate_and_plan() -> None:
     assert {path.name for path in (TEMPLATES / "shared").iterdir()} == SHARED_TEMPLATES
 
 
+@pytest.mark.parametrize("path", [path for path in FILES if len(path.parts) == 1 and path.name in FORWARDING], ids=str)
+def test_public_import_path_only_forwards(path: Path) -> None:
+    text = (PACKAGE / path).read_text(encoding="utf-8")
+    nodes = [node for node in ast.parse(text).body if not isinstance(node, ast.Import | ast.ImportFrom | ast.Expr)]
+    assert [type(node) for node in nodes] == [ast.If, ast.FunctionDef]
+
+
 def test_importing_the_package_imports_no_library() -> None:
     assert not {name.split(".")[0] for name in imported(Path("__init__.py"))} & LIBRARIES
 
@@ -150,4 +167,20 @@ def test_no_files_import_each_other_in_a_circle() -> None:
         & MODULES.keys() - {module, "dbanon"}
         for module, path in MODULES.items()
     }
+    assert graph["dbanon.cli.shell.dot_commands"] > {"dbanon.errors", "dbanon.cli.shell.shell"}
     TopologicalSorter(graph).prepare()  # raises CycleError
+
+
+def test_packages_are_small() -> None:
+    folders = {path.parent for path in FILES} - {Path(name) for name in CATALOGUES}
+    lines = {str(folder): sum(map(n_code_lines, (PACKAGE / folder).glob("*.py"))) for folder in folders}
+    assert not {folder: n for folder, n in lines.items() if n > MAX_LINES}
+
+
+def test_templates_and_tests_have_the_folders_of_the_package() -> None:
+    packages = {str(path.parent) for path in FILES}
+    templates = {str(path.parent.relative_to(TEMPLATES)) for path in TEMPLATES.rglob("*.sql")}
+    tests = {str(path.parent.relative_to(ROOT / "tests")) for path in (ROOT / "tests").rglob("test_*.py")}
+    assert templates - packages == {"shared", "source/migrations", "release/metrics", "release/noise",
+                                    "audit/anonymity", "audit/query_error", "audit/risk"}  # fmt: skip
+    assert {folder for folder in tests if folder.split("/")[0] not in TEST_FOLDERS} <= packages | templates | {"."}

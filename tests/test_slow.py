@@ -31,7 +31,7 @@ def test_a_test_is_slow_by_its_slowest_case_without_what_its_fixtures_cost() -> 
         "0.49s call     tests/a/test_b.py::test_quick[1]",
         "0.10s call     tests/a/test_b.py::test_cases[1]",
         "0.51s call     tests/a/test_b.py::test_cases[a b]",
-        "9.00s call     tests/release/test_gate.py::test_daily",
+        "9.00s call     tests/gate/test_gate.py::test_daily",
         "= 3 passed in 30.00s =",
     ]
     assert slow.slow(said) == ["tests/a/test_b.py::test_cases"]

@@ -25,7 +25,7 @@ _OF_THE_SOURCE = ("distortion", "infeasible_classes")
 
 
 def raw(source: Source, attributes: Sequence[PairedColumn], name: str, person: Sql | None) -> dict[str, object]:
-    """Template values of sql/audit/risk/raw.sql: the cells of a raw table."""
+    """Template values of the SQL of risk: the cells of a raw table."""
     return {"name": Sql(name), "source": source.rows, "attributes": attributes, "person": person}
 
 

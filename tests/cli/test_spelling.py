@@ -147,7 +147,7 @@ def test_help_of_the_shell_knows_what_it_points_to() -> None:
 MOMENTS = {
     "attaching": (connection, "attach"),
     "planning": (resolve, "publication"),
-    "clustering": (cluster.cluster, "run"),
+    "clustering": (cluster.algorithms, "run"),
     "building": (materialize, "build"),
 }
 

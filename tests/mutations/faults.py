@@ -34,10 +34,13 @@ _FAULTS = {
         "sql/release/plan/generalize.sql",
         " FILTER (WHERE e.c{{ q.i }} IS NOT NULL))::BIGINT AS filled{{ q.i }}",
         ")::BIGINT AS filled{{ q.i }}",
-        ("tests/functions/test_sql_forms.py", "tests/release/test_metrics.py"),
+        ("tests/table_functions/test_sql_forms.py", "tests/release/plan/test_metrics.py"),
     ),
     "a row of each class is dropped": Fault(
-        "sql/release/plan/output_rows.sql", "[], r.size)", "[], r.size - 1)", ("tests/functions/test_sql_forms.py",)
+        "sql/release/plan/output_rows.sql",
+        "[], r.size)",
+        "[], r.size - 1)",
+        ("tests/table_functions/test_sql_forms.py",),
     ),
     "classes are mixed up within a group": Fault(
         "sql/release/plan/classes_of_records.sql",
@@ -50,123 +53,123 @@ _FAULTS = {
         "sql/gate/gate.sql",
         "coalesce(size, 0) < {{ k }}",
         "coalesce(size, 0) < {{ k }} - 1",
-        ("tests/release/test_gate.py",),
+        ("tests/gate/test_gate.py",),
     ),
     "the gate does not ask whether values are covered": Fault(
         "sql/gate/gate.sql",
         "WHEN counted.uncovered > 0 THEN error({{ gate_say.uncovered }})",
         "",
-        ("tests/release/test_gate.py", "tests/release/test_mutants.py"),
+        ("tests/gate/test_gate.py", "tests/gate/test_mutants.py"),
     ),
     "the gate counts every class as one that meets the model": Fault(
         "sql/gate/checks.sql",
         "(SELECT count(*) FROM {{ 'class sizes'|of(s) }}) - count(*) FILTER (WHERE {{ met(m) }})",
         "(SELECT count(*) FROM {{ 'class sizes'|of(s) }}) - count(*)",
-        ("tests/models/test_model_gate.py",),
+        ("tests/gate/test_model_gate.py",),
     ),
     "the gate lets ends through that the policy's top forbids": Fault(
         "sql/gate/policy_conformance.sql",
         "{%- if r.top %} AND {{ end }} < {{ r.top }}{% endif %}",
         "",
-        ("tests/policy/test_coded.py", "tests/release/test_mutants.py", "tests/release/test_gate.py"),
+        ("tests/policy/test_coded.py", "tests/gate/test_mutants.py", "tests/gate/test_gate.py"),
     ),
     "nobody counts who is alone by the rows that a pseudonym links": Fault(
         "sql/gate/linked_rows.sql",
         "FROM followed GROUP BY ALL HAVING count(DISTINCT person) < {{ k }}",
         "FROM followed GROUP BY ALL HAVING count(DISTINCT person) < 0",
-        ("tests/pseudonym/test_linked.py",),
+        ("tests/policy/transforms/test_linked.py",),
     ),
     "of pseudonyms of several columns the gate forgets who shares what": Fault(
         "dbanon/gate/linked_patterns.py",
         '("component", tuple(written))',
         '("component", tuple(line[:2] for line in written))',
-        ("tests/pseudonym/test_together.py", "tests/pseudonym/test_several.py"),
+        ("tests/policy/transforms/test_together.py", "tests/policy/transforms/test_several.py"),
     ),
     "k counts the values of any pseudonym": Fault(
         "dbanon/policy/column_roles.py",
         "if name == subject and roles[name] in",
         'if before == "pseudonym" and roles[name] in',
-        ("tests/pseudonym/test_several.py",),
+        ("tests/policy/transforms/test_several.py",),
     ),
     "groups are followed by a pseudonym that is no person's": Fault(
         "dbanon/ledger/composition/linked_versions.py",
         "if not _of_persons(cursor, publication):",
         "if False:",
-        ("tests/pseudonym/test_linked_versions.py",),
+        ("tests/policy/transforms/test_linked_versions.py",),
     ),
     "a mask keeps all": Fault(
         "dbanon/release/spec/transformed_columns.py",
         """repeat({text(of.character)}, {n} - {of.first + of.last})""",
         """repeat({text(of.character)}, 0)""",
-        ("tests/pseudonym/test_roles.py",),
+        ("tests/policy/transforms/test_roles.py",),
     ),
     # Privacy models
     "every class is diverse enough": Fault(
         "sql/privacy_models/is_satisfied.sql",
         ">= {{ m.bound }} - 1e-9",
         ">= {{ m.bound }} - 9",
-        ("tests/models/test_model_gate.py",),
+        ("tests/gate/test_model_gate.py",),
     ),
     "algorithms take too few values for enough": Fault(
         "dbanon/privacy_models/model.py",
         "measured >= bound - SLACK",
         "measured >= bound - 1",
-        ("tests/models/test_conformance.py", "tests/models/test_model_contract.py"),
+        ("tests/privacy_models/test_conformance.py", "tests/privacy_models/test_model_contract.py"),
     ),
     "a cluster that misses the model is not repaired": Fault(
         "dbanon/algorithms/postprocess/merge_small_clusters.py",
         "    if not bad:\n",
         "    if bad:\n",
-        ("tests/models/test_model_contract.py", "tests/cluster/test_algorithms.py"),
+        ("tests/privacy_models/test_model_contract.py", "tests/algorithms/test_algorithms.py"),
     ),
     "more is suppressed than allowed": Fault(
         "dbanon/algorithms/postprocess/suppress_outliers.py",
         "budget = int(share * space.rows)",
         "budget = int(share * space.rows) + 1",
-        ("tests/cluster/test_suppress.py",),
+        ("tests/algorithms/test_suppress.py",),
     ),
     "persons are counted as records": Fault(
         "dbanon/privacy_models/constraint.py",
         "        if space.persons is None:\n            return len(rows)\n",
         "        if True:\n            return len(rows)\n",
-        ("tests/models/test_constraint.py",),
+        ("tests/privacy_models/test_constraint.py",),
     ),
     # Algorithms
     "the nearest record is the one after it": Fault(
         "dbanon/encoding/distance.py",
         "np.abs(self.places - self.places[code], out=row[:-1])",
         "np.abs(self.places - self.places[code] - 1, out=row[:-1])",
-        ("tests/cluster/test_kacpc.py", "tests/space/test_index.py"),
+        ("tests/algorithms/test_kacpc.py", "tests/encoding/test_index.py"),
     ),
     "the search of neighbours stops one record early": Fault(
         "dbanon/kernels/tree_search.py",
         "if held >= records and (bound > sums[0]",
         "if held >= records - 1 and (bound > sums[0]",
-        ("tests/space/test_index.py", "tests/cluster/test_kacpc.py"),
+        ("tests/encoding/test_index.py", "tests/algorithms/test_kacpc.py"),
     ),
     "a cut along a line ends its search too early": Fault(
         "dbanon/kernels/optimal_cut.py",
         "total[hope] + loss * (i - hope) >= best",
         "total[hope] + loss * (i - last) >= best",
-        ("tests/cluster/test_path.py",),
+        ("tests/algorithms/test_path.py",),
     ),
     "a cut joins another run than it looks at": Fault(
         "dbanon/kernels/optimal_cut.py",
         "(hope - edge + least - 1) // step",
         "(hope - edge + least) // step",
-        ("tests/cluster/test_path.py",),
+        ("tests/algorithms/test_path.py",),
     ),
     "labels of another k come from the cache": Fault(
         "dbanon/udf/cluster.py",
         '            "k",\n            "options",\n',
         '            "options",\n',
-        ("tests/functions/test_sql_forms.py", "tests/release/test_metrics.py"),
+        ("tests/table_functions/test_sql_forms.py", "tests/release/plan/test_metrics.py"),
     ),
     "noise is drawn without the table's key": Fault(
         "dbanon/algorithms/base/noise.py",
         "hashlib.shake_256(key + name.encode())",
         "hashlib.shake_256(name.encode())",
-        ("tests/release/test_noise.py",),
+        ("tests/gate/test_noise.py",),
     ),
     # The policy
     "a call may publish a quasi-identifier as it is": Fault(
@@ -179,7 +182,7 @@ _FAULTS = {
         "dbanon/policy/column_roles.py",
         "return wanted or WITHHELD",
         'return wanted or "other"',
-        ("tests/policy/test_policy.py", "tests/functions/test_sql_forms.py"),
+        ("tests/policy/test_policy.py", "tests/table_functions/test_sql_forms.py"),
     ),
     "a call may narrow the declared grid": Fault(
         "dbanon/policy/attribute.py",
@@ -191,50 +194,50 @@ _FAULTS = {
         "sql/policy/hierarchies/prefix.sql",
         "left(value, n)",
         "left(value, n + 1)",
-        ("tests/hierarchy/test_hierarchy.py",),
+        ("tests/policy/hierarchies/test_hierarchy.py",),
     ),
     # Measures
     "precision is the loss": Fault(
-        "sql/release/metrics/precision.sql", "1 - sum(", "sum(", ("tests/release/test_metrics.py",)
+        "sql/release/metrics/precision.sql", "1 - sum(", "sum(", ("tests/release/plan/test_metrics.py",)
     ),
     "the least class is the greatest": Fault(
-        "sql/release/metrics/k.sql", "min(", "max(", ("tests/release/test_metrics.py",)
+        "sql/release/metrics/k.sql", "min(", "max(", ("tests/release/plan/test_metrics.py",)
     ),
     "the certificate computes k from the greatest class": Fault(
         "dbanon/publishing/recompute_queries.py",
         '"k": self._sized("min(size)")',
         '"k": self._sized("max(size)")',
-        ("tests/views/test_certificate.py",),
+        ("tests/publishing/test_certificate.py",),
     ),
     "linkage forgets rivals": Fault(
         "sql/audit/attacks/linkage.sql",
         "greatest(l.candidates, l.rivals)",
         "l.candidates",
-        ("tests/audit/test_attack.py",),
+        ("tests/audit/attacks/test_attack.py",),
     ),
     "majority guesses the rarest value": Fault(
         "sql/audit/attacks/majority.sql",
         "(PARTITION BY place ORDER BY size DESC,",
         "(PARTITION BY place ORDER BY size ASC,",
-        ("tests/audit/test_attack.py",),
+        ("tests/audit/attacks/test_attack.py",),
     ),
     "a sample of an attack is the whole table": Fault(
         "sql/audit/attacks/sample.sql",
         "        LIMIT {{ sample }}\n",
         "",
-        ("tests/audit/test_attack.py", "tests/reports/test_report.py"),
+        ("tests/audit/attacks/test_attack.py", "tests/publishing/report/test_report.py"),
     ),
     "refinement takes a record of a class that has none to spare": Fault(
         "dbanon/audit/attacks/refinement.py",
         "self.records - self.k, TOGETHER",
         "self.records - self.k + 1, TOGETHER",
-        ("tests/audit/test_attack_refinement.py",),
+        ("tests/audit/attacks/test_attack_refinement.py",),
     ),
     "refinement grows classes too far": Fault(
         "dbanon/audit/attacks/refinement_columns.py",
         "self.scale - (last - first)",
         "self.scale",
-        ("tests/audit/test_attack_refinement.py",),
+        ("tests/audit/attacks/test_attack_refinement.py",),
     ),
     # Versions and files
     "a version is held against no other": Fault(
@@ -249,25 +252,25 @@ _FAULTS = {
         """    mine = version_differences.same_name(entry, others)
     differences: list[version_differences.Apart] = []
 """,
-        ("tests/views/test_refresh.py", "tests/views/test_sequences.py"),
+        ("tests/views/test_refresh.py", "tests/ledger/composition/test_sequences.py"),
     ),
     "a renamed table is another one": Fault(
         "dbanon/ledger/same_source.py",
         "    found |= {other.place for other in same_content(entry, rest, cursor)}\n",
         "",
-        ("tests/views/test_source_identity.py",),
+        ("tests/ledger/people/test_source_identity.py",),
     ),
     "an unknown source is an unrelated one": Fault(
         "dbanon/ledger/people/unknown_sources.py",
         "        if why := own or _unknown_bases(other):",
         "        if why := []:",
-        ("tests/views/test_source_identity.py",),
+        ("tests/ledger/people/test_source_identity.py",),
     ),
     "a row of the ledger that another connection holds is no reason to wait": Fault(
         "dbanon/ledger/publishing_turn.py",
         '        if cursor.execute(f"UPDATE {table} SET turns = turns + 1 WHERE id = 1").fetchall() == [(1,)]:',
         '        if cursor.execute(f"SELECT id FROM {table}").fetchall() == [(1,)]:',
-        ("tests/views/test_publishing_turn.py",),
+        ("tests/ledger/test_publishing_turn.py",),
     ),
     # Views that grow
     "a row that was read may be gone": Fault(
@@ -283,7 +286,7 @@ _FAULTS = {
         ("tests/views/test_streaming.py",),
     ),
     "a value that nobody has stands for NULLs": Fault(
-        "sql/gate/stream_gate.sql", " + invented.records", "", ("tests/stream/test_incomplete.py",)
+        "sql/gate/stream_gate.sql", " + invented.records", "", ("tests/algorithms/streams/test_incomplete.py",)
     ),
     "one of those who wait goes out": Fault(
         "sql/release/plan/withheld_records.sql",
@@ -301,50 +304,50 @@ _FAULTS = {
         "sql/ledger/composition/composition.sql",
         "WHERE candidates < k OR",
         "WHERE candidates < 0 OR",
-        ("tests/views/test_composition.py",),
+        ("tests/ledger/composition/test_composition.py",),
     ),
     "the latest version is the first": Fault(
         "dbanon/ledger/releases.py",
         "return max(of, key=lambda e: e.version)",
         "return min(of, key=lambda e: e.version)",
-        ("tests/views/test_certificate.py", "tests/views/test_refresh.py"),
+        ("tests/publishing/test_certificate.py", "tests/views/test_refresh.py"),
     ),
     "a file that was changed is verified": Fault(
         "dbanon/publishing/verify.py",
         "elif _hashed(beside) != expected:",
         "elif not expected:",
-        ("tests/files/test_drafts.py",),
+        ("tests/runtime/test_drafts.py",),
     ),
     # Words of a user
     "a quote in a name ends the name": Fault(
         "dbanon/sqltext/quote.py",
         """'"' + name.replace('"', '""') + '"'""",
         """'"' + name + '"'""",
-        ("tests/sqltext/test_injection.py", "tests/functions/test_arguments.py"),
+        ("tests/sqltext/test_injection.py", "tests/table_functions/test_arguments.py"),
     ),
     "a quote in a text ends the text": Fault(
         "dbanon/sqltext/quote.py",
         """piece.replace("'", "''")""",
         "piece",
-        ("tests/functions/test_arguments.py", "tests/sqltext/test_injection.py"),
+        ("tests/table_functions/test_arguments.py", "tests/sqltext/test_injection.py"),
     ),
     "the last of two equal arguments counts": Fault(
         "dbanon/table_functions/arguments.py",
         "        if name in seen:\n",
         "        if False:\n",
-        ("tests/functions/test_arguments.py", "tests/errors/test_errors.py"),
+        ("tests/table_functions/test_arguments.py", "tests/errors/test_errors.py"),
     ),
     "k = 1 is accepted": Fault(
         "dbanon/algorithms/base/common_parameters.py",
         '    "k",\n    Integer(2),',
         '    "k",\n    Integer(1),',
-        ("tests/errors/test_errors.py", "tests/functions/test_arguments.py"),
+        ("tests/errors/test_errors.py", "tests/table_functions/test_arguments.py"),
     ),
     "an error quotes a cell": Fault(
         "dbanon/errors/redaction.py",
         "        if kind is None or not read:\n",
         "        if kind is not None or not read:\n",
-        ("tests/engine/test_cells.py",),
+        ("tests/errors/test_cells.py",),
     ),
     "an error ends with exit code 0": Fault(
         "dbanon/cli/terminal/common.py",
@@ -375,7 +378,7 @@ _FAULTS = {
         "dbanon/publishing/release_files.py",
         "storage_version or runtime_storage_version.WIDEST",
         'storage_version or "latest"',
-        ("tests/files/test_storage.py", "tests/views/test_publish.py"),
+        ("tests/runtime/test_storage.py", "tests/publishing/test_publish.py"),
     ),
     # Related tables
     "nobody counts who is alone over several tables": Fault(

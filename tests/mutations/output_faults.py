@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from .fault import Fault
 
-_READ_BACK = "tests/views/test_read_back.py"
+_READ_BACK = "tests/publishing/test_read_back.py"
 
 OUTPUT_FAULTS: dict[str, Fault] = {
     "seal: the rows are not hashed": Fault(
         "dbanon/ledger/hashes.py",
         "for ending, hashed in of_tables(cursor, entry, list(kept)).items()",
         "for ending, hashed in kept.items()",
-        ("tests/views/test_seal.py",),
+        ("tests/ledger/test_seal.py",),
     ),
     "materialized: metrics that are not for others go out": Fault(
         "dbanon/views/build_version.py",
@@ -23,7 +23,7 @@ OUTPUT_FAULTS: dict[str, Fault] = {
         "dbanon/publishing/release_files.py",
         "for problem in certificate.problems():",
         "for problem in ():",
-        ("tests/views/test_publish.py", "tests/views/test_seal.py"),
+        ("tests/publishing/test_publish.py", "tests/ledger/test_seal.py"),
     ),
     "read back: a file is not compared with the ledger": Fault(
         "dbanon/publishing/read_back.py", "if found == expected:", "if found:", (_READ_BACK,)
@@ -47,18 +47,18 @@ OUTPUT_FAULTS: dict[str, Fault] = {
         "dbanon/publishing/written_columns.py",
         "if name not in self._texts():",
         "if name:",
-        ("tests/views/test_csv_files.py",),
+        ("tests/publishing/test_csv_files.py",),
     ),
     "csv: an escaped text is escaped no further": Fault(
         "dbanon/runtime/csv_formulas.py",
         "return f\"'*[{ranges}]",
         'return f"[{ranges}]',
-        ("tests/files/test_csv_formulas.py",),
+        ("tests/runtime/test_csv_formulas.py",),
     ),
     "linked: a NULL is linked to a single row of too few": Fault(
         "sql/gate/linked_rows.sql",
         "GROUP BY single_in HAVING count(DISTINCT person) >= {{ k }}",
         "GROUP BY single_in HAVING count(DISTINCT person) > 0",
-        ("tests/pseudonym/test_linked.py",),
+        ("tests/policy/transforms/test_linked.py",),
     ),
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from .fault import Fault
 
 _FILE = "dbanon/integrations/quack/statement_checker.py"
-_TESTS = ("tests/serve/test_recorded_trees.py", "tests/serve/test_plan_checker.py")
+_TESTS = ("tests/integrations/quack/test_recorded_trees.py", "tests/integrations/quack/test_plan_checker.py")
 
 SERVE_FAULTS: dict[str, Fault] = {
     "readers: casts are not looked into": Fault(

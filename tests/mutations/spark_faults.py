@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .fault import Fault
 
-_GATE = ("tests/spark/test_spark_gate.py",)
+_GATE = ("tests/integrations/spark/test_spark_gate.py",)
 
 SPARK_FAULTS: dict[str, Fault] = {
     "spark: quasi-identifiers are published as they are": Fault(
@@ -39,7 +39,7 @@ SPARK_FAULTS: dict[str, Fault] = {
         "sql/integrations/spark/partition_release.sql",
         ") AS c ON c.class_id = p.class_id",
         ") AS c ON c.class_id = p.class_id % 3 + 1",
-        ("tests/spark/test_dealt.py",),
+        ("tests/integrations/spark/test_dealt.py",),
     ),
     "spark: the gate does not look for rare values": Fault(
         "dbanon/integrations/spark/gate.py",
@@ -87,25 +87,25 @@ SPARK_FAULTS: dict[str, Fault] = {
         "dbanon/integrations/spark/database_policy.py",
         "        if not declared:",
         "        if False:",
-        ("tests/spark/test_spark_policy_attempts.py",),
+        ("tests/integrations/spark/test_spark_policy_attempts.py",),
     ),
     "spark: a call replaces the hierarchies of a database": Fault(
         "dbanon/integrations/spark/given_policy.py",
         "if stored is None and key in declared:",
         "if key in declared:",
-        ("tests/spark/test_spark_policy_attempts.py",),
+        ("tests/integrations/spark/test_spark_policy_attempts.py",),
     ),
     "spark: rows of a policy are those of all tables": Fault(
         "dbanon/integrations/spark/given_policy.py",
         "if _is_about(source, *key)]",
         "if _is_about(source, *key) or True]",
-        ("tests/spark/test_spark_policy_attempts.py",),
+        ("tests/integrations/spark/test_spark_policy_attempts.py",),
     ),
     "spark: columns computed from others are accepted": Fault(
         "dbanon/integrations/spark/computed_columns.py",
         "if others or is_replaced:",
         "if is_replaced and not others:",
-        ("tests/spark/test_computed_columns.py",),
+        ("tests/integrations/spark/test_computed_columns.py",),
         needs="pyspark",
     ),
 }

@@ -276,7 +276,7 @@ def test_the_gate_notices_codes_that_are_read_otherwise(
     class Fault:
         read = staticmethod(faulty)
 
-    monkeypatch.setattr(release_spec, "missing", Fault)
+    monkeypatch.setattr(release_spec, "missing_codes", Fault)
     for function in ("kacpc", "kacpc_metrics"):
         with pytest.raises(duckdb.Error, match=REFUSED):
             rows(both, f"FROM {function}({call})")
@@ -289,7 +289,7 @@ def test_the_gate_reads_persons_by_itself(both: Any, monkeypatch: pytest.MonkeyP
     class Fault:
         read = staticmethod(lambda name, type_, codes: missing_codes.read(name, type_, () if name == "pid" else codes))
 
-    monkeypatch.setattr(release_spec, "missing", Fault)
+    monkeypatch.setattr(release_spec, "missing_codes", Fault)
     with pytest.raises(duckdb.Error, match=REFUSED):
         rows(both, "FROM kacpc('coded', k := 3)")
 

@@ -20,10 +20,10 @@ SECONDS = 0.5
 """A test of which a case takes as long is slow."""
 
 DAILY = (
-    "tests/manual/",
-    "tests/release/test_gate.py",
-    "tests/release/test_trust.py",
-    "tests/serve/",
+    "tests/cli/manual/",
+    "tests/gate/test_gate.py",
+    "tests/gate/test_trust.py",
+    "tests/integrations/quack/",
     "tests/sqltext/test_outside.py",
 )
 """Where slow tests are everyday ones: what is documented, what privacy rests on, and what runs on one DuckDB alone."""

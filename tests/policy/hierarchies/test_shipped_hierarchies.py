@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-FOLDER = Path(__file__).resolve().parents[2] / "hierarchies"
+FOLDER = Path(__file__).resolve().parents[3] / "hierarchies"
 NAMES = [
     "adult_education",
     "adult_marital_status",

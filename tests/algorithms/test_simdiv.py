@@ -130,9 +130,14 @@ def test_clusters_of_little_diversity_are_raised_as_described(
     _, labels = np.unique(labels, return_inverse=True)
     if level is not None:  # clusters keep to the blocks of max_level
         blocks = np.stack(
-            [a.block(level)[made.codes[:, j]] for j, a in enumerate(made.attributes) if isinstance(a, encoded_table.Tree)]
-            or [np.zeros(len(made.codes))], axis=1,
-        )  # fmt: skip
+            [
+                a.block(level)[made.codes[:, j]]
+                for j, a in enumerate(made.attributes)
+                if isinstance(a, encoded_table.Tree)
+            ]
+            or [np.zeros(len(made.codes))],
+            axis=1,
+        )
         _, block = np.unique(np.repeat(blocks, made.counts, axis=0), axis=0, return_inverse=True)
         _, labels = np.unique(labels * made.rows + block.reshape(-1), return_inverse=True)
     groups = [np.flatnonzero(labels == c).tolist() for c in range(labels.max() + 1)]

@@ -146,7 +146,7 @@ def test_links_lead_somewhere(linked: dict[str, str]) -> None:
 @pytest.mark.parametrize("name", sorted(EXAMPLES, key=lambda name: EXAMPLES[name].before))
 def test_the_example_of_a_function_runs(database: Demo, name: str) -> None:
     if "'pg." in EXAMPLES[name].code:
-        pytest.skip("needs a server of PostgreSQL: tests/policy/test_foreign_labels.py has one")
+        pytest.skip("needs a server of PostgreSQL: tests/policy/profiling/test_foreign_labels.py has one")
     con = database.ready(EXAMPLES[name].before)
     con.execute(EXAMPLES[name].code).fetchall()
 

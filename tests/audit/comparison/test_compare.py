@@ -1,6 +1,6 @@
 """compare(): the same figures as releases have, runs that share one encoded table, and what is refused as a row.
 
-That its figures are those of NAME_metrics on random tables is held in tests/release/test_metrics.py."""
+That its figures are those of NAME_metrics on random tables is held in tests/release/plan/test_metrics.py."""
 
 from __future__ import annotations
 

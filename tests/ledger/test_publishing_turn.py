@@ -273,14 +273,14 @@ def test_ledgers_of_two_databases_take_turns(tmp_path: Path) -> None:
 def test_change_by_sql_before_the_commit_prevents_it(
     released: Any, monkeypatch: pytest.MonkeyPatch, change: str, error: type[Exception]
 ) -> None:
-    real = release_requests.materialized.build
+    real = release_requests.materialize.build
 
     def build(*given: Any) -> Any:
         made = real(*given)
         released.cursor().execute(change)
         return made
 
-    monkeypatch.setattr(release_requests.materialized, "build", build)
+    monkeypatch.setattr(release_requests.materialize, "build", build)
     with pytest.raises(error):
         release_requests.answer(released, "alice", "kacpc", "p", {"k": 10})
     assert released.execute("SELECT name FROM dbanon.release").fetchall() == [("old",)]

@@ -363,7 +363,7 @@ def test_metrics_that_are_wrong_are_noticed(people: Any, monkeypatch: pytest.Mon
     real = metrics.all_metrics()
     assert any(m.name == name and old in m.sql for m in real), "the mutant no longer applies"
     spoiled = [replace(m, sql=m.sql.replace(old, new)) if m.name == name else m for m in real]
-    monkeypatch.setattr(plan.measures, "all_metrics", lambda: spoiled)
+    monkeypatch.setattr(plan.metrics, "all_metrics", lambda: spoiled)
     refused(people, "kacpc_metrics")
 
 

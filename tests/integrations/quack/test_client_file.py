@@ -23,7 +23,7 @@ from dbanon.table_functions.registry import table_functions
 
 pytestmark = pytest.mark.whole
 
-README = Path(__file__).resolve().parents[2] / "README.md"
+README = Path(__file__).resolve().parents[3] / "README.md"
 
 
 def command_line() -> str:

@@ -160,8 +160,8 @@ def test_what_has_no_certificate_is_not_verified(tmp_path: Path) -> None:
 def test_a_process_that_is_really_killed_leaves_a_draft_that_the_next_removes(clinic: Any, tmp_path: Path) -> None:
     dbanon.publish(clinic, "safe3", tmp_path / "out.csv")
     script = (
-        "import time\nfrom pathlib import Path\nfrom dbanon.runtime import drafts\n"
-        f"with drafts.drafts({{'': Path({str(tmp_path / 'out.csv')!r})}}, []) as made:\n"
+        "import time\nfrom pathlib import Path\nfrom dbanon.runtime import atomic_write\n"
+        f"with atomic_write.drafts({{'': Path({str(tmp_path / 'out.csv')!r})}}, []) as made:\n"
         "    made[''].write_text('half')\n    print('there', flush=True)\n    time.sleep(60)\n"
     )
     running = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE)

@@ -19,7 +19,7 @@ from typing import Any
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 ROWS = 6000
 
 
@@ -47,9 +47,9 @@ def executors(port: str) -> list[int]:
 def main() -> None:
     """Releases a table twice, the second time with an executor that is killed; prints both."""
     from pyspark.sql import SparkSession
+    from tests.spark.test_frames import GIVEN, made
 
     import dbanon.spark
-    from tests.spark.test_frames import GIVEN, made
 
     os.environ["PYSPARK_PYTHON"] = sys.executable
     builder = SparkSession.builder.master("local-cluster[2,1,1024]").config("spark.ui.enabled", "false")

@@ -13,7 +13,7 @@ from dbanon.policy import name_hints
 from dbanon.policy.profiling.suggestions import offers
 from dbanon.source import catalog
 from dbanon.sqltext.quote import identifier
-from tests.policy.test_profile import profiled, roles
+from tests.policy.profiling.test_profile import profiled, roles
 
 PUBLISHED = {"quasi", "sensitive", "other"}
 

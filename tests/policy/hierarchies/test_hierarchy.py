@@ -842,7 +842,7 @@ def test_a_stored_hierarchy_goes_before_a_shipped_one(store: Any) -> None:
 def test_shipped_hierarchies_load_in_the_order_of_their_files(store: Any, name: str) -> None:
     dbanon.load_hierarchy(store, name)
     store.execute(f"INSERT INTO dbanon.hierarchy SELECT 'sql', * EXCLUDE (name) FROM hierarchy_shipped('{name}')")
-    folder = Path(__file__).resolve().parents[2] / "hierarchies"
+    folder = Path(__file__).resolve().parents[3] / "hierarchies"
     lines = (folder / f"{name}.csv").read_text(encoding="utf-8").splitlines()
     rows = [tuple(line.replace('"', "").split(";")) for line in lines]
     tree = Tree(rows)
