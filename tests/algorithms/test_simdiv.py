@@ -309,9 +309,9 @@ def test_numbers_are_their_values_among_the_coordinates_with_a_hierarchy_too(
     people: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[Space] = []
-    run = cluster.cluster.run
+    run = cluster.algorithms.run
     monkeypatch.setattr(
-        cluster.cluster,
+        cluster.algorithms,
         "run",
         lambda algorithm, made, *rest, **more: seen.append(made) or run(algorithm, made, *rest, **more),
     )

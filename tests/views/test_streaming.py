@@ -467,7 +467,7 @@ def test_the_gate_refuses_what_breaks_a_promise_later(
         return replace(system, run=lambda *given: spoil(system.run(*given)))
 
     with monkeypatch.context() as patched:
-        patched.setattr(stream.stream, "find", find)
+        patched.setattr(stream.streams, "find", find)
         with pytest.raises(duckdb.Error, match="the release gate refused the result"):
             streaming.refresh_stream(con, "safe")
     assert (rows(con, "FROM safe"), rows(con, "FROM dbanon.stream")) == before

@@ -136,7 +136,7 @@ def spoiled(monkeypatch: pytest.MonkeyPatch, spoil: Callable[[State], State]) ->
         system = real(name)
         return replace(system, run=lambda *given: spoil(system.run(*given)))
 
-    monkeypatch.setattr(stream.stream, "find", find)
+    monkeypatch.setattr(stream.streams, "find", find)
 
 
 def too_small(state: State) -> State:
