@@ -9,8 +9,7 @@ import pandas as pd
 import pytest
 
 from dbanon.algorithms import streams as stream_algorithms
-from tests.bench import apart, bounded, large, own, streams
-from tests.bench import data as tables
+from tests.bench import apart, bounded, data as tables, large, own, streams
 
 
 def test_what_is_resampled_by_codes_is_what_is_resampled_by_values(data: Path, tmp_path: Path) -> None:

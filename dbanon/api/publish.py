@@ -11,8 +11,7 @@ import duckdb
 
 from dbanon.publishing import certificate as certificates
 from dbanon.publishing.release_files import OutputOptions, write_release
-from dbanon.runtime import session
-from dbanon.runtime import storage_version as runtime_storage_version
+from dbanon.runtime import session, storage_version as runtime_storage_version
 from dbanon.runtime.session import Session
 from dbanon.source import catalog
 from dbanon.udf import install

@@ -6,10 +6,8 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from dbanon import algorithms as static_algorithms
-from dbanon import errors
-from dbanon.algorithms import streams
-from dbanon.algorithms import warmup as of_tables
+from dbanon import algorithms as static_algorithms, errors
+from dbanon.algorithms import streams, warmup as of_tables
 from dbanon.algorithms.streams import warmup as of_streams
 from dbanon.runtime import session
 

@@ -8,9 +8,7 @@ a SQL expression (see `dbanon.release.plan.plan`).
 from __future__ import annotations
 
 from dbanon.errors.arguments import *
-from dbanon.errors.base import DbanonError as DbanonError
-from dbanon.errors.base import listed as listed
-from dbanon.errors.base import near as near
+from dbanon.errors.base import DbanonError as DbanonError, listed as listed, near as near
 from dbanon.errors.delivery import *
 from dbanon.errors.foreign import *
 from dbanon.errors.hierarchies import *

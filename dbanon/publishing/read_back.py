@@ -14,8 +14,7 @@ import duckdb
 
 from dbanon import errors
 from dbanon.ledger import hashes
-from dbanon.publishing import certificate as certificates
-from dbanon.publishing import written_columns
+from dbanon.publishing import certificate as certificates, written_columns
 from dbanon.publishing.written_tables import withheld_metrics
 from dbanon.runtime import csv_formulas
 from dbanon.sqltext import names

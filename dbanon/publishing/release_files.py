@@ -19,14 +19,16 @@ import duckdb
 
 from dbanon import errors
 from dbanon.ledger.releases import Entry
-from dbanon.publishing import certificate as certificates
-from dbanon.publishing import read_back, written_columns
+from dbanon.publishing import certificate as certificates, read_back, written_columns
 from dbanon.publishing.certificate import Certificate, Line
 from dbanon.publishing.recompute_queries import Place
 from dbanon.publishing.written_columns import CsvColumns
-from dbanon.runtime import atomic_write, output_files
-from dbanon.runtime import csv_formulas as csv_cells
-from dbanon.runtime import storage_version as runtime_storage_version
+from dbanon.runtime import (
+    atomic_write,
+    csv_formulas as csv_cells,
+    output_files,
+    storage_version as runtime_storage_version,
+)
 from dbanon.runtime.session import Session
 from dbanon.source import catalog
 from dbanon.sqltext import names

@@ -17,8 +17,7 @@ import duckdb
 
 from dbanon import errors
 from dbanon.errors.warnings import DisclosureWarning, warn
-from dbanon.ledger import hashes as ledger_hashes
-from dbanon.ledger import releases, same_source
+from dbanon.ledger import hashes as ledger_hashes, releases, same_source
 from dbanon.ledger.composition import composition_function, linked_versions, overlap, version_differences
 from dbanon.ledger.deliveries import Target
 from dbanon.ledger.people import disjoint_sources, recognized_people, unknown_sources

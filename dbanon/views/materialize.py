@@ -27,8 +27,7 @@ from dbanon.ledger.releases import TABLES, Entry
 from dbanon.publishing import postgres_delivery
 from dbanon.release import search_budget
 from dbanon.release.plan import plan
-from dbanon.release.spec import related_parameters as several
-from dbanon.release.spec import resolve, transformed_columns
+from dbanon.release.spec import related_parameters as several, resolve, transformed_columns
 from dbanon.release.spec.release_spec import ReleaseSpec
 from dbanon.runtime import session
 from dbanon.source import attached_databases, catalog
@@ -37,8 +36,7 @@ from dbanon.source.catalog import SCHEMA
 from dbanon.sqltext.quote import argument, identifier, qualified, text
 from dbanon.table_functions.dispatch import make_call
 from dbanon.table_functions.registry import check_algorithm
-from dbanon.views import deferred_records, erasure, pre_release_review, related_release
-from dbanon.views import target as views_target
+from dbanon.views import deferred_records, erasure, pre_release_review, related_release, target as views_target
 from dbanon.views.build_version import INTERRUPTED, OLD, Making, Release, build, current_release
 
 REFRESH = ("keep", "hold", "recluster")

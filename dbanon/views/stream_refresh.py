@@ -11,8 +11,7 @@ from typing import Any
 from dbanon import errors
 from dbanon.algorithms import streams
 from dbanon.algorithms.streams.checkpoint import Growing
-from dbanon.ledger import stream_marks
-from dbanon.ledger import streams as stream_algorithms
+from dbanon.ledger import stream_marks, streams as stream_algorithms
 from dbanon.ledger.stream_marks import ArrivalOrder, Mark
 from dbanon.ledger.streams import Grows
 from dbanon.release.spec.published_columns import free

@@ -15,8 +15,7 @@ from typing import Any
 from dbanon import errors
 from dbanon.algorithms import streams
 from dbanon.errors.warnings import DisclosureWarning, warn
-from dbanon.ledger import publishing_turn, same_source, transactions
-from dbanon.ledger import streams as stream_algorithms
+from dbanon.ledger import publishing_turn, same_source, streams as stream_algorithms, transactions
 from dbanon.ledger.composition import overlap
 from dbanon.ledger.people import unknown_sources
 from dbanon.ledger.streams import TABLES, Grows

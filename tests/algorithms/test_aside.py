@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import given
-from oracle import assign as slow_assign
-from oracle import greedy as slow
+from oracle import assign as slow_assign, greedy as slow
 from support import by_row, sixty
 from support.sixty import ASKED
 from support.tables import SOME, Table, encoded, tables

@@ -8,10 +8,8 @@ from typing import Any
 import duckdb
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from oracle import assign as slow_assign
-from oracle import diversity as slow
+from hypothesis import given, strategies as st
+from oracle import assign as slow_assign, diversity as slow
 from oracle.greedy import Plain
 from support import by_row, sixty
 from support.sixty import ASKED

@@ -13,20 +13,26 @@ from typing import Any
 import duckdb
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from oracle import models
-from oracle.reference import Attribute, Category, Number, Record, Value, flat
-from oracle.reference import Tree as Hierarchy
+from oracle.reference import Attribute, Category, Number, Record, Tree as Hierarchy, Value, flat
 from support import by_row
-from support.model_tables import AREA, MODELS, Case, case, constraint, demanded, grouped, literal
-from support.model_tables import encoded as encoded_case
+from support.model_tables import (
+    AREA,
+    MODELS,
+    Case,
+    case,
+    constraint,
+    demanded,
+    encoded as encoded_case,
+    grouped,
+    literal,
+)
 from support.tables import MANY, Table, encoded, groups_of, tables
 
 from dbanon import algorithms, errors
 from dbanon.algorithms.full_domain.lattice_search import kept_by_union
-from dbanon.algorithms.full_domain.levels import Levels
-from dbanon.algorithms.full_domain.levels import grouped as numbered
+from dbanon.algorithms.full_domain.levels import Levels, grouped as numbered
 from dbanon.encoding import encoded_table
 from dbanon.encoding.encoded_table import Space
 from dbanon.privacy_models.constraint import AtLeast

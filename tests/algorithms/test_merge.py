@@ -8,8 +8,7 @@ from typing import Any
 import duckdb
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from oracle import merge as slow
 from support import by_row, sixty
 from support.sixty import ASKED

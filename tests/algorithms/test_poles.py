@@ -8,8 +8,7 @@ from typing import Any
 import duckdb
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from oracle import poles as slow
 from oracle.reference import Number
 from support import by_row, sixty

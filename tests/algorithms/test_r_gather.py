@@ -7,8 +7,7 @@ import random
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from oracle import mixed as slow
 from oracle.greedy import Plain
 from oracle.reference import Attribute, Category, Number, Value

@@ -13,8 +13,7 @@ from typing import Any
 import duckdb
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from oracle import simdiv as slow
 from support.model_tables import demanded
 from support.tables import MANY, SOME, Table, encoded, tables

@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from support import by_row
 from support.model_tables import demanded
 from support.scale import examples
@@ -18,8 +17,7 @@ from support.scale import examples
 from dbanon import algorithms
 from dbanon.algorithms.base.capabilities import MOST_LEFT_OUT, Suppression
 from dbanon.algorithms.base.class_bounds import Extents, members
-from dbanon.algorithms.base.registry import Algorithm as Registered
-from dbanon.algorithms.base.registry import Check
+from dbanon.algorithms.base.registry import Algorithm as Registered, Check
 from dbanon.encoding import encoded_table
 from dbanon.encoding.encoded_table import Ints
 from dbanon.privacy_models.constraint import AtLeast, Constraint

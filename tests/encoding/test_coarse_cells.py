@@ -6,11 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from oracle import cells as slow
-from oracle.reference import Category, Number
-from oracle.reference import Tree as Hierarchy
+from oracle.reference import Category, Number, Tree as Hierarchy
 from support import by_row
 from support.model_tables import demanded
 from support.tables import MANY, Table, encoded, large, tables

@@ -12,8 +12,7 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from support.tables import MANY, Table, encoded, tables
 from test_gate import CORE, ROWS, SHAPES, SPOILED, ZIPS, refuses
 

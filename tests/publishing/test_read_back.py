@@ -16,8 +16,7 @@ import dbanon
 from dbanon.api import frame, frame_adapters
 from dbanon.errors import OutputDiffersError
 from dbanon.ledger import hashes, text_hash
-from dbanon.publishing import certificate as certificates
-from dbanon.publishing import release_files as handouts
+from dbanon.publishing import certificate as certificates, release_files as handouts
 from dbanon.publishing.certificate import Certificate
 from dbanon.release.plan import plan
 from dbanon.sqltext.quote import Sql

@@ -6,8 +6,7 @@ import re
 
 import duckdb
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from dbanon.sqltext import tokenizer
 from dbanon.sqltext.tokenizer import SPARK, code_tokens, spaced_words, tokens

@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
-from dbanon import algorithms as static_algorithms
-from dbanon import errors
+from dbanon import algorithms as static_algorithms, errors
 from dbanon.algorithms import streams
 from dbanon.algorithms.base.cluster_metrics import FIGURES, OF_STREAMS
 from dbanon.algorithms.base.common_parameters import COMMON

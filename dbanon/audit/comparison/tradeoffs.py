@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 
-from dbanon import algorithms as static_algorithms
-from dbanon import errors
+from dbanon import algorithms as static_algorithms, errors
 from dbanon.algorithms.base.common_parameters import COMMON
 from dbanon.algorithms.base.registry import LARGE, MODE, SEED
 from dbanon.audit.comparison import algorithm_runs

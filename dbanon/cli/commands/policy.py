@@ -7,8 +7,7 @@ from pathlib import Path
 import click
 
 from dbanon import errors
-from dbanon.cli.commands.review import reviews
-from dbanon.cli.commands.review import show as show_review
+from dbanon.cli.commands.review import reviews, show as show_review
 from dbanon.cli.terminal.common import AS_JSON, answer, errors_as_messages, opened, opening, rows, show
 from dbanon.runtime import output_files
 from dbanon.sqltext.qualify_builtins import bound

@@ -9,8 +9,7 @@ from typing import Any
 
 import click
 
-from dbanon.cli.commands.review import before_release, reviews
-from dbanon.cli.commands.review import show as show_review
+from dbanon.cli.commands.review import before_release, reviews, show as show_review
 from dbanon.cli.options.memory_options import bounds
 from dbanon.cli.options.parameters import improvement, parameters, together
 from dbanon.cli.terminal.common import (

@@ -7,8 +7,7 @@ from collections.abc import Iterable
 from dbanon.algorithms import find
 from dbanon.algorithms.base.common_parameters import COMMON
 from dbanon.algorithms.base.registry import Algorithm
-from dbanon.algorithms.streams import Stream
-from dbanon.algorithms.streams import find as find_stream
+from dbanon.algorithms.streams import Stream, find as find_stream
 from dbanon.errors.example import Example
 from dbanon.release.spec.related_parameters import RELATED
 from dbanon.table_functions import scalar_functions

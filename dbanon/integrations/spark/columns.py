@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from pyspark.sql import Column
-from pyspark.sql import functions as fn
+from pyspark.sql import Column, functions as fn
 from pyspark.sql.types import DataType
 
 

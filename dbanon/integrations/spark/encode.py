@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as fn
+from pyspark.sql import Column, DataFrame, functions as fn
 from pyspark.sql.types import IntegerType, StructField, StructType
 
 from dbanon.encoding.encoded_table import Attribute, Codes, Ints, Sensitive, Tree

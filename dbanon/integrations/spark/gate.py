@@ -6,8 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as fn
+from pyspark.sql import Column, DataFrame, functions as fn
 
 from dbanon import errors
 from dbanon.gate.messages import GATE

@@ -7,13 +7,11 @@ from functools import reduce
 from operator import add
 from typing import Any
 
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as fn
+from pyspark.sql import Column, DataFrame, functions as fn
 
 from dbanon.integrations.spark.columns import named, of_struct
 from dbanon.integrations.spark.release import Made
-from dbanon.release.plan import metrics as plan_metrics
-from dbanon.release.plan import plan
+from dbanon.release.plan import metrics as plan_metrics, plan
 
 _METRICS = "metric string, value double, better string, description string, published boolean"
 

@@ -6,8 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field
 from functools import partial
 
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as fn
+from pyspark.sql import DataFrame, functions as fn
 
 from dbanon.algorithms.partitioning.partition_tree import begins, by_width
 from dbanon.encoding import coarse_partitions

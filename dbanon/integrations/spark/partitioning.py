@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as fn
+from pyspark.sql import DataFrame, functions as fn
 
 from dbanon.algorithms import find
 from dbanon.encoding.encoded_table import Codes, Ints, Number

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as fn
+from pyspark.sql import Column, DataFrame, functions as fn
 
 from dbanon import errors
 from dbanon.algorithms import find

@@ -28,8 +28,7 @@ import sqlalchemy as sa
 from sqlalchemy import Connection, MetaData, Table
 
 from dbanon import errors
-from dbanon.integrations.sqlalchemy import policy, view
-from dbanon.integrations.sqlalchemy import roles as column_roles
+from dbanon.integrations.sqlalchemy import policy, roles as column_roles, view
 from dbanon.integrations.sqlalchemy.connection import place, raw_connection, written
 from dbanon.integrations.sqlalchemy.engine import READ_ONLY
 from dbanon.ledger import releases as ledger_releases

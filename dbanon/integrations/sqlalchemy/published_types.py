@@ -21,8 +21,7 @@ from dbanon.policy import attribute, column_roles
 from dbanon.policy.attribute import Attribute
 from dbanon.policy.hierarchies.storage import Stored
 from dbanon.privacy_models import model_request
-from dbanon.release.spec import related_parameters as related
-from dbanon.release.spec import resolve
+from dbanon.release.spec import related_parameters as related, resolve
 from dbanon.release.spec.published_columns import PublishedSchema, classes_order, published_schema
 from dbanon.source.catalog import Source
 from dbanon.sqltext.quote import Sql

@@ -8,8 +8,7 @@ import numpy as np
 
 from dbanon.kernels.jit import kernel, part
 from dbanon.kernels.streams.class_loss import begin, distance, least_class, loss, see, widen
-from dbanon.kernels.streams.nearest import WAITING as WAITING
-from dbanon.kernels.streams.nearest import nearest
+from dbanon.kernels.streams.nearest import WAITING as WAITING, nearest
 
 SUPPRESSED = -1
 

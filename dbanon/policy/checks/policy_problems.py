@@ -18,8 +18,13 @@ from dbanon.policy.profiling import repeated_identifiers
 from dbanon.policy.profiling.repeated_identifiers import Declared, Relation, Unreadable
 from dbanon.policy.transforms import settings
 from dbanon.policy.transforms.settings import KNOWN
-from dbanon.source import attached_databases, catalog, snapshot_guard, stored_policy
-from dbanon.source import missing_codes as source_missing_codes
+from dbanon.source import (
+    attached_databases,
+    catalog,
+    missing_codes as source_missing_codes,
+    snapshot_guard,
+    stored_policy,
+)
 from dbanon.source.stored_policy import Settings
 from dbanon.sqltext import names, templates
 from dbanon.sqltext.quote import Sql, identifier, literal_rows, qualified

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from dbanon.gate import messages as gate_messages
-from dbanon.gate import statement_check
+from dbanon.gate import messages as gate_messages, statement_check
 from dbanon.gate.request import CheckedModel, GateRequest, ReleaseContext, StatedRoles
 from dbanon.gate.rules import GateRules, rules
 from dbanon.release.plan import input_errors, metrics, template_columns

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from dbanon.gate import related_messages
-from dbanon.gate import rules as gate_rules
+from dbanon.gate import related_messages, rules as gate_rules
 from dbanon.gate.rules import GateRules
 from dbanon.release.plan.named_column import NamedColumn
 from dbanon.release.plan.passthrough_column import PassthroughColumn

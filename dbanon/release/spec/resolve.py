@@ -17,8 +17,7 @@ from dbanon.policy.attribute import Attribute, value_type
 from dbanon.policy.hierarchies import hierarchy_sql, lookup
 from dbanon.policy.hierarchies.storage import Hierarchy
 from dbanon.privacy_models import model_request
-from dbanon.release.spec import related_parameters as related
-from dbanon.release.spec import transformed_columns
+from dbanon.release.spec import related_parameters as related, transformed_columns
 from dbanon.release.spec.release_spec import Cleaning, ReleaseSpec, Run, SourceReading
 from dbanon.source import catalog, collations, column_types
 from dbanon.source.applicable_policy import applicable_policy

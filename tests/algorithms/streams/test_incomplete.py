@@ -168,8 +168,7 @@ def test_maybe_match_publishes_no_null_where_somebody_has_a_value(con: Any) -> N
 
 def test_the_gate_refuses_a_value_that_nobody_has(monkeypatch: pytest.MonkeyPatch) -> None:
     """A class of records that all lack it, published as though one had it."""
-    from dbanon.sqltext import resources
-    from dbanon.sqltext import templates as filling
+    from dbanon.sqltext import resources, templates as filling
 
     con = dbanon.attach(duckdb.connect())
     con.execute(

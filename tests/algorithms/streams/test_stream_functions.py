@@ -189,8 +189,7 @@ def test_the_gate_refuses_what_breaks_a_promise(
 def test_the_gate_refuses_what_is_published_untrue(
     con: Any, monkeypatch: pytest.MonkeyPatch, template: str, was: str, broken: str
 ) -> None:
-    from dbanon.sqltext import resources
-    from dbanon.sqltext import templates as filling
+    from dbanon.sqltext import resources, templates as filling
 
     real = resources.sql
 

@@ -25,8 +25,7 @@ import dbanon
 from dbanon.cli.manual import function_page
 from dbanon.cli.shell import catalog_cache as known_names
 from dbanon.cli.shell.completion import complete
-from dbanon.cli.shell.dot_commands import COMMANDS, Leave
-from dbanon.cli.shell.dot_commands import command as run_dot_command
+from dbanon.cli.shell.dot_commands import COMMANDS, Leave, command as run_dot_command
 from dbanon.cli.shell.script import script, statements
 from dbanon.cli.shell.shell import Shell
 from dbanon.cli.terminal.compiling import COMPILING

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from oracle import metrics
-from oracle import together as oracle
+from oracle import metrics, together as oracle
 from support.pseudonyms import SECRET, refused
 
 import dbanon
