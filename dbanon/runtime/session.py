@@ -117,8 +117,6 @@ class Session:
     """What is told how far a search or a forest has come."""
     compared: int = 0
     """Parts of the comparison that runs which are done, in whatever order DuckDB takes them."""
-    growing: Any = None
-    """The stream that is read on, where one is: what it is taken up from, and what is to be put aside."""
     widths: Sequence[int] = ()
     """Numbers of quasi-identifiers of the comparison that was planned last."""
     reviewed: Callable[[list[str]], None] | None = None

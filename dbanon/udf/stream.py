@@ -11,7 +11,7 @@ import pyarrow as pa
 from dbanon import errors
 from dbanon.algorithms import streams
 from dbanon.algorithms.streams import Arrivals, Model, State, Stream
-from dbanon.algorithms.streams.checkpoint import Growing, Meaning
+from dbanon.algorithms.streams.checkpoint import Meaning, StreamSegment
 from dbanon.encoding import encoded_table
 from dbanon.runtime import session
 from dbanon.udf import decode_table, stream_input
@@ -42,47 +42,47 @@ def dbanon_stream(request: Any, rows: Any, *rest: Any) -> Any:
 def _left(asked: dict[str, Any], groups: Any, rest: list[Any]) -> Any:
     """What left of one table, as an array of one."""
     current = session.get(asked["session"])
-    growing: Growing | None = current.growing if asked["grows"] else None
+    segment = StreamSegment.find(asked["segment"])
     width = len(asked["attributes"]) + len(asked["sensitive"])
     domains, known_by = rest[1 : width + 1], rest[width + 1 :]
     attributes = stream_input.attributes(asked, domains)
     of, order = stream_input.places(groups, rest[0].values)
-    people, hashes = stream_input.people(asked, groups, of, order, growing)
+    people, hashes = stream_input.people(asked, groups, of, order, segment)
     system, model = streams.find(asked["stream"]), Model(asked["k"], tuple(asked["need"]))
-    names = _names(asked, known_by) if growing is not None else []
-    scales = stream_input.scales(attributes, growing, system, names) if growing is not None else None
-    growth = None if growing is None or scales is None else (growing, scales)
+    names = _names(asked, known_by) if segment is not None else []
+    scales = stream_input.scales(attributes, segment, system, names) if segment is not None else None
+    growth = None if segment is None or scales is None else (segment, scales)
     came = stream_input.arrivals(asked, groups, domains, attributes, of, order, people, growth=growth)
     before, meaning = None, None
-    if growing is not None:
+    if segment is not None:
         if system.kept.values:
-            came = replace(came, sensitive=_numbered(came.sensitive, known_by[-len(asked["sensitive"]) :], growing))
+            came = replace(came, sensitive=_numbered(came.sensitive, known_by[-len(asked["sensitive"]) :], segment))
         is_number = [isinstance(a, encoded_table.Number) for a in attributes]
         nodes = [None if number else list(map(str, n)) for number, n in zip(is_number, names, strict=True)]
         is_integral = [isinstance(a, encoded_table.Number) and a.integral for a in attributes]
         meaning = Meaning(came.places, nodes, hashes, is_integral)
-        before = growing.before(system, meaning, asked["function"], came.waiting)
-    ends = growing is None or growing.ends
+        before = segment.before(system, meaning, asked["function"], came.waiting)
+    ends = segment is None or segment.ends
     with session.interruptible(current, lambda: errors.Interrupted(asked["function"])) as check:
         state = system.run(came, model, asked["options"], check, before, ends)
     again = np.full(came.records, -1, np.int64)
-    if growing is not None and meaning is not None:
+    if segment is not None and meaning is not None:
         if system.widens:
-            _span(came, state, len(growing.classes))
-        growing.after(system, state, meaning)
-        is_old = (state.out >= 0) & (state.out < len(growing.classes))
-        again[is_old] = growing.classes[state.out[is_old]]
+            _span(came, state, len(segment.classes))
+        segment.after(system, state, meaning)
+        is_old = (state.out >= 0) & (state.out < len(segment.classes))
+        again[is_old] = segment.classes[state.out[is_old]]
     columns = [packed(came.arrived), packed(state.out.astype(np.int32)), packed(state.step)]
     columns.append(pa.array(again, mask=again < 0))
     left = pa.StructArray.from_arrays(columns, fields=list(RECORDS.value_type))
-    wide = pa.array([_wide(attributes, state)], WIDE) if _widens(system, growing) else pa.nulls(1, WIDE)
+    wide = pa.array([_wide(attributes, state)], WIDE) if _widens(system, segment) else pa.nulls(1, WIDE)
     return pa.StructArray.from_arrays(
         [decode_table.one(left, RECORDS), wide, pa.nulls(1, pa.string())], fields=list(LEFT)
     )
 
 
-def _widens(system: Stream, growing: Growing | None) -> bool:
-    return system.widens and growing is None
+def _widens(system: Stream, segment: StreamSegment | None) -> bool:
+    return system.widens and segment is None
 
 
 def _names(asked: dict[str, Any], named: list[Any]) -> list[list[str | None]]:
@@ -90,11 +90,11 @@ def _names(asked: dict[str, Any], named: list[Any]) -> list[list[str | None]]:
     return [items(names).to_pylist() for names in named[: len(asked["attributes"])]]
 
 
-def _numbered(sensitive: encoded_table.Ints, hashes: list[Any], growing: Growing) -> encoded_table.Ints:
+def _numbered(sensitive: encoded_table.Ints, hashes: list[Any], segment: StreamSegment) -> encoded_table.Ints:
     """The sensitive values by numbers that stay the same for as long as a stream goes on."""
     columns = []
     for i, codes in enumerate(sensitive.T):
-        known_as = growing.numbers(i, decode_table.flat(hashes[i], np.uint64))
+        known_as = segment.numbers(i, decode_table.flat(hashes[i], np.uint64))
         columns.append(np.where(codes >= 0, np.append(known_as, -1)[codes], -1))
     return np.stack(columns, axis=1) if columns else sensitive
 

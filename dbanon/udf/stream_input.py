@@ -10,7 +10,7 @@ import numpy as np
 from dbanon.algorithms import streams
 from dbanon.algorithms.streams import Arrivals, State, Stream
 from dbanon.algorithms.streams.arrivals import needed_scale, values_of_codes
-from dbanon.algorithms.streams.checkpoint import Growing
+from dbanon.algorithms.streams.checkpoint import StreamSegment
 from dbanon.algorithms.streams.number_scales import Scale
 from dbanon.encoding import encoded_table
 from dbanon.udf import decode_table
@@ -33,17 +33,21 @@ def places(groups: Any, records: Any) -> tuple[encoded_table.Ints, encoded_table
 
 
 def people(
-    asked: dict[str, Any], groups: Any, of: encoded_table.Ints, arrived: encoded_table.Ints, growing: Growing | None
+    asked: dict[str, Any],
+    groups: Any,
+    of: encoded_table.Ints,
+    arrived: encoded_table.Ints,
+    segment: StreamSegment | None,
 ) -> tuple[encoded_table.Ints | None, Any]:
     """Numbers of the persons of records (None: each record is one's own), and hashes of the persons by number."""
-    if growing is None:
+    if segment is None:
         return (decode_table.persons_of(groups)[of] if asked["person"] else None), None
     if asked["person"]:
         person = groups.field("person")
         own, is_known = numbers(person, 0).astype(np.uint64)[of], known(person)[of]
     else:
         own, is_known = arrived.astype(np.uint64), np.full(len(arrived), True)
-    hashes = np.unique(np.concatenate([own[is_known], growing.people(streams.find(asked["stream"]))]))
+    hashes = np.unique(np.concatenate([own[is_known], segment.people(streams.find(asked["stream"]))]))
     people = np.full(len(own), -1, np.int64)
     people[is_known] = np.searchsorted(hashes, own[is_known])
     return people, hashes
@@ -58,17 +62,17 @@ def arrivals(
     arrived: encoded_table.Ints,
     people: encoded_table.Ints | None,
     *,
-    growth: tuple[Growing, list[Scale | None]] | None = None,
+    growth: tuple[StreamSegment, list[Scale | None]] | None = None,
 ) -> Arrivals:
     """The records in the order of arrival; `growth` is a stream that grows, with the scales of its numbers."""
-    growing, scales = growth or (None, None)
+    segment, scales = growth or (None, None)
     codes = np.stack([decode_table.codes_of(groups, j, a)[of] for j, a in enumerate(attributes)], axis=1)
     width = len(asked["attributes"])
     values = [decode_table.sensitive_codes_of(groups, i)[of] for i in range(len(domains) - width)]
     tested = values[: len(asked["need"])]
     sensitive = np.stack(tested, axis=1) if tested else np.empty((len(of), 0), np.int64)
     labels = None if asked["label"] is None else values[asked["label"]]
-    waiting = 0 if growing is None else int((arrived <= growing.arrived).sum())
+    waiting = 0 if segment is None else int((arrived <= segment.arrived).sum())
     came = streams.arrivals(
         attributes, codes, people, sensitive, arrived=arrived, waiting=waiting, labels=labels, scales=scales
     )
@@ -90,12 +94,12 @@ def _kinds(codes: encoded_table.Ints, domain: Any) -> encoded_table.Ints:
 
 
 def scales(
-    attributes: list[encoded_table.Attribute], growing: Growing, system: Stream, texts: list[list[str | None]]
+    attributes: list[encoded_table.Attribute], segment: StreamSegment, system: Stream, texts: list[list[str | None]]
 ) -> list[Scale | None]:
     """The scales of the numbers of a stream that grows; `texts` are by attribute the exact values of codes, where
     positions are not exact."""
     return [
-        growing.scale(system, a, attribute.positions, texts[a], attribute.integral)
+        segment.scale(system, a, attribute.positions, texts[a], attribute.integral)
         if isinstance(attribute, encoded_table.Number)
         else None
         for a, attribute in enumerate(attributes)

@@ -1,4 +1,4 @@
-"""One stretch of a streaming view: what was added to its source is read, what is due is published, the rest waits.
+"""One refresh of a streaming view: what was added to its source is read, what is due is published, the rest waits.
 
 All of it happens inside a transaction of the caller, and what is published has passed the gate of streams.
 """
@@ -10,7 +10,7 @@ from typing import Any
 
 from dbanon import errors
 from dbanon.algorithms import streams
-from dbanon.algorithms.streams.checkpoint import Growing
+from dbanon.algorithms.streams.checkpoint import StreamSegment
 from dbanon.ledger import stream_marks, streams as stream_algorithms
 from dbanon.ledger.stream_marks import ArrivalOrder, Mark
 from dbanon.ledger.streams import Grows
@@ -18,7 +18,6 @@ from dbanon.release.spec.published_columns import free
 from dbanon.release.spec.release_spec import ReleaseSpec
 from dbanon.release.streams import plan
 from dbanon.release.streams.plan import GrownStatement
-from dbanon.runtime.session import Session
 from dbanon.source.catalog import Source
 from dbanon.sqltext.quote import Sql, identifier, joined
 from dbanon.table_functions.options import Options
@@ -89,7 +88,7 @@ class _Reading:
         )
 
 
-def first(cursor: Any, session: Session, grows: Grows, publication: ReleaseSpec, options: Options) -> Grown:
+def first(cursor: Any, grows: Grows, publication: ReleaseSpec, options: Options) -> Grown:
     """Makes the tables of a view and reads what there is."""
     source = publication.source
     unread = Unread.after_row(grows.last_row)
@@ -98,7 +97,7 @@ def first(cursor: Any, session: Session, grows: Grows, publication: ReleaseSpec,
         f"CREATE TABLE {grows.waits} AS SELECT {reading.read}, NULL::BIGINT AS {reading.place}, "
         f"NULL::BIGINT AS {reading.row} FROM {source.sql} LIMIT 0"
     )
-    statement = _statement(grows, publication, options, reading, Growing.of(None, 0, ends=False), is_first=True)
+    statement = _statement(grows, publication, options, reading, StreamSegment.of(None, 0, ends=False), is_first=True)
     shown = [*statement.shown, statement.own["suppressed"]]
     types = {name: type_ for name, type_, *_ in cursor.execute(f"DESCRIBE {statement.sql}").fetchall()}
     cursor.execute(f"CREATE TABLE {grows.table()} ({joined(f'{identifier(c)} {types[c]}' for c in shown)})")
@@ -107,12 +106,11 @@ def first(cursor: Any, session: Session, grows: Grows, publication: ReleaseSpec,
     cursor.execute(
         f"CREATE TABLE {grows.table('_classes')} ({joined(f'{identifier(c)} {type_}' for c, type_ in classes.items())})"
     )
-    return following(cursor, session, grows, publication, options, unread)
+    return following(cursor, grows, publication, options, unread)
 
 
 def following(
     cursor: Any,
-    session: Session,
     grows: Grows,
     publication: ReleaseSpec,
     options: Options,
@@ -129,18 +127,15 @@ def following(
         if pruned or grows.mark is None:
             _note_rows(cursor, grows, publication, reading)
         return Grown(grows.shown, 0, 0, 0, grows.waiting, grows.classes)
-    session.growing = stretch = Growing.of(grows.state, grows.arrived, ends=flush)
-    statement = _statement(grows, publication, options, reading, stretch)
-    try:
-        cursor.execute(f"CREATE TEMP TABLE {_STEP} AS {statement.sql}")
-    finally:
-        session.growing = None
+    segment = StreamSegment.of(grows.state, grows.arrived, ends=flush)
+    statement = _statement(grows, publication, options, reading, segment)
+    cursor.execute(f"CREATE TEMP TABLE {_STEP} AS {statement.sql}")
     last = stream_check.last_row(cursor, grows)
     made = _publish(cursor, grows, statement, reading)
     _keep_waiting(cursor, grows, publication.source, reading)
     class_id = identifier(statement.class_id)
     ids = f"SELECT DISTINCT {reading.cluster}, {class_id} FROM {_STEP} WHERE {reading.cluster} >= 0"
-    _note(cursor, grows, publication, statement, reading, made, stretch.written(dict(cursor.execute(ids).fetchall())))
+    _note(cursor, grows, publication, statement, reading, made, segment.written(dict(cursor.execute(ids).fetchall())))
     step = _step(statement, reading, options)
     order = ArrivalOrder.from_source(publication.source, publication.reading.order)
     before = replace(grows, last_row=unread.last_row, mark=unread.mark)
@@ -248,17 +243,18 @@ def _statement(
     publication: ReleaseSpec,
     options: Options,
     reading: _Reading,
-    stretch: Growing,
+    segment: StreamSegment,
     is_first: bool = False,
 ) -> GrownStatement:
     """What leaves, as SQL."""
     source = replace(publication.source, sql=reading.relation(grows, publication.source.sql), bare=False)
     trees = [i for i, a in enumerate(publication.attributes) if not a.is_number]
     grown = plan.Grown(
+        segment=segment.key,
         before=grows.arrived,
         number=grows.classes,
         classes=None if is_first else grows.table("_classes"),
-        nodes={i: stretch.nodes(i) for i in trees},
+        nodes={i: segment.nodes(i) for i in trees},
         place=reading.place,
         row=reading.row,
         cluster=reading.cluster,

@@ -79,7 +79,7 @@ def create_stream(connection: Any, name: str, system: str, source: str, **parame
             _warn_of_others(cursor, grows)
             with transactions.transaction(cursor, "create_stream", name, [publication]):
                 stream_algorithms.begin(cursor, grows)
-                return stream_refresh.first(cursor, current, grows, publication, call.options)
+                return stream_refresh.first(cursor, grows, publication, call.options)
 
 
 def refresh_stream(connection: Any, name: str, *, flush: bool = False, pruned: bool = False) -> Grown:
@@ -141,7 +141,7 @@ def _refreshed(connection: Any, name: str, *, flush: bool, pruned: bool, is_kept
                 grows = replace(grows, mark=None)
                 unread = stream_refresh.Unread.after_row(-1)
             how = {"flush": flush, "pruned": pruned, "is_kept": is_kept}
-            return stream_refresh.following(cursor, current, grows, publication, call.options, unread, **how)
+            return stream_refresh.following(cursor, grows, publication, call.options, unread, **how)
 
 
 def drop_stream(connection: Any, name: str, *, if_exists: bool = False) -> None:

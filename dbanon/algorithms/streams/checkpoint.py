@@ -6,9 +6,11 @@ Its state is kept by what its numbers mean, as those of nodes and of persons cha
 from __future__ import annotations
 
 import io
+import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -94,11 +96,12 @@ def take_up(system: Stream, put: Put, meaning: Meaning, waiting: int) -> State:
 
 
 @dataclass
-class Growing:
-    """One stretch of a stream: what it is taken up from, and, once it has run, what is to be put aside.
+class StreamSegment:
+    """The records of one refresh of a stream: the state before them, and, once it has run, the state after them.
 
-    `put` is None where the stream begins; `arrived` is how many records had come before. Where it `ends`, nobody is
-    left to wait. `values` are hashes of sensitive values by column, in the order in which they came.
+    `put` is None where the stream begins; `arrived` is the number of earlier records. Where it `ends`, no record stays
+    pending. `values` are hashes of sensitive values by column, in the order in which they came. The function that runs
+    the segment finds it by its `key`, which no other caller can guess, for as long as its maker keeps it.
     """
 
     put: Put | None
@@ -106,9 +109,18 @@ class Growing:
     ends: bool
     aside: Put = field(default_factory=dict)
     values: Put = field(default_factory=dict)
+    key: str = field(default_factory=secrets.token_hex)
+
+    def __post_init__(self) -> None:
+        _SEGMENTS[self.key] = self
+
+    @staticmethod
+    def find(key: str | None) -> StreamSegment | None:
+        """Return the segment with a key; None where there is no key, for a stream that is read at once."""
+        return None if key is None else _SEGMENTS[key]
 
     @classmethod
-    def of(cls, state: bytes | None, arrived: int, *, ends: bool) -> Growing:
+    def of(cls, state: bytes | None, arrived: int, *, ends: bool) -> StreamSegment:
         """One that goes on from what `written` gave; None: that begins."""
         if state is None:
             return cls(None, arrived, ends)
@@ -174,12 +186,16 @@ class Growing:
 
     def written(self, class_ids: Mapping[int, int]) -> bytes:
         """What is to be put aside, as bytes that hold no Python objects; `class_ids` are those of the classes that left
-        in this stretch, by the number that the system gave them."""
+        in this segment, by the number that the system gave them."""
         known = {**dict(enumerate(self.classes.tolist())), **class_ids}
         classes = np.array([known[number] for number in self.aside["classes"].tolist()], np.int64)
         file = io.BytesIO()
         np.savez_compressed(file, **(self.aside | {"classes": classes}))  # type: ignore[arg-type]
         return file.getvalue()
+
+
+_SEGMENTS: WeakValueDictionary[str, StreamSegment] = WeakValueDictionary()
+"""Segments that are being read, by key."""
 
 
 def _renumbered(

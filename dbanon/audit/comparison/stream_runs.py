@@ -41,7 +41,7 @@ class StreamRun:
         told: dict[str, object] = {"algorithm": self.system.name, "k": self.k}
         if self.publication is None:
             return told | {"problem": self.problem}
-        every = streams_plan.stream_request(self.publication, self.options, self.system, grows=False)
+        every = streams_plan.stream_request(self.publication, self.options, self.system)
         return told | {name: every[name] for name in ("options", "need", "label", "looks_up")} | {"repeat": self.repeat}
 
 

@@ -29,13 +29,15 @@ the difference, and whether it is left out."""
 
 @dataclass(frozen=True)
 class Grown:
-    """How far a stream has come that is read on: how many records had arrived `before`, the greatest `number` of a
-    class, the table of the `classes` (None: none has left), and, by column, names of nodes that its state knows.
+    """The state of a stream that is read on: the key of its `segment`, how many records had arrived `before`, the
+    greatest `number` of a class, the table of the `classes` (None: none has left), and, by column, names of nodes that
+    its state knows.
 
     The columns `place` and `row` of the source say at which place each record that waits arrived (NULL: it comes now),
     and which row it is; `cluster` is a column of what leaves.
     """
 
+    segment: str
     before: int
     number: int
     classes: Sql | None
@@ -170,13 +172,15 @@ def filled(template: str, publication: ReleaseSpec, options: Options, system: St
         metrics=tuple(_measures(of, options["suppress"] == "drop")),
     )
     values = of.values
-    values["request"] = as_json(stream_request(publication, options, system, grows="grown" in more))
+    grown = more.get("grown")
+    segment = grown.segment if isinstance(grown, Grown) else None
+    values["request"] = as_json(stream_request(publication, options, system, segment))
     values["leave"] = Sql(f"[{joined(text(name) for name in _leave(publication))}]")
     values["gate_say"] = {**of.gate_say, **_refusals(publication)}
     values |= order_values(publication)
     made = fill(template, stream=view, **values, **more)
     last_select = None
-    if isinstance(grown := more.get("grown"), Grown):
+    if isinstance(grown, Grown):
         last_select = statement_check.stream_step(grown.cluster, grown.place, grown.row, view.arrived)
     elif template == "release/streams/metrics.sql":
         last_select = statement_check.stream_metrics()
@@ -214,13 +218,15 @@ def _leave(publication: ReleaseSpec) -> list[str]:
     return [*names, *rules.unlike(names, OWN)]
 
 
-def stream_request(publication: ReleaseSpec, options: Options, system: Stream, *, grows: bool) -> Mapping[str, object]:
-    """The first argument of the UDF."""
+def stream_request(
+    publication: ReleaseSpec, options: Options, system: Stream, segment: str | None = None
+) -> Mapping[str, object]:
+    """Return the first argument of the UDF, with the key of the segment of a stream that is read on."""
     asked = request(publication)
     need = [int(d.bound) for d in publication.demands]
     own = {**publication.run.options, "delta": options["delta"]}
     label = _label(publication, publication.run.options)
-    more = {"need": need, "label": label, "looks_up": system.looks_up, "grows": grows}
+    more = {"need": need, "label": label, "looks_up": system.looks_up, "segment": segment}
     return {**asked, "stream": system.name, "options": own, **more}
 
 

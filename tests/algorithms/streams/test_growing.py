@@ -10,7 +10,7 @@ from support.streams import FLAT, alike, random_arrivals
 
 from dbanon.algorithms.streams import WAITING, Arrivals, Model, State, Stream, streams
 from dbanon.algorithms.streams.arrivals import _places
-from dbanon.algorithms.streams.checkpoint import Growing, Meaning, put_aside, take_up
+from dbanon.algorithms.streams.checkpoint import Meaning, StreamSegment, put_aside, take_up
 from dbanon.encoding.encoded_table import Tree
 
 SYSTEMS = pytest.mark.parametrize("system", streams(), ids=lambda system: system.name)
@@ -36,10 +36,10 @@ def test_it_is_taken_up_as_it_was(system: Stream) -> None:
         came = random_arrivals(seed, 150, nulls=bool(seed % 2), persons=bool(seed % 3), sensitive=seed % 2)
         model = Model(3, (2,) * (seed % 2))
         state, of = left_by(system, came, model, None, False), meaning(came)
-        growing = Growing(None, 0, False)
-        growing.after(system, state, of)
+        segment = StreamSegment(None, 0, False)
+        segment.after(system, state, of)
         numbers = {int(c): 10 * int(c) for c in state.kept}
-        again = Growing.of(growing.written(numbers), came.records, ends=True)
+        again = StreamSegment.of(segment.written(numbers), came.records, ends=True)
         assert again.classes.tolist() == [10 * c for c in state.kept.tolist()]
         waits = state.out == WAITING
         rest = Arrivals(
@@ -90,3 +90,14 @@ def test_a_name_that_is_gone_is_an_error() -> None:
     gone = replace(meaning(came), nodes=[None, None, ["other"], ["other"]])
     with pytest.raises(KeyError):
         take_up(system, put, gone, 0)
+
+
+def test_segment_is_found_by_its_key_while_it_is_read() -> None:
+    segment = StreamSegment.of(None, 0, ends=False)
+    key = segment.key
+    assert StreamSegment.find(key) is segment
+    assert StreamSegment.find(None) is None
+    assert StreamSegment.of(None, 0, ends=False).key != key
+    del segment
+    with pytest.raises(KeyError):
+        StreamSegment.find(key)
