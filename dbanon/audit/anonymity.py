@@ -11,11 +11,11 @@ from dbanon.algorithms.base.common_parameters import COMMON
 from dbanon.audit import release_lookup
 from dbanon.audit.parameters import QI
 from dbanon.errors.example import SAFE, Example
+from dbanon.policy.column_names.hints import suggested_quasi_identifier
 from dbanon.policy.column_roles import ROLES
 from dbanon.policy.hierarchies.hierarchy_sql import rows
 from dbanon.policy.hierarchies.messages import tree_messages
 from dbanon.policy.hierarchies.storage import Hierarchy
-from dbanon.policy.name_hints import suggested_quasi_identifier
 from dbanon.privacy_models import model_request, registry
 from dbanon.privacy_models.model import Form, Model
 from dbanon.release.spec import resolve

@@ -6,10 +6,10 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from dbanon import errors
+from dbanon.policy.column_names.hints import suggested_quasi_identifier
 from dbanon.policy.column_roles import ROLES
 from dbanon.policy.hierarchies import hierarchy_sql
 from dbanon.policy.hierarchies.messages import tree_messages
-from dbanon.policy.name_hints import suggested_quasi_identifier
 from dbanon.release.spec import resolve
 from dbanon.source.catalog import Source
 from dbanon.source.column_types import family, is_category, label_text

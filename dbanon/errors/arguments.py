@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from dbanon.errors.base import UsageError, near
-from dbanon.errors.example import SAFE, Example
+from dbanon.errors.base import RefusedError, UsageError, near
+from dbanon.errors.example import FEW, SAFE, Example
 
 
 class InvalidArgument(UsageError):
@@ -63,3 +63,23 @@ class UnknownAlgorithm(UsageError):
 
     def __init__(self, name: str, known: Collection[str]) -> None:
         super().__init__(f"there is no algorithm '{name}'.{near(name, known)} Registered: {', '.join(known)}.")
+
+
+class KOutOfRange(RefusedError):
+    """k cannot be met by the table."""
+
+    words = r": k must be between 2 and \d+ \("
+    example = Example("FROM kacpc('few', k = 500, qi = ['sex']);", (FEW,))
+
+    def __init__(self, function: str, table: str, k: int, count: object, unit: str) -> None:
+        super().__init__(
+            f"{function}: k must be between 2 and {count} ({table} has {count} {unit}), got {k}. "
+            "Hint: lower k or withhold fewer rows."
+        )
+
+
+class UnusedArgument(UsageError):
+    """A parameter that would be ignored."""
+
+    message = "{function}: {parameter} has no effect, because {why}. Hint: leave it out."
+    example = Example("FROM kacpc('patients', k = 10, emd = 'ordered');")

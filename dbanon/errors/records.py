@@ -78,19 +78,6 @@ class NotAPublishedForm(DbanonError):
         )
 
 
-class KOutOfRange(RefusedError):
-    """k cannot be met by the table."""
-
-    words = r": k must be between 2 and \d+ \("
-    example = Example("FROM kacpc('few', k = 500, qi = ['sex']);", (FEW,))
-
-    def __init__(self, function: str, table: str, k: int, count: object, unit: str) -> None:
-        super().__init__(
-            f"{function}: k must be between 2 and {count} ({table} has {count} {unit}), got {k}. "
-            "Hint: lower k or withhold fewer rows."
-        )
-
-
 class OtherComparison(UsageError):
     """A table that is to keep a comparison holds something else."""
 
@@ -207,13 +194,6 @@ class NoSensitiveHierarchy(DbanonError):
             f"{function}: {what} needs a hierarchy of {table}.{column}. "
             f"Hint: hierarchies = {{'{column}': 'name'}}, or the column hierarchy of dbanon.policy."
         )
-
-
-class UnusedArgument(UsageError):
-    """A parameter that would be ignored."""
-
-    message = "{function}: {parameter} has no effect, because {why}. Hint: leave it out."
-    example = Example("FROM kacpc('patients', k = 10, emd = 'ordered');")
 
 
 class NoValues(DbanonError):

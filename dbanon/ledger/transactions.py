@@ -11,7 +11,7 @@ import duckdb
 
 from dbanon import errors
 from dbanon.errors import redaction
-from dbanon.ledger import publishing_turn
+from dbanon.ledger import publishing_lock
 from dbanon.release.spec.release_spec import ReleaseSpec
 from dbanon.runtime import output_files, session
 from dbanon.source import stored_policy
@@ -36,7 +36,7 @@ def transaction(cursor: Any, function: str, name: str, publications: Sequence[Re
         for check in _CHECKS.get():
             check()
         _check_policies(cursor, function, publications)
-        publishing_turn.check_held(function, name)
+        publishing_lock.check_held(function, name)
         cursor.execute("COMMIT")
     except BaseException as error:
         with contextlib.suppress(duckdb.Error):

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from dbanon import errors
-from dbanon.policy.name_hints import suggested_quasi_identifier
+from dbanon.policy.column_names.hints import suggested_quasi_identifier
 from dbanon.policy.transforms.settings import KNOWN
 from dbanon.privacy_models import model_request
 from dbanon.source.catalog import Source

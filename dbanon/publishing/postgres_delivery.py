@@ -18,7 +18,7 @@ import duckdb
 
 from dbanon import errors
 from dbanon.errors import DbanonError
-from dbanon.ledger import deliveries, publishing_turn, releases
+from dbanon.ledger import deliveries, publishing_lock, releases
 from dbanon.ledger.deliveries import KIND, Named, Target
 from dbanon.ledger.releases import Entry
 from dbanon.publishing import certificate as certificates
@@ -143,7 +143,7 @@ def deliver(function: str, current: Session, cursor: Any, of: Named, named: str 
     if target is None:
         return
     try:
-        with publishing_turn.publishing_turn(current, function, of[2], of[0]):
+        with publishing_lock.publishing_turn(current, function, of[2], of[0]):
             _deliver(function, current, cursor, of, named)
     except errors.Busy as error:
         raise errors.NotDelivered(function, of[2], target.shown, str(error)) from None

@@ -15,7 +15,7 @@ from dbanon.audit.attacks import cut_posterior
 from dbanon.encoding import encoded_table
 from dbanon.runtime import session
 from dbanon.runtime.version import __version__
-from dbanon.udf.decode_table import array, features, one, whole
+from dbanon.udf.cluster_input import array, features, one, whole
 
 INFERRED = pa.list_(pa.struct([("id", pa.int64()), ("place", pa.int64()), ("confidence", pa.float64())]))
 INFERENCE = pa.struct([("rows", INFERRED), ("error", pa.string())])

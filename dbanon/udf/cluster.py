@@ -16,9 +16,9 @@ from dbanon.privacy_models import constraint
 from dbanon.privacy_models.model_request import Demand
 from dbanon.runtime import session
 from dbanon.runtime.version import __version__
-from dbanon.udf import decode_table
+from dbanon.udf import cluster_input
 from dbanon.udf.arrow_columns import packed
-from dbanon.udf.decode_table import one, whole
+from dbanon.udf.cluster_input import one, whole
 from dbanon.udf.influence import influenced
 
 PARTS = pa.list_(pa.struct([("gid", pa.int64()), ("cluster", pa.int32()), ("first", pa.int32()), ("last", pa.int32())]))
@@ -42,14 +42,14 @@ def dbanon_cluster(request: Any, rows: Any, *domains: Any) -> Any:
     noise. DuckDB calls it with one table; with none where the source is empty, and with
     several equal ones where the call stands in a correlated subquery.
     """
-    return decode_table.each(request, rows, domains, _clusters, ANSWER)
+    return cluster_input.each(request, rows, domains, _clusters, ANSWER)
 
 
 def _clusters(asked: dict[str, Any], records: Any, domains: list[Any]) -> Any:
     """The clusters of one table, as an array of one."""
     if records is None:  # a refresh to which nothing came
         return pa.array([{"parts": []}], ANSWER)
-    table, order = decode_table.table(asked, records, domains)
+    table, order = cluster_input.table(asked, records, domains)
     algorithm = algorithms.find(asked["algorithm"])
     limits = constraint.AtLeast(asked["k"], tuple(Demand(**fields) for fields in asked["models"]), asked["joint"])
     if asked.get("waiting"):

@@ -15,7 +15,7 @@ from dbanon.encoding.encoded_table import Attribute, Ints, Number, Space
 from dbanon.privacy_models.constraint import AtLeast
 from dbanon.privacy_models.model_request import Demand
 from dbanon.runtime import session
-from dbanon.udf import comparison_rows, decode_table
+from dbanon.udf import cluster_input, comparison_rows
 from dbanon.udf.cluster import content
 from dbanon.udf.comparison_rows import COMPARISON, FEW, Check, Encoded, Told
 from dbanon.udf.influence import influenced
@@ -26,7 +26,7 @@ def dbanon_compare(request: Any, rows: Any, *domains: Any) -> Any:
 
     `domains` are those of dbanon_cluster, and then how each number is published, and how many records the table has.
     """
-    return decode_table.each(request, rows, domains, _compared, COMPARISON)
+    return cluster_input.each(request, rows, domains, _compared, COMPARISON)
 
 
 def _compared(asked: dict[str, Any], records: Any, domains: list[Any]) -> Any:
@@ -53,7 +53,7 @@ class _Unread:
         """None where the order is the same."""
         if read.persons is None or not read.sensitive:
             return None
-        table, _ = decode_table.table(asked, records, domains[: len(asked["attributes"])], tied=False)
+        table, _ = cluster_input.table(asked, records, domains[: len(asked["attributes"])], tied=False)
         return cls(table, np.lexsort((np.arange(read.rows), read.persons, read.tuple_of)))
 
 

@@ -15,14 +15,14 @@ from dbanon.algorithms.base.published_clusters import Published
 from dbanon.algorithms.streams import Arrivals, Model, State
 from dbanon.algorithms.streams.metrics import Left
 from dbanon.encoding.encoded_table import Ints
-from dbanon.udf import comparison_rows, decode_table, stream_input
+from dbanon.udf import cluster_input, comparison_rows, stream_input
 from dbanon.udf.comparison_rows import COMPARISON, FEW, Check, Encoded, Told
 
 
 def dbanon_compare_streams(request: Any, rows: Any, *rest: Any) -> Any:
     """STRUCT(rows STRUCT(...)[], error VARCHAR) of each table of groups of records that are alike: a row a run and a
     metric. `rest`: the records, with the group of each, and what dbanon_compare is given."""
-    return decode_table.each(request, rows, rest, _compared, COMPARISON)
+    return cluster_input.each(request, rows, rest, _compared, COMPARISON)
 
 
 def _compared(asked: dict[str, Any], groups: Any, rest: list[Any]) -> Any:

@@ -17,7 +17,7 @@ from dbanon.algorithms.base.cluster_query_error import Questions
 from dbanon.algorithms.base.published_clusters import Gaps, Interval, Published
 from dbanon.encoding.encoded_table import Ints, Space
 from dbanon.runtime import session
-from dbanon.udf import decode_table
+from dbanon.udf import cluster_input
 
 ROWS = pa.list_(
     pa.struct(
@@ -66,7 +66,7 @@ class Encoded:
         numbers = sum(a["kind"] == "number" for a in asked["attributes"])
         domains, came = domains[:-1], domains[-1][0].as_py()
         intervals = [_interval(domain) for domain in domains[len(domains) - numbers :]]
-        table, order = decode_table.table(asked, records, domains[: len(domains) - numbers])
+        table, order = cluster_input.table(asked, records, domains[: len(domains) - numbers])
         asks = "query_error" in asked["metrics"] and asked["queries"]
         questions = Questions.of(table, intervals, asked["steps"], asked["queries"]) if asks else None
         return cls(table, order, intervals, came, questions)
@@ -110,7 +110,7 @@ def rows_of(asked: dict[str, Any], records: int, made: Callable[[dict[str, Any],
         current.compared = (current.compared + 1) % asked["parts"]
     values = pa.array(rows, ROWS.value_type)
     return pa.StructArray.from_arrays(
-        [decode_table.one(values, ROWS), pa.nulls(1, pa.string())], fields=list(COMPARISON)
+        [cluster_input.one(values, ROWS), pa.nulls(1, pa.string())], fields=list(COMPARISON)
     )
 
 
@@ -150,9 +150,9 @@ def _spread(values: list[float]) -> dict[str, float | None]:
 
 def _interval(domain: Any) -> Interval:
     """How a number is published."""
-    place, below, above = (decode_table.flat(domain.field(end), np.float64) for end in ("place", "below", "above"))
-    low, high = (decode_table.flat(domain.field(end), np.int64) for end in ("low", "high"))
+    place, below, above = (cluster_input.flat(domain.field(end), np.float64) for end in ("place", "below", "above"))
+    low, high = (cluster_input.flat(domain.field(end), np.int64) for end in ("low", "high"))
     gaps = (
-        decode_table.flat(domain.field(name), np.float64) for name in ("step", "place_step", "below_gap", "above_gap")
+        cluster_input.flat(domain.field(name), np.float64) for name in ("step", "place_step", "below_gap", "above_gap")
     )
     return Interval(place, below, above, low, high, Gaps(*gaps))

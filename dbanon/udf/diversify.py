@@ -10,9 +10,9 @@ import pyarrow as pa
 from dbanon import algorithms, errors
 from dbanon.encoding.encoded_table import Ints
 from dbanon.runtime import session
-from dbanon.udf import decode_table
+from dbanon.udf import cluster_input
 from dbanon.udf.arrow_columns import packed
-from dbanon.udf.decode_table import one, whole
+from dbanon.udf.cluster_input import one, whole
 
 PEOPLE = pa.list_(pa.struct([("rid", pa.int64()), ("cluster", pa.int32())]))
 ANSWER = pa.struct([("people", PEOPLE), ("error", pa.string())])
@@ -26,13 +26,13 @@ def dbanon_diversify(request: Any, rows: Any, people: Any, held: Any, *domains: 
     value)[]: the sensitive values of the person's rows by their places, `holding` the number of the column. The request
     says l, and of each such column its name and table.
     """
-    return decode_table.each(request, rows, (people, held, *domains), _diversified, ANSWER)
+    return cluster_input.each(request, rows, (people, held, *domains), _diversified, ANSWER)
 
 
 def _diversified(asked: dict[str, Any], records: Any, given: list[Any]) -> Any:
     people, held, *domains = given
     of, values = (one_list[0].values for one_list in (people, held))
-    space, order = decode_table.table(asked, records, domains)
+    space, order = cluster_input.table(asked, records, domains)
     gid = whole(records, "gid")[order]
     place_of = np.empty(len(gid), np.int64)
     place_of[gid] = np.arange(len(gid))

@@ -18,7 +18,7 @@ import pyarrow as pa
 from dbanon.encoding.encoded_table import Whole
 from dbanon.encoding.preorder import Preorder, preorder
 from dbanon.udf.arrow_columns import bits, flags, items, numbers, packed, texts
-from dbanon.udf.decode_table import array, one
+from dbanon.udf.cluster_input import array, one
 
 _INT, _TEXT, _INTS = pa.int32(), pa.string(), pa.list_(pa.int32())
 NODES = pa.struct(

@@ -12,7 +12,7 @@ from dbanon import errors
 from dbanon.algorithms import influence_forest
 from dbanon.encoding import encoded_table
 from dbanon.runtime import session
-from dbanon.udf import decode_table
+from dbanon.udf import cluster_input
 
 SCORES = pa.list_(
     pa.struct(
@@ -25,12 +25,12 @@ INFLUENCE = pa.struct([("scores", SCORES), ("error", pa.string())])
 
 def dbanon_influence(request: Any, rows: Any, *domains: Any) -> Any:
     """STRUCT(scores STRUCT(...)[], error VARCHAR) of each table of groups: what attributes tell of sensitive values."""
-    return decode_table.each(request, rows, domains, _influences, INFLUENCE)
+    return cluster_input.each(request, rows, domains, _influences, INFLUENCE)
 
 
 def _influences(asked: dict[str, Any], records: Any, domains: list[Any]) -> Any:
     """The influences of one table's attributes, as an array of one."""
-    table, _ = decode_table.table(asked, records, domains)
+    table, _ = cluster_input.table(asked, records, domains)
     rows = []
     for place, (column, found) in enumerate(zip(asked["sensitive"], _forests(table, asked), strict=True)):
         scores = found.scores(asked["forest"]["score"]).tolist()

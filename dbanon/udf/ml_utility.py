@@ -15,7 +15,7 @@ from dbanon import errors
 from dbanon.audit import ml_utility_scores
 from dbanon.runtime import session
 from dbanon.runtime.version import __version__
-from dbanon.udf.decode_table import array, features, whole
+from dbanon.udf.cluster_input import array, features, whole
 
 ROWS = pa.list_(
     pa.struct(

@@ -13,10 +13,10 @@ from typing import Any
 import pyarrow as pa
 
 from dbanon.gate import linked_patterns, pseudonyms
-from dbanon.policy.transforms import generate
+from dbanon.policy.transforms import pseudonymize
 from dbanon.policy.transforms.formats import Form
 from dbanon.runtime import secret_keys
-from dbanon.udf.decode_table import array
+from dbanon.udf.cluster_input import array
 
 
 def dbanon_pseudonym(values: Any, how: Any) -> Any:
@@ -44,7 +44,8 @@ def dbanon_pseudonym_length(lists: Any, how: Any) -> Any:
 
     def of(all_texts: list[list[str] | None], told: dict[str, Any]) -> list[int | None]:
         return [
-            generate.least_length(t or [], secret_keys.find(told["key"]), told["scope"], _form(told)) for t in all_texts
+            pseudonymize.least_length(t or [], secret_keys.find(told["key"]), told["scope"], _form(told))
+            for t in all_texts
         ]
 
     return _made(lists, how, of, pa.int32())
@@ -70,11 +71,11 @@ def _made(values: Any, how: Any, make: Callable[[list[Any], dict[str, Any]], lis
 
 
 def _pseudonyms(values: list[str | None], how: dict[str, Any]) -> list[str | None]:
-    return generate.pseudonyms(values, secret_keys.find(how["key"]), how["scope"], _form(how))
+    return pseudonymize.pseudonyms(values, secret_keys.find(how["key"]), how["scope"], _form(how))
 
 
 def _shifts(persons: list[str | None], how: dict[str, Any]) -> list[int | None]:
-    return generate.shifts(persons, secret_keys.find(how["key"]), how["scope"], how["days"])
+    return pseudonymize.shifts(persons, secret_keys.find(how["key"]), how["scope"], how["days"])
 
 
 def _form(how: dict[str, Any]) -> Form:

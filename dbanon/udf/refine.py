@@ -13,7 +13,7 @@ from dbanon.audit.attacks import refinement
 from dbanon.audit.attacks.refinement_columns import Column
 from dbanon.runtime import session
 from dbanon.udf.arrow_columns import items, numbers
-from dbanon.udf.decode_table import array, features, whole
+from dbanon.udf.cluster_input import array, features, whole
 
 BOUNDS = pa.list_(
     pa.struct(

@@ -14,7 +14,7 @@ from dbanon.algorithms.streams import Arrivals, Model, State, Stream
 from dbanon.algorithms.streams.checkpoint import Meaning, StreamSegment
 from dbanon.encoding import encoded_table
 from dbanon.runtime import session
-from dbanon.udf import decode_table, stream_input
+from dbanon.udf import cluster_input, stream_input
 from dbanon.udf.arrow_columns import items, packed
 
 RECORDS = pa.list_(
@@ -36,7 +36,7 @@ def dbanon_stream(request: Any, rows: Any, *rest: Any) -> Any:
     `again` the class_id where that class was published before (else NULL); `wide` the least and greatest codes of
     classes that publish more than their records span.
     """
-    return decode_table.each(request, rows, rest, _left, LEFT)
+    return cluster_input.each(request, rows, rest, _left, LEFT)
 
 
 def _left(asked: dict[str, Any], groups: Any, rest: list[Any]) -> Any:
@@ -77,7 +77,7 @@ def _left(asked: dict[str, Any], groups: Any, rest: list[Any]) -> Any:
     left = pa.StructArray.from_arrays(columns, fields=list(RECORDS.value_type))
     wide = pa.array([_wide(attributes, state)], WIDE) if _widens(system, segment) else pa.nulls(1, WIDE)
     return pa.StructArray.from_arrays(
-        [decode_table.one(left, RECORDS), wide, pa.nulls(1, pa.string())], fields=list(LEFT)
+        [cluster_input.one(left, RECORDS), wide, pa.nulls(1, pa.string())], fields=list(LEFT)
     )
 
 
@@ -94,7 +94,7 @@ def _numbered(sensitive: encoded_table.Ints, hashes: list[Any], segment: StreamS
     """The sensitive values by numbers that stay the same for as long as a stream goes on."""
     columns = []
     for i, codes in enumerate(sensitive.T):
-        known_as = segment.numbers(i, decode_table.flat(hashes[i], np.uint64))
+        known_as = segment.numbers(i, cluster_input.flat(hashes[i], np.uint64))
         columns.append(np.where(codes >= 0, np.append(known_as, -1)[codes], -1))
     return np.stack(columns, axis=1) if columns else sensitive
 

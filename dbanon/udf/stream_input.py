@@ -13,22 +13,22 @@ from dbanon.algorithms.streams.arrivals import needed_scale, values_of_codes
 from dbanon.algorithms.streams.checkpoint import StreamSegment
 from dbanon.algorithms.streams.number_scales import Scale
 from dbanon.encoding import encoded_table
-from dbanon.udf import decode_table
+from dbanon.udf import cluster_input
 from dbanon.udf.arrow_columns import items, known, numbers
 
 
 def attributes(asked: dict[str, Any], domains: list[Any]) -> list[encoded_table.Attribute]:
     """What the values are."""
     kinds = asked["attributes"]
-    return [decode_table.attribute_of(kind, of) for kind, of in zip(kinds, domains[: len(kinds)], strict=True)]
+    return [cluster_input.attribute_of(kind, of) for kind, of in zip(kinds, domains[: len(kinds)], strict=True)]
 
 
 def places(groups: Any, records: Any) -> tuple[encoded_table.Ints, encoded_table.Ints]:
     """The group of each record in the order of arrival, and at which place each arrived."""
-    rid, gid = (decode_table.whole(records, name) for name in ("rid", "gid"))
+    rid, gid = (cluster_input.whole(records, name) for name in ("rid", "gid"))
     order = np.argsort(rid, kind="stable")
     place = np.empty(len(groups), np.int64)
-    place[decode_table.whole(groups, "gid")] = np.arange(len(groups))
+    place[cluster_input.whole(groups, "gid")] = np.arange(len(groups))
     return place[gid[order]], rid[order]
 
 
@@ -41,7 +41,7 @@ def people(
 ) -> tuple[encoded_table.Ints | None, Any]:
     """Numbers of the persons of records (None: each record is one's own), and hashes of the persons by number."""
     if segment is None:
-        return (decode_table.persons_of(groups)[of] if asked["person"] else None), None
+        return (cluster_input.persons_of(groups)[of] if asked["person"] else None), None
     if asked["person"]:
         person = groups.field("person")
         own, is_known = numbers(person, 0).astype(np.uint64)[of], known(person)[of]
@@ -66,9 +66,9 @@ def arrivals(
 ) -> Arrivals:
     """The records in the order of arrival; `growth` is a stream that grows, with the scales of its numbers."""
     segment, scales = growth or (None, None)
-    codes = np.stack([decode_table.codes_of(groups, j, a)[of] for j, a in enumerate(attributes)], axis=1)
+    codes = np.stack([cluster_input.codes_of(groups, j, a)[of] for j, a in enumerate(attributes)], axis=1)
     width = len(asked["attributes"])
-    values = [decode_table.sensitive_codes_of(groups, i)[of] for i in range(len(domains) - width)]
+    values = [cluster_input.sensitive_codes_of(groups, i)[of] for i in range(len(domains) - width)]
     tested = values[: len(asked["need"])]
     sensitive = np.stack(tested, axis=1) if tested else np.empty((len(of), 0), np.int64)
     labels = None if asked["label"] is None else values[asked["label"]]
@@ -88,7 +88,7 @@ def _kinds(codes: encoded_table.Ints, domain: Any) -> encoded_table.Ints:
     parents = numbers(items(domain.field("parent")), -1)
     if len(parents) == 0:
         return codes
-    node = decode_table.flat(domain.field("value"), np.int64)
+    node = cluster_input.flat(domain.field("value"), np.int64)
     kinds = np.where(parents[node] > 0, parents[node], node)
     return np.where(codes >= 0, kinds[codes], -1).astype(np.int64)
 

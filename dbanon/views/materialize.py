@@ -15,7 +15,7 @@ import duckdb
 from dbanon import errors
 from dbanon.ledger import (
     deliveries,
-    publishing_turn,
+    publishing_lock,
     related_releases,
     release_status,
     releases,
@@ -84,7 +84,7 @@ def materialize(
         target = views_target.target("materialize", name, make_call(*asked).source(), here, cursor)
         making = Making("materialize", allow_delta, composition)
         # Before planning: a policy table that is new is a change.
-        with publishing_turn.publishing_turn(current, "materialize", name, target[0]):
+        with publishing_lock.publishing_turn(current, "materialize", name, target[0]):
             publication = resolve.publication(make_call(*asked))
             if publication.run.noise is not None:
                 raise errors.NoiseNotKept("materialize", publication.function, publication.run.noise.asked)
@@ -144,7 +144,7 @@ def refresh(
     with _working("refresh", connection) as (current, cursor, later):
         here = views_target.current(connection)
         database = _published("refresh", name, cursor, here).database
-        with publishing_turn.publishing_turn(current, "refresh", name, database):
+        with publishing_lock.publishing_turn(current, "refresh", name, database):
             views_target.check_writable(cursor, "refresh", database)
             rehash.rehash(current, cursor, database)
             old = _published("refresh", name, cursor, here)
@@ -258,7 +258,7 @@ def drop(connection: Any, name: str, *, if_exists: bool = False) -> None:
         here = views_target.current(connection)
         try:
             database = _home("drop", name, cursor, here)
-            with publishing_turn.publishing_turn(current, "drop", name, database):
+            with publishing_lock.publishing_turn(current, "drop", name, database):
                 _drop(cursor, name, here)
         except errors.UnknownRelease:
             if not if_exists:
@@ -298,7 +298,7 @@ def forget_release(connection: Any, name: str, version: int | None = None) -> in
     with current.cursor() as cursor:
         path = catalog.SearchPath.of(*views_target.current(connection))
         database = _home("forget_release", name, cursor, views_target.current(connection))
-        with publishing_turn.publishing_turn(current, "forget_release", name, database):
+        with publishing_lock.publishing_turn(current, "forget_release", name, database):
             return _forget(cursor, name, version, path)
 
 

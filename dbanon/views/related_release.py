@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from dbanon import errors
-from dbanon.ledger import deliveries, hashes, publishing_turn, same_source, transactions
+from dbanon.ledger import deliveries, hashes, publishing_lock, same_source, transactions
 from dbanon.ledger.composition import overlap
 from dbanon.ledger.related_releases import RelatedRelease, among
 from dbanon.release.plan import plan
@@ -60,7 +60,7 @@ def materialize(
         call = make_call(current, cursor, algorithm, {"tbl": source}, parameters, here)
         target = _target(name, relation(call), here, cursor)
         # Before planning: a table of the policy that is new is a change.
-        with publishing_turn.publishing_turn(current, _FUNCTION, name, target[0]):
+        with publishing_lock.publishing_turn(current, _FUNCTION, name, target[0]):
             found = relation(make_call(current, cursor, algorithm, {"tbl": source}, parameters, here))
             views_target.check_writable(cursor, _FUNCTION, target[0])
             of = _release(cursor, target, found, source, {"function": algorithm, "parameters": parameters})

@@ -17,7 +17,7 @@ import duckdb
 from dbanon import errors
 from dbanon.errors import DbanonError
 from dbanon.errors.exit_codes import outcome
-from dbanon.ledger import permissions, publishing_turn, releases, transactions
+from dbanon.ledger import permissions, publishing_lock, releases, transactions
 from dbanon.ledger.permissions import Asking, Permission
 from dbanon.runtime import session
 from dbanon.source import catalog
@@ -61,7 +61,7 @@ def answer(connection: Any, reader: str, algorithm: str, source: str, given: Map
     database = str(raw.execute("SELECT system.main.current_database()").fetchall()[0][0])
     current = session.of_connection(raw)
     with (
-        publishing_turn.publishing_turn(current, "materialize", source, database),
+        publishing_lock.publishing_turn(current, "materialize", source, database),
         current.cursor() as cursor,
     ):
         permission, asking = _allowed(cursor, database, reader, algorithm, source, given)

@@ -15,7 +15,7 @@ from typing import Any
 from dbanon import errors
 from dbanon.algorithms import streams
 from dbanon.errors.warnings import DisclosureWarning, warn
-from dbanon.ledger import publishing_turn, same_source, streams as stream_algorithms, transactions
+from dbanon.ledger import publishing_lock, same_source, streams as stream_algorithms, transactions
 from dbanon.ledger.composition import overlap
 from dbanon.ledger.people import unknown_sources
 from dbanon.ledger.streams import TABLES, Grows
@@ -53,7 +53,7 @@ def create_stream(connection: Any, name: str, system: str, source: str, **parame
         call = make_call(current, cursor, system, {"tbl": source}, given, here)
         at = target.target("create_stream", name, call.source(), here, cursor)
         # Before planning: a table of the policy that is new is a change.
-        with publishing_turn.publishing_turn(current, "create_stream", name, at[0]):
+        with publishing_lock.publishing_turn(current, "create_stream", name, at[0]):
             publication = streams_plan.prepared(call, streams.find(system))
             _check_growing(name, publication)
             target.check_writable(cursor, "create_stream", at[0])
@@ -119,7 +119,7 @@ def _refreshed(connection: Any, name: str, *, flush: bool, pruned: bool, is_kept
         found = stream_algorithms.find("refresh_stream", name, cursor, path)
         target.check_writable(cursor, "refresh_stream", found.database)
         with (
-            publishing_turn.publishing_turn(current, "refresh_stream", name, found.database),
+            publishing_lock.publishing_turn(current, "refresh_stream", name, found.database),
             transactions.transaction(cursor, "refresh_stream", name),
         ):
             found = stream_algorithms.find("refresh_stream", name, cursor, path)
@@ -152,7 +152,7 @@ def drop_stream(connection: Any, name: str, *, if_exists: bool = False) -> None:
         path = SearchPath.of(*target.current(connection))
         try:
             database = stream_algorithms.find("drop_stream", name, cursor, path).database
-            with publishing_turn.publishing_turn(current, "drop_stream", name, database):
+            with publishing_lock.publishing_turn(current, "drop_stream", name, database):
                 grows = stream_algorithms.find("drop_stream", name, cursor, path)
                 target.check_writable(cursor, "drop_stream", grows.database)
                 with transactions.transaction(cursor, "drop_stream", name):

@@ -21,7 +21,7 @@ from typing import Any
 from unittest import mock
 
 import dbanon
-from dbanon.udf import cluster, decode_table, plan
+from dbanon.udf import cluster, cluster_input, plan
 
 RESULT = "result"
 WRITING = "writing"
@@ -119,7 +119,7 @@ def _watched() -> Iterator[dict[str, float]]:
 
         return run
 
-    places = ((plan, "answer"), (decode_table, "table"), (cluster.algorithms, "run"), (cluster, "_parts"))
+    places = ((plan, "answer"), (cluster_input, "table"), (cluster.algorithms, "run"), (cluster, "_parts"))
     with ExitStack() as stack:
         for name, (place, attribute) in zip(spent, places, strict=True):
             stack.enter_context(mock.patch.object(place, attribute, timed(name, getattr(place, attribute))))

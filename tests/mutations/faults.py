@@ -267,10 +267,10 @@ _FAULTS = {
         ("tests/ledger/people/test_source_identity.py",),
     ),
     "a row of the ledger that another connection holds is no reason to wait": Fault(
-        "dbanon/ledger/publishing_turn.py",
+        "dbanon/ledger/publishing_lock.py",
         '        if cursor.execute(f"UPDATE {table} SET turns = turns + 1 WHERE id = 1").fetchall() == [(1,)]:',
         '        if cursor.execute(f"SELECT id FROM {table}").fetchall() == [(1,)]:',
-        ("tests/ledger/test_publishing_turn.py",),
+        ("tests/ledger/test_publishing_lock.py",),
     ),
     # Views that grow
     "a row that was read may be gone": Fault(

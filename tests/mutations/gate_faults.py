@@ -235,13 +235,13 @@ GATE_FAULTS: dict[str, Fault] = {
         ("tests/policy/transforms/test_gate_key.py",),
     ),
     "pseudonyms do without the key": Fault(
-        "dbanon/policy/transforms/generate.py",
+        "dbanon/policy/transforms/pseudonymize.py",
         "begun = hmac.new(key, what, hashlib.sha256)",
         'begun = hmac.new(b"", what, hashlib.sha256)',
         ("tests/policy/transforms/test_making.py",),
     ),
     "a shift may be zero": Fault(
-        "dbanon/policy/transforms/generate.py",
+        "dbanon/policy/transforms/pseudonymize.py",
         "return at if at < 0 else at + 1",
         "return at",
         ("tests/policy/transforms/test_making.py",),
@@ -268,7 +268,7 @@ GATE_FAULTS: dict[str, Fault] = {
         ("tests/gate/test_recomputed_rows.py",),
     ),
     "NULLs have the code of the last value": Fault(
-        "dbanon/udf/decode_table.py",
+        "dbanon/udf/cluster_input.py",
         'return np.asarray(numbers(records.field(f"c{j}"), attribute.values), np.int32)',
         'return np.asarray(numbers(records.field(f"c{j}"), attribute.values - 1), np.int32)',
         ("tests/gate/test_recomputed_rows.py",),

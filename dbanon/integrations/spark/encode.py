@@ -17,7 +17,7 @@ from dbanon.integrations.spark.columns import of_struct
 from dbanon.integrations.spark.session_call import Asked, LargerTable, Planned, planned
 from dbanon.privacy_models.constraint import AtLeast
 from dbanon.privacy_models.model_request import Demand
-from dbanon.udf import decode_table
+from dbanon.udf import cluster_input
 
 COUNTS = 2**21
 """About how many counts the driver is told at a time: beyond that, neighbouring numbers are counted as one."""
@@ -188,5 +188,5 @@ def _spaces(of: Planned, larger: LargerTable) -> tuple[list[Attribute], list[Sen
     asked: Mapping[str, Any] = json.loads(row.column(0)[0].as_py())
     domains = [column.combine_chunks() for column in row.columns[1:]]
     kinds = asked["attributes"]
-    attributes = [decode_table.attribute_of(kind, d) for kind, d in zip(kinds, domains[: len(kinds)], strict=True)]
-    return attributes, [decode_table.sensitive_of(d) for d in domains[len(kinds) :]]
+    attributes = [cluster_input.attribute_of(kind, d) for kind, d in zip(kinds, domains[: len(kinds)], strict=True)]
+    return attributes, [cluster_input.sensitive_of(d) for d in domains[len(kinds) :]]

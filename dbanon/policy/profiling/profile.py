@@ -20,8 +20,8 @@ from itertools import combinations
 
 from dbanon import errors
 from dbanon.errors.example import Example
-from dbanon.policy import name_hints
 from dbanon.policy.checks import person_spellings
+from dbanon.policy.column_names import hints as column_names_hints
 from dbanon.policy.column_roles import WITHHELD
 from dbanon.policy.hierarchies import storage
 from dbanon.policy.profiling import repairs, thresholds
@@ -118,7 +118,7 @@ def _column(place: int, name: str, type_: str) -> dict[str, object]:
         value = Sql(f"({value} + 0::{type_})")  # of 0.0 and -0.0 only one is shown
     elif kind is None and type_ not in ("BOOLEAN", "UUID"):
         value = Sql(f"CAST({value} AS VARCHAR) COLLATE POSIX")  # texts byte by byte, the rest as it is shown
-    hints = name_hints.named(name)
+    hints = column_names_hints.named(name)
     return {
         "i": place,
         "name": text(name),
@@ -140,7 +140,9 @@ def _column(place: int, name: str, type_: str) -> dict[str, object]:
         "is_neutral": hints.neutral is not None,
         "may_be_person": any((hints.number, hints.subject, hints.key)),
         "may_be_unchanged": any((hints.neutral, hints.sensitive)),
-        "hints": {hint: text(word) if (word := getattr(hints, hint)) else Sql("NULL") for hint in name_hints.HINTS},
+        "hints": {
+            hint: text(word) if (word := getattr(hints, hint)) else Sql("NULL") for hint in column_names_hints.HINTS
+        },
     }
 
 
@@ -201,7 +203,7 @@ def _affinities(source: Source, hierarchies: list[str]) -> Sql:
         (place, name, shared)
         for place, column in enumerate(source.columns)
         for name in hierarchies
-        if (shared := name_hints.affinity(column, name))
+        if (shared := column_names_hints.affinity(column, name))
     ]
     return literal_rows({"place": "INTEGER", "name": "VARCHAR", "affinity": "INTEGER"}, rows)
 

@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 import dbanon
 from dbanon.cli import main
-from dbanon.policy import name_hints
+from dbanon.policy.column_names import hints
 from dbanon.policy.profiling.suggestions import offers
 from dbanon.source import catalog
 from dbanon.sqltext.quote import identifier
@@ -64,7 +64,7 @@ def test_columns_named_by_an_id_word_are_withheld(con: Any, shape: str) -> None:
     table(con, IDENTIFIERS, UNIQUE.get(shape) or REPEATED[shape.removeprefix("repeated ")])
     found = roles(con)
     if shape == "repeated five":  # `numero` before another word may say how many
-        found = {name: role for name, role in found.items() if name_hints.named(name).count is None}
+        found = {name: role for name, role in found.items() if hints.named(name).count is None}
     assert {name: role for name, role in found.items() if role in PUBLISHED} == {}
 
 

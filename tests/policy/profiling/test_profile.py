@@ -13,7 +13,7 @@ import duckdb
 import pytest
 
 import dbanon
-from dbanon.policy import name_hints
+from dbanon.policy.column_names import hints
 from dbanon.policy.profiling import profile
 from dbanon.sqltext.quote import identifier, text
 
@@ -156,14 +156,14 @@ def test_outliers_say_how_they_are_judged(con: Any) -> None:
     ],
 )  # fmt: skip
 def test_names_say_what_a_column_is(name: str, kind: str) -> None:
-    assert getattr(name_hints.named(name), kind) is not None
+    assert getattr(hints.named(name), kind) is not None
 
 
 @pytest.mark.parametrize(
     "name", ["project_name", "page", "department_head", "engine", "strip", "", "🦆", "x1", "patient_type"]
 )
 def test_names_that_say_nothing(name: str) -> None:
-    assert name_hints.named(name) == name_hints.Named()
+    assert hints.named(name) == hints.Named()
 
 
 @pytest.fixture

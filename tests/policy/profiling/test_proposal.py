@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 import dbanon
 from dbanon.cli import main
-from dbanon.policy import name_hints
+from dbanon.policy.column_names import hints
 from dbanon.sqltext.quote import identifier
 
 GIVEN = ("Anna", "Bernd", "Clara", "Dieter", "Eva", "Frank", "Gerda", "Hans", "Ida", "Jan")
@@ -128,7 +128,7 @@ NAMES = {
 
 @pytest.mark.parametrize(("kind", "name"), [(kind, name) for kind, names in NAMES.items() for name in names])
 def test_names_in_many_languages_say_what_a_column_is(kind: str, name: str) -> None:
-    assert getattr(name_hints.named(name), kind) is not None
+    assert getattr(hints.named(name), kind) is not None
 
 
 PERSONAL = {

@@ -15,7 +15,7 @@ import pytest
 import dbanon
 from dbanon import errors
 from dbanon.gate import pseudonyms
-from dbanon.policy.transforms import formats, generate
+from dbanon.policy.transforms import formats, pseudonymize
 from dbanon.runtime import secret_keys
 
 SECRET = hashlib.sha256(b"a key for tests").hexdigest()
@@ -35,7 +35,7 @@ def how(**more: Any) -> dict[str, Any]:
                                               ("digits", 4), ("uuid", 36)])  # fmt: skip
 def test_the_gates_own_code_agrees(name: str, length: int) -> None:
     of = formats.form("t.c", name, length, "P-")
-    made = generate.pseudonyms([*TEXTS, None], secret_keys.find(), "visits", of)
+    made = pseudonymize.pseudonyms([*TEXTS, None], secret_keys.find(), "visits", of)
     assert made == pseudonyms.expected([*TEXTS, None], how(format=name, length=length, prefix="P-"))
     assert made[-1] is None and all(len(p) == length + 2 for p in made[:-1] if p)
 
@@ -43,20 +43,20 @@ def test_the_gates_own_code_agrees(name: str, length: int) -> None:
 def test_a_pseudonym_is_the_hmac_of_the_text_by_the_key_of_the_scope() -> None:
     of_scope = hmac.new(bytes.fromhex(SECRET), b"dbanon scope 1\0visits", "sha256").digest()
     whole = hmac.new(of_scope, "pseudonym\0Jörg".encode(), "sha256").hexdigest()
-    assert generate.pseudonyms(["Jörg"], secret_keys.find(), "visits", formats.Form()) == [whole[:32]]
+    assert pseudonymize.pseudonyms(["Jörg"], secret_keys.find(), "visits", formats.Form()) == [whole[:32]]
 
 
 def test_different_texts_scopes_and_keys_have_different_pseudonyms(monkeypatch: pytest.MonkeyPatch) -> None:
-    one = generate.pseudonyms(TEXTS, secret_keys.find(), "one", formats.Form())
-    two = generate.pseudonyms(TEXTS, secret_keys.find(), "two", formats.Form())
+    one = pseudonymize.pseudonyms(TEXTS, secret_keys.find(), "one", formats.Form())
+    two = pseudonymize.pseudonyms(TEXTS, secret_keys.find(), "two", formats.Form())
     monkeypatch.setenv("DBANON_KEY", secrets.token_hex(32))
-    other = generate.pseudonyms(TEXTS, secret_keys.find(), "one", formats.Form())
+    other = pseudonymize.pseudonyms(TEXTS, secret_keys.find(), "one", formats.Form())
     assert len({*one, *two, *other}) == 3 * len(set(TEXTS))
 
 
 def test_shifts_are_never_zero_and_take_all_days_alike() -> None:
     people = [str(i) for i in range(6000)]
-    days = generate.shifts([*people, None], secret_keys.find(), "visits", 3)
+    days = pseudonymize.shifts([*people, None], secret_keys.find(), "visits", 3)
     assert days == pseudonyms.expected_days([*people, None], how(days=3)) and days.pop() is None
     assert all(850 < days.count(day) < 1150 for day in (-3, -2, -1, 1, 2, 3)) and 0 not in days
 
@@ -64,12 +64,12 @@ def test_shifts_are_never_zero_and_take_all_days_alike() -> None:
 def test_the_least_length_is_the_first_that_tells_all_apart() -> None:
     texts = [str(i) for i in range(2000)]
     of = formats.form("t.c", "digits", 4)
-    short = generate.pseudonyms(texts, secret_keys.find(), "visits", of)
+    short = pseudonymize.pseudonyms(texts, secret_keys.find(), "visits", of)
     shared = [t for t, p in zip(texts, short, strict=True) if short.count(p) > 1]
-    least = generate.least_length(shared, secret_keys.find(), "visits", of)
+    least = pseudonymize.least_length(shared, secret_keys.find(), "visits", of)
     assert shared and least is not None
     for length in range(4, least + 2):
-        made = generate.pseudonyms(texts, secret_keys.find(), "visits", formats.form("t.c", "digits", length))
+        made = pseudonymize.pseudonyms(texts, secret_keys.find(), "visits", formats.form("t.c", "digits", length))
         assert (len(set(made)) == len(texts)) == (length >= least)
 
 
@@ -146,13 +146,15 @@ def test_a_form_that_is_none_is_refused(asked: tuple[Any, ...]) -> None:
 
 
 def test_an_attacker_without_the_key_finds_nobody_by_enumeration() -> None:
-    published = set(generate.pseudonyms([str(i) for i in range(1000)], secret_keys.find(), "visits", formats.Form()))
+    published = set(
+        pseudonymize.pseudonyms([str(i) for i in range(1000)], secret_keys.find(), "visits", formats.Form())
+    )
     guessed = [
         secret_keys.Key("", hashlib.sha256(word).digest()) for word in (b"", b"password", b"DBANON_KEY", b"visits")
     ]
     space = [str(i) for i in range(3000)]
     for of in guessed:
-        assert not published & set(generate.pseudonyms(space, of, "visits", formats.Form()))
+        assert not published & set(pseudonymize.pseudonyms(space, of, "visits", formats.Form()))
     plain = {hash_(t.encode()).hexdigest()[:32] for t in space for hash_ in (hashlib.sha256, hashlib.md5, hashlib.sha1)}
     assert not published & plain
 
@@ -166,8 +168,8 @@ def test_functions_of_duckdb_give_the_same_and_never_see_the_key() -> None:
     sql = f"""SELECT v, dbanon_pseudonym(v, '{json.dumps(how())}'), dbanon_pseudonym_again(v, '{json.dumps(how())}'),
         dbanon_shift(v, '{json.dumps(how(days=9))}'), dbanon_shift_again(v, '{json.dumps(how(days=9))}') FROM t"""
     for v, made, again, day, day_again in con.execute(sql).fetchall():
-        assert [made] == generate.pseudonyms([v], secret_keys.find(), "visits", formats.Form())
-        assert made == again and [day] == generate.shifts([v], secret_keys.find(), "visits", 9) and day == day_again
+        assert [made] == pseudonymize.pseudonyms([v], secret_keys.find(), "visits", formats.Form())
+        assert made == again and [day] == pseudonymize.shifts([v], secret_keys.find(), "visits", 9) and day == day_again
     assert SECRET not in str(con.execute(f"EXPLAIN ANALYZE {sql}").fetchall())
     assert con.execute(f"SELECT dbanon_pseudonym(v, '{json.dumps(how())}') FROM t LIMIT 0").fetchall() == []
     con.close()

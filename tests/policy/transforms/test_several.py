@@ -15,7 +15,7 @@ import dbanon
 from dbanon import errors
 from dbanon.gate import linked_patterns, pseudonyms
 from dbanon.policy import column_roles
-from dbanon.policy.transforms import generate
+from dbanon.policy.transforms import pseudonymize
 from dbanon.release.spec import transformed_columns
 from dbanon.sqltext.templates import fill
 
@@ -214,7 +214,7 @@ def test_the_gate_judges_rows_that_a_maker_would_have_let_through(stays: Any, mo
     refused(stays, CALL, "release gate refused the result")
     monkeypatch.undo()
     monkeypatch.setenv("DBANON_KEY", SECRET)
-    monkeypatch.setattr(generate, "pseudonyms", lambda values, *_: [v and "P" for v in values])
+    monkeypatch.setattr(pseudonymize, "pseudonyms", lambda values, *_: [v and "P" for v in values])
     refused(stays, CALL, "release gate refused the result|would have a pseudonym that another")
 
 

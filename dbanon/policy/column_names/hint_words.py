@@ -1,4 +1,4 @@
-"""Words in the names of columns and what they say, in the large languages; read by dbanon/policy/name_hints.py.
+"""Words in the names of columns and what they say, in the large languages; read by dbanon/policy/column_names/hints.py.
 
 A word stands for itself; `birth*` for words that begin so, `*datum` for words that end so, `*geburt*` for words that
 hold it. Words are written without accents, as both sides are compared: `große` and `groesse` are `grosse`. In scripts
@@ -10,7 +10,7 @@ stands where it tells a reader less, or not at all.
 
 from __future__ import annotations
 
-from dbanon.policy.identifying_words import IDENTIFYING_WORDS
+from dbanon.policy.column_names.identifying_words import IDENTIFYING_WORDS
 
 VOCABULARY = IDENTIFYING_WORDS | {
     # Where on earth something is, as numbers. Precise ones are an address.

@@ -19,7 +19,7 @@ import pytest
 
 import dbanon
 from dbanon import errors
-from dbanon.ledger import publishing_turn
+from dbanon.ledger import publishing_lock
 from dbanon.views import release_requests
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -186,7 +186,7 @@ def released(con: Any) -> Iterator[Any]:
 
 
 def test_busy_after_the_longest_wait(released: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(publishing_turn, "MAX_WAIT_S", 0.02)
+    monkeypatch.setattr(publishing_lock, "MAX_WAIT_S", 0.02)
     dbanon.create_stream(released, "s", "fads", "p", k=5, delta=50, order_by="id")
     before = ledgers(released)
     other = released.cursor()
@@ -226,16 +226,16 @@ def test_dropped_table_is_made_again(released: Any) -> None:
 
 def test_lost_turn_refuses_the_commit(released: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """FORCE CHECKPOINT ends the transactions of all connections, that of the row too."""
-    real = publishing_turn.check_held
+    real = publishing_lock.check_held
 
     def lose(function: str, name: str) -> None:
-        for cursors in publishing_turn._HELD.get().values():
+        for cursors in publishing_lock._HELD.get().values():
             for cursor in cursors.values():
                 with pytest.raises(duckdb.Error):
                     cursor.execute("SELECT error('lost')")
         real(function, name)
 
-    monkeypatch.setattr(publishing_turn, "check_held", lose)
+    monkeypatch.setattr(publishing_lock, "check_held", lose)
     with pytest.raises(errors.Busy):
         dbanon.refresh(released, "old", refresh="recluster")
     assert released.execute("SELECT version FROM dbanon.release").fetchall() == [(1,)]

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from functools import cache
 
-from dbanon.policy.vocabulary import VOCABULARY
+from dbanon.policy.column_names.hint_words import VOCABULARY
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from dbanon.policy import name_hints
-from dbanon.policy.name_hints import GROUPS, all_matches, is_ambiguous, matches
-from dbanon.policy.vocabulary import VOCABULARY
+from dbanon.policy.column_names import hints
+from dbanon.policy.column_names.hint_words import VOCABULARY
+from dbanon.policy.column_names.hints import GROUPS, all_matches, is_ambiguous, matches
 
 RESOLVED = {
     # What withholds a column wins, where a word stands for both.
@@ -46,7 +46,7 @@ wins, or taken out of the vocabulary of the language in which it is rare."""
 @pytest.fixture(autouse=True)
 def fresh() -> Iterator[None]:
     """The vocabulary is read again in each test."""
-    caches = (name_hints._vocabulary, name_hints._any_stem, all_matches, name_hints._kinds)
+    caches = (hints._vocabulary, hints._any_stem, all_matches, hints._kinds)
     for cached in caches:
         cached.cache_clear()
     yield
@@ -57,10 +57,10 @@ def fresh() -> Iterator[None]:
 def listed_words() -> set[str]:
     """Every word of the vocabulary without its signs, as names are compared with it."""
     every = (word for listed in VOCABULARY.values() for word in listed.split() if not word.endswith(":"))
-    return {name_hints._plain(word.strip("*")) for word in every}
+    return {hints._plain(word.strip("*")) for word in every}
 
 
-def groups(found: tuple[name_hints.Match, ...]) -> set[str]:
+def groups(found: tuple[hints.Match, ...]) -> set[str]:
     """How columns are published that matches speak for."""
     return {"position" if match.kind == "coordinate" else GROUPS.get(match.kind, "none") for match in found}
 
@@ -74,7 +74,7 @@ def collisions() -> dict[str, str]:
 
 def test_every_collision_of_the_vocabulary_is_resolved() -> None:
     resolved = {word: taken for taken, words in RESOLVED.items() for word in words.split()}
-    assert {name_hints._plain(word): taken for word, taken in resolved.items()} == collisions()
+    assert {hints._plain(word): taken for word, taken in resolved.items()} == collisions()
 
 
 def test_words_that_would_be_generalized_or_unchanged_are_ambiguous() -> None:
@@ -92,8 +92,8 @@ def test_new_words_that_collide_are_found(
     monkeypatch: pytest.MonkeyPatch, kind: str, language: str, word: str, taken: str
 ) -> None:
     before = collisions()
-    name_hints._vocabulary.cache_clear()
-    name_hints._any_stem.cache_clear()
+    hints._vocabulary.cache_clear()
+    hints._any_stem.cache_clear()
     all_matches.cache_clear()
     monkeypatch.setitem(VOCABULARY, kind, f"{VOCABULARY[kind]} {language}: {word}")
     added = {found: how for found, how in collisions().items() if found not in before}

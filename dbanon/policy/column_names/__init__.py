@@ -1,0 +1,1 @@
+"""What the name of a column says about its contents."""
