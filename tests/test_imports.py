@@ -128,6 +128,11 @@ def test_file_imports_only_lower_packages_and_its_libraries(path: Path) -> None:
             assert parts[0] in libraries_of(path).split(), f"{path} imports {name}"
 
 
+def test_kernels_import_no_other_package() -> None:
+    found = {name for path in FILES if path.parts[0] == "kernels" for name in imported(path)}
+    assert not {name for name in found if name.startswith("dbanon.") and not name.startswith("dbanon.kernels")}
+
+
 @pytest.mark.parametrize("path", [path for path in FILES if path.parts[0] == "gate"], ids=str)
 def test_gate_imports_nothing_of_the_plan(path: Path) -> None:
     for name in imported(path):

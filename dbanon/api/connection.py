@@ -18,7 +18,7 @@ from dbanon.api import duckdb_relations, frame_adapters, frame_references
 from dbanon.api.frame_references import FunctionCall
 from dbanon.api.memory_settings import settings
 from dbanon.errors import redaction
-from dbanon.runtime import session, storage_version
+from dbanon.runtime import interrupts, session, storage_version
 from dbanon.sqltext.qualify_builtins import bound
 from dbanon.sqltext.quote import text
 from dbanon.udf.install import attach
@@ -64,18 +64,18 @@ class Connection:
     def __init__(self, raw: Any, progress: Progress | None = None) -> None:
         self.raw = attach(raw)
         self._session = session.of_connection(raw)
-        self._session.told = progress or self._session.told
+        self._session.on_progress = progress or self._session.on_progress
         self._frames: set[str] = set()
         self._read: list[tuple[str, str]] = []
 
     @property
     def progress(self) -> Progress | None:
         """What is told how far a statement has come; see `connect`."""
-        return self._session.told
+        return self._session.on_progress
 
     @progress.setter
     def progress(self, told: Progress | None) -> None:
-        self._session.told = told
+        self._session.on_progress = told
 
     @property
     def reviewed(self) -> Callable[[list[str]], None] | None:
@@ -190,9 +190,10 @@ class Connection:
         if not calls:
             return query
         self._register_frames(calls, frame, read)
-        self._session.local = frame_references.temporary_columns(read)
-        self._session.views = frame_references.temporary_views(read) if self._session.local else {}
-        self._session.scans = frame_references.temporary_scans(calls, self._session.local, read)
+        temporary = self._session.temporary
+        temporary.columns = frame_references.temporary_columns(read)
+        temporary.views = frame_references.temporary_views(read) if temporary.columns else {}
+        temporary.scans = frame_references.temporary_scans(calls, temporary.columns, read)
         return frame_references.rewrite_arguments(query, calls)
 
     def _register_frames(self, calls: list[FunctionCall], frame: Any, read: Callable[..., Any]) -> None:
@@ -230,10 +231,10 @@ _FETCHING = frozenset(
 @contextlib.contextmanager
 def ctrl_c_raised() -> Iterator[None]:
     """Turns an error that Ctrl-C caused into KeyboardInterrupt."""
-    before = session.ctrl_c_count()
+    before = interrupts.ctrl_c_count()
     try:
         yield
     except (duckdb.Error, RuntimeError) as error:
-        if session.ctrl_c_count() != before:
+        if interrupts.ctrl_c_count() != before:
             raise KeyboardInterrupt from error
         raise

@@ -15,7 +15,8 @@ from dbanon.api.frame_adapters import Kind
 from dbanon.policy.hierarchies.store import load_hierarchy
 from dbanon.release import search_budget
 from dbanon.release.summary import ROWS, Glance
-from dbanon.runtime import session
+from dbanon.runtime import interrupts, session
+from dbanon.runtime.progress import report_progress
 from dbanon.source import catalog
 from dbanon.sqltext import names
 from dbanon.sqltext.quote import Sql, text
@@ -86,9 +87,9 @@ def anonymize(
         call = Call(algorithm, source, given)
         limit = search_budget.seconds("anonymize", given)
         current = session.of_connection(con.raw)
-        with session.telling(current, progress):
+        with report_progress(current, progress):
             if limit is not None:
-                with session.searching(current, limit) as search:
+                with interrupts.timed_search(current, limit) as search:
                     untimed = Call(algorithm, source, search_budget.untimed("anonymize", given))
                     untimed.rows(con, "_metrics")
                 call = Call(algorithm, source, search_budget.untimed("anonymize", given, search.moves))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from dbanon import algorithms as static_algorithms, errors
 from dbanon.algorithms import streams, warmup as of_tables
 from dbanon.algorithms.streams import warmup as of_streams
-from dbanon.runtime import session
+from dbanon.kernels import compile_events
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ def warmup(names: Sequence[str] = (), told: Callable[[str, float], None] = lambd
         *of_tables.steps([algorithms[name] for name in chosen if name in algorithms]),
         *of_streams.steps([systems[name] for name in chosen if name in systems]),
     ]
-    with session.compiling(compiled.append):
+    with compile_events.listen(compiled.append):
         for i, (step, work) in enumerate(steps):
             told(step, i / len(steps))
             work()

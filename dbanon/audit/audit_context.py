@@ -110,7 +110,7 @@ def resolved(call: Call, *, judges: bool, counts_persons: bool = True, needs_sou
 def paired(call: Call, needs_source: bool) -> _Pair:
     """The release and the source of a call. Errors are those of `resolved`."""
     function, options = call.function.name, call.options
-    find = partial(catalog.resolve, function, cursor=call.cursor, path=call.path, local=call.session.local)
+    find = partial(catalog.resolve, function, cursor=call.cursor, path=call.path, local=call.session.temporary.columns)
     release = find(call.text("release"))
     name = options.text("source")
     given = None if name is None else find(name)
@@ -219,7 +219,7 @@ def _plain(release: Source, name: str, published: Sql) -> Sql:
 
 def people(call: Call, tables: Tables, name: str) -> Source:
     """Another table of such people: codes for missing values of the source are codes there, too. UnknownTable."""
-    found = catalog.resolve(tables.function, name, call.cursor, call.path, call.session.local)
+    found = catalog.resolve(tables.function, name, call.cursor, call.path, call.session.temporary.columns)
     return _without(call, found, tables.codes)
 
 

@@ -16,7 +16,7 @@ import numba
 from numba.core import event
 from numba.extending import typeof_impl
 
-from dbanon.runtime import session
+from dbanon.kernels import compile_events
 
 _OPTIONS: dict[str, Any] = {"nogil": True, "no_cfunc_wrapper": True}
 
@@ -88,7 +88,7 @@ class _Compiling(event.Listener):
         self._depth += 1
         function = event.data["dispatcher"].py_func
         if not function.__module__.startswith("numba."):
-            session.compiles(function.__name__)
+            compile_events.report(function.__name__)
 
     def on_end(self, event: event.Event) -> None:
         self._depth -= 1

@@ -17,7 +17,7 @@ from typing import Any
 import duckdb
 
 from dbanon import errors
-from dbanon.runtime import session
+from dbanon.runtime import interrupts
 from dbanon.runtime.session import Session
 from dbanon.source import schema
 from dbanon.source.catalog import SCHEMA
@@ -89,7 +89,7 @@ def _take_rows(
     """
     give_up = time.monotonic() + MAX_WAIT_S
     pause = 0.005
-    with session.interruptible(current, lambda: errors.Interrupted(function)) as check:
+    with interrupts.interruptible(current, lambda: errors.Interrupted(function)) as check:
         while True:
             check()
             attempt = contextlib.ExitStack()

@@ -12,7 +12,7 @@ from typing import Any
 from dbanon import errors
 from dbanon.release.plan import plan
 from dbanon.release.spec.release_spec import ReleaseSpec
-from dbanon.runtime import session
+from dbanon.runtime import interrupts
 from dbanon.runtime.session import Session
 
 ACCEPTS = "a number of moves, an integer of at least 0, or a time such as '5s', '500ms' or '2min'"
@@ -49,6 +49,6 @@ def counted(
     limit = seconds(function, given)
     if limit is None:
         return dict(given)
-    with session.searching(current, limit) as search:
+    with interrupts.timed_search(current, limit) as search:
         cursor.execute(f"SELECT count(*) FROM ({plan.statement(publication)})").fetchall()
     return untimed(function, given, search.moves)

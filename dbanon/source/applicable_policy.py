@@ -75,13 +75,13 @@ class _LocalRelations:
 
     def __init__(self, session: Session | None) -> None:
         self._session = session
-        self.names = frozenset(session.local) if session else frozenset[str]()
-        self.views: Mapping[str, str] = session.views if session else {}
-        self._scans: Mapping[str, tuple[Scan, ...]] = session.scans if session else {}
+        self.names = frozenset(session.temporary.columns) if session else frozenset[str]()
+        self.views: Mapping[str, str] = session.temporary.views if session else {}
+        self._scans: Mapping[str, tuple[Scan, ...]] = session.temporary.scans if session else {}
 
     def policy(self, place: Place) -> TemporaryPolicy | None:
         """The policy of a temporary table that holds the rows of a query; None for other relations."""
-        known = self._session.policies if self._session else {}
+        known = self._session.temporary.policies if self._session else {}
         return known.get(place[2]) if place[0] == TEMPORARY else None
 
     def own_macros(self, mentions: Mentions | None) -> dict[str, str]:

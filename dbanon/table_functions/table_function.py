@@ -86,9 +86,9 @@ class Call:
 
     def source(self, trusting: bool = False) -> catalog.Source:
         """The relation that the argument `tbl` names; `trusting` as in `catalog.resolve`."""
-        given, local = self.text("tbl"), self.session.local
+        given, local = self.text("tbl"), self.session.temporary.columns
         source = catalog.resolve(self.function.name, given, self.cursor, self.path, local, trusting)
-        policy = self.session.policies.get(names.folded(source.table))
+        policy = self.session.temporary.policies.get(names.folded(source.table))
         if policy is None or policy.database is None or source.sql != identifier(source.table):
             return source
         return replace(source, database=policy.database)

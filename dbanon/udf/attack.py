@@ -13,7 +13,7 @@ from dbanon import errors
 from dbanon.audit import prediction
 from dbanon.audit.attacks import cut_posterior
 from dbanon.encoding import encoded_table
-from dbanon.runtime import session
+from dbanon.runtime import interrupts, progress, session
 from dbanon.runtime.version import __version__
 from dbanon.udf.cluster_input import array, features, one, whole
 
@@ -63,8 +63,8 @@ def _learned(asked: dict[str, Any], given: Any) -> tuple[encoded_table.Ints, enc
     current = session.get(asked["session"])
 
     def compute() -> prediction.Guesses:
-        with session.interruptible(current, lambda: errors.Interrupted(asked["function"])) as check:
-            step = session.stepped(current, check, prediction.TREES)
+        with interrupts.interruptible(current, lambda: errors.Interrupted(asked["function"])) as check:
+            step = progress.progress_steps(current, check, prediction.TREES)
             return prediction.guesses(asked["function"], known, labels, records, rows, asked["seed"], step)
 
     order = np.lexsort((labels, *known.T[::-1])) if len(labels) else labels

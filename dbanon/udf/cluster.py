@@ -14,7 +14,7 @@ from dbanon.algorithms.base.assignments import met
 from dbanon.encoding import encoded_table
 from dbanon.privacy_models import constraint
 from dbanon.privacy_models.model_request import Demand
-from dbanon.runtime import session
+from dbanon.runtime import interrupts, session
 from dbanon.runtime.version import __version__
 from dbanon.udf import cluster_input
 from dbanon.udf.arrow_columns import packed
@@ -129,14 +129,16 @@ def _runs(asked: dict[str, Any], table: encoded_table.Space, limits: constraint.
         budget.seconds, budget.keep = search.seconds, True
 
     def compute() -> algorithms.Runs:
-        with session.interruptible(current, lambda: errors.Interrupted(asked["function"])) as check:
+        with interrupts.interruptible(current, lambda: errors.Interrupted(asked["function"])) as check:
             return algorithms.run(
                 algorithms.find(asked["algorithm"]),
                 table,
                 limits,
                 asked["options"],
                 algorithms.Names(tuple(a["name"] for a in asked["attributes"]), asked["sensitive"], asked["function"]),
-                algorithms.Refinement(asked["suppress"], asked["heights"], budget, current.told, asked["objective"]),
+                algorithms.Refinement(
+                    asked["suppress"], asked["heights"], budget, current.on_progress, asked["objective"]
+                ),
                 check,
                 cell=asked["cell"],
             )

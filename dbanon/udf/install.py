@@ -12,7 +12,7 @@ from typing import Any
 
 import duckdb
 
-from dbanon.runtime import session
+from dbanon.runtime import label_cache, session
 from dbanon.source import schema
 from dbanon.sqltext.qualify_builtins import OWN, bound
 from dbanon.sqltext.quote import Sql, identifier, joined, text
@@ -48,10 +48,10 @@ def attach(connection: Any, *, catalog: bool = True) -> Any:
 
 # --- UDFs belong to the instance -------------------------------------------------------------------------
 
-_CACHES: weakref.WeakValueDictionary[int, session.LabelCache] = weakref.WeakValueDictionary()
+_CACHES: weakref.WeakValueDictionary[int, label_cache.LabelCache] = weakref.WeakValueDictionary()
 
 
-def _cache_of(connection: Any) -> session.LabelCache:
+def _cache_of(connection: Any) -> label_cache.LabelCache:
     """The label cache of the connection's instance; registers the UDFs where they are missing.
 
     One of them tells the instance's number, so that all its connections find the same cache.
@@ -69,7 +69,7 @@ def _cache_of(connection: Any) -> session.LabelCache:
             connection.create_function("dbanon_instance", _TELLING[-1], [], _NUMBER)
         labels = _CACHES.get(instance)
         if labels is None:
-            labels = session.LabelCache()
+            labels = label_cache.LabelCache()
             _CACHES[instance] = labels
         return labels
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from dbanon import errors
 from dbanon.audit import ml_utility_scores
-from dbanon.runtime import session
+from dbanon.runtime import interrupts, progress, session
 from dbanon.runtime.version import __version__
 from dbanon.udf.cluster_input import array, features, whole
 
@@ -60,8 +60,8 @@ def _answer(asked: dict[str, Any], given: Any) -> dict[str, Any]:
     current = session.get(asked["session"])
 
     def compute() -> _Scores:
-        with session.interruptible(current, lambda: errors.Interrupted(asked["function"])) as check:
-            step = session.stepped(current, check, ml_utility_scores.STEPS)
+        with interrupts.interruptible(current, lambda: errors.Interrupted(asked["function"])) as check:
+            step = progress.progress_steps(current, check, ml_utility_scores.STEPS)
             train = ml_utility_scores.Training(asked["train"], asked["most"], asked["seed"])
             return _Scores(ml_utility_scores.scores(asked["function"], source, release, train, step, check))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from dbanon import errors
-from dbanon.runtime import session
+from dbanon.runtime import interrupts, session
 from dbanon.table_functions.dispatch import answer
 
 
@@ -18,7 +18,7 @@ def dbanon_plan(token: str, call: str, places: str) -> str:
         places: JSON of current_database(), current_schema() and the search path.
     """
     try:
-        session.watch_ctrl_c()
+        interrupts.watch_ctrl_c()
         return answer(session.get(token), json.loads(call), json.loads(places))
     except (errors.DbanonError, RuntimeError) as error:
         return f"!{error}"

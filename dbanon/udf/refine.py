@@ -11,7 +11,7 @@ import pyarrow as pa
 from dbanon import errors
 from dbanon.audit.attacks import refinement
 from dbanon.audit.attacks.refinement_columns import Column
-from dbanon.runtime import session
+from dbanon.runtime import interrupts, session
 from dbanon.udf.arrow_columns import items, numbers
 from dbanon.udf.cluster_input import array, features, whole
 
@@ -43,7 +43,7 @@ def _answer(asked: dict[str, Any], given: Any) -> dict[str, Any]:
     ids, ends = whole(classes, "id"), features(classes)
     current = session.get(asked["session"])
     try:
-        with session.interruptible(current, lambda: errors.Interrupted(asked["function"])) as check:
+        with interrupts.interruptible(current, lambda: errors.Interrupted(asked["function"])) as check:
             found = refinement.refined(
                 _columns(asked, given),
                 ends[:, ::2],

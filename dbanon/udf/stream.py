@@ -13,7 +13,7 @@ from dbanon.algorithms import streams
 from dbanon.algorithms.streams import Arrivals, Model, State, Stream
 from dbanon.algorithms.streams.checkpoint import Meaning, StreamSegment
 from dbanon.encoding import encoded_table
-from dbanon.runtime import session
+from dbanon.runtime import interrupts, session
 from dbanon.udf import cluster_input, stream_input
 from dbanon.udf.arrow_columns import items, packed
 
@@ -63,7 +63,7 @@ def _left(asked: dict[str, Any], groups: Any, rest: list[Any]) -> Any:
         meaning = Meaning(came.places, nodes, hashes, is_integral)
         before = segment.before(system, meaning, asked["function"], came.waiting)
     ends = segment is None or segment.ends
-    with session.interruptible(current, lambda: errors.Interrupted(asked["function"])) as check:
+    with interrupts.interruptible(current, lambda: errors.Interrupted(asked["function"])) as check:
         state = system.run(came, model, asked["options"], check, before, ends)
     again = np.full(came.records, -1, np.int64)
     if segment is not None and meaning is not None:

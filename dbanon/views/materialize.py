@@ -30,6 +30,7 @@ from dbanon.release.plan import plan
 from dbanon.release.spec import related_parameters as several, resolve, transformed_columns
 from dbanon.release.spec.release_spec import ReleaseSpec
 from dbanon.runtime import session
+from dbanon.runtime.progress import report_progress
 from dbanon.source import attached_databases, catalog
 from dbanon.source.canonical_text import FORMAT
 from dbanon.source.catalog import SCHEMA
@@ -77,7 +78,7 @@ def materialize(
         return related_release.materialize(connection, name, algorithm, source, given, allow_delta, composition)
     given = json.loads(json.dumps(parameters, default=str))
     check_algorithm("materialize", algorithm)
-    with _working("materialize", connection) as (current, cursor, later), session.telling(current, progress):
+    with _working("materialize", connection) as (current, cursor, later), report_progress(current, progress):
         here = views_target.current(connection)
         name, there = deliveries.here_and_there(name, cursor, here[0])
         asked = (current, cursor, algorithm, {"tbl": source}, search_budget.untimed("materialize", given), here)

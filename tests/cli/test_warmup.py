@@ -54,7 +54,7 @@ CALLS = textwrap.dedent(
         for qi in ("['a', 'c']", "['a', 'c', 'w', 'v']"):
             for more in asked:
                 call = f"{algorithm}('t', k = 5, qi = {qi}{', ' * bool(more)}{more})"
-                with session.compiling(lambda kernel: compiled.append((call, kernel))):
+                with compile_events.listen(lambda kernel: compiled.append((call, kernel))):
                     con.execute(f"FROM {call}").fetchall()
     for call, kernel in compiled:
         print(call, kernel)

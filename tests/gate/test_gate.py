@@ -21,7 +21,7 @@ from dbanon.algorithms.base import registry
 from dbanon.api import frame_references
 from dbanon.gate import messages
 from dbanon.release.plan import plan
-from dbanon.runtime import session
+from dbanon.runtime import label_cache, session
 from dbanon.table_functions import registry as functions
 from dbanon.udf import cluster
 
@@ -816,7 +816,7 @@ def test_two_threads_at_once_cluster_once(algorithm: Any) -> None:
 
 def test_one_flight_ends_only_when_its_labels_are_kept() -> None:
     """A caller that comes just as a computation ends must find either the flight or the labels."""
-    cache = session.LabelCache()
+    cache = label_cache.LabelCache()
     late: list[threading.Thread] = []
     labels = np.zeros(1, np.int32)
 
@@ -850,7 +850,7 @@ def test_one_flight_ends_only_when_its_labels_are_kept() -> None:
 
 
 def test_the_cache_keeps_to_its_size() -> None:
-    cache = session.LabelCache(limit=1000)
+    cache = label_cache.LabelCache(limit=1000)
     for i in range(10):
         cache.get(bytes([i]), lambda: np.zeros(100, np.int32))
     assert sum(a.nbytes for a in cache._labels.values()) <= 1000

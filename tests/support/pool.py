@@ -52,7 +52,7 @@ def _cleaned(connection: Any) -> bool:
         return False
     databases = connection.execute("SELECT database_name FROM duckdb_databases() WHERE NOT internal").fetchall()
     own = session.of_connection(connection)
-    if databases != [("memory",)] or own.local or own.recorded is not None or own.told or own.search:
+    if databases != [("memory",)] or own.temporary.columns or own.recorded is not None or own.on_progress or own.search:
         return False
     for kind, name, query, users in (
         ("VIEW", "view_name", "duckdb_views()", "NOT internal"),

@@ -130,7 +130,7 @@ def _tried(call: Call, base: ReleaseSpec, every: Sequence[Configuration]) -> lis
     """The same with the problems of what cannot be released. What the planner does not see (temporary tables, what is
     not committed) cannot be tried: then the statement itself fails."""
     source = base.source
-    if {source.table.lower(), f"{source.schema}.{source.table}".lower()} & call.session.local.keys():
+    if {source.table.lower(), f"{source.schema}.{source.table}".lower()} & call.session.temporary.columns.keys():
         return list(every)
     query = algorithm_runs.figures(base, [c.run for c in every], ("k",), timed=False)
     found = call.cursor.execute(bound(f"SELECT run, problem FROM {query} WHERE problem IS NOT NULL")).fetchall()
@@ -150,11 +150,12 @@ def _questions(
     if publication is None or not attacks:
         return None
     release = Sql(plan.statement(publication))
-    local = {**call.session.local, NAME: _columns(publication)}
+    local = {**call.session.temporary.columns, NAME: _columns(publication)}
     about: dict[str, object] = {"source": call.text("tbl"), "qi": [a.quasi.column for a in publication.attributes]}
     hierarchies = call.options.get("hierarchies")
     about |= {"hierarchies": hierarchies} if hierarchies else {}
-    inner = replace(call, session=replace(call.session, local=local), positional={"release": NAME})
+    current = replace(call.session, temporary=replace(call.session.temporary, columns=local))
+    inner = replace(call, session=current, positional={"release": NAME})
 
     def asked(function: str, **more: object) -> Sql:
         of = registry.called(function, {})

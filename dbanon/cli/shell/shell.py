@@ -21,6 +21,7 @@ from dbanon.errors import DbanonError
 from dbanon.errors.base import Outcome
 from dbanon.errors.display import for_people, harmless
 from dbanon.errors.exit_codes import outcome
+from dbanon.kernels import compile_events
 from dbanon.runtime import csv_formulas, session
 
 CHUNK = 10_000
@@ -101,7 +102,7 @@ class Shell:
         """Runs one statement or dot command; whether it went well. Errors are written, Ctrl-C is raised."""
         started = time.perf_counter()
         try:
-            with session.compiling(self._compiled.append):
+            with compile_events.listen(self._compiled.append):
                 if step.startswith("."):
                     return self._dot_command(self, step)
                 self._statement(step)

@@ -21,8 +21,9 @@ from dbanon.cli.terminal.value_format import as_json as json_text
 from dbanon.errors import DbanonError, UnreadableValue, redaction
 from dbanon.errors.display import one_line
 from dbanon.errors.exit_codes import outcome
+from dbanon.kernels import compile_events
 from dbanon.release.key_metrics import brief, headline
-from dbanon.runtime import csv_formulas, output_files, session
+from dbanon.runtime import csv_formulas, interrupts, output_files
 
 DATABASE = click.argument("database", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 
@@ -63,15 +64,15 @@ def errors_as_messages() -> Iterator[None]:
     KeyboardInterrupt."""
     import duckdb
 
-    before = session.ctrl_c_count()
-    session.watch_ctrl_c()
+    before = interrupts.ctrl_c_count()
+    interrupts.watch_ctrl_c()
     context = click.get_current_context(silent=True)
     try:
         with warnings.catch_warnings(record=True) as warned:
             warnings.simplefilter("always")
             yield
     except (DbanonError, duckdb.Error, OSError, RuntimeError) as error:
-        if session.ctrl_c_count() != before:
+        if interrupts.ctrl_c_count() != before:
             raise KeyboardInterrupt from None
         if isinstance(error, RuntimeError):
             raise
@@ -190,7 +191,7 @@ def progress(quiet: bool) -> Iterator[Any]:
         SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn(), console=console, transient=True,
         disable=quiet or not console.is_terminal,
     )  # fmt: skip
-    with bar, session.compiling(compiles):
+    with bar, compile_events.listen(compiles):
         task = bar.add_task("")
         yield lambda what: bar.update(task, description=what)
 

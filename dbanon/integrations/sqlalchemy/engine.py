@@ -128,11 +128,11 @@ def _show_planner(connection: Connection) -> None:
     ).fetchall()
     for table, column, type_ in rows:
         local.setdefault(table, {})[column] = type_
-    current = session.of_connection(raw_connection(connection))
+    temporary = session.of_connection(raw_connection(connection)).temporary
     queries: dict[str, JudgedQuery] = {names.folded(n): j for n, j in connection.info[_TABLES].items() if n in local}
-    current.local = dict(local)
-    current.scans = {name: query.scans for name, query in queries.items()}
-    current.policies = {name: query.policy for name, query in queries.items() if query.policy is not None}
+    temporary.columns = dict(local)
+    temporary.scans = {name: query.scans for name, query in queries.items()}
+    temporary.policies = {name: query.policy for name, query in queries.items() if query.policy is not None}
 
 
 def _forget(dbapi_connection: Any, info: dict[Any, Any]) -> None:

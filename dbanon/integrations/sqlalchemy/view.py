@@ -304,15 +304,15 @@ def with_source(connection: Connection, source: Table | None, statement: str) ->
     """Runs a statement. DuckDB binds calls in it, and the planner has to be told of a source that is not committed."""
     wrapper: Any = connection.connection.dbapi_connection
     current = session.of_connection(raw_connection(connection))
-    before = current.local
+    before = current.temporary.columns
     if source is not None:
         found = catalog.resolve("create_view", written(source, connection), wrapper, place(wrapper), {})
         key = found.table if names.folded(found.schema) == "main" else f"{found.schema}.{found.table}"
-        current.local = {**before, names.folded(key): found.columns}
+        current.temporary.columns = {**before, names.folded(key): found.columns}
     try:
         wrapper.execute(statement)
     finally:
-        current.local = before
+        current.temporary.columns = before
 
 
 def first(connection: Connection, table: Table, view: View, *, replace: bool = False) -> None:

@@ -175,7 +175,7 @@ def _database_problems(call: Call, place: Place) -> list[str]:
 def _place_problems(call: Call, about: Sequence[Place], row: Declared) -> list[str]:
     """What is wrong with the table and the column of a row; `about` are the relations that it names."""
     if not about:
-        if names.is_file(row.table) or row.table.lower() in call.session.local:
+        if names.is_file(row.table) or row.table.lower() in call.session.temporary.columns:
             return []
         if attached_databases.is_away(call.cursor, row.database, row.table):
             return [
@@ -239,7 +239,7 @@ def _readable(call: Call, about: Sequence[Place], row: Declared) -> Iterator[Rel
             yield Relation(snapshot_guard.read(sql, guard), partial(catalog.columns_of, call.cursor, place))
     if about or row.database != call.path.database:
         return
-    for name, columns in call.session.local.items():
+    for name, columns in call.session.temporary.columns.items():
         if stored_policy.applies((row.database, "main", name), row.schema, row.table):
             yield Relation(identifier(name), partial(dict, columns), seen=False)
     if names.is_file(row.table) and row.schema.lower() == "main":

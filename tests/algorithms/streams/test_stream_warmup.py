@@ -10,7 +10,7 @@ import pytest
 
 import dbanon
 from dbanon.algorithms.streams import streams
-from dbanon.runtime import session
+from dbanon.kernels import compile_events
 from dbanon.views import streaming
 
 
@@ -30,7 +30,7 @@ def test_nothing_is_compiled_after_it(con: Any, system: str) -> None:
     compiled: list[str] = []
     shared = {"k": 4, "delta": 40, "order_by": "ts", "qi": ["a", "c"]}
     calls = [{}, {"sensitive": ["d"]}, {"sensitive": ["d"], "l": 2, "person": "p"}]
-    with session.compiling(compiled.append):
+    with compile_events.listen(compiled.append):
         for number, more in enumerate(calls):
             if not more and system in ("puri_haritha",):  # which asks for sensitive values
                 continue

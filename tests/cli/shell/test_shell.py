@@ -32,7 +32,7 @@ from dbanon.cli.terminal.compiling import COMPILING
 from dbanon.cli.terminal.result_table import MODES, Page, Result, cut, fitted, led, render
 from dbanon.cli.terminal.value_format import as_json, shown, unlike
 from dbanon.errors.display import one_line
-from dbanon.runtime import session
+from dbanon.kernels import compile_events
 from dbanon.table_functions.registry import table_functions
 
 MAIN = "import sys; from dbanon.cli import main; main()"
@@ -379,7 +379,7 @@ def test_before_a_person_statements_say_what_they_did() -> None:
 @pytest.mark.parametrize("watched", [False, True])
 def test_that_kernels_are_compiled_is_said_once_and_never_among_rows(watched: bool) -> None:
     def compiled(n: int) -> int:
-        session.compiles("find")
+        compile_events.report("find")
         return n
 
     with dbanon.connect() as con:

@@ -1,0 +1,28 @@
+"""Reports which kernels are compiled. It imports no numba."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+
+_LISTENERS: list[Callable[[str], None]] = []
+"""Kernels are compiled once for the whole process, so these belong to no session."""
+
+
+@contextlib.contextmanager
+def listen(on_compile: Callable[[str], None]) -> Iterator[None]:
+    """Call `on_compile` with the name of every kernel that is compiled, on the thread that compiles it.
+
+    A kernel that is loaded from the disk is not compiled.
+    """
+    _LISTENERS.append(on_compile)
+    try:
+        yield
+    finally:
+        _LISTENERS.remove(on_compile)
+
+
+def report(kernel: str) -> None:
+    """Tell the listeners that a kernel is compiled."""
+    for on_compile in list(_LISTENERS):
+        on_compile(kernel)
