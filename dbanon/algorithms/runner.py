@@ -274,7 +274,7 @@ def _blocks(space: Space, constraint: AtLeast, names: Names) -> list[Ints]:
     if small:
         limited = [n for n, a in zip(names.attributes, space.attributes, strict=True) if _limited(a)]
         rows = sum(int(space.counts[block].sum()) for block in small)
-        raise errors.TooSmallBlock(names.function, constraint.said, rows, limited)
+        raise errors.TooSmallBlock(names.function, limited, rows, constraint.said)
     return blocks
 
 

@@ -30,6 +30,6 @@ def load_extension(connection: Any, name: str) -> None:
         connection.execute(duckdb_extensions.statement(scanner, duckdb.__version__))
     except duckdb.Error as error:
         why = duckdb_extensions.why(scanner, duckdb.__version__, error)
-        raise errors.NoScanner("load_extension", name, duckdb.__version__, why) from None
+        raise errors.NoScanner("load_extension", duckdb.__version__, name, why) from None
     if name == "mysql":
         snapshot_guard.leave_to_duckdb(connection)

@@ -145,7 +145,7 @@ def _columns(function: str, source: Source, declared: Iterable[Declared], option
     if not qi:
         raise errors.NoPolicy(function, source.shown, suggested_quasi_identifier(source.columns))
     if judges and not sensitive and function != _ALL:
-        raise errors.NoSensitive(function, source.shown, function)
+        raise errors.NoSensitive(function, function, source.shown)
     return _Columns(qi, sensitive, persons[0] if persons else None)
 
 
@@ -168,7 +168,7 @@ def _judged(
         name = source.column(function, key, "hierarchies")
         if name not in sensitive:
             why = "it is not a sensitive column of this call."
-            raise errors.UnsupportedSetting(function, source.shown, name, "hierarchies", why)
+            raise errors.UnsupportedSetting(function, "hierarchies", source.shown, name, why)
         given[name] = value
     if given and model and form and not form.order:
         raise errors.UnusedArgument(function, "hierarchies", f"{model.chooses} is '{form.name}'")

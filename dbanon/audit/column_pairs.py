@@ -93,7 +93,7 @@ def hierarchies(
         if key.lower() not in spelled:
             source.column(function, key, "hierarchies")
             why = "it is not a quasi-identifier that release and source share."
-            raise errors.UnsupportedSetting(function, source.shown, key, "hierarchies", why)
+            raise errors.UnsupportedSetting(function, "hierarchies", source.shown, key, why)
         chosen[spelled[key.lower()]] = (name, name)
     return chosen
 
@@ -181,7 +181,7 @@ def attribute(call: Call, release: Source, source: Source, pair: Pair) -> Paired
     else:
         rows = hierarchy_sql.rows(resolve.order(call, pair.home or source, column, name)) if hierarchy else None
         reading = Reading(Sql(f"{label_text(identifier(column), type_)} COLLATE POSIX"))
-    unread = errors.NotAPublishedForm(function, release.shown, column, later("count(*)"), _FORMS[forms])
+    unread = errors.NotAPublishedForm(function, later("count(*)"), release.shown, column, _FORMS[forms])
     say = {
         "no_values": message(errors.NoValues(function, source.shown, column)),
         "wild": message(errors.NotFinite(function, source.shown, column, later("sum(records)"))),

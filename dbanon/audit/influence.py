@@ -26,7 +26,7 @@ def statement(call: Call) -> Sql:
     usual = {p.name: p.default for p in COMMON} | {"k": 2}
     publication = resolve.prepared(call, Options(usual | dict(call.options)), call.function.name, "influence")
     if not publication.roles.sensitive:
-        raise errors.NoSensitive(publication.function, publication.source.shown, "influence")
+        raise errors.NoSensitive(publication.function, "influence", publication.source.shown)
     publication = replace(
         publication,
         roles=replace(publication.roles, other=(), person=None),

@@ -40,7 +40,7 @@ def statement(call: Call, *, groups: tuple[str, ...]) -> Sql:
     judging = "disclosure" in groups or "exposure" in groups
     tables = audit_context.resolved(call, judges=judging, needs_source=function in _OF_THE_SOURCE)
     if judging and not tables.sensitive and function != "risk":
-        raise errors.NoSensitive(function, tables.release.shown, function)
+        raise errors.NoSensitive(function, function, tables.release.shown)
     groups = _possible(tables, groups)
     population = _population(call, tables)
     fraction = options.number("fraction")

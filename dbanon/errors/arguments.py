@@ -69,13 +69,11 @@ class KOutOfRange(RefusedError):
     """k cannot be met by the table."""
 
     words = r": k must be between 2 and \d+ \("
+    message = (
+        "{function}: k must be between 2 and {count} ({table} has {count} {unit}), got {k}. Hint: lower k or "
+        "withhold fewer rows."
+    )
     example = Example("FROM kacpc('few', k = 500, qi = ['sex']);", (FEW,))
-
-    def __init__(self, function: str, table: str, k: int, count: object, unit: str) -> None:
-        super().__init__(
-            f"{function}: k must be between 2 and {count} ({table} has {count} {unit}), got {k}. "
-            "Hint: lower k or withhold fewer rows."
-        )
 
 
 class UnusedArgument(UsageError):

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cache
 from string import Formatter
 from typing import ClassVar, Literal
 
 from dbanon.errors.example import Example, Situation
+from dbanon.sqltext.quote import text
 
 Outcome = Literal["failed", "usage", "refused", "busy", "interrupted"]
 """What an error means to whoever called: something failed; the call was not understood; privacy would suffer; another
@@ -29,10 +30,30 @@ def listed(names: Iterable[object]) -> str:
     return ", ".join(items[:12]) + (f", ... ({len(items)} in all)" if len(items) > 12 else "")
 
 
+_NOTATIONS: dict[str, Callable[..., str]] = {
+    "names": listed,
+    "list": ", ".join,
+    "and": " and ".join,
+    "or": " or ".join,
+    "sql": text,
+}
+
+
+class _MessageFormatter(Formatter):
+    """A formatter that knows notations of values: `{columns:names}` quotes names, `{table:sql}` is a literal of SQL."""
+
+    def format_field(self, value: object, format_spec: str) -> str:
+        notation = _NOTATIONS.get(format_spec)
+        return notation(value) if notation else format(value, format_spec)
+
+
+_FORMATTER = _MessageFormatter()
+
+
 @cache
 def fields(message: str) -> tuple[str, ...]:
     """Return the fields of a template in the order in which they first occur."""
-    return tuple(dict.fromkeys(field for _, field, _, _ in Formatter().parse(message) if field))
+    return tuple(dict.fromkeys(field for _, field, _, _ in _FORMATTER.parse(message) if field))
 
 
 class DbanonError(Exception):
@@ -41,7 +62,8 @@ class DbanonError(Exception):
     outcome: ClassVar[Outcome] = "failed"
 
     message: ClassVar[str] = ""
-    """The template of the message, whose fields are the arguments of the class in the order in which they first occur;
+    """The template of the message, whose fields are the arguments of the class in the order in which they first occur
+    (a field may have a notation: `names`, `list`, `and`, `or`, `sql`);
     "" where the class makes the message of its arguments itself."""
 
     words: ClassVar[str] = ""
@@ -52,7 +74,7 @@ class DbanonError(Exception):
 
     def __init__(self, *values: object) -> None:
         if self.message:
-            values = (self.message.format(**dict(zip(fields(self.message), values, strict=True))),)
+            values = (_FORMATTER.vformat(self.message, (), dict(zip(fields(self.message), values, strict=True))),)
         super().__init__(*values)
 
     @classmethod
@@ -60,7 +82,7 @@ class DbanonError(Exception):
         """Return `words`, else the longest fixed part of the template; "" where the text need not be recognized."""
         if cls.words or cls.outcome == "failed":
             return cls.words
-        return re.escape(max((part for part, *_ in Formatter().parse(cls.message)), key=len, default=""))
+        return re.escape(max((part for part, *_ in _FORMATTER.parse(cls.message)), key=len, default=""))
 
 
 class RefusedError(DbanonError):

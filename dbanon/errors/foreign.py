@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 
 from dbanon.errors.base import DbanonError
 from dbanon.errors.example import Example, Situation
-from dbanon.sqltext.quote import text
 
 _SOURCE = "It comes from a call whose source is in another system, "
 
@@ -18,18 +17,16 @@ _RECORD = "INSERT INTO {table} FROM foreign_databases() WHERE name = '{name}'"
 class NoScanner(DbanonError):
     """DuckDB's extension that reads another system is missing, or is of another DuckDB."""
 
+    message = (
+        "{function}: DuckDB {duckdb} needs its extension {extension}, and {why}. An extension works with the one "
+        "DuckDB that it is made for. Hint: pip install 'dbanon[{extension}]', or, with access to the internet, "
+        "INSTALL {extension} in DuckDB {duckdb}."
+    )
     example = Situation(
         "It comes from `dbanon.load_extension` where DuckDB's extension is missing, or is made for another "
         "version of DuckDB than the one that is installed.",
-        ("load_extension", "postgres", "1.5.5", "it is not installed"),
+        ("load_extension", "1.5.5", "postgres", "it is not installed"),
     )
-
-    def __init__(self, function: str, extension: str, duckdb: str, why: str) -> None:
-        super().__init__(
-            f"{function}: DuckDB {duckdb} needs its extension {extension}, and {why}. An extension works with the one "
-            f"DuckDB that it is made for. Hint: pip install 'dbanon[{extension}]', or, with access to the internet, "
-            f"INSTALL {extension} in DuckDB {duckdb}."
-        )
 
 
 class UnknownDatabase(DbanonError):
@@ -65,17 +62,15 @@ class DatabaseAway(DbanonError):
 class OtherDatabase(DbanonError):
     """Another database than the policy means is attached by its name."""
 
+    message = (
+        "{function}: the policy in {home} means the database {meant} by {name}, and {found} is attached so. Hint: "
+        "attach the other one, or this one by another name; where it has taken the other's place (restored, moved), "
+        "DELETE its row from dbanon.foreign_database of {home} and insert it anew."
+    )
     example = Situation(
         _SOURCE + "where another database is attached by the name that the policy has for one.",
-        ("kacpc", "pg", "clinic", "postgres:7411264587391234567/16384", "postgres:7411264587391234567/5"),
+        ("kacpc", "clinic", "postgres:7411264587391234567/16384", "pg", "postgres:7411264587391234567/5"),
     )
-
-    def __init__(self, function: str, name: str, home: str, meant: str, found: str) -> None:
-        super().__init__(
-            f"{function}: the policy in {home} means the database {meant} by {name}, and {found} is attached so. Hint: "
-            f"attach the other one, or this one by another name; where it has taken the other's place (restored, "
-            f"moved), DELETE its row from dbanon.foreign_database of {home} and insert it anew."
-        )
 
 
 class NoIdentity(DbanonError):
@@ -100,31 +95,27 @@ class NoIdentity(DbanonError):
 class PolicyInSeveral(DbanonError):
     """Two databases have a policy of one source."""
 
+    message = (
+        "{function}: {homes:and} both have a policy of {source}, and only one can count. Hint: DELETE its rows in "
+        "one of them, or DETACH that database."
+    )
     example = Situation(
         _SOURCE + "where two of the attached DuckDB databases have rows about it.",
-        ("kacpc", '"pg"."public"."patients"', ["clinic", "second"]),
+        ("kacpc", ["clinic", "second"], '"pg"."public"."patients"'),
     )
-
-    def __init__(self, function: str, source: str, homes: Sequence[str]) -> None:
-        super().__init__(
-            f"{function}: {' and '.join(homes)} both have a policy of {source}, and only one can count. Hint: DELETE "
-            "its rows in one of them, or DETACH that database."
-        )
 
 
 class AlikeNames(DbanonError):
     """Tables of another system whose names differ by capitals alone."""
 
+    message = (
+        "{function}: {alike:and} differ by capitals alone, and a policy does not tell them apart. Hint: CREATE VIEW "
+        "there, of the one that you mean, with a name that no other table has but for capitals."
+    )
     example = Situation(
         _SOURCE + "where another table there has the same name but for capitals.",
         ("kacpc", ['"pg"."public"."Patients"', '"pg"."public"."patients"']),
     )
-
-    def __init__(self, function: str, alike: Sequence[str]) -> None:
-        super().__init__(
-            f"{function}: {' and '.join(alike)} differ by capitals alone, and a policy does not tell them apart. Hint: "
-            "CREATE VIEW there, of the one that you mean, with a name that no other table has but for capitals."
-        )
 
 
 class NoPolicyPlace(DbanonError):
@@ -174,17 +165,15 @@ class NotAttached(DbanonError):
 class NoSchemaNamed(DbanonError):
     """A row of the policy whose name means a table of whichever database of MySQL is connected to."""
 
+    message = (
+        "{function}: the policy in {home} has rows about {named}, and a server of MySQL has several databases: which "
+        "one that is follows from how it is attached. Hint: UPDATE dbanon.policy SET table_name = {whole:sql} WHERE "
+        "table_name = {named:sql}, where that is the one."
+    )
     example = Situation(
         _MYSQL + "where a row of the policy names the server and the table, and not the database between them.",
         ("kacpc", "clinic", "my.patients", "my.clinic.patients"),
     )
-
-    def __init__(self, function: str, home: str, named: str, whole: str) -> None:
-        super().__init__(
-            f"{function}: the policy in {home} has rows about {named}, and a server of MySQL has several databases: "
-            f"which one that is follows from how it is attached. Hint: UPDATE dbanon.policy SET table_name = "
-            f"{text(whole)} WHERE table_name = {text(named)}, where that is the one."
-        )
 
 
 class NotSeenYet(DbanonError):
@@ -202,15 +191,13 @@ class NotSeenYet(DbanonError):
 class UnsafeName(DbanonError):
     """A table of MySQL with a name that DuckDB's extension does not quote as MySQL does."""
 
+    message = (
+        "{function}: {source} has a name with ` or \\ in it ({unsafe:list}), which DuckDB writes in another way than "
+        "MySQL reads it. Hint: CREATE VIEW there, with other names."
+    )
     example = Situation(
         _MYSQL + "where the table or one of its columns has such a name.", ("kacpc", '"my"."clinic"."odd"', ["a`b"])
     )
-
-    def __init__(self, function: str, source: str, unsafe: Sequence[str]) -> None:
-        super().__init__(
-            f"{function}: {source} has a name with ` or \\ in it ({', '.join(unsafe)}), which DuckDB writes in "
-            "another way than MySQL reads it. Hint: CREATE VIEW there, with other names."
-        )
 
 
 class PushedDown(DbanonError):

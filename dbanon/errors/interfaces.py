@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 
-from dbanon.errors.base import DbanonError, RefusedError, listed, near
+from dbanon.errors.base import DbanonError, RefusedError, near
 from dbanon.errors.example import Example, Situation
 
 _MODEL = (
@@ -77,6 +77,10 @@ class NotDuckDB(DbanonError):
 class PolicyDrift(DbanonError):
     """The model and the database say different things about columns of a query."""
 
+    message = (
+        "{function}: the model and dbanon.policy differ about {table}: {columns:names}. Hint: declare_models(Base, "
+        "engine) writes the model's roles, policy_from_reflection shows the database's."
+    )
     example = Example(
         "import sqlalchemy as sa\n"
         "from dbanon.sqlalchemy import anonymized, install, quasi\n\n"
@@ -89,12 +93,6 @@ class PolicyDrift(DbanonError):
         "    connection.execute(sa.select(anonymized(sa.select(people), k=10)))",
         language="python",
     )
-
-    def __init__(self, function: str, table: str, columns: Iterable[str]) -> None:
-        super().__init__(
-            f"{function}: the model and dbanon.policy differ about {table}: {listed(columns)}. Hint: "
-            "declare_models(Base, engine) writes the model's roles, policy_from_reflection shows the database's."
-        )
 
 
 class PersonLeftOut(RefusedError):
@@ -172,17 +170,15 @@ class UnmappableView(DbanonError):
 class ChangedModel(DbanonError):
     """A dbt model whose call is not the one that its release was made by."""
 
+    message = (
+        "{name}: the published version was made by another call; what differs: {differs:list}. A refresh keeps the "
+        "call. Hint: dbt run --full-refresh makes the next version by the call as it is now, with all records "
+        "clustered anew, and holds it against every version before."
+    )
     example = Situation(
         "It comes in dbt, when a model that is materialized as `anonymized` was changed since its last run.",
         ("safe_patients", ["k"]),
     )
-
-    def __init__(self, name: str, differs: Iterable[str]) -> None:
-        super().__init__(
-            f"{name}: the published version was made by another call; what differs: {', '.join(differs)}. A refresh "
-            "keeps the call. Hint: dbt run --full-refresh makes the next version by the call as it is now, with all "
-            "records clustered anew, and holds it against every version before."
-        )
 
 
 class NoConnection(DbanonError):

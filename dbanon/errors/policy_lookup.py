@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
-from dbanon.errors.base import RefusedError, listed
+from dbanon.errors.base import RefusedError
 from dbanon.errors.example import FEW, Example, Situation
 from dbanon.sqltext.quote import text
 
@@ -71,27 +69,23 @@ class DatabaseReadAsFileError(RefusedError):
     """A source reads a DuckDB database as a file, past the policy in it."""
 
     words = "reads a DuckDB database as a file"
+    message = (
+        "{function}: {source} reads a DuckDB database as a file ({readers:names}), where no policy is found. Hint: "
+        "ATTACH the database and name its table, so that the policy of the table applies."
+    )
     example = Situation(
         "A view calls DuckDB's function read_duckdb, which DuckDB has from version 2 on.",
         ("kacpc", "women", ["read_duckdb"]),
     )
-
-    def __init__(self, function: str, source: str, readers: Iterable[str]) -> None:
-        super().__init__(
-            f"{function}: {source} reads a DuckDB database as a file ({listed(readers)}), where no policy is found. "
-            "Hint: ATTACH the database and name its table, so that the policy of the table applies."
-        )
 
 
 class RelationOverPolicyError(RefusedError):
     """A relation of DuckDB or ibis, given as data, reads a table that has a policy."""
 
     words = "what is given as data would be published without it"
+    message = (
+        "{function}: the relation reads {table}, which has a policy: what is given as data would be published "
+        "without it. Hint: name the table in a call on its connection, such as FROM kacpc({table:sql}, k = 10), or "
+        "declare a view of what shall be published and its policy."
+    )
     example = Example('dbanon.anonymize(con.table("patients"), k=10, qi=["zip"])', language="python")
-
-    def __init__(self, function: str, table: str) -> None:
-        super().__init__(
-            f"{function}: the relation reads {table}, which has a policy: what is given as data would be published "
-            f"without it. Hint: name the table in a call on its connection, such as FROM kacpc({text(table)}, k = 10), "
-            "or declare a view of what shall be published and its policy."
-        )

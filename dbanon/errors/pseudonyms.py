@@ -75,17 +75,15 @@ class UnlikeForms(DbanonError):
     """Pseudonyms of one key and scope in two columns that are written in different forms."""
 
     words = "share a key and a scope, and not"
+    message = (
+        "{function}: the pseudonyms {columns:names} of {table} share a key and a scope, and not format, length and "
+        "prefix. Equal values have one pseudonym there, which must be written alike. Hint: give them one form in "
+        "dbanon.policy, or leave the scope of one out, so that equal values differ."
+    )
     example = Situation(
         "It comes where two columns name one scope, so that equal values have one pseudonym, and differ in form.",
-        ("kacpc", "visits", ["patient", "mother"]),
+        ("kacpc", ["patient", "mother"], "visits"),
     )
-
-    def __init__(self, function: str, table: str, columns: Iterable[str]) -> None:
-        super().__init__(
-            f"{function}: the pseudonyms {listed(columns)} of {table} share a key and a scope, and not format, length "
-            "and prefix. Equal values have one pseudonym there, which must be written alike. Hint: give them one form "
-            "in dbanon.policy, or leave the scope of one out, so that equal values differ."
-        )
 
 
 class NotMade(DbanonError):
@@ -134,17 +132,15 @@ class SharedPseudonym(RefusedError):
     """A length at which two values of a column would have one pseudonym."""
 
     words = "would have a pseudonym that another"
+    message = (
+        "{function}: {count} values of {column} would have a pseudonym that another value has too, at length = "
+        "{length}: two persons would become one. The least length that holds is {least} (0: none of this format "
+        "does). Hint: set it in dbanon.policy, form = {{'length': ...}}; longer is better, for those who come later."
+    )
     example = Situation(
         "It comes where pseudonyms are so short that two values would share one.",
-        ("kacpc", "visits.patient", 363, 4, 7),
+        ("kacpc", 363, "visits.patient", 4, 7),
     )
-
-    def __init__(self, function: str, column: str, count: object, length: int, least: object) -> None:
-        super().__init__(
-            f"{function}: {count} values of {column} would have a pseudonym that another value has too, at length = "
-            f"{length}: two persons would become one. The least length that holds is {least} (0: none of this format "
-            "does). Hint: set it in dbanon.policy, form = {'length': ...}; longer is better, for those who come later."
-        )
 
 
 def _show(columns: Sequence[str]) -> str:
@@ -218,10 +214,8 @@ class InvalidForm(UsageError):
     """A setting of a pseudonym, mask or shift that is none."""
 
     words = r": [\w ]+ must be .+, got "
+    message = "{column}: {setting} must be {accepted}, got {given!r}."
     example = Situation(
         "It comes where a setting of a pseudonym, mask or shift is none.",
-        ("visits.patient", "length", 2, "an integer from 4 to 64 for the format hex"),
+        ("visits.patient", "length", "an integer from 4 to 64 for the format hex", 2),
     )
-
-    def __init__(self, column: str, setting: str, given: object, accepted: str) -> None:
-        super().__init__(f"{column}: {setting} must be {accepted}, got {given!r}.")

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
-from dbanon.errors.base import DbanonError, RefusedError, UsageError, listed
+from dbanon.errors.base import DbanonError, RefusedError, UsageError
 from dbanon.errors.example import FEW, SHAPES, Example, Situation
 
 _WIDE = """CREATE TABLE wide AS
@@ -26,15 +24,13 @@ class NotStored(DbanonError):
 class NothingShared(DbanonError):
     """A release without any quasi-identifier of its source."""
 
+    message = (
+        "{function}: {release} has none of the quasi-identifiers of {table}: {columns:names}. Hint: name the table "
+        "that was released, or columns that both have, qi = ['age', ...]."
+    )
     example = Example(
         "FROM query_error('diseases', 'patients');", ("CREATE TABLE diseases AS SELECT disease FROM patients;",)
     )
-
-    def __init__(self, function: str, release: str, table: str, columns: Iterable[str]) -> None:
-        super().__init__(
-            f"{function}: {release} has none of the quasi-identifiers of {table}: {listed(columns)}. "
-            "Hint: name the table that was released, or columns that both have, qi = ['age', ...]."
-        )
 
 
 class ManyValues(DbanonError):
@@ -66,16 +62,14 @@ class FewRecords(DbanonError):
 class NotAPublishedForm(DbanonError):
     """Values of a release that cannot be read back as values of the source's column."""
 
+    message = (
+        "{function}: {count} distinct values of {release}.{column} are not a published form; read are {forms}, and "
+        "*. Hint: name the release of this source, or leave the column out with qi = [...]."
+    )
     example = Example(
         "FROM query_error('vague', 'patients', qi = ['birth_date']);",
         ("CREATE TABLE vague AS SELECT 'about 1950' AS birth_date FROM patients;",),
     )
-
-    def __init__(self, function: str, release: str, column: str, count: object, forms: str) -> None:
-        super().__init__(
-            f"{function}: {count} distinct values of {release}.{column} are not a published form; read are {forms}, "
-            "and *. Hint: name the release of this source, or leave the column out with qi = [...]."
-        )
 
 
 class OtherComparison(UsageError):
@@ -106,16 +100,14 @@ class TooSmallBlock(RefusedError):
     """max_level separates groups that cannot meet the privacy model."""
 
     words = "into groups that cannot meet "
+    message = (
+        "{function}: max_level of {columns:list} separates {rows} records into groups that cannot meet {model}. "
+        "Hint: raise max_level, or ask for less."
+    )
     example = Example(
         "FROM kacpc('shapes', k = 60, qi = ['gender'], hierarchies = {'gender': 'sex'}, max_level = {'gender': 0});",
         (SHAPES,),
     )
-
-    def __init__(self, function: str, model: str, rows: object, columns: Iterable[str]) -> None:
-        super().__init__(
-            f"{function}: max_level of {', '.join(columns)} separates {rows} records into groups that cannot "
-            f"meet {model}. Hint: raise max_level, or ask for less."
-        )
 
 
 class RoundAboveLevel(DbanonError):
@@ -175,13 +167,11 @@ class ModelNotMet(RefusedError):
 class NoSensitive(DbanonError):
     """A model of sensitive values, and no sensitive column."""
 
+    message = (
+        "{function}: {parameter} is about sensitive values, and no column of {table} is sensitive. Hint: name one "
+        "with sensitive = ['disease'], or give it the role sensitive in dbanon.policy."
+    )
     example = Example("FROM kacpc('few', k = 10, qi = ['zip'], l = 2);", (FEW,))
-
-    def __init__(self, function: str, table: str, parameter: str) -> None:
-        super().__init__(
-            f"{function}: {parameter} is about sensitive values, and no column of {table} is sensitive. "
-            "Hint: name one with sensitive = ['disease'], or give it the role sensitive in dbanon.policy."
-        )
 
 
 class NoSensitiveHierarchy(DbanonError):

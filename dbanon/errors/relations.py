@@ -147,36 +147,27 @@ class MissingKeys(DbanonError):
     """Rows of the table of people without a key."""
 
     words = " without a key"
+    message = "{function}: {table} has rows without a key ({key:list} is NULL): {count}. Hint: a view without them."
     example = Example(_CALL, (*_TABLES, "INSERT INTO people VALUES (NULL, 'F');"))
-
-    def __init__(self, function: str, table: str, key: Sequence[str], count: object) -> None:
-        super().__init__(
-            f"{function}: {table} has rows without a key ({', '.join(key)} is NULL): {count}. Hint: a view "
-            "without them."
-        )
 
 
 class RepeatedKeys(DbanonError):
     """Several rows of one person in the table of people."""
 
     words = " has keys of several rows "
+    message = (
+        "{function}: {table} has keys of several rows ({key:list}): {count}. Hint: a row is a person there; name the "
+        "table of people as entity and the one with many rows a person in children."
+    )
     example = Example(_CALL, (*_TABLES, "INSERT INTO people FROM people LIMIT 1;"))
-
-    def __init__(self, function: str, table: str, key: Sequence[str], count: object) -> None:
-        super().__init__(
-            f"{function}: {table} has keys of several rows ({', '.join(key)}): {count}. Hint: a row is a person there; "
-            "name the table of people as entity and the one with many rows a person in children."
-        )
 
 
 class Orphans(DbanonError):
     """Rows that are about nobody in the table of people."""
 
     words = " about nobody in "
+    message = (
+        "{function}: {table} has rows about nobody in {entity} ({key:list} is NULL or not there): {count}. Hint: a "
+        "view without them."
+    )
     example = Example(_CALL, (*_TABLES, "INSERT INTO visits VALUES (1, '02138', 'Asthma');"))
-
-    def __init__(self, function: str, table: str, entity: str, key: Sequence[str], count: object) -> None:
-        super().__init__(
-            f"{function}: {table} has rows about nobody in {entity} ({', '.join(key)} is NULL or not there): {count}. "
-            "Hint: a view without them."
-        )

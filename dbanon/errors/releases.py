@@ -155,14 +155,12 @@ class NoiseNotKept(RefusedError):
     """A materialized anonymized view of noise."""
 
     words = r"cannot be kept\. Each refresh would draw other noise"
+    message = (
+        "{function}: a release with {asked} cannot be kept. Each refresh would draw other noise for the same people, "
+        "which a reader of several versions averages out, and its rows are no classes that the ledger could compare. "
+        "Hint: publish it once, CREATE TABLE ... AS SELECT * FROM {call}(...)."
+    )
     example = Example(f"{_MAKE} noisy AS SELECT * FROM rka('patients', k = 10, release = 'noise');")
-
-    def __init__(self, function: str, call: str, asked: str) -> None:
-        super().__init__(
-            f"{function}: a release with {asked} cannot be kept. Each refresh would draw other noise for the same "
-            "people, which a reader of several versions averages out, and its rows are no classes that the ledger "
-            f"could compare. Hint: publish it once, CREATE TABLE ... AS SELECT * FROM {call}(...)."
-        )
 
 
 class Busy(DbanonError):
@@ -254,17 +252,15 @@ class LinkedVersions(RefusedError):
     """A version with the pseudonyms of others, by which people can be followed to sets of too few."""
 
     words = "by the same pseudonyms readers follow people through"
+    message = (
+        "{release}: by the same pseudonyms readers follow people through {others:list} and this version, and {why}. "
+        "Nothing was changed. Hint: keep classes (refresh = 'keep', or 'hold' where too few came), publish under "
+        "another name, whose pseudonyms are others, or withhold the pseudonym."
+    )
     example = Situation(
         "It comes where a refresh would let readers follow people by their pseudonyms to sets of too few.",
         ("safe", ["safe version 1"], "12 persons miss k then"),
     )
-
-    def __init__(self, release: str, others: Iterable[str], why: str) -> None:
-        super().__init__(
-            f"{release}: by the same pseudonyms readers follow people through {', '.join(others)} and this version, "
-            f"and {why}. Nothing was changed. Hint: keep classes (refresh = 'keep', or 'hold' where too few came), "
-            "publish under another name, whose pseudonyms are others, or withhold the pseudonym."
-        )
 
 
 class CompositionUnchecked(RefusedError):

@@ -38,12 +38,8 @@ class UnknownRole(DbanonError):
 class TwoRoles(DbanonError):
     """One column in two roles of one call or of the policy."""
 
+    message = "{function}: {table}.{column} is in two roles: {roles:and}. Hint: give each column one role."
     example = Example("FROM kacpc('few', k = 10, qi = ['zip'], sensitive = ['zip']);", (FEW,))
-
-    def __init__(self, function: str, table: str, column: str, roles: Iterable[str]) -> None:
-        super().__init__(
-            f"{function}: {table}.{column} is in two roles: {' and '.join(roles)}. Hint: give each column one role."
-        )
 
 
 class LoosensPolicy(RefusedError):
@@ -78,36 +74,31 @@ class Undeclared(RefusedError):
     """A call asks for a column that the table's policy does not name."""
 
     words = "has no role, so it is withheld, and the call asks"
+    message = (
+        "{function}: {table} has a policy, in which {column} has no role, so it is withheld, and the call asks for "
+        "{asked}, which would loosen the policy. Hint: a call may only tighten it; to publish the column, INSERT "
+        "INTO dbanon.policy (table_name, column_name, role) VALUES ({table:sql}, {column:sql}, {asked:sql})."
+    )
     example = Example(
         "FROM kacpc('few', k = 10, other = ['zip']);",
         (FEW, "INSERT INTO dbanon.policy (table_name, column_name, role) VALUES ('few', 'sex', 'quasi');"),
     )
-
-    def __init__(self, function: str, table: str, column: str, asked: str) -> None:
-        super().__init__(
-            f"{function}: {table} has a policy, in which {column} has no role, so it is withheld, and the call asks "
-            f"for {asked}, which would loosen the policy. Hint: a call may only tighten it; to publish the column, "
-            "INSERT INTO dbanon.policy (table_name, column_name, role) VALUES "
-            f"({text(table)}, {text(column)}, {text(asked)})."
-        )
 
 
 class ViewOverPolicy(RefusedError):
     """A view without a policy reads a table that has one."""
 
     words = "a call must not publish through a view"
+    message = (
+        "{function}: {view} has no policy of its own and reads {table}, which has one: a call must not publish "
+        "through a view what the policy of {table} withholds. Hint: declare the view's columns too, INSERT INTO "
+        "dbanon.policy (table_name, column_name, role) VALUES ({view:sql}, {column:sql}, 'identifier'), ... with the "
+        "role that each column has."
+    )
     example = Example(
         "FROM kacpc('women', k = 10, qi = ['zip']);",
         ("CREATE VIEW women AS SELECT zip, disease FROM patients WHERE sex = 'F';",),
     )
-
-    def __init__(self, function: str, view: str, table: str, column: str) -> None:
-        super().__init__(
-            f"{function}: {view} has no policy of its own and reads {table}, which has one: a call must not publish "
-            f"through a view what the policy of {table} withholds. Hint: declare the view's columns too, "
-            "INSERT INTO dbanon.policy (table_name, column_name, role) VALUES "
-            f"({text(view)}, {text(column)}, 'identifier'), ... with the role that each column has."
-        )
 
 
 class NoPolicy(DbanonError):
@@ -273,10 +264,8 @@ class RareTogether(RefusedError):
 class UnsupportedSetting(DbanonError):
     """A generalization setting that does not fit the column."""
 
+    message = "{function}: {setting} does not fit {table}.{column}: {why}"
     example = Example("FROM kacpc('few', k = 10, qi = ['zip'], top = {'zip': 90});", (FEW,))
-
-    def __init__(self, function: str, table: str, column: str, setting: str, why: str) -> None:
-        super().__init__(f"{function}: {setting} does not fit {table}.{column}: {why}")
 
 
 class RareOther(RefusedError):

@@ -13,18 +13,16 @@ _READER = "It comes to a reader who asks a server of `dbanon serve`, "
 class NoQuack(DbanonError):
     """The extension that speaks DuckDB's protocol is missing, or is of another DuckDB."""
 
+    message = (
+        "{function}: DuckDB {duckdb} needs its extension {extension}, and {why}. An extension works with the one "
+        "DuckDB that it is made for. Hint: pip install 'dbanon[serve]', or, with access to the internet, INSTALL "
+        "{extension} in DuckDB {duckdb}."
+    )
     example = Situation(
         "It comes from `dbanon serve` and `dbanon client` where DuckDB's extensions are missing, or are made for "
         "another version of DuckDB than the one that is installed.",
-        ("serve", "quack", "1.5.5", "it is not installed"),
+        ("serve", "1.5.5", "quack", "it is not installed"),
     )
-
-    def __init__(self, function: str, extension: str, duckdb: str, why: str) -> None:
-        super().__init__(
-            f"{function}: DuckDB {duckdb} needs its extension {extension}, and {why}. An extension works with the one "
-            "DuckDB that it is made for. Hint: pip install 'dbanon[serve]', or, with access to the internet, "
-            f"INSTALL {extension} in DuckDB {duckdb}."
-        )
 
 
 class NotLoopback(UsageError):

@@ -64,6 +64,7 @@ class UnknownTable(DbanonError):
 class AmbiguousTable(DbanonError):
     """Two tables answer to the name."""
 
+    message = "{function}: '{text}' can be {found:or}. Hint: write the whole name, database.schema.table."
     example = Example(
         "FROM kacpc('ward.few', k = 10);",
         (
@@ -73,11 +74,6 @@ class AmbiguousTable(DbanonError):
             "CREATE TABLE ward.main.few AS FROM patients LIMIT 5;",
         ),
     )
-
-    def __init__(self, function: str, text: str, found: Iterable[str]) -> None:
-        super().__init__(
-            f"{function}: '{text}' can be {' or '.join(found)}. Hint: write the whole name, database.schema.table."
-        )
 
 
 class ShadowedTable(DbanonError):
@@ -123,17 +119,15 @@ class RemoteFile(DbanonError):
 class NewerDatabase(DbanonError):
     """A database file that a newer DuckDB than the one that is installed wrote."""
 
-    example = Situation(
-        "It comes when a database is opened that a newer DuckDB made.", ("clinic.duckdb", "1.5.6", "69", "64 and 68")
+    message = (
+        "{path}: a newer DuckDB wrote it (storage version {version}) than the one that is installed: DuckDB "
+        "{installed} reads {reads}. Hint: pip install --upgrade duckdb; where another package holds DuckDB back, the "
+        "newer one can copy the database to a file that this one reads: ATTACH 'copy.duckdb' AS copied "
+        "(STORAGE_VERSION 'v1.0.0'); COPY FROM DATABASE ... TO copied."
     )
-
-    def __init__(self, path: str, installed: str, version: str, reads: str) -> None:
-        super().__init__(
-            f"{path}: a newer DuckDB wrote it (storage version {version}) than the one that is installed: DuckDB "
-            f"{installed} reads {reads}. Hint: pip install --upgrade duckdb; where another package holds DuckDB back, "
-            "the newer one can copy the database to a file that this one reads: ATTACH 'copy.duckdb' AS copied "
-            "(STORAGE_VERSION 'v1.0.0'); COPY FROM DATABASE ... TO copied."
-        )
+    example = Situation(
+        "It comes when a database is opened that a newer DuckDB made.", ("clinic.duckdb", "69", "1.5.6", "64 and 68")
+    )
 
 
 class NewerSchemaError(DbanonError):

@@ -46,15 +46,13 @@ class NotAppended(RefusedError):
     """A source whose rows were changed or removed after a stream had read them."""
 
     words = "were only to be added to it"
+    message = (
+        "refresh: {source} {why} since {view} read it, and rows were only to be added to it: a row that is read "
+        "twice would be published twice. Nothing was published. Hint: put these rows back as they were; pruned = "
+        "true, where rows that have left were deleted on purpose; or begin another stream, whose classes readers can "
+        "hold against those of this one."
+    )
     example = Example(_REFRESH, (*_GROWS, "DELETE FROM few WHERE patient_number = 100007;"))
-
-    def __init__(self, view: str, source: str, why: str) -> None:
-        super().__init__(
-            f"refresh: {source} {why} since {view} read it, and rows were only to be added to it: a row that is read "
-            "twice would be published twice. Nothing was published. Hint: put these rows back as they were; pruned = "
-            "true, where rows that have left were deleted on purpose; or begin another stream, whose classes readers "
-            "can hold against those of this one."
-        )
 
 
 class NoTableToGrow(DbanonError):
@@ -74,19 +72,17 @@ class PrunedWithoutOrderError(RefusedError):
     """A source from which rows were deleted, and whose other rows `order_by` does not identify."""
 
     words = "pruned = true reads the rows that come after"
+    message = (
+        "refresh: pruned = true reads the rows that come after all others in the order_by of {view} "
+        "({order_by:list}), since DuckDB gives the row ids of deleted rows to later ones; but in {source} {why}. "
+        "Nothing was published. Hint: order a stream by a column that only grows, such as a sequence or the time of "
+        "insertion. {view} goes on if you move the rows that it has not read to another table, delete those that "
+        "have left, refresh with pruned = true, insert the moved rows, and refresh without pruned."
+    )
     example = Example(
         "REFRESH STREAMING ANONYMIZED VIEW visits WITH (pruned = true);",
         (*_GROWS, "INSERT INTO few SELECT * REPLACE (100000 AS patient_number) FROM few LIMIT 1;"),
     )
-
-    def __init__(self, view: str, source: str, order_by: Iterable[str], why: str) -> None:
-        super().__init__(
-            f"refresh: pruned = true reads the rows that come after all others in the order_by of {view} "
-            f"({', '.join(order_by)}), since DuckDB gives the row ids of deleted rows to later ones; but in {source} "
-            f"{why}. Nothing was published. Hint: order a stream by a column that only grows, such as a sequence or "
-            f"the time of insertion. {view} goes on if you move the rows that it has not read to another table, delete "
-            "those that have left, refresh with pruned = true, insert the moved rows, and refresh without pruned."
-        )
 
 
 class RareInStream(DbanonError):
@@ -109,6 +105,10 @@ class RareInStream(DbanonError):
 class StreamChanged(DbanonError):
     """A streaming view whose call would publish other columns now."""
 
+    message = (
+        "refresh: {view} publishes its columns as they were when it was created, and roles have changed since: "
+        "{changes:list}. Nothing was published. Hint: declare them as they were, or drop {view} and create it anew."
+    )
     example = Example(
         _REFRESH,
         (
@@ -120,13 +120,6 @@ class StreamChanged(DbanonError):
             "DELETE FROM dbanon.policy WHERE (table_name, column_name) = ('few', 'sex');",
         ),
     )
-
-    def __init__(self, view: str, changes: Iterable[str]) -> None:
-        super().__init__(
-            f"refresh: {view} publishes its columns as they were when it was created, and roles have changed since: "
-            f"{', '.join(changes)}. Nothing was published. Hint: declare them as they were, or drop {view} and create "
-            "it anew."
-        )
 
 
 class UnreadableLines(DbanonError):
@@ -148,23 +141,26 @@ class StreamBeside(RefusedError):
     """composition = 'refuse' where a streaming view published the same people."""
 
     words = "composition = 'refuse', but a stream"
+    message = (
+        "{name}: composition = 'refuse', but a stream published the same people: {streams:list}. Its classes are not "
+        "held against those of releases. Hint: composition = 'warn' publishes beside it."
+    )
     example = Example(
         "CREATE MATERIALIZED ANONYMIZED VIEW safe_few WITH (composition = 'refuse') AS "
         "SELECT * FROM kacpc('few', k = 5, qi = ['sex']);",
         _GROWS,
     )
 
-    def __init__(self, name: str, streams: Iterable[str]) -> None:
-        super().__init__(
-            f"{name}: composition = 'refuse', but a stream published the same people: {', '.join(streams)}. Its "
-            "classes are not held against those of releases. Hint: composition = 'warn' publishes beside it."
-        )
-
 
 class StreamRefusedError(RefusedError):
     """A streaming view over people of releases that were made with composition = 'refuse'."""
 
     words = "with composition = 'refuse', and a stream"
+    message = (
+        "{name}: {releases:list} published the same people with composition = 'refuse', and a stream is not checked "
+        "against releases. Nothing was changed. Hint: use forget_release for versions that no reader has any more, "
+        "or make the release again with composition = 'warn'."
+    )
     example = Example(
         "CREATE STREAMING ANONYMIZED VIEW arrivals AS "
         "SELECT * FROM fads('few', k = 5, delta = 50, order_by = 'patient_number');",
@@ -175,13 +171,6 @@ class StreamRefusedError(RefusedError):
             "SELECT * FROM kacpc('few', k = 5, qi = ['sex']);",
         ),
     )
-
-    def __init__(self, name: str, releases: Iterable[str]) -> None:
-        super().__init__(
-            f"{name}: {', '.join(releases)} published the same people with composition = 'refuse', and a stream "
-            "is not checked against releases. Nothing was changed. Hint: use forget_release for versions that "
-            "no reader has any more, or make the release again with composition = 'warn'."
-        )
 
 
 class UnknownStream(DbanonError):

@@ -91,7 +91,7 @@ def _link_refusals(request: GateRequest, models: Sequence[CheckedModel]) -> dict
         if name in links:
             length = transformed.pseudonym_length(transformed.declared(request, name)[1])
             merged, least = (later(f"(SELECT {count} FROM merged_{i})") for count in ("texts", "coalesce(least, 0)"))
-            said[f"merged{i}"] = errors.SharedPseudonym(function, f"{table}.{name}", merged, length, least)
+            said[f"merged{i}"] = errors.SharedPseudonym(function, merged, f"{table}.{name}", length, least)
     for model in models:
         count = later(f"followed_{model.number}.classes")
         said[f"followed{model.number}"] = errors.LinkedModel(

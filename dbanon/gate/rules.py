@@ -447,7 +447,7 @@ def _links(request: GateRequest) -> tuple[LinkRule, ...]:
     made = request.transformed  # none where nothing is released
     names = [name for name in transformed.links(request) if name in made]
     if not transformed.are_alike(request, names):
-        raise errors.UnlikeForms(request.function, request.table, names)
+        raise errors.UnlikeForms(request.function, names, request.table)
     at = {name: i for i, name in enumerate(request.unchanged)}
     return tuple(
         LinkRule(at[name], transformed.told(request, name), transformed.read(request, name), made[name])

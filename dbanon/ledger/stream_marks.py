@@ -174,20 +174,20 @@ def check_pruned(
     columns = tuple(order.types)
     if mark is None or not order.is_valid(mark, cursor):
         why = "the ledger of this stream does not say which was the greatest when it last read the table"
-        raise errors.PrunedWithoutOrderError(view, source.shown, columns, why)
+        raise errors.PrunedWithoutOrderError(view, columns, source.shown, why)
     if mark.n_late:
         why = f"{mark.n_late:,} records were added whose order_by lies before that of a record read earlier"
-        raise errors.PrunedWithoutOrderError(view, source.shown, columns, why)
+        raise errors.PrunedWithoutOrderError(view, columns, source.shown, why)
     if mark.rows is None:
         why = f"more than {MAX_ROWS_AT_MARK:,} records have the greatest order_by that was read"
-        raise errors.PrunedWithoutOrderError(view, source.shown, columns, why)
+        raise errors.PrunedWithoutOrderError(view, columns, source.shown, why)
     query = f"SELECT count(*) FROM {source.sql} WHERE {order.is_before(mark)} OR {order.is_at(mark)}"
     n_known = cursor.execute(bound(query)).fetchall()[0][0]
     added = Counter(_rows_at(cursor, source, order, mark)) - Counter(mark.rows)
     n_late = max(added.total(), n_known - source_rows)
     if n_late > 0:
         why = f"{n_late:,} records were added whose order_by is not after that of a record read earlier"
-        raise errors.PrunedWithoutOrderError(view, source.shown, columns, why)
+        raise errors.PrunedWithoutOrderError(view, columns, source.shown, why)
     return mark
 
 

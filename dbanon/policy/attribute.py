@@ -70,7 +70,7 @@ def attribute(
     settings = quasi.settings
 
     def refuse(setting: str, why: str) -> errors.DbanonError:
-        return errors.UnsupportedSetting(function, table, quasi.column, setting, why)
+        return errors.UnsupportedSetting(function, setting, table, quasi.column, why)
 
     kind, scale = (None, 0) if settings.hierarchy else family(quasi.type)
     if kind is None:

@@ -320,7 +320,7 @@ def _rounded(asked: _Asked, name: str, declared: Declared | None, settings: Sett
         return settings
     if name in asked.per_column("grid"):
         why = "the call gives its grid too; give one of them."
-        raise errors.UnsupportedSetting(asked.function, asked.table, name, "round", why)
+        raise errors.UnsupportedSetting(asked.function, "round", asked.table, name, why)
     type_, value = asked.source.columns[name], rounds[name]
     if declared is not None and settings.hierarchy is None and asked.looser("grid", type_, value, settings.grid):
         shown = f"grid = {settings.grid or 'its default'}"
@@ -365,4 +365,4 @@ def _only_quasi(asked: _Asked, quasi: set[str], ordered: set[str]) -> None:
             name = asked.column(key, parameter)
             if name not in quasi and not (parameter == "hierarchies" and name in ordered):
                 why = "it is not a quasi-identifier of this call."
-                raise errors.UnsupportedSetting(asked.function, asked.table, name, parameter, why)
+                raise errors.UnsupportedSetting(asked.function, parameter, asked.table, name, why)

@@ -35,7 +35,7 @@ def resolve(
     for given, codes in options.per_column(SETTING).items():
         column = source.column(function, given, SETTING)
         if column not in columns:
-            raise errors.UnsupportedSetting(function, source.shown, column, SETTING, "this call does not read it.")
+            raise errors.UnsupportedSetting(function, SETTING, source.shown, column, "this call does not read it.")
         named.setdefault(column.lower(), []).extend(codes)
     found: dict[str, tuple[Sql, ...]] = {}
     for column in columns:
@@ -58,7 +58,7 @@ def _value(function: str, source: Source, column: str, code: str, holds: Holds) 
     type_ = source.columns[column]
     found = missing_codes.value(type_, code, holds)
     if found is None:
-        raise errors.UnsupportedSetting(function, source.shown, column, SETTING, problem(type_, code))
+        raise errors.UnsupportedSetting(function, SETTING, source.shown, column, problem(type_, code))
     return found
 
 

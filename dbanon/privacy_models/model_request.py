@@ -107,7 +107,7 @@ def demands(function: str, table: str, options: Mapping[str, object], sensitive:
         names = ", ".join(m.parameter for m in every)
         raise errors.UnusedArgument(function, "multi", f"none of {names} is given")
     if asked and not sensitive:
-        raise errors.NoSensitive(function, table, asked[0].parameter)
+        raise errors.NoSensitive(function, asked[0].parameter, table)
     return tuple(_demand(m, options, i) for i in range(len(sensitive)) for m in asked)
 
 

@@ -51,4 +51,4 @@ def opening(path: object) -> Iterator[None]:
 def refused(error: BaseException | None, path: object) -> errors.NewerDatabase | None:
     """The error of a database that a newer DuckDB wrote; None for any other."""
     found = _REFUSED.search(str(error))
-    return None if found is None else errors.NewerDatabase(str(path), installed("duckdb"), found[1], found[2])
+    return None if found is None else errors.NewerDatabase(str(path), found[1], installed("duckdb"), found[2])

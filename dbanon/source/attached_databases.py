@@ -162,11 +162,11 @@ def of(function: str, cursor: Any, place: Place, current: str, trusting: bool = 
         _check_named(function, cursor, holder, called[holder], place, of)
     having = [holder for holder in holders if _has_rows(cursor, holder, called[holder], place, of)]
     if len(having) > 1:
-        raise errors.PolicyInSeveral(function, str(qualified(*place)), having)
+        raise errors.PolicyInSeveral(function, having, str(qualified(*place)))
     home = having[0] if having else _place(function, cursor, place, current)
     meant = recorded.get(home, {})
     if meant.get(alias, known) != known:
-        raise errors.OtherDatabase(function, place[0], home, meant[alias], known)
+        raise errors.OtherDatabase(function, home, meant[alias], place[0], known)
     if having and alias not in meant and not trusting and _has_rows(cursor, home, {alias}, place, of):
         raise errors.UnknownDatabase(function, place[0], home, str(_table(home)))
     rest = tuple(holder for holder in holders if holder != home)

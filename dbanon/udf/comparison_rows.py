@@ -120,7 +120,7 @@ def check_k(asked: dict[str, Any], table: Space) -> None:
     units = table.rows if persons is None else len(np.unique(persons[persons >= 0]))
     if units < asked["k"]:
         unit = "persons" if asked["person"] else "rows"
-        raise errors.KOutOfRange(asked["function"], asked["table"], asked["k"], units, unit)
+        raise errors.KOutOfRange(asked["function"], units, asked["table"], unit, asked["k"])
 
 
 def _rows(

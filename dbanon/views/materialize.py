@@ -88,7 +88,7 @@ def materialize(
         with publishing_lock.publishing_turn(current, "materialize", name, target[0]):
             publication = resolve.publication(make_call(*asked))
             if publication.run.noise is not None:
-                raise errors.NoiseNotKept("materialize", publication.function, publication.run.noise.asked)
+                raise errors.NoiseNotKept("materialize", publication.run.noise.asked, publication.function)
             views_target.check_writable(cursor, "materialize", target[0])
             columns = _key_columns(publication, key) or resolve.unique_key(publication, cursor)
             rehash.rehash(current, cursor, target[0])

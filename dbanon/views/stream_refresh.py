@@ -178,9 +178,9 @@ def unread_rows(cursor: Any, grows: Grows, publication: ReleaseSpec, *, pruned: 
         return _unread_of_pruned(cursor, grows, publication)
     n_rows = _rows_until(cursor, source, grows.last_row)
     if n_rows != grows.source_rows:
-        raise errors.NotAppended(grows.shown, source.shown, f"lost or moved {abs(grows.source_rows - n_rows):,} rows")
+        raise errors.NotAppended(source.shown, f"lost or moved {abs(grows.source_rows - n_rows):,} rows", grows.shown)
     if not stream_marks.is_tail_unchanged(cursor, source, grows.last_row, grows.last_hash):
-        raise errors.NotAppended(grows.shown, source.shown, "has another row in the place of one")
+        raise errors.NotAppended(source.shown, "has another row in the place of one", grows.shown)
     _check_pending(cursor, grows, source, by_row=True)
     return Unread.after_row(grows.last_row)
 
@@ -214,7 +214,7 @@ def _check_pending(cursor: Any, grows: Grows, source: Source, *, by_row: bool) -
         f"SELECT count(*), count(*) FILTER (WHERE {is_found}) FROM {grows.waits} AS w"
     ).fetchall()[0]
     if waiting != grows.waiting or unchanged != waiting:
-        raise errors.NotAppended(grows.shown, source.shown, "changed rows that wait to be published")
+        raise errors.NotAppended(source.shown, "changed rows that wait to be published", grows.shown)
 
 
 def _rows_until(cursor: Any, source: Source, last: int) -> int:

@@ -41,7 +41,7 @@ def statement(call: Call) -> Sql:
     tables = audit_context.resolved(call, judges=judges, counts_persons=False, needs_source=True)
     bounds = _bounds(call, tables, kind)
     if kind.guesses == "sensitive" and not tables.sensitive:
-        raise errors.NoSensitive(function, tables.release.shown, kind.name)
+        raise errors.NoSensitive(function, kind.name, tables.release.shown)
     own = audit_context.hierarchies(call, tables, others=tables.sensitive)
     attributes = [
         replace(

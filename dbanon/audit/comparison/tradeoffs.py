@@ -66,7 +66,7 @@ def statement(call: Call) -> Sql:
     ]
     asks = options.listed("attacks") or ()
     if asks and not base.roles.sensitive:
-        raise errors.NoSensitive(call.function.name, base.source.shown, f"attacks = ['{asks[0]}']")
+        raise errors.NoSensitive(call.function.name, f"attacks = ['{asks[0]}']", base.source.shown)
     every = _tried(call, base, every) if asks else every
     risks = ["risk_highest", *(["homogeneous_share"] if base.roles.sensitive else []), *asks]
     return Sql(

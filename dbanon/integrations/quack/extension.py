@@ -21,13 +21,13 @@ def load(connection: Any, function: str) -> None:
     """Loads the extensions into the connection's instance; NoQuack."""
     if not duckdb.__version__.startswith(READ):
         why = f"serving is made for DuckDB {READ}x, whose protocol and parsed statements it knows"
-        raise errors.NoQuack(function, "quack", duckdb.__version__, why)
+        raise errors.NoQuack(function, duckdb.__version__, "quack", why)
     for name in NAMES:
         try:
             connection.execute(statement(name))
         except duckdb.Error as error:
             why = duckdb_extensions.why(name, duckdb.__version__, error)
-            raise errors.NoQuack(function, name, duckdb.__version__, why) from None
+            raise errors.NoQuack(function, duckdb.__version__, name, why) from None
 
 
 def statement(name: str) -> Sql:

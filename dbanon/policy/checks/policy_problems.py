@@ -213,7 +213,7 @@ def _code_problems(call: Call, row: Declared, type_: str) -> list[str]:
     return [
         str(
             errors.UnsupportedSetting(
-                "dbanon.policy", row.table, row.column, setting, missing_codes.problem(type_, code)
+                "dbanon.policy", setting, row.table, row.column, missing_codes.problem(type_, code)
             )
         )
         for code in row.missing

@@ -27,8 +27,8 @@ def problems(call: ReleaseSpec, unchanged: Sequence[PassthroughColumn]) -> dict[
         "nothing_left": errors.NothingLeft(function, left),
         "rare_together": errors.RareTogether(function, table, rare, later("count(*)"), call.k, made),
         "rare_together_left": errors.RareTogether(function, without, rare, later("rare_together.values"), call.k, made),
-        "k_records": errors.KOutOfRange(function, left, call.k, records, "rows"),
-        "k_persons": errors.KOutOfRange(function, left, call.k, persons, "persons"),
+        "k_records": errors.KOutOfRange(function, records, left, "rows", call.k),
+        "k_persons": errors.KOutOfRange(function, persons, left, "persons", call.k),
         "few_records": errors.TooFew(function, left, records, "row"),
         "few_persons": errors.TooFew(function, left, persons, "person"),
     }

@@ -95,7 +95,7 @@ def relation(call: Call) -> Relation:
     for child in tables[1:]:
         _refuse_unlike(call, tables[0], child)
     if diversity is not None and not any(table.publication.roles.sensitive for table in tables):
-        raise errors.NoSensitive(call.function.name, " and of ".join(table.shown for table in tables), "l")
+        raise errors.NoSensitive(call.function.name, "l", " and of ".join(table.shown for table in tables))
     cap = int(call.options["max_children"] or CAP)
     return Relation(tuple(tables), places.index(asked), cap, algorithm, tuple(stored), diversity)
 

@@ -55,7 +55,7 @@ def running(publication: ReleaseSpec, algorithm: algorithms.Algorithm) -> Releas
     weigh = options["weights"] == "influence"
     if not publication.roles.sensitive and (weigh or "sensitive" in algorithm.reads):
         what = "weights = 'influence'" if weigh else algorithm.name
-        raise errors.NoSensitive(publication.function, publication.source.shown, what)
+        raise errors.NoSensitive(publication.function, what, publication.source.shown)
     # What all algorithms can be asked for alike is what influence() gives by default.
     settings = {} if weigh else own if influence is not None and influence.is_wanted(own) else None
     run = Run(
@@ -85,7 +85,7 @@ def _check_objective(publication: ReleaseSpec, algorithm: algorithms.Algorithm) 
             if not of.is_number:
                 function, table, column = publication.function, publication.source.shown, of.quasi.column
                 why = "it is a category, without squares. Leave it out of qi, or lower 'precision' or 'ncp'."
-                raise errors.UnsupportedSetting(function, table, column, "objective = 'sse'", why)
+                raise errors.UnsupportedSetting(function, "objective = 'sse'", table, column, why)
 
 
 def _cleaning(call: Call, publication: ReleaseSpec, exclusion: Exclusion | None, own: Mapping[str, object]) -> Cleaning:
@@ -107,7 +107,7 @@ def _bounds(call: Call, publication: ReleaseSpec, given: Mapping[str, tuple[str,
         if not of.is_number:
             why = "it is a category, not a number or a date."
             raise errors.UnsupportedSetting(
-                publication.function, publication.source.shown, of.quasi.column, "bounds", why
+                publication.function, "bounds", publication.source.shown, of.quasi.column, why
             )
         type_ = value_type(of)
         if not call.holds(" <= ".join(f"TRY_CAST({text(end)} AS {type_})" for end in ends)):

@@ -99,7 +99,7 @@ def _check_forms(function: str, source: Source, made: Mapping[str, MadeColumn]) 
         if isinstance(of.of, Pseudonym):
             first, form = seen.setdefault((of.key_id, of.scope), (name, of.of.form))
             if form != of.of.form:
-                raise errors.UnlikeForms(function, source.shown, [first, name])
+                raise errors.UnlikeForms(function, [first, name], source.shown)
 
 
 def _how(of: Made, scope: str) -> dict[str, object]:

@@ -124,7 +124,7 @@ def running(found: ReleaseSpec, system: Stream, given: Options) -> ReleaseSpec:
         accepts = "weights by column for a stream, of which nothing is there to learn influence from when it begins"
         raise errors.InvalidArgument(function, "weights", accepts, "'influence'")
     if given["l"] is not None and not found.roles.sensitive:
-        raise errors.NoSensitive(function, found.source.shown, "l")
+        raise errors.NoSensitive(function, "l", found.source.shown)
     problem = system.problem(given, found.k)
     if problem is not None:
         name, accepts = problem
@@ -132,7 +132,7 @@ def running(found: ReleaseSpec, system: Stream, given: Options) -> ReleaseSpec:
     for attribute in found.attributes:
         if attribute.quasi.settings.max_level is not None:
             why = "a stream cannot promise that a record finds a class below a level. Hint: withhold the column."
-            raise errors.UnsupportedSetting(function, found.source.shown, attribute.quasi.column, "max_level", why)
+            raise errors.UnsupportedSetting(function, "max_level", found.source.shown, attribute.quasi.column, why)
     own = {p.name: given[p.name] for p in system.own}
     reads = _label(found, own) is not None
     run = replace(found.run, options=own, maybe=system.maybe, widens=system.widens, sensitive=reads)
