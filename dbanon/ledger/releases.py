@@ -233,8 +233,7 @@ def publication(entry: Entry, session: Session, cursor: Any, kind: str = "releas
         entry.call["parameters"],
         (entry.database, entry.call["schema"], ""),
     )
-    made = resolve.with_made(resolve.publication(call), (entry.schema, entry.name))
-    return resolve.keyed(made, entry.person_key, kind)
+    return resolve.keyed(resolve.resolve_spec(call, (entry.schema, entry.name)), entry.person_key, kind)
 
 
 def changed_roles(entry: Entry, now: Mapping[str, str]) -> list[str]:

@@ -54,7 +54,7 @@ def statement(call: Call) -> Sql:
     """The SQL of a call that publishes; errors are those of the policy, the roles, the hierarchies and the models."""
     if related_parameters.asks(call.options):
         return related_tables.statement(call)
-    publication = resolve.publication(call)
+    publication = resolve.resolve_spec(call)
     if call.session.released is not None and publication.kind == "release":
         call.session.released.append(plan.published_names(publication))
     return Sql(plan.statement(publication))

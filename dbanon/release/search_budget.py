@@ -39,16 +39,16 @@ def untimed(function: str, given: Mapping[str, Any], moves: int = 0) -> dict[str
 
 
 def counted(
-    function: str, current: Session, cursor: Any, publication: ReleaseSpec, given: Mapping[str, Any]
-) -> dict[str, Any]:
-    """The parameters with the moves that a search of the given time made; its classes are kept, so that the call with
-    these moves has them at once. `publication` is what the untimed parameters publish.
+    function: str, current: Session, cursor: Any, spec: ReleaseSpec, given: Mapping[str, Any]
+) -> tuple[ReleaseSpec, dict[str, Any]]:
+    """Search for the given time, and return the spec and the parameters with the number of moves that were made.
 
-    Ctrl-C during the search takes the best classes so far.
+    `spec` is what the untimed parameters publish. The classes found are kept, so that the spec with these moves has
+    them at once. Ctrl-C during the search takes the best classes so far.
     """
     limit = seconds(function, given)
     if limit is None:
-        return dict(given)
+        return spec, dict(given)
     with interrupts.timed_search(current, limit) as search:
-        cursor.execute(f"SELECT count(*) FROM ({plan.statement(publication)})").fetchall()
-    return untimed(function, given, search.moves)
+        cursor.execute(f"SELECT count(*) FROM ({plan.statement(spec)})").fetchall()
+    return spec.with_options(improve=search.moves), untimed(function, given, search.moves)

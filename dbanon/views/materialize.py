@@ -81,16 +81,16 @@ def materialize(
     with _working("materialize", connection) as (current, cursor, later), report_progress(current, progress):
         here = views_target.current(connection)
         name, there = deliveries.here_and_there(name, cursor, here[0])
-        asked = (current, cursor, algorithm, {"tbl": source}, search_budget.untimed("materialize", given), here)
-        target = views_target.target("materialize", name, make_call(*asked).source(), here, cursor)
-        making = Making("materialize", allow_delta, composition)
+        untimed = search_budget.untimed("materialize", given)
+        call = make_call(current, cursor, algorithm, {"tbl": source}, untimed, here)
+        target = views_target.target("materialize", name, call.source(), here, cursor)
         # Before planning: a policy table that is new is a change.
         with publishing_lock.publishing_turn(current, "materialize", name, target[0]):
-            publication = resolve.publication(make_call(*asked))
-            if publication.run.noise is not None:
-                raise errors.NoiseNotKept("materialize", publication.run.noise.asked, publication.function)
+            spec = resolve.resolve_spec(call, (target[1], target[2]))
+            if spec.run.noise is not None:
+                raise errors.NoiseNotKept("materialize", spec.run.noise.asked, spec.function)
             views_target.check_writable(cursor, "materialize", target[0])
-            columns = _key_columns(publication, key) or resolve.unique_key(publication, cursor)
+            columns = _key_columns(spec, key) or resolve.unique_key(spec, cursor)
             rehash.rehash(current, cursor, target[0])
             earlier = releases.entries(cursor, target[0], "schema_name = ? AND lower(name) = lower(?)", target[1:])
             published = [e for e in earlier if e.status == "published"]
@@ -98,20 +98,22 @@ def materialize(
             if (taken := views_target.taken(cursor, target, TABLES)) and not (replace and published):
                 raise errors.ReleaseExists("materialize", name, taken, bool(published))
             if not earlier and current.reviewed is not None:
-                current.reviewed(pre_release_review.lines(make_call(*asked), publication, name))
-            given = search_budget.counted("materialize", current, cursor, publication, given)
-            again = make_call(current, cursor, algorithm, {"tbl": source}, given, here)
-            publication = resolve.with_made(resolve.publication(again), (target[1], target[2]))
-            of, kept = publication.source, views_target.durable(publication.source, source)
-            call = {"function": algorithm, "source": kept, "schema": views_target.home_schema(of), "parameters": given}
+                current.reviewed(pre_release_review.lines(call, spec, name))
+            spec, given = search_budget.counted("materialize", current, cursor, spec, given)
             version, how = max((e.version for e in earlier), default=0) + 1, "recluster" if published else "first"
-            entry = _entry(target, call, publication, columns, version, how, cursor)
+            entry = _entry(target, _definition(algorithm, spec, source, given), spec, columns, version, how, cursor)
             others = [disjoint_from] if isinstance(disjoint_from, str) else disjoint_from
             entry = replace_(entry, disjoint_from=disjoint_sources.declared(cursor, entry, others, earlier))
-            making = replace_(making, to=to)
+            making = Making("materialize", allow_delta, composition, to=to)
             if not published:
-                return _first(cursor, entry, publication, name, making)
-            return _next(cursor, entry, _held(cursor, entry, publication, published[-1]), published[-1], making)
+                return _first(cursor, entry, spec, name, making)
+            return _next(cursor, entry, _held(cursor, entry, spec, published[-1]), published[-1], making)
+
+
+def _definition(algorithm: str, spec: ReleaseSpec, source: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the call of a release as the ledger has it."""
+    kept, schema = views_target.durable(spec.source, source), views_target.home_schema(spec.source)
+    return {"function": algorithm, "source": kept, "schema": schema, "parameters": given}
 
 
 def refresh(

@@ -14,6 +14,9 @@ import pytest
 
 import dbanon
 from dbanon import errors
+from dbanon.release.spec import resolve
+from dbanon.table_functions.table_function import Call
+from dbanon.views import materialize
 
 ENDINGS = ("", "_classes", "_metrics")
 
@@ -105,6 +108,22 @@ def test_the_ledger_says_what_was_released_from_what(con: Any) -> None:
     assert row["source_fingerprint"]
     assert row["hierarchy_fingerprint"]
     assert con.execute(row["statement"]).fetchall() == con.execute("FROM safe").fetchall()
+
+
+def test_roles_are_resolved_once_even_after_a_timed_search(con: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    resolved: list[str] = []
+
+    def count(module: Any, name: str) -> None:
+        wrapped = getattr(module, name)
+        monkeypatch.setattr(module, name, lambda *given, **more: (resolved.append(name), wrapped(*given, **more))[1])
+
+    count(materialize, "make_call")
+    count(resolve, "prepared")
+    count(Call, "source")
+    con.reviewed = lambda lines: None
+    dbanon.materialize(con, "safe", "kacpc", "patients", k=5, improve="50ms")
+    # The source is looked up before the publishing turn for the database of its ledger, and resolved within.
+    assert resolved == ["make_call", "source", "prepared", "source"]
 
 
 @pytest.mark.parametrize(

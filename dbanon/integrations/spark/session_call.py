@@ -89,7 +89,7 @@ class Planned:
         current = session.of_connection(self.con.raw)
         with current.cursor() as cursor:
             source, place = {"tbl": spelled(self.asked.name)}, (_HOME, "main", f"{_HOME}.main")
-            made = resolve.publication(
+            made = resolve.resolve_spec(
                 make_call(current, cursor, self.asked.function, source, dict(self.asked.parameters), place)
             )
         if made.roles.made:

@@ -176,6 +176,10 @@ class ReleaseSpec:
         """Whether models or the algorithm look at sensitive values."""
         return bool(self.demands) or self.run.sensitive
 
+    def with_options(self, **changed: object) -> ReleaseSpec:
+        """Return it with other values of options that neither columns nor models depend on."""
+        return replace(self, options=Options({**self.options, **changed}))
+
     def continued(self, **owed: object) -> ReleaseSpec:
         """The same with other fields of its continuity."""
         return replace(self, continuity=replace(self.continuity, **owed))  # type: ignore[arg-type]

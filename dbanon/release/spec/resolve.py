@@ -28,8 +28,12 @@ from dbanon.table_functions.options import Options
 from dbanon.table_functions.table_function import Call, TableFunction
 
 
-def publication(call: Call) -> ReleaseSpec:
-    """What a call publishes; OneTableOnly or UnusedArgument where it is about several tables, or should be."""
+def resolve_spec(call: Call, view: tuple[str, str] | None = None) -> ReleaseSpec:
+    """Return what a call publishes, as of a `view` (see `with_transformed`).
+
+    Raises:
+        OneTableOnly, UnusedArgument: It is about several tables, or should be.
+    """
     related.refuse(call.function.name, call.options)
     algorithm = algorithms.find(str(call.function.algorithm))
     looks_up = algorithm.looks_up is not None and call.options[algorithm.looks_up] is not None
@@ -42,8 +46,7 @@ def publication(call: Call) -> ReleaseSpec:
     noise = noise_of(call.function, call.options)
     publication = running(publication, algorithm)
     cleaning = _cleaning(call, publication, algorithm.ability(Exclusion), publication.run.options)
-    publication = replace(publication, run=replace(publication.run, noise=noise, cleaning=cleaning))
-    return with_made(publication)
+    return with_transformed(replace(publication, run=replace(publication.run, noise=noise, cleaning=cleaning)), view)
 
 
 def running(publication: ReleaseSpec, algorithm: algorithms.Algorithm) -> ReleaseSpec:
@@ -197,9 +200,12 @@ def prepared(
     )
 
 
-def with_made(publication: ReleaseSpec, view: tuple[str, str] | None = None) -> ReleaseSpec:
-    """The publication with what is made of its columns. Pseudonyms are equal in all versions of a `view`, a schema and
-    a name (None: in this call, with these parameters). See `made_columns.resolve` for what it raises."""
+def with_transformed(publication: ReleaseSpec, view: tuple[str, str] | None) -> ReleaseSpec:
+    """Return a publication with its transformed columns.
+
+    Pseudonyms are equal in all versions of a `view`, a schema and a name (None: in this call, with these parameters).
+    See `transformed_columns.resolve` for what it raises.
+    """
     function, source, roles = publication.function, publication.source, publication.roles
     if publication.run.noise is not None and roles.made:
         raise errors.NoKeyedColumns(function, source.shown, roles.made, "a release with noise")
