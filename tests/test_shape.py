@@ -13,6 +13,9 @@ LINES = 60
 PUBLIC_PARAMETERS, OTHER_PARAMETERS = 7, 10
 """Most parameters of functions that others call by name, and of private functions and kernels."""
 
+FIELDS = 15
+"""Most fields of a dataclass; one of the ledger has a field per column of its table."""
+
 KERNELS_TO_MEND = {
     "assign_to_centers",
     "block_search",
@@ -88,3 +91,21 @@ def test_public_functions_have_at_most_seven_parameters() -> None:
 def test_no_function_has_more_than_ten_parameters() -> None:
     files = [path for path in FILES if not (is_kernel(path) and path.stem in KERNELS_TO_MEND)]
     assert not beyond(lambda f: 0 if is_command(f) else parameters(f), OTHER_PARAMETERS, files)
+
+
+def n_fields(node: ast.ClassDef) -> int:
+    """How many fields a dataclass declares, class variables not counted."""
+    fields = [field for field in node.body if isinstance(field, ast.AnnAssign)]
+    return sum(not ast.unparse(field.annotation).startswith("ClassVar") for field in fields)
+
+
+def test_dataclasses_outside_the_ledger_have_at_most_15_fields() -> None:
+    found = {
+        f"{path.relative_to(PACKAGE)} {node.name}": n_fields(node)
+        for path in FILES
+        if path.relative_to(PACKAGE).parts[0] != "ledger"
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ClassDef) and any("dataclass" in ast.unparse(d) for d in node.decorator_list)
+    }
+    assert found["runtime/session.py Session"] > 10
+    assert not {name: n for name, n in found.items() if n > FIELDS}
