@@ -117,17 +117,17 @@ def test_memory_grows_with_tuples_and_clusters_and_not_with_records(name: str) -
     """50 million records of 20,000 tuples at k = 20,000: 400 MB for an array of numbers a record."""
     script = f"""
         import resource, numpy as np
-        from dbanon import cluster
+        from dbanon import algorithms
         from dbanon.privacy_models.constraint import AtLeast
-        from dbanon.encoding import space
+        from dbanon.encoding import encoded_table
         codes = np.array([(a, b) for a in range(200) for b in range(100)], np.int32)
-        kinds = tuple(space.Number(np.arange(n).astype(float), True) for n in (200, 100))
-        algorithm = cluster.find({name!r})
+        kinds = tuple(encoded_table.Number(np.arange(n).astype(float), True) for n in (200, 100))
+        algorithm = algorithms.find({name!r})
         options = {{p.name: p.default for p in algorithm.own}}
         for records in (2, 2500):
             counts = np.full(len(codes), records, np.int64)
-            made = space.Space(kinds, codes, counts, None, int(counts.sum()))
-            cluster.run(algorithm, made, AtLeast(8 * records), options)
+            made = encoded_table.Space(kinds, codes, counts, None, int(counts.sum()))
+            algorithms.run(algorithm, made, AtLeast(8 * records), options)
             print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
     """
     ended = subprocess.run(

@@ -146,8 +146,8 @@ def test_who_waits_leaves_when_a_line_cannot_be_read() -> None:
 
 _SLOW = """
 import io, sys
-from dbanon.udf import lines
-lines.AT_ONCE = 1000
+from dbanon.cli.terminal import line_formats
+line_formats.AT_ONCE = 1000
 from dbanon.cli import main
 main(["stream", "--from", "-", "--to", "-", *sys.argv[1:]])
 """

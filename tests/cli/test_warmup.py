@@ -41,7 +41,7 @@ CALLS = textwrap.dedent(
     """
     import sys
     import dbanon
-    from dbanon import session
+    from dbanon.kernels import compile_events
 
     compiled = []
     con = dbanon.connect()

@@ -347,20 +347,21 @@ def test_a_release_that_was_changed_here_is_not_delivered(ward: Any) -> None:
 KILLED = """
 import os, signal, sys
 import duckdb, dbanon
-from dbanon.views import delivered, delivery
+from dbanon.ledger import deliveries
+from dbanon.publishing import postgres_delivery
 place, conninfo, file = sys.argv[1:]
 
 def killed(*_):
     os.kill(os.getpid(), signal.SIGKILL)
 
 if place == "before":
-    delivery._copy = killed
+    postgres_delivery._copy = killed
 elif place == "within":
-    delivery._fill = killed
+    postgres_delivery._fill = killed
 elif place == "after":
-    delivered.note = killed
+    deliveries.note = killed
 else:
-    delivered.forget = killed
+    deliveries.forget = killed
 con = dbanon.attach(duckdb.connect(file))
 dbanon.load_extension(con, "postgres")
 con.execute(f"ATTACH '{conninfo}' AS pg (TYPE postgres)")
