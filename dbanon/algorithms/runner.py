@@ -250,9 +250,7 @@ def _numbered(runs: Runs) -> Runs:
     """The clusters numbered without gaps; -1 stays."""
     used = np.zeros(runs.clusters_most, np.int32)
     used[runs.kept().clusters] = 1
-    if used.all():
-        return runs
-    return runs.numbered(np.cumsum(used) - 1)
+    return runs if used.all() else runs.numbered(np.cumsum(used) - 1)
 
 
 def _agreed(space: Space, names: Names) -> None:

@@ -121,9 +121,7 @@ def _sides(
 
 def _population(call: Call, tables: Tables) -> Source | None:
     given = call.options.text("population")
-    if given is None:
-        return None
-    return audit_context.people(call, tables, given)
+    return None if given is None else audit_context.people(call, tables, given)
 
 
 def _person(tables: Tables, other: Source) -> Sql | None:

@@ -99,8 +99,7 @@ class Tree:
     @cached_property
     def levels(self) -> list[Ints]:
         """The nodes of each depth, from the root down."""
-        by_depth = np.argsort(self.depth, kind="stable")
-        return np.split(by_depth, np.cumsum(np.bincount(self.depth))[:-1])
+        return np.split(np.argsort(self.depth, kind="stable"), np.cumsum(np.bincount(self.depth))[:-1])
 
     @cached_property
     def is_inner(self) -> npt.NDArray[np.bool_]:

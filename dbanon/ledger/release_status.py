@@ -96,9 +96,7 @@ def held_back(entry: Entry, cursor: Cursor) -> Sql | None:
         f"WHERE {same} AND version = {entry.version} AND held AND EXISTS "
         f"(SELECT 1 FROM {members} WHERE {same} AND class_id IS NOT NULL AND {who}))"
     )
-    if not cursor.execute(f"SELECT 1 FROM {relation} LIMIT 1").fetchall():
-        return None
-    return relation
+    return relation if cursor.execute(f"SELECT 1 FROM {relation} LIMIT 1").fetchall() else None
 
 
 def pending(entry: Entry, now: ReleaseSpec) -> Sql:

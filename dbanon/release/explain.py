@@ -109,8 +109,7 @@ def _followed(records: tuple[int, ...] | None, step: str, names: list[str]) -> s
 
 
 def _all_parameters() -> tuple[Parameter, ...]:
-    every = {p.name: p for f in functions.publishing().values() for p in f.parameters}
-    return tuple(every.values())
+    return tuple({p.name: p for f in functions.publishing().values() for p in f.parameters}.values())
 
 
 def _unnamed(call: Call) -> Sql:

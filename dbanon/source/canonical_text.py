@@ -32,9 +32,7 @@ def canonical_form(type_: str) -> Sql:
         return Sql("epoch_us({value})::VARCHAR")
     if "VARIANT" in type_:
         return Sql("concat(to_json({value})::VARCHAR, hash({value})::VARCHAR)")
-    if _NESTED.match(type_):
-        return Sql("to_json({value})::VARCHAR")
-    return Sql("{value}::VARCHAR")
+    return Sql("to_json({value})::VARCHAR") if _NESTED.match(type_) else Sql("{value}::VARCHAR")
 
 
 def hashed_form(type_: str) -> Sql:

@@ -241,8 +241,7 @@ def stored(
             shown = [str(qualified(*row)) for row in (in_schema, in_database)]
             raise errors.AmbiguousTable(function, given, shown)
         return in_schema or in_database
-    name = parts[0] if parts else given
-    return pick([(database, schema, name) for database, schema in path.places])
+    return pick([(database, schema, parts[0] if parts else given) for database, schema in path.places])
 
 
 def _is_table(cursor: Cursor, found: tuple[str, str, str]) -> bool:

@@ -272,8 +272,7 @@ class _Reader:
             stop += 2
         name = self.raw(at, stop).strip()
         if stop < end and self.word[stop] == "(" and (stop > at + 1 or self.calls(at)):
-            whole = name if stop > at + 1 or lower in _SYNTAX else OWN + name
-            return self.call(whole, lower, stop, end)
+            return self.call(name if stop > at + 1 or lower in _SYNTAX else OWN + name, lower, stop, end)
         return name, stop
 
     def is_row(self, at: int) -> bool:

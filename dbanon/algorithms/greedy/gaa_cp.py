@@ -20,8 +20,7 @@ def gaa_cp(space: Space, constraint: Constraint, options: Mapping[str, object], 
     the common ancestor (NCP). With `next = 'random'` (default) it is `kmembers_random` with that loss; `next = 'far'`
     begins at the record farthest from the seed before. O(n^2) without the index, O(n) memory.
     """
-    rule = FAR if options["next"] == "far" else RANDOM
-    return greedy(space, constraint, options, check, rule, "leaves")
+    return greedy(space, constraint, options, check, FAR if options["next"] == "far" else RANDOM, "leaves")
 
 
 register(

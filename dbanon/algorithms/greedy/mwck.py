@@ -31,8 +31,7 @@ def mwck(space: Space, constraint: Constraint, options: Mapping[str, object], ch
     attributes = tuple(
         replace(a, weight=a.weight * (f if f > 0 else 1.0)) for a, f in zip(space.attributes, factors, strict=True)
     )
-    weighted = replace(space, attributes=attributes)
-    return greedy(weighted, constraint, options, check, FAR, "edges")
+    return greedy(replace(space, attributes=attributes), constraint, options, check, FAR, "edges")
 
 
 def entropies(space: Space, bins: int) -> list[float]:

@@ -49,8 +49,7 @@ def _kept(space: Space, constraint: Constraint, options: Mapping[str, object], c
     if not stays.any():
         return None
     numbers = np.append(np.where(stays, np.cumsum(stays) - 1, -1), -1)
-    found = Runs.from_labels(space, numbers[labels])
-    return found.kept()
+    return Runs.from_labels(space, numbers[labels]).kept()
 
 
 register(

@@ -27,8 +27,7 @@ def kmcssa(space: Space, constraint: Constraint, options: Mapping[str, object], 
     """
     tables = Loss(space, constraint.least, "edges").tables(space)
     closest_first = np.argsort(sums_to_all(space), kind="stable")
-    rows = space.rows_of(closest_first)
-    return gather(space, constraint, tables, InOrder(rows, space.tuple_of), check)
+    return gather(space, constraint, tables, InOrder(space.rows_of(closest_first), space.tuple_of), check)
 
 
 register(

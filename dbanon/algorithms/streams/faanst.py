@@ -91,9 +91,7 @@ def problem(options: Mapping[str, object], k: int) -> tuple[str, str] | None:
     delta, mu = int(str(options["delta"])), _window(options)
     if mu < k:
         return "mu", f"at least {k}, as many records as a class needs"
-    if mu > delta:
-        return "mu", f"at most {delta}, as more records never wait"
-    return None
+    return ("mu", f"at most {delta}, as more records never wait") if mu > delta else None
 
 
 register(

@@ -47,9 +47,7 @@ class Program:
         steps[0, -1], steps[-1, 0] = size, -size
         anyway = _shortest(_with(steps, places, known))
         most = _shortest(_with(anyway, places, bounds))
-        if np.diagonal(most).min() < 0:
-            return None
-        return cls(places, most, anyway, bounds)
+        return None if np.diagonal(most).min() < 0 else cls(places, most, anyway, bounds)
 
     def between(self, low: float, high: float) -> tuple[int, int]:
         """The most records between two places, by all bounds and by what is known anyway."""

@@ -188,8 +188,7 @@ def _offered(p: Proposal, person: str | None, asking: _Asking) -> Proposal:
     """A proposal with the offers for its column, if it is to be generalized."""
     if p.role != "quasi":
         return replace(p, missing=() if p.role in (None, "identifier") else p.missing)
-    codes = p.missing
-    return replace(p, offers=offers(asking.con, asking.source, p.column, person, asking.k, codes))
+    return replace(p, offers=offers(asking.con, asking.source, p.column, person, asking.k, p.missing))
 
 
 def _asked(proposals: list[Proposal], asking: _Asking) -> list[Proposal]:

@@ -24,9 +24,7 @@ _STATEMENT = re.compile(r" {4}\S")
 
 def before_release(quiet: bool) -> Callable[[list[str]], None] | None:
     """What `Connection.reviewed` of a command is: the review goes to stderr; nothing does with --quiet."""
-    if quiet:
-        return None
-    return _beside
+    return None if quiet else _beside
 
 
 def _beside(lines: list[str]) -> None:

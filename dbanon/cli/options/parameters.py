@@ -48,8 +48,7 @@ class _Checked(click.ParamType):  # type: ignore[type-arg]
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         try:
-            number = int(value) if isinstance(self.kind, Integer) else float(value)
-            return self.kind.check(number)
+            return self.kind.check(int(value) if isinstance(self.kind, Integer) else float(value))
         except (ValueError, TypeError) as error:
             accepts = str(error) if isinstance(error, ValueError) and error.args and "of at most" in str(error) else ""
             self.fail(f"{value} is not {accepts or self.kind}.", param, ctx)

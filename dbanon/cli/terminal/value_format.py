@@ -49,9 +49,7 @@ def _plain(value: Any) -> Any:
         return value if math.isfinite(value) else None
     if isinstance(value, Mapping):
         return {shown(k): _plain(v) for k, v in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(v) for v in value]
-    return shown(value)
+    return [_plain(v) for v in value] if isinstance(value, (list, tuple)) else shown(value)
 
 
 def unlike(names: Iterable[str]) -> list[str]:

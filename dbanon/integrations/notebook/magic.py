@@ -72,9 +72,7 @@ class Magic:
         if line == "--close":
             self.close()
             return self._say("There is no connection now.")
-        if self._use(line):
-            return self._say(f"The connection is {self.name}.")
-        return self._run(line)
+        return self._say(f"The connection is {self.name}.") if self._use(line) else self._run(line)
 
     def _cell(self, line: str, cell: str) -> Any:
         assigned = re.fullmatch(r"(.*?)\s*(\w+\s*<<)", line)

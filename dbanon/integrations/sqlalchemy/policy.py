@@ -186,8 +186,7 @@ def roles(table: Table) -> dict[str, Role | None]:
 
 def stored_role(declared: Declared) -> Role:
     """The role that a row of the policy says."""
-    stored = declared.settings
-    return Role(declared.role.lower(), Settings(**{n: getattr(stored, n) for n in STORED}))
+    return Role(declared.role.lower(), Settings(**{n: getattr(declared.settings, n) for n in STORED}))
 
 
 def _role(row: PolicyRow) -> Role:

@@ -179,9 +179,7 @@ def _end(made: Attribute, type_: Type) -> Type:
         return sa.DateTime()
     if made.family == "integer" and made.grid is not None:
         return sa.BigInteger()
-    if made.family == "decimal" and made.grid is not None:
-        return sa.Numeric(38, made.scale)
-    return type_
+    return sa.Numeric(38, made.scale) if made.family == "decimal" and made.grid is not None else type_
 
 
 def _struct(**fields: Type) -> Type:

@@ -295,8 +295,7 @@ class _Reader:
         return self.branches(self._ctes[node["cte_index"]])
 
     def _recursive_cte(self, node: Node) -> list[Branch]:
-        first = self.branches(node["children"][0])[0]
-        return [self._rows(len(first.columns))]
+        return [self._rows(len(self.branches(node["children"][0])[0].columns))]
 
 
 _PASSING = frozenset({"ORDER_BY", "LIMIT", "DISTINCT", "TOP_N", "SAMPLE"})

@@ -66,8 +66,7 @@ class _Place:
     @classmethod
     def of(cls, call: Call, source: Source) -> _Place:
         parts = (catalog.SCHEMA,) if source.home == call.path.database else (source.home, catalog.SCHEMA)
-        tables = (Sql(".".join([*map(_bare, parts), name])) for name in ("policy", "hierarchy"))
-        return cls(source, *tables)
+        return cls(source, *(Sql(".".join([*map(_bare, parts), name])) for name in ("policy", "hierarchy")))
 
 
 def _bare(name: str) -> str:

@@ -136,9 +136,7 @@ def _value(column: Published) -> Sql:
         return Sql(f"CASE WHEN isfinite({name}) THEN {name}::DOUBLE END")
     if kind in ("integer", "huge", "decimal"):
         return Sql(f"{name}::DOUBLE")
-    if kind in _CALENDAR:
-        return _moment(name, column.type)
-    return name
+    return _moment(name, column.type) if kind in _CALENDAR else name
 
 
 def _moment(name: Sql, type_: str) -> Sql:

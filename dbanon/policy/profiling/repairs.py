@@ -180,8 +180,7 @@ def columns(source: Source, declared: Iterable[PolicyRow]) -> Sql:
             padded = f"UPDATE {source.sql} SET {plain} = {trimmed} WHERE {plain} <> {trimmed}"
         row = rows.get(name)
         found.append([place, plain, words, trimmed, altered, padded, *(_declared(source, row) if row else [None] * 4)])
-    types = dict.fromkeys(kept, "VARCHAR") | {"place": "INTEGER"}
-    return literal_rows(types, found)
+    return literal_rows(dict.fromkeys(kept, "VARCHAR") | {"place": "INTEGER"}, found)
 
 
 def _declared(source: Source, row: PolicyRow) -> list[str | None]:

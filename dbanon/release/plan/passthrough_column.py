@@ -89,9 +89,7 @@ class PassthroughColumn(UnchangedColumn):
         """
         if self.type == _ZONED_TIME:
             return Sql(f"{value}::VARCHAR")
-        if _HAS_FLOAT.search(self.type):
-            return Sql(f"row({self.row_value(value)})")
-        return value
+        return Sql(f"row({self.row_value(value)})") if _HAS_FLOAT.search(self.type) else value
 
     def row_value(self, value: Sql) -> Sql:
         """Return `value` as it is compared inside a row: arrays as lists, and what is ordered by its text as text."""

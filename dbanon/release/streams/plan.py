@@ -155,8 +155,7 @@ def as_of_table(given: Options) -> Options:
     """The options as those of a table: with what a stream has not as it is where nobody says anything, and without
     those of the system alone, which may have names of models. Records may be left out, as many as must."""
     of_tables = {p.name: p.default for p in COMMON}
-    shared = {p.name: given[p.name] for p in streams.COMMON}
-    return Options({**of_tables, **shared, "suppress": 1.0})
+    return Options({**of_tables, **{p.name: given[p.name] for p in streams.COMMON}, "suppress": 1.0})
 
 
 def filled(template: str, publication: ReleaseSpec, options: Options, system: Stream, **more: object) -> str:
