@@ -17,13 +17,28 @@ from dbanon.sqltext.quote import Sql, qualified, text
 
 
 @dataclass(frozen=True)
-class RelatedRelease:
-    """One release as the ledger has it: `tables` are its tables with rows of people and about them, by their endings,
-    with what each was made from; `people` the bases of the table of people alone."""
+class NamedRelease:
+    """A release by its place: its tables are named after it, each with an ending of its own."""
 
     database: str
     schema: str
     name: str
+
+    @property
+    def shown(self) -> str:
+        """The name as messages show it."""
+        return self.name if self.schema == "main" else f"{self.schema}.{self.name}"
+
+    def table(self, ending: str = "") -> Sql:
+        """One of its tables."""
+        return qualified(self.database, self.schema, self.name + ending)
+
+
+@dataclass(frozen=True)
+class RelatedRelease(NamedRelease):
+    """One release as the ledger has it: `tables` are its tables with rows of people and about them, by their endings,
+    with what each was made from; `people` the bases of the table of people alone."""
+
     status: str
     source: str
     tables: Mapping[str, str]
@@ -35,18 +50,9 @@ class RelatedRelease:
     """The columns of each of its sources."""
 
     @property
-    def shown(self) -> str:
-        """The name as messages show it."""
-        return self.name if self.schema == "main" else f"{self.schema}.{self.name}"
-
-    @property
     def endings(self) -> tuple[str, ...]:
         """Endings of all of its tables."""
         return (*self.tables, "_classes", "_metrics")
-
-    def table(self, ending: str = "") -> Sql:
-        """One of its tables."""
-        return qualified(self.database, self.schema, self.name + ending)
 
     @property
     def ledger(self) -> Sql:

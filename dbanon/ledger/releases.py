@@ -10,6 +10,7 @@ from typing import Any
 from dbanon import errors
 from dbanon.errors.example import SAFE, Example
 from dbanon.ledger import deliveries, related_releases, streams
+from dbanon.ledger.related_releases import NamedRelease
 from dbanon.policy.transforms.settings import KNOWN
 from dbanon.release.spec import resolve
 from dbanon.release.spec.release_spec import ReleaseSpec
@@ -26,12 +27,9 @@ TABLES = ("", "_classes", "_metrics")
 
 
 @dataclass(frozen=True)
-class Entry:
+class Entry(NamedRelease):
     """One version of a release, as the ledger has it."""
 
-    database: str
-    schema: str
-    name: str
     version: int
     status: str
     call: Mapping[str, Any]
@@ -101,15 +99,6 @@ class Entry:
         """Whether equal values of a column are published as equal ones here and in another version."""
         mine, theirs = ({c.lower(): basis for c, basis in e.keys.items()} for e in (self, other))
         return mine.get(column.lower()) == theirs.get(column.lower())
-
-    @property
-    def shown(self) -> str:
-        """The name as messages show it."""
-        return self.name if self.schema == "main" else f"{self.schema}.{self.name}"
-
-    def table(self, ending: str = "") -> Sql:
-        """One of its tables."""
-        return qualified(self.database, self.schema, self.name + ending)
 
     @property
     def members(self) -> Sql:

@@ -30,10 +30,6 @@ def _gains(sensitive: Sensitive, counts: Floats) -> tuple[Floats, Floats]:
     return np.maximum((shares(counts)[:, there] - q) / q, 0.0), q
 
 
-def _rules(settings: Settings, sensitive: Sensitive) -> Rules:
-    return Rules(most=sensitive.share * (1 + np.full(sensitive.values + 1, settings["beta"])))
-
-
 def _rules_of_enhanced(settings: Settings, sensitive: Sensitive) -> Rules:
     gain = np.minimum(np.full(sensitive.values + 1, settings["beta"]), -np.log(np.maximum(sensitive.share, 1e-300)))
     return Rules(most=sensitive.share * (1 + gain))
@@ -74,7 +70,9 @@ MODEL = Model(
             metric=_METRIC,
             listed=Listed("beta_basic", f"{_WHAT}."),
             sentence=_SENTENCE,
-            rules=_rules,
+            rules=lambda settings, sensitive: Rules(
+                most=sensitive.share * (1 + np.full(sensitive.values + 1, settings["beta"]))
+            ),
             compares=True,
         ),
         Form(

@@ -111,7 +111,11 @@ class _Files:
         """Files to be written beside the final ones, which they become once all are whole; else nothing remains."""
         wanted = {kind: path for kind, path in self.final.items() if kind != "_classes" or self.classes}
         # An earlier file's classes, and its log, are not of this one.
-        gone = [_log(self.final[""])] if self.form == ".duckdb" else [self.final[k] for k in self.final.keys() - wanted]
+        gone = (
+            [output_files.log(self.final[""])]
+            if self.form == ".duckdb"
+            else [self.final[k] for k in self.final.keys() - wanted]
+        )
         gone += _earlier(self.final[""])
         return atomic_write.drafts(wanted, gone)
 
@@ -124,11 +128,6 @@ def _earlier(path: Path) -> list[Path]:
         if said.startswith("release\n") and text(path.name) in said:
             return [old]
     return []
-
-
-def _log(path: Path) -> Path:
-    """The write-ahead log of a database file."""
-    return path.with_name(path.name + ".wal")
 
 
 # --- what is written -------------------------------------------------------------------------------------------------

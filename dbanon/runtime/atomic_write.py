@@ -26,7 +26,7 @@ def drafts(final: Mapping[str, Path], gone: Iterable[Path]) -> Iterator[dict[str
     folder = next(iter(final.values())).parent
     _swept(folder, [path.name for path in final.values()])
     _swept(folder.parent, [folder.name])
-    made = _missing(folder)
+    made = [path for path in (folder, *folder.parents) if not path.exists()]  # the lowest first
     folder.parent.mkdir(parents=True, exist_ok=True)
     mark = f"{os.getpid()}-{secrets.token_hex(4)}.dbanon-draft"
     if made:
@@ -50,11 +50,6 @@ def drafts(final: Mapping[str, Path], gone: Iterable[Path]) -> Iterator[dict[str
             with contextlib.suppress(OSError):
                 path.rmdir()
         raise
-
-
-def _missing(folder: Path) -> list[Path]:
-    """The folder and those above it that are not there, the lowest first."""
-    return [path for path in (folder, *folder.parents) if not path.exists()]
 
 
 def _moved(draft: Path, final: Path) -> None:

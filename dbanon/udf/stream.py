@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from dbanon import errors
 from dbanon.algorithms import streams
-from dbanon.algorithms.streams import Arrivals, Model, State, Stream
+from dbanon.algorithms.streams import Arrivals, Model, State
 from dbanon.algorithms.streams.checkpoint import Meaning, StreamSegment
 from dbanon.encoding import encoded_table
 from dbanon.runtime import interrupts, session
@@ -75,14 +75,10 @@ def _left(asked: dict[str, Any], groups: Any, rest: list[Any]) -> Any:
     columns = [packed(came.arrived), packed(state.out.astype(np.int32)), packed(state.step)]
     columns.append(pa.array(again, mask=again < 0))
     left = pa.StructArray.from_arrays(columns, fields=list(RECORDS.value_type))
-    wide = pa.array([_wide(attributes, state)], WIDE) if _widens(system, segment) else pa.nulls(1, WIDE)
+    wide = pa.array([_wide(attributes, state)], WIDE) if system.widens and segment is None else pa.nulls(1, WIDE)
     return pa.StructArray.from_arrays(
         [cluster_input.one(left, RECORDS), wide, pa.nulls(1, pa.string())], fields=list(LEFT)
     )
-
-
-def _widens(system: Stream, segment: StreamSegment | None) -> bool:
-    return system.widens and segment is None
 
 
 def _names(asked: dict[str, Any], named: list[Any]) -> list[list[str | None]]:

@@ -24,10 +24,6 @@ def _suppressed(of: Published, sizes: Ints) -> float:
     return _squares(sizes) + float((of.came - of.released) * of.came)
 
 
-def _query_error(of: Published) -> float:
-    return math.nan if of.questions is None else of.questions.error(of)
-
-
 def _each(of: Published) -> int:
     """Cells of the released records."""
     return of.released * of.attributes
@@ -59,7 +55,7 @@ FIGURES: dict[str, Callable[[Published], float]] = {
     "risk_highest": lambda of: float((1 / of.units).max()),
     "risk_average": lambda of: float((of.class_sizes / of.units).sum() / of.released),
     "homogeneous_share": Published.homogeneous,
-    "query_error": _query_error,
+    "query_error": lambda of: math.nan if of.questions is None else of.questions.error(of),
 }
 """Measures by the names that NAME_metrics has for them (`suppressed` is its `suppressed:outlier`), and the mean of
 query_error()'s medians of counts."""

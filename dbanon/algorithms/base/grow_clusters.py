@@ -19,7 +19,9 @@ Seed, joining and enough are mostly one compiled kernel: a call for each record 
 from __future__ import annotations
 
 import time
-from typing import Protocol
+from typing import Any, Protocol
+
+from numpy.typing import NDArray
 
 from dbanon.algorithms.base import progress
 from dbanon.algorithms.base.assignments import Runs
@@ -85,6 +87,29 @@ class Rules(Protocol):
     def found(self) -> Runs | Ints:
         """The group of every record."""
         ...
+
+
+class CountedRules:
+    """What rules have in common whose kernel counts: the records that are left, and the tuples that were looked at.
+
+    Attributes:
+        state: What the kernel goes on from; the second number is that of the records that are left.
+        looked: Tuples that were looked at so far.
+        step_cost: What a look at one costs, in steps of dbanon.algorithms.base.progress.
+    """
+
+    state: NDArray[Any]
+    looked: int
+    step_cost = 1.0
+    questions, harder, fewer = 1, 1.0, progress.FEWER
+
+    @property
+    def records(self) -> int:
+        return int(self.state[1])
+
+    @property
+    def steps(self) -> int:
+        return round(self.looked * self.step_cost)
 
 
 def grow(space: Space, rules: Rules, check: Check) -> Runs | Ints:

@@ -6,10 +6,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from dbanon.algorithms.base import progress
 from dbanon.algorithms.base.assignment_log import Dealt
 from dbanon.algorithms.base.assignments import Runs
-from dbanon.algorithms.base.grow_clusters import grow
+from dbanon.algorithms.base.grow_clusters import CountedRules, grow
 from dbanon.algorithms.base.kernel_inputs import layout
 from dbanon.algorithms.base.loss import Loss
 from dbanon.algorithms.base.registry import LARGE, MODE, SEED, Algorithm, Check, register
@@ -30,10 +29,10 @@ def adaptive_k(space: Space, constraint: Constraint, options: Mapping[str, objec
     return grow(space, Adaptive(space, constraint.least, options), check)
 
 
-class Adaptive:
+class Adaptive(CountedRules):
     """Clusters that begin at told seeds and grow while records are cheap."""
 
-    questions, harder, fewer = 1, 1.0, progress.FEWER
+    step_cost = EACH
 
     def __init__(self, space: Space, k: int, options: Mapping[str, object]) -> None:
         self.space, self.k = space, k
@@ -43,14 +42,6 @@ class Adaptive:
         self.state = np.array([0, space.rows, 0, 0], np.float64)
         self.codes_of = np.cumsum([0, *(a.values + 1 for a in space.attributes)])
         self.looked, self.dealt = 0, Dealt()
-
-    @property
-    def records(self) -> int:
-        return int(self.state[1])
-
-    @property
-    def steps(self) -> int:
-        return round(self.looked * EACH)
 
     def can_go_on(self) -> bool:
         return self.records >= self.k and self.state[0] < len(self.seeds)

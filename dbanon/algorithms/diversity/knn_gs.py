@@ -6,9 +6,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from dbanon.algorithms.base import progress
 from dbanon.algorithms.base.assignments import Runs
-from dbanon.algorithms.base.grow_clusters import grow
+from dbanon.algorithms.base.grow_clusters import CountedRules, grow
 from dbanon.algorithms.base.kernel_inputs import layout
 from dbanon.algorithms.base.loss import Loss
 from dbanon.algorithms.base.random_seeds import random_order
@@ -20,9 +19,6 @@ from dbanon.kernels.arrays import GroupItems
 from dbanon.privacy_models.constraint import AtLeast, Constraint
 from dbanon.table_functions.parameter_types import Integer
 from dbanon.table_functions.parameters import Parameter
-
-EACH = 1.0
-"""What looking at an item costs in dbanon.algorithms.base.progress."""
 
 MOST = 2**16
 """Clusters that are made at a time."""
@@ -58,10 +54,8 @@ def value_groups(sensitive: Sensitive, groups: int, level: int | None) -> Ints:
     return np.asarray(np.minimum(middle * groups // max(2 * int(records.sum()), 1), groups - 1), np.int64)
 
 
-class _OfGroups:
+class _OfGroups(CountedRules):
     """Clusters with records of each group, in compiled code."""
-
-    questions, harder, fewer = 1, 1.0, progress.FEWER
 
     def __init__(self, space: Space, k: int, options: Mapping[str, object]) -> None:
         self.space, self.k = space, k
@@ -79,14 +73,6 @@ class _OfGroups:
         self.codes_of = np.cumsum([0, *(a.values + 1 for a in space.attributes)])
         self.labels, self.looked = np.full(space.rows, -1, np.int64), 0
         self.seeds: list[int] = []
-
-    @property
-    def records(self) -> int:
-        return int(self.state[1])
-
-    @property
-    def steps(self) -> int:
-        return round(self.looked * EACH)
 
     def can_go_on(self) -> bool:
         return self.records >= self.k

@@ -8,7 +8,7 @@ import numpy as np
 
 from dbanon.algorithms.base import leftovers, progress
 from dbanon.algorithms.base.assignments import Runs
-from dbanon.algorithms.base.grow_clusters import grow
+from dbanon.algorithms.base.grow_clusters import CountedRules, grow
 from dbanon.algorithms.base.kernel_inputs import layout
 from dbanon.algorithms.base.random_seeds import spread_rows
 from dbanon.algorithms.base.registry import LARGE, SEED, Algorithm, Check, register
@@ -19,9 +19,6 @@ from dbanon.algorithms.diversity.partitions import PARTS, united
 from dbanon.encoding.encoded_table import Ints, Space
 from dbanon.kernels.arrays import BucketItems
 from dbanon.privacy_models.constraint import AtLeast, Constraint
-
-EACH = 0.5
-"""What looking at an item costs in dbanon.algorithms.base.progress."""
 
 BEFORE = 0.2
 """Share of the progress that k-means is said to be."""
@@ -48,10 +45,10 @@ def pppc(space: Space, constraint: Constraint, options: Mapping[str, object], ch
     return grow(space, _Buckets(space, k, options, work.part(0, BEFORE)), work.part(BEFORE, 1))
 
 
-class _Buckets:
+class _Buckets(CountedRules):
     """Clusters of the parts, in compiled code."""
 
-    questions, harder, fewer = 1, 1.0, progress.FEWER
+    step_cost = 0.5
 
     def __init__(self, space: Space, k: int, options: Mapping[str, object], check: Check) -> None:
         from dbanon.kernels.bucket_growth import to_centers
@@ -76,14 +73,6 @@ class _Buckets:
         self.codes_of = np.cumsum([0, *(a.values + 1 for a in space.attributes)])
         self.state = np.array([0, space.rows], np.int64)
         self.labels, self.looked = np.full(space.rows, -1, np.int64), 0
-
-    @property
-    def records(self) -> int:
-        return int(self.state[1])
-
-    @property
-    def steps(self) -> int:
-        return round(self.looked * EACH)
 
     def can_go_on(self) -> bool:
         return bool((self.left_in >= self.k).any())

@@ -6,10 +6,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from dbanon.algorithms.base import progress
 from dbanon.algorithms.base.assignments import Runs
 from dbanon.algorithms.base.capabilities import MOST_LEFT_OUT, Suppression
-from dbanon.algorithms.base.grow_clusters import grow
+from dbanon.algorithms.base.grow_clusters import CountedRules, grow
 from dbanon.algorithms.base.kernel_inputs import layout
 from dbanon.algorithms.base.loss import Loss
 from dbanon.algorithms.base.registry import LARGE, Algorithm, Check, register
@@ -20,9 +19,6 @@ from dbanon.privacy_models.constraint import AtLeast, Constraint
 
 STEPS = 2**22
 """Clusters that are looked at between two looks for interrupts."""
-
-EACH = 1.0
-"""What looking at an item costs in dbanon.algorithms.base.progress."""
 
 
 def mckl(space: Space, constraint: Constraint, options: Mapping[str, object], check: Check) -> Runs | Ints:
@@ -52,10 +48,8 @@ def by_width(space: Space) -> list[int]:
     return sorted(range(len(widths)), key=lambda j: -widths[j])
 
 
-class _Capped:
+class _Capped(CountedRules):
     """Clusters of k records, in compiled code."""
-
-    questions, harder, fewer = 1, 1.0, progress.FEWER
 
     def __init__(self, space: Space, constraint: Constraint, spare: int) -> None:
         self.space, self.k, self.spare = space, constraint.least, spare
@@ -75,14 +69,6 @@ class _Capped:
         self.counts = np.zeros((len(self.codes), int(self.codes.max()) + 1), np.int64)
         self.codes_of = np.cumsum([0, *(a.values + 1 for a in space.attributes)])
         self.labels, self.looked = np.full(space.rows, -1, np.int64), 0
-
-    @property
-    def records(self) -> int:
-        return int(self.state[1])
-
-    @property
-    def steps(self) -> int:
-        return round(self.looked * EACH)
 
     def can_go_on(self) -> bool:
         return self.records >= self.k and self.state[0] < len(self.order) and self.state[2] == 0

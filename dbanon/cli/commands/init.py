@@ -91,7 +91,7 @@ def init(database: Path, table: str, k: int, yes: bool, force: bool, as_json: bo
 def _initialized(database: Path, table: str, k: int, yes: bool, force: bool) -> dict[str, Any]:
     """Proposes and writes; gives the columns that have a role now, those that are withheld, and what is wrong."""
     with _opened(database) as con:
-        source = catalog.resolve("init", table, con.cursor(), _path(con), {}, trusting=True)
+        source = catalog.resolve("init", table, con.cursor(), catalog.SearchPath.here(con), {}, trusting=True)
         old = stored_policy.policy_rows(source, con)
         if old and not force:
             raise click.ClickException(
@@ -152,10 +152,6 @@ def _opened(database: Path) -> Iterator[Any]:
             raise
         except Exception as error:
             raise failure(str(error).removeprefix("Invalid Input Error: "), outcome(error)) from None
-
-
-def _path(con: Any) -> catalog.SearchPath:
-    return catalog.SearchPath.here(con)
 
 
 def _proposals(con: Any, table: str) -> list[Proposal]:

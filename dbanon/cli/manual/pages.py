@@ -61,10 +61,6 @@ def write(folder: str | Path, commands: Commands, *, overwrite: bool = False) ->
 # --- the pages ---------------------------------------------------------------------------------------------
 
 
-def _page(*parts: str) -> str:
-    return "\n\n".join(parts) + "\n"
-
-
 def _index() -> str:
     every = table_functions()
     groups = {
@@ -87,7 +83,7 @@ def _index() -> str:
     for title, names in groups.items():
         rows = ((_linked(name, name), prose(docs[name])) for name in names)
         parts += [f"## {title}", table(("function", "gives"), rows)]
-    return _page(*parts)
+    return "\n\n".join(parts) + "\n"
 
 
 def _publishing(function: TableFunction) -> Iterator[str]:

@@ -79,10 +79,6 @@ def _widths(call: Call) -> list[Sql]:
     return [Sql(str(w)) for w in widths]
 
 
-def _calendar(call: Call) -> list[str]:
-    return list(call.options.listed("levels") or ())
-
-
 _BUILDERS = (
     Builder(
         "flat",
@@ -131,7 +127,7 @@ _BUILDERS = (
             "Calendar levels from fine to coarse.",
             ("month", "quarter", "year", "decade"),
         ),
-        _calendar,
+        lambda call: list(call.options.listed("levels") or ()),
         families=("date", "timestamp", "nanos"),
         accepts="a column of dates or timestamps",
     ),

@@ -31,7 +31,7 @@ def request(call: ReleaseSpec) -> dict[str, object]:
         "improve": call.options["improve"],
         "objective": call.options["objective"],
         "heights": "edges" if call.options["eloss_height"] == "sub" else "top",
-        "sensitive": _tested_names(call),
+        "sensitive": list(call.roles.sensitive) if call.looks_at_sensitive else [],
         "forest": None if call.run.forest is None else asdict(call.run.forest),
         "noise": None if call.run.noise is None else asdict(call.run.noise),
         "attributes": [
@@ -47,11 +47,6 @@ def request(call: ReleaseSpec) -> dict[str, object]:
             for a in call.attributes
         ],
     }
-
-
-def _tested_names(call: ReleaseSpec) -> list[str]:
-    """Names of the sensitive columns that models are about or that the algorithm reads: all of them, or none."""
-    return list(call.roles.sensitive) if call.looks_at_sensitive else []
 
 
 def _max_level(attribute: Attribute) -> int | None:

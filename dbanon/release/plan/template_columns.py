@@ -248,14 +248,10 @@ def tested(call: ReleaseSpec, unchanged: Sequence[PassthroughColumn]) -> list[Se
                 name,
                 tree=_sensitive_tree(call, i, name, order) if order is not None else None,
                 number=_magnitude(call.source.columns[name]) if call.run.forest is not None else None,
-                models=tuple(_model(d, n, name) for n, d in enumerate(call.demands) if d.sensitive == i),
+                models=tuple(ModelView(n, d, name) for n, d in enumerate(call.demands) if d.sensitive == i),
             )
         )
     return found
-
-
-def _model(demand: Demand, number: int, name: str) -> ModelView:
-    return ModelView(number, demand, name)
 
 
 def _sensitive_tree(call: ReleaseSpec, i: int, name: str, hierarchy: Hierarchy) -> TreeColumn:
