@@ -167,86 +167,74 @@ _NORM = Parameter(
 _W = Parameter("w", Real(0, 1), "Share of a column's range from which on an interval is too wide, exclusive.", 0.5)
 
 _REIDENTIFICATION = (_POPULATION, _FRACTION, _THRESHOLD)
-FUNCTIONS = (
-    TableFunction(
+_ALL = ("reidentification", "uniqueness", "together", "disclosure", "exposure", "distortion", "infeasible_classes")
+"""The numbers of `risk`; the other functions give those of their name."""
+
+_FUNCTIONS: tuple[tuple[str, tuple[Parameter, ...], str, str], ...] = (
+    (
         "risk",
-        ("release",),
         (
             *(SOURCE, QI, SENSITIVE, PERSON, CLASSES, HIERARCHIES, *_REIDENTIFICATION),
             *(_TIES, _INFLUENCE, _NORM, _W),
         ),
         "All numbers below, one a row, each with the classes that drive it.",
-        handler=partial(
-            statement,
-            groups=(
-                "reidentification",
-                "uniqueness",
-                "together",
-                "disclosure",
-                "exposure",
-                "distortion",
-                "infeasible_classes",
-            ),
-        ),
-        example=Example(
-            "SELECT name, sensitive, value, classes, records FROM risk('safe', threshold = 0.1);",
-            SAFE,
-        ),
+        "SELECT name, sensitive, value, classes, records FROM risk('safe', threshold = 0.1);",
     ),
-    TableFunction(
+    (
         "reidentification",
-        ("release",),
         (SOURCE, QI, PERSON, CLASSES, HIERARCHIES, *_REIDENTIFICATION),
         "Risk that a record is told to be somebody's: prosecutor, journalist, marketer; highest, average, share above "
         "a threshold.",
-        handler=partial(statement, groups=("reidentification",)),
-        example=Example("SELECT name, value FROM reidentification('safe', fraction = 0.01);", SAFE),
+        "SELECT name, value FROM reidentification('safe', fraction = 0.01);",
     ),
-    TableFunction(
+    (
         "uniqueness",
-        ("release",),
         (SOURCE, QI, PERSON, CLASSES, HIERARCHIES, _POPULATION),
         "Share of records alone in their class, and with a population table, of those that fit one person of it.",
-        handler=partial(statement, groups=("uniqueness",)),
-        example=Example("SELECT name, value FROM uniqueness('safe', population = 'patients');", SAFE),
+        "SELECT name, value FROM uniqueness('safe', population = 'patients');",
     ),
-    TableFunction(
+    (
         "disclosure",
-        ("release",),
         (SOURCE, QI, SENSITIVE, PERSON, CLASSES),
         "Risk that a sensitive value is guessed from a class: by its values, and by the dominant one "
         "(Majeed et al. 2024, Eq. 13).",
-        handler=partial(statement, groups=("disclosure",)),
-        example=Example("SELECT name, value, worst FROM disclosure('safe');", SAFE),
+        "SELECT name, value, worst FROM disclosure('safe');",
     ),
-    TableFunction(
+    (
         "exposure",
-        ("release",),
         (
             *(SOURCE, QI, SENSITIVE, PERSON, CLASSES, _TIES, _SAMPLE),
             Parameter("seed", Integer(0, SEEDS), "Another seed, another sample.", 0),
         ),
         "Share of the table's most frequent sensitive value that lies in classes where it leads "
         "(Majeed et al. 2024, Eq. 15); NULL where it does not occur in the sample.",
-        handler=partial(statement, groups=("exposure",)),
-        example=Example("SELECT value, classes FROM exposure('safe', ties = 'count');", SAFE),
+        "SELECT value, classes FROM exposure('safe', ties = 'count');",
     ),
-    TableFunction(
+    (
         "distortion",
-        ("release",),
         (SOURCE, QI, HIERARCHIES, _INFLUENCE, _NORM),
         "Average level to which quasi-identifiers were generalized, weighted by influence "
         "(Majeed et al. 2024, Eq. 16).",
-        handler=partial(statement, groups=("distortion",)),
-        example=Example("SELECT value FROM distortion('safe', influence = {'sex': 0.2, 'zip': 1.5});", SAFE),
+        "SELECT value FROM distortion('safe', influence = {'sex': 0.2, 'zip': 1.5});",
     ),
-    TableFunction(
+    (
         "infeasible_classes",
-        ("release",),
         (SOURCE, QI, HIERARCHIES, _W),
         "Number of classes that queries are badly answered on: suppressed, open or wide values "
         "(Majeed et al. 2024, Eq. 17).",
-        handler=partial(statement, groups=("infeasible_classes",)),
-        example=Example("SELECT value, worst FROM infeasible_classes('safe', w = 0.3);", SAFE),
+        "SELECT value, worst FROM infeasible_classes('safe', w = 0.3);",
     ),
+)
+"""Name, parameters, description and example."""
+
+FUNCTIONS = tuple(
+    TableFunction(
+        name,
+        ("release",),
+        parameters,
+        description,
+        handler=partial(statement, groups=_ALL if name == "risk" else (name,)),
+        example=Example(example, SAFE),
+    )
+    for name, parameters, description, example in _FUNCTIONS
 )

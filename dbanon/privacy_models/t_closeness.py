@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from dbanon.encoding.encoded_table import Sensitive
@@ -36,12 +38,19 @@ def _hierarchical(settings: Settings, sensitive: Sensitive, counts: Floats, size
     return np.asarray((np.abs(extra) * length).sum(axis=1))
 
 
-_METRIC = Metric(
-    "t_closeness",
-    "Achieved t of a sensitive column: greatest earth mover's distance of a class from the whole release.",
-)
 _WHAT = "Greatest earth mover's distance of a class from the whole table"
-_SENTENCE = "earth mover's distance ({form}) of a class from the whole release at most {t:.12g}"
+
+_form = partial(
+    Form,
+    bound=ModelBound("t", "lower", most=1.0),
+    metric=Metric(
+        "t_closeness",
+        "Achieved t of a sensitive column: greatest earth mover's distance of a class from the whole release.",
+    ),
+    sentence="earth mover's distance ({form}) of a class from the whole release at most {t:.12g}",
+    compares=True,
+)
+"""A form of the model: forms differ in how far apart values are."""
 
 MODEL = Model(
     name="t_closeness",
@@ -61,39 +70,27 @@ MODEL = Model(
     gives="earth mover's distance of a class from the whole table",
     example="",
     forms=(
-        Form(
+        _form(
             name="equal",
-            bound=ModelBound("t", "lower", most=1.0),
             measure=_equal,
-            metric=_METRIC,
             listed=Listed("t_closeness_equal", f"{_WHAT}, all values equally far apart."),
-            sentence=_SENTENCE,
             rules=lambda settings, sensitive: Rules(distance=(settings["t"], 0)),
-            compares=True,
         ),
-        Form(
+        _form(
             name="ordered",
-            bound=ModelBound("t", "lower", most=1.0),
             measure=_ordered,
-            metric=_METRIC,
             listed=Listed("t_closeness_ordered", f"{_WHAT}, values as far apart as their ranks."),
-            sentence=_SENTENCE,
             rules=lambda settings, sensitive: Rules(distance=(settings["t"], 1)),
-            compares=True,
             order="order",
             places=("place",),
         ),
-        Form(
+        _form(
             name="hierarchical",
-            bound=ModelBound("t", "lower", most=1.0),
             measure=_hierarchical,
-            metric=_METRIC,
             listed=Listed(
                 "t_closeness_hierarchical", f"{_WHAT}, values as far apart as their lowest common ancestor is high."
             ),
-            sentence=_SENTENCE,
             rules=lambda settings, sensitive: Rules(distance=(settings["t"], 2)),
-            compares=True,
             order="hierarchy",
             places=("cell", "weight"),
             instead="equal",
