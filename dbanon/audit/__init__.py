@@ -1,1 +1,1 @@
-"""What any table or release achieves: privacy models as measures, risk, attacks, errors of queries."""
+"""Metrics of any table: anonymity, risk, query errors, utility, and attacks on a release."""

@@ -1,1 +1,1 @@
-"""The policy: roles and settings of columns, how they are declared, resolved, proposed and checked."""
+"""The policy of a table: roles and settings of its columns, hierarchies, checks and proposals."""

@@ -1,1 +1,1 @@
-"""From a request to a release: preparation, plan, columns, the gate, measures."""
+"""From a call of a table function to the SQL statement of a release."""

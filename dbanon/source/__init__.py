@@ -1,1 +1,1 @@
-"""What a call reads: the database's catalog, a source and its columns, what views stand on."""
+"""Where records come from: the catalog, attached databases, files, and the policy stored about them."""

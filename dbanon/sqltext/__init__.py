@@ -1,1 +1,1 @@
-"""How SQL is written: names and literals quoted, templates filled, functions called by their whole names."""
+"""SQL as text: quoting, templates, the tokenizer, names."""

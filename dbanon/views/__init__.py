@@ -1,1 +1,1 @@
-"""Materialized anonymized views: versions, their ledger, certificates, what is handed out."""
+"""Materialized and streaming anonymized views: create, refresh, drop."""
