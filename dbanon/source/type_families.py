@@ -12,6 +12,7 @@ The release gate reads types by itself (dbanon.gate.rules) and takes nothing fro
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 from dbanon.sqltext.quote import Sql
 
@@ -58,19 +59,24 @@ _CELL = "CASE WHEN {value} < 0 THEN least(floor({value}::DOUBLE / {grid}), -1) E
 
 _MICROSECONDS = Sql("(epoch_us({high})::HUGEINT - epoch_us({low})::HUGEINT)::DOUBLE")
 
+_whole_numbers = partial(
+    Family,
+    low_end=_MULTIPLE_BELOW,
+    high_end=_MULTIPLE_ABOVE,
+    width=Sql("{gap}"),
+    zero=Sql("0::{type}"),
+    is_plain=True,
+    is_counted=True,
+)
+_days = partial(Family, low_end=_DAY_BELOW, high_end=_DAY_ABOVE, is_calendar=True, has_infinity=True)
+
 _FAMILIES = (
-    Family(
+    _whole_numbers(
         "integer",
         gap=Sql("({high}::HUGEINT - {low}::HUGEINT)::DOUBLE"),
         moved=Sql("({low}::HUGEINT + {distance}::HUGEINT)::{type}"),
-        low_end=_MULTIPLE_BELOW,
-        high_end=_MULTIPLE_ABOVE,
-        width=Sql("{gap}"),
-        zero=Sql("0::{type}"),
-        is_plain=True,
-        is_counted=True,
     ),
-    Family(
+    _whole_numbers(
         "huge",
         # Where the difference is beyond the type, which has 38 digits then, it is that of the values as DOUBLE.
         gap=Sql("coalesce(TRY({high} - {low})::DOUBLE, {high}::DOUBLE - {low}::DOUBLE)"),
@@ -80,12 +86,6 @@ _FAMILIES = (
             "THEN {low} - floor(-{distance} / 2)::{type} - ceil(-{distance} / 2)::{type} "
             "ELSE {low} + floor({distance} / 2)::{type} + ceil({distance} / 2)::{type} END"
         ),
-        low_end=_MULTIPLE_BELOW,
-        high_end=_MULTIPLE_ABOVE,
-        width=Sql("{gap}"),
-        zero=Sql("0::{type}"),
-        is_plain=True,
-        is_counted=True,
     ),
     Family(
         "decimal",
@@ -132,42 +132,30 @@ _FAMILIES = (
         is_plain=True,
         has_infinity=True,
     ),
-    Family(
+    _days(
         "date",
         gap=Sql("({high} - {low})::DOUBLE"),
         moved=Sql("({low} + {distance}::INTEGER)"),
-        low_end=_DAY_BELOW,
-        high_end=_DAY_ABOVE,
         width=Sql("{gap}"),
         zero=Sql("DATE '1970-01-01'"),
         is_inexact=Sql("false"),  # few days
         is_counted=True,
-        is_calendar=True,
-        has_infinity=True,
     ),
-    Family(
+    _days(
         "timestamp",
         gap=_MICROSECONDS,
         moved=Sql("make_timestamp((epoch_us({low})::HUGEINT + {distance}::HUGEINT)::BIGINT)"),
-        low_end=_DAY_BELOW,
-        high_end=_DAY_ABOVE,
         width=Sql("{gap} / 86400e6"),
         zero=Sql("TIMESTAMP '1970-01-01'"),
         exact=Sql("epoch_us({value})::VARCHAR"),
-        is_calendar=True,
-        has_infinity=True,
     ),
-    Family(
+    _days(
         "nanos",
         gap=Sql("(epoch_ns({high})::HUGEINT - epoch_ns({low})::HUGEINT)::DOUBLE"),
         moved=Sql("make_timestamp_ns((epoch_ns({low})::HUGEINT + {distance}::HUGEINT)::BIGINT)"),
-        low_end=_DAY_BELOW,
-        high_end=_DAY_ABOVE,
         width=Sql("{gap} / 86400e9"),
         zero=Sql("make_timestamp_ns(0)"),
         exact=Sql("epoch_ns({value})::VARCHAR"),
-        is_calendar=True,
-        has_infinity=True,
     ),
     Family(
         "time",
