@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
-from dbanon.algorithms.streams import SUPPRESSED, WAITING, Arrivals, Model, State, arrivals
+from dbanon.algorithms.streams import SUPPRESSED, WAITING, Arrivals, Model, State, arrivals, find
 from dbanon.encoding.encoded_table import Attribute, Number, Tree
 
 FLAT = Tree(np.array([-1, 0, 0, 0], np.int32), np.array([1, 2, 3], np.int32))
@@ -107,3 +108,21 @@ def alike(one: State, other: State) -> None:
     """AssertionError unless the same records left with the same classes at the same time."""
     for name in ("out", "step", "lows", "highs", "born", "kept"):
         np.testing.assert_array_equal(getattr(one, name), getattr(other, name), name)
+
+
+def check_plain_loop(left: State, plain: Any, seed: int) -> None:
+    """Refuse a state that differs from that of the plain loop of its algorithm, in what left, when, and as what."""
+    assert (left.out.tolist(), left.step.tolist()) == (plain.out, plain.step), seed
+    classes = [list(zip(*c, strict=True)) for c in zip(left.lows.tolist(), left.highs.tolist(), strict=True)]
+    assert classes == plain.classes, seed
+    assert left.kept.tolist() == plain.kept, seed
+
+
+def check_cuts(name: str, run: Callable[..., State], seed: int, came: Arrivals, model: Model, options: Any) -> None:
+    """Refuse a stream that publishes otherwise where it is put aside at random places and goes on from its state."""
+
+    def go_on(some: Arrivals, before: State | None, ends: bool) -> State:
+        return run(some, model, options, before, ends)
+
+    cut = resumed(came, go_on, random_cuts(seed, came.records), find(name).kept.by_record)
+    alike(cut, run(came, model, options))

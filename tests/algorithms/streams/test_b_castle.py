@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from oracle.stream_castle import BCastle
-from support.streams import alike, random_arrivals, random_cuts, refuse_broken, resumed
+from support.streams import alike, check_cuts, check_plain_loop, random_arrivals, refuse_broken
 
 from dbanon.algorithms.streams import SUPPRESSED, Arrivals, Model, State, arrivals, find
 from dbanon.algorithms.streams.b_castle import problem
@@ -45,11 +45,7 @@ def test_it_is_the_plain_loop_and_keeps_its_promise(part: int) -> None:
         came, model, options = case(seed)
         left = run(came, model, options)
         plain = BCastle(came, model.k, model.need, **options)
-        assert (left.out.tolist(), left.step.tolist()) == (plain.out, plain.step), seed
-        assert [list(zip(*c, strict=True)) for c in zip(left.lows.tolist(), left.highs.tolist(), strict=True)] == (
-            plain.classes
-        ), seed
-        assert left.kept.tolist() == plain.kept, seed
+        check_plain_loop(left, plain, seed)
         refuse_broken(came, model, left, options["delta"])
 
 
@@ -57,17 +53,7 @@ def test_it_is_the_plain_loop_and_keeps_its_promise(part: int) -> None:
 @pytest.mark.parametrize("part", range(2))
 def test_any_cuts_give_the_same(part: int) -> None:
     for seed in range(part, 300, 2):
-        came, model, options = case(seed)
-        alike(_resumed(seed, came, model, options), run(came, model, options))
-
-
-def _resumed(seed: int, came: Arrivals, model: Model, options: Options) -> State:
-    return resumed(
-        came,
-        lambda some, before, ends: run(some, model, options, before, ends),
-        random_cuts(seed, came.records),
-        find("b_castle").kept.by_record,
-    )
+        check_cuts("b_castle", run, seed, *case(seed))
 
 
 def of_numbers(values: list[int]) -> Arrivals:

@@ -8,7 +8,7 @@ import duckdb
 import numpy as np
 import pytest
 from oracle.stream_cudsa import Cudsa
-from support.streams import alike, random_arrivals, random_cuts, refuse_broken, resumed
+from support.streams import check_cuts, check_plain_loop, random_arrivals, refuse_broken
 
 import dbanon
 from dbanon.algorithms.streams import Arrivals, Model, State, arrivals, find
@@ -51,11 +51,7 @@ def test_it_is_the_plain_loop_and_keeps_its_promise(part: int) -> None:
         came, model, options = case(seed)
         left = run(came, model, options)
         plain = Cudsa(came, model.k, model.need, options)
-        assert (left.out.tolist(), left.step.tolist()) == (plain.out, plain.step), seed
-        assert [list(zip(*c, strict=True)) for c in zip(left.lows.tolist(), left.highs.tolist(), strict=True)] == (
-            plain.classes
-        ), seed
-        assert left.kept.tolist() == plain.kept
+        check_plain_loop(left, plain, seed)
         refuse_broken(came, model, left, int(str(options["delta"])) - 1)
 
 
@@ -63,17 +59,7 @@ def test_it_is_the_plain_loop_and_keeps_its_promise(part: int) -> None:
 @pytest.mark.parametrize("part", range(2))
 def test_any_cuts_give_the_same(part: int) -> None:
     for seed in range(part, 200, 2):
-        came, model, options = case(seed)
-        alike(_resumed(seed, came, model, options), run(came, model, options))
-
-
-def _resumed(seed: int, came: Arrivals, model: Model, options: Options) -> State:
-    return resumed(
-        came,
-        lambda some, before, ends: run(some, model, options, before, ends),
-        random_cuts(seed, came.records),
-        find("cudsa").kept.by_record,
-    )
+        check_cuts("cudsa", run, seed, *case(seed))
 
 
 def traced(labels: np.ndarray[tuple[int], np.dtype[np.int64]] | None) -> State:

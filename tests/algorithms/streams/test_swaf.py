@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from oracle.stream_swaf import Swaf
-from support.streams import alike, random_arrivals, random_cuts, refuse_broken, resumed
+from support.streams import alike, check_plain_loop, random_arrivals, random_cuts, refuse_broken, resumed
 
 from dbanon.algorithms.streams import SUPPRESSED, Arrivals, Model, State, arrivals, find
 from dbanon.encoding.encoded_table import Number
@@ -38,11 +38,7 @@ def test_it_is_the_plain_loop_and_keeps_its_promise(part: int) -> None:
         came, model, delta = case(seed)
         left = run(came, model, delta)
         plain = Swaf(came, model.k, model.need, delta)
-        assert (left.out.tolist(), left.step.tolist()) == (plain.out, plain.step), seed
-        assert [list(zip(*c, strict=True)) for c in zip(left.lows.tolist(), left.highs.tolist(), strict=True)] == (
-            plain.classes
-        ), seed
-        assert left.kept.tolist() == plain.kept
+        check_plain_loop(left, plain, seed)
         refuse_broken(came, model, left, delta)
 
 
