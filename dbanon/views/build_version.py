@@ -1,4 +1,4 @@
-"""Making one version of a release: its tables, membership and ledger row, and what it shows beside others."""
+"""Make one version of a release: its tables, its membership and its row in the ledger."""
 
 from __future__ import annotations
 
@@ -17,9 +17,8 @@ import duckdb
 
 from dbanon import errors
 from dbanon.errors.warnings import DisclosureWarning, warn
-from dbanon.ledger import hashes as ledger_hashes, releases, same_source
-from dbanon.ledger.composition import composition_function, linked_versions, overlap, version_differences
-from dbanon.ledger.deliveries import Target
+from dbanon.ledger import hashes as ledger_hashes, same_source
+from dbanon.ledger.composition import linked_versions, overlap, version_differences
 from dbanon.ledger.people import disjoint_sources, recognized_people, unknown_sources
 from dbanon.ledger.people.recognized_people import Recognized
 from dbanon.ledger.releases import Entry
@@ -32,9 +31,9 @@ from dbanon.release.summary import ROWS, Glance
 from dbanon.runtime.version import __version__
 from dbanon.source.catalog import SCHEMA
 from dbanon.sqltext.quote import Sql, identifier, joined, literal, qualified, text
-from dbanon.views import deferred_records, erasure, warnings
+from dbanon.views import compare_version, deferred_records, erasure, warnings
+from dbanon.views.compare_version import OLD, Making, VersionComparison
 
-OLD = " before refresh"
 INTERRUPTED = re.compile("interrupted", re.IGNORECASE)
 
 
@@ -63,60 +62,6 @@ class Release:
         return html.escape(repr(self)) if self.glance is None else self.glance.html()
 
 
-@dataclass(frozen=True)
-class Making:
-    """How a version is made: by which function, and in place of which version (`old`).
-
-    `allow_delta` publishes what differs by too few, `composition` says what happens where other releases and this one
-    narrow people together: warn or refuse. With `erase` what its differences to earlier versions show is said, not
-    refused. Where newcomers may wait, those do who cannot be published, and those who `wait` (see `holding.WHO`).
-    `to`: where it is to be shown, too.
-    """
-
-    function: str
-    allow_delta: bool
-    composition: str
-    old: Entry | None = None
-    erase: bool = False
-    wait: str = deferred_records.WHO[0]
-    to: Target | None = None
-
-    @property
-    def lets_differ(self) -> bool:
-        """Whether versions of the same name may differ by too few."""
-        return self.allow_delta or self.erase
-
-
-@dataclass(frozen=True)
-class _Beside:
-    """What a version shows beside others of the same people.
-
-    `mine` are versions of its own name, `checked` those whose exposure is refused on request, `unchecked` those that it
-    cannot be held against; `differences` are sets that tell it apart from its own, `elsewhere` from all. `together`:
-    people by version, None where nobody knows who is who. `unknown` are releases that may be about the same people.
-    """
-
-    mine: Sequence[Entry]
-    checked: Sequence[Entry]
-    unchecked: Sequence[Entry]
-    differences: Sequence[version_differences.Apart]
-    elsewhere: list[version_differences.Apart]
-    together: Mapping[str, int] | None
-    unknown: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def exposed(self) -> dict[str, int]:
-        """How many people each other version helps to narrow or tell apart."""
-        return _exposed(self.together, self.elsewhere)
-
-    @property
-    def composition(self) -> dict[str, int] | None:
-        """The same of every version, for the ledger."""
-        if self.together is None:
-            return None
-        return dict.fromkeys(self.together, 0) | _exposed(self.together, [*self.elsewhere, *self.differences])
-
-
 def build(cursor: Any, entry: Entry, publication: ReleaseSpec, making: Making, short: int = 0) -> Release:
     """Tables, membership and ledger row of a version, inside a transaction. `short`: how many of its classes are known
     to differ by too few.
@@ -133,7 +78,12 @@ def build(cursor: Any, entry: Entry, publication: ReleaseSpec, making: Making, s
 
 
 def _built(
-    cursor: Any, entry: Entry, publication: ReleaseSpec, making: Making, short: int, recognized: list[Recognized]
+    cursor: Any,
+    entry: Entry,
+    publication: ReleaseSpec,
+    making: Making,
+    short: int,
+    recognized: list[Recognized],
 ) -> Release:
     publication = resolve.keyed(publication, entry.person_key)
     metrics = _written(cursor, entry, publication)
@@ -143,16 +93,16 @@ def _built(
     others = [r.other for r in recognized if not r.are_others]
     if making.old is not None:
         old = next((o for o in others if o.place == making.old.place), making.old)
-        short += _delta(cursor, entry, old, publication)
+        short += compare_version.count_small_differences(cursor, entry, old, publication)
         if short and not making.lets_differ:
             raise errors.DeltaRefused(making.function, making.old.shown, short, [f"version {making.old.version}"])
     mine = version_differences.same_name(entry, others)
-    _check_recognized(cursor, entry, making, recognized, mine)
+    compare_version.check_recognized(cursor, entry, making, recognized, mine)
     linked_versions.check(cursor, entry, publication, others, OLD)
     differences = version_differences.apart(cursor, entry, publication, mine, moved=OLD)
     if entry.keeps:
         differences += version_differences.came_back(cursor, entry, publication, mine, moved=OLD)
-    respelled = _respelled(recognized)
+    respelled = compare_version.respelled_versions(recognized)
     if respelled:
         own = version_differences.same_name(entry, respelled)
         differences += version_differences.apart(cursor, entry, publication, own, moved=OLD)
@@ -161,8 +111,10 @@ def _built(
         versions = sorted({o.version for t in differences for o in t.others})
         raise errors.DeltaRefused(making.function, entry.shown, short, [f"version {v}" for v in versions])
     unknown = unknown_sources.unknown_relations(cursor, entry, making.composition, related_versions)
-    streams = _streams(cursor, entry, making)
-    beside = replace(_beside(cursor, entry, publication, making, others, mine, differences), unknown=unknown)
+    streams = compare_version.streams_of_same_people(cursor, entry, making)
+    beside = replace(
+        compare_version.compare_versions(cursor, entry, publication, making, others, mine, differences), unknown=unknown
+    )
     beside.elsewhere.extend(
         version_differences.apart(cursor, entry, publication, respelled, moved=OLD) if respelled else []
     )
@@ -172,55 +124,17 @@ def _built(
     refused = {name: people for name, people in beside.exposed.items() if name in checked}
     if making.composition == "refuse" and refused:
         raise errors.CompositionRefused(entry.shown, refused)
-    _disclose(cursor, entry, making, beside)
+    compare_version.disclose(cursor, entry, making, beside)
     unknown_sources.warn_of_unknown(entry, unknown)
     if streams:
-        _warn(
+        warn(
             f"{entry.shown}: the streaming views {', '.join(streams)} published the same people; their classes are not "
-            "held against those of releases: who has both can intersect them."
+            "held against those of releases: who has both can intersect them.",
+            DisclosureWarning,
         )
     warnings.one_class(entry.shown, metrics)
     warnings.person_spellings(cursor, publication.cleaned.rows, publication.source, publication.roles.person)
     return current_release(cursor, entry, beside.composition, entry.how == "hold")
-
-
-def _respelled(recognized: Sequence[Recognized]) -> list[Entry]:
-    """The other versions with their values as the new one spells them; none where all are spelled alike."""
-    same = [r for r in recognized if not r.are_others]
-    return [r.respelled or r.other for r in same] if any(r.respelled for r in same) else []
-
-
-def _check_recognized(
-    cursor: Any, entry: Entry, making: Making, recognized: Sequence[Recognized], mine: Sequence[Entry]
-) -> None:
-    """Refuse or report versions of which the people are probably the same, though their keys are others.
-
-    Raises:
-        PeopleNotRecognizedError: Under composition = 'refuse'.
-        DeltaRefused: Versions of one name, whose people are not told apart, differ by too few records.
-    """
-    for found in recognized:
-        other = found.other
-        lets = making.lets_differ and other in mine
-        if found.is_comparable and found.by_records is None:
-            if found.by_spelling:
-                _warn(str(errors.PeopleNotRecognizedError(entry.shown, other.named, found)))
-            continue
-        if recognized_people.is_same_release(cursor, entry, other):
-            continue
-        too_few = [n for n in found.unmatched if 0 < n < max(entry.k, other.k)]
-        if (
-            too_few
-            and found.is_comparable
-            and other in mine
-            and not lets
-            and not version_differences.comparable(entry, other)
-        ):
-            raise errors.DeltaRefused(making.function, entry.shown, len(too_few), [f"version {other.version}"])
-        error = errors.PeopleNotRecognizedError(entry.shown, other.named, found)
-        if making.composition == "refuse" and not lets:
-            raise error
-        _warn(str(error))
 
 
 def _written(cursor: Any, entry: Entry, publication: ReleaseSpec) -> dict[str, float]:
@@ -233,64 +147,6 @@ def _written(cursor: Any, entry: Entry, publication: ReleaseSpec) -> dict[str, f
     if publication.continuity.held is not None:
         _remember(cursor, entry, erasure.statement(publication))
     return metrics
-
-
-def _streams(cursor: Any, entry: Entry, making: Making) -> list[str]:
-    """Streaming views of the same people; StreamBeside."""
-    streams = list(dict.fromkeys(s.shown for s in same_source.streams_beside(entry, cursor)))
-    if streams and making.composition == "refuse":
-        raise errors.StreamBeside(entry.shown, streams)
-    return streams
-
-
-def _beside(
-    cursor: Any,
-    entry: Entry,
-    publication: ReleaseSpec,
-    making: Making,
-    others: Sequence[Entry],
-    mine: Sequence[Entry],
-    differences: Sequence[version_differences.Apart],
-) -> _Beside:
-    """What a version shows beside others; CompositionUnchecked."""
-    checked = [o for o in others if not (making.lets_differ and o in mine)]
-    unchecked = [o for o in others if not version_differences.comparable(entry, o)]
-    unchecked = [o for o in unchecked if not recognized_people.is_same_release(cursor, entry, o)]
-    if making.composition == "refuse" and (unknown := [o for o in unchecked if o in checked]):
-        raise errors.CompositionUnchecked(entry.shown, entry.person_key, {o.named: o.person_key for o in unknown})
-    together = _together(cursor, entry, others)
-    elsewhere = (
-        [] if len(others) == len(mine) else version_differences.apart(cursor, entry, publication, others, moved=OLD)
-    )
-    elsewhere += version_differences.sums(cursor, entry, publication, others, moved=OLD)
-    if making.composition == "refuse":
-        elsewhere += version_differences.apart(cursor, entry, publication, checked, refined=True, moved=OLD)
-    return _Beside(mine, checked, unchecked, differences, elsewhere, together)
-
-
-def _disclose(cursor: Any, entry: Entry, making: Making, beside: _Beside) -> None:
-    """Warns of what readers of other versions can tell."""
-    exposed, old = beside.exposed, making.old
-    if making.erase:
-        for said in erasure.learned(entry.shown, _held_back(cursor, entry), _exposed(None, beside.differences)):
-            _warn(said)
-    if entry.how == "recluster" and old is not None:
-        narrowed = {o.named: exposed.pop(o.named) for o in beside.mine if o.named in exposed}
-        counts = ", ".join(f"{people} with {name}" for name, people in narrowed.items())
-        _warn(
-            f"{entry.shown} was clustered anew: who has version {old.version} too can intersect its classes with those "
-            f"of version {entry.version}"
-            + (
-                f"; candidate sets fall below k or l, or sums of classes can be subtracted: people {counts}."
-                if counts
-                else "."
-            )
-        )
-        changed = releases.changed_roles(old, entry.roles)
-        if changed:
-            _warn(f"{entry.shown}: roles have changed since version {old.version}: {', '.join(changed)}.")
-    if exposed:
-        _warn(str(errors.CompositionRefused(entry.shown, exposed)))
 
 
 def current_release(
@@ -323,14 +179,6 @@ def _remember(cursor: Any, entry: Entry, members: str) -> None:
     )
 
 
-def _held_back(cursor: Any, entry: Entry) -> int:
-    """Records of the source that are left out since an erasure."""
-    table = qualified(entry.database, SCHEMA, "membership")
-    key = f"({text(entry.schema)}, {text(entry.name)}, {entry.version})"
-    query = f"SELECT coalesce(sum(records), 0) FROM {table} WHERE (schema_name, release, version) = {key} AND held"
-    return int(cursor.execute(query).fetchall()[0][0])
-
-
 def _measured(cursor: Any, entry: Entry, publication: ReleaseSpec) -> dict[str, float]:
     """Makes the table of the measures that go out; gives all of them, which the ledger keeps."""
     rows = cursor.execute(plan.statement(replace(publication, kind="metrics"))).fetchall()
@@ -339,10 +187,6 @@ def _measured(cursor: Any, entry: Entry, publication: ReleaseSpec) -> dict[str, 
     cursor.execute(f"CREATE TABLE {table} ({joined(f'{name} {type_}' for name, type_ in types.items())})")
     cursor.executemany(f"INSERT INTO {table} VALUES (?, ?, ?, ?)", [row[:4] for row in rows if row[4]])
     return {row[0]: row[1] for row in rows}
-
-
-def _warn(message: str) -> None:
-    warn(message, DisclosureWarning)
 
 
 def _one_table(cursor: Any, entry: Entry, publication: ReleaseSpec) -> None:
@@ -360,86 +204,9 @@ def _one_table(cursor: Any, entry: Entry, publication: ReleaseSpec) -> None:
         raise errors.UnstableSource(entry.shown, publication.source.shown)
 
 
-def _delta(cursor: Any, entry: Entry, old: Entry, publication: ReleaseSpec) -> int:
-    """How many sets of records tell two versions apart and are too little, either way."""
-    before = qualified(old.database, old.schema, old.name + OLD)
-    # Versions that show other columns are compared by those that both show, record by record.
-    alike = releases.same_roles(old, entry.roles)
-    by_person = alike and publication.roles.person is not None and old.person_key == entry.person_key
-    shown, shown_before = releases.columns(entry, "", cursor), releases.columns(old, OLD, cursor)
-    of_both = {name for name, type_ in shown.items() if shown_before.get(name) == type_ and entry.alike(old, name)}
-    only = None if alike and of_both == shown.keys() else of_both
-    total = 0
-    for is_new, version, other, members, other_members in (
-        (True, entry.table(), before, entry.members, old.members),
-        (False, before, entry.table(), old.members, entry.members),
-    ):
-        query = plan.filled(
-            "ledger/small_differences.sql",
-            publication,
-            only,
-            version=version,
-            other=other,
-            members=members,
-            other_members=other_members,
-            class_id=identifier(list(shown if is_new else shown_before)[-1]),
-            other_class_id=identifier(list(shown_before if is_new else shown)[-1]),
-            kept_clusters=entry.keeps,
-            is_new=is_new,
-            person=Sql("person") if by_person else None,
-            nulls=None,
-            suppress=None,
-        )
-        total += cursor.execute(query).fetchall()[0][0]
-    return total
-
-
-def _together(cursor: Any, entry: Entry, others: Sequence[Entry]) -> dict[str, int] | None:
-    """People whose candidate set is too small over this and another version, by version; None: nobody knows who is who.
-
-    Versions whose clusters were kept are left out: what they have in common is judged by what each gained and lost.
-    """
-    if entry.person_key is None:
-        return None
-    kept = version_differences.kept_since(entry, others)
-    found = {}
-    for other in others:
-        if version_differences.comparable(entry, other):
-            query = "SELECT NULL AS person_key WHERE false"
-            if other not in kept:
-                query = composition_function.composed("composition", entry, other)
-            found[other.named] = cursor.execute(f"SELECT count(DISTINCT person_key) FROM ({query})").fetchall()[0][0]
-    return found
-
-
-def _exposed(together: Mapping[str, int] | None, differences: Sequence[version_differences.Apart]) -> dict[str, int]:
-    """How many people each other version helps to narrow or tell apart; versions that do not are left out."""
-    found = {name: people for name, people in (together or {}).items() if people}
-    by_kind: dict[tuple[str, str], int] = {}
-    for t in differences:
-        for other in t.others:
-            by_kind[other.named, t.kind] = by_kind.get((other.named, t.kind), 0) + t.people
-    for (name, _), people in by_kind.items():
-        found[name] = max(found.get(name, 0), people)
-    return found
-
-
-def _insert(
-    cursor: Any,
-    entry: Entry,
-    publication: ReleaseSpec,
-    metrics: Mapping[str, float],
-    making: Making,
-    short: int,
-    beside: _Beside,
-    recognized: Sequence[Recognized],
-) -> None:
-    """The row of the ledger."""
-    achieved = {m: v for m, v in metrics.items() if m.split(":")[0] in _ACHIEVED}
-    fingerprint, source_records = cursor.execute(
-        f"SELECT coalesce(sum(row_hash::HUGEINT * records), 0)::VARCHAR, coalesce(sum(records), 0) FROM {entry.members}"
-    ).fetchall()[0]
-    row: dict[str, Sql] = {
+def _definition_columns(entry: Entry, publication: ReleaseSpec) -> dict[str, Sql]:
+    """Return the columns of a row of the ledger that say what was released, by which definition."""
+    return {
         "schema_name": text(entry.schema),
         "name": text(entry.name),
         "version": literal(entry.version),
@@ -454,6 +221,31 @@ def _insert(
         "policy_fingerprint": text(publication.policy.fingerprint),
         "hierarchy_fingerprint": text(entry.hierarchy_fingerprint),
         "library_versions": mapped({k: text(v) for k, v in library_versions().items()}, "VARCHAR"),
+        "person_key": Sql("NULL") if entry.person_key is None else listed(entry.person_key),
+        "refresh": text(entry.how),
+        "bases": listed(entry.bases or ()),
+        "keys": mapped({k: text(v) for k, v in entry.keys.items()}, "VARCHAR"),
+        "hash_format": literal(entry.hash_format),
+        "disjoint_from": listed(entry.disjoint_from),
+    }
+
+
+def _insert(
+    cursor: Any,
+    entry: Entry,
+    publication: ReleaseSpec,
+    metrics: Mapping[str, float],
+    making: Making,
+    short: int,
+    beside: VersionComparison,
+    recognized: Sequence[Recognized],
+) -> None:
+    """The row of the ledger."""
+    achieved = {m: v for m, v in metrics.items() if m.split(":")[0] in _ACHIEVED}
+    fingerprint, source_records = cursor.execute(
+        f"SELECT coalesce(sum(row_hash::HUGEINT * records), 0)::VARCHAR, coalesce(sum(records), 0) FROM {entry.members}"
+    ).fetchall()[0]
+    row = _definition_columns(entry, publication) | {
         "source_fingerprint": text(fingerprint),
         "source_records": literal(int(source_records)),
         "records": literal(int(metrics["records"])),
@@ -462,23 +254,17 @@ def _insert(
         "released_at": Sql(f"{text(str(datetime.now(UTC).replace(tzinfo=None)))}::TIMESTAMP"),
         "achieved": mapped({k: literal(v) for k, v in achieved.items()}, "DOUBLE"),
         "metrics": mapped({k: literal(v) for k, v in metrics.items()}, "DOUBLE"),
-        "person_key": Sql("NULL") if entry.person_key is None else listed(entry.person_key),
-        "refresh": text(entry.how),
         "delta_classes": literal(short),
         "allow_delta": literal(making.lets_differ),
         "composition": Sql("NULL")
         if beside.composition is None
         else mapped({k: literal(v) for k, v in beside.composition.items()}, "BIGINT"),
-        "bases": listed(entry.bases or ()),
-        "keys": mapped({k: text(v) for k, v in entry.keys.items()}, "VARCHAR"),
         "unchecked": listed(
             [o.named for o in beside.unchecked] + [name + unknown_sources.RELATION_UNKNOWN for name in beside.unknown]
         ),
         "recognized": mapped({r.other.named: literal(r.total) for r in recognized}, "BIGINT"),
-        "held_back": literal(_held_back(cursor, entry)),
+        "held_back": literal(compare_version.count_held_back(cursor, entry)),
         "composition_rule": text(making.composition),
-        "hash_format": literal(entry.hash_format),
-        "disjoint_from": listed(entry.disjoint_from),
     }
     if entry.how == "hold":
         counts = zip(("waiting", "waiting_persons"), deferred_records.counted(cursor, entry), strict=True)

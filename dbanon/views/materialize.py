@@ -38,7 +38,8 @@ from dbanon.sqltext.quote import argument, identifier, qualified, text
 from dbanon.table_functions.dispatch import make_call
 from dbanon.table_functions.registry import check_algorithm
 from dbanon.views import deferred_records, erasure, pre_release_review, related_release, target as views_target
-from dbanon.views.build_version import INTERRUPTED, OLD, Making, Release, build, current_release
+from dbanon.views.build_version import INTERRUPTED, Release, build, current_release
+from dbanon.views.compare_version import OLD, Making
 
 REFRESH = ("keep", "hold", "recluster")
 """What a refresh does with records that were published and with those that came."""
@@ -81,15 +82,12 @@ def materialize(
     with _working("materialize", connection) as (current, cursor, later), report_progress(current, progress):
         here = views_target.current(connection)
         name, there = deliveries.here_and_there(name, cursor, here[0])
-        untimed = search_budget.untimed("materialize", given)
-        call = make_call(current, cursor, algorithm, {"tbl": source}, untimed, here)
+        call = make_call(current, cursor, algorithm, {"tbl": source}, search_budget.untimed("materialize", given), here)
         target = views_target.target("materialize", name, call.source(), here, cursor)
         # Before planning: a policy table that is new is a change.
         with publishing_lock.publishing_turn(current, "materialize", name, target[0]):
             spec = resolve.resolve_spec(call, (target[1], target[2]))
-            if spec.run.noise is not None:
-                raise errors.NoiseNotKept("materialize", spec.run.noise.asked, spec.function)
-            views_target.check_writable(cursor, "materialize", target[0])
+            _check_keepable(cursor, spec, target[0])
             columns = _key_columns(spec, key) or resolve.unique_key(spec, cursor)
             rehash.rehash(current, cursor, target[0])
             earlier = releases.entries(cursor, target[0], "schema_name = ? AND lower(name) = lower(?)", target[1:])
@@ -102,12 +100,18 @@ def materialize(
             spec, given = search_budget.counted("materialize", current, cursor, spec, given)
             version, how = max((e.version for e in earlier), default=0) + 1, "recluster" if published else "first"
             entry = _entry(target, _definition(algorithm, spec, source, given), spec, columns, version, how, cursor)
-            others = [disjoint_from] if isinstance(disjoint_from, str) else disjoint_from
-            entry = replace_(entry, disjoint_from=disjoint_sources.declared(cursor, entry, others, earlier))
+            entry = replace_(entry, disjoint_from=disjoint_sources.declared(cursor, entry, disjoint_from, earlier))
             making = Making("materialize", allow_delta, composition, to=to)
             if not published:
                 return _first(cursor, entry, spec, name, making)
             return _next(cursor, entry, _held(cursor, entry, spec, published[-1]), published[-1], making)
+
+
+def _check_keepable(cursor: Any, spec: ReleaseSpec, database: str) -> None:
+    """Raise NoiseNotKept where noise would be published, and ReadOnly where the ledger cannot be written."""
+    if spec.run.noise is not None:
+        raise errors.NoiseNotKept("materialize", spec.run.noise.asked, spec.function)
+    views_target.check_writable(cursor, "materialize", database)
 
 
 def _definition(algorithm: str, spec: ReleaseSpec, source: str, given: Mapping[str, Any]) -> dict[str, Any]:

@@ -245,7 +245,7 @@ _FAULTS = {
         """        if short and not making.lets_differ:
             raise errors.DeltaRefused(making.function, making.old.shown, short, [f"version {making.old.version}"])
     mine = version_differences.same_name(entry, others)
-    _check_recognized(cursor, entry, making, recognized, mine)
+    compare_version.check_recognized(cursor, entry, making, recognized, mine)
     linked_versions.check(cursor, entry, publication, others, OLD)
     differences = version_differences.apart(cursor, entry, publication, mine, moved=OLD)
 """,

@@ -371,7 +371,7 @@ GATE_FAULTS: dict[str, Fault] = {
     ),
     "versions: nothing is compared with the version before": Fault(
         "dbanon/views/build_version.py",
-        "short += _delta(cursor, entry, old, publication)",
+        "short += compare_version.count_small_differences(cursor, entry, old, publication)",
         "short += 0",
         ("tests/ledger/test_delta_count.py",),
     ),

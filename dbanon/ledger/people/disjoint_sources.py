@@ -12,7 +12,7 @@ from dbanon.source import catalog
 from dbanon.sqltext import names
 
 
-def declared(cursor: Any, entry: Entry, names_given: Sequence[str], earlier: Sequence[Entry]) -> tuple[str, ...]:
+def declared(cursor: Any, entry: Entry, names_given: str | Sequence[str], earlier: Sequence[Entry]) -> tuple[str, ...]:
     """Return what a version is declared disjoint from: the names given, or those of the version before.
 
     Raises:
@@ -20,6 +20,7 @@ def declared(cursor: Any, entry: Entry, names_given: Sequence[str], earlier: Seq
     """
     if not names_given:
         return earlier[-1].disjoint_from if earlier else ()
+    names_given = [names_given] if isinstance(names_given, str) else names_given
     existing = {names.folded(e.name) for e in releases.entries(cursor, entry.database)}
     existing |= {names.folded(place[2]) for place in catalog.relations(cursor, entry.database)}
     for name in names_given:
