@@ -1,6 +1,7 @@
 """The guide to all algorithms, docs/algorithm-guide.md: facts of the registry, and what compare() measures on Adult.
 
-`python -m tests.bench guide` prints the page. tests/test_bench_guide.py holds it to the registry and to Adult.
+`python -m tests.bench guide` measures all algorithms and prints the page; `python -m tests.support.generated` writes it
+again with the figures that it has. tests/test_bench_guide.py checks it against the registry and against Adult.
 """
 
 from __future__ import annotations
@@ -13,36 +14,23 @@ from typing import Any
 import dbanon
 from dbanon import algorithms as static_algorithms
 from dbanon.algorithms.base.capabilities import NoiseRelease, Suppression, Widening
-from dbanon.algorithms.base.registry import Algorithm
+from dbanon.algorithms.base.registry import FAMILIES, Algorithm
 from tests.bench import data
-
-FAMILIES = {
-    "gather": ("Gather the nearest", "A seed and the records nearest to it, until k are together."),
-    "greedy": ("Take what costs least", "Clusters grow by the record that raises the loss least."),
-    "assign": ("Assign to centers and seeds", "Centers or seeds first, then every record joins one of them."),
-    "mixed": ("Of two families", "One method begins, another finishes."),
-    "merge": ("Merge small classes", "Many small classes are united, step by step, with the nearest one."),
-    "pick": ("Pick by sensitive values", "Clusters take records of different sensitive values."),
-    "simdiv": ("Similar and diverse", "Similar records with different sensitive values."),
-    "split": ("Split", "One class is cut in two as long as both parts are enough."),
-    "lattice": ("Raise whole columns", "Each column is published on one level for all records."),
-    "search": ("Search for the least loss", "The best of several lines, improved by a local search."),
-}
-"""What the families are called, and what they do."""
 
 CALL = "compare('adult', algorithms = 'all', k = 10, metrics = ['precision', 'ncp'])"
 
 INTRODUCTION = f"""# Guide to the algorithms
 
 This page is made by `python -m tests.bench guide` from the registry and from one statement on Adult (30,162 records,
-six quasi-identifiers, the occupation sensitive), and a test holds it to both:
+six quasi-identifiers, the occupation sensitive), and a test checks it against both:
 
 ```text
 FROM {CALL};
 ```
 
 `precision` and `NCP` say what is lost, `s` is the time of clustering on two cores, without the rest of the statement
-(0.2 s). [Algorithms](algorithms.md) says what each does and whose it is. What to look at when you choose:
+(0.2 s); an algorithm that was not measured has no figures. [Algorithms](algorithms.md) says what each does and whose it
+is. What to look at when you choose:
 
 - **Loss.** Higher precision and lower NCP. On another table the order can be another: run `compare` on yours, as in
   [Choosing algorithm, k and l](how-to/choosing.md).
@@ -67,6 +55,9 @@ class Figures:
     seconds: float | None
 
 
+UNKNOWN = Figures(None, None, None)
+
+
 def measured(names: str = "'all'") -> dict[str, Figures]:
     """What compare() says of each algorithm on Adult."""
     with dbanon.connect() as con:
@@ -89,12 +80,10 @@ def page(figures: Mapping[str, Figures]) -> str:
     """The page."""
     parts = [INTRODUCTION]
     algorithms = {a.name: a for a in static_algorithms.algorithms()}
-    for family, (title, what) in FAMILIES.items():
-        of = [a for a in algorithms.values() if a.family == family]
-        if not of:
-            continue
-        of.sort(key=lambda a: (-round(figures[a.name].precision or 0, 3), a.name))
-        parts.append(f"## {title}\n\n{what}\n\n" + "\n".join(_table(of, figures)) + "\n")
+    for family in FAMILIES.values():
+        of = [a for a in algorithms.values() if a.family == family.name]
+        of.sort(key=lambda a: (-round(figures.get(a.name, UNKNOWN).precision or 0, 3), a.name))
+        parts.append(f"## {family.title}\n\n{family.idea}\n\n" + "\n".join(_table(of, figures)) + "\n")
     return "\n".join(parts)
 
 
@@ -102,7 +91,7 @@ HEAD = ("algorithm", "precision", "NCP", "s", "size", "diversity", "determinism"
 
 
 def _table(algorithms: list[Algorithm], figures: Mapping[str, Figures]) -> list[str]:
-    rows = [HEAD, ("---",) * len(HEAD), *(_row(a, figures[a.name]) for a in algorithms)]
+    rows = [HEAD, ("---",) * len(HEAD), *(_row(a, figures.get(a.name, UNKNOWN)) for a in algorithms)]
     return ["| " + " | ".join(row) + " |" for row in rows]
 
 

@@ -10,7 +10,7 @@ from dbanon.algorithms.agglomerative.hierarchy_distances import ladders
 from dbanon.algorithms.base import progress
 from dbanon.algorithms.base.assignments import Runs
 from dbanon.algorithms.base.linked_lists import heads
-from dbanon.algorithms.base.registry import LARGE, Algorithm, Check, register
+from dbanon.algorithms.base.registry import LARGE, Check, register
 from dbanon.encoding.encoded_table import Ints, Space
 from dbanon.privacy_models.constraint import Constraint
 from dbanon.table_functions.parameter_types import Flag, Real
@@ -109,30 +109,29 @@ class Merging:
 
 
 register(
-    Algorithm(
-        name="kaca",
-        title="KACA: clustering in attribute hierarchies",
-        family="merge",
-        run=kaca,
-        source="Li et al. 2006, as Wang et al. 2022 and the review of clustering methods describe it",
-        evidence="LIT-m",
-        deterministic=True,
-        complexity="O(distinct tuples^2) time without the index, O(n) memory",
-        own=(
-            Parameter(
-                "beta_edge",
-                Real(0, 100),
-                "Weight of the edge below level j of a hierarchy, of which the root is 1: 1 / j^beta_edge; 0: all "
-                "edges weigh the same.",
-                1.0,
-            ),
-            Parameter(
-                "stub",
-                Flag(),
-                "Of a class that has enough others take only as many records as a small class needs.",
-                False,
-            ),
-            LARGE,
+    kaca,
+    title="KACA: clustering in attribute hierarchies",
+    summary=(
+        "the smallest class of fewer than k records is united with the class that is nearest in the "
+        "hierarchies, until none is"
+    ),
+    source="Li et al. 2006, as Wang et al. 2022 and the review of clustering methods describe it",
+    evidence="LIT-m",
+    complexity="O(distinct tuples^2) time without the index, O(n) memory",
+    own=(
+        Parameter(
+            "beta_edge",
+            Real(0, 100),
+            "Weight of the edge below level j of a hierarchy, of which the root is 1: 1 / j^beta_edge; 0: all "
+            "edges weigh the same.",
+            1.0,
         ),
-    )
+        Parameter(
+            "stub",
+            Flag(),
+            "Of a class that has enough others take only as many records as a small class needs.",
+            False,
+        ),
+        LARGE,
+    ),
 )

@@ -16,7 +16,7 @@ from dbanon.algorithms.base.assignments import Runs
 from dbanon.algorithms.base.class_bounds import Extents, members
 from dbanon.algorithms.base.grow_clusters import FEWEST, SAMPLE
 from dbanon.algorithms.base.loss import Loss
-from dbanon.algorithms.base.registry import LARGE, MODE, SEED, Algorithm, Check, register
+from dbanon.algorithms.base.registry import LARGE, MODE, SEED, Check, register
 from dbanon.algorithms.centroid.kmeans import ROUNDS
 from dbanon.algorithms.greedy.least_loss import least_growth
 from dbanon.encoding import distance
@@ -316,33 +316,32 @@ def _close(
 
 
 register(
-    Algorithm(
-        name="kapp",
-        title="KAPP: classes of spread sensitive values that merge until they are close to the table",
-        family="merge",
-        run=kapp,
-        source="KAPP, as the review of clustering methods describes it",
-        evidence="RECON",
-        deterministic=False,
-        complexity="O(n^2 / k) time without the index, O(n) memory",
-        own=(
-            Parameter(
-                "sensitive_clusters", Integer(1, 1000), "Fuzzy clusters of the sensitive values; default: least size."
-            ),
-            Parameter(
-                "optimizer",
-                Choice(("kmeans++", "vultures")),
-                "How the centers of the fuzzy clusters are found: they begin as those of k-means++ and move until they "
-                "stand still, or by the search of the paper, which takes longer.",
-                "kmeans++",
-            ),
-            replace(ROUNDS, default=200),
-            SEED,
-            MODE,
-            LARGE,
+    kapp,
+    title="KAPP: classes of spread sensitive values that merge until they are close to the table",
+    summary=(
+        "each class takes its records from different fuzzy clusters of the sensitive values; then classes "
+        "are united with the nearest until the distances of their sensitive columns from the whole table, "
+        "summed, are at most `t` (default 0.1; reconstructed)"
+    ),
+    source="KAPP, as the review of clustering methods describes it",
+    evidence="RECON",
+    own=(
+        Parameter(
+            "sensitive_clusters", Integer(1, 1000), "Fuzzy clusters of the sensitive values; default: least size."
         ),
-        defaults={"t": 0.1},
-        reads=("sensitive",),
-        meets=("k", "t"),
-    )
+        Parameter(
+            "optimizer",
+            Choice(("kmeans++", "vultures")),
+            "How the centers of the fuzzy clusters are found: they begin as those of k-means++ and move until they "
+            "stand still, or by the search of the paper, which takes longer.",
+            "kmeans++",
+        ),
+        replace(ROUNDS, default=200),
+        SEED,
+        MODE,
+        LARGE,
+    ),
+    defaults={"t": 0.1},
+    reads=("sensitive",),
+    meets=("k", "t"),
 )

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from types import ModuleType
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from dbanon import errors
 from dbanon.algorithms.base.assignments import Runs
@@ -54,9 +55,41 @@ EVIDENCE = {
 
 
 @dataclass(frozen=True)
+class Family:
+    """The algorithms of one folder of `dbanon.algorithms`: their name, the title of their section, and their idea."""
+
+    name: str
+    title: str
+    idea: str
+
+
+FAMILIES = {
+    "nearest_neighbour": Family(
+        "gather", "Gather the nearest", "A seed and the records nearest to it, until k are together."
+    ),
+    "greedy": Family("greedy", "Take what costs least", "Clusters grow by the record that raises the loss least."),
+    "centroid": Family(
+        "assign", "Assign to centers and seeds", "Centers or seeds first, then every record joins one of them."
+    ),
+    "hybrid": Family("mixed", "Of two families", "One method begins, another finishes."),
+    "agglomerative": Family(
+        "merge", "Merge small classes", "Many small classes are united, step by step, with the nearest one."
+    ),
+    "diversity": Family("pick", "Pick by sensitive values", "Clusters take records of different sensitive values."),
+    "partitioning": Family("split", "Split", "One class is cut in two as long as both parts are enough."),
+    "full_domain": Family("lattice", "Raise whole columns", "Each column is published on one level for all records."),
+    "optimizing": Family(
+        "search", "Search for the least loss", "The best of several lines, improved by a local search."
+    ),
+}
+"""The families by folder, in the order in which pages show them."""
+
+
+@dataclass(frozen=True)
 class Algorithm:
     """One registered algorithm.
 
+    `summary` is its row in docs/algorithms.md: what it does, as Markdown.
     `evidence` is a word of EVIDENCE, which `known_by` says in plain ones; `own` are parameters that only this
     algorithm has, `defaults` its own defaults of common ones. `reads` names what it looks at beside codes:
     'sensitive' (sensitive values, whatever the model), 'magnitudes' (the values of numbers); with the parameter that
@@ -80,6 +113,7 @@ class Algorithm:
     looks_up: str | None = None
     meets: tuple[str, ...] = ("k",)
     abilities: tuple[Ability, ...] = ()
+    summary: str = ""
 
     @property
     def known_by(self) -> str:
@@ -103,12 +137,38 @@ class Algorithm:
 
 _REGISTRY: dict[str, Algorithm] = {}
 
+REFERENCES: list[Mapping[str, str]] = []
+"""Papers that only one algorithm cites, with the fields of dbanon/cli/manual/references.toml."""
 
-def register(algorithm: Algorithm) -> Algorithm:
-    """Adds an algorithm; its name becomes a table function."""
+
+_COMPLEXITY = re.compile(r"O\([^.]* memory")
+"""How the docstring of an algorithm ends."""
+
+
+def register(run: Run, *, references: Iterable[Mapping[str, str]] = (), **fields: Any) -> Algorithm:
+    """Add an algorithm; its name becomes a table function.
+
+    Args:
+        run: The algorithm.
+        references: Entries of `REFERENCES`.
+        **fields: Fields of `Algorithm`. By default the name is that of the function, the family that of its folder,
+            the complexity the last one that the docstring states (as "O(n^2) time, O(n) memory"), and the algorithm
+            is deterministic unless it has the parameter `seed`.
+
+    Raises:
+        ValueError: An algorithm of this name is registered.
+    """
+    derived = {
+        "name": run.__name__,
+        "family": FAMILIES[run.__module__.split(".")[-2]].name,
+        "complexity": (_COMPLEXITY.findall(" ".join((run.__doc__ or "").split())) or [""])[-1],
+        "deterministic": SEED not in fields.get("own", ()),
+    }
+    algorithm = Algorithm(run=run, **(derived | fields))
     if algorithm.name in _REGISTRY:
         raise ValueError(f"{algorithm.name} is registered already")
     _REGISTRY[algorithm.name] = algorithm
+    REFERENCES.extend(references)
     return algorithm
 
 

@@ -11,7 +11,7 @@ from dbanon.algorithms.base.assignments import Runs
 from dbanon.algorithms.base.grow_clusters import CountedRules, grow
 from dbanon.algorithms.base.kernel_inputs import layout
 from dbanon.algorithms.base.loss import Loss
-from dbanon.algorithms.base.registry import LARGE, MODE, SEED, Algorithm, Check, register
+from dbanon.algorithms.base.registry import LARGE, MODE, SEED, Check, register
 from dbanon.algorithms.centroid.sorted_seeds import EACH, HEIGHTS, every_kth
 from dbanon.algorithms.greedy.least_loss import least_growth
 from dbanon.encoding.encoded_table import Ints, Space
@@ -69,15 +69,12 @@ class Adaptive(CountedRules):
 
 
 register(
-    Algorithm(
-        name="adaptive_k",
-        title="Clusters of adaptive size",
-        family="assign",
-        run=adaptive_k,
-        source="Arava, as the review of clustering methods describes it",
-        evidence="RECON",
-        deterministic=False,
-        complexity="O(n^2) time, O(n) memory",
-        own=(SEED, MODE, LARGE),
-    )
+    adaptive_k,
+    title="Clusters of adaptive size",
+    summary=(
+        "seeds of `systematic` take the cheapest records: k, and more while these cost no more than on average so far"
+    ),
+    source="Arava, as the review of clustering methods describes it",
+    evidence="RECON",
+    own=(SEED, MODE, LARGE),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from dbanon.algorithms.base.registry import LARGE, MODE, SEED, Algorithm, Check, register
+from dbanon.algorithms.base.registry import LARGE, MODE, SEED, Check, register
 from dbanon.algorithms.centroid.sorted_seeds import A, B, Clusters, Options, by_first, one_of_each, seeded
 from dbanon.encoding.encoded_table import Ints, Space
 
@@ -47,30 +47,23 @@ def organized(space: Space, k: int, options: Options, check: Check) -> Ints:
 
 
 register(
-    Algorithm(
-        name="bhaladhare",
-        title="Systematic clustering by a combination of quasi-identifiers and sensitive columns",
-        family="assign",
-        run=seeded(bhaladhare),
-        source="Bhaladhare and Jinwala, as the review of clustering methods describes them",
-        evidence="RECON",
-        deterministic=False,
-        complexity="O(n^2 / k) time, O(n) memory",
-        own=(A, B, SEED, MODE, LARGE),
-        reads=("sensitive",),
-    )
+    seeded(bhaladhare),
+    title="Systematic clustering by a combination of quasi-identifiers and sensitive columns",
+    summary=(
+        "as `systematic`, but records are sorted by some quasi-identifiers and sensitive columns together, "
+        "and one random record of each k in a row is a seed"
+    ),
+    source="Bhaladhare and Jinwala, as the review of clustering methods describes them",
+    evidence="RECON",
+    own=(A, B, SEED, MODE, LARGE),
+    reads=("sensitive",),
 )
 register(
-    Algorithm(
-        name="organized",
-        title="Organized clustering",
-        family="assign",
-        run=seeded(organized),
-        source="Ashoka and Poornima, as the review of clustering methods describes them",
-        evidence="RECON",
-        deterministic=True,
-        complexity="O(n log n) time, O(n) memory",
-        own=(replace(A, doc="Quasi-identifiers and sensitive columns, the first ones, that records are sorted by."),),
-        reads=("sensitive",),
-    )
+    seeded(organized),
+    title="Organized clustering",
+    summary="each k records in a row, sorted as for `bhaladhare`, are a cluster",
+    source="Ashoka and Poornima, as the review of clustering methods describes them",
+    evidence="RECON",
+    own=(replace(A, doc="Quasi-identifiers and sensitive columns, the first ones, that records are sorted by."),),
+    reads=("sensitive",),
 )

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from dbanon.algorithms.base import progress
-from dbanon.algorithms.base.registry import LARGE, SEED, Algorithm, register
+from dbanon.algorithms.base.registry import LARGE, SEED, register
 from dbanon.algorithms.centroid.moving_centers import EVENLY, Work, centers_first
 from dbanon.encoding.encoded_table import Ints
 from dbanon.table_functions.parameter_types import Integer
@@ -119,21 +119,21 @@ def plain(work: Work) -> Ints:
 
 ROUNDS = Parameter("rounds", Integer(1), "Rounds after which centers that still move are left as they are.", 30)
 
-for _number, _title, _method in (
-    (1, "k-means adjusted in every round", no1),
-    (2, "k-means whose full clusters close", no2),
-    (3, "k-means adjusted at the end", no3),
+for _method, _title, _summary in (
+    (no1, "k-means adjusted in every round", "k-means whose clusters are adjusted to k in every round"),
+    (
+        no2,
+        "k-means whose full clusters close",
+        "k-means in which a cluster of k records is closed while others have fewer",
+    ),
+    (no3, "k-means adjusted at the end", "k-means whose clusters are adjusted to k at the end"),
 ):
     register(
-        Algorithm(
-            name=f"kmeans_no{_number}",
-            title=_title,
-            family="assign",
-            run=centers_first(_method),
-            source=f"three-variants paper, Algorithm No. {_number}",
-            evidence="SEED",
-            deterministic=False,
-            complexity="O(rounds * n^2 / k) time at worst, O(n) memory",
-            own=(SEED, EVENLY, ROUNDS, LARGE),
-        )
+        centers_first(_method),
+        name=f"kmeans_{_method.__name__}",
+        title=_title,
+        summary=_summary,
+        source=f"three-variants paper, Algorithm No. {_method.__name__[-1]}",
+        evidence="SEED",
+        own=(SEED, EVENLY, ROUNDS, LARGE),
     )

@@ -14,7 +14,7 @@ from dbanon.algorithms.base.assignments import Runs
 from dbanon.algorithms.base.capabilities import MOST_LEFT_OUT, Suppression
 from dbanon.algorithms.base.class_bounds import Floats
 from dbanon.algorithms.base.random_seeds import random_order
-from dbanon.algorithms.base.registry import LARGE, MODE, SEED, Algorithm, Check, register
+from dbanon.algorithms.base.registry import LARGE, MODE, SEED, Check, register
 from dbanon.algorithms.centroid.kmeans import settled
 from dbanon.algorithms.centroid.moving_centers import NONE, Work, axes_of
 from dbanon.algorithms.centroid.ordinal_encoding import as_numbers
@@ -139,34 +139,32 @@ def _drawn(distances: Floats, counts: Ints, raw: int) -> int:
 
 
 register(
-    Algorithm(
-        name="kmeanspp_cloud",
-        title="k-means++ without outliers",
-        family="assign",
-        run=kmeanspp_cloud,
-        source="k-means++ for health records in a cloud, as the review of clustering methods describes it",
-        evidence="RECON",
-        deterministic=False,
-        complexity="O(rounds * n^2 / k) time at worst, O(n) memory",
-        own=(
-            Parameter(
-                "deviations",
-                Real(1, 1000),
-                "Records with a number more than so many standard deviations from its mean are left out.",
-                3.0,
-            ),
-            SEED,
-            Parameter(
-                "mode",
-                MODE.kind,
-                "Deterministic: the first record is the first center, then the one farthest from those before, and "
-                "records move in canonical order.",
-                "random",
-            ),
-            Parameter("rounds", Integer(1), "Rounds after which centers that still move are left as they are.", ROUNDS),
-            LARGE,
+    kmeanspp_cloud,
+    title="k-means++ without outliers",
+    summary=(
+        "k-means with the first centers of k-means++ on columns read as numbers, adjusted to k at the end; "
+        "records far from the mean are left out"
+    ),
+    source="k-means++ for health records in a cloud, as the review of clustering methods describes it",
+    evidence="RECON",
+    own=(
+        Parameter(
+            "deviations",
+            Real(1, 1000),
+            "Records with a number more than so many standard deviations from its mean are left out.",
+            3.0,
         ),
-        defaults={"suppress": 1.0},
-        abilities=(Suppression("those with a number many standard deviations from its mean, the farthest first"),),
-    )
+        SEED,
+        Parameter(
+            "mode",
+            MODE.kind,
+            "Deterministic: the first record is the first center, then the one farthest from those before, and "
+            "records move in canonical order.",
+            "random",
+        ),
+        Parameter("rounds", Integer(1), "Rounds after which centers that still move are left as they are.", ROUNDS),
+        LARGE,
+    ),
+    defaults={"suppress": 1.0},
+    abilities=(Suppression("those with a number many standard deviations from its mean, the farthest first"),),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -161,6 +162,7 @@ class Work:
 def centers_first(method: Callable[[Work], Ints]) -> Run:
     """The method as algorithms are called."""
 
+    @functools.wraps(method)
     def run(space: Space, constraint: Constraint, options: Mapping[str, object], check: Check) -> Ints:
         clusters = space.rows // constraint.least
         if clusters < 2:
@@ -170,7 +172,6 @@ def centers_first(method: Callable[[Work], Ints]) -> Run:
         work = Work(space, constraint.least, seeds, order, options.get("centroid_cat") != "lca", rounds, check)
         return method(work)
 
-    run.__doc__ = method.__doc__
     return run
 
 

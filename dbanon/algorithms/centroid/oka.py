@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dbanon.algorithms.base import progress
-from dbanon.algorithms.base.registry import LARGE, SEED, Algorithm, register
+from dbanon.algorithms.base.registry import LARGE, SEED, register
 from dbanon.algorithms.centroid import moving_centers
 from dbanon.algorithms.centroid.moving_centers import EVENLY, NONE, Work, centers_first
 from dbanon.encoding.encoded_table import Ints
@@ -72,15 +72,10 @@ CENTER = Parameter(
 )
 
 register(
-    Algorithm(
-        name="oka",
-        title="One-pass k-means (OKA)",
-        family="assign",
-        run=centers_first(oka),
-        source="Lin and Wei 2008; baseline of Wang et al. 2022 and the three-variants paper",
-        evidence="LIT",
-        deterministic=False,
-        complexity="O(n^2 / k) time at worst, O(n) memory",
-        own=(SEED, EVENLY, CENTER, LARGE),
-    )
+    centers_first(oka),
+    title="One-pass k-means (OKA)",
+    summary=("one-pass k-means: records join the nearest center, which moves at once; then clusters are adjusted to k"),
+    source="Lin and Wei 2008; baseline of Wang et al. 2022 and the three-variants paper",
+    evidence="LIT",
+    own=(SEED, EVENLY, CENTER, LARGE),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
@@ -80,11 +81,11 @@ Seeded = Callable[[Space, int, Options, Check], Ints]
 def seeded(method: Seeded) -> Run:
     """The method as algorithms are called."""
 
+    @functools.wraps(method)
     def run(space: Space, constraint: Constraint, options: Options, check: Check) -> Runs | Ints:
         k = constraint.least
         return Runs.one(space) if space.rows < 2 * k else method(space, k, options, check)
 
-    run.__doc__ = method.__doc__
     return run
 
 

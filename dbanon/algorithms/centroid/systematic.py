@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dbanon.algorithms.base.registry import LARGE, MODE, SEED, Algorithm, Check, register
+from dbanon.algorithms.base.registry import LARGE, MODE, SEED, Check, register
 from dbanon.algorithms.centroid.sorted_seeds import Clusters, Options, every_kth, seeded
 from dbanon.encoding.encoded_table import Ints, Space
 
@@ -24,15 +24,13 @@ def systematic(space: Space, k: int, options: Options, check: Check) -> Ints:
 
 
 register(
-    Algorithm(
-        name="systematic",
-        title="Systematic clustering",
-        family="assign",
-        run=seeded(systematic),
-        source="systematic clustering, as the review of clustering methods describes it",
-        evidence="LIT-m",
-        deterministic=False,
-        complexity="O(n^2 / k) time, O(n) memory",
-        own=(SEED, MODE, LARGE),
-    )
+    seeded(systematic),
+    title="Systematic clustering",
+    summary=(
+        "every k-th record of the sorted table is a seed; the others join, in order, where the loss grows "
+        "least, while a cluster has fewer than k"
+    ),
+    source="systematic clustering, as the review of clustering methods describes it",
+    evidence="LIT-m",
+    own=(SEED, MODE, LARGE),
 )

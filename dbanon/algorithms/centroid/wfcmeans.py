@@ -10,7 +10,7 @@ import numpy as np
 from dbanon.algorithms.base import progress
 from dbanon.algorithms.base.class_bounds import Floats
 from dbanon.algorithms.base.random_seeds import spread_rows
-from dbanon.algorithms.base.registry import LARGE, SEED, Algorithm, Check, register
+from dbanon.algorithms.base.registry import LARGE, SEED, Check, register
 from dbanon.algorithms.centroid import moving_centers as search
 from dbanon.algorithms.centroid.moving_centers import EVENLY, NONE
 from dbanon.algorithms.centroid.ordinal_encoding import as_numbers
@@ -175,21 +175,19 @@ def _sums(labels: Ints, amounts: Ints, clusters: int) -> Ints:
 
 
 register(
-    Algorithm(
-        name="wfcmeans",
-        title="Weighted feature C-means",
-        family="assign",
-        run=wfcmeans,
-        source="Chiu and Tsai 2007; named by Wang et al. 2022, the three-variants paper and the review of clustering "
-        "methods",
-        evidence="LIT-m",
-        deterministic=False,
-        complexity="O(rounds * n^2 / k) time at worst, O(n) memory",
-        own=(
-            SEED,
-            EVENLY,
-            Parameter("rounds", Integer(1), "Rounds after which centers that still move are left as they are.", 100),
-            LARGE,
-        ),
-    )
+    wfcmeans,
+    title="Weighted feature C-means",
+    summary=(
+        "WF-C-means: k-means with columns, read as numbers, that count by how well they tell its clusters "
+        "apart; small clusters join large ones"
+    ),
+    source="Chiu and Tsai 2007; named by Wang et al. 2022, the three-variants paper and the review of clustering "
+    "methods",
+    evidence="LIT-m",
+    own=(
+        SEED,
+        EVENLY,
+        Parameter("rounds", Integer(1), "Rounds after which centers that still move are left as they are.", 100),
+        LARGE,
+    ),
 )

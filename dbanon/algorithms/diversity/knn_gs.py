@@ -11,7 +11,7 @@ from dbanon.algorithms.base.grow_clusters import CountedRules, grow
 from dbanon.algorithms.base.kernel_inputs import layout
 from dbanon.algorithms.base.loss import Loss
 from dbanon.algorithms.base.random_seeds import random_order
-from dbanon.algorithms.base.registry import LARGE, MODE, SEED, Algorithm, Check, register
+from dbanon.algorithms.base.registry import LARGE, MODE, SEED, Check, register
 from dbanon.algorithms.base.sensitive_groups import Kinds
 from dbanon.encoding import distance
 from dbanon.encoding.encoded_table import Ints, Sensitive, Space
@@ -107,29 +107,24 @@ class _OfGroups(CountedRules):
 
 
 register(
-    Algorithm(
-        name="knn_gs",
-        title="KNN-(G,S): nearest records of each group of sensitive values",
-        family="pick",
-        run=knn_gs,
-        source="Nayahi and Kavitha 2017, as the review of clustering methods describes it",
-        evidence="RECON",
-        deterministic=False,
-        complexity="O(n^2 / k) time, O(n) memory",
-        own=(
-            Parameter("groups", Integer(1, 1000), "Groups of sensitive values of each column: G.", 2),
-            Parameter("each", Integer(1), "Records of each group in a cluster: S; default as many as k needs."),
-            Parameter(
-                "level",
-                Integer(0),
-                "Steps up the hierarchy of a sensitive column at which its nodes are the groups; columns without one "
-                "have `groups` of them.",
-            ),
-            SEED,
-            MODE,
-            LARGE,
+    knn_gs,
+    title="KNN-(G,S): nearest records of each group of sensitive values",
+    summary="KNN-(G,S): random records, and the nearest ones of each of G groups of sensitive values, S of each",
+    source="Nayahi and Kavitha 2017, as the review of clustering methods describes it",
+    evidence="RECON",
+    own=(
+        Parameter("groups", Integer(1, 1000), "Groups of sensitive values of each column: G.", 2),
+        Parameter("each", Integer(1), "Records of each group in a cluster: S; default as many as k needs."),
+        Parameter(
+            "level",
+            Integer(0),
+            "Steps up the hierarchy of a sensitive column at which its nodes are the groups; columns without one "
+            "have `groups` of them.",
         ),
-        reads=("sensitive",),
-        looks_up="level",
-    )
+        SEED,
+        MODE,
+        LARGE,
+    ),
+    reads=("sensitive",),
+    looks_up="level",
 )

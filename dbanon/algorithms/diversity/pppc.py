@@ -11,7 +11,7 @@ from dbanon.algorithms.base.assignments import Runs
 from dbanon.algorithms.base.grow_clusters import CountedRules, grow
 from dbanon.algorithms.base.kernel_inputs import layout
 from dbanon.algorithms.base.random_seeds import spread_rows
-from dbanon.algorithms.base.registry import LARGE, SEED, Algorithm, Check, register
+from dbanon.algorithms.base.registry import LARGE, SEED, Check, register
 from dbanon.algorithms.base.sensitive_groups import Kinds, sensitive_codes
 from dbanon.algorithms.centroid.kmeans import ROUNDS, plain
 from dbanon.algorithms.centroid.moving_centers import EVENLY, Work
@@ -105,16 +105,11 @@ class _Buckets(CountedRules):
 
 
 register(
-    Algorithm(
-        name="pppc",
-        title="PPPC: a record of each frequent sensitive value, in parts by k-means",
-        family="pick",
-        run=pppc,
-        source="Lawrance and Jesudhasan 2021, as the review of clustering methods describes it",
-        evidence="RECON",
-        deterministic=False,
-        complexity="O(n^2 / parts) time at worst, O(n) memory",
-        own=(PARTS, ROUNDS, SEED, EVENLY, LARGE),
-        reads=("sensitive",),
-    )
+    pppc,
+    title="PPPC: a record of each frequent sensitive value, in parts by k-means",
+    summary="parts by k-means, and in these clusters of a record of each of the most frequent sensitive values",
+    source="Lawrance and Jesudhasan 2021, as the review of clustering methods describes it",
+    evidence="RECON",
+    own=(PARTS, ROUNDS, SEED, EVENLY, LARGE),
+    reads=("sensitive",),
 )

@@ -12,7 +12,7 @@ from dbanon.algorithms.base.distance_sums import sums_to_all
 from dbanon.algorithms.base.kernel_inputs import layout
 from dbanon.algorithms.base.loss import Loss
 from dbanon.algorithms.base.random_seeds import generator
-from dbanon.algorithms.base.registry import LARGE, SEED, Algorithm, Check, register
+from dbanon.algorithms.base.registry import LARGE, SEED, Check, register
 from dbanon.algorithms.base.sensitive_groups import sensitive_codes
 from dbanon.algorithms.centroid.moving_centers import EVENLY
 from dbanon.algorithms.diversity.partitions import PARTS, united
@@ -171,24 +171,20 @@ def _medoid(space: Space, tuples: Ints) -> int:
 
 
 register(
-    Algorithm(
-        name="s_cpm",
-        title="S-CPM: clusters that are merged, in parts around medoids",
-        family="pick",
-        run=s_cpm,
-        source="S-CPM, as the review of clustering methods describes it",
-        evidence="RECON",
-        deterministic=False,
-        complexity="O(n^2 / parts) time, O(n) memory",
-        own=(
-            PARTS,
-            Parameter(
-                "penalty", Real(0, 1000), "Weight of equal sensitive values against loss where clusters merge.", 0.1
-            ),
-            SEED,
-            EVENLY,
-            LARGE,
-        ),
-        reads=("sensitive",),
-    )
+    s_cpm,
+    title="S-CPM: clusters that are merged, in parts around medoids",
+    summary=(
+        "parts around medoids, and in these clusters that are merged, the smallest first, where that costs "
+        "least and their sensitive values differ"
+    ),
+    source="S-CPM, as the review of clustering methods describes it",
+    evidence="RECON",
+    own=(
+        PARTS,
+        Parameter("penalty", Real(0, 1000), "Weight of equal sensitive values against loss where clusters merge.", 0.1),
+        SEED,
+        EVENLY,
+        LARGE,
+    ),
+    reads=("sensitive",),
 )

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from dbanon.algorithms import influence_forest
 from dbanon.algorithms.base import progress
 from dbanon.algorithms.base.capabilities import Exclusion, Influence, PublishedEnds, Widening
-from dbanon.algorithms.base.registry import LARGE, SEED, Algorithm, Check, register
+from dbanon.algorithms.base.registry import LARGE, SEED, Check, register
 from dbanon.algorithms.diversity.cosine_similarity import STEP, directions, ranked_rows
 from dbanon.algorithms.diversity.needs_generalization import Needs, raised
 from dbanon.encoding.encoded_table import Ints, Space
@@ -176,98 +176,99 @@ def _bounds(options: Mapping[str, object]) -> Mapping[str, tuple[str, str]]:
 
 
 register(
-    Algorithm(
-        name="simdiv",
-        title="SimDiv: similarity- and diversity-based clustering with influence",
-        family="assign",
-        run=simdiv,
-        source="Majeed et al. 2024, Algorithms 1-4",
-        evidence="SEED",
-        deterministic=False,
-        complexity="O(n^2 / k + n * distinct sensitive values) time, O(n) memory; and the forest",
-        own=(
-            Parameter("alpha_pr", Real(0), "Weight of diversity in the choice of a cluster's records.", 0.5),
-            Parameter("beta_ut", Real(0), "Weight of similarity in the choice of a cluster's records.", 0.5),
-            Parameter("t_cs", Real(0, 1), "Cosine from which on records are alike.", 0.9),
-            Parameter("t_div", Real(0), "Diversity of a cluster above which nothing is raised.", 0.7),
-            Parameter(
-                "influence",
-                Choice((*influence_forest.SCORES, "weights")),
-                "Influence of a column, as of influence(): zeta_over_sigma (default), paper, mean; or the columns' "
-                "weights, without a forest.",
-            ),
-            Parameter(
-                "div",
-                Choice(("cluster", "pair")),
-                "Diversity that a record brings: of the cluster with it, normalized (default); of it and the center.",
-            ),
-            Parameter(
-                "imbalance",
-                Choice(("always", "paper")),
-                "Clusters whose diversity is looked at: all (default), or only those of more than k records (paper).",
-            ),
-            Parameter(
-                "div_scale",
-                Choice(("normalized", "raw")),
-                "Diversity that t_div is compared with: over the greatest possible (default), or the Shannon index.",
-            ),
-            Parameter(
-                "cs_scale",
-                Choice(("raw", "minmax")),
-                "Coordinates of the cosine: values and codes (default), or both scaled to 0 to 1.",
-            ),
-            Parameter(
-                "rank",
-                Choice(("sum", "chain")),
-                "Order of the records: by summed similarity to all others, or each the most similar to the one before.",
-                "sum",
-            ),
-            Parameter(
-                "cap",
-                Choice(("by_k", "half", "third", "quarter", "none")),
-                "How many records more than k a cluster may get from what is left: half of k up to k = 10, a third up "
-                "to 100, a quarter above (by_k); always the same part; or any number.",
-                "by_k",
-            ),
-            Parameter(
-                "avoid_uniform",
-                Flag(),
-                "The last of a cluster's k records has another sensitive value if all others have the same.",
-                True,
-            ),
-            Parameter(
-                "influential",
-                Choice(("mean", "first")),
-                "Columns that are raised in clusters of little diversity: of at least average influence, or the first.",
-                "mean",
-            ),
-            Parameter("levels", Integer(1), "Levels by which these are raised.", 1),
-            Parameter(
-                "reproduce",
-                Choice(("no", "paper")),
-                "paper: influence, div, imbalance and div_scale as the paper prints them, where they are not given.",
-                "no",
-            ),
-            Parameter(
-                "bounds",
-                PerColumn(Ends(), "{'age': [18, 90]}"),
-                "Outliers: records with a number or a date beyond these ends are left out (left_out in the metrics).",
-            ),
-            Parameter(
-                "drop_duplicates",
-                Flag(),
-                "Of records alike in all that is published (and of one person) only one stays in, as in the paper.",
-                False,
-            ),
-            *influence_forest.PARAMETERS,
-            SEED,
-            LARGE,
+    simdiv,
+    title="SimDiv: similarity- and diversity-based clustering with influence",
+    summary=(
+        "similarity- and diversity-based clustering: centers of slices of similar records take records that"
+        " are alike and have other sensitive values; clusters of little diversity publish influential "
+        "columns one level higher. O(n^2 / k)"
+    ),
+    family="assign",
+    source="Majeed et al. 2024, Algorithms 1-4",
+    evidence="SEED",
+    complexity="O(n^2 / k + n * distinct sensitive values) time, O(n) memory; and the forest",
+    own=(
+        Parameter("alpha_pr", Real(0), "Weight of diversity in the choice of a cluster's records.", 0.5),
+        Parameter("beta_ut", Real(0), "Weight of similarity in the choice of a cluster's records.", 0.5),
+        Parameter("t_cs", Real(0, 1), "Cosine from which on records are alike.", 0.9),
+        Parameter("t_div", Real(0), "Diversity of a cluster above which nothing is raised.", 0.7),
+        Parameter(
+            "influence",
+            Choice((*influence_forest.SCORES, "weights")),
+            "Influence of a column, as of influence(): zeta_over_sigma (default), paper, mean; or the columns' "
+            "weights, without a forest.",
         ),
-        reads=("sensitive", "magnitudes"),
-        abilities=(
-            Exclusion(_bounds, lambda options: bool(options["drop_duplicates"])),
-            Influence(lambda options: options["influence"] != "weights"),
-            Widening(widen),
+        Parameter(
+            "div",
+            Choice(("cluster", "pair")),
+            "Diversity that a record brings: of the cluster with it, normalized (default); of it and the center.",
         ),
-    )
+        Parameter(
+            "imbalance",
+            Choice(("always", "paper")),
+            "Clusters whose diversity is looked at: all (default), or only those of more than k records (paper).",
+        ),
+        Parameter(
+            "div_scale",
+            Choice(("normalized", "raw")),
+            "Diversity that t_div is compared with: over the greatest possible (default), or the Shannon index.",
+        ),
+        Parameter(
+            "cs_scale",
+            Choice(("raw", "minmax")),
+            "Coordinates of the cosine: values and codes (default), or both scaled to 0 to 1.",
+        ),
+        Parameter(
+            "rank",
+            Choice(("sum", "chain")),
+            "Order of the records: by summed similarity to all others, or each the most similar to the one before.",
+            "sum",
+        ),
+        Parameter(
+            "cap",
+            Choice(("by_k", "half", "third", "quarter", "none")),
+            "How many records more than k a cluster may get from what is left: half of k up to k = 10, a third up "
+            "to 100, a quarter above (by_k); always the same part; or any number.",
+            "by_k",
+        ),
+        Parameter(
+            "avoid_uniform",
+            Flag(),
+            "The last of a cluster's k records has another sensitive value if all others have the same.",
+            True,
+        ),
+        Parameter(
+            "influential",
+            Choice(("mean", "first")),
+            "Columns that are raised in clusters of little diversity: of at least average influence, or the first.",
+            "mean",
+        ),
+        Parameter("levels", Integer(1), "Levels by which these are raised.", 1),
+        Parameter(
+            "reproduce",
+            Choice(("no", "paper")),
+            "paper: influence, div, imbalance and div_scale as the paper prints them, where they are not given.",
+            "no",
+        ),
+        Parameter(
+            "bounds",
+            PerColumn(Ends(), "{'age': [18, 90]}"),
+            "Outliers: records with a number or a date beyond these ends are left out (left_out in the metrics).",
+        ),
+        Parameter(
+            "drop_duplicates",
+            Flag(),
+            "Of records alike in all that is published (and of one person) only one stays in, as in the paper.",
+            False,
+        ),
+        *influence_forest.PARAMETERS,
+        SEED,
+        LARGE,
+    ),
+    reads=("sensitive", "magnitudes"),
+    abilities=(
+        Exclusion(_bounds, lambda options: bool(options["drop_duplicates"])),
+        Influence(lambda options: options["influence"] != "weights"),
+        Widening(widen),
+    ),
 )

@@ -9,7 +9,7 @@ import numpy as np
 
 from dbanon.algorithms.base.assignments import Runs
 from dbanon.algorithms.base.capabilities import MOST_LEFT_OUT, Suppression
-from dbanon.algorithms.base.registry import EVERY_MODEL, Algorithm, Check, register
+from dbanon.algorithms.base.registry import EVERY_MODEL, Check, register
 from dbanon.algorithms.full_domain.lattice_search import Search
 from dbanon.algorithms.full_domain.levels import Frequencies, Levels
 from dbanon.algorithms.full_domain.recoding import FULL, MOST, RECODING
@@ -44,24 +44,23 @@ def datafly(space: Space, constraint: Constraint, options: Mapping[str, object],
 
 
 register(
-    Algorithm(
-        name="datafly",
-        title="Datafly",
-        family="lattice",
-        run=datafly,
-        source="Datafly, as the review of clustering methods names it",
-        evidence="LIT-m",
-        deterministic=True,
-        complexity="O(n) time a level, O(n) memory",
-        own=(replace(MOST, doc="Most records that may be left out, beside the share suppress; default k."), RECODING),
-        defaults={"suppress": 1.0},
-        meets=EVERY_MODEL,
-        abilities=(
-            FULL,
-            Suppression(
-                "those in classes that miss the privacy model, once they are few",
-                lambda options, k: k if options["most"] is None else int(str(options["most"])),
-            ),
+    datafly,
+    title="Datafly",
+    summary=(
+        "full-domain generalization: the column with the most values is raised until few records are in "
+        "small classes, which are left out"
+    ),
+    source="Datafly, as the review of clustering methods names it",
+    evidence="LIT-m",
+    complexity="O(n) time a level, O(n) memory",
+    own=(replace(MOST, doc="Most records that may be left out, beside the share suppress; default k."), RECODING),
+    defaults={"suppress": 1.0},
+    meets=EVERY_MODEL,
+    abilities=(
+        FULL,
+        Suppression(
+            "those in classes that miss the privacy model, once they are few",
+            lambda options, k: k if options["most"] is None else int(str(options["most"])),
         ),
-    )
+    ),
 )

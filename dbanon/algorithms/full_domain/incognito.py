@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from dbanon.algorithms.base.assignments import Runs
 from dbanon.algorithms.base.capabilities import MOST_LEFT_OUT, Suppression
-from dbanon.algorithms.base.registry import EVERY_MODEL, Algorithm, Check, register
+from dbanon.algorithms.base.registry import EVERY_MODEL, Check, register
 from dbanon.algorithms.full_domain.lattice_search import full_domain
 from dbanon.algorithms.full_domain.recoding import FULL, MOST, RECODING
 from dbanon.encoding.encoded_table import Ints, Space
@@ -32,17 +32,13 @@ def records(options: Mapping[str, object], k: int) -> int | None:
 SUPPRESSION = Suppression("those in classes that miss the privacy model", records)
 
 register(
-    Algorithm(
-        name="incognito",
-        title="Incognito",
-        family="lattice",
-        run=incognito,
-        source="LeFevre et al. 2005",
-        evidence="LIT-m",
-        deterministic=True,
-        complexity="exponential in the columns, O(n) time a node, O(n) memory",
-        own=(MOST, RECODING),
-        meets=EVERY_MODEL,
-        abilities=(FULL, SUPPRESSION),
-    )
+    incognito,
+    title="Incognito",
+    summary="the full-domain generalization of the least sum of levels",
+    source="LeFevre et al. 2005",
+    evidence="LIT-m",
+    complexity="exponential in the columns, O(n) time a node, O(n) memory",
+    own=(MOST, RECODING),
+    meets=EVERY_MODEL,
+    abilities=(FULL, SUPPRESSION),
 )

@@ -9,7 +9,7 @@ from dbanon import errors
 from dbanon.algorithms.base.assignments import Runs
 from dbanon.algorithms.base.capabilities import MOST_LEFT_OUT
 from dbanon.algorithms.base.loss import Loss
-from dbanon.algorithms.base.registry import EVERY_MODEL, Algorithm, Check, register
+from dbanon.algorithms.base.registry import EVERY_MODEL, Check, register
 from dbanon.algorithms.full_domain.incognito import SUPPRESSION
 from dbanon.algorithms.full_domain.lattice_search import LARGEST, Search
 from dbanon.algorithms.full_domain.levels import Frequencies, Levels, Node
@@ -64,17 +64,13 @@ def at_height(tops: Sequence[int], height: int) -> Iterator[Node]:
 
 
 register(
-    Algorithm(
-        name="samarati",
-        title="Samarati's search for the least height",
-        family="lattice",
-        run=samarati,
-        source="Samarati's binary search, as Wang et al. 2022 name it",
-        evidence="LIT-m",
-        deterministic=True,
-        complexity="exponential in the columns, O(n) time a node, O(n) memory",
-        own=(MOST, RECODING),
-        meets=EVERY_MODEL,
-        abilities=(FULL, SUPPRESSION),
-    )
+    samarati,
+    title="Samarati's search for the least height",
+    summary="the full-domain generalization of the least height, found by halving",
+    source="Samarati's binary search, as Wang et al. 2022 name it",
+    evidence="LIT-m",
+    complexity="exponential in the columns, O(n) time a node, O(n) memory",
+    own=(MOST, RECODING),
+    meets=EVERY_MODEL,
+    abilities=(FULL, SUPPRESSION),
 )

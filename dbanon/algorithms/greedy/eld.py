@@ -9,7 +9,7 @@ import numpy as np
 from dbanon.algorithms.base.assignments import Runs
 from dbanon.algorithms.base.grow_clusters import grow
 from dbanon.algorithms.base.loss import Loss
-from dbanon.algorithms.base.registry import LARGE, MODE, SEED, Algorithm, Check, register
+from dbanon.algorithms.base.registry import LARGE, MODE, SEED, Check, register
 from dbanon.algorithms.greedy.least_loss import FAR, LeastLoss, Seeding
 from dbanon.encoding.encoded_table import Ints, Space
 from dbanon.privacy_models.constraint import Constraint
@@ -62,17 +62,13 @@ def _wanted(space: Space, constraint: Constraint) -> tuple[Ints, Ints, Ints]:
 
 
 register(
-    Algorithm(
-        name="eld",
-        title="ELD: effective l-diversity by clustering",
-        family="greedy",
-        run=eld,
-        source="Zheng et al. 2019, its abstract",
-        evidence="RECON",
-        deterministic=False,
-        complexity="O(n^2) time without the index, O(n) memory",
-        own=(SEED, MODE, LARGE),
-        defaults={"l": 2},
-        meets=("k", "l", "p"),
-    )
+    eld,
+    title="ELD: effective l-diversity by clustering",
+    summary="greedy clusters that grow until they have k records and `l` (default 2) sensitive values",
+    source="Zheng et al. 2019, its abstract",
+    evidence="RECON",
+    complexity="O(n^2) time without the index, O(n) memory",
+    own=(SEED, MODE, LARGE),
+    defaults={"l": 2},
+    meets=("k", "l", "p"),
 )

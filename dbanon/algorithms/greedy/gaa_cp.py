@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from dbanon.algorithms.base.assignments import Runs
-from dbanon.algorithms.base.registry import LARGE, MODE, SEED, Algorithm, Check, register
+from dbanon.algorithms.base.registry import LARGE, MODE, SEED, Check, register
 from dbanon.algorithms.greedy.least_loss import FAR, RANDOM, greedy
 from dbanon.encoding.encoded_table import Ints, Space
 from dbanon.privacy_models.constraint import Constraint
@@ -24,20 +24,16 @@ def gaa_cp(space: Space, constraint: Constraint, options: Mapping[str, object], 
 
 
 register(
-    Algorithm(
-        name="gaa_cp",
-        title="GAA-CP: greedy algorithm based on clustering and partition",
-        family="greedy",
-        run=gaa_cp,
-        source="Jiang et al. 2017, its abstract, and as Wang et al. 2022 describe it",
-        evidence="RECON",
-        deterministic=False,
-        complexity="O(n^2) time without the index, O(n) memory",
-        own=(
-            SEED,
-            MODE,
-            Parameter("next", Choice(("random", "far")), "Where the next cluster begins.", "random"),
-            LARGE,
-        ),
-    )
+    gaa_cp,
+    title="GAA-CP: greedy algorithm based on clustering and partition",
+    summary="greedy, with a loss by shares of leaves",
+    source="Jiang et al. 2017, its abstract, and as Wang et al. 2022 describe it",
+    evidence="RECON",
+    complexity="O(n^2) time without the index, O(n) memory",
+    own=(
+        SEED,
+        MODE,
+        Parameter("next", Choice(("random", "far")), "Where the next cluster begins.", "random"),
+        LARGE,
+    ),
 )

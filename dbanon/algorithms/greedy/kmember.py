@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from dbanon.algorithms.base.assignments import Runs
-from dbanon.algorithms.base.registry import LARGE, MODE, SEED, Algorithm, Check, register
+from dbanon.algorithms.base.registry import LARGE, MODE, SEED, Check, register
 from dbanon.algorithms.greedy.least_loss import FAR, RANDOM, greedy
 from dbanon.encoding.encoded_table import Ints, Space
 from dbanon.privacy_models.constraint import Constraint
@@ -31,28 +31,20 @@ def kmembers_random(space: Space, constraint: Constraint, options: Mapping[str, 
 
 
 register(
-    Algorithm(
-        name="kmember",
-        title="Greedy k-member",
-        family="greedy",
-        run=kmember,
-        source="Byun et al. 2007; baseline of the three-variants paper",
-        evidence="LIT",
-        deterministic=False,
-        complexity="O(n^2) time without the index, O(n) memory",
-        own=(SEED, MODE, LARGE),
-    )
+    kmember,
+    title="Greedy k-member",
+    summary="greedy k-member: begins far from the seed before, and takes the record that raises the loss least",
+    source="Byun et al. 2007; baseline of the three-variants paper",
+    evidence="LIT",
+    complexity="O(n^2) time without the index, O(n) memory",
+    own=(SEED, MODE, LARGE),
 )
 register(
-    Algorithm(
-        name="kmembers_random",
-        title="k-members with random seeds",
-        family="greedy",
-        run=kmembers_random,
-        source="k-members paper, Table III",
-        evidence="SEED",
-        deterministic=False,
-        complexity="O(n^2) time without the index, O(n) memory",
-        own=(SEED, MODE, LARGE),
-    )
+    kmembers_random,
+    title="k-members with random seeds",
+    summary="as `kmember`, but each cluster begins at a random record",
+    source="k-members paper, Table III",
+    evidence="SEED",
+    complexity="O(n^2) time without the index, O(n) memory",
+    own=(SEED, MODE, LARGE),
 )

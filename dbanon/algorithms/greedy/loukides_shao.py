@@ -12,7 +12,7 @@ from dbanon.algorithms.base.assignments import Runs
 from dbanon.algorithms.base.capabilities import MOST_LEFT_OUT, Suppression
 from dbanon.algorithms.base.kernel_inputs import layout
 from dbanon.algorithms.base.random_seeds import random_order
-from dbanon.algorithms.base.registry import LARGE, MODE, SEED, Algorithm, Check, register
+from dbanon.algorithms.base.registry import LARGE, MODE, SEED, Check, register
 from dbanon.algorithms.base.sensitive_groups import Kinds, sensitive_codes
 from dbanon.encoding.encoded_table import Ints, Sensitive, Space
 from dbanon.kernels.arrays import LossArrays, ThresholdGrowth, ThresholdItems, ThresholdOptions
@@ -104,23 +104,21 @@ class _Growth:
 
 
 register(
-    Algorithm(
-        name="loukides_shao",
-        title="Greedy clusters of usefulness and protection",
-        family="greedy",
-        run=loukides_shao,
-        source="Loukides and Shao 2007, as the review of clustering methods describes it",
-        evidence="RECON",
-        deterministic=False,
-        complexity="O(n^2) time at worst, O(n) memory",
-        own=(
-            Parameter("threshold", Real(0, 1), "Share of what a record can lose at which a cluster is complete.", 0.3),
-            Parameter("protection", Real(0, 1), "Weight of diversity; that of the loss is 1 less this.", 0.5),
-            SEED,
-            MODE,
-            LARGE,
-        ),
-        reads=("sensitive",),
-        abilities=(Suppression("those of clusters that stay smaller than k"),),
-    )
+    loukides_shao,
+    title="Greedy clusters of usefulness and protection",
+    summary=(
+        "greedy clusters that take the record of the least loss and the greatest diversity together until "
+        "the loss exceeds a threshold, whatever their size; small ones dissolve or are left out"
+    ),
+    source="Loukides and Shao 2007, as the review of clustering methods describes it",
+    evidence="RECON",
+    own=(
+        Parameter("threshold", Real(0, 1), "Share of what a record can lose at which a cluster is complete.", 0.3),
+        Parameter("protection", Real(0, 1), "Weight of diversity; that of the loss is 1 less this.", 0.5),
+        SEED,
+        MODE,
+        LARGE,
+    ),
+    reads=("sensitive",),
+    abilities=(Suppression("those of clusters that stay smaller than k"),),
 )

@@ -11,7 +11,7 @@ from dbanon.algorithms.base.capabilities import MOST_LEFT_OUT, Suppression
 from dbanon.algorithms.base.grow_clusters import CountedRules, grow
 from dbanon.algorithms.base.kernel_inputs import layout
 from dbanon.algorithms.base.loss import Loss
-from dbanon.algorithms.base.registry import LARGE, Algorithm, Check, register
+from dbanon.algorithms.base.registry import LARGE, Check, register
 from dbanon.algorithms.base.sensitive_groups import Kinds, sensitive_codes
 from dbanon.encoding.encoded_table import Ints, Space
 from dbanon.kernels.arrays import CappedItems, ClusterMembers, LossClusters, ValueCaps
@@ -114,18 +114,16 @@ def _members(labels: Ints) -> tuple[Ints, Ints]:
 
 
 register(
-    Algorithm(
-        name="mckl",
-        title="MCKL: multi-attribute clustering, (k, l)-anonymity",
-        family="greedy",
-        run=mckl,
-        source="Fan et al. 2023, its abstract, and the review of clustering methods",
-        evidence="RECON",
-        deterministic=True,
-        complexity="O(n^2 / k) time, O(n) memory",
-        own=(LARGE,),
-        defaults={"l": 2},
-        meets=("k", "l", "p"),
-        abilities=(Suppression("those with which every class would have too many records of one sensitive value"),),
-    )
+    mckl,
+    title="MCKL: multi-attribute clustering, (k, l)-anonymity",
+    summary=(
+        "begins at the smallest value of the widest column and takes the nearest records but those whose "
+        "sensitive value is in the cluster k/`l` times (default 2; reconstructed)"
+    ),
+    source="Fan et al. 2023, its abstract, and the review of clustering methods",
+    evidence="RECON",
+    own=(LARGE,),
+    defaults={"l": 2},
+    meets=("k", "l", "p"),
+    abilities=(Suppression("those with which every class would have too many records of one sensitive value"),),
 )

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from dbanon.algorithms.base.assignments import Runs
-from dbanon.algorithms.base.registry import LARGE, MODE, SEED, Algorithm, Check, register
+from dbanon.algorithms.base.registry import LARGE, MODE, SEED, Check, register
 from dbanon.algorithms.greedy.least_loss import FAR, greedy
 from dbanon.encoding.encoded_table import Ints, Number, Space
 from dbanon.privacy_models.constraint import Constraint
@@ -50,20 +50,16 @@ def entropies(space: Space, bins: int) -> list[float]:
 
 
 register(
-    Algorithm(
-        name="mwck",
-        title="MWCK: mixed-feature weighted clustering for k-anonymity",
-        family="greedy",
-        run=mwck,
-        source="Qian et al. 2021, as Majeed et al. 2024 describe it",
-        evidence="RECON",
-        deterministic=False,
-        complexity="O(n^2) time without the index, O(n) memory",
-        own=(
-            Parameter("bins", Integer(1, 1_000_000), "Equal intervals in which values of a number are counted.", 10),
-            SEED,
-            MODE,
-            LARGE,
-        ),
-    )
+    mwck,
+    title="MWCK: mixed-feature weighted clustering for k-anonymity",
+    summary="k-member with columns weighted by their entropy",
+    source="Qian et al. 2021, as Majeed et al. 2024 describe it",
+    evidence="RECON",
+    complexity="O(n^2) time without the index, O(n) memory",
+    own=(
+        Parameter("bins", Integer(1, 1_000_000), "Equal intervals in which values of a number are counted.", 10),
+        SEED,
+        MODE,
+        LARGE,
+    ),
 )

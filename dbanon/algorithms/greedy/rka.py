@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dbanon.algorithms.base.assignments import Runs
 from dbanon.algorithms.base.capabilities import NoiseRelease
 from dbanon.algorithms.base.noise import EPSILON, Noise
-from dbanon.algorithms.base.registry import LARGE, MODE, SEED, Algorithm, Check, register
+from dbanon.algorithms.base.registry import LARGE, MODE, SEED, Check, register
 from dbanon.algorithms.greedy.least_loss import FAR, greedy
 from dbanon.encoding.encoded_table import Ints, Space
 from dbanon.privacy_models.constraint import Constraint
@@ -33,33 +33,32 @@ def hidden(options: Mapping[str, object]) -> Noise | None:
 
 
 register(
-    Algorithm(
-        name="rka",
-        title="RKA: random k-anonymous",
-        family="greedy",
-        run=rka,
-        source="Song et al. 2019, as Majeed et al. 2024 describe it",
-        evidence="RECON",
-        deterministic=False,
-        complexity="O(n^2) time without the index, O(n) memory",
-        own=(
-            Parameter(
-                "release",
-                Choice(("class", "noise")),
-                "What is published: intervals and nodes of the classes, or values hidden in noise and shuffled within "
-                "them, which is not k-anonymous.",
-                "class",
-            ),
-            Parameter(
-                "epsilon",
-                EPSILON,
-                "Of release = 'noise', default 1: the scale of a number's noise is the range in its cluster over "
-                "epsilon; a category is drawn in proportion to exp(epsilon * records / 2).",
-            ),
-            SEED,
-            MODE,
-            LARGE,
+    rka,
+    title="RKA: random k-anonymous",
+    summary=(
+        '"random k-anonymous": the clusters of k-member, published as intervals and nodes; with '
+        "`release='noise'` as values hidden in [noise](noise.md) and shuffled"
+    ),
+    source="Song et al. 2019, as Majeed et al. 2024 describe it",
+    evidence="RECON",
+    complexity="O(n^2) time without the index, O(n) memory",
+    own=(
+        Parameter(
+            "release",
+            Choice(("class", "noise")),
+            "What is published: intervals and nodes of the classes, or values hidden in noise and shuffled within "
+            "them, which is not k-anonymous.",
+            "class",
         ),
-        abilities=(NoiseRelease(hidden, only={"epsilon": "release is not 'noise'"}),),
-    )
+        Parameter(
+            "epsilon",
+            EPSILON,
+            "Of release = 'noise', default 1: the scale of a number's noise is the range in its cluster over "
+            "epsilon; a category is drawn in proportion to exp(epsilon * records / 2).",
+        ),
+        SEED,
+        MODE,
+        LARGE,
+    ),
+    abilities=(NoiseRelease(hidden, only={"epsilon": "release is not 'noise'"}),),
 )

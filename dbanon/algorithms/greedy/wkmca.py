@@ -12,7 +12,7 @@ from dbanon.algorithms.base.assignments import Runs
 from dbanon.algorithms.base.distance_sums import sums_to_all
 from dbanon.algorithms.base.grow_clusters import grow
 from dbanon.algorithms.base.loss import Loss
-from dbanon.algorithms.base.registry import LARGE, MODE, SEED, Algorithm, Check, register
+from dbanon.algorithms.base.registry import LARGE, MODE, SEED, Check, register
 from dbanon.algorithms.greedy.least_loss import FAR, LeastLoss, Seeding
 from dbanon.encoding.encoded_table import Attribute, Ints, Number, Space
 from dbanon.privacy_models.constraint import Constraint
@@ -72,23 +72,19 @@ def _outliers(space: Space, number: int) -> Runs:
 
 
 register(
-    Algorithm(
-        name="wkmca",
-        title="WKMCA: weighted k-member clustering",
-        family="greedy",
-        run=wkmca,
-        source="WKMCA, as the review of clustering methods describes it",
-        evidence="RECON",
-        deterministic=False,
-        complexity="O(n^2) time without the index, O(n) memory",
-        own=(
-            Parameter(
-                "outliers", Real(0, 0.5), "Share of the records that stand aside until all others are clustered.", 0.05
-            ),
-            SEED,
-            MODE,
-            LARGE,
+    wkmca,
+    title="WKMCA: weighted k-member clustering",
+    summary="k-member with weighted columns, while outliers stand aside until the end",
+    source="WKMCA, as the review of clustering methods describes it",
+    evidence="RECON",
+    complexity="O(n^2) time without the index, O(n) memory",
+    own=(
+        Parameter(
+            "outliers", Real(0, 0.5), "Share of the records that stand aside until all others are clustered.", 0.05
         ),
-        reads=("magnitudes",),
-    )
+        SEED,
+        MODE,
+        LARGE,
+    ),
+    reads=("magnitudes",),
 )

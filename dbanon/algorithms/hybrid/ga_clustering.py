@@ -10,7 +10,7 @@ import numpy as np
 from dbanon.algorithms.base import progress
 from dbanon.algorithms.base.assignments import Runs
 from dbanon.algorithms.base.kernel_inputs import layout
-from dbanon.algorithms.base.registry import LARGE, SEED, Algorithm, Check, register
+from dbanon.algorithms.base.registry import LARGE, SEED, Check, register
 from dbanon.algorithms.centroid.moving_centers import EVENLY
 from dbanon.algorithms.hybrid.oka_kmember import oka_kmember
 from dbanon.encoding.encoded_table import Ints, Space
@@ -97,23 +97,20 @@ def _evolved(
 
 
 register(
-    Algorithm(
-        name="ga_clustering",
-        title="GA clustering: clusters that are crossed two at a time",
-        family="mixed",
-        run=ga_clustering,
-        source="the genetic algorithm that the review of clustering methods describes",
-        evidence="RECON",
-        deterministic=False,
-        complexity="O(n^2) time at worst and O(k^2) a generation, O(n) memory",
-        own=(
-            Parameter("generations", Integer(0), "Pairs of clusters that are crossed; default: 10 a cluster."),
-            Parameter(
-                "patience", Integer(1), "Pairs in a row without a gain after which it ends; default: 1 a cluster."
-            ),
-            SEED,
-            EVENLY,
-            LARGE,
-        ),
-    )
+    ga_clustering,
+    title="GA clustering: clusters that are crossed two at a time",
+    summary=(
+        "the clusters of `oka_kmember`, of which two at a time are pooled and grow anew from the two "
+        "records that are farthest apart, if that loses less"
+    ),
+    source="the genetic algorithm that the review of clustering methods describes",
+    evidence="RECON",
+    complexity="O(n^2) time at worst and O(k^2) a generation, O(n) memory",
+    own=(
+        Parameter("generations", Integer(0), "Pairs of clusters that are crossed; default: 10 a cluster."),
+        Parameter("patience", Integer(1), "Pairs in a row without a gain after which it ends; default: 1 a cluster."),
+        SEED,
+        EVENLY,
+        LARGE,
+    ),
 )

@@ -10,7 +10,7 @@ from dbanon.algorithms.base.assignments import Runs
 from dbanon.algorithms.base.grow_clusters import grow
 from dbanon.algorithms.base.loss import Loss
 from dbanon.algorithms.base.random_seeds import spread_rows
-from dbanon.algorithms.base.registry import LARGE, SEED, Algorithm, Check, register
+from dbanon.algorithms.base.registry import LARGE, SEED, Check, register
 from dbanon.algorithms.centroid.moving_centers import EVENLY, Work
 from dbanon.algorithms.centroid.oka import CENTER, absorbed
 from dbanon.algorithms.greedy.least_loss import FAR, LeastLoss, Seeding
@@ -53,15 +53,10 @@ def _kept(space: Space, constraint: Constraint, options: Mapping[str, object], c
 
 
 register(
-    Algorithm(
-        name="oka_kmember",
-        title="Hybrid of one-pass k-means and k-member",
-        family="mixed",
-        run=oka_kmember,
-        source="the hybrid method, as the review of clustering methods describes it",
-        evidence="LIT-m",
-        deterministic=False,
-        complexity="O(n^2) time at worst, O(n) memory",
-        own=(SEED, EVENLY, CENTER, LARGE),
-    )
+    oka_kmember,
+    title="Hybrid of one-pass k-means and k-member",
+    summary="one-pass k-means; the k nearest of its large clusters stay, the others are clustered by k-member",
+    source="the hybrid method, as the review of clustering methods describes it",
+    evidence="LIT-m",
+    own=(SEED, EVENLY, CENTER, LARGE),
 )

@@ -12,7 +12,7 @@ from dbanon.algorithms.base import progress
 from dbanon.algorithms.base.assignments import Runs
 from dbanon.algorithms.base.capabilities import MOST_LEFT_OUT, Suppression
 from dbanon.algorithms.base.linked_lists import heads
-from dbanon.algorithms.base.registry import LARGE, Algorithm, Check, register
+from dbanon.algorithms.base.registry import LARGE, Check, register
 from dbanon.algorithms.centroid.moving_centers import NONE, Work
 from dbanon.encoding.encoded_table import Ints, Space
 from dbanon.privacy_models.constraint import Constraint
@@ -239,19 +239,19 @@ def _most(options: Mapping[str, Any], k: int) -> int | None:
 
 
 register(
-    Algorithm(
-        name="r_gather",
-        title="r-gather: clusters of the least greatest radius",
-        family="mixed",
-        run=r_gather,
-        source="Aggarwal et al. 2006, as the review of clustering methods describes it",
-        evidence="LIT-m",
-        deterministic=True,
-        complexity="O(n^2) time a limit without the index, O(n) memory",
-        own=(Parameter("eps", Real(0, 1), "Share of the records that may be left out as outliers.", 0.0), LARGE),
-        defaults={"suppress": 1.0},
-        abilities=(
-            Suppression("those farther than three times the radius from all centers, the share eps at most", _most),
-        ),
-    )
+    r_gather,
+    title="r-gather: clusters of the least greatest radius",
+    summary=(
+        "clusters whose records are as near to their center as they can be, up to a factor of two: centers "
+        "that lie apart, and a flow that gives each k records; with `eps` outliers are left out, and the "
+        "factor is three"
+    ),
+    source="Aggarwal et al. 2006, as the review of clustering methods describes it",
+    evidence="LIT-m",
+    complexity="O(n^2) time a limit without the index, O(n) memory",
+    own=(Parameter("eps", Real(0, 1), "Share of the records that may be left out as outliers.", 0.0), LARGE),
+    defaults={"suppress": 1.0},
+    abilities=(
+        Suppression("those farther than three times the radius from all centers, the share eps at most", _most),
+    ),
 )

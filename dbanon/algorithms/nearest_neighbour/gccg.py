@@ -10,7 +10,7 @@ import numpy.typing as npt
 from dbanon.algorithms.base.assignments import Runs
 from dbanon.algorithms.base.grow_clusters import grow
 from dbanon.algorithms.base.loss import Loss
-from dbanon.algorithms.base.registry import EVERY_MODEL, LARGE, Algorithm, Check, register
+from dbanon.algorithms.base.registry import EVERY_MODEL, LARGE, Check, register
 from dbanon.algorithms.nearest_neighbour.nearest_groups import UntilEnough
 from dbanon.algorithms.nearest_neighbour.seed_list import InOrder
 from dbanon.encoding.encoded_table import Ints, Number, Space
@@ -119,19 +119,15 @@ class Reserved(UntilEnough):
 
 
 register(
-    Algorithm(
-        name="gccg",
-        title="GCCG: grading, centering, clustering, generalization",
-        family="gather",
-        run=gccg,
-        source="GCCG, as the review of clustering methods describes it",
-        evidence="RECON",
-        deterministic=True,
-        complexity="O(distinct tuples * n / k) time without the index, O(n) memory",
-        meets=EVERY_MODEL,
-        own=(
-            Parameter("parts", Integer(1, 100_000), "Parts of the records by score that are clustered one by one.", 1),
-            LARGE,
-        ),
-    )
+    gccg,
+    title="GCCG: grading, centering, clustering, generalization",
+    summary="records sorted by a score; of each k in a row the middle one is a center and takes its nearest",
+    source="GCCG, as the review of clustering methods describes it",
+    evidence="RECON",
+    complexity="O(distinct tuples * n / k) time without the index, O(n) memory",
+    meets=EVERY_MODEL,
+    own=(
+        Parameter("parts", Integer(1, 100_000), "Parts of the records by score that are clustered one by one.", 1),
+        LARGE,
+    ),
 )

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from dbanon.algorithms.base.assignments import Runs
 from dbanon.algorithms.base.loss import Loss
 from dbanon.algorithms.base.random_seeds import generator, random_tuple
-from dbanon.algorithms.base.registry import EVERY_MODEL, LARGE, MODE, SEED, Algorithm, Check, register
+from dbanon.algorithms.base.registry import EVERY_MODEL, LARGE, MODE, SEED, Check, register
 from dbanon.algorithms.nearest_neighbour.dispatch import gather
 from dbanon.encoding.encoded_table import Ints, Space
 from dbanon.encoding.tuple_index import Index, Question
@@ -46,26 +46,25 @@ def ikac(space: Space, constraint: Constraint, options: Mapping[str, object], ch
 
 
 register(
-    Algorithm(
-        name="ikac",
-        title="IKAC: improved clustering for k-anonymity",
-        family="gather",
-        run=ikac,
-        source="Zheng et al. 2018, as Wang et al. 2022, section 4.1, and the review of clustering methods describe it",
-        evidence="RECON",
-        deterministic=False,
-        complexity="O(distinct tuples * n / k) time, O(n) memory",
-        meets=EVERY_MODEL,
-        own=(
-            SEED,
-            MODE,
-            Parameter(
-                "first",
-                Choice(("random", "far-from-random")),
-                "The first centroid: a random record, or the one farthest from it.",
-                "random",
-            ),
-            LARGE,
+    ikac,
+    title="IKAC: improved clustering for k-anonymity",
+    summary=(
+        "takes as the next centroid the record that is farthest, on average, from all earlier ones; leaf-"
+        "count distances"
+    ),
+    source="Zheng et al. 2018, as Wang et al. 2022, section 4.1, and the review of clustering methods describe it",
+    evidence="RECON",
+    complexity="O(distinct tuples * n / k) time, O(n) memory",
+    meets=EVERY_MODEL,
+    own=(
+        SEED,
+        MODE,
+        Parameter(
+            "first",
+            Choice(("random", "far-from-random")),
+            "The first centroid: a random record, or the one farthest from it.",
+            "random",
         ),
-    )
+        LARGE,
+    ),
 )

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dbanon.algorithms.base.assignments import Runs
-from dbanon.algorithms.base.registry import EVERY_MODEL, Algorithm, Check, register
+from dbanon.algorithms.base.registry import EVERY_MODEL, Check, register
 from dbanon.algorithms.nearest_neighbour.dispatch import gather
 from dbanon.encoding import distance
 from dbanon.encoding.encoded_table import Ints, Space
@@ -52,23 +52,21 @@ def kacpc(space: Space, constraint: Constraint, options: Mapping[str, object], c
 
 
 register(
-    Algorithm(
-        name="kacpc",
-        title="KACPC: k-anonymity by center point clustering",
-        family="gather",
-        run=kacpc,
-        source="Wang et al. 2022, Algorithm 1, Equations 1-6",
-        evidence="SEED",
-        deterministic=True,
-        complexity="O(distinct tuples * n / k) time, O(n) memory",
-        meets=EVERY_MODEL,
-        own=(
-            Parameter(
-                "prune_unused",
-                Flag(),
-                "Leave hierarchy leaves that do not occur out of the distances (the KACPC paper's example needs it).",
-                True,
-            ),
+    kacpc,
+    title="KACPC: k-anonymity by center point clustering",
+    summary=(
+        "center point clustering: starts at the densest point and gathers the k - 1 records nearest to each centroid"
+    ),
+    source="Wang et al. 2022, Algorithm 1, Equations 1-6",
+    evidence="SEED",
+    complexity="O(distinct tuples * n / k) time, O(n) memory",
+    meets=EVERY_MODEL,
+    own=(
+        Parameter(
+            "prune_unused",
+            Flag(),
+            "Leave hierarchy leaves that do not occur out of the distances (the KACPC paper's example needs it).",
+            True,
         ),
-    )
+    ),
 )

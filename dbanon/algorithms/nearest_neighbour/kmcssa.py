@@ -9,7 +9,7 @@ import numpy as np
 from dbanon.algorithms.base.assignments import Runs
 from dbanon.algorithms.base.distance_sums import sums_to_all
 from dbanon.algorithms.base.loss import Loss
-from dbanon.algorithms.base.registry import EVERY_MODEL, LARGE, Algorithm, Check, register
+from dbanon.algorithms.base.registry import EVERY_MODEL, LARGE, Check, register
 from dbanon.algorithms.nearest_neighbour.dispatch import gather
 from dbanon.algorithms.nearest_neighbour.seed_list import InOrder
 from dbanon.encoding.encoded_table import Ints, Space
@@ -31,16 +31,12 @@ def kmcssa(space: Space, constraint: Constraint, options: Mapping[str, object], 
 
 
 register(
-    Algorithm(
-        name="kmcssa",
-        title="KMCSSA: clusters from the records closest to all",
-        family="gather",
-        run=kmcssa,
-        source="KMCSSA, as the review of clustering methods describes it",
-        evidence="RECON",
-        deterministic=True,
-        complexity="O(distinct tuples * n / k) time without the index, O(n) memory",
-        meets=EVERY_MODEL,
-        own=(LARGE,),
-    )
+    kmcssa,
+    title="KMCSSA: clusters from the records closest to all",
+    summary="the record that is closest to all others begins, and takes its nearest",
+    source="KMCSSA, as the review of clustering methods describes it",
+    evidence="RECON",
+    complexity="O(distinct tuples * n / k) time without the index, O(n) memory",
+    meets=EVERY_MODEL,
+    own=(LARGE,),
 )

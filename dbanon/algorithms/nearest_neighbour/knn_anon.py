@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dbanon.algorithms.base.assignments import Runs
 from dbanon.algorithms.base.loss import Loss
 from dbanon.algorithms.base.random_seeds import random_order
-from dbanon.algorithms.base.registry import EVERY_MODEL, LARGE, MODE, SEED, Algorithm, Check, register
+from dbanon.algorithms.base.registry import EVERY_MODEL, LARGE, MODE, SEED, Check, register
 from dbanon.algorithms.greedy.least_loss import least_growth
 from dbanon.algorithms.nearest_neighbour.dispatch import gather
 from dbanon.algorithms.nearest_neighbour.seed_list import InOrder
@@ -33,16 +33,12 @@ def knn_anon(space: Space, constraint: Constraint, options: Mapping[str, object]
 
 
 register(
-    Algorithm(
-        name="knn_anon",
-        title="KNN: random records and their nearest neighbours",
-        family="gather",
-        run=knn_anon,
-        source="the comparison of k-member, KNN and greedy clustering in the review of clustering methods",
-        evidence="LIT",
-        deterministic=False,
-        complexity="O(distinct tuples * n / k) time without the index, O(n) memory",
-        meets=EVERY_MODEL,
-        own=(SEED, MODE, LARGE),
-    )
+    knn_anon,
+    title="KNN: random records and their nearest neighbours",
+    summary="random records and their k - 1 nearest neighbours, by shares of leaves",
+    source="the comparison of k-member, KNN and greedy clustering in the review of clustering methods",
+    evidence="LIT",
+    complexity="O(distinct tuples * n / k) time without the index, O(n) memory",
+    meets=EVERY_MODEL,
+    own=(SEED, MODE, LARGE),
 )

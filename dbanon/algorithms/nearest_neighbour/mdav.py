@@ -11,7 +11,7 @@ from dbanon.algorithms.base import progress
 from dbanon.algorithms.base.assignment_log import Dealt
 from dbanon.algorithms.base.assignments import Runs
 from dbanon.algorithms.base.grow_clusters import grow, within_room
-from dbanon.algorithms.base.registry import LARGE, Algorithm, Check, register
+from dbanon.algorithms.base.registry import LARGE, Check, register
 from dbanon.encoding.encoded_table import Attribute, Codes, Ints, Number, Space
 from dbanon.encoding.tuple_tree import Floats, Points
 from dbanon.privacy_models.constraint import Constraint
@@ -101,18 +101,14 @@ SCALE = Parameter(
 )
 
 register(
-    Algorithm(
-        name="mdav",
-        title="MDAV-generic",
-        family="gather",
-        run=mdav,
-        source="Domingo-Ferrer and Torra 2005; baseline of Wang et al. 2022",
-        evidence="LIT",
-        deterministic=True,
-        complexity="O(n^2 / k) time without the index, O(n) memory",
-        own=(
-            SCALE,
-            LARGE,
-        ),
-    )
+    mdav,
+    title="MDAV-generic",
+    summary="MDAV-generic: clusters around the records farthest from the average, published as intervals",
+    source="Domingo-Ferrer and Torra 2005; baseline of Wang et al. 2022",
+    evidence="LIT",
+    complexity="O(n^2 / k) time without the index, O(n) memory",
+    own=(
+        SCALE,
+        LARGE,
+    ),
 )

@@ -11,7 +11,7 @@ from dbanon.algorithms.base import progress
 from dbanon.algorithms.base.assignments import Runs
 from dbanon.algorithms.base.grow_clusters import grow
 from dbanon.algorithms.base.progress import Work
-from dbanon.algorithms.base.registry import LARGE, Algorithm, Check, register
+from dbanon.algorithms.base.registry import LARGE, Check, register
 from dbanon.algorithms.nearest_neighbour.mdav import SCALE, FarthestFromAverage, places
 from dbanon.encoding.encoded_table import Attribute, Codes, Ints, Number, Space
 from dbanon.encoding.tuple_tree import Floats
@@ -104,25 +104,25 @@ def _members(groups: Runs) -> Iterator[tuple[Ints, Ints]]:
 
 
 register(
-    Algorithm(
-        name="multilevel_mdav",
-        title="Multi-level clustering: MDAV on coarser and finer averages",
-        family="gather",
-        run=multilevel_mdav,
-        source="multi-level clustering, as the review of clustering methods describes it",
-        evidence="RECON",
-        deterministic=True,
-        complexity="O(n^2 / (k * coarser)) time for two levels without the index, O(n) memory",
-        own=(
-            Parameter("levels", Integer(1, 16), "Levels; on each but the last, two periods of the next are one.", 2),
-            Parameter(
-                "coarser",
-                Integer(1, 1000),
-                "Least number of records of a group over that of a group on the next level; on the last it is k.",
-                4,
-            ),
-            SCALE,
-            LARGE,
+    multilevel_mdav,
+    title="Multi-level clustering: MDAV on coarser and finer averages",
+    summary=(
+        "MDAV on averages over time of the numbers, then within each group on the numbers themselves "
+        "(reconstructed; groups are published as intervals, without the perturbation of Fourier "
+        "coefficients)"
+    ),
+    source="multi-level clustering, as the review of clustering methods describes it",
+    evidence="RECON",
+    complexity="O(n^2 / (k * coarser)) time for two levels without the index, O(n) memory",
+    own=(
+        Parameter("levels", Integer(1, 16), "Levels; on each but the last, two periods of the next are one.", 2),
+        Parameter(
+            "coarser",
+            Integer(1, 1000),
+            "Least number of records of a group over that of a group on the next level; on the last it is k.",
+            4,
         ),
-    )
+        SCALE,
+        LARGE,
+    ),
 )

@@ -12,7 +12,7 @@ from dbanon.algorithms.base.assignments import Runs
 from dbanon.algorithms.base.capabilities import OwnSearch
 from dbanon.algorithms.base.kernel_inputs import layout
 from dbanon.algorithms.base.packed_classes import Classes
-from dbanon.algorithms.base.registry import SEED, Algorithm, Check, register
+from dbanon.algorithms.base.registry import SEED, Check, register
 from dbanon.algorithms.microaggregation import annealing_schedule
 from dbanon.algorithms.microaggregation.initial_clusters import start
 from dbanon.algorithms.optimizing.generalization_covers import covers
@@ -144,25 +144,25 @@ def _moves(space: Space, constraint: Constraint, options: Mapping[str, object]) 
 
 
 register(
-    Algorithm(
-        name="best",
-        title="Least loss: the best cut of several lines, then local search",
-        family="search",
-        run=best,
-        source="Hansen and Mukherjee 2003, Domingo-Ferrer et al. 2006, and this project",
-        evidence="LIT-m",
-        deterministic=True,
-        complexity="O(lines * n * min(k, 128) + moves * k) time, O(n) memory",
-        own=(
-            SEED,
-            Parameter(
-                "effort",
-                Choice(("fast", "normal", "high")),
-                "How long is searched: 40,000 moves (default), 400,000 or 3,000,000, or 2, 15 or 100 a tuple; "
-                "improve says it exactly.",
-                "fast",
-            ),
+    best,
+    title="Least loss: the best cut of several lines, then local search",
+    summary=(
+        "for the least loss: cuts all records in a line where the whole loss is least, along several lines,"
+        " then runs a local search (`improve`). O(lines * n * k + moves)"
+    ),
+    source="Hansen and Mukherjee 2003, Domingo-Ferrer et al. 2006, and this project",
+    evidence="LIT-m",
+    deterministic=True,
+    complexity="O(lines * n * min(k, 128) + moves * k) time, O(n) memory",
+    own=(
+        SEED,
+        Parameter(
+            "effort",
+            Choice(("fast", "normal", "high")),
+            "How long is searched: 40,000 moves (default), 400,000 or 3,000,000, or 2, 15 or 100 a tuple; "
+            "improve says it exactly.",
+            "fast",
         ),
-        abilities=(OwnSearch(_moves),),
-    )
+    ),
+    abilities=(OwnSearch(_moves),),
 )

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dbanon.algorithms.base.assignments import Runs
-from dbanon.algorithms.base.registry import EVERY_MODEL, LARGE, MODE, SEED, Algorithm, Check, register
+from dbanon.algorithms.base.registry import EVERY_MODEL, LARGE, MODE, SEED, Check, register
 from dbanon.algorithms.partitioning.part_distances import Distances, Point
 from dbanon.algorithms.partitioning.partition_tree import Bools, Part, level_by_level, united
 from dbanon.encoding.encoded_table import Codes, Ints, Space
@@ -103,28 +103,27 @@ class _Sampling:
 
 
 register(
-    Algorithm(
-        name="dhkmeans",
-        title="Hierarchical k-means for l-diversity (DHkmeans)",
-        family="split",
-        run=dhkmeans,
-        source="Ashkouti et al. 2021, as the review of clustering methods describes it",
-        evidence="RECON",
-        deterministic=False,
-        complexity="O(rounds * n log n) time for balanced cuts, O(rounds * n^2 / k) at worst, O(n) memory",
-        own=(
-            Parameter("pairs", Integer(1), "Pairs of records of a part that are looked at for its first centers.", 100),
-            Parameter("rounds", Integer(1), "Rounds after which centers that still move are left as they are.", 20),
-            SEED,
-            Parameter(
-                "mode",
-                MODE.kind,
-                "Deterministic: pairs are spread evenly, each a record and the one half of the part behind it.",
-                "random",
-            ),
-            LARGE,
+    dhkmeans,
+    title="Hierarchical k-means for l-diversity (DHkmeans)",
+    summary=(
+        "DHkmeans-l-diversity: cuts parts by 2-means, from a pair that is least alike in quasi-identifiers "
+        "and most alike in sensitive columns, while both halves meet the model; `l` is 2 by default"
+    ),
+    source="Ashkouti et al. 2021, as the review of clustering methods describes it",
+    evidence="RECON",
+    complexity="O(rounds * n log n) time for balanced cuts, O(rounds * n^2 / k) at worst, O(n) memory",
+    own=(
+        Parameter("pairs", Integer(1), "Pairs of records of a part that are looked at for its first centers.", 100),
+        Parameter("rounds", Integer(1), "Rounds after which centers that still move are left as they are.", 20),
+        SEED,
+        Parameter(
+            "mode",
+            MODE.kind,
+            "Deterministic: pairs are spread evenly, each a record and the one half of the part behind it.",
+            "random",
         ),
-        defaults={"l": 2},
-        meets=EVERY_MODEL,
-    )
+        LARGE,
+    ),
+    defaults={"l": 2},
+    meets=EVERY_MODEL,
 )

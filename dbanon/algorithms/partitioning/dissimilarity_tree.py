@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dbanon.algorithms.base.registry import EVERY_MODEL, LARGE, Algorithm, Check, register
+from dbanon.algorithms.base.registry import EVERY_MODEL, LARGE, Check, register
 from dbanon.algorithms.partitioning.part_distances import Distances
 from dbanon.algorithms.partitioning.partition_tree import Bools, Part, after, level_by_level
 from dbanon.encoding.encoded_table import Codes, Ints, Space
@@ -131,16 +131,15 @@ def _without(codes: Codes) -> tuple[Codes, Codes, Bools]:
 
 
 register(
-    Algorithm(
-        name="dissimilarity_tree",
-        title="Dissimilarity tree",
-        family="split",
-        run=dissimilarity_tree,
-        source="dissimilarity-tree clustering, as the review of clustering methods describes it",
-        evidence="RECON",
-        deterministic=True,
-        complexity="O(n log n) time for balanced cuts, O(n^2 / k) at worst, O(n) memory",
-        own=(LARGE,),
-        meets=EVERY_MODEL,
-    )
+    dissimilarity_tree,
+    title="Dissimilarity tree",
+    summary=(
+        "cuts parts in two by two records that are far from each other; a side that misses the model takes "
+        "some from the other; classes cut from one part swap records"
+    ),
+    source="dissimilarity-tree clustering, as the review of clustering methods describes it",
+    evidence="RECON",
+    complexity="O(n log n) time for balanced cuts, O(n^2 / k) at worst, O(n) memory",
+    own=(LARGE,),
+    meets=EVERY_MODEL,
 )

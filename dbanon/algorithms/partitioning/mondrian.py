@@ -8,7 +8,7 @@ import numpy as np
 
 from dbanon.algorithms.base import progress
 from dbanon.algorithms.base.assignments import Runs
-from dbanon.algorithms.base.registry import EVERY_MODEL, Algorithm, Check, register
+from dbanon.algorithms.base.registry import EVERY_MODEL, Check, register
 from dbanon.algorithms.partitioning.partition_tree import Part, first_cut, united
 from dbanon.encoding.encoded_table import Space
 from dbanon.privacy_models.constraint import Constraint
@@ -45,23 +45,19 @@ def mondrian(space: Space, constraint: Constraint, options: Mapping[str, object]
 
 
 register(
-    Algorithm(
-        name="mondrian",
-        title="Multidimensional Mondrian",
-        family="split",
-        run=mondrian,
-        source="LeFevre et al. 2006; the baseline of many papers, such as Majeed et al. 2024",
-        evidence="LIT-m",
-        deterministic=True,
-        complexity="O(n log n) time, O(n) memory",
-        meets=EVERY_MODEL,
-        own=(
-            Parameter(
-                "strict",
-                Flag(),
-                "Keep records of one value together; false: records that equal the median may go to both sides.",
-                True,
-            ),
+    mondrian,
+    title="Multidimensional Mondrian",
+    summary="multidimensional Mondrian, strict or relaxed: cuts the table while both sides meet the model",
+    source="LeFevre et al. 2006; the baseline of many papers, such as Majeed et al. 2024",
+    evidence="LIT-m",
+    complexity="O(n log n) time, O(n) memory",
+    meets=EVERY_MODEL,
+    own=(
+        Parameter(
+            "strict",
+            Flag(),
+            "Keep records of one value together; false: records that equal the median may go to both sides.",
+            True,
         ),
-    )
+    ),
 )

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dbanon.algorithms.base.assignments import Runs
 from dbanon.algorithms.base.capabilities import NoiseRelease
 from dbanon.algorithms.base.noise import EPSILON, Noise
-from dbanon.algorithms.base.registry import EVERY_MODEL, Algorithm, Check, register
+from dbanon.algorithms.base.registry import EVERY_MODEL, Check, register
 from dbanon.algorithms.partitioning.partition_tree import first_cut, level_by_level, united
 from dbanon.encoding.encoded_table import Space
 from dbanon.privacy_models.constraint import Constraint
@@ -35,24 +35,20 @@ def mr_mondrian(space: Space, constraint: Constraint, options: Mapping[str, obje
 
 
 register(
-    Algorithm(
-        name="mr_mondrian",
-        title="Strict Mondrian, level by level",
-        family="split",
-        run=mr_mondrian,
-        source="Zhang et al. 2022 on LeFevre et al. 2006",
-        evidence="LIT-m",
-        deterministic=True,
-        complexity="O(n log n) time, O(n) memory",
-        own=(
-            Parameter(
-                "noise_epsilon",
-                EPSILON,
-                "Publish numbers with noise instead of classes, which is not k-anonymous: of a scale of the column's "
-                "range over this, as the paper's figures show.",
-            ),
+    mr_mondrian,
+    title="Strict Mondrian, level by level",
+    summary="strict Mondrian level by level: the classes of `mondrian`; with `noise_epsilon` numbers carry noise",
+    source="Zhang et al. 2022 on LeFevre et al. 2006",
+    evidence="LIT-m",
+    complexity="O(n log n) time, O(n) memory",
+    own=(
+        Parameter(
+            "noise_epsilon",
+            EPSILON,
+            "Publish numbers with noise instead of classes, which is not k-anonymous: of a scale of the column's "
+            "range over this, as the paper's figures show.",
         ),
-        abilities=(NoiseRelease(imitated),),
-        meets=EVERY_MODEL,
-    )
+    ),
+    abilities=(NoiseRelease(imitated),),
+    meets=EVERY_MODEL,
 )

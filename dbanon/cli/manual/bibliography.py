@@ -7,12 +7,14 @@ import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
+from dbanon.algorithms.base.registry import REFERENCES
 from dbanon.cli.manual.function_page import prose
 
 
 @dataclass(frozen=True)
 class Work:
-    """A paper, a standard, a data set or a tool: one entry of `references.toml`, which says what the fields are."""
+    """A paper, a standard, a data set or a tool: one entry of `references.toml`, which says what the fields are,
+    or of the registration of an algorithm."""
 
     cited: str
     authors: str = ""
@@ -39,7 +41,7 @@ class Work:
 
 _REFERENCES = tomllib.loads(Path(__file__).with_name("references.toml").read_text(encoding="utf-8"))
 
-PAPERS = tuple(Work(**paper) for paper in _REFERENCES["papers"])
+PAPERS = tuple(Work(**paper) for paper in (*_REFERENCES["papers"], *REFERENCES))
 """The entries that the pages link wherever they name them."""
 
 WORKS = tuple(

@@ -1,0 +1,104 @@
+"""The parts of pages that are made from the registered algorithms and streams.
+
+`python -m tests.support.generated` writes them again, with the manual and the messages that list algorithms. It
+measures nothing: the guide keeps its figures, and an algorithm without any has empty cells until
+`python -m tests.bench guide` measures it.
+"""
+
+from __future__ import annotations
+
+import functools
+import shutil
+import subprocess
+import sys
+import textwrap
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from dbanon import algorithms
+from dbanon.algorithms import streams
+from dbanon.algorithms.base.registry import FAMILIES, Algorithm
+from dbanon.cli.manual import bibliography, function_page
+from tests.bench import guide
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs"
+MANUAL = DOCS / "manual"
+MESSAGES = ("UnknownAlgorithm", "NotOneCall")
+"""Errors whose recorded messages list the algorithms."""
+
+
+def by_family() -> Mapping[str, list[Algorithm]]:
+    """The algorithms by the title of their family, in the order of the pages."""
+    return {
+        family.title: [a for a in algorithms.algorithms() if a.family == family.name] for family in FAMILIES.values()
+    }
+
+
+def names_line(title: str, names: Iterable[str]) -> str:
+    """A list item: a title and names of functions, in lines of at most 120 characters."""
+    text = f"- {title}: " + ", ".join(f"`{name}`" for name in names)
+    return textwrap.fill(text, 120, subsequent_indent="  ", break_on_hyphens=False)
+
+
+def algorithm_table() -> str:
+    """The table of docs/algorithms.md: what each algorithm does, and its source."""
+    rows = []
+    for members in by_family().values():
+        for a in members:
+            is_unsaid = a.evidence == "RECON" and "reconstructed" not in a.summary
+            what = a.summary.replace("|", "\\|") + (" (reconstructed)" if is_unsaid else "")
+            rows.append((f"`{a.name}`", what, bibliography.linked(a.source, "manual/bibliography.md")))
+    return function_page.table(("algorithm", "what it does", "source"), rows)
+
+
+@dataclass(frozen=True)
+class Section:
+    """A generated part of a page: the text before it, the text after it, and what is between them."""
+
+    before: str
+    after: str
+    text: str
+
+    def put(self, page: str) -> str:
+        """Return the page with this section replaced."""
+        head, begin, rest = page.partition(self.before)
+        _, end, tail = rest.partition(self.after)
+        if not (begin and end):
+            raise ValueError(f"the page has no section between {self.before!r} and {self.after!r}")
+        return f"{head}{begin}{self.text}{end}{tail}"
+
+
+def sections() -> dict[Path, list[Section]]:
+    """The generated sections by page."""
+    families = "\n".join(names_line(title, [a.name for a in members]) for title, members in by_family().items())
+    systems = names_line("Each system is three functions, as an algorithm is", [s.name for s in streams.streams()])
+    return {
+        ROOT / "README.md": [
+            Section("(docs/manual/index.md) has a page for each.\n\n", "\n- [`anonymize`]", families),
+            Section("### [Streams](docs/streams.md)\n\n", "\n- [`stream_status`]", systems),
+        ],
+        DOCS / "algorithms.md": [Section("## The algorithms\n\n", '\n\n"Reconstructed" means', algorithm_table())],
+    }
+
+
+def pages() -> dict[Path, str]:
+    """The pages with generated parts, as they should be."""
+    made = {DOCS / "algorithm-guide.md": guide.page(guide.read((DOCS / "algorithm-guide.md").read_text("utf-8")))}
+    for path, found in sections().items():
+        made[path] = functools.reduce(lambda page, section: section.put(page), found, path.read_text("utf-8"))
+    return made
+
+
+def main() -> None:
+    """Write everything that is made from the registry."""
+    for path, text in pages().items():
+        path.write_text(text, encoding="utf-8")
+    shutil.rmtree(MANUAL)
+    subprocess.run([sys.executable, "-m", "tests.support.examples", *MESSAGES], check=True)
+    subprocess.run([sys.executable, "-m", "dbanon", "docs", "--to", str(MANUAL)], check=True)
+
+
+if __name__ == "__main__":
+    main()
