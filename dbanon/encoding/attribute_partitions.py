@@ -12,6 +12,7 @@ import numpy as np
 from dbanon.encoding.code_regions import KACPC, Regions, regions
 from dbanon.encoding.distance import Categories
 from dbanon.encoding.encoded_table import Codes, Ints, Space
+from dbanon.kernels.arrays import CandidateArrays, PartIndex
 
 PART = 4096
 """Most places of a part: a region of each of its attributes."""
@@ -34,19 +35,18 @@ class Parts:
         codes = np.ascontiguousarray(space.codes[:, order])
         own = [own[j] for j in order]
         form = _form([tables[j] for j in order], own)
-        parts, posts = _posts(codes, own)
-        self._fixed = codes, left, form, parts, posts
+        self._index = PartIndex(codes, left, form, *_posts(codes, own))
         by_value, by_way = np.zeros((2, len(form[2])), np.int64), np.zeros((2, len(form[6])), np.int64)
         by_region = np.zeros(len(form[7]), np.int64)
         seen = by_value[0], *by_way, by_value[1], by_region, np.zeros(len(by_region), np.int8)
         candidates, sums = np.zeros((2, CANDIDATES + 1), np.int64)
-        self._kept = seen, candidates, sums, np.array([0, -1, 0, int(left.sum()), 0], np.int64)
+        self._kept = CandidateArrays(seen, candidates, sums, np.array([0, -1, 0, int(left.sum()), 0], np.int64))
 
     def groups(self, k: int, begin: int, members: Ints, seeds: Ints) -> tuple[int, int]:
         """Makes as many groups as `members` and `seeds` have room for; gives the rows used and the groups made."""
         from dbanon.kernels.candidate_search import gather_parts
 
-        used, made = gather_parts(*self._fixed, *self._kept, k, begin, len(seeds), members, seeds)
+        used, made = gather_parts(self._index, self._kept, k, begin, members, seeds)
         return int(used), int(made)
 
 

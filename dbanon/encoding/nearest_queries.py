@@ -11,6 +11,7 @@ from dbanon.encoding.attribute_partitions import Parts
 from dbanon.encoding.code_regions import KACPC
 from dbanon.encoding.encoded_table import Ints
 from dbanon.encoding.tuple_index import Index, Question, nothing
+from dbanon.kernels.arrays import SeedSearch
 
 EFFORT = 8
 """A group of n records is looked for among the n * EFFORT records nearest to its seed, then a greater one is."""
@@ -65,7 +66,7 @@ class Gathering:
             return False
         if index.axis_codes.shape[1] == 0:
             return True
-        low, high = index.blocks[0][4:6]
+        low, high = index.blocks.blocks[4:6]
         span = (high - low).sum() / len(low) / max((high.max(axis=0) - low.min(axis=0)).sum(), 1)
         return bool(len(index.left) < FILLED * len(low) or span > WIDE)
 
@@ -76,12 +77,13 @@ class Gathering:
         return Parts(index.space, tables, index.left) if Gathering.has_parts(index, self.sign) else None
 
     @cached_property
-    def _dense(self) -> tuple[Ints, Ints]:
-        """All rows of all tables in one array, and where each attribute's begin."""
-        index = self.index
+    def _search(self) -> SeedSearch:
+        """The questions, with all rows of all tables."""
+        index, near, sums = self.index, self.index.blank(), self.sums
         whole = [index.tables[j].row(c) for j, n in zip(index.tabular, index.sizes, strict=True) for c in range(n)]
         starts = np.cumsum([0, *(n * n for n in index.sizes)])[:-1].astype(np.int64)
-        return np.concatenate([nothing(), *whole]), starts
+        tables = np.concatenate([nothing(), *whole])
+        return SeedSearch(tables, starts, near.flat, near.axes, sums.flat, sums.axes, self.sign)
 
     def groups(self, k: int, begin: int, most: int) -> tuple[Ints, Ints]:
         """Makes up to `most` groups: the record of least (greatest) sum, and the k - 1 nearest to it.
@@ -93,7 +95,7 @@ class Gathering:
         from dbanon.kernels.block_search import gather_blocks
         from dbanon.kernels.tree_search import gather_steps
 
-        index, sums = self.index, self.sums
+        index = self.index
         members, seeds = np.empty((most * (k + 2), 2), np.int64), np.empty(most, np.int64)
         if self._parts is not None:
             used, groups = self._parts.groups(k, begin, members, seeds)
@@ -101,16 +103,11 @@ class Gathering:
             return members[:used], seeds[:groups]
         if index.axis_codes.shape[1] and self.sign > 0:
             used, groups = gather_blocks(
-                *index.blocks, index.by_table, index.axis, index.axis_codes, *self._dense,
-                index.left, sums.flat, sums.axes, k, begin, most, members, seeds,
-            )  # fmt: skip
+                index.blocks, index.by_table, index.axis, index.axis_codes, self._search, k, begin, most, members, seeds
+            )
             index.records = int(index.left.sum())
             return members[:used], seeds[:groups]
-        near = index.blank()
-        used, groups = gather_steps(
-            *index.arrays, *self._dense, near.flat, near.axes, sums.flat, sums.axes, self.sign, k, begin, index.apart,
-            most, members, seeds,
-        )  # fmt: skip
+        used, groups = gather_steps(index.arrays, self._search, k, begin, index.apart, most, members, seeds)
         index.count()
         return members[:used], seeds[:groups]
 
@@ -124,11 +121,9 @@ class Gathering:
         """
         from dbanon.kernels.model_gathering import gather_models
 
-        index, sums, near = self.index, self.sums, self.index.blank()
         seeds = np.empty(most, np.int64)
         groups, stuck = gather_models(
-            *index.arrays, *self._dense, near.flat, near.axes, sums.flat, sums.axes, self.sign, least, begin, *chains,
-            *rules, labels, first, most, seeds, EFFORT,
-        )  # fmt: skip
-        index.count()
+            self.index.arrays, self._search, least, begin, chains, rules, labels, first, seeds, EFFORT
+        )
+        self.index.count()
         return seeds[:groups], bool(stuck)

@@ -21,6 +21,7 @@ import numpy as np
 from dbanon.encoding.distance import Axis, Table
 from dbanon.encoding.encoded_table import Codes, Ints, Space, Whole
 from dbanon.encoding.tuple_trie import cut_into_blocks, trie
+from dbanon.kernels.arrays import BlockArrays, IndexArrays
 
 TABLE_LIMIT = 256
 """Numbers with at most so many distinct values are asked by table."""
@@ -108,14 +109,14 @@ class Index:
         return trie(self.space, self.tabular, self.axis_codes, self.axis, self.left)
 
     @cached_property
-    def blocks(self) -> tuple[Any, ...]:
+    def blocks(self) -> BlockArrays:
         """The tuples in blocks of neighbours, as the kernels take them; counted when they are first asked for."""
         return cut_into_blocks(self.space, self.tabular, self.axis_codes, self.axis, self.left)
 
     @property
-    def arrays(self) -> tuple[Any, ...]:
+    def arrays(self) -> IndexArrays:
         """The tree, the codes by table, the axes and the codes on them, as the kernels take them."""
-        return self.tree, self.by_table, self.axis if self._axes else None, self.axis_codes
+        return IndexArrays(self.tree, self.by_table, self.axis if self._axes else None, self.axis_codes)
 
     @property
     def steps(self) -> int:

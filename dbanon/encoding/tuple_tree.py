@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dbanon.encoding.encoded_table import Ints, Number, Space
+from dbanon.kernels.arrays import AverageTotals
 
 Floats = npt.NDArray[np.float64]
 
@@ -53,9 +54,8 @@ class Points:
         """As the kernels take them."""
         return self.points, self.nodes, self.boxes, self.terms
 
-    def totals(self) -> tuple[Any, ...]:
-        """What averages are made of, for `dbanon.kernels.mdav`: of numbers the steps of 1 in which places are
-        summed, the sum and how many are known; of categories where the counts of codes begin, and these.
+    def totals(self) -> AverageTotals:
+        """What averages are made of.
 
         A place is rounded once to a multiple of 2^-s, s the largest for which all places together stay below 2^62: so
         sums are exact, whatever was taken before.
@@ -77,4 +77,4 @@ class Points:
             scale[j] = 2.0 ** min(62 - math.frexp(greatest)[1], 1000) if greatest > 0 else 1.0
             sums[j] = (np.rint(at * scale[j]).astype(np.int64) * counts[there]).sum()
             known[j] = counts[there].sum()
-        return scale, sums, known, begins, np.concatenate(present)
+        return AverageTotals(scale, sums, known, begins, np.concatenate(present))

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from dbanon.encoding.encoded_table import Codes, Ints, Space
+from dbanon.kernels.arrays import BlockArrays, BoxNodes
 
 
 def trie(
@@ -46,8 +47,8 @@ def trie(
         level[trie:] = len(tabular)
         ends = np.append(begins[-1][1:], tuples)
         used = build_boxes(
-            order.astype(np.int64), begins[-1], ends, int(base[-2]), trie, axis_codes, axis[0], axis[1],
-            kid, kids, parent, tuple_, boxes,
+            order.astype(np.int64), begins[-1], ends, int(base[-2]), trie, axis_codes, axis[:2],
+            BoxNodes(kid, kids, parent, tuple_, boxes),
         )  # fmt: skip
         kid, kids, code, level, parent, tuple_, boxes = (
             a[:used].copy() for a in (kid, kids, code, level, parent, tuple_, boxes)
@@ -70,9 +71,8 @@ BLOCK = 64
 
 def cut_into_blocks(
     space: Space, tabular: Sequence[int], axis_codes: Codes, axis: tuple[Ints, ...], left_of: Ints
-) -> tuple[Any, ...]:
-    """Blocks of neighbouring tuples: their arrays, their codes of the attributes with few values, and a lower bound,
-    freshness and best tuple of each."""
+) -> BlockArrays:
+    """Blocks of neighbouring tuples."""
     from dbanon.kernels.block_search import cut_blocks, fit_blocks
 
     codes, tuples = space.codes, len(space.codes)
@@ -92,8 +92,8 @@ def cut_into_blocks(
     boxes = np.zeros((2, number, axis_codes.shape[1]), np.int64)
     blocks = (
         order, edges, numbers[0], numbers[1], boxes[0], boxes[1], np.zeros(boxes[0].shape, np.int64), edges[1:].copy(),
-        block_of,
+        block_of, left_of,
     )  # fmt: skip
-    fit_blocks(blocks, axis_codes, axis, left_of)
+    fit_blocks(blocks, axis_codes, axis)
     codes_of = np.ascontiguousarray(codes[order[edges[:-1]]][:, tabular])
-    return blocks, codes_of, np.zeros(number, np.int64), np.zeros(number, np.int64), np.zeros(number, np.int64)
+    return BlockArrays(blocks, codes_of, *np.zeros((3, number), np.int64))

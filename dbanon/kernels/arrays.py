@@ -301,3 +301,241 @@ class ThresholdGrowth(NamedTuple):
     logs: Floats
     sums: Ints
     candidates: Ints
+
+
+class CenterTree(NamedTuple):
+    """Points in a tree of boxes (see `centers`).
+
+    Attributes:
+        points: (points, axes) int64: their coordinates.
+        axes, boxes: As `centers` has them.
+        room: Size of the stack of a search.
+    """
+
+    points: Ints
+    axes: tuple[Ints, ...]
+    boxes: tuple[Ints, ...]
+    room: int
+
+
+class RecordTree(NamedTuple):
+    """Tuples in a tree of boxes, and what searches within a distance found out (see `r_gather`).
+
+    Attributes:
+        points, axes, boxes, room: As in `CenterTree`.
+        counts: (tuples,) int64: records of each tuple.
+        seen: (3,) int64: steps; then what a limit could be as well without any other answer: the least, and one more
+            than the greatest.
+    """
+
+    points: Ints
+    axes: tuple[Ints, ...]
+    boxes: tuple[Ints, ...]
+    room: int
+    counts: Ints
+    seen: Ints
+
+
+class AverageTotals(NamedTuple):
+    """What the average of the records that are left is made of (see `mdav`).
+
+    Attributes:
+        scale: (attributes,) float64: of numbers, in how many steps of 1 places are summed.
+        sums, known: (attributes,) int64: of numbers, the sum of places and how many are known.
+        begins: (attributes + 1,) int64: of categories, where the counts of codes begin in present.
+        present: (codes,) int64: records by code.
+    """
+
+    scale: Floats
+    sums: Ints
+    known: Ints
+    begins: Ints
+    present: Ints
+
+
+class FarthestTuples(NamedTuple):
+    """The tuples that were farthest from an average (see `mdav.outermost`).
+
+    Attributes:
+        tuples: (room, 2) int64: distance and tuple, the farthest first.
+        average: (attributes,) float64: the place from which they are farthest.
+        state: (2,) int64: how many they are, and questions since then.
+    """
+
+    tuples: Ints
+    average: Floats
+    state: Ints
+
+
+class FillOptions(NamedTuple):
+    """Options of `simdiv.fill`.
+
+    Attributes:
+        k: Records of a cluster.
+        share, similar_share: Weights of diversity and of similarity.
+        least: Least cosine, in steps, of records that are near enough.
+        by_pair: Whether diversity is that of pairs of records.
+        avoid_uniform: Whether the last record of a cluster brings another sensitive value where it has one only.
+    """
+
+    k: int
+    share: float
+    similar_share: float
+    least: int
+    by_pair: bool
+    avoid_uniform: bool
+
+
+class LevelChange(NamedTuple):
+    """An attribute that goes to another level (see `cover_gain`).
+
+    Attributes:
+        column: (items,) int32: codes.
+        was, now: (codes,) int64: its part of the key of each code, before and after.
+        lost_was, lost_now: (codes,) int64: what a record of each code loses on it.
+    """
+
+    column: npt.NDArray[np.int32]
+    was: Ints
+    now: Ints
+    lost_was: Ints
+    lost_now: Ints
+
+
+class PartIndex(NamedTuple):
+    """Tuples by their regions in parts of the attributes (see `candidate_search`).
+
+    Attributes:
+        codes: (tuples, attributes) int32.
+        left: (tuples,) int64: records that are left.
+        form: See `dbanon.encoding.attribute_partitions`.
+        parts: (parts, 4) int64: first attribute, the one after the last, where the part begins among all, its size.
+        posts: The regions of a tuple in each part (tuples, parts); tuples by these (parts, tuples); where the tuples of
+            each combination of regions begin and end there.
+    """
+
+    codes: npt.NDArray[np.int32]
+    left: Ints
+    form: Any
+    parts: Ints
+    posts: Any
+
+
+class CandidateArrays(NamedTuple):
+    """Candidates for the next seed, kept from call to call (see `candidate_search`).
+
+    Attributes:
+        seen: Sums of distances by value, by ancestor and by region.
+        tuples, sums: (room,) int64: the candidates, a heap by the sums of their distances to all seeds.
+        state: (5,) int64: number of candidates, the greatest sum of theirs when they were chosen (-1: all records are
+            candidates), reach of the last group, records left, tuples taken since they were last dropped.
+    """
+
+    seen: Any
+    tuples: Ints
+    sums: Ints
+    state: Ints
+
+
+class MoveOptions(NamedTuple):
+    """Options of `microaggregation_moves.lower_squares`.
+
+    Attributes:
+        moves: Number of moves.
+        exchanges: Exchanges of each move.
+        widest: Most groups that are cut together.
+        heat: What may be lost by chance.
+    """
+
+    moves: int
+    exchanges: int
+    widest: int
+    heat: float
+
+
+class IndexArrays(NamedTuple):
+    """The tuples that are left, for searches (see `dbanon.encoding.tuple_index`).
+
+    Attributes:
+        tree: See `dbanon.encoding.tuple_trie.trie`.
+        few: Attributes with few values: codes (tuples, attributes), where the values of each begin, records by value.
+        axis: Numbers with many values: places, where those of each begin, their number, distance of NULL, and where
+            chunks begin; None if there are none, so functions that ask for that take it as a parameter.
+        axis_codes: (tuples, axes) int32: codes of these.
+    """
+
+    tree: Any
+    few: Any
+    axis: Any
+    axis_codes: npt.NDArray[np.int32]
+
+
+class SeedSearch(NamedTuple):
+    """Questions about seeds and the records nearest to them (see `dbanon.encoding.tuple_index.Question`).
+
+    Attributes:
+        tables: int64: the distances of the values of all attributes with few of them, one row after another.
+        table_starts: (attributes,) int64: where those of each attribute begin.
+        near_flat, near: Scratch for the distance to a seed: the part asked by table, and that about axes.
+        sum_flat, sums: The summed distances to all seeds so far.
+        sign: 1 where seeds have the least sum, -1 where they have the greatest.
+    """
+
+    tables: Ints
+    table_starts: Ints
+    near_flat: Ints
+    near: Any
+    sum_flat: Ints
+    sums: Any
+    sign: int
+
+
+class DiverseRecords(NamedTuple):
+    """Sensitive values of `eld_steps`.
+
+    Attributes:
+        least: (columns,) int64: how many different values a cluster needs.
+        codes: (columns, n) int64: codes of each record, -1 for NULL.
+        starts, counts: (tuples,) int64: the first record of each tuple, and how many it has.
+        left_of: (columns, values) int64: records left by value.
+    """
+
+    least: Ints
+    codes: Ints
+    starts: Ints
+    counts: Ints
+    left_of: Ints
+
+
+class BlockArrays(NamedTuple):
+    """Tuples in blocks of neighbours (see `block_search`).
+
+    Attributes:
+        blocks: Tuples by block, where blocks begin, first tuple and records left, least and greatest place and NULL by
+            axis, where the tuples left end, block of each tuple, and records left of each tuple.
+        codes: (blocks, attributes) int32: codes of the attributes with few values.
+        lower: (blocks,) int64: lower bound of the least sum of a tuple.
+        fresh: (blocks,) int64: 1 where that is exact.
+        best: (blocks,) int64: the tuple that has it then.
+    """
+
+    blocks: Any
+    codes: npt.NDArray[np.int32]
+    lower: Ints
+    fresh: Ints
+    best: Ints
+
+
+class BoxNodes(NamedTuple):
+    """Nodes of a tree of boxes that is built (see `index_tree`).
+
+    Attributes:
+        kid, kids, parent, tuples: (nodes,) int32: first child, number of children, node above, tuple of a leaf or -1.
+        boxes: (nodes, 2 * axes) int32: least and greatest code below on each axis.
+    """
+
+    kid: npt.NDArray[np.int32]
+    kids: npt.NDArray[np.int32]
+    parent: npt.NDArray[np.int32]
+    tuples: npt.NDArray[np.int32]
+    boxes: npt.NDArray[np.int32]

@@ -1,11 +1,11 @@
 """Records join centers: in one pass while centers move, at once, or dealt out to clusters with a place left; clusters
-are trimmed, and centers become means and modes. Points, `axes` and `boxes` are those of `dbanon.kernels.centers`."""
+are trimmed, and centers become means and modes. Points, `axes` and trees are those of `dbanon.kernels.centers`."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from dbanon.kernels.centers import NOBODY, NONE, aim, apart, build, nearest, refit
+from dbanon.kernels.centers import NOBODY, NONE, apart, build, nearest, refit
 from dbanon.kernels.jit import kernel, part
 
 
@@ -60,69 +60,66 @@ def join(center, point, amount, centers, axes, state):
 
 
 @kernel
-def absorb(begin, end, steps, left, points, centers, axes, boxes, state, labels, room):
+def absorb(begin, end, steps, left, points, tree, state, labels):
     """One pass over some tuples: the records of each join the cluster whose center is nearest, which moves at once.
 
     Comes back after so many steps; gives the tuple to go on with.
     """
-    rows, aimed = np.empty(axes[2][-1], np.int64), np.full(points.shape[1], -1, np.int64)
-    stack, spent = np.empty((room, 2), np.int64), np.zeros(1, np.int64)
+    rows, aimed = np.empty(tree.axes[2][-1], np.int64), np.full(points.shape[1], -1, np.int64)
+    stack, spent = np.empty((tree.room, 2), np.int64), np.zeros(1, np.int64)
     for t in range(begin, end):
         if left[t] == 0:
             continue
         if spent[0] >= steps:
             return t
-        aim(points[t], axes, rows, aimed)
-        best = nearest(points[t], axes, boxes, rows, stack, spent, NOBODY, NONE)
+        best = nearest(points[t], tree, (rows, aimed, stack, spent), NOBODY, NONE)
         labels[t] = best
-        if join(best, points[t], left[t], centers, axes, state):
-            refit(best, centers, boxes, False)
+        if join(best, points[t], left[t], tree.points, tree.axes, state):
+            refit(best, tree.points, tree.boxes, False)
     return end
 
 
 @kernel
-def place(begin, steps, tuples, points, centers, axes, boxes, labels, known, room):
+def place(begin, steps, tuples, points, tree, labels, known):
     """The first of the nearest centers for each of some tuples; where `known`, unless the label so far comes before.
 
     Comes back after so many steps; gives the place in `tuples` to go on at.
     """
-    rows, aimed = np.empty(axes[2][-1], np.int64), np.full(points.shape[1], -1, np.int64)
-    stack, spent = np.empty((room, 2), np.int64), np.zeros(1, np.int64)
+    rows, aimed = np.empty(tree.axes[2][-1], np.int64), np.full(points.shape[1], -1, np.int64)
+    stack, spent = np.empty((tree.room, 2), np.int64), np.zeros(1, np.int64)
     for i in range(begin, len(tuples)):
         if spent[0] >= steps:
             return i
         t = tuples[i]
-        aim(points[t], axes, rows, aimed)
         best, least = np.int64(NOBODY), np.int64(NONE)
         if known:
-            best, least = labels[t], apart(points[t], centers[labels[t]], axes)
-        labels[t] = nearest(points[t], axes, boxes, rows, stack, spent, best, least)
+            best, least = labels[t], apart(points[t], tree.points[labels[t]], tree.axes)
+        labels[t] = nearest(points[t], tree, (rows, aimed, stack, spent), best, least)
     return len(tuples)
 
 
 @kernel
-def deal(begin, steps, records, tuple_of, points, centers, axes, boxes, near, free, labels, room):
+def deal(begin, steps, records, tuple_of, points, tree, near, free, labels):
     """Records, in order, join the cluster with the nearest center among those with a place left, until none has.
 
     `near`: the last answer for each tuple, -1 for none; while it is open it is still the answer. Comes back after so
     many steps; gives the record to go on with.
     """
-    rows, aimed = np.empty(axes[2][-1], np.int64), np.full(points.shape[1], -1, np.int64)
-    stack, spent = np.empty((room, 2), np.int64), np.zeros(1, np.int64)
+    rows, aimed = np.empty(tree.axes[2][-1], np.int64), np.full(points.shape[1], -1, np.int64)
+    stack, spent = np.empty((tree.room, 2), np.int64), np.zeros(1, np.int64)
     for i in range(begin, len(records)):
-        if boxes[3][0] == NOBODY:
+        if tree.boxes[3][0] == NOBODY:
             return i
         t = tuple_of[records[i]]
         if near[t] < 0 or free[near[t]] == 0:
             if spent[0] >= steps:
                 return i
-            aim(points[t], axes, rows, aimed)
-            near[t] = nearest(points[t], axes, boxes, rows, stack, spent, NOBODY, NONE)
+            near[t] = nearest(points[t], tree, (rows, aimed, stack, spent), NOBODY, NONE)
         center = near[t]
         labels[records[i]] = center
         free[center] -= 1
         if free[center] == 0:
-            refit(center, centers, boxes, True)
+            refit(center, tree.points, tree.boxes, True)
     return len(records)
 
 

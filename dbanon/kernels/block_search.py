@@ -46,7 +46,7 @@ def cut_blocks(order, begins, ends, most, matrix, places, starts, out):
 
 
 @part
-def fit_block(b, blocks, axis_codes, axis, leaf_left):
+def fit_block(b, blocks, axis_codes, axis):
     """Shrinks a block to the tuples that are left in it: its box, its first tuple, its number of records."""
     order, begins, first, left, low, high, nulls = (
         blocks[0],
@@ -57,7 +57,7 @@ def fit_block(b, blocks, axis_codes, axis, leaf_left):
         blocks[5],
         blocks[6],
     )
-    places, starts, lengths = axis[0], axis[1], axis[2]
+    places, starts, lengths, leaf_left = axis[0], axis[1], axis[2], blocks[9]
     left[b], first[b] = 0, len(leaf_left)
     for a in range(len(lengths)):
         low[b, a], high[b, a], nulls[b, a] = -1, -1, 0
@@ -82,10 +82,10 @@ def fit_block(b, blocks, axis_codes, axis, leaf_left):
 
 
 @kernel
-def fit_blocks(blocks, axis_codes, axis, leaf_left):
+def fit_blocks(blocks, axis_codes, axis):
     """fit_block of all."""
     for b in range(len(blocks[2])):
-        fit_block(b, blocks, axis_codes, axis, leaf_left)
+        fit_block(b, blocks, axis_codes, axis)
 
 
 @part
@@ -159,10 +159,11 @@ def box_distance(b, blocks, seed_places, null_of):
 
 
 @part
-def nearest_in_block(b, base, blocks, axis, axis_codes, leaf_left, seed_places, sums, whose, size, held, wanted):
+def nearest_in_block(b, base, blocks, axis, axis_codes, seed_places, heap, size, held, wanted):
     """Puts the tuples of a block that are nearer to a seed than what the heap holds into it; gives its size and the
     number of records of its tuples."""
-    order, begins, ends = blocks[0], blocks[1], blocks[7]
+    order, begins, ends, leaf_left = blocks[0], blocks[1], blocks[7], blocks[9]
+    sums, whose = heap
     places, starts, lengths, null_of = axis[0], axis[1], axis[2], axis[3]
     for i in range(begins[b], ends[b]):
         t = order[i]
@@ -190,17 +191,16 @@ def nearest_in_block(b, base, blocks, axis, axis_codes, leaf_left, seed_places, 
 
 
 @kernel
-def gather_blocks(
-    blocks, codes_of, lower, fresh, best, few, axis, axis_codes, tables, table_starts, leaf_left, sum_flat, sums, k,
-    begin, steps, members, seeds,
-):  # fmt: skip
+def gather_blocks(arrays, few, axis, axis_codes, search, k, begin, steps, members, seeds):
     """gather_steps for spaces with axes and least sums, by blocks of neighbouring tuples.
 
     A sum of distances only grows, by at least the distance of the new seed to the block's box; so each block keeps a
     lower bound of its least sum and is evaluated exactly only when that bound is the least of all. The same distances
     say which blocks can hold the nearest records.
     """
-    first, left, block_of = blocks[2], blocks[3], blocks[8]
+    blocks, codes_of, lower, fresh, best = arrays
+    tables, table_starts, _, _, sum_flat, sums, _ = search
+    first, left, block_of, leaf_left = blocks[2], blocks[3], blocks[8], blocks[9]
     axes, length = len(axis[2]), len(sum_flat)
     near, seed_places = integers(len(first)), integers(axes)
     heap_sums, heap_whose = integers(k + 1), integers(k + 1)
@@ -243,7 +243,7 @@ def gather_blocks(
                     continue
                 base = table_distance(seed, b, codes_of, few, tables, table_starts, length)
                 size, held = nearest_in_block(
-                    b, base, blocks, axis, axis_codes, leaf_left, seed_places, heap_sums, heap_whose, size, held, wanted
+                    b, base, blocks, axis, axis_codes, seed_places, (heap_sums, heap_whose), size, held, wanted
                 )
             if held >= wanted and heap_sums[0] <= guess:
                 guess = max(heap_sums[0] + heap_sums[0] // 4, np.int64(1))
@@ -259,7 +259,7 @@ def gather_blocks(
             leaf_left[t] -= count
         members[used + 1 + size, 0] = -1
         for i in range(used, used + 1 + size):  # the blocks that lost records shrink
-            fit_block(block_of[members[i, 0]], blocks, axis_codes, axis, leaf_left)
+            fit_block(block_of[members[i, 0]], blocks, axis_codes, axis)
         used += size + 2
         total_left -= k
         add_near(seed, np.int64(1), few, axis, axis_codes, tables, table_starts, sum_flat, sums)

@@ -123,8 +123,10 @@ def sum_distances(form, added, below, above, sums):
 
 
 @part
-def refresh(form, codes, left, parts, posts, seen, candidates, found, state):
+def refresh(index, kept):
     """Makes the sums anew, and chooses the candidates: the least sums of all that is left."""
+    codes, left, form, parts, posts = index
+    seen, candidates, found, state = kept
     added, below, above, sums, grown, there = seen
     attributes, begins, ends = form[0], posts[2], posts[3]
     sum_distances(form, added, below, above, sums)
@@ -157,8 +159,10 @@ def refresh(form, codes, left, parts, posts, seen, candidates, found, state):
 
 
 @part
-def least(candidates, found, state, left, form, grown, there):
+def least(index, kept):
     """The candidate of least sum, or -1 where another record might have less."""
+    left, (_, candidates, found, state) = index.left, kept
+    grown, there = kept.seen[4], kept.seen[5]
     best = -1
     for c in range(state[0]):
         if left[candidates[c]] > 0 and (
@@ -167,7 +171,7 @@ def least(candidates, found, state, left, form, grown, there):
             best = c
     if best < 0 or state[1] < 0:
         return best
-    bound, attributes = state[1], form[0]
+    bound, attributes = state[1], index.form[0]
     for j in range(len(attributes)):
         growth, any_ = np.int64(0), False
         for c in range(attributes[j, 7], attributes[j, 7] + attributes[j, 8]):
@@ -178,8 +182,10 @@ def least(candidates, found, state, left, form, grown, there):
 
 
 @part
-def add_seed(seed, codes, left, form, seen, candidates, found, state, lower):
+def add_seed(seed, index, kept, lower):
     """Adds a seed to the sums of values, of regions and of candidates."""
+    codes, left, form, _, _ = index
+    seen, candidates, found, state = kept
     added, grown = seen[0], seen[4]
     attributes = form[0]
     for j in range(len(attributes)):
@@ -242,8 +248,9 @@ def share_out(parts, tables, begins, ends, inverse, fewest, choice, shares):
 
 
 @part
-def look(seed, reach, wanted, codes, left, form, parts, posts, tables, shares, inverse, heap_sums, heap_whose):
+def look(seed, reach, wanted, index, tables, shares, inverse, heap_sums, heap_whose):
     """The nearest records among those within `reach` and some others: a heap of them, its size, the records held."""
+    codes, left, form, parts, posts = index
     signature, order, begins, ends = posts
     size, held, number = np.int64(0), np.int64(0), len(parts)
     for p in range(number):
@@ -292,29 +299,25 @@ def drop_taken(parts, posts, left):
 
 
 @kernel
-def gather_parts(codes, left, form, parts, posts, seen, candidates, found, state, k, begin, steps, members, seeds):
-    """gather_steps for least sums, by parts.
-
-    posts is (signature (tuples, parts): a tuple's regions in each part; order (parts, tuples) by it; where the tuples
-    of each signature begin and end there). seen, candidates, found and state are kept from call to call: state holds
-    the number of candidates, the greatest sum of theirs when they were chosen (-1: all records are candidates), the
-    reach of the last group, the records left, and the tuples taken since they were last dropped.
-    """
+def gather_parts(index, kept, k, begin, members, seeds):
+    """gather_steps for least sums, by parts (`PartIndex`, `CandidateArrays`): as many as fit in `seeds`."""
+    codes, left, form, parts, posts = index
+    seen, candidates, found, state = kept
     heap_sums, heap_whose = np.zeros(k + 1, np.int64), np.zeros(k + 1, np.int64)
     lower, tables = np.zeros(len(seen[4]), np.int64), np.zeros(len(posts[2]), np.int64)
     shares, choice = np.zeros(len(parts), np.int64), np.zeros((len(parts), SHARES + 1), np.int64)
     fewest = np.zeros((len(parts) + 1, SHARES + 1), np.int64)
     used, made, wanted = np.int64(0), 0, np.int64(k - 1)
-    while made < steps and state[3] >= k and used + k + 2 <= len(members):
+    while made < len(seeds) and state[3] >= k and used + k + 2 <= len(members):
         if begin >= 0:
             seed, begin = np.int64(begin), np.int64(-1)
         else:
-            best = least(candidates, found, state, left, form, seen[4], seen[5])
+            best = least(index, kept)
             if best < 0:
                 if 3 * state[4] > len(left):
                     drop_taken(parts, posts, left)
                     state[4] = 0
-                refresh(form, codes, left, parts, posts, seen, candidates, found, state)
+                refresh(index, kept)
                 best = 0
                 for c in range(state[0]):
                     if found[c] < found[best] or (found[c] == found[best] and candidates[c] < candidates[best]):
@@ -327,9 +330,7 @@ def gather_parts(codes, left, form, parts, posts, seen, candidates, found, state
         while True:
             inverse = (SHARES - 0.5) / (reach + 1.0)
             share_out(parts, tables, posts[2], posts[3], inverse, fewest, choice, shares)
-            size, held = look(
-                seed, reach, wanted, codes, left, form, parts, posts, tables, shares, inverse, heap_sums, heap_whose
-            )
+            size, held = look(seed, reach, wanted, index, tables, shares, inverse, heap_sums, heap_whose)
             if held >= wanted:
                 break
             reach = 2 * reach + 1
@@ -348,7 +349,7 @@ def gather_parts(codes, left, form, parts, posts, seen, candidates, found, state
         members[used, 0] = -1
         used += 1
         state[3] -= k
-        add_seed(seed, codes, left, form, seen, candidates, found, state, lower)
+        add_seed(seed, index, kept, lower)
         seeds[made] = seed
         made += 1
     return used, made

@@ -6,6 +6,7 @@ one), null (distance of a NULL to a value), at (where the nodes begin) and, by n
 and height (distance of two different values whose lowest common ancestor it is). `boxes` are the tree: box (nodes, 2 *
 axes; least and greatest coordinate of the open centers below), kid (the first of two children next to each other, 0 for
 a leaf), parent, first (the least open center below, NOBODY if none), leaf (node of a center, -1 if it has none).
+A tree of centers is a `CenterTree`.
 
 On a hierarchy the distance of a value to nodes grows with their preorder numbers in both directions, as on a line;
 the least distance to a box is therefore that of the nearest coordinate in it, on every axis.
@@ -127,8 +128,9 @@ def cut_of(box, axes):
 
 
 @kernel
-def build(order, centers, axes, boxes, room):
-    """The tree of some centers (`order`, permuted in place). O(centers * depth)."""
+def build(order, tree):
+    """Makes the tree of some centers (`order`, permuted in place). O(centers * depth)."""
+    centers, axes, boxes, room = tree
     box, kid, parent, first, leaf = boxes
     stack = np.empty((room, 3), np.int64)
     leaf[:] = -1
@@ -196,8 +198,14 @@ def refit(center, centers, boxes, gone):
 
 
 @part
-def nearest(point, axes, boxes, rows, stack, spent, best, least):
-    """The first of the nearest open centers, unless `best` at distance `least` comes before; `spent` counts steps."""
+def nearest(point, tree, scratch, best, least):
+    """The first of the nearest open centers, unless `best` at distance `least` comes before; steps are counted.
+
+    scratch: distances to nodes, the value of each axis that these are of, a stack, and steps.
+    """
+    rows, aimed, stack, spent = scratch
+    axes, boxes = tree.axes, tree.boxes
+    aim(point, axes, rows, aimed)
     box, kid, first = boxes[0], boxes[1], boxes[3]
     if first[0] == NOBODY:
         return best

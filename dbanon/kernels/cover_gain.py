@@ -9,15 +9,16 @@ COUNT = 0xFFFFFFFF
 
 
 @kernel
-def covered(rows, keys, lost, column, was, now, lost_was, lost_now, counts, least, table, places):
+def covered(some, change, counts, least, table, places):
     """Records of groups of `least` and more, and their summed loss, where one attribute goes to another level.
 
-    `rows`: some items, with the key of the group of each and what a record of it loses so far; `column`, `counts`: code
-    of that attribute and records by item; `was` and `now`: its part of the key by code, before and after; `lost_was`,
-    `lost_now`: what is lost of it. Afterwards table[places[i]] & COUNT are the records of the group of rows[i], up
-    to `least`. `table` has room for twice the rows, up to a power of two. Groups whose keys agree in 32 bits and lie
-    side by side are taken for one.
+    `some`: rows, keys and lost: items, with the key of the group of each and what a record of it loses so far;
+    `change`: `LevelChange`; `counts`: records by item. Afterwards table[places[i]] & COUNT are the records of the
+    group of rows[i], up to `least`. `table` has room for twice the rows, up to a power of two. Groups whose keys agree
+    in 32 bits and lie side by side are taken for one.
     """
+    rows, keys, lost = some
+    column, was, now, lost_was, lost_now = change
     size = 2
     while size < 2 * len(rows):
         size *= 2

@@ -25,16 +25,15 @@ def _fewer(counts, least):
 
 
 @kernel
-def eld_steps(
-    tree, few, axis, axis_codes, terms, flat, ask, k, least, codes, starts, counts, left_of, reference, first, steps,
-    members,
-):  # fmt: skip
+def eld_steps(index, terms, flat, ask, k, records, reference, first, steps, members):
     """Makes up to `steps` clusters: the record farthest from `reference`, which it becomes (the `first`: the reference
-    itself), and those that cost least, until there are k and, in every sensitive column s, `least[s]` different values.
+    itself), and those that cost least, until there are k and, in every sensitive column, its different values.
 
-    codes (columns, records) have -1 for NULL; left_of (columns, values): records left by value. members: see
-    `gather_steps`; clusters end where they might not fit. Gives rows used, the last seed, and whether to come again.
+    records: `DiverseRecords`; members: see `gather_steps`; clusters end where they might not fit. Gives rows used, the
+    last seed, and whether to come again.
     """
+    tree, few, axis, axis_codes = index
+    least, codes, starts, counts, left_of = records
     offsets, left, leaf_left = few[1], tree[2], tree[3]
     levels, tuples = len(offsets), len(starts)
     state, changed = np.empty((max(levels, 1), 2), np.int64), np.empty(max(levels, 1), np.int64)

@@ -110,9 +110,7 @@ def nth(tree, r):
 
 
 @kernel
-def greedy_steps(
-    tree, few, axis, axis_codes, terms, flat, ask, k, seeding, reference, draws, steps, members
-):  # fmt: skip
+def greedy_steps(index, terms, flat, ask, k, seeding, reference, draws, steps, members):
     """Makes up to `steps` clusters of k records: a seed, then again and again the record with which a record of the
     cluster loses least.
 
@@ -120,6 +118,7 @@ def greedy_steps(
     below 1 a step); 2 the first record left. members: see `gather_steps`. Gives rows used and the last
     seed.
     """
+    tree, few, axis, axis_codes = index
     offsets, left, leaf_left = few[1], tree[2], tree[3]
     levels = len(offsets)
     state, changed = np.empty((max(levels, 1), 2), np.int64), np.empty(max(levels, 1), np.int64)

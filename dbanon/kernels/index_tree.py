@@ -46,11 +46,14 @@ def part_at(order, begin, end, middle, matrix, axis):
 
 
 @kernel
-def build_boxes(order, begins, ends, base, used, matrix, places, starts, kid, kids, parent, tuples, boxes):
+def build_boxes(order, begins, ends, base, used, matrix, axis_places, nodes):
     """Boxes below each path of the trie: halves of the tuples along the axis on which they lie farthest apart.
 
-    `order` is permuted in place; gives the number of nodes used.
+    `order` is permuted in place; axis_places: places on the axes, and where those of each begin; nodes: `BoxNodes`.
+    Gives the number of nodes used.
     """
+    kid, kids, parent, tuples, boxes = nodes
+    places, starts = axis_places
     axes = matrix.shape[1]
     stack = np.empty((128, 3), np.int64)
     for group in range(len(begins)):

@@ -15,12 +15,10 @@ PATIENCE = 32
 
 
 @part
-def average(place, numeric, scale, sums, known, begins, present):
-    """The average of what is left: the mean of a number (NaN where all are NULL), the most frequent category.
-
-    A mean is exact: `sums` of places in whole steps of 1 / `scale`, and how many are `known`. `present` counts the
-    codes of a category from `begins` on.
-    """
+def average(place, numeric, totals):
+    """The average of what is left: the mean of a number (NaN where all are NULL), the most frequent category. A mean is
+    exact: sums are of whole steps."""
+    scale, sums, known, begins, present = totals
     for a in range(len(place)):
         if numeric[a]:
             place[a] = sums[a] / known[a] / scale[a] if known[a] > 0 else np.nan
@@ -96,20 +94,21 @@ def still_farthest(far, size, points, terms, place, seen):
 
 
 @kernel
-def mdav_steps(points, nodes, boxes, terms, scale, sums, known, begins, present, far, seen, state, k, steps, members):
+def mdav_steps(points, nodes, boxes, terms, totals, outer, k, steps, members):
     """Makes up to `steps` clusters of k records while at least 2k are left, two a round while at least 3k are.
 
-    `far`: see `outermost`, of the place `seen`; state: how many these are, and questions since then. members: see
-    `gather_steps`. Gives rows used.
+    totals: `AverageTotals`; outer: `FarthestTuples`; members: see `gather_steps`. Gives rows used.
     """
     records, coordinates = nodes[4], points[2]
+    scale, sums, known, begins, present = totals
+    far, seen, state = outer
     numeric = terms[0]
     place = np.empty(len(numeric))
     distances, whose = np.empty(k + 1, np.int64), np.empty(k + 1, np.int64)
     used, made = 0, 0
     while made < steps and records[0] >= 2 * k:
         pair = 2 if records[0] >= 3 * k else 1
-        average(place, numeric, scale, sums, known, begins, present)
+        average(place, numeric, totals)
         seed, state[0] = still_farthest(far, state[0], points, terms, place, seen)
         state[1] += 1
         if seed < 0 and state[1] >= PATIENCE:

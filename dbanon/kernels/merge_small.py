@@ -126,7 +126,7 @@ def cut_off(c, other, needed, chains):
 
 
 @kernel
-def merge_small(state, steps, merges, k, stub, points, sizes, axes, way, boxes, chains, room):
+def merge_small(state, steps, merges, k, stub, tree, sizes, way, chains):
     """Classes of fewer than k records, the smallest first (ties: the first), are united with the class that costs least
     together. With `stub`, of a class that can spare them only as many records are taken as are needed.
 
@@ -134,6 +134,7 @@ def merge_small(state, steps, merges, k, stub, points, sizes, axes, way, boxes, 
     back after so many steps or merges; gives whether all is done.
     """
     head, tail, following = chains[0], chains[1], chains[2]
+    points, axes, boxes, room = tree
     size, c, next_size, made = state[0], state[1], state[2], state[3]
     path, ends = np.empty((room, 3), np.int64), np.empty(points.shape[1], np.int64)
     stack, spent = np.empty((room, 2), np.int64), np.zeros(1, np.int64)

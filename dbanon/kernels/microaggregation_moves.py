@@ -179,8 +179,9 @@ def recut(heat, some, records, groups, free, limits, judged, room, state):
 
 
 @kernel
-def lower_squares(moves, each, widest, heat, records, groups, free, limits, judged, room, state):
-    """So many moves, each a few exchanges and a cut of 2 to `widest` groups. Gives the gain."""
+def lower_squares(options, records, groups, free, limits, judged, room, state):
+    """Makes moves, each a few exchanges and a cut of some groups (see `MoveOptions`). Gives the gain."""
+    moves, each, widest, heat = options
     cycle = np.empty((3, 2), np.int64)
     more = 0.0
     for _ in range(moves):

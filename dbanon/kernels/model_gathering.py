@@ -127,16 +127,17 @@ def may_join(row, values, counts, size, goal, rules, distinct, extra):
 
 
 @kernel
-def gather_models(
-    tree, few, axis, axis_codes, tables, table_starts, near_flat, near, sum_flat, sums, sign, least, begin,
-    head, following, tuple_of, values, rules, counts, extra, labels, label, steps, seeds, effort,
-):  # fmt: skip
-    """Makes up to `steps` groups: the record of least (greatest) sum and the nearest records with which it meets the
-    models; a nearer one that would leave no way to meet them waits for another group.
+def gather_models(index, search, least, begin, chains, judged, labels, label, seeds, effort):
+    """Makes as many groups as fit in `seeds`: the record of least (greatest) sum and the nearest records with which it
+    meets the models; a nearer one that would leave no way to meet them waits for another group.
 
-    head and following link the records of each tuple that are left, in the canonical order. Gives the groups made,
-    and whether the last seed found no group (it is put back).
+    chains: `dbanon.encoding.nearest_queries.Chains`, in the canonical order; judged: rules, and scratch for them. Gives
+    the groups made, and whether the last seed found no group (it is put back).
     """
+    tree, few, axis, axis_codes = index
+    tables, table_starts, near_flat, near, sum_flat, sums, sign = search
+    head, following, tuple_of, values = chains
+    rules, counts, extra = judged
     left = tree[2]
     columns = values.shape[0]
     at = rules[0]
@@ -144,7 +145,7 @@ def gather_models(
     one, number = integers(np.int64(2)), integers(np.int64(2))
     number[0] = 1
     made = 0
-    while made < steps and left[0] >= least:
+    while made < len(seeds) and left[0] >= least:
         if begin >= 0:
             seed, begin = begin, -1
         else:

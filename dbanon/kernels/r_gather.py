@@ -1,8 +1,7 @@
 """What lies within a distance of a tuple: how far apart records must be taken together, centers that lie apart, and a
 flow of records to centers. Tuples are points in a tree of boxes (dbanon.kernels.centers).
 
-`tree`: points, axes, boxes, records by tuple. `seen`: steps; then what a limit could be as well without any other
-answer: the least and one more than the greatest.
+`tree` is a `RecordTree`.
 """
 
 from __future__ import annotations
@@ -15,9 +14,9 @@ from dbanon.kernels.tree_search import pop, push
 
 
 @part
-def within(point, limit, times, tree, rows, aimed, open_, stack, found, seen):
+def within(point, limit, times, tree, rows, aimed, open_, stack, found):
     """The tuples at most `times` limits from a point, where something is open below; how many there are."""
-    axes, boxes = tree[1], tree[2]
+    axes, boxes, seen = tree.axes, tree.boxes, tree.seen
     box, kid, first = boxes[0], boxes[1], boxes[3]
     hierarchies = axes[0].sum()
     aim(point, axes, rows, aimed)
@@ -44,10 +43,10 @@ def within(point, limit, times, tree, rows, aimed, open_, stack, found, seen):
 
 
 @part
-def has_within(point, limit, need, tree, rows, aimed, stack, seen):
+def has_within(point, limit, need, tree, rows, aimed, stack):
     """Whether so many records lie within a limit of a point."""
-    axes, boxes, counts = tree[1], tree[2], tree[3]
-    box, kid, first = boxes[0], boxes[1], boxes[3]
+    axes, counts, seen = tree.axes, tree.counts, tree.seen
+    box, kid, first = tree.boxes[0], tree.boxes[1], tree.boxes[3]
     hierarchies = axes[0].sum()
     aim(point, axes, rows, aimed)
     stack[0, 0], stack[0, 1] = 0, bound(box, 0, point, axes, rows, hierarchies)
@@ -78,10 +77,10 @@ def has_within(point, limit, need, tree, rows, aimed, stack, seen):
 
 
 @part
-def reach_of(point, need, tree, rows, stack, sums, whose, seen):
+def reach_of(point, need, tree, rows, stack, sums, whose):
     """The distance from a point within which so many records lie."""
-    axes, boxes, counts = tree[1], tree[2], tree[3]
-    box, kid, first = boxes[0], boxes[1], boxes[3]
+    axes, counts, seen = tree.axes, tree.counts, tree.seen
+    box, kid, first = tree.boxes[0], tree.boxes[1], tree.boxes[3]
     hierarchies = axes[0].sum()
     stack[0, 0], stack[0, 1] = 0, 0
     top, size, held = 1, 0, np.int64(0)
@@ -112,20 +111,20 @@ def reach_of(point, need, tree, rows, stack, sums, whose, seen):
 
 
 @kernel
-def reach(begin, steps, need, tree, most, seen, room):
+def reach(begin, steps, need, tree, most):
     """`most` becomes the greatest distance within which any tuple has so many records, itself among them. Comes back
     after so many steps; gives the tuple to go on with."""
-    points, axes, counts = tree[0], tree[1], tree[3]
-    rows, aimed = np.empty(axes[2][-1], np.int64), np.full(points.shape[1], -1, np.int64)
-    stack, sums, whose = np.empty((room, 2), np.int64), np.empty(need + 2, np.int64), np.empty(need + 2, np.int64)
+    points, counts, seen = tree.points, tree.counts, tree.seen
+    rows, aimed = np.empty(tree.axes[2][-1], np.int64), np.full(points.shape[1], -1, np.int64)
+    stack, sums, whose = np.empty((tree.room, 2), np.int64), np.empty(need + 2, np.int64), np.empty(need + 2, np.int64)
     until = seen[0] + steps
     for t in range(begin, len(points)):
         if counts[t] >= need:
             continue
         if seen[0] >= until:
             return t
-        if not has_within(points[t], most[0], need, tree, rows, aimed, stack, seen):
-            most[0] = reach_of(points[t], need, tree, rows, stack, sums, whose, seen)
+        if not has_within(points[t], most[0], need, tree, rows, aimed, stack):
+            most[0] = reach_of(points[t], need, tree, rows, stack, sums, whose)
     return len(points)
 
 
@@ -139,25 +138,25 @@ def close(t, boxes, open_):
 
 
 @kernel
-def spread(begin, steps, limit, times, need, tree, open_, center_of, centers, number, seen, room):
+def spread(begin, steps, limit, times, need, tree, open_, center_of, centers, number):
     """The first tuple that no center has marked is the next center, and marks those within `times` limits; with `need`
     only one that has so many records within the limit. Comes back after so many steps; gives the tuple to go on with,
     and how many centers there are."""
-    points, axes, boxes = tree[0], tree[1], tree[2]
-    rows, aimed = np.empty(axes[2][-1], np.int64), np.full(points.shape[1], -1, np.int64)
-    stack, found = np.empty((room, 2), np.int64), np.empty(len(points), np.int64)
+    points, seen = tree.points, tree.seen
+    rows, aimed = np.empty(tree.axes[2][-1], np.int64), np.full(points.shape[1], -1, np.int64)
+    stack, found = np.empty((tree.room, 2), np.int64), np.empty(len(points), np.int64)
     until = seen[0] + steps
     for t in range(begin, len(points)):
         if center_of[t] >= 0:
             continue
         if seen[0] >= until:
             return t, number
-        if need > 0 and not has_within(points[t], limit, need, tree, rows, aimed, stack, seen):
+        if need > 0 and not has_within(points[t], limit, need, tree, rows, aimed, stack):
             continue
-        used = within(points[t], limit, times, tree, rows, aimed, open_, stack, found, seen)
+        used = within(points[t], limit, times, tree, rows, aimed, open_, stack, found)
         for i in range(used):
             center_of[found[i]] = number
-            close(found[i], boxes, open_)
+            close(found[i], tree.boxes, open_)
         centers[number] = t
         number += 1
     return len(points), number
@@ -183,17 +182,17 @@ def give(t, center, amount, entries):
 
 
 @kernel
-def flow(begin, steps, limit, need, tree, open_, centers, load, entries, seen, room):
+def flow(begin, steps, limit, need, tree, open_, centers, load, entries):
     """Centers with fewer than `need` records get some, along shortest paths, from those with more: each record stays
     within the limit of its center. Comes back after so many steps; gives the center to go on with, -1 where one cannot
     get enough.
 
     `load`: records by center; `entries`: records of a tuple at a center (center, count, next of the tuple, number).
     """
-    points, axes, number = tree[0], tree[1], len(load)
+    points, seen, number = tree.points, tree.seen, len(load)
+    rows, aimed = np.empty(tree.axes[2][-1], np.int64), np.full(points.shape[1], -1, np.int64)
     of, counts, following = entries[0], entries[1], entries[2]
-    rows, aimed = np.empty(axes[2][-1], np.int64), np.full(points.shape[1], -1, np.int64)
-    stack, found = np.empty((room, 2), np.int64), np.empty(len(points), np.int64)
+    stack, found = np.empty((tree.room, 2), np.int64), np.empty(len(points), np.int64)
     queue, met, came = np.empty(number, np.int64), np.zeros(number, np.int64), np.empty(number, np.int64)
     via, what = np.empty(number, np.int64), np.empty(number, np.int64)
     stamp, until = np.int64(0), seen[0] + steps
@@ -207,7 +206,7 @@ def flow(begin, steps, limit, need, tree, open_, centers, load, entries, seen, r
             while head < tail and not again:
                 x = queue[head]
                 head += 1
-                size = within(points[centers[x]], limit, 1, tree, rows, aimed, open_, stack, found, seen)
+                size = within(points[centers[x]], limit, 1, tree, rows, aimed, open_, stack, found)
                 i = 0
                 while i < size and not again:
                     entry = found[i]
@@ -245,5 +244,5 @@ def distances(tuples, to, tree):
     """Distances of tuples to others."""
     found = np.empty(len(tuples), np.int64)
     for i in range(len(tuples)):
-        found[i] = apart(tree[0][tuples[i]], tree[0][to[i]], tree[1])
+        found[i] = apart(tree.points[tuples[i]], tree.points[to[i]], tree.axes)
     return found

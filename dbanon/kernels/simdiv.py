@@ -161,24 +161,22 @@ def _front(heap, begin, size, groups, near, similar):
 
 
 @kernel
-def fill(
-    cluster, steps, centers, k, unit, groups, kinds, sensitive, weights, least, by_pair, avoid_uniform, labels
-):  # fmt: skip
+def fill(cluster, steps, centers, unit, groups, kinds, sensitive, options, labels):
     """Fills clusters from number `cluster` on with k records each, until about `steps` groups were looked at; gives the
     next cluster.
 
     centers: record and tuple of each; kinds: groups by their sensitive values, where these begin, how many groups of
     each have records left, and their codes (kinds, columns); sensitive: codes of every record (columns, records),
-    number of values of each column and of those that occur; weights of diversity and of similarity.
+    number of values of each column and of those that occur; options: `FillOptions`.
 
     Of one kind, all groups bring the same diversity, so only the first in the order of `_before` is compared with those
     of other kinds: the groups of a kind are a heap, or, where few are taken, are looked through for the first.
     """
+    k, share, similar_share, least, by_pair, avoid_uniform = options
     few = k <= FEW
     group_tuple, _, rows, row_at, taken, left = groups
     heap, begin, live, kind_codes = kinds
     codes, values, distinct = sensitive
-    share, similar_share = weights
     columns = len(codes)
     counts = np.zeros((columns, values.max() + 1), np.int64)
     present = np.empty((columns, k + 1), np.int64)

@@ -1,5 +1,6 @@
 """Centers in the tree of boxes of `dbanon.kernels.centers`, by the square of the Euclidean distance: numbers alone, in
-coordinates whose squares can be summed, NONE for a NULL. `units` are the distances of a NULL to a value, by axis."""
+coordinates whose squares can be summed, NONE for a NULL. `units`, the second of the axes of a tree, are the distances
+of a NULL to a value."""
 
 from __future__ import annotations
 
@@ -26,10 +27,10 @@ def squared(point, box, node, units):
 
 
 @part
-def nearest_square(point, boxes, units, stack, spent, best, least):
+def nearest_square(point, tree, stack, spent, best, least):
     """The first of the nearest centers, unless `best` at the squared distance `least` comes before; `spent` counts
     steps."""
-    box, kid, first = boxes[0], boxes[1], boxes[3]
+    box, kid, first, units = tree.boxes[0], tree.boxes[1], tree.boxes[3], tree.axes[1]
     stack[0, 0], stack[0, 1] = 0, squared(point, box, 0, units)
     top = 1
     while top > 0:
@@ -52,37 +53,37 @@ def nearest_square(point, boxes, units, stack, spent, best, least):
 
 
 @kernel
-def place_squared(begin, steps, points, boxes, units, near, room):
+def place_squared(begin, steps, points, tree, near):
     """`near` of each point, the center that was nearest before, becomes the first of the nearest ones now.
 
     Comes back after so many steps; gives the point to go on at.
     """
-    stack, spent = np.empty((room, 2), np.int64), np.zeros(1, np.int64)
+    box, leaf, units = tree.boxes[0], tree.boxes[4], tree.axes[1]
+    stack, spent = np.empty((tree.room, 2), np.int64), np.zeros(1, np.int64)
     for t in range(begin, len(points)):
         if spent[0] >= steps:
             return t
         best = near[t]
-        near[t] = nearest_square(
-            points[t], boxes, units, stack, spent, best, squared(points[t], boxes[0], boxes[4][best], units)
-        )
+        least = squared(points[t], box, leaf[best], units)
+        near[t] = nearest_square(points[t], tree, stack, spent, best, least)
     return len(points)
 
 
 @kernel
-def merge_small(small, stretch, centers, sums, known, boxes, units, into, room):
+def merge_small(small, stretch, tree, sums, known, into):
     """Some clusters, in order, join the nearest of those in the tree, whose center then moves. `sums` and `known`: of
     the coordinates before they were stretched, and of how many records."""
-    stack, spent = np.empty((room, 2), np.int64), np.zeros(1, np.int64)
+    centers, stack, spent = tree.points, np.empty((tree.room, 2), np.int64), np.zeros(1, np.int64)
     for c in small:
-        best = nearest_square(centers[c], boxes, units, stack, spent, NOBODY, NONE)
+        best = nearest_square(centers[c], tree, stack, spent, NOBODY, NONE)
         into[c] = best
-        for a in range(len(units)):
+        for a in range(centers.shape[1]):
             sums[best, a] += sums[c, a]
             known[best, a] += known[c, a]
             if known[best, a] > 0:
                 mean = (2 * sums[best, a] + known[best, a]) // (2 * known[best, a])
                 centers[best, a] = np.int64(np.rint(mean * stretch[a]))
-        refit(best, centers, boxes, False)
+        refit(best, centers, tree.boxes, False)
 
 
 __all__ = ["build", "merge_small", "place_squared"]

@@ -184,11 +184,12 @@ def add_near(seed, times, few, axis, axis_codes, tables, table_starts, flat, ask
 
 
 @part
-def take_nearest(tree, few, axis, flat, ask, seed, others, found, taken, members, used):
+def take_nearest(index, flat, ask, seed, others, found, taken, members, used):
     """Takes a record of the tuple `seed` and so many others that are nearest by a question; gives the members used.
 
     members: see `gather_steps`; found and taken have room for one more than the others.
     """
+    tree, few, axis, _ = index
     found[0], taken[0] = seed, -1
     add_counts(tree, few, found[:1], taken[:1])
     size = find(tree, few, axis, flat, ask, np.int64(1), others, found, taken)
@@ -202,25 +203,7 @@ def take_nearest(tree, few, axis, flat, ask, seed, others, found, taken, members
 
 
 @kernel
-def gather_steps(
-    tree,
-    few,
-    axis,
-    axis_codes,
-    tables,
-    table_starts,
-    near_flat,
-    near,
-    sum_flat,
-    sums,
-    sign,
-    k,
-    begin,
-    apart,
-    steps,
-    members,
-    seeds,
-):
+def gather_steps(index, search, k, begin, apart, steps, members, seeds):
     """Makes up to `steps` clusters of k records: the record with the least (greatest) sum and the k - 1 nearest to it.
 
     `begin`: the tuple of the first seed, or -1 to search for that one too; `apart`: no two tuples have the distance 0.
@@ -230,6 +213,8 @@ def gather_steps(
     While the tuple of the last seed has records left, one of them is the next seed of least sum: nothing was added to
     its own sum, something to every other. So its records make clusters without a search.
     """
+    tree, few, axis, axis_codes = index
+    tables, table_starts, near_flat, near, sum_flat, sums, sign = search
     one, number = integers(np.int64(2)), integers(np.int64(2))
     number[0] = 1
     found, taken = integers(k + 1), integers(k + 1)
@@ -257,7 +242,7 @@ def gather_steps(
                 begin = seed
             continue
         ask_near(seed, few, axis, axis_codes, tables, table_starts, near_flat, near)
-        used = take_nearest(tree, few, axis, near_flat, near, seed, others, found, taken, members, used)
+        used = take_nearest(index, near_flat, near, seed, others, found, taken, members, used)
         add_near(seed, np.int64(1), few, axis, axis_codes, tables, table_starts, sum_flat, sums)
         seeds[made] = seed
         made += 1

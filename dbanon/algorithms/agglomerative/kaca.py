@@ -12,6 +12,7 @@ from dbanon.algorithms.base.assignments import Runs
 from dbanon.algorithms.base.linked_lists import heads
 from dbanon.algorithms.base.registry import LARGE, Check, register
 from dbanon.encoding.encoded_table import Ints, Space
+from dbanon.kernels.arrays import CenterTree
 from dbanon.privacy_models.constraint import Constraint
 from dbanon.table_functions.parameter_types import Flag, Real
 from dbanon.table_functions.parameters import Parameter
@@ -41,7 +42,7 @@ def kaca(space: Space, constraint: Constraint, options: Mapping[str, object], ch
 
 
 class Merging:
-    """Classes by their first tuple: `points` and `axes` as dbanon.kernels.merge_small has them, `sizes` (0: united with
+    """Classes by their first tuple: `tree` as dbanon.kernels.merge_small has it, `sizes` (0: united with
     another), and their records as chains of entries, a tuple and a count each."""
 
     def __init__(self, space: Space, k: int, beta: float, stub: bool) -> None:
@@ -49,26 +50,26 @@ class Merging:
         rungs = ladders(space, beta)
         at = np.cumsum([0, *(len(r.parent) + 1 for r in rungs)])
         parent, last, way, height = (np.zeros(int(at[-1]), np.int64) for _ in range(4))
-        self.points = np.empty((tuples, len(rungs) + 1), np.int64)
+        points = np.empty((tuples, len(rungs) + 1), np.int64)
         for j, rung in enumerate(rungs):
             part = slice(int(at[j]), int(at[j + 1]) - 1)
             parent[part], last[part], way[part], height[part] = rung.parent, rung.last, rung.way, rung.unit - rung.way
-            self.points[:, j] = rung.node[space.codes[:, j]]
-        self.points[:, -1] = sum((r.way[r.node[space.codes[:, j]]] for j, r in enumerate(rungs)), np.zeros(1, np.int64))
+            points[:, j] = rung.node[space.codes[:, j]]
+        points[:, -1] = sum((r.way[r.node[space.codes[:, j]]] for j, r in enumerate(rungs)), np.zeros(1, np.int64))
         trees = np.append(np.ones(len(rungs), np.int64), 0)
-        self.axes = trees, np.zeros(len(trees), np.int64), np.append(at, at[-1]), parent, last, height
+        axes = trees, np.zeros(len(trees), np.int64), np.append(at, at[-1]), parent, last, height
         self.way, self.sizes = way, space.counts.copy()
         room, each = 2 * tuples if stub else tuples, np.arange(tuples)
         of, counts = np.empty(room, np.int64), np.empty(room, np.int64)
         of[:tuples], counts[:tuples] = each, space.counts
         self.chains = each.copy(), each.copy(), np.full(room, -1, np.int64), of, counts, np.array([tuples])
-        nodes, d = max(2 * tuples - 1, 1), self.points.shape[1]
-        self.boxes = (
+        nodes, d = max(2 * tuples - 1, 1), points.shape[1]
+        boxes = (
             np.empty((nodes, 2 * d), np.int64),
             *(np.empty(nodes, np.int64) for _ in range(3)),
             np.empty(tuples, np.int64),
         )
-        self.room = 128 * (d + 1) + 4 * sum(r.levels for r in rungs)
+        self.tree = CenterTree(points, axes, boxes, 128 * (d + 1) + 4 * sum(r.levels for r in rungs))
 
     def finish(self, check: Check) -> None:
         """Merges until no class is too small."""
@@ -82,13 +83,12 @@ class Merging:
             work()
             if state[3] >= rebuild:  # boxes grow as classes are raised
                 alive = np.flatnonzero(self.sizes)
-                build(alive, self.points, self.axes, self.boxes, self.room)
+                build(alive, self.tree)
                 rebuild = int(state[3]) + max(len(alive) // 8, 64)
             clock, before = progress.clock(), int(state[3])
             done = merge_small(
-                state, STEPS, rebuild - before, self.k, self.stub, self.points, self.sizes, self.axes, self.way,
-                self.boxes, self.chains, self.room,
-            )  # fmt: skip
+                state, STEPS, rebuild - before, self.k, self.stub, self.tree, self.sizes, self.way, self.chains
+            )
             work.come(state[3] / small)
             if not done and state[3] < rebuild:
                 pauses += 1

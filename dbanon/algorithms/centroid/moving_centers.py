@@ -15,6 +15,7 @@ from dbanon.algorithms.base.random_seeds import spread_rows
 from dbanon.algorithms.base.registry import MODE, Check, Run
 from dbanon.encoding.distance import places
 from dbanon.encoding.encoded_table import Ints, Number, Space, Tree
+from dbanon.kernels.arrays import CenterTree
 from dbanon.privacy_models.constraint import Constraint
 from dbanon.table_functions.parameters import Parameter
 
@@ -91,6 +92,11 @@ class Work:
         self.room = 128 * (d + 1) + 4 * deep
         self.pauses = 0
 
+    @property
+    def tree(self) -> CenterTree:
+        """The centers, as the kernels take them."""
+        return CenterTree(self.centers, self.axes, self.boxes, self.room)
+
     def paused(self, share: float, seconds: float) -> None:
         """A search of all tuples or records came back after STEPS, in which it did this share of it. By the second time
         it is judged how long all searches take, one a round: kernels may be compiled for the first."""
@@ -103,7 +109,7 @@ class Work:
         """The tree of some centers."""
         from dbanon.kernels import assign_to_centers as kernels
 
-        kernels.build(which, self.centers, self.axes, self.boxes, self.room)
+        kernels.build(which, self.tree)
 
     def place(self, tuples: Ints, near: Ints, known: bool) -> None:
         """`near` of some tuples becomes the first of the nearest centers in the tree; where `known`, unless the center
@@ -114,9 +120,7 @@ class Work:
         while begin < len(tuples):
             self.check()
             clock, was = progress.clock(), begin
-            begin = kernels.place(
-                begin, STEPS, tuples, self.points, self.centers, self.axes, self.boxes, near, known, self.room
-            )
+            begin = kernels.place(begin, STEPS, tuples, self.points, self.tree, near, known)
             if begin < len(tuples):
                 self.paused((begin - was) / len(tuples), progress.clock() - clock)
 
@@ -130,10 +134,7 @@ class Work:
             while begin < len(records) and self.boxes[3][0] < NONE:
                 self.check()
                 clock, was = progress.clock(), begin
-                begin = kernels.deal(
-                    begin, STEPS, records, self.tuple_of, self.points, self.centers, self.axes, self.boxes, near,
-                    free, labels, self.room,
-                )  # fmt: skip
+                begin = kernels.deal(begin, STEPS, records, self.tuple_of, self.points, self.tree, near, free, labels)
                 if begin < len(records) and self.boxes[3][0] < NONE:
                     self.paused((begin - was) / len(records), progress.clock() - clock)
         rest = records[begin:]

@@ -52,10 +52,7 @@ def absorbed(work: Work) -> Ints:
             rebuild = begin + max(clusters // 8, 256)
         work.check()
         clock, was, end = progress.clock(), begin, min(rebuild, len(left))
-        begin = kernels.absorb(
-            begin, end, moving_centers.STEPS, left, work.points, work.centers, work.axes, work.boxes,
-            state, near, work.room,
-        )  # fmt: skip
+        begin = kernels.absorb(begin, end, moving_centers.STEPS, left, work.points, work.tree, state, near)
         if begin < end:
             work.paused((begin - was) / len(left), progress.clock() - clock)
         progress.work(work.check).come(begin / len(left))

@@ -16,6 +16,7 @@ from dbanon.algorithms.centroid.moving_centers import EVENLY, NONE
 from dbanon.algorithms.centroid.ordinal_encoding import as_numbers
 from dbanon.encoding.distance import places
 from dbanon.encoding.encoded_table import Ints, Number, Space
+from dbanon.kernels.arrays import CenterTree
 from dbanon.privacy_models.constraint import Constraint
 from dbanon.table_functions.parameter_types import Integer
 from dbanon.table_functions.parameters import Parameter
@@ -83,7 +84,6 @@ class _Means:
             *(np.empty(nodes, np.int64) for _ in range(3)),
             np.empty(len(seeds), np.int64),
         )
-        self.room = 128 * (len(columns) + 1)
         self.pauses = 0
 
     @property
@@ -97,13 +97,13 @@ class _Means:
         from dbanon.kernels import square_centers as kernels
 
         stretch = self.stretch
-        points, units = _stretched(self.points, stretch), _units(stretch)
-        kernels.build(np.arange(len(self.centers)), _stretched(self.centers, stretch), self.axes, self.boxes, self.room)
+        points, tree = _stretched(self.points, stretch), self._tree(stretch)
+        kernels.build(np.arange(len(self.centers)), tree)
         begin = 0
         while begin < len(points):
             self.check()
             clock, was = progress.clock(), begin
-            begin = kernels.place_squared(begin, search.STEPS, points, self.boxes, units, self.near, self.room)
+            begin = kernels.place_squared(begin, search.STEPS, points, tree, self.near)
             self.pauses += begin < len(points)
             if self.pauses == 2 and begin < len(points):  # kernels may be compiled for the first
                 share, seconds = (begin - was) / len(points), progress.clock() - clock
@@ -139,13 +139,15 @@ class _Means:
         sums = [_sums(self.near, np.where(at == NONE, 0, at * counts), clusters) for at in self.points.T]
         small = np.flatnonzero((sizes > 0) & (sizes < k))
         small = small[np.argsort(sizes[small], kind="stable")]
-        into, centers = np.arange(clusters), _stretched(self.centers, stretch)
-        kernels.build(np.flatnonzero(sizes >= k), centers, self.axes, self.boxes, self.room)
-        kernels.merge_small(
-            small, stretch, centers, np.stack(sums, axis=1), np.stack(known, axis=1), self.boxes, _units(stretch), into,
-            self.room,
-        )  # fmt: skip
+        into, tree = np.arange(clusters), self._tree(stretch)
+        kernels.build(np.flatnonzero(sizes >= k), tree)
+        kernels.merge_small(small, stretch, tree, np.stack(sums, axis=1), np.stack(known, axis=1), into)
         return into[self.near]
+
+    def _tree(self, stretch: Floats) -> CenterTree:
+        """The centers in coordinates that are stretched, and room for their tree."""
+        axes = (self.axes[0], _units(stretch), *self.axes[2:])
+        return CenterTree(_stretched(self.centers, stretch), axes, self.boxes, 128 * (len(stretch) + 1))
 
     def _averages(self) -> list[int]:
         """The mean of each column, rounded to whole places."""

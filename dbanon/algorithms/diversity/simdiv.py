@@ -21,6 +21,7 @@ from dbanon.algorithms.base.registry import LARGE, SEED, Check, register
 from dbanon.algorithms.diversity.cosine_similarity import STEP, directions, ranked_rows
 from dbanon.algorithms.diversity.needs_generalization import Needs, raised
 from dbanon.encoding.encoded_table import Ints, Space
+from dbanon.kernels.arrays import FillOptions
 from dbanon.privacy_models.constraint import Constraint
 from dbanon.table_functions.parameter_types import Choice, Ends, Flag, Integer, PerColumn, Real
 from dbanon.table_functions.parameters import Parameter
@@ -84,16 +85,18 @@ def simdiv(space: Space, constraint: Constraint, options: Mapping[str, object], 
     sensitive = (codes, *np.array(kinds, np.int64).T.copy())
     groups = _groups(tuple_of, codes, labels)
     of_kinds = _kinds(groups[1])
+    centers = np.stack((seeds, tuple_of[seeds]), axis=1)
+    chosen = FillOptions(
+        k, settings["alpha_pr"], settings["beta_ut"], least, settings["div"] == "pair", bool(settings["avoid_uniform"])
+    )
     steps, work, full, clock = len(groups[0]) * clusters / 2 * EACH, progress.work(check), 0, 0.0
     is_judged = steps <= progress.LARGEST
     while full < clusters:
         check()
         before, clock = full, progress.clock()
         full = kernels.fill(
-            full, WORK if is_judged else SAMPLE, np.stack((seeds, tuple_of[seeds]), axis=1), k, unit, groups, of_kinds,
-            sensitive, (settings["alpha_pr"], settings["beta_ut"]), least, settings["div"] == "pair",
-            bool(settings["avoid_uniform"]), labels,
-        )  # fmt: skip
+            full, WORK if is_judged else SAMPLE, centers, unit, groups, of_kinds, sensitive, chosen, labels
+        )
         work.come(full / clusters)
         if not is_judged and before > 0:  # the kernel may be compiled for the first
             done = progress.Sample((full - before) / clusters, steps, progress.clock() - clock)

@@ -12,6 +12,7 @@ from dbanon.algorithms.base.loss import Loss
 from dbanon.algorithms.base.registry import LARGE, MODE, SEED, Check, register
 from dbanon.algorithms.greedy.least_loss import FAR, LeastLoss, Seeding
 from dbanon.encoding.encoded_table import Ints, Space
+from dbanon.kernels.arrays import DiverseRecords
 from dbanon.privacy_models.constraint import Constraint
 
 
@@ -32,22 +33,22 @@ class UntilDiverse(LeastLoss):
 
     def __init__(self, space: Space, constraint: Constraint, loss: Loss, seeding: Seeding) -> None:
         super().__init__(space, constraint, loss, seeding)
-        self.values, self.codes, self.left_of = _wanted(space, constraint)
+        self.wanted = _wanted(space, constraint)
         self.members = np.empty((len(space.counts) + 2 + 2**18, 2), np.int64)
 
     def form(self, first: int, most: int) -> int:
         from dbanon.kernels.eld import eld_steps
 
         used, self.reference, _ = eld_steps(
-            *self.index.arrays, self.terms, self.question.flat, self.question.axes, self.least, self.values, self.codes,
-            self.space.starts, self.space.counts, self.left_of, self.reference, first == 0, most, self.members,
+            self.index.arrays, self.terms, self.question.flat, self.question.axes, self.least, self.wanted,
+            self.reference, first == 0, most, self.members,
         )  # fmt: skip
         self.index.count()
         return self.dealt.take(self.members[:used], first)
 
 
-def _wanted(space: Space, constraint: Constraint) -> tuple[Ints, Ints, Ints]:
-    """By sensitive column: least number of different values, code of every record (NULL: -1), records by value."""
+def _wanted(space: Space, constraint: Constraint) -> DiverseRecords:
+    """What clusters need of sensitive values, and those of all records."""
     columns = max(len(space.sensitive), 1)
     width = max([s.values for s in space.sensitive], default=0) + 1
     least, left_of = np.zeros(columns, np.int64), np.zeros((columns, width), np.int64)
@@ -58,7 +59,7 @@ def _wanted(space: Space, constraint: Constraint) -> tuple[Ints, Ints, Ints]:
     for s, sensitive in enumerate(space.sensitive):
         codes[s] = np.where(sensitive.codes == sensitive.values, -1, sensitive.codes)
         left_of[s, : sensitive.values] = np.bincount(sensitive.codes, minlength=sensitive.values + 1)[:-1]
-    return least, codes, left_of
+    return DiverseRecords(least, codes, space.starts, space.counts, left_of)
 
 
 register(

@@ -102,7 +102,7 @@ class LeastLoss:
         groups = within_room(most, self.least)
         members = np.empty((groups * (self.least + 1), 2), np.int64)
         used, self.reference = greedy_steps(
-            *self.index.arrays, self.terms, self.question.flat, self.question.axes, self.least, self.seeding.rule,
+            self.index.arrays, self.terms, self.question.flat, self.question.axes, self.least, self.seeding.rule,
             self.reference, self.seeding.draws.random(groups), groups, members,
         )  # fmt: skip
         self.index.count()

@@ -15,6 +15,7 @@ from dbanon.algorithms.base.linked_lists import heads
 from dbanon.algorithms.base.registry import LARGE, Check, register
 from dbanon.algorithms.centroid.moving_centers import NONE, Work
 from dbanon.encoding.encoded_table import Ints, Space
+from dbanon.kernels.arrays import RecordTree
 from dbanon.privacy_models.constraint import Constraint
 from dbanon.table_functions.parameter_types import Real
 from dbanon.table_functions.parameters import Parameter
@@ -73,8 +74,9 @@ class Limits:
         self.space, self.k, self.spare, self.check = space, k, spare, progress.work(check)
         each = np.arange(len(space.counts))
         self.work = Work(space, k, space.starts, each, True, 1, check)
-        build(each.copy(), self.work.points, self.work.axes, self.work.boxes, self.work.room)
-        self.tree = self.work.points, self.work.axes, self.work.boxes, space.counts
+        build(each.copy(), self.work.tree)
+        self.seen, self.pauses = np.array([0, 0, NONE]), 0
+        self.tree = RecordTree(*self.work.tree, space.counts, self.seen)
         parent, node = self.work.boxes[2], self.work.boxes[4]
         self.open = np.zeros(len(parent), np.int64)  # tuples below each node
         while len(node):
@@ -82,7 +84,6 @@ class Limits:
             node = parent[node]
             node = node[node >= 0]
         self.all = np.ones(len(parent), np.int64)
-        self.seen, self.pauses = np.array([0, 0, NONE]), 0
 
     def least(self, tried: Callable[[int], Tried]) -> Runs:
         """What the least limit that bisection finds allows."""
@@ -121,7 +122,6 @@ class Limits:
         while 0 <= c < len(centers):
             c = self._step(c, len(centers), lambda begin: flow(
                 begin, STEPS, limit, self.k, self.tree, self.all, centers, load, (of, number, following, used),
-                self.seen, self.work.room,
             ))  # fmt: skip
         if c < 0:
             return self._tried(None)
@@ -161,9 +161,7 @@ class Limits:
 
         most, t, tuples = np.zeros(1, np.int64), 0, len(self.space.counts)
         while t < tuples:
-            t = self._step(t, tuples, lambda begin: reach(
-                begin, STEPS, self.k, self.tree, most, self.seen, self.work.room
-            ), BEFORE)  # fmt: skip
+            t = self._step(t, tuples, lambda begin: reach(begin, STEPS, self.k, self.tree, most), BEFORE)
             self.check.come(BEFORE * t / tuples)
         return int(most[0])
 
@@ -178,10 +176,7 @@ class Limits:
 
             def on(begin: int) -> int:
                 nonlocal number
-                begin, number = spread(
-                    begin, STEPS, limit, times, need, self.tree, open_, center_of, centers, number, self.seen,
-                    self.work.room,
-                )  # fmt: skip
+                begin, number = spread(begin, STEPS, limit, times, need, self.tree, open_, center_of, centers, number)
                 return begin
 
             t = self._step(t, tuples, on)

@@ -26,6 +26,7 @@ from dbanon.algorithms.microaggregation.group_arrays import Groups, halved, neig
 from dbanon.algorithms.postprocess.improve import Budget, Search
 from dbanon.algorithms.postprocess.suppress_outliers import Repair, rest_of
 from dbanon.encoding.encoded_table import Ints, Space
+from dbanon.kernels.arrays import MoveOptions
 from dbanon.privacy_models.constraint import Constraint
 
 EXCHANGES = 16
@@ -97,8 +98,8 @@ def _searched(problem: Layout, at: Floats, labels: Ints, asked: Search, before: 
     each = max(EXCHANGES, problem.least)
 
     def search(groups: Groups, number: int, heat: float) -> float:
-        arrays = groups.records, groups.groups, groups.free
-        return float(lower_squares(number, each, widest, heat, *arrays, limits, judged, room, state))
+        options, arrays = MoveOptions(number, each, widest, heat), (groups.records, groups.groups, groups.free)
+        return float(lower_squares(options, *arrays, limits, judged, room, state))
 
     if asked.budget.seconds is not None:  # what is compiled on the first call is not part of the time
         search(Groups.of(at, searched, limits, near), 0, 0.0)

@@ -14,6 +14,7 @@ from dbanon.algorithms.base.grow_clusters import grow, within_room
 from dbanon.algorithms.base.registry import LARGE, Check, register
 from dbanon.encoding.encoded_table import Attribute, Codes, Ints, Number, Space
 from dbanon.encoding.tuple_tree import Floats, Points
+from dbanon.kernels.arrays import FarthestTuples
 from dbanon.privacy_models.constraint import Constraint
 from dbanon.table_functions.parameter_types import Choice
 from dbanon.table_functions.parameters import Parameter
@@ -45,7 +46,7 @@ class FarthestFromAverage:
         self.k, self.points = k, Points(space, places, units)
         self.totals = self.points.totals()
         far = max(4 * math.isqrt(len(space.counts)), FAR)
-        self.outermost = np.zeros((far, 2), np.int64), np.zeros(len(units)), np.array([0, 2**40])
+        self.outer = FarthestTuples(np.zeros((far, 2), np.int64), np.zeros(len(units)), np.array([0, 2**40]))
         self.dealt = Dealt()
 
     @property
@@ -64,7 +65,7 @@ class FarthestFromAverage:
 
         groups = within_room(most, self.k)
         members = np.empty(((groups + 1) * (self.k + 1), 2), np.int64)  # they are made two at a time
-        used = mdav_steps(*self.points.arrays, *self.totals, *self.outermost, self.k, groups, members)
+        used = mdav_steps(*self.points.arrays, self.totals, self.outer, self.k, groups, members)
         return self.dealt.take(members[:used], first)
 
     def place(self, groups: int, check: Check) -> None:

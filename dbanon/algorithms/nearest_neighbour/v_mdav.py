@@ -41,7 +41,7 @@ class VariableSize(FarthestFromAverage):
         super().__init__(space, k, scaled)
         self.gamma, self.questions = gamma, k + 2
         self.average = np.empty(len(space.attributes))
-        average(self.average, self.points.terms[0], *self.totals)
+        average(self.average, self.points.terms[0], self.totals)
 
     def can_go_on(self) -> bool:
         return self.points.records >= self.k

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from dbanon.algorithms.base.registry import Check
 from dbanon.algorithms.full_domain.levels import Levels, Node
 from dbanon.algorithms.optimizing.orderings import ordered
 from dbanon.encoding.encoded_table import Codes, Ints, Space
+from dbanon.kernels.arrays import LevelChange
 
 WORTH = {
     "fast": (0.17, 0.1),
@@ -80,8 +81,7 @@ def _by_groups(turn: Ints, key: Ints, place: Ints) -> Codes:
 # --- the lattice ----------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Some:
+class Some(NamedTuple):
     """Some items on a node: their numbers, the keys of their groups, and what a record of each loses there."""
 
     rows: Ints
@@ -167,10 +167,8 @@ class Lattice:
         self.check()
         self.looks += len(some.rows)
         keys, losses = self.keys[j], self.losses[j]
-        records, total = covered(
-            some.rows, some.keys, some.lost, self.columns[j], keys[before], keys[level], losses[before], losses[level],
-            self.counts, self.least, self.table, self.places,
-        )  # fmt: skip
+        change = LevelChange(self.columns[j], keys[before], keys[level], losses[before], losses[level])
+        records, total = covered(some, change, self.counts, self.least, self.table, self.places)
         return int(records) * worth - int(total), int(records) * worth
 
     def kept(self, some: Some) -> Some:
