@@ -37,7 +37,7 @@ from dbanon.source.catalog import SCHEMA
 from dbanon.sqltext.quote import argument, identifier, qualified, text
 from dbanon.table_functions.dispatch import make_call
 from dbanon.table_functions.registry import check_algorithm
-from dbanon.views import deferred_records, erasure, pre_release_review, related_release, target as views_target
+from dbanon.views import deferred_records, erasure, pre_release_review, related_release, target as release_target
 from dbanon.views.build_version import INTERRUPTED, Release, build, current_release
 from dbanon.views.compare_version import OLD, Making
 
@@ -73,17 +73,17 @@ def materialize(
     the ledger keeps the declaration. What is committed counts: an open transaction of the connection is refused.
     """
     transactions.check_no_transaction("materialize", connection)
-    views_target.check_word("materialize", "composition", composition, ("warn", "refuse"))
+    release_target.check_word("materialize", "composition", composition, ("warn", "refuse"))
     if several.asks(parameters):
         given = parameters if key is None else {**parameters, "key": key}
         return related_release.materialize(connection, name, algorithm, source, given, allow_delta, composition)
     given = json.loads(json.dumps(parameters, default=str))
     check_algorithm("materialize", algorithm)
     with _working("materialize", connection) as (current, cursor, later), report_progress(current, progress):
-        here = views_target.current(connection)
+        here = release_target.current(connection)
         name, there = deliveries.here_and_there(name, cursor, here[0])
         call = make_call(current, cursor, algorithm, {"tbl": source}, search_budget.untimed("materialize", given), here)
-        target = views_target.target("materialize", name, call.source(), here, cursor)
+        target = release_target.target("materialize", name, call.source(), here, cursor)
         # Before planning: a policy table that is new is a change.
         with publishing_lock.publishing_turn(current, "materialize", name, target[0]):
             spec = resolve.resolve_spec(call, (target[1], target[2]))
@@ -93,7 +93,7 @@ def materialize(
             earlier = releases.entries(cursor, target[0], "schema_name = ? AND lower(name) = lower(?)", target[1:])
             published = [e for e in earlier if e.status == "published"]
             to = later.toward(target, there, is_new=not published, replace=replace)
-            if (taken := views_target.taken(cursor, target, TABLES)) and not (replace and published):
+            if (taken := release_target.taken(cursor, target, TABLES)) and not (replace and published):
                 raise errors.ReleaseExists("materialize", name, taken, bool(published))
             if not earlier and current.reviewed is not None:
                 current.reviewed(pre_release_review.lines(call, spec, name))
@@ -111,12 +111,12 @@ def _check_keepable(cursor: Any, spec: ReleaseSpec, database: str) -> None:
     """Raise NoiseNotKept where noise would be published, and ReadOnly where the ledger cannot be written."""
     if spec.run.noise is not None:
         raise errors.NoiseNotKept("materialize", spec.run.noise.asked, spec.function)
-    views_target.check_writable(cursor, "materialize", database)
+    release_target.check_writable(cursor, "materialize", database)
 
 
 def _definition(algorithm: str, spec: ReleaseSpec, source: str, given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the call of a release as the ledger has it."""
-    kept, schema = views_target.durable(spec.source, source), views_target.home_schema(spec.source)
+    kept, schema = release_target.durable(spec.source, source), release_target.home_schema(spec.source)
     return {"function": algorithm, "source": kept, "schema": schema, "parameters": given}
 
 
@@ -146,13 +146,13 @@ def refresh(
     those. DisclosureWarning says how many are held back and what readers of earlier versions can still tell apart.
     """
     transactions.check_no_transaction("refresh", connection)
-    views_target.check_word("refresh", "refresh", refresh, REFRESH)
-    views_target.check_word("refresh", "composition", composition, ("warn", "refuse"))
+    release_target.check_word("refresh", "refresh", refresh, REFRESH)
+    release_target.check_word("refresh", "composition", composition, ("warn", "refuse"))
     with _working("refresh", connection) as (current, cursor, later):
-        here = views_target.current(connection)
+        here = release_target.current(connection)
         database = _published("refresh", name, cursor, here).database
         with publishing_lock.publishing_turn(current, "refresh", name, database):
-            views_target.check_writable(cursor, "refresh", database)
+            release_target.check_writable(cursor, "refresh", database)
             rehash.rehash(current, cursor, database)
             old = _published("refresh", name, cursor, here)
             to = later.known((old.database, old.schema, old.name), deliveries.alias(name, cursor, here[0]))
@@ -197,7 +197,7 @@ def _working(function: str, connection: Any) -> Iterator[tuple[session.Session, 
 def _first(cursor: Any, entry: Entry, publication: ReleaseSpec, name: str, making: Making) -> Release:
     """The first version, or the first since the release was dropped; `name` is how messages call it."""
     with transactions.transaction(cursor, making.function, name, [publication]):
-        if views_target.taken(cursor, (entry.database, entry.schema, entry.name), TABLES):
+        if release_target.taken(cursor, (entry.database, entry.schema, entry.name), TABLES):
             raise errors.Busy(making.function, name, "its tables were made meanwhile")
         return build(cursor, entry, publication, making)
 
@@ -262,7 +262,7 @@ def drop(connection: Any, name: str, *, if_exists: bool = False) -> None:
     transactions.check_no_transaction("drop", connection)
     current = session.of_connection(getattr(connection, "raw", connection))
     with current.cursor() as cursor:
-        here = views_target.current(connection)
+        here = release_target.current(connection)
         try:
             database = _home("drop", name, cursor, here)
             with publishing_lock.publishing_turn(current, "drop", name, database):
@@ -285,7 +285,7 @@ def _drop(cursor: Any, name: str, here: Sequence[str]) -> None:
         related_release.drop(cursor, tables)
         return
     old = _published("drop", name, cursor, here)
-    views_target.check_writable(cursor, "drop", old.database)
+    release_target.check_writable(cursor, "drop", old.database)
     alias = deliveries.alias(name, cursor, here[0])
     with postgres_delivery.withdrawn("drop", cursor, old, alias), transactions.transaction(cursor, "drop", name):
         _check_published(cursor, "drop", old)
@@ -303,8 +303,8 @@ def forget_release(connection: Any, name: str, version: int | None = None) -> in
     transactions.check_no_transaction("forget_release", connection)
     current = session.of_connection(getattr(connection, "raw", connection))
     with current.cursor() as cursor:
-        path = catalog.SearchPath.of(*views_target.current(connection))
-        database = _home("forget_release", name, cursor, views_target.current(connection))
+        path = catalog.SearchPath.of(*release_target.current(connection))
+        database = _home("forget_release", name, cursor, release_target.current(connection))
         with publishing_lock.publishing_turn(current, "forget_release", name, database):
             return _forget(cursor, name, version, path)
 
@@ -321,7 +321,7 @@ def _forget(cursor: Any, name: str, version: int | None, path: catalog.SearchPat
     gone = [e for e in every if e.status != "published" and version in (None, e.version)]
     if version is not None and not gone:
         raise errors.UnknownVersion(last.shown, version, [(e.version, e.status) for e in every])
-    views_target.check_writable(cursor, "forget_release", last.database)
+    release_target.check_writable(cursor, "forget_release", last.database)
     with transactions.transaction(cursor, "forget_release", name):
         for entry in gone:
             key = [entry.schema, entry.name, entry.version]

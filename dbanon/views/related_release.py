@@ -23,7 +23,7 @@ from dbanon.source import attached_databases, catalog
 from dbanon.sqltext.quote import Sql, argument, identifier, joined, literal, qualified, text
 from dbanon.table_functions.dispatch import make_call
 from dbanon.table_functions.parameters import shown
-from dbanon.views import target as views_target
+from dbanon.views import target as release_target
 from dbanon.views.build_version import Release, library_versions, listed, mapped
 
 _MADE = identifier("dbanon related release")
@@ -52,7 +52,7 @@ def materialize(
     parameters = json.loads(json.dumps(given, default=str))
     current = session.of_connection(getattr(connection, "raw", connection))
     with current.cursor() as cursor:
-        here = views_target.current(connection)
+        here = release_target.current(connection)
         name, there = deliveries.here_and_there(name, cursor, here[0])
         if there is not None:
             why, hint = "a copy in another system is of one table", "CREATE TABLE there AS FROM each table of a release"
@@ -62,7 +62,7 @@ def materialize(
         # Before planning: a table of the policy that is new is a change.
         with publishing_lock.publishing_turn(current, _FUNCTION, name, target[0]):
             found = relation(make_call(current, cursor, algorithm, {"tbl": source}, parameters, here))
-            views_target.check_writable(cursor, _FUNCTION, target[0])
+            release_target.check_writable(cursor, _FUNCTION, target[0])
             of = _release(cursor, target, found, source, {"function": algorithm, "parameters": parameters})
             _check_free(cursor, name, of)
             query = statement.of(found, "all_tables")
@@ -76,7 +76,7 @@ def _target(name: str, found: Relation, here: Sequence[str], cursor: Any) -> tup
     """Where a release stands: in the one database of all its tables, which alone knows what else is released of them;
     InvalidArgument where they are in several, and what `place.target` raises."""
     sources = [table.publication.source for table in found.tables]
-    targets = [views_target.target(_FUNCTION, name, source, here, cursor) for source in sources]
+    targets = [release_target.target(_FUNCTION, name, source, here, cursor) for source in sources]
     if len({source.home for source in sources}) > 1:
         places = [str(source.sql) for source in sources]
         raise errors.InvalidArgument(_FUNCTION, "children", "tables of one database", shown(places))
@@ -85,7 +85,7 @@ def _target(name: str, found: Relation, here: Sequence[str], cursor: Any) -> tup
 
 def drop(cursor: Any, of: RelatedRelease) -> None:
     """Drops the tables of a release. The ledger keeps that there was one."""
-    views_target.check_writable(cursor, "drop", of.database)
+    release_target.check_writable(cursor, "drop", of.database)
     with transactions.transaction(cursor, "drop", of.shown):
         for ending in of.endings:
             cursor.execute(f"DROP TABLE IF EXISTS {of.table(ending)}")
@@ -94,7 +94,7 @@ def drop(cursor: Any, of: RelatedRelease) -> None:
 
 def forget(cursor: Any, of: RelatedRelease) -> None:
     """Deletes a release that was dropped from the ledger: its people may be released anew."""
-    views_target.check_writable(cursor, "forget_release", of.database)
+    release_target.check_writable(cursor, "forget_release", of.database)
     with transactions.transaction(cursor, "forget_release", of.shown):
         cursor.execute(f"DELETE FROM {of.ledger} WHERE {of.row} AND status = 'dropped'")
 
@@ -111,8 +111,8 @@ def _release(
     if len(set(lower)) < len(lower):
         accepts = "tables of different names, none of them classes or metrics, since each becomes a table by its name"
         raise errors.InvalidArgument(_FUNCTION, "children", accepts, shown([of.shown for of in sources]))
-    durable = [views_target.durable(table.publication.source, table.shown) for table in found.tables]
-    kept = {"source": views_target.durable(asked, source), "schema": views_target.home_schema(asked)}
+    durable = [release_target.durable(table.publication.source, table.shown) for table in found.tables]
+    kept = {"source": release_target.durable(asked, source), "schema": release_target.home_schema(asked)}
     return RelatedRelease(
         *target,
         status="published",
@@ -133,9 +133,9 @@ def _check_free(cursor: Any, name: str, of: RelatedRelease) -> None:
     at = (of.database, of.schema, of.name)
     if old is not None and old.status == "published":
         raise errors.ReleaseExists(
-            _FUNCTION, name, views_target.taken(cursor, at, of.endings) or [name], True, is_several=True
+            _FUNCTION, name, release_target.taken(cursor, at, of.endings) or [name], True, is_several=True
         )
-    if taken := views_target.taken(cursor, at, of.endings):
+    if taken := release_target.taken(cursor, at, of.endings):
         raise errors.ReleaseExists(_FUNCTION, name, taken, False)
 
 

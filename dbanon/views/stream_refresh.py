@@ -11,7 +11,7 @@ from typing import Any
 from dbanon import errors
 from dbanon.algorithms import streams
 from dbanon.algorithms.streams.checkpoint import StreamSegment
-from dbanon.ledger import stream_marks, streams as stream_algorithms
+from dbanon.ledger import stream_marks, streams as stream_ledger
 from dbanon.ledger.stream_marks import ArrivalOrder, Mark
 from dbanon.ledger.streams import Grows
 from dbanon.release.spec.published_columns import free
@@ -321,7 +321,7 @@ def _note_rows(cursor: Any, grows: Grows, publication: ReleaseSpec, reading: _Re
         "source_rows": _rows_until(cursor, source, reading.last),
         "mark": None if mark is None else mark.to_json(),
     }
-    stream_algorithms.go_on(cursor, grows, changes)
+    stream_ledger.go_on(cursor, grows, changes)
 
 
 def _note(
@@ -339,7 +339,7 @@ def _note(
         f"SELECT coalesce(sum({delay}), 0)::BIGINT, coalesce(max({delay}), 0) FROM {_STEP} WHERE {class_id} IS NOT NULL"
     ).fetchall()[0]
     _note_rows(cursor, grows, publication, reading)
-    stream_algorithms.go_on(
+    stream_ledger.go_on(
         cursor,
         grows,
         {

@@ -15,7 +15,7 @@ from typing import Any
 from dbanon import errors
 from dbanon.algorithms import streams
 from dbanon.errors.warnings import DisclosureWarning, warn
-from dbanon.ledger import publishing_lock, same_source, streams as stream_algorithms, transactions
+from dbanon.ledger import publishing_lock, same_source, streams as stream_ledger, transactions
 from dbanon.ledger.composition import overlap
 from dbanon.ledger.people import unknown_sources
 from dbanon.ledger.streams import TABLES, Grows
@@ -57,7 +57,7 @@ def create_stream(connection: Any, name: str, system: str, source: str, **parame
             publication = streams_plan.prepared(call, streams.find(system))
             _check_growing(name, publication)
             target.check_writable(cursor, "create_stream", at[0])
-            if stream_algorithms.growing(cursor, at) is not None:  # also where its tables were dropped by hand
+            if stream_ledger.growing(cursor, at) is not None:  # also where its tables were dropped by hand
                 raise errors.ReleaseExists("create_stream", name, [f"the streaming view {name}"], False, True)
             if taken := target.taken(cursor, at, TABLES):
                 raise errors.ReleaseExists("create_stream", name, taken, False)
@@ -78,7 +78,7 @@ def create_stream(connection: Any, name: str, system: str, source: str, **parame
             overlap.refuse_beside(cursor, grows)
             _warn_of_others(cursor, grows)
             with transactions.transaction(cursor, "create_stream", name, [publication]):
-                stream_algorithms.begin(cursor, grows)
+                stream_ledger.begin(cursor, grows)
                 return stream_refresh.first(cursor, grows, publication, call.options)
 
 
@@ -116,15 +116,15 @@ def _refreshed(connection: Any, name: str, *, flush: bool, pruned: bool, is_kept
     current = session.of_connection(getattr(connection, "raw", connection))
     with current.cursor() as cursor:
         path = SearchPath.of(*target.current(connection))
-        found = stream_algorithms.find("refresh_stream", name, cursor, path)
+        found = stream_ledger.find("refresh_stream", name, cursor, path)
         target.check_writable(cursor, "refresh_stream", found.database)
         with (
             publishing_lock.publishing_turn(current, "refresh_stream", name, found.database),
             transactions.transaction(cursor, "refresh_stream", name),
         ):
-            found = stream_algorithms.find("refresh_stream", name, cursor, path)
+            found = stream_ledger.find("refresh_stream", name, cursor, path)
             cursor.execute(f"UPDATE {found.ledger} SET refreshes = refreshes + 1 WHERE {found.row}")
-            (grows,) = stream_algorithms.entries(cursor, found.database, found.row)
+            (grows,) = stream_ledger.entries(cursor, found.database, found.row)
             call = make_call(
                 current,
                 cursor,
@@ -151,14 +151,14 @@ def drop_stream(connection: Any, name: str, *, if_exists: bool = False) -> None:
     with current.cursor() as cursor:
         path = SearchPath.of(*target.current(connection))
         try:
-            database = stream_algorithms.find("drop_stream", name, cursor, path).database
+            database = stream_ledger.find("drop_stream", name, cursor, path).database
             with publishing_lock.publishing_turn(current, "drop_stream", name, database):
-                grows = stream_algorithms.find("drop_stream", name, cursor, path)
+                grows = stream_ledger.find("drop_stream", name, cursor, path)
                 target.check_writable(cursor, "drop_stream", grows.database)
                 with transactions.transaction(cursor, "drop_stream", name):
                     for table in (*(grows.table(ending) for ending in TABLES), grows.waits):
                         cursor.execute(f"DROP TABLE IF EXISTS {table}")
-                    stream_algorithms.go_on(cursor, grows, {"state": None, "status": "dropped"})
+                    stream_ledger.go_on(cursor, grows, {"state": None, "status": "dropped"})
         except errors.UnknownStream:
             if not if_exists:
                 raise
@@ -168,7 +168,7 @@ def exists(connection: Any, name: str) -> bool:
     """Whether a streaming view has the name."""
     current = session.of_connection(getattr(connection, "raw", connection))
     with current.cursor() as cursor, contextlib.suppress(errors.UnknownStream):
-        stream_algorithms.find("create_stream", name, cursor, SearchPath.of(*target.current(connection)))
+        stream_ledger.find("create_stream", name, cursor, SearchPath.of(*target.current(connection)))
         return True
     return False
 
