@@ -1,4 +1,4 @@
-"""The algorithms: a folder a family, a file an algorithm, one registration each."""
+"""The algorithms: one folder for each family, one file with its registration for each algorithm."""
 
 from dbanon.algorithms import (
     agglomerative,

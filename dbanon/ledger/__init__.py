@@ -1,1 +1,1 @@
-"""What was published, from what, and who is in which class."""
+"""The ledger of stored releases: versions, their sources, and the class of every person."""

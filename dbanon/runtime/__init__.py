@@ -1,1 +1,1 @@
-"""What every part of the package needs at run time: sessions, interrupts, progress, files, keys."""
+"""Services of every call: sessions, interrupts, progress, files, keys."""

@@ -1,1 +1,1 @@
-"""Where records come from: the catalog, attached databases, files, and the policy stored about them."""
+"""Sources of records: the catalog, attached databases, files, and the stored policy."""

@@ -1,1 +1,1 @@
-"""What the algorithms share: registration, capabilities, loss, assignments, metrics of clusters."""
+"""Shared by all algorithms: registration, capabilities, loss, assignments, metrics of clusters."""

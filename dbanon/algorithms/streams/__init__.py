@@ -1,4 +1,4 @@
-"""Streams: records that leave one after the other, each hidden among k persons: a file a system, one registration each.
+"""Stream algorithms, which publish records one after the other: one file with its registration for each.
 
 `arrivals` is what a system sees, `state` what it keeps from one record to the next, the other files are the algorithms.
 """

@@ -1,1 +1,1 @@
-"""Which people of several versions are the same."""
+"""Recognition of the same people in several versions."""

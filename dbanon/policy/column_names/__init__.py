@@ -1,1 +1,1 @@
-"""What the name of a column says about its contents."""
+"""Roles suggested by the name of a column."""

@@ -1,1 +1,1 @@
-"""What a release shall be: source, roles, attributes, models, options."""
+"""The specification of a release: source, roles, attributes, privacy models, options."""
