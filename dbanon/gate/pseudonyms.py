@@ -37,8 +37,7 @@ def _scoped(how: dict[str, Any]) -> bytes:
 def _pads(secret: bytes, what: bytes) -> tuple[Any, Any]:
     """The two hashes of an HMAC, begun: with the key and `what` precedes every message, and with the key."""
     padded = (hashlib.sha256(secret).digest() if len(secret) > _BLOCK else secret).ljust(_BLOCK, b"\0")
-    inner = hashlib.sha256(bytes(b ^ 0x36 for b in padded) + what)
-    return inner, hashlib.sha256(bytes(b ^ 0x5C for b in padded))
+    return hashlib.sha256(bytes(b ^ 0x36 for b in padded) + what), hashlib.sha256(bytes(b ^ 0x5C for b in padded))
 
 
 def _mac(inner: Any, outer: Any, message: str) -> bytes:

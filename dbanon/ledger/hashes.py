@@ -13,7 +13,6 @@ import duckdb
 from dbanon.ledger import text_hash
 from dbanon.ledger.releases import TABLES, Entry
 from dbanon.source import catalog
-from dbanon.source.catalog import SCHEMA
 from dbanon.sqltext.quote import Sql, identifier, joined, qualified, text
 
 LEDGER = (
@@ -60,7 +59,7 @@ def of_relation(cursor: Any, relation: Sql, columns: Mapping[str, str]) -> str:
 
 def of_ledger(cursor: Any, database: str, row: Sql) -> str:
     """The hash of what the ledger says of a version: `row` is a relation of one row with its columns."""
-    types = catalog.columns_of(cursor, (database, SCHEMA, "release"))
+    types = catalog.columns_of(cursor, (database, catalog.SCHEMA, "release"))
     with _settled(cursor):
         return _of(cursor, row, {name: types[name] for name in LEDGER})
 
@@ -96,7 +95,7 @@ def _missing(cursor: Any, entry: Tables, endings: Sequence[str]) -> list[str]:
 
 def _kept(cursor: Any, entry: Entry) -> dict[str, str] | None:
     """The hashes that were made with a version."""
-    if "hashes" not in catalog.columns_of(cursor, (entry.database, SCHEMA, "release")):
+    if "hashes" not in catalog.columns_of(cursor, (entry.database, catalog.SCHEMA, "release")):
         return None
     found = cursor.execute(f"SELECT hashes FROM {_ledger_row(entry)}").fetchall()[0][0]
     return None if found is None else dict(found)
@@ -104,7 +103,7 @@ def _kept(cursor: Any, entry: Entry) -> dict[str, str] | None:
 
 def _ledger_row(entry: Entry) -> Sql:
     key = joined([text(entry.schema), text(entry.name), Sql(str(entry.version))])
-    table = qualified(entry.database, SCHEMA, "release")
+    table = qualified(entry.database, catalog.SCHEMA, "release")
     return Sql(f"(FROM {table} WHERE (schema_name, name, version) = ({key}))")
 
 

@@ -16,7 +16,6 @@ from typing import Any
 from dbanon import errors
 from dbanon.privacy_models import registry
 from dbanon.source import catalog
-from dbanon.source.catalog import SCHEMA
 from dbanon.sqltext.quote import qualified
 from dbanon.table_functions.registry import table_functions
 
@@ -183,7 +182,8 @@ def listed(cursor: Any, database: str) -> tuple[list[Permission], list[tuple[str
     if not catalog.has_table(cursor, database, "permission"):
         return [], []
     rows = cursor.execute(
-        f"SELECT {', '.join(COLUMNS)} FROM {qualified(database, SCHEMA, 'permission')} ORDER BY ALL ASC NULLS LAST"
+        f"SELECT {', '.join(COLUMNS)} FROM {qualified(database, catalog.SCHEMA, 'permission')} "
+        "ORDER BY ALL ASC NULLS LAST"
     ).fetchall()
     permissions, problems = [], []
     for row in rows:

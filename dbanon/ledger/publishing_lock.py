@@ -49,8 +49,7 @@ def publishing_turn(current: Session, function: str, name: str, database: str) -
         Busy: Another connection held a row for `MAX_WAIT_S` seconds.
         Interrupted: The session was interrupted while it waited.
     """
-    connection = current.connection()
-    schema.create(connection, database)
+    schema.create(current.connection(), database)
     held = _HELD.get({}).get(current.token, {})
     with contextlib.ExitStack() as stack:
         taken = _take_rows(current, function, name, held, stack)

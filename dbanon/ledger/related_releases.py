@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from dbanon.source import catalog
-from dbanon.source.catalog import SCHEMA, Cursor
 from dbanon.sqltext.quote import Sql, qualified, text
 
 
@@ -57,7 +56,7 @@ class RelatedRelease(NamedRelease):
     @property
     def ledger(self) -> Sql:
         """The table that its row is in."""
-        return qualified(self.database, SCHEMA, "related_release")
+        return qualified(self.database, catalog.SCHEMA, "related_release")
 
     @property
     def row(self) -> Sql:
@@ -65,13 +64,16 @@ class RelatedRelease(NamedRelease):
         return Sql(f"(schema_name, name) = ({text(self.schema)}, {text(self.name)})")
 
 
-def entries(cursor: Cursor, database: str, where: str = "true", values: Sequence[object] = ()) -> list[RelatedRelease]:
+def entries(
+    cursor: catalog.Cursor, database: str, where: str = "true", values: Sequence[object] = ()
+) -> list[RelatedRelease]:
     """The releases of related tables in a database; none where it has no ledger of them."""
     if not catalog.has_table(cursor, database, "related_release"):
         return []
     rows = cursor.execute(
         "SELECT schema_name, name, status, source, tables, call, bases, people, hashes, roles "
-        f"FROM {qualified(database, SCHEMA, 'related_release')} WHERE {where} ORDER BY schema_name ASC, name ASC",
+        f"FROM {qualified(database, catalog.SCHEMA, 'related_release')} WHERE {where} "
+        "ORDER BY schema_name ASC, name ASC",
         list(values),
     ).fetchall()
     return [
@@ -92,7 +94,7 @@ def entries(cursor: Cursor, database: str, where: str = "true", values: Sequence
     ]
 
 
-def among(cursor: Cursor, given: str, path: catalog.SearchPath) -> RelatedRelease | None:
+def among(cursor: catalog.Cursor, given: str, path: catalog.SearchPath) -> RelatedRelease | None:
     """The release that a name means, published or dropped; None where it means none."""
     name, places = path.named(given)
     for database, schema in places:

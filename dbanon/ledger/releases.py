@@ -10,7 +10,6 @@ from typing import Any
 from dbanon import errors
 from dbanon.errors.example import SAFE, Example
 from dbanon.ledger import deliveries, related_releases, streams
-from dbanon.ledger.related_releases import NamedRelease
 from dbanon.policy.transforms.settings import KNOWN
 from dbanon.release.spec import resolve
 from dbanon.release.spec.release_spec import ReleaseSpec
@@ -27,7 +26,7 @@ TABLES = ("", "_classes", "_metrics")
 
 
 @dataclass(frozen=True)
-class Entry(NamedRelease):
+class Entry(related_releases.NamedRelease):
     """One version of a release, as the ledger has it."""
 
     version: int

@@ -87,8 +87,7 @@ def attribute(
         if settings.hierarchy is not None:
             hierarchy = find(settings.hierarchy)
             if hierarchy is None:
-                where = f"of {table}.{quasi.column}"
-                raise errors.UnknownHierarchy(function, settings.hierarchy, where, known())
+                raise errors.UnknownHierarchy(function, settings.hierarchy, f"of {table}.{quasi.column}", known())
         return Attribute(quasi, None, hierarchy=hierarchy, round=_levels(settings.round, refuse))
     for setting in ("min_level", "max_level"):
         if getattr(settings, setting) is not None:
@@ -144,8 +143,7 @@ def _grid(family: str, type_: str, given: str | None, refuse: Callable[[str], er
             raise refuse(f"{given!r} is beyond what {'UHUGEINT' if type_ == 'UHUGEINT' else 'HUGEINT'} holds.")
         return str(int(size))
     _, digits, decimals = re.split(r"[(,]", type_.rstrip(")"))
-    scale = max(int(decimals), _decimals(size))
-    if max(size.adjusted() + 1, int(digits) - int(decimals)) + scale > 38:
+    if max(size.adjusted() + 1, int(digits) - int(decimals)) + max(int(decimals), _decimals(size)) > 38:
         raise refuse(f"{given!r} and values of type {type_} have more than 38 digits together.")
     return f"{size.normalize(_EXACT):f}"
 

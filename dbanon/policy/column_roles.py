@@ -83,8 +83,7 @@ class _Asked:
 
     def per_column(self, parameter: str) -> dict[str, object]:
         """What a parameter says of single columns."""
-        given = self.options.per_column(parameter)
-        return {self.column(name, parameter): value for name, value in given.items()}
+        return {self.column(name, parameter): value for name, value in self.options.per_column(parameter).items()}
 
 
 def resolve(
@@ -258,8 +257,7 @@ def _settings(asked: _Asked, name: str, declared: Declared | None) -> Settings:
     """Declared settings of a quasi-identifier with the call's on top, which may only coarsen."""
     settings = declared.settings if declared else Settings()
     for setting in SETTINGS:
-        parameter = {"hierarchy": "hierarchies", "weight": "weights"}.get(setting, setting)
-        given = asked.per_column(parameter)
+        given = asked.per_column({"hierarchy": "hierarchies", "weight": "weights"}.get(setting, setting))
         if name in given:
             _refuse_looser(asked, name, declared, settings, setting, given[name])
             settings = replace(settings, **{setting: given[name]})  # type: ignore[arg-type]

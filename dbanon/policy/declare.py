@@ -28,8 +28,7 @@ def declare(connection: Any, table: str, /, **columns: Any) -> None:
     UnreadableKeyReference; nothing is written then.
     """
     with session.own_cursor(connection) as cursor:
-        path = catalog.SearchPath.here(connection)
-        source = catalog.resolve("declare", table, cursor, path, {}, trusting=True)
+        source = catalog.resolve("declare", table, cursor, catalog.SearchPath.here(connection), {}, trusting=True)
         rows = [_row(source, column, value) for column, value in columns.items()]
         declared = [row["column_name"] for row in rows]
         for column in declared:

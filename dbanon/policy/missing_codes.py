@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dbanon import errors
 from dbanon.source import missing_codes
 from dbanon.source.catalog import Source
-from dbanon.source.missing_codes import Holds
 from dbanon.source.stored_policy import Declared
 from dbanon.sqltext.quote import Sql
 from dbanon.table_functions.options import Options
@@ -23,7 +22,7 @@ def resolve(
     options: Options,
     read: Sequence[str],
     person: str | None,
-    holds: Holds,
+    holds: missing_codes.Holds,
 ) -> dict[str, tuple[Sql, ...]]:
     """The codes of the columns of one call, by column, as SQL values of its type.
 
@@ -48,12 +47,12 @@ def resolve(
     return found
 
 
-def is_value(holds: Holds, type_: str, code: str) -> bool:
+def is_value(holds: missing_codes.Holds, type_: str, code: str) -> bool:
     """Whether a value of a type can be a code."""
     return missing_codes.value(type_, code, holds) is not None
 
 
-def _value(function: str, source: Source, column: str, code: str, holds: Holds) -> Sql:
+def _value(function: str, source: Source, column: str, code: str, holds: missing_codes.Holds) -> Sql:
     """A code that is named for a column, as a value of it; UnsupportedSetting where it cannot be one."""
     type_ = source.columns[column]
     found = missing_codes.value(type_, code, holds)

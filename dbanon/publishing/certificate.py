@@ -14,10 +14,8 @@ from dbanon import errors
 from dbanon.errors.example import SAFE, Example
 from dbanon.ledger import hashes, releases
 from dbanon.ledger.people.unknown_sources import RELATION_UNKNOWN
-from dbanon.ledger.releases import Entry
 from dbanon.policy.transforms.settings import KNOWN
 from dbanon.privacy_models import model_request, registry
-from dbanon.privacy_models.model_request import Demand
 from dbanon.publishing import recompute_queries
 from dbanon.publishing.recompute_queries import Place, Recompute, Shape
 from dbanon.release.plan import plan
@@ -70,7 +68,7 @@ def statement(call: Call) -> Sql:
     return rows(unbroken(call.function.name, entry, call.session, call.cursor).lines())
 
 
-def unbroken(function: str, entry: Entry, session: Session, cursor: Any) -> Certificate:
+def unbroken(function: str, entry: releases.Entry, session: Session, cursor: Any) -> Certificate:
     """The certificate of a release that is as it was made, as far as that is known; ReleaseChanged."""
     certificate = Certificate(entry, session, cursor, function)
     for problem in hashes.broken(cursor, entry) or ():
@@ -78,7 +76,7 @@ def unbroken(function: str, entry: Entry, session: Session, cursor: Any) -> Cert
     return certificate
 
 
-def published(function: str, name: str, cursor: Any, path: SearchPath) -> Entry:
+def published(function: str, name: str, cursor: Any, path: SearchPath) -> releases.Entry:
     """The published version of a release; UnknownRelease."""
     entry = releases.find(function, name, cursor, path)
     if entry.status != "published":
@@ -141,7 +139,7 @@ _TOLD = ("k", *(p.name for p in registry.parameters()), "multi", "suppress", "nu
 class Certificate:
     """The certificate of one published version, for its custodian or for a recipient."""
 
-    def __init__(self, entry: Entry, session: Session, cursor: Any, function: str = "certificate") -> None:
+    def __init__(self, entry: releases.Entry, session: Session, cursor: Any, function: str = "certificate") -> None:
         self.entry, self.session, self.cursor, self.function = entry, session, cursor, function
         table = qualified(entry.database, SCHEMA, "release")
         found = cursor.execute(
@@ -211,8 +209,7 @@ class Certificate:
         if len(links) == 1 and "person" not in self.roles.values():
             link = identifier(links[0])
             counts = f"count(DISTINCT {link}), count(*) - count({link})"
-            found = self.cursor.execute(f"SELECT {counts} FROM {self.entry.table()}").fetchall()[0]
-            if found == (persons, 0):
+            if self.cursor.execute(f"SELECT {counts} FROM {self.entry.table()}").fetchall()[0] == (persons, 0):
                 return replace(self.shape, person_link=links[0])
         return self.shape
 
@@ -322,8 +319,7 @@ class Certificate:
             (above, here.above(), by.above()),
             ("marketer, average", here.marketer(), by.marketer()),
         ):
-            value = self.cursor.execute(query).fetchall()[0][0]
-            yield Line("risk", item, number(float(value)), sql)
+            yield Line("risk", item, number(float(self.cursor.execute(query).fetchall()[0][0])), sql)
         yield from measured("left out", "as outliers", "suppressed:outlier")
         yield from measured("left out", "for a NULL", "dropped")
         if self.row.get("held_back"):
@@ -396,7 +392,7 @@ class Certificate:
             return None
         return publication if same else None
 
-    def _cells(self, of: Demand, column: str) -> Sql | None:
+    def _cells(self, of: model_request.Demand, column: str) -> Sql | None:
         """Where the published values stand, as SQL rows; nothing where they stand in their own order."""
         publication = self._made
         if publication is None:
@@ -420,8 +416,7 @@ class Certificate:
             )
         else:
             return Sql("")
-        found = self.cursor.execute(query).fetchall()
-        return joined(f"({joined(literal(v) for v in row)})" for row in found)
+        return joined(f"({joined(literal(v) for v in row)})" for row in self.cursor.execute(query).fetchall())
 
 
 def number(value: float) -> str:

@@ -17,15 +17,12 @@ from typing import Any
 import duckdb
 
 from dbanon import errors
-from dbanon.errors import DbanonError
 from dbanon.ledger import deliveries, publishing_lock, releases
 from dbanon.ledger.deliveries import KIND, Named, Target
 from dbanon.ledger.releases import Entry
 from dbanon.publishing import certificate as certificates
-from dbanon.publishing.certificate import Certificate
 from dbanon.runtime.session import Session
 from dbanon.source import attached_databases, catalog, postgres
-from dbanon.source.postgres import Relation
 from dbanon.sqltext.quote import Sql, identifier, joined, qualified
 
 ENDINGS = ("", "_metrics", "_certificate")
@@ -125,8 +122,7 @@ def intend(function: str, cursor: Any, entry: Entry, target: Target | None) -> N
         if len(name.encode()) > _LONGEST or name in _RESERVED:
             why = f"PostgreSQL cannot have a column {name}"
             raise errors.TargetRefused(function, target.shown, why, "give it a shorter or another name, or withhold it")
-    texts = [n for n, type_ in columns.items() if _in_postgres(n, type_)[1] == "text"]
-    for name in texts:
+    for name in [n for n, type_ in columns.items() if _in_postgres(n, type_)[1] == "text"]:
         nul = f"system.main.contains({_in_postgres(name, columns[name])[0]}, system.main.chr(0))"
         if cursor.execute(f"SELECT 1 FROM {entry.table()} WHERE {nul} LIMIT 1").fetchall():
             why = f"{name} has texts with the NUL character, which PostgreSQL has not"
@@ -160,7 +156,7 @@ def _deliver(function: str, current: Session, cursor: Any, of: Named, named: str
         with _transaction(cursor):
             entry = _published(cursor, of) or entry  # as it is together with its tables
             _copy(function, current, cursor, entry, target, alias)
-    except (duckdb.Error, DbanonError) as error:
+    except (duckdb.Error, errors.DbanonError) as error:
         raise errors.NotDelivered(function, entry.named, target.shown, _reason(error)) from None
     deliveries.note(cursor, of, entry.version)
 
@@ -280,7 +276,7 @@ def _differ(cursor: Any, table: _Table, alias: str, target: Target) -> bool:
 
 def _tables(function: str, current: Session, cursor: Any, entry: Entry, target: Target) -> list[_Table]:
     """What goes out of a version that is as it was made."""
-    certificate = Certificate(entry, current, cursor, function)
+    certificate = certificates.Certificate(entry, current, cursor, function)
     for problem in certificate.problems():
         raise errors.ReleaseChanged(function, entry.shown, problem)
     said = certificates.rows(certificate.lines(certificate.handed_out(classes=False)))
@@ -343,7 +339,7 @@ def _names(target: Target) -> list[str]:
     return [target.name + ending for ending in ENDINGS]
 
 
-def _is_ours(found: Relation, target: Target) -> bool:
+def _is_ours(found: postgres.Relation, target: Target) -> bool:
     """Whether it is a table that was made for this release, by this ledger."""
     known = found.name in _names(target) and found.kind == "r"
     return known and found.comment.startswith(f"dbanon {target.mark} ")
@@ -374,7 +370,7 @@ def _is_read_only(cursor: Any, alias: str) -> bool:
 # --- transactions and what went wrong ------------------------------------------------------------------------
 
 
-class _Refused(DbanonError):
+class _Refused(errors.DbanonError):
     """Why a copy was not made, in words that quote no value."""
 
 
@@ -403,7 +399,7 @@ _WITHOUT_VALUES = re.compile(
 
 def _reason(error: Exception) -> str:
     """What an error says: ours whole, of PostgreSQL's what it is without the statement."""
-    if isinstance(error, DbanonError):
+    if isinstance(error, errors.DbanonError):
         return str(error)
     said = re.search(r"ERROR:  ([^\n]*)", str(error))
     return said[1] if said else str(error).split("\n")[0]

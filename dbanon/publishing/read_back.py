@@ -97,8 +97,7 @@ class Reader:
         """A Parquet file."""
         columns = {} if released is None else released.columns
         is_exact = not any(written_columns.LOSSY.search(type_) for type_ in columns.values())
-        relation = Sql(f"read_parquet({_pattern(file)}, hive_partitioning = false)")
-        return Written(self.plain, relation, is_exact)
+        return Written(self.plain, Sql(f"read_parquet({_pattern(file)}, hive_partitioning = false)"), is_exact)
 
     def csv(self, file: Path, released: Released | None = None) -> Written:
         """A CSV file, with the values that were escaped as they had been."""

@@ -22,7 +22,6 @@ from dbanon.ledger.releases import Entry
 from dbanon.publishing import certificate as certificates, read_back, written_columns
 from dbanon.publishing.certificate import Certificate, Line
 from dbanon.publishing.recompute_queries import Place
-from dbanon.publishing.written_columns import CsvColumns
 from dbanon.runtime import (
     atomic_write,
     csv_formulas as csv_cells,
@@ -188,7 +187,7 @@ class _Handout:
             lines += [self._hash(ending, drafts[ending]) for ending in self._endings()]
             rows, columns = certificates.rows(lines), dict.fromkeys(certificates.COLUMNS, "VARCHAR")
             if self.is_escaped:
-                rows = Sql(f"SELECT {CsvColumns(columns, True).selected()} FROM ({rows})")
+                rows = Sql(f"SELECT {written_columns.CsvColumns(columns, True).selected()} FROM ({rows})")
             self._copy(rows, drafts["_certificate"])
             drafts["_text"].write_text(certificates.as_text(lines), encoding="utf-8")
             released = self._released(certificate)
@@ -216,8 +215,10 @@ class _Handout:
             return self._csv(columns).selected()
         return joined(f"{written_columns.plain(n, t)} AS {identifier(n)}" for n, t in columns.items())
 
-    def _csv(self, columns: Mapping[str, str]) -> CsvColumns:
-        return CsvColumns(columns, self.is_escaped, [n for n, role in self.entry.roles.items() if role == "quasi"])
+    def _csv(self, columns: Mapping[str, str]) -> written_columns.CsvColumns:
+        return written_columns.CsvColumns(
+            columns, self.is_escaped, [n for n, role in self.entry.roles.items() if role == "quasi"]
+        )
 
     def _hash(self, ending: str, draft: Path) -> Line:
         """What the file of a table is known by."""
@@ -259,8 +260,7 @@ class _Handout:
 
     def _columns(self, ending: str) -> dict[str, str]:
         """Names and types of one of the tables."""
-        place = (self.entry.database, self.entry.schema, self.entry.name + ending)
-        return catalog.columns_of(self.cursor, place)
+        return catalog.columns_of(self.cursor, (self.entry.database, self.entry.schema, self.entry.name + ending))
 
     def _types(self, ending: str) -> dict[str, str]:
         """Names and types of a table as it goes out: an enumeration lists the values that rows have, in its order, and
@@ -334,5 +334,4 @@ def write_database(draft: Path, shown: str, storage_version: str, statements: Se
         [sys.executable, "-I", "-c", _WRITER], input=json.dumps(job), capture_output=True, text=True, check=False
     )
     if ended.returncode:
-        said = ended.stderr.strip().split("\n")
-        raise errors.NotWritten(shown, said[-1])
+        raise errors.NotWritten(shown, ended.stderr.strip().split("\n")[-1])

@@ -56,8 +56,7 @@ def _called(function: TableFunction, given: Mapping[str, object]) -> TableFuncti
 
 def _steps(of: TableFunction, call: Call) -> Steps:
     """What the call of the function runs."""
-    inner = replace(call, function=of, positional={"tbl": call.positional.get("tbl")})
-    return steps(str(of.handler(inner)))
+    return steps(str(of.handler(replace(call, function=of, positional={"tbl": call.positional.get("tbl")}))))
 
 
 def _release(of: TableFunction, call: Call) -> Sql:
@@ -120,8 +119,7 @@ def _unnamed(call: Call) -> Sql:
 def _function(
     name: str, positional: tuple[str, ...], more: tuple[Parameter, ...], doc: str, code: str
 ) -> TableFunction:
-    parameters = (*more, *_all_parameters())
-    function = TableFunction(name, positional, parameters, doc, _unnamed, Example(code))
+    function = TableFunction(name, positional, (*more, *_all_parameters()), doc, _unnamed, Example(code))
     return replace(function, narrowed=partial(_called, function))
 
 

@@ -16,7 +16,6 @@ from dbanon.source import catalog, stored_policy, transaction_check, unmatched_p
 from dbanon.source.bound_scans import Scan, bound_scans
 from dbanon.source.catalog import SearchPath, Source
 from dbanon.source.governed_tables import TEMPORARY, governed_beneath, governed_names, governed_scans, governed_views
-from dbanon.source.stored_policy import Policy, TemporaryPolicy
 from dbanon.source.view_mentions import Mentions, view_mentions
 from dbanon.sqltext import names
 from dbanon.sqltext.quote import Sql, identifier, qualified
@@ -26,7 +25,7 @@ Place = tuple[str, str, str]
 
 def applicable_policy(
     function: str, source: Source, cursor: Any, path: SearchPath, session: Session | None = None
-) -> Policy:
+) -> stored_policy.Policy:
     """Return the policy that applies to a source, with a check that execution reads what was planned.
 
     Args:
@@ -79,7 +78,7 @@ class _LocalRelations:
         self.views: Mapping[str, str] = session.temporary.views if session else {}
         self._scans: Mapping[str, tuple[Scan, ...]] = session.temporary.scans if session else {}
 
-    def policy(self, place: Place) -> TemporaryPolicy | None:
+    def policy(self, place: Place) -> stored_policy.TemporaryPolicy | None:
         """The policy of a temporary table that holds the rows of a query; None for other relations."""
         known = self._session.temporary.policies if self._session else {}
         return known.get(place[2]) if place[0] == TEMPORARY else None
@@ -161,7 +160,7 @@ def _unlike_governed(function: str, source: Source, tables: Collection[Place], c
     return transaction_check.unlike_sql(function, source.shown, tables, numbers) if numbers else None
 
 
-def _with_check(policy: Policy, check: Sql | None) -> Policy:
+def _with_check(policy: stored_policy.Policy, check: Sql | None) -> stored_policy.Policy:
     """The policy with a condition before its fingerprint."""
     if check is None:
         return policy

@@ -222,8 +222,7 @@ def is_away(cursor: Any, holder: str, table_name: str) -> bool:
 def base(function: str, cursor: Any, place: Place) -> str:
     """How the ledger names a table of another system: by its database, whatever that is called here."""
     of = kind(cursor, place[0])
-    database = place[0] if of is None else identity(function, cursor, place[0], of)
-    return str(qualified(database, *place[1:]))
+    return str(qualified(place[0] if of is None else identity(function, cursor, place[0], of), *place[1:]))
 
 
 def _table(home: str) -> Sql:

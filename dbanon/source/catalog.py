@@ -267,8 +267,7 @@ def _columns(cursor: Cursor, found: tuple[str, str, str]) -> dict[str, str]:
 
 
 def _described(cursor: Cursor, relation: Sql) -> dict[str, str]:
-    rows = cursor.execute(f"SELECT column_name, column_type FROM (DESCRIBE FROM {relation})").fetchall()
-    return dict(rows)
+    return dict(cursor.execute(f"SELECT column_name, column_type FROM (DESCRIBE FROM {relation})").fetchall())
 
 
 def relations(cursor: Cursor, database: str) -> list[tuple[str, str, str]]:

@@ -9,7 +9,6 @@ from dbanon import errors
 from dbanon.runtime.session import own_cursor
 from dbanon.source import attached_databases, catalog, stored_policy, view_dependencies
 from dbanon.source.bound_scans import Scan, bound_scans
-from dbanon.source.catalog import Source
 from dbanon.source.view_mentions import Mentions, text_mentions
 from dbanon.sqltext import names
 from dbanon.sqltext.quote import Sql, qualified
@@ -52,8 +51,7 @@ def governed_tables(
     ).fetchall()
     temporary = {names.folded(name): statement for name, statement in views}
     with own_cursor(connection) as cursor:
-        mentions = text_mentions([query], cursor, temporary)
-        found = [*governed_views(None, mentions, scans, cursor, temporary)]
+        found = [*governed_views(None, text_mentions([query], cursor, temporary), scans, cursor, temporary)]
         return list(dict.fromkeys([*found, *governed_scans(function, "the query", scans, cursor, home)]))
 
 
@@ -130,4 +128,4 @@ def has_policy(place: Place, cursor: Any, home: str) -> bool:
     """Whether a table or view has policy rows; `home` is where those of other systems may be."""
     shown = ".".join(place)
     found = attached_databases.of(shown, cursor, place, home)
-    return bool(stored_policy.policy_rows(Source(shown, Sql(""), {}, *place, foreign=found), cursor))
+    return bool(stored_policy.policy_rows(catalog.Source(shown, Sql(""), {}, *place, foreign=found), cursor))

@@ -7,13 +7,12 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from dbanon.source import attached_databases
-from dbanon.source.attached_databases import Place
 from dbanon.sqltext.quote import text
 
 KIND = "mysql"
 
 
-def reads(cursor: Any, place: Place) -> list[Place]:
+def reads(cursor: Any, place: attached_databases.Place) -> list[attached_databases.Place]:
     """What a view reads, also through other views; itself is not among them.
 
     Every table that it may read is, and where its text is not shown to who asks, or names what is not, all tables of

@@ -139,8 +139,7 @@ def _named_tables(mentions: Mentions, cursor: Any) -> set[Place]:
 def _read_files(readers: set[str], mentions: Mentions | None, cursor: Any, found: SourceReads) -> None:
     """Add the files that the texts of a view name; whatever reads something else is not determined."""
     texts = mentions.texts if mentions is not None else frozenset()
-    patterns = {pattern for query in texts for pattern in _patterns(query, readers, found)}
-    for pattern in patterns:
+    for pattern in {pattern for query in texts for pattern in _patterns(query, readers, found)}:
         if names.scheme(pattern) is not None:  # a network is not searched
             found.files.add(pattern)
             continue

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from dbanon.source import attached_databases, mysql, postgres
-from dbanon.source.attached_databases import Place
 
 
-def reads(cursor: Any, place: Place, parents: bool = False) -> list[Place]:
+def reads(cursor: Any, place: attached_databases.Place, parents: bool = False) -> list[attached_databases.Place]:
     """What a view reads, also through other views, and the parts of a table; `parents`: also the tables that one is a
     part of. Itself is not among them; of tables of DuckDB and SQLite there is nothing."""
     of = attached_databases.kind(cursor, place[0])

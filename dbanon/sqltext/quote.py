@@ -63,8 +63,7 @@ def argument(value: object) -> Sql:
     >>> print(argument({"age": ["NA", 999]}))
     MAP {'age': ['NA', '999']}
     """
-    leaves = list(_leaves(value))
-    return _argument(value, any(isinstance(leaf, str) for leaf in leaves))
+    return _argument(value, any(isinstance(leaf, str) for leaf in _leaves(value)))
 
 
 def _leaves(value: object) -> Iterator[object]:

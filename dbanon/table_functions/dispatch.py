@@ -10,7 +10,6 @@ from dbanon.source.catalog import SearchPath
 from dbanon.sqltext.qualify_builtins import bound
 from dbanon.table_functions import arguments, parameters, registry, shadowed_literals
 from dbanon.table_functions.options import Options
-from dbanon.table_functions.registry import table_functions
 from dbanon.table_functions.table_function import Call
 
 
@@ -20,8 +19,9 @@ def answer(session: Session, call: Mapping[str, Any], places: Sequence[str]) -> 
         session.recorded.append(call)
         return "SELECT 1"
     name = call["function"]
-    placed = table_functions()[name].placed
-    given = arguments.merged(name, call["slots"] or (), dict(call["named"] or {}), placed)
+    given = arguments.merged(
+        name, call["slots"] or (), dict(call["named"] or {}), registry.table_functions()[name].placed
+    )
     with session.cursor() as cursor:
         if call["positional"] or call["named"]:
             shadowed_literals.refuse(name, cursor)

@@ -34,8 +34,7 @@ def refuse(function: str, cursor: Any) -> None:
     `cursor` is one of `session.own_cursor`. Costs about a millisecond and one more for a hundred schemas: the list of
     all functions, which takes fifty, is read only where there may be such a macro.
     """
-    places = cursor.execute(_SCHEMAS).fetchall()
-    path = joined((qualified(*place) for place in places), ",")
+    path = joined((qualified(*place) for place in cursor.execute(_SCHEMAS).fetchall()), ",")
     cursor.execute(f"SET search_path = {text(path)}")
     try:
         plain = all(cursor.execute(_ASKED).fetchall()[0])

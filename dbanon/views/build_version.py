@@ -20,7 +20,6 @@ from dbanon.errors.warnings import DisclosureWarning, warn
 from dbanon.ledger import hashes as ledger_hashes, same_source
 from dbanon.ledger.composition import linked_versions, overlap, version_differences
 from dbanon.ledger.people import disjoint_sources, recognized_people, unknown_sources
-from dbanon.ledger.people.recognized_people import Recognized
 from dbanon.ledger.releases import Entry
 from dbanon.privacy_models import registry
 from dbanon.publishing import postgres_delivery, written_tables
@@ -69,7 +68,7 @@ def build(cursor: Any, entry: Entry, publication: ReleaseSpec, making: Making, s
     Raises SamePeople, UnstableSource, DeltaRefused, CompositionUnchecked or CompositionRefused.
     """
     overlap.refuse_beside(cursor, entry)
-    recognized: list[Recognized] = []
+    recognized: list[recognized_people.Recognized] = []
     try:
         return _built(cursor, entry, publication, making, short, recognized)
     finally:
@@ -83,7 +82,7 @@ def _built(
     publication: ReleaseSpec,
     making: Making,
     short: int,
-    recognized: list[Recognized],
+    recognized: list[recognized_people.Recognized],
 ) -> Release:
     publication = resolve.keyed(publication, entry.person_key)
     metrics = _written(cursor, entry, publication)
@@ -238,7 +237,7 @@ def _insert(
     making: Making,
     short: int,
     beside: VersionComparison,
-    recognized: Sequence[Recognized],
+    recognized: Sequence[recognized_people.Recognized],
 ) -> None:
     """The row of the ledger."""
     achieved = {m: v for m, v in metrics.items() if m.split(":")[0] in _ACHIEVED}

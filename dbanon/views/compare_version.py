@@ -12,7 +12,6 @@ from dbanon.ledger import releases, same_source
 from dbanon.ledger.composition import composition_function, version_differences
 from dbanon.ledger.deliveries import Target
 from dbanon.ledger.people import recognized_people
-from dbanon.ledger.people.recognized_people import Recognized
 from dbanon.ledger.releases import Entry
 from dbanon.release.plan import plan
 from dbanon.release.spec.release_spec import ReleaseSpec
@@ -78,14 +77,14 @@ class VersionComparison:
         return dict.fromkeys(self.together, 0) | _exposed(self.together, [*self.elsewhere, *self.differences])
 
 
-def respelled_versions(recognized: Sequence[Recognized]) -> list[Entry]:
+def respelled_versions(recognized: Sequence[recognized_people.Recognized]) -> list[Entry]:
     """The other versions with their values as the new one spells them; none where all are spelled alike."""
     same = [r for r in recognized if not r.are_others]
     return [r.respelled or r.other for r in same] if any(r.respelled for r in same) else []
 
 
 def check_recognized(
-    cursor: Any, entry: Entry, making: Making, recognized: Sequence[Recognized], mine: Sequence[Entry]
+    cursor: Any, entry: Entry, making: Making, recognized: Sequence[recognized_people.Recognized], mine: Sequence[Entry]
 ) -> None:
     """Refuse or report versions of which the people are probably the same, though their keys are others.
 

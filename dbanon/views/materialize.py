@@ -33,7 +33,6 @@ from dbanon.runtime import session
 from dbanon.runtime.progress import report_progress
 from dbanon.source import attached_databases, catalog
 from dbanon.source.canonical_text import FORMAT
-from dbanon.source.catalog import SCHEMA
 from dbanon.sqltext.quote import argument, identifier, qualified, text
 from dbanon.table_functions.dispatch import make_call
 from dbanon.table_functions.registry import check_algorithm
@@ -327,7 +326,7 @@ def _forget(cursor: Any, name: str, version: int | None, path: catalog.SearchPat
             key = [entry.schema, entry.name, entry.version]
             for table, column in (("release", "name"), ("membership", "release")):
                 cursor.execute(
-                    f"DELETE FROM {qualified(entry.database, SCHEMA, table)} "
+                    f"DELETE FROM {qualified(entry.database, catalog.SCHEMA, table)} "
                     f"WHERE (schema_name, {column}, version) = (?, ?, ?)",
                     key,
                 )
@@ -383,8 +382,7 @@ def _key_columns(publication: ReleaseSpec, given: str | Sequence[str] | None) ->
 
 def _published(function: str, name: str, cursor: Any, here: Sequence[str]) -> Entry:
     """The published version of a release; UnknownRelease."""
-    path = catalog.SearchPath.of(*here)
-    entry = releases.find(function, name, cursor, path)
+    entry = releases.find(function, name, cursor, catalog.SearchPath.of(*here))
     if entry.status != "published":
         raise errors.UnknownRelease(function, name, [])
     return entry
@@ -404,7 +402,7 @@ def _drop_tables(cursor: Any, entry: Entry) -> None:
 
 def _status(cursor: Any, entry: Entry, status: str) -> None:
     cursor.execute(
-        f"UPDATE {qualified(entry.database, SCHEMA, 'release')} SET status = ? "
+        f"UPDATE {qualified(entry.database, catalog.SCHEMA, 'release')} SET status = ? "
         "WHERE (schema_name, name, version) = (?, ?, ?)",
         [status, entry.schema, entry.name, entry.version],
     )

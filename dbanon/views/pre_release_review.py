@@ -4,11 +4,9 @@ out. Who wants to see it is told on the session; see `Session.reviewed`."""
 from __future__ import annotations
 
 from dbanon.policy.checks import review
-from dbanon.policy.checks.review import Reviewed
 from dbanon.release.plan import plan
 from dbanon.release.spec.release_spec import ReleaseSpec
 from dbanon.source import stored_policy
-from dbanon.source.stored_policy import Settings
 from dbanon.sqltext.qualify_builtins import bound
 from dbanon.sqltext.quote import one_line, text
 from dbanon.table_functions.table_function import Call
@@ -30,7 +28,14 @@ def review_of(call: Call, publication: ReleaseSpec) -> list[review.Row]:
             said = "by the call"
         is_calls = row is None and role not in ("withheld", "person")
         columns.append(
-            Reviewed(name, source.columns[name], said, settings.get(name, Settings()), row, CALL if is_calls else "")
+            review.Reviewed(
+                name,
+                source.columns[name],
+                said,
+                settings.get(name, stored_policy.Settings()),
+                row,
+                CALL if is_calls else "",
+            )
         )
     rows: list[review.Row] = call.cursor.execute(bound(review.reviewed(call, publication.cleaned, columns))).fetchall()
     return rows

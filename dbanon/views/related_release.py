@@ -66,8 +66,7 @@ def materialize(
             of = _release(cursor, target, found, source, {"function": algorithm, "parameters": parameters})
             _check_free(cursor, name, of)
             query = statement.of(found, "all_tables")
-            publications = [table.publication for table in found.tables]
-            with transactions.transaction(cursor, _FUNCTION, name, publications):
+            with transactions.transaction(cursor, _FUNCTION, name, [table.publication for table in found.tables]):
                 overlap.refuse_others(cursor, of, composition)
                 return _made(cursor, of, found, query)
 

@@ -15,13 +15,11 @@ from typing import Any
 import duckdb
 
 from dbanon import errors
-from dbanon.errors import DbanonError
 from dbanon.errors.exit_codes import outcome
 from dbanon.ledger import permissions, publishing_lock, releases, transactions
 from dbanon.ledger.permissions import Asking, Permission
 from dbanon.runtime import session
 from dbanon.source import catalog
-from dbanon.source.catalog import SCHEMA
 from dbanon.sqltext.quote import joined, qualified, text
 from dbanon.views import materialize
 
@@ -45,7 +43,7 @@ def outcomes(cursor: Any, database: str) -> list[Outcome]:
     published = {(e.schema, e.name) for e in releases.entries(cursor, database, "status = 'published'")}
     rows = cursor.execute(
         "SELECT algorithm, source, parameters, schema_name, name "
-        f"FROM {qualified(database, SCHEMA, 'asked')} ORDER BY ALL ASC NULLS LAST"
+        f"FROM {qualified(database, catalog.SCHEMA, 'asked')} ORDER BY ALL ASC NULLS LAST"
     ).fetchall()
     found = [(Asking(*map(str, row[:3])), (row[3], row[4])) for row in rows]
     return [Outcome(asking, release if release in published else None) for asking, release in found]
@@ -73,7 +71,7 @@ def answer(connection: Any, reader: str, algorithm: str, source: str, given: Map
         if len(of) >= permission.most:
             raise errors.NotReleased(asking.said, [o.asking.said for o in of if o.release is not None])
         release = (PLACE, _free(cursor, database, asking))
-        table = qualified(database, SCHEMA, "asked")
+        table = qualified(database, catalog.SCHEMA, "asked")
         # It is noted first: a process that ends in between leaves no release that is not in the table.
         cursor.execute(
             f"INSERT INTO {table} VALUES (?, ?, ?, ?, now()::TIMESTAMPTZ AT TIME ZONE 'UTC', ?, ?, ?)",
@@ -109,7 +107,7 @@ def _allowed(
 
 def _is_refusal(error: BaseException) -> bool:
     """Whether asking again would come to the same; DuckDB hands on what our functions raise as text."""
-    ours = isinstance(error, DbanonError | duckdb.InvalidInputException)
+    ours = isinstance(error, errors.DbanonError | duckdb.InvalidInputException)
     return ours and outcome(error) not in ("busy", "interrupted")
 
 
@@ -126,7 +124,9 @@ def _free(cursor: Any, database: str, asking: Asking) -> str:
     said = [asking.algorithm, asking.source[:40], *(f"{name}{value}" for name, value in bounds.items())]
     plain = re.sub(r"[^a-z0-9]+", "_", "_".join(said).lower()).strip("_")
     had = {e.name.lower() for e in releases.entries(cursor, database, "schema_name = ?", [PLACE])}
-    rows = cursor.execute(f"SELECT name FROM {qualified(database, SCHEMA, 'asked')} WHERE name IS NOT NULL").fetchall()
+    rows = cursor.execute(
+        f"SELECT name FROM {qualified(database, catalog.SCHEMA, 'asked')} WHERE name IS NOT NULL"
+    ).fetchall()
     had |= {str(name).lower() for (name,) in rows}
     names = (plain if number == 1 else f"{plain}_{number}" for number in range(1, len(had) + 2))
     return next(name for name in names if name not in had)

@@ -81,8 +81,7 @@ def steps(query: Any, parse: Parse) -> list[Any]:
     for words, end in zip(pieces, [*ends, len(query)], strict=True):
         if not words:
             continue
-        view = _Reader(words, query[:end], parse).view()
-        found.append(view or query[words[0].start : end])
+        found.append(_Reader(words, query[:end], parse).view() or query[words[0].start : end])
     if not any(isinstance(step, View) for step in found):
         return [query]
     for step in found:

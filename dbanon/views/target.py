@@ -14,8 +14,7 @@ from dbanon.sqltext.quote import identifier, qualified
 def current(connection: Any) -> tuple[str, str, str]:
     """The connection's current database and schema, and its search path."""
     own = "SELECT system.main.current_database(), system.main.current_schema(), "
-    row = connection.execute(f"{own}system.main.current_setting('search_path')")
-    database, schema, path = row.fetchall()[0]
+    database, schema, path = connection.execute(f"{own}system.main.current_setting('search_path')").fetchall()[0]
     return str(database), str(schema), str(path)
 
 

@@ -47,8 +47,7 @@ def composed(function: str, first: Entry, second: Entry, alone: bool = False) ->
             raise errors.CompositionUnknown(function, entry.shown)
     sides = {"a": first, "b": second}
     known = {side: _sensitive(entry) for side, entry in sides.items()}
-    is_comparable = first.hash_format == second.hash_format
-    shared = sorted(known["a"].keys() & known["b"].keys()) if is_comparable else []
+    shared = sorted(known["a"].keys() & known["b"].keys()) if first.hash_format == second.hash_format else []
     least = {side: _least(entry) for side, entry in sides.items()}
     return Sql(
         templates.fill(

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 
 from dbanon.ledger.releases import Entry
 from dbanon.privacy_models import model_request
-from dbanon.privacy_models.model_request import Demand
 from dbanon.release.spec.release_spec import ReleaseSpec
 
 
@@ -62,7 +61,7 @@ def promised(publication: ReleaseSpec, others: Sequence[Entry]) -> Promised:
     return Promised(replace(publication, roles=roles, demands=tuple(own)), by, joint)
 
 
-def _demands(entry: Entry) -> list[tuple[str, Demand]]:
+def _demands(entry: Entry) -> list[tuple[str, model_request.Demand]]:
     """The models of a version, each with its column."""
     sensitive = [c for c, role in entry.roles.items() if role == "sensitive"]
     return [

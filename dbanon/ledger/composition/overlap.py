@@ -8,12 +8,9 @@ from typing import Any
 from dbanon import errors
 from dbanon.ledger import related_releases, same_source
 from dbanon.ledger.people import unknown_sources
-from dbanon.ledger.related_releases import RelatedRelease
 from dbanon.ledger.releases import Entry
-from dbanon.ledger.same_source import Base
 from dbanon.ledger.streams import Grows
 from dbanon.source import catalog, stored_relation
-from dbanon.source.catalog import SearchPath
 from dbanon.sqltext import names
 from dbanon.sqltext.quote import qualified
 
@@ -27,7 +24,7 @@ def refuse_beside(cursor: Any, of: Entry | Grows) -> None:
         raise errors.SamePeople(of.shown, [other.shown for other in found], is_several=False)
 
 
-def refuse_others(cursor: Any, of: RelatedRelease, composition: str) -> None:
+def refuse_others(cursor: Any, of: related_releases.RelatedRelease, composition: str) -> None:
     """SamePeople where anything is known to have been released of the people of a new release of related tables; where
     that is unknown, it is refused or warned of, as `composition` says."""
     wanted = _about(cursor, of)
@@ -39,13 +36,13 @@ def refuse_others(cursor: Any, of: RelatedRelease, composition: str) -> None:
     unknown_sources.warn_of_unknown(of, unknown_sources.unknown_relations(cursor, of, composition))
 
 
-def _every(cursor: Any) -> Iterator[RelatedRelease]:
+def _every(cursor: Any) -> Iterator[related_releases.RelatedRelease]:
     """All releases of related tables that an attached ledger has, those that were dropped too."""
     for database in same_source.ledgers("related_release", cursor):
         yield from related_releases.entries(cursor, database)
 
 
-def _about(cursor: Any, of: RelatedRelease) -> set[Base]:
+def _about(cursor: Any, of: related_releases.RelatedRelease) -> set[same_source.Base]:
     """The tables behind a release, and those behind every other table that is said to be about its people."""
     people = same_source.places(of.people, of.database)
     found = same_source.places(of.bases, of.database) | same_source.attached(of.tables.values())
@@ -74,10 +71,10 @@ def _named(schema: str, table: str) -> str:
     return table if len(parts) > 1 else str(qualified(schema, parts[0]))
 
 
-def _bases(cursor: Any, database: str, name: str) -> set[Base]:
+def _bases(cursor: Any, database: str, name: str) -> set[same_source.Base]:
     """The tables behind a table or view; none where it is not there or its database is not attached."""
     try:
-        source = catalog.resolve("materialize", name, cursor, SearchPath(database, "main"), {})
+        source = catalog.resolve("materialize", name, cursor, catalog.SearchPath(database, "main"), {})
     except (errors.UnknownTable, errors.DatabaseAway):
         return set()
     return same_source.places(same_source.bases(source, cursor), source.home)

@@ -183,8 +183,7 @@ def _by_columns(entry: Entry, others: Sequence[Entry], who: Sql, known: bool) ->
     exact = [o for o in others if same_values(entry, o)]
     if exact:
         yield _Group(who, entry.values, tuple(exact), known, True)
-    shared = {_shared(entry, o) for o in others if o not in exact}
-    for columns in sorted(shared):
+    for columns in sorted({_shared(entry, o) for o in others if o not in exact}):
         having = [o for o in others if not columns or (o.bases is not None and set(columns) <= set(_shared(entry, o)))]
         yield _Group(who, columns, tuple(having), known, False)
 

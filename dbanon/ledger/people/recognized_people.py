@@ -13,7 +13,6 @@ from typing import Any
 
 from dbanon.ledger.composition import version_differences
 from dbanon.ledger.people import chance_agreement
-from dbanon.ledger.people.chance_agreement import Agreement
 from dbanon.ledger.releases import Entry
 from dbanon.policy.checks.person_spellings import PLAIN
 from dbanon.source.canonical_text import FORMAT
@@ -198,7 +197,7 @@ def _spelled_alike(cursor: Any, i: int) -> int:
     return int(cursor.execute(f"SELECT count(*) FROM {_same(i)}").fetchall()[0][0])
 
 
-def _same_records(cursor: Any, i: int, agreement: Agreement) -> int:
+def _same_records(cursor: Any, i: int, agreement: chance_agreement.Agreement) -> int:
     """Write which of those who are left have the same records in the columns of an agreement; return how many."""
     before = cursor.execute(f"SELECT count(*) FROM {_same(i)}").fetchall()[0][0]
     query = templates.fill("ledger/people/same_records.sql", units=_units(i), same=_same(i), places=agreement.places)
@@ -206,12 +205,14 @@ def _same_records(cursor: Any, i: int, agreement: Agreement) -> int:
     return int(cursor.execute(f"SELECT count(*) FROM {_same(i)}").fetchall()[0][0] - before)
 
 
-def _agreement(cursor: Any, i: int, columns: Sequence[_Common], has_keys: bool) -> tuple[Agreement | None, bool]:
+def _agreement(
+    cursor: Any, i: int, columns: Sequence[_Common], has_keys: bool
+) -> tuple[chance_agreement.Agreement | None, bool]:
     """The columns in which most of those who are left agree, by far more than chance, or None where there are none; and
     whether they agree as by chance in all columns together and in each part of them."""
     ranked = _rank_respelled(cursor, i, columns)
 
-    def compare(places: tuple[int, ...]) -> Agreement:
+    def compare(places: tuple[int, ...]) -> chance_agreement.Agreement:
         query = templates.fill(
             "ledger/people/agreement.sql", units=_units(i), same=_same(i), places=places, has_keys=has_keys
         )

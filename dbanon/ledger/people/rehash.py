@@ -6,7 +6,6 @@ from typing import Any
 
 from dbanon import errors
 from dbanon.ledger import releases
-from dbanon.ledger.releases import Entry
 from dbanon.release.plan import plan
 from dbanon.runtime.session import Session
 from dbanon.source.canonical_text import FORMAT
@@ -33,7 +32,7 @@ def rehash(current: Session, cursor: Any, database: str) -> None:
             raise
 
 
-def _rehash(current: Session, cursor: Any, entry: Entry) -> None:
+def _rehash(current: Session, cursor: Any, entry: releases.Entry) -> None:
     found = _replaced(current, cursor, entry)
     cursor.execute(
         f"UPDATE {qualified(entry.database, SCHEMA, 'release')} SET hash_format = ? "
@@ -42,7 +41,7 @@ def _rehash(current: Session, cursor: Any, entry: Entry) -> None:
     )
 
 
-def _replaced(current: Session, cursor: Any, entry: Entry) -> int:
+def _replaced(current: Session, cursor: Any, entry: releases.Entry) -> int:
     """Replace the hashes of one version; return of how many kinds of records."""
     if entry.bases is None:
         return 0

@@ -15,15 +15,13 @@ from dbanon import errors
 from dbanon.errors.warnings import DisclosureWarning, warn
 from dbanon.ledger import related_releases, releases, same_source, streams
 from dbanon.ledger.people.disjoint_sources import without_disjoint
-from dbanon.ledger.related_releases import RelatedRelease
 from dbanon.ledger.releases import Entry
 from dbanon.ledger.same_source import Base
-from dbanon.ledger.streams import Grows
 from dbanon.source import attached_databases, catalog
 from dbanon.source.file_identity import CONTENT
 from dbanon.sqltext import names
 
-Published = Entry | Grows | RelatedRelease
+Published = Entry | streams.Grows | related_releases.RelatedRelease
 
 RELATION_UNKNOWN = " (relation unknown)"
 """How the ledger marks, among the versions that were compared by counts only, one that was not compared."""
@@ -82,7 +80,7 @@ def _all_published(cursor: Any) -> Iterator[Published]:
 
 
 def _places(of: Published) -> set[Base]:
-    if isinstance(of, RelatedRelease):
+    if isinstance(of, related_releases.RelatedRelease):
         return same_source.places(of.bases, of.database) | same_source.attached(of.tables.values())
     return same_source.bases_of(of)
 
@@ -93,7 +91,7 @@ def _unknown_bases(of: Published) -> list[str]:
 
 def _columns(of: Published) -> list[frozenset[str]]:
     """The columns of each source."""
-    sources = of.columns if isinstance(of, RelatedRelease) else [of.roles]
+    sources = of.columns if isinstance(of, related_releases.RelatedRelease) else [of.roles]
     return [frozenset(map(names.folded, columns)) for columns in sources]
 
 

@@ -17,7 +17,6 @@ from dbanon.policy.hierarchies.storage import Hierarchy
 from dbanon.policy.profiling import repeated_identifiers
 from dbanon.policy.profiling.repeated_identifiers import Declared, Relation, Unreadable
 from dbanon.policy.transforms import settings
-from dbanon.policy.transforms.settings import KNOWN
 from dbanon.source import (
     attached_databases,
     catalog,
@@ -25,7 +24,6 @@ from dbanon.source import (
     snapshot_guard,
     stored_policy,
 )
-from dbanon.source.stored_policy import Settings
 from dbanon.sqltext import names, templates
 from dbanon.sqltext.quote import Sql, identifier, literal_rows, qualified
 from dbanon.table_functions.table_function import Call, TableFunction
@@ -43,7 +41,7 @@ def statement(call: Call, only: catalog.Source | None = None) -> Sql:
     """
     known: list[Sequence[str | None]] = []
     relations: dict[Sql, tuple[Relation, list[Declared]]] = {}
-    settings_of: dict[Declared, Settings] = {}
+    settings_of: dict[Declared, stored_policy.Settings] = {}
     for database in call.attached():
         if not catalog.has_table(call.cursor, database, "policy"):
             continue
@@ -98,7 +96,7 @@ def statement(call: Call, only: catalog.Source | None = None) -> Sql:
     return Sql(templates.fill("policy/checks/policy_problems.sql", known=literal, candidates=counted, limits=limits))
 
 
-def _stored(call: Call, database: str) -> list[tuple[Declared, Settings]]:
+def _stored(call: Call, database: str) -> list[tuple[Declared, stored_policy.Settings]]:
     """The rows of a database's policy, each with its settings."""
     table = qualified(database, catalog.SCHEMA, "policy")
     found = call.cursor.execute(f"SELECT * FROM {table} ORDER BY schema_name ASC, table_name ASC, column_name ASC")
@@ -115,7 +113,7 @@ def _stored(call: Call, database: str) -> list[tuple[Declared, Settings]]:
                 stored_policy.codes(row.get("missing")),
                 stored_policy.form(row.get("form")),
             ),
-            Settings(
+            stored_policy.Settings(
                 hierarchy=row["hierarchy"],
                 min_level=row.get("min_level"),
                 top=row.get("top"),
@@ -144,7 +142,7 @@ def _reported(row: Declared, problem: str) -> tuple[str | None, ...]:
 def _role_problems(call: Call, row: Declared, hierarchy: str | None) -> list[str]:
     """What is wrong with the role and the hierarchy of a row."""
     problems = []
-    if row.role.lower() in KNOWN:
+    if row.role.lower() in settings.KNOWN:
         try:
             settings.made(f"{row.table}.{row.column}", row.role.lower(), dict(row.form))
         except errors.DbanonError as error:

@@ -15,9 +15,7 @@ from dbanon.policy.checks import policy_problems
 from dbanon.policy.hierarchies import lookup
 from dbanon.policy.hierarchies.storage import Stored
 from dbanon.source import catalog, missing_codes, stored_policy
-from dbanon.source.catalog import Source
 from dbanon.source.column_types import family, person_value
-from dbanon.source.stored_policy import PolicyRow, Settings
 from dbanon.sqltext.quote import Sql, identifier, joined, literal, literal_rows, one_line, qualified, text
 from dbanon.sqltext.templates import fill
 from dbanon.table_functions.table_function import Call, TableFunction
@@ -45,8 +43,8 @@ class Reviewed:
     name: str
     type: str
     role: str | None
-    settings: Settings
-    row: PolicyRow | None = None
+    settings: stored_policy.Settings
+    row: stored_policy.PolicyRow | None = None
     changes: str = ""
 
     @property
@@ -59,12 +57,12 @@ class Reviewed:
 class _Place:
     """A source, and how statements name the tables of its policy: shortly in the current database."""
 
-    source: Source
+    source: catalog.Source
     policy: Sql
     hierarchies: Sql
 
     @classmethod
-    def of(cls, call: Call, source: Source) -> _Place:
+    def of(cls, call: Call, source: catalog.Source) -> _Place:
         parts = (catalog.SCHEMA,) if source.home == call.path.database else (source.home, catalog.SCHEMA)
         return cls(source, *(Sql(".".join([*map(_bare, parts), name])) for name in ("policy", "hierarchy")))
 
@@ -80,14 +78,14 @@ def statement(call: Call) -> Sql:
     columns = [
         Reviewed(name, type_, row.declared.role.lower(), row.declared.settings, row)
         if (row := rows.get(name)) is not None
-        else Reviewed(name, type_, None, Settings())
+        else Reviewed(name, type_, None, stored_policy.Settings())
         for name, type_ in source.columns.items()
     ]
     source = missing_codes.cleaned(source, (row.declared for row in rows.values()), call.holds)
     return reviewed(call, source, columns, policy_problems.statement(call, source))
 
 
-def reviewed(call: Call, source: Source, columns: Sequence[Reviewed], known: Sql | None = None) -> Sql:
+def reviewed(call: Call, source: catalog.Source, columns: Sequence[Reviewed], known: Sql | None = None) -> Sql:
     """SQL that gives the rows of a review; `known` gives problem and statement of what is wrong in the policy."""
     at = _Place.of(call, source)
     literals = [row for place, column in enumerate(columns) for row in _fixed(call, at, place, column)]
@@ -182,7 +180,7 @@ def _how(at: _Place, column: Reviewed) -> tuple[str, str | None]:
     return ", ".join(said), None if coarser is None else _set(at, column, "grid", coarser)
 
 
-def _flat(call: Call, source: Source, name: str) -> tuple[int, int]:
+def _flat(call: Call, source: catalog.Source, name: str) -> tuple[int, int]:
     """How many leaves of a hierarchy are right under its root, and how many there are."""
     found = lookup.find(call, name, source, is_declared=True)
     if found is None:
@@ -201,7 +199,7 @@ def _flat(call: Call, source: Source, name: str) -> tuple[int, int]:
 # --- what changes a finding ------------------------------------------------------------------------------
 
 
-def _key(row: PolicyRow) -> str:
+def _key(row: stored_policy.PolicyRow) -> str:
     pairs = {"table_name": row.table_name, "column_name": row.declared.column}
     if row.schema_name != "main":
         pairs = {"schema_name": row.schema_name} | pairs

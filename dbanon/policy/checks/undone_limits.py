@@ -17,7 +17,6 @@ from dbanon.policy.attribute import DEFAULT_DATE_GRID
 from dbanon.policy.hierarchies.storage import Hierarchy, Inline
 from dbanon.policy.profiling.repeated_identifiers import Declared, Relation, binds
 from dbanon.source import catalog
-from dbanon.source.catalog import Cursor
 from dbanon.source.column_types import family, label_text
 from dbanon.source.stored_policy import Settings
 from dbanon.sqltext.names import folded
@@ -75,7 +74,7 @@ class Published:
 
 
 def counted(
-    relation: Relation, rows: Iterable[tuple[Declared, Settings]], cursor: Cursor, find: Find
+    relation: Relation, rows: Iterable[tuple[Declared, Settings]], cursor: catalog.Cursor, find: Find
 ) -> list[dict[str, object]]:
     """Return template values of sql/policy/checks/policy_problems.sql for the limits of a relation that other columns
     may undo.

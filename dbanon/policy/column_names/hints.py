@@ -166,8 +166,7 @@ def _vocabulary() -> tuple[dict[str, tuple[Match, ...]], tuple[tuple[re.Pattern[
 @cache
 def _any_stem() -> re.Pattern[str]:
     """What a word holds that matches any pattern: comparing each pattern with each word costs more."""
-    stems = {match.stem for _, match in _vocabulary()[1]}
-    return re.compile("|".join(map(re.escape, sorted(stems))))
+    return re.compile("|".join(map(re.escape, sorted({match.stem for _, match in _vocabulary()[1]}))))
 
 
 _JOINED = re.compile(r"[\u1100-\u11ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")

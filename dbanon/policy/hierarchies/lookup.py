@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dbanon.policy.hierarchies import storage
-from dbanon.policy.hierarchies.storage import Hierarchy
 from dbanon.source import catalog
 from dbanon.sqltext import resources
 from dbanon.table_functions.table_function import Call
 
 
-def find(call: Call, name: str, source: catalog.Source | None, is_declared: bool = False) -> Hierarchy | None:
+def find(call: Call, name: str, source: catalog.Source | None, is_declared: bool = False) -> storage.Hierarchy | None:
     """A hierarchy by name: ARX rows as text, a stored one, or a shipped one; None where there is none.
 
     One that a call names is stored with the source or in the session's database. One that a policy names

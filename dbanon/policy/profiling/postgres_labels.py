@@ -31,8 +31,7 @@ def role(provider: str, label: str) -> str | None:
     masked = _MASKED.fullmatch(label)
     if masked is None:
         return None
-    is_generalized = masked[1].lower() == "function" and _GENERALIZED.fullmatch(masked[2])
-    return "quasi" if is_generalized else "identifier"
+    return "quasi" if (masked[1].lower() == "function" and _GENERALIZED.fullmatch(masked[2])) else "identifier"
 
 
 def statement(call: Call) -> Sql:
@@ -51,8 +50,7 @@ def statement(call: Call) -> Sql:
         for column, found in roles.items()
         if source.spelled(column) == column  # DuckDB renames those whose names differ by capitals alone
     ]
-    types = dict.fromkeys(("schema_name", "table_name", "column_name", "role"), "VARCHAR")
-    return literal_rows(types, rows)
+    return literal_rows(dict.fromkeys(("schema_name", "table_name", "column_name", "role"), "VARCHAR"), rows)
 
 
 FUNCTIONS = (

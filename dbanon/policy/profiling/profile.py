@@ -26,7 +26,6 @@ from dbanon.policy.column_roles import WITHHELD
 from dbanon.policy.hierarchies import storage
 from dbanon.policy.profiling import repairs, thresholds
 from dbanon.source import catalog, missing_codes, stored_policy
-from dbanon.source.catalog import Source
 from dbanon.source.column_types import family, is_category, person_value
 from dbanon.sqltext import resources
 from dbanon.sqltext.quote import Sql, identifier, literal, literal_rows, qualified, text
@@ -102,7 +101,7 @@ def statement(call: Call) -> Sql:
     )
 
 
-def _policy(source: Source) -> Sql:
+def _policy(source: catalog.Source) -> Sql:
     return qualified(source.home, catalog.SCHEMA, "policy")
 
 
@@ -172,7 +171,7 @@ def _number(kind: str | None, type_: str) -> Sql | None:
 # --- hierarchies -----------------------------------------------------------------------------------------
 
 
-def _hierarchies(call: Call, source: Source) -> list[tuple[str | None, str]]:
+def _hierarchies(call: Call, source: catalog.Source) -> list[tuple[str | None, str]]:
     """(database, name) of what a policy of the source can name, stored hierarchies first; None: shipped."""
     found: dict[str, str | None] = {}
     for database in dict.fromkeys([source.home, call.path.database]):
@@ -197,7 +196,7 @@ def _leaves(call: Call, known: list[tuple[str | None, str]]) -> list[Sql]:
     return [literal_rows({"name": "VARCHAR", "label": "VARCHAR"}, rows), *stored]
 
 
-def _affinities(source: Source, hierarchies: list[str]) -> Sql:
+def _affinities(source: catalog.Source, hierarchies: list[str]) -> Sql:
     """Rows of columns and hierarchies whose names have words in common: place, name, affinity."""
     rows = [
         (place, name, shared)

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from pathlib import PurePath
 
 from dbanon.source import catalog
-from dbanon.source.catalog import Source
 from dbanon.source.stored_policy import PolicyRow
 from dbanon.sqltext import names
 from dbanon.sqltext.quote import Sql, identifier, joined, literal_rows, qualified, text
@@ -162,7 +161,7 @@ def values() -> dict[str, object]:
 # --- statements ------------------------------------------------------------------------------------------
 
 
-def columns(source: Source, declared: Iterable[PolicyRow]) -> Sql:
+def columns(source: catalog.Source, declared: Iterable[PolicyRow]) -> Sql:
     """Rows of the pieces of the statements that mend a column: `words` is its text, `trimmed` that without blanks
     around it, `altered` the beginning of what changes its type, `padded` what cuts blanks off. Where the policy has a
     row of the column, `declared` and `declared_end` go around more codes; where it has codes, they are `held`, and
@@ -183,7 +182,7 @@ def columns(source: Source, declared: Iterable[PolicyRow]) -> Sql:
     return literal_rows(dict.fromkeys(kept, "VARCHAR") | {"place": "INTEGER"}, found)
 
 
-def _declared(source: Source, row: PolicyRow) -> list[str | None]:
+def _declared(source: catalog.Source, row: PolicyRow) -> list[str | None]:
     """What adds codes to a row of the policy, before and after them; its own codes, and what takes them back."""
     key = joined(text(part) for part in (row.schema_name, row.table_name, row.declared.column))
     codes = [text(code) for code in row.declared.settings.missing]
@@ -193,7 +192,7 @@ def _declared(source: Source, row: PolicyRow) -> list[str | None]:
     return [f"{update}[{''.join(f'{code}, ' for code in codes)}", f"]{where}", *has]
 
 
-def view(source: Source) -> dict[str, Sql]:
+def view(source: catalog.Source) -> dict[str, Sql]:
     """The statement that makes a view of what is no table, before and after its columns: nothing is replaced by it."""
     name = f"{PurePath(source.table).stem if names.is_file(source.shown) else source.table}_mended"
     is_local = source.sql == identifier(source.table)  # which a view of a database cannot read

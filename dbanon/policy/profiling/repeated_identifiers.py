@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from dbanon import errors
 from dbanon.source import catalog
-from dbanon.source.catalog import Cursor
 from dbanon.source.column_types import person_value
 from dbanon.sqltext.quote import Sql, identifier, qualified, text
 from dbanon.sqltext.templates import fill, later, message
@@ -60,7 +59,9 @@ class Unreadable:
         )
 
 
-def candidates(relation: Relation, rows: Iterable[Declared], cursor: Cursor) -> Iterator[Candidate | Unreadable]:
+def candidates(
+    relation: Relation, rows: Iterable[Declared], cursor: catalog.Cursor
+) -> Iterator[Candidate | Unreadable]:
     """Identifiers of a relation, as its rows declare them; none where one declares a person."""
     rows = list(rows)
     identifiers = [row for row in rows if row.role.lower() == "identifier"]
@@ -73,11 +74,10 @@ def candidates(relation: Relation, rows: Iterable[Declared], cursor: Cursor) -> 
         name, type_ = columns[row.column.lower()]
         value = person_value(identifier(name), type_) or Sql(f"CAST({identifier(name)} AS VARCHAR) COLLATE POSIX")
         count = Sql(fill("policy/profiling/repeated_values.sql", source=relation.sql, value=value))
-        readable = not relation.seen or binds(cursor, count)
-        yield Candidate(row, type_, count) if readable else Unreadable(row)
+        yield Candidate(row, type_, count) if (not relation.seen or binds(cursor, count)) else Unreadable(row)
 
 
-def binds(cursor: Cursor, query: Sql) -> bool:
+def binds(cursor: catalog.Cursor, query: Sql) -> bool:
     """Whether a query can be planned: a view may be broken, and one broken view must not hide other problems."""
     try:
         cursor.execute(f"EXPLAIN {query}").fetchall()

@@ -46,8 +46,7 @@ def least_length(values: Iterable[str], key: Key, scope: str, form: Form) -> int
     least `form.length`, and it is enough to give it those values that share a pseudonym of that length. O(n log n)."""
     whole = pseudonyms(set(values), key, scope, form.longest)
     texts = sorted(p[len(form.prefix) :] for p in whole if p is not None)
-    shared = [_common(a, b) for a, b in pairwise(texts)]
-    needed = max(shared, default=0) + 1
+    needed = max([_common(a, b) for a, b in pairwise(texts)], default=0) + 1
     return None if needed > form.longest.length else max(needed, form.length)
 
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from dbanon import errors
 from dbanon.policy.transforms import formats
-from dbanon.policy.transforms.formats import Form
 from dbanon.runtime import secret_keys
 
 MOST_DAYS = 36_500
@@ -17,7 +16,7 @@ MOST_DAYS = 36_500
 class Pseudonym:
     """A pseudonym: its form, where the key is, and the scope that several releases share (None: each has its own)."""
 
-    form: Form
+    form: formats.Form
     key: str
     scope: str | None
 

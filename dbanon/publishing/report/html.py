@@ -41,8 +41,7 @@ class _Queries:
 
 def html(page: Page) -> str:
     """The page as text. Every name and value in it is escaped."""
-    queries = _Queries()
-    return _environment().get_template("page.html").render(page=page, queries=queries)
+    return _environment().get_template("page.html").render(page=page, queries=_Queries())
 
 
 @cache
@@ -54,8 +53,7 @@ def _environment() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    kinds: dict[str, type] = {"facts": Facts, "table": Table, "beside": Beside, "plot": Plot, "note": Note}
-    for name, kind in kinds.items():
+    for name, kind in {"facts": Facts, "table": Table, "beside": Beside, "plot": Plot, "note": Note}.items():
         environment.tests[name] = lambda part, kind=kind: isinstance(part, kind)
     environment.filters |= {"shown": shown, "told": _told, "one_line": one_line, "grouped": _grouped}
     environment.tests["short"] = lambda value: len(shown(value) or "") <= _SHORT

@@ -14,16 +14,13 @@ from dbanon import errors
 from dbanon.audit.plots.drawing import library
 from dbanon.errors.example import SAFE, Example
 from dbanon.ledger import release_status, releases
-from dbanon.ledger.releases import Entry
 from dbanon.publishing import certificate
 from dbanon.publishing.report import attacks, certificate_sections, classes, columns, html, risks
 from dbanon.publishing.report.blocks import Section
-from dbanon.publishing.report.columns import Before
 from dbanon.publishing.report.queries import Asking
 from dbanon.runtime import output_files, session
 from dbanon.runtime.session import Session
 from dbanon.source import catalog
-from dbanon.source.catalog import SearchPath, Source
 from dbanon.sqltext import names
 from dbanon.sqltext.quote import Sql, literal_rows, qualified
 from dbanon.table_functions.parameter_types import Flag, Text
@@ -68,7 +65,7 @@ def report(
     library()
     target = None if to is None else output_files.local("report", to)
     current = session.of_connection(getattr(connection, "raw", connection))
-    path = SearchPath.here(connection)
+    path = catalog.SearchPath.here(connection)
     with current.cursor() as cursor:
         if target is not None:
             _check_target(target, overwrite, cursor)
@@ -100,15 +97,21 @@ def statement(call: Call) -> Sql:
     return literal_rows({"html": "VARCHAR"}, [[made]])
 
 
-def _page(entry: Entry, session: Session, cursor: Any, path: SearchPath, outgoing: bool, population: str | None) -> str:
+def _page(
+    entry: releases.Entry,
+    session: Session,
+    cursor: Any,
+    path: catalog.SearchPath,
+    outgoing: bool,
+    population: str | None,
+) -> str:
     """The page of a version; ReleaseChanged, and errors of the population."""
     if outgoing and population is not None:
         raise errors.UnusedArgument("report", "population", "what goes out is judged by the released rows alone")
     if population is not None:
         population = _named(catalog.resolve("report", population, cursor, path, {}), entry)
     with _reading(cursor):
-        known = certificate.unbroken("report", entry, session, cursor)
-        asking = Asking(known, outgoing=outgoing)
+        asking = Asking(certificate.unbroken("report", entry, session, cursor), outgoing=outgoing)
         before, problem = (None, None) if outgoing else _source(entry, session, cursor)
         told = html.Page(
             title=entry.name if outgoing else entry.shown,
@@ -120,7 +123,7 @@ def _page(entry: Entry, session: Session, cursor: Any, path: SearchPath, outgoin
         return html.html(told)
 
 
-def _sections(asking: Asking, before: Before | None, population: str | None) -> Sequence[Section]:
+def _sections(asking: Asking, before: columns.Before | None, population: str | None) -> Sequence[Section]:
     """The chapters. What goes out has the lines of the certificate that goes out, and asks nothing but the tables."""
     lines = asking.certificate.lines(asking.at if asking.outgoing else None)
     found = [
@@ -139,7 +142,7 @@ def _sections(asking: Asking, before: Before | None, population: str | None) -> 
     return [*found, certificate_sections.unprotected(lines)]
 
 
-def _named(table: Source, entry: Entry) -> str:
+def _named(table: catalog.Source, entry: releases.Entry) -> str:
     """A table as a call names it that is read beside the release."""
     if names.is_file(table.table):
         return table.table
@@ -153,7 +156,7 @@ _CHANGED = (
 )
 
 
-def _source(entry: Entry, session: Session, cursor: Any) -> tuple[Before | None, str | None]:
+def _source(entry: releases.Entry, session: Session, cursor: Any) -> tuple[columns.Before | None, str | None]:
     """The source, where it is what was released, and otherwise a sentence about that."""
     try:
         now = releases.publication(entry, session, cursor)
@@ -168,7 +171,7 @@ def _source(entry: Entry, session: Session, cursor: Any) -> tuple[Before | None,
     source = now.source
     shown = source.sql if names.is_file(source.table) else qualified(source.schema, source.table)
     person = next((column for column, role in entry.roles.items() if role == "person"), None)
-    return Before(shown, source.sql, person, _named(source, entry)), None
+    return columns.Before(shown, source.sql, person, _named(source, entry)), None
 
 
 @contextlib.contextmanager

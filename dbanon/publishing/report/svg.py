@@ -169,8 +169,7 @@ def _element(file: bytes) -> str:
     """The SVG of a file without what is not drawn, in roles for colours, and without a size of its own."""
     from xml.etree import ElementTree
 
-    space = "http://www.w3.org/2000/svg"
-    ElementTree.register_namespace("", space)
+    ElementTree.register_namespace("", "http://www.w3.org/2000/svg")
     ElementTree.register_namespace("xlink", "http://www.w3.org/1999/xlink")
     root = ElementTree.fromstring(file)  # noqa: S314 - matplotlib wrote it
     for part in list(root.iter()):

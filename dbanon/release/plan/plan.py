@@ -18,7 +18,6 @@ from dbanon.release.spec.published_columns import Part, PublishedSchema, publish
 from dbanon.release.spec.release_spec import Continuity, Larger, ReleaseSpec
 from dbanon.sqltext import templates
 from dbanon.sqltext.quote import Sql, identifier, literal, text
-from dbanon.sqltext.templates import fill, fill_text
 
 
 @dataclass(frozen=True)
@@ -249,7 +248,7 @@ def statement(call: ReleaseSpec) -> str:
         values["metrics"] = _metrics(of, values, bool(call.options.get("divergence")))
     if call.kind == "inference":
         values["support"] = call.options["support"] or call.k
-    made = fill(f"release/{'plan/' if call.run.noise is None else 'noise/'}{call.kind}.sql", **values)
+    made = templates.fill(f"release/{'plan/' if call.run.noise is None else 'noise/'}{call.kind}.sql", **values)
     last_select = _last_select(call.kind, of)
     return made if last_select is None else statement_check.checked(call.function, made, last_select)
 
@@ -283,7 +282,7 @@ def filled(name: str, call: ReleaseSpec, only: Container[str] | None = None, **m
     of = plan(call)
     if only is not None:
         of = replace(of, columns=of.columns.only(only))
-    return fill(name, **(of.values | more))
+    return templates.fill(name, **(of.values | more))
 
 
 def roles(call: ReleaseSpec) -> dict[str, str]:
@@ -345,7 +344,9 @@ def _reading(call: ReleaseSpec, columns: Columns) -> Reading:
             "unchanged": columns.unchanged,
         }
         source = Sql(
-            fill("release/plan/withheld_records.sql", held=None, whole=call.source.read, left_out=continuity, **who)
+            templates.fill(
+                "release/plan/withheld_records.sql", held=None, whole=call.source.read, left_out=continuity, **who
+            )
         )
     twice = call.source.is_table and not continuity.leaves_out
     return Reading(
@@ -430,7 +431,7 @@ def _metrics(of: Plan, values: Mapping[str, object], divergence: bool) -> list[M
             what=text(m.said(person)),
             position=position,
             published=literal(kind not in m.custodian),
-            sql=fill_text(m.sql, {**values, "metric": m.name}),
+            sql=templates.fill_text(m.sql, {**values, "metric": m.name}),
         )
         for position, m in enumerate(metrics.all_metrics())
         if have.get(m.needs, m.needs in parameters) and kind in m.of

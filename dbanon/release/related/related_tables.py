@@ -120,8 +120,7 @@ def _refuse_others(call: Call, algorithm: algorithms.Algorithm) -> None:
         if name in _OF_PEOPLE and parameter.default is None:
             continue
         if name not in own and name not in _SHARED and call.options[name] != parameter.default:
-            why = _MODELS if name in models else POLICY
-            raise errors.OneTableOnly(call.function.name, name, *why)
+            raise errors.OneTableOnly(call.function.name, name, *(_MODELS if name in models else POLICY))
     widening = algorithm.ability(Widening)
     widens = widening is not None and widening.is_wanted({p.name: call.options[p.name] for p in algorithm.own})
     if any(algorithm.ability(kind) is not None for kind in _OWN_WAYS) or widens or algorithm.looks_up is not None:

@@ -8,10 +8,8 @@ from dataclasses import dataclass, replace
 from dbanon.gate import related_messages, statement_check
 from dbanon.release.plan import plan
 from dbanon.release.plan.clustering_request import cluster_request, request
-from dbanon.release.plan.plan import Plan
 from dbanon.release.plan.template_columns import TreeColumn
 from dbanon.release.related import child_features, template_tables
-from dbanon.release.related.child_features import Feature
 from dbanon.release.related.related_tables import Relation, relation
 from dbanon.release.related.template_tables import Own, TableView
 from dbanon.release.spec import resolve
@@ -61,7 +59,7 @@ def of(found: Relation, kind: str) -> Sql:
     return Sql(made)
 
 
-def _filled(view: TableView, of: Plan, own: Own) -> TableView:
+def _filled(view: TableView, of: plan.Plan, own: Own) -> TableView:
     """The table with its two statements: what its rows publish, and how the gate judges them."""
     read = {"origin": view.step("rows"), "source_twice": True, "has_rowid": False, "key": own.row, "person": None}
     made = fill("release/related/person_clusters.sql", **(of.values | read), assigned=view.step("assigned"))
@@ -84,7 +82,9 @@ def _holdings(tables: Sequence[TableView]) -> list[_Holding]:
     return [_Holding(table, u.plain, u.i) for table in tables for u in table.unchanged if u.is_sensitive]
 
 
-def _clustered(found: Relation, of: Plan, more: Sequence[Feature], tables: Sequence[TableView]) -> Sql:
+def _clustered(
+    found: Relation, of: plan.Plan, more: Sequence[child_features.Feature], tables: Sequence[TableView]
+) -> Sql:
     """The statement that clusters people, by what they are and by the features of their rows."""
     people = found.entity.publication
     wider = replace(people, attributes=(*people.attributes, *(feature.attribute for feature in more)))

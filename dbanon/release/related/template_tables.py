@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from dbanon.gate import related_messages, rules as gate_rules
-from dbanon.gate.rules import GateRules
 from dbanon.release.plan.named_column import NamedColumn
 from dbanon.release.plan.passthrough_column import PassthroughColumn
 from dbanon.release.plan.plan import Plan, PublishedColumn, gate_request
@@ -72,7 +71,7 @@ class TableGate:
     """How the gate checks a table: its `rules`, the columns of the `key` as it reads them, the names that `leave`, its
     messages, and the statement of how it judges the rows."""
 
-    rules: GateRules
+    rules: gate_rules.GateRules
     key: tuple[Sql, ...]
     leave: Sql
     say: Mapping[str, Sql]

@@ -13,7 +13,6 @@ from dbanon import algorithms, errors
 from dbanon.algorithms.base.capabilities import Exclusion, Influence, NoiseRelease, OwnSearch, Suppression, Widening
 from dbanon.algorithms.influence_forest import ForestRequest
 from dbanon.policy import attribute, column_roles, missing_codes
-from dbanon.policy.attribute import Attribute, value_type
 from dbanon.policy.hierarchies import hierarchy_sql, lookup
 from dbanon.policy.hierarchies.storage import Hierarchy
 from dbanon.privacy_models import model_request
@@ -112,7 +111,7 @@ def _bounds(call: Call, publication: ReleaseSpec, given: Mapping[str, tuple[str,
             raise errors.UnsupportedSetting(
                 publication.function, "bounds", publication.source.shown, of.quasi.column, why
             )
-        type_ = value_type(of)
+        type_ = attribute.value_type(of)
         if not call.holds(" <= ".join(f"TRY_CAST({text(end)} AS {type_})" for end in ends)):
             accepts = f"two values of {of.quasi.column} ({of.quasi.type}), the lower first"
             raise errors.InvalidArgument(publication.function, "bounds", accepts, parameters.shown(list(ends)))
@@ -231,7 +230,7 @@ def order(call: Call, source: catalog.Source, column: str, name: str, policy: Po
     return found
 
 
-def _attribute(call: Call, source: catalog.Source, quasi: column_roles.Quasi, policy: Policy) -> Attribute:
+def _attribute(call: Call, source: catalog.Source, quasi: column_roles.Quasi, policy: Policy) -> attribute.Attribute:
     is_declared = _is_declared(policy, quasi.settings.hierarchy)
     return attribute.attribute(
         call.function.name,
