@@ -15,14 +15,11 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from dbanon import errors
-from dbanon.encoding.encoded_table import Ints, Sensitive, Space
+from dbanon.encoding.encoded_table import Floats, Ints, Sensitive, Space
 from dbanon.table_functions.parameter_types import Choice, Integer, Real
 from dbanon.table_functions.parameters import Parameter
-
-Floats = npt.NDArray[np.float64]
 
 SCORES = ("zeta_over_sigma", "paper", "mean")
 """How the trees' drops become one score."""

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dbanon.encoding.distance import Axis, Categories
-from dbanon.encoding.encoded_table import Codes, Ints, Tree
+from dbanon.encoding.encoded_table import Codes, Floats, Ints, Tree
 
 REGIONS = 14
 """Most regions of an attribute, NULL aside."""
@@ -34,7 +34,7 @@ class Regions:
     place: Ints
     step: npt.NDArray[np.uint8]
     nodes: Codes
-    way: npt.NDArray[np.float64]
+    way: Floats
 
     @property
     def number(self) -> int:

@@ -17,6 +17,8 @@ import numpy.typing as npt
 
 Ints = npt.NDArray[np.int64]
 Codes = npt.NDArray[np.int32]
+Floats = npt.NDArray[np.float64]
+Bools = npt.NDArray[np.bool_]
 Whole = npt.NDArray[np.integer]
 """Row, tuple, node or code numbers of either width."""
 
@@ -28,8 +30,8 @@ class Ends:
 
     low: Codes
     high: Codes
-    below: npt.NDArray[np.float64]
-    above: npt.NDArray[np.float64]
+    below: Floats
+    above: Floats
 
 
 @dataclass(frozen=True)
@@ -39,13 +41,13 @@ class Number:
     alone is, and both lose all; `influence`: what it tells of sensitive values,
     and `magnitudes[code]`: the values themselves, where an algorithm asks for them."""
 
-    positions: npt.NDArray[np.float64]
+    positions: Floats
     integral: bool
     weight: float = 1.0
     ends: Ends | None = None
     bare: bool = False
     influence: float = 1.0
-    magnitudes: npt.NDArray[np.float64] | None = None
+    magnitudes: Floats | None = None
 
     @property
     def values(self) -> int:
@@ -79,7 +81,7 @@ class Tree:
     max_level: int | None = None
     round: int = 1
     influence: float = 1.0
-    magnitudes: npt.NDArray[np.float64] | None = None
+    magnitudes: Floats | None = None
 
     @property
     def values(self) -> int:
@@ -102,7 +104,7 @@ class Tree:
         return np.split(np.argsort(self.depth, kind="stable"), np.cumsum(np.bincount(self.depth))[:-1])
 
     @cached_property
-    def is_inner(self) -> npt.NDArray[np.bool_]:
+    def is_inner(self) -> Bools:
         """Whether a node has children."""
         inner = np.zeros(len(self.parent), bool)
         inner[self.parent[1:]] = True
@@ -169,7 +171,7 @@ class Tree:
         parent = self.parent[used]
         return replace(self, parent=np.where(parent >= 0, number[parent], -1), node=number[self.node])
 
-    def of(self, values: npt.NDArray[np.bool_]) -> Tree:
+    def of(self, values: Bools) -> Tree:
         """The same tree with some of the values alone, by code."""
         magnitudes = None if self.magnitudes is None else self.magnitudes[values]
         return replace(self, node=self.node[values], magnitudes=magnitudes)
@@ -197,7 +199,7 @@ class Sensitive:
     codes: Codes
     whole: Ints
     tree: Tree | None = None
-    positions: npt.NDArray[np.float64] | None = None
+    positions: Floats | None = None
 
     @property
     def values(self) -> int:
@@ -205,11 +207,11 @@ class Sensitive:
         return len(self.whole) - 1
 
     @cached_property
-    def share(self) -> npt.NDArray[np.float64]:
+    def share(self) -> Floats:
         """The distribution of the whole run."""
         return np.asarray(self.whole / max(int(self.whole.sum()), 1))
 
-    def edges(self) -> tuple[Codes, Codes, npt.NDArray[np.float64]]:
+    def edges(self) -> tuple[Codes, Codes, Floats]:
         """The hierarchy as a tree whose path lengths are the distances Hsub(lca) / Hsub(root): parent and length of
         the edge above by node, node by value; a NULL is a leaf right below the root."""
         if self.tree is None:

@@ -6,12 +6,9 @@ import math
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from dbanon.encoding.encoded_table import Ints, Number, Space
+from dbanon.encoding.encoded_table import Floats, Ints, Number, Space
 from dbanon.kernels.arrays import AverageTotals
-
-Floats = npt.NDArray[np.float64]
 
 
 class Points:

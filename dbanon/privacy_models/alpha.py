@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from dbanon.encoding.encoded_table import Sensitive
-from dbanon.privacy_models.model import Floats, Form, Listed, Metric, Model, ModelBound, Rules, Settings
+from dbanon.encoding.encoded_table import Floats, Sensitive
+from dbanon.privacy_models.model import Form, Listed, Metric, Model, ModelBound, Rules, Settings
 from dbanon.table_functions.parameter_types import Real
 from dbanon.table_functions.parameters import Parameter
 

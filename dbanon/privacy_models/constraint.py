@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
-from dbanon.encoding.encoded_table import Ints, Space, Whole
+from dbanon.encoding.encoded_table import Bools, Ints, Space, Whole
 from dbanon.privacy_models.model_request import Demand
 
 TALLIES = 2**20
@@ -30,7 +29,7 @@ class Left(Protocol):
 class Groups(Protocol):
     """Groups of records, by number."""
 
-    def hold_with(self, group: int, others: Ints) -> npt.NDArray[np.bool_]:
+    def hold_with(self, group: int, others: Ints) -> Bools:
         """Whether the union of a group with each of some others makes a group."""
         ...
 
@@ -218,7 +217,7 @@ class _Rows:
     def __init__(self, constraint: AtLeast, space: Space, rows: list[Ints]) -> None:
         self.constraint, self.space, self.rows = constraint, space, list(rows)
 
-    def hold_with(self, group: int, others: Ints) -> npt.NDArray[np.bool_]:
+    def hold_with(self, group: int, others: Ints) -> Bools:
         held = np.zeros(len(others), bool)
         for i, other in enumerate(others.tolist()):  # only the first that does is looked for
             held[i] = self.constraint.holds(self.space, np.concatenate((self.rows[group], self.rows[other])))
@@ -243,7 +242,7 @@ class _Tallies:
             cells = group * values + space.sensitive[column].codes[every]
             self.counts[column] = np.bincount(cells, minlength=len(rows) * values).reshape(-1, values)
 
-    def hold_with(self, group: int, others: Ints) -> npt.NDArray[np.bool_]:
+    def hold_with(self, group: int, others: Ints) -> Bools:
         sizes = self.sizes[group] + self.sizes[others]
         held = np.asarray(sizes >= self.constraint.k)
         for model in self.constraint.models:

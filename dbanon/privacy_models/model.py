@@ -13,12 +13,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from dbanon.encoding.encoded_table import Sensitive
+from dbanon.encoding.encoded_table import Bools, Floats, Sensitive
 from dbanon.table_functions.parameters import Parameter
 
-Floats = npt.NDArray[np.float64]
 Settings = Mapping[str, Any]
 """Values of a model's parameters by name: numbers."""
 
@@ -122,7 +120,7 @@ class Form:
     def is_higher(self) -> bool:
         return self.bound.better == "higher"
 
-    def holds(self, measured: Floats | np.float64, bound: float) -> npt.NDArray[np.bool_]:
+    def holds(self, measured: Floats | np.float64, bound: float) -> Bools:
         """Whether measures are enough."""
         if self.is_higher:
             return np.asarray(measured >= bound - SLACK)

@@ -7,12 +7,11 @@ from dataclasses import asdict, dataclass
 from decimal import ROUND_CEILING, Context
 
 import numpy as np
-import numpy.typing as npt
 
 from dbanon import errors
-from dbanon.encoding.encoded_table import Ints, Sensitive
+from dbanon.encoding.encoded_table import Bools, Floats, Ints, Sensitive
 from dbanon.privacy_models import registry
-from dbanon.privacy_models.model import SLACK, Floats, Form, Model, Rules, Settings
+from dbanon.privacy_models.model import SLACK, Form, Model, Rules, Settings
 
 
 @dataclass(frozen=True)
@@ -81,7 +80,7 @@ class Demand:
         with np.errstate(divide="ignore", invalid="ignore"):
             return self.rule.measure(self.settings, sensitive, counts.astype(np.float64), sizes.astype(np.float64))
 
-    def met(self, measured: Floats | np.float64) -> npt.NDArray[np.bool_]:
+    def met(self, measured: Floats | np.float64) -> Bools:
         """Whether measures are enough."""
         return self.rule.holds(measured, self.bound)
 

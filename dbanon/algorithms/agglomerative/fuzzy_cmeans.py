@@ -6,9 +6,8 @@ import numpy as np
 import numpy.typing as npt
 
 from dbanon.algorithms.base.registry import Check
-from dbanon.encoding.encoded_table import Ints
+from dbanon.encoding.encoded_table import Floats, Ints
 
-Floats = npt.NDArray[np.float64]
 Draws = npt.NDArray[np.uint64]
 
 STILL = 2.0**-20

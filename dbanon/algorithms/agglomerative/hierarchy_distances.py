@@ -6,9 +6,8 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from dbanon.encoding.encoded_table import Attribute, Ints, Number, Space
+from dbanon.encoding.encoded_table import Attribute, Floats, Ints, Number, Space
 
 
 @dataclass(frozen=True)
@@ -33,7 +32,7 @@ def ladders(space: Space, beta: float) -> list[Ladder]:
     return [_ladder(a, beta, a.weight * scale) for a in space.attributes]
 
 
-def shares(levels: int, beta: float) -> npt.NDArray[np.float64]:
+def shares(levels: int, beta: float) -> Floats:
     """The weighted hierarchical distance from each level to the root, level 1, in a hierarchy of so many: the edge
     below level j weighs 1 / j^beta, and all of them together are 1.
 

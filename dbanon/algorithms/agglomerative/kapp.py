@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 
 from dbanon.algorithms.agglomerative.fuzzy_cmeans import fuzzy_centers, nearest
 from dbanon.algorithms.agglomerative.vulture_optimization import vulture_centers
@@ -21,15 +20,13 @@ from dbanon.algorithms.centroid.kmeans import ROUNDS
 from dbanon.algorithms.greedy.least_loss import least_growth
 from dbanon.encoding import distance
 from dbanon.encoding.distance import Axis
-from dbanon.encoding.encoded_table import Codes, Ints, Space
+from dbanon.encoding.encoded_table import Bools, Codes, Ints, Space
 from dbanon.encoding.tuple_index import Index, Question
 from dbanon.privacy_models.constraint import Constraint, tally
 from dbanon.privacy_models.model import SLACK
 from dbanon.privacy_models.model_request import Demand
 from dbanon.table_functions.parameter_types import Choice, Integer
 from dbanon.table_functions.parameters import Parameter
-
-Bools = npt.NDArray[np.bool_]
 
 
 def kapp(space: Space, constraint: Constraint, options: Mapping[str, object], check: Check) -> Runs | Ints:

@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from dbanon.algorithms.agglomerative.fuzzy_cmeans import Floats, squares
+from dbanon.algorithms.agglomerative.fuzzy_cmeans import squares
 from dbanon.algorithms.base.registry import Check
-from dbanon.encoding.encoded_table import Ints
+from dbanon.encoding.encoded_table import Floats, Ints
 
 POPULATION = 30
 """Vultures (the number of the paper on KAPP)."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dbanon.encoding.encoded_table import Codes, Ints, Space, Whole
+from dbanon.encoding.encoded_table import Bools, Codes, Ints, Space, Whole
 
 Numbers = npt.NDArray[np.integer[Any]]
 
@@ -129,7 +129,7 @@ def met(first: Numbers, second: Numbers) -> tuple[Ints, Ints, Ints]:
     return counts, np.searchsorted(ends, begins, side="right"), np.searchsorted(other, begins, side="right")
 
 
-def _begins(changes: npt.NDArray[np.bool_], length: int) -> Ints:
+def _begins(changes: Bools, length: int) -> Ints:
     """Where equal ones begin, by whether each but the first differs from the one before."""
     return np.append(0, np.flatnonzero(changes) + 1) if length else np.zeros(0, np.int64)
 

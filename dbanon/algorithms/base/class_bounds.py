@@ -5,13 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from dbanon.algorithms.base.assignments import Runs
 from dbanon.algorithms.base.loss import common
-from dbanon.encoding.encoded_table import Ints, Number, Space, Tree, Whole
-
-Floats = npt.NDArray[np.float64]
+from dbanon.encoding.encoded_table import Floats, Ints, Number, Space, Tree, Whole
 
 
 @dataclass(frozen=True)

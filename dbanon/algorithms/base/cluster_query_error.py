@@ -12,13 +12,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from dbanon.algorithms.base.class_bounds import published_nodes
 from dbanon.algorithms.base.published_clusters import Interval, Published
-from dbanon.encoding.encoded_table import Ints, Number, Space, Tree
-
-Floats = npt.NDArray[np.float64]
+from dbanon.encoding.encoded_table import Floats, Ints, Number, Space, Tree
 
 MOST = 3
 """Predicates of a question, at most."""

@@ -14,10 +14,9 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from dbanon.encoding.distance import Axis, Table, last_codes, places
-from dbanon.encoding.encoded_table import Attribute, Codes, Ints, Number, Space, Tree, Whole
+from dbanon.encoding.encoded_table import Attribute, Codes, Floats, Ints, Number, Space, Tree, Whole
 
 HEIGHTS = ("edges", "leaves", "top")
 
@@ -109,7 +108,7 @@ def _term(attribute: Attribute, scale: float, heights: str) -> Term:
     return Term(attribute, round(unit), nothing, height, last_codes(attribute))
 
 
-def shares(tree: Tree, heights: str) -> npt.NDArray[np.float64]:
+def shares(tree: Tree, heights: str) -> Floats:
     """Height of each node over that of the root; 0 for leaves."""
     if heights == "leaves":
         return np.where(tree.is_inner, tree.leaves / tree.leaves[0], 0.0)

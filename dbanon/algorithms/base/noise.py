@@ -7,12 +7,9 @@ import hashlib
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from dbanon.encoding.encoded_table import Codes, Ints, Number, Space, Tree
+from dbanon.encoding.encoded_table import Codes, Floats, Ints, Number, Space, Tree
 from dbanon.table_functions.parameter_types import Real
-
-Floats = npt.NDArray[np.float64]
 
 EPSILON = Real(0.001, 100)
 """What a call may ask for; beyond, numbers are not hidden at all or nothing but noise."""

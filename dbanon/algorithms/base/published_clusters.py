@@ -9,16 +9,13 @@ from functools import cached_property
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from dbanon.algorithms.base.assignments import Runs
 from dbanon.algorithms.base.capabilities import PublishedEnds
 from dbanon.algorithms.base.class_bounds import Extents, classes, published_nodes
 from dbanon.algorithms.base.loss import shares
 from dbanon.algorithms.base.standardize import varies, within, z_scores
-from dbanon.encoding.encoded_table import Ints, Number, Space, Tree
-
-Floats = npt.NDArray[np.float64]
+from dbanon.encoding.encoded_table import Bools, Floats, Ints, Number, Space, Tree
 
 
 @dataclass(frozen=True)
@@ -243,7 +240,7 @@ def _sums(group_of: Ints, sizes: Ints) -> Ints:
     return total
 
 
-def _widths(of: Interval, low: Ints, high: Ints, seen: npt.NDArray[np.bool_]) -> Floats:
+def _widths(of: Interval, low: Ints, high: Ints, seen: Bools) -> Floats:
     """Widths of intervals over that of all that is seen; 0 where nothing is."""
     widths = np.zeros(len(low))
     if seen.any():

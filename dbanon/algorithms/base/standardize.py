@@ -9,11 +9,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import numpy.typing as npt
 
-from dbanon.encoding.encoded_table import Number, Space, Whole
-
-Floats = npt.NDArray[np.float64]
+from dbanon.encoding.encoded_table import Floats, Number, Space, Whole
 
 
 def varies(attribute: Number, codes: Whole) -> bool:

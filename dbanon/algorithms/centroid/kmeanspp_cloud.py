@@ -7,18 +7,16 @@ import math
 from collections.abc import Mapping
 
 import numpy as np
-import numpy.typing as npt
 
 from dbanon.algorithms.base import progress
 from dbanon.algorithms.base.assignments import Runs
 from dbanon.algorithms.base.capabilities import MOST_LEFT_OUT, Suppression
-from dbanon.algorithms.base.class_bounds import Floats
 from dbanon.algorithms.base.random_seeds import random_order
 from dbanon.algorithms.base.registry import LARGE, MODE, SEED, Check, register
 from dbanon.algorithms.centroid.kmeans import settled
 from dbanon.algorithms.centroid.moving_centers import NONE, Work, axes_of
 from dbanon.algorithms.centroid.ordinal_encoding import as_numbers
-from dbanon.encoding.encoded_table import Codes, Ints, Number, Space
+from dbanon.encoding.encoded_table import Bools, Codes, Floats, Ints, Number, Space
 from dbanon.privacy_models.constraint import Constraint
 from dbanon.table_functions.parameter_types import Integer, Real
 from dbanon.table_functions.parameters import Parameter
@@ -64,7 +62,7 @@ def _clustered(space: Space, k: int, options: Mapping[str, object], check: Check
     return settled(Work(space, k, seeds, order, True, int(str(options["rounds"])), check))
 
 
-def _far_out(space: Space, deviations: float, most: int) -> npt.NDArray[np.bool_]:
+def _far_out(space: Space, deviations: float, most: int) -> Bools:
     """Whether each tuple has a number so many standard deviations from its mean. Of more than so many records those
     with the most deviations come first (ties: the first tuple); NULLs are not far from anything."""
     far = np.zeros(len(space.counts))

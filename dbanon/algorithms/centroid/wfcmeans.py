@@ -8,14 +8,13 @@ from collections.abc import Mapping
 import numpy as np
 
 from dbanon.algorithms.base import progress
-from dbanon.algorithms.base.class_bounds import Floats
 from dbanon.algorithms.base.random_seeds import spread_rows
 from dbanon.algorithms.base.registry import LARGE, SEED, Check, register
 from dbanon.algorithms.centroid import moving_centers as search
 from dbanon.algorithms.centroid.moving_centers import EVENLY, NONE
 from dbanon.algorithms.centroid.ordinal_encoding import as_numbers
 from dbanon.encoding.distance import places
-from dbanon.encoding.encoded_table import Ints, Number, Space
+from dbanon.encoding.encoded_table import Floats, Ints, Number, Space
 from dbanon.kernels.arrays import CenterTree
 from dbanon.privacy_models.constraint import Constraint
 from dbanon.table_functions.parameter_types import Integer

@@ -11,13 +11,10 @@ order.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from dbanon.algorithms.base import progress
 from dbanon.algorithms.base.registry import Check
-from dbanon.encoding.encoded_table import Attribute, Ints, Number, Space
-
-Floats = npt.NDArray[np.float64]
+from dbanon.encoding.encoded_table import Attribute, Floats, Ints, Number, Space
 
 FEW, EACH = 32, 0.25
 """Records of a chain by which it is judged how long all take, and what a cosine costs, in steps of

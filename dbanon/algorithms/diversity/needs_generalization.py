@@ -6,14 +6,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from dbanon.algorithms.base.class_bounds import Extents, members
 from dbanon.algorithms.base.loss import common
 from dbanon.encoding.distance import last_codes
-from dbanon.encoding.encoded_table import Ints, Number, Sensitive, Space, Tree
-
-Floats = npt.NDArray[np.float64]
+from dbanon.encoding.encoded_table import Floats, Ints, Number, Sensitive, Space, Tree
 
 
 @dataclass(frozen=True)

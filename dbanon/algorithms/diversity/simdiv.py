@@ -12,7 +12,6 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 import numpy as np
-import numpy.typing as npt
 
 from dbanon.algorithms import influence_forest
 from dbanon.algorithms.base import progress
@@ -20,13 +19,11 @@ from dbanon.algorithms.base.capabilities import Exclusion, Influence, PublishedE
 from dbanon.algorithms.base.registry import LARGE, SEED, Check, register
 from dbanon.algorithms.diversity.cosine_similarity import STEP, directions, ranked_rows
 from dbanon.algorithms.diversity.needs_generalization import Needs, raised
-from dbanon.encoding.encoded_table import Ints, Space
+from dbanon.encoding.encoded_table import Floats, Ints, Space
 from dbanon.kernels.arrays import FillOptions
 from dbanon.privacy_models.constraint import Constraint
 from dbanon.table_functions.parameter_types import Choice, Ends, Flag, Integer, PerColumn, Real
 from dbanon.table_functions.parameters import Parameter
-
-Floats = npt.NDArray[np.float64]
 
 WORK, SAMPLE = 2**26, 2**22
 """Groups that are looked at before interrupts are looked for, and before it is judged how long all take."""

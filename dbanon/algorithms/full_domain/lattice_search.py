@@ -13,8 +13,8 @@ from dbanon import errors
 from dbanon.algorithms.base.assignments import Runs
 from dbanon.algorithms.base.loss import Loss
 from dbanon.algorithms.base.registry import Check
-from dbanon.algorithms.full_domain.levels import Bools, Frequencies, Levels, Node, sums
-from dbanon.encoding.encoded_table import Ints, Space
+from dbanon.algorithms.full_domain.levels import Frequencies, Levels, Node, sums
+from dbanon.encoding.encoded_table import Bools, Ints, Space
 from dbanon.privacy_models.constraint import AtLeast, Constraint
 
 LARGEST = 2_000_000

@@ -6,14 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from dbanon.encoding.encoded_table import Attribute, Ints, Number, Whole
 
 Node = tuple[int, ...]
 """A level of each of some attributes, by its place in `Levels.numbers`."""
-
-Bools = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)

@@ -20,12 +20,12 @@ from dbanon.algorithms.base.assignments import Runs
 from dbanon.algorithms.base.class_bounds import members
 from dbanon.algorithms.base.kernel_inputs import Layout, layout
 from dbanon.algorithms.base.registry import Check
-from dbanon.algorithms.base.standardize import Floats, points, within
+from dbanon.algorithms.base.standardize import points, within
 from dbanon.algorithms.microaggregation import annealing_schedule
 from dbanon.algorithms.microaggregation.group_arrays import Groups, halved, neighbours
 from dbanon.algorithms.postprocess.improve import Budget, Search
 from dbanon.algorithms.postprocess.suppress_outliers import Repair, rest_of
-from dbanon.encoding.encoded_table import Ints, Space
+from dbanon.encoding.encoded_table import Floats, Ints, Space
 from dbanon.kernels.arrays import MoveOptions
 from dbanon.privacy_models.constraint import Constraint
 

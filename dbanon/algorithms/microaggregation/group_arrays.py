@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from dbanon.algorithms.base.registry import Check
-from dbanon.algorithms.base.standardize import Floats
-from dbanon.encoding.encoded_table import Ints
+from dbanon.encoding.encoded_table import Floats, Ints
 
 BLOCK = 10_000
 """Records whose neighbours are looked for between two looks for interrupts."""

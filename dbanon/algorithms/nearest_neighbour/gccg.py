@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-import numpy.typing as npt
 
 from dbanon.algorithms.base.assignments import Runs
 from dbanon.algorithms.base.grow_clusters import grow
@@ -13,7 +12,7 @@ from dbanon.algorithms.base.loss import Loss
 from dbanon.algorithms.base.registry import EVERY_MODEL, LARGE, Check, register
 from dbanon.algorithms.nearest_neighbour.nearest_groups import UntilEnough
 from dbanon.algorithms.nearest_neighbour.seed_list import InOrder
-from dbanon.encoding.encoded_table import Ints, Number, Space
+from dbanon.encoding.encoded_table import Floats, Ints, Number, Space
 from dbanon.encoding.tuple_index import Index
 from dbanon.privacy_models.constraint import Constraint
 from dbanon.table_functions.parameter_types import Integer
@@ -68,7 +67,7 @@ def parts_by_score(counts: Ints, parts: int, least: int) -> Ints:
     return np.searchsorted(cuts[:-1], ends, side="left").astype(np.int64)
 
 
-def scores(space: Space) -> npt.NDArray[np.float64]:
+def scores(space: Space) -> Floats:
     """The score of each tuple, rounded to 12 decimals."""
     total = np.zeros(len(space.counts))
     for j, attribute in enumerate(space.attributes):
@@ -81,7 +80,7 @@ def scores(space: Space) -> npt.NDArray[np.float64]:
     return np.round(total, 12)
 
 
-def _clustered(space: Space, score: npt.NDArray[np.float64], constraint: Constraint, check: Check) -> Ints:
+def _clustered(space: Space, score: Floats, constraint: Constraint, check: Check) -> Ints:
     """The cluster of every record of a part."""
     k = constraint.least
     if space.rows < 2 * k:

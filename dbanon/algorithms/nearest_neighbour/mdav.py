@@ -12,8 +12,8 @@ from dbanon.algorithms.base.assignment_log import Dealt
 from dbanon.algorithms.base.assignments import Runs
 from dbanon.algorithms.base.grow_clusters import grow, within_room
 from dbanon.algorithms.base.registry import LARGE, Check, register
-from dbanon.encoding.encoded_table import Attribute, Codes, Ints, Number, Space
-from dbanon.encoding.tuple_tree import Floats, Points
+from dbanon.encoding.encoded_table import Attribute, Codes, Floats, Ints, Number, Space
+from dbanon.encoding.tuple_tree import Points
 from dbanon.kernels.arrays import FarthestTuples
 from dbanon.privacy_models.constraint import Constraint
 from dbanon.table_functions.parameter_types import Choice

@@ -13,8 +13,7 @@ from dbanon.algorithms.base.grow_clusters import grow
 from dbanon.algorithms.base.progress import Work
 from dbanon.algorithms.base.registry import LARGE, Check, register
 from dbanon.algorithms.nearest_neighbour.mdav import SCALE, FarthestFromAverage, places
-from dbanon.encoding.encoded_table import Attribute, Codes, Ints, Number, Space
-from dbanon.encoding.tuple_tree import Floats
+from dbanon.encoding.encoded_table import Attribute, Codes, Floats, Ints, Number, Space
 from dbanon.privacy_models.constraint import Constraint
 from dbanon.table_functions.parameter_types import Integer
 from dbanon.table_functions.parameters import Parameter

@@ -10,8 +10,7 @@ from dbanon.algorithms.base.assignments import Runs
 from dbanon.algorithms.base.grow_clusters import grow, within_room
 from dbanon.algorithms.base.registry import LARGE, Check, register
 from dbanon.algorithms.nearest_neighbour.mdav import SCALE, FarthestFromAverage, places
-from dbanon.encoding.encoded_table import Ints, Space
-from dbanon.encoding.tuple_tree import Floats
+from dbanon.encoding.encoded_table import Floats, Ints, Space
 from dbanon.privacy_models.constraint import Constraint
 from dbanon.table_functions.parameter_types import Real
 from dbanon.table_functions.parameters import Parameter

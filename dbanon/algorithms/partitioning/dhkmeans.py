@@ -10,8 +10,8 @@ import numpy as np
 from dbanon.algorithms.base.assignments import Runs
 from dbanon.algorithms.base.registry import EVERY_MODEL, LARGE, MODE, SEED, Check, register
 from dbanon.algorithms.partitioning.part_distances import Distances, Point
-from dbanon.algorithms.partitioning.partition_tree import Bools, Part, level_by_level, united
-from dbanon.encoding.encoded_table import Codes, Ints, Space
+from dbanon.algorithms.partitioning.partition_tree import Part, level_by_level, united
+from dbanon.encoding.encoded_table import Bools, Codes, Ints, Space
 from dbanon.privacy_models.constraint import Constraint
 from dbanon.table_functions.parameter_types import Integer
 from dbanon.table_functions.parameters import Parameter

@@ -9,8 +9,8 @@ import numpy as np
 
 from dbanon.algorithms.base.registry import EVERY_MODEL, LARGE, Check, register
 from dbanon.algorithms.partitioning.part_distances import Distances
-from dbanon.algorithms.partitioning.partition_tree import Bools, Part, after, level_by_level
-from dbanon.encoding.encoded_table import Codes, Ints, Space
+from dbanon.algorithms.partitioning.partition_tree import Part, after, level_by_level
+from dbanon.encoding.encoded_table import Bools, Codes, Ints, Space
 from dbanon.privacy_models.constraint import Constraint
 
 EACH = 10.0

@@ -8,15 +8,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from dbanon.algorithms.base import progress
 from dbanon.algorithms.base.assignments import Runs
 from dbanon.algorithms.base.registry import Check
-from dbanon.encoding.encoded_table import Attribute, Ints, Number, Space, Tree, ranges
+from dbanon.encoding.encoded_table import Attribute, Bools, Ints, Number, Space, Tree, ranges
 from dbanon.privacy_models.constraint import Constraint
-
-Bools = npt.NDArray[np.bool_]
 
 SAMPLE = 16
 """Parts by which it is judged how long all of them take."""

@@ -7,12 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from dbanon import errors
 from dbanon.algorithms.base.registry import Check
 from dbanon.algorithms.postprocess.merge_small_clusters import joined
-from dbanon.encoding.encoded_table import Ints, Space, ranges
+from dbanon.encoding.encoded_table import Bools, Ints, Space, ranges
 
 
 @dataclass(frozen=True)
@@ -88,7 +87,7 @@ class _Groups:
     def __init__(self, shares: Shares, rows: list[Ints]) -> None:
         self.shares, self.rows = shares, rows
 
-    def hold_with(self, group: int, others: Ints) -> npt.NDArray[np.bool_]:
+    def hold_with(self, group: int, others: Ints) -> Bools:
         """The first with which a union holds and still publishes rows of each table of which the group does; where
         there is none, the first with which it holds."""
         held = np.zeros(len(others), bool)

@@ -6,11 +6,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from dbanon.algorithms.base.kernel_inputs import Layout
 from dbanon.algorithms.base.packed_classes import Classes
-from dbanon.encoding.encoded_table import Ints, ranges
+from dbanon.encoding.encoded_table import Bools, Ints, ranges
 
 N_LINES = 4
 """Random lines along which neighbours are looked for."""
@@ -66,8 +65,8 @@ def united(problem: Layout, searched: Classes, aside: Classes | None) -> Classes
 
 
 def _with_neighbours(
-    problem: Layout, classes: Classes, lossy: npt.NDArray[np.bool_], blocks: Ints, draws: np.random.Generator
-) -> npt.NDArray[np.bool_]:
+    problem: Layout, classes: Classes, lossy: Bools, blocks: Ints, draws: np.random.Generator
+) -> Bools:
     """The classes that lose something and, for each record of theirs, the nearest others along a few lines."""
     starts, number = classes.starts, classes.number
     searched = lossy.copy()
@@ -90,7 +89,7 @@ def _with_neighbours(
     return searched
 
 
-def _some(problem: Layout, classes: Classes, chosen: npt.NDArray[np.bool_]) -> Classes:
+def _some(problem: Layout, classes: Classes, chosen: Bools) -> Classes:
     """Some of the classes, in their order."""
     which = np.flatnonzero(chosen)
     entries = np.diff(classes.starts[: classes.number + 1])[which]

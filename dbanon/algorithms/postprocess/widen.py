@@ -7,13 +7,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 
 from dbanon.algorithms.base.assignments import Runs
 from dbanon.algorithms.base.capabilities import PublishedEnds, Widening
 from dbanon.algorithms.base.class_bounds import Extents, classes, members
 from dbanon.algorithms.base.registry import Algorithm
-from dbanon.encoding.encoded_table import Attribute, Ends, Ints, Number, Space
+from dbanon.encoding.encoded_table import Attribute, Bools, Ends, Ints, Number, Space
 from dbanon.privacy_models.constraint import AtLeast
 
 
@@ -51,7 +50,7 @@ def widened(
     return (names[wide], ends.of_clusters(wide)) if len(wide) else None
 
 
-def _is_wide(ends: PublishedEnds, extents: Extents) -> npt.NDArray[np.bool_]:
+def _is_wide(ends: PublishedEnds, extents: Extents) -> Bools:
     """Return whether each cluster is published with more than its records span."""
     return np.asarray(((ends.low != extents.low) | (ends.high != extents.high) | (ends.raised_nodes >= 0)).any(axis=1))
 

@@ -11,10 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from dbanon.algorithms.streams.number_scales import Scale, scale_of_codes
-from dbanon.encoding.encoded_table import Attribute, Ints, Number, Tree
+from dbanon.encoding.encoded_table import Attribute, Floats, Ints, Number, Tree
 from dbanon.kernels.streams.arrays import AttributeArrays
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

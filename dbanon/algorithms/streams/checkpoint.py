@@ -17,11 +17,11 @@ import numpy.typing as npt
 
 from dbanon import errors
 from dbanon.algorithms.streams import number_storage
-from dbanon.algorithms.streams.arrivals import Floats, Places
+from dbanon.algorithms.streams.arrivals import Places
 from dbanon.algorithms.streams.number_scales import Scale, exact_scale
 from dbanon.algorithms.streams.registry import Renumber, Stream
 from dbanon.algorithms.streams.state import WAITING, Own, State
-from dbanon.encoding.encoded_table import Ints
+from dbanon.encoding.encoded_table import Floats, Ints
 
 Put = dict[str, npt.NDArray[Any]]
 """A state as arrays by name, which can be written to a file: without Python objects."""

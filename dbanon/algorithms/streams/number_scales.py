@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from dbanon.encoding.encoded_table import Floats
 
 Key = int | float | Fraction
 """An exact number of steps from zero; of floating numbers the value. Between two steps there is no value."""

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dbanon.algorithms.streams.number_scales import Floats, Key, Scale, key_of_position, key_of_text
+from dbanon.algorithms.streams.number_scales import Key, Scale, key_of_position, key_of_text
 from dbanon.algorithms.streams.registry import Stream
+from dbanon.encoding.encoded_table import Floats
 
 Put = dict[str, npt.NDArray[Any]]
 """The state of a stream as arrays by name (see dbanon.algorithms.streams.checkpoint)."""

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from dbanon.algorithms.streams.arrivals import Floats
 from dbanon.algorithms.streams.state import Desk, State
+from dbanon.encoding.encoded_table import Floats
 from dbanon.kernels.streams.arrays import ClusterScratch, OpenClusterArrays
 
 

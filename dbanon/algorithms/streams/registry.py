@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
-import numpy as np
-import numpy.typing as npt
-
 from dbanon import errors
 from dbanon.algorithms.base.registry import EVIDENCE, Check
 from dbanon.algorithms.streams.arrivals import Arrivals, Model
 from dbanon.algorithms.streams.common_parameters import COMMON, FIRST
 from dbanon.algorithms.streams.state import Own, State
-from dbanon.encoding.encoded_table import Ints
+from dbanon.encoding.encoded_table import Bools, Ints
 from dbanon.table_functions.parameters import Parameter
 
 Run = Callable[[Arrivals, Model, Mapping[str, object], Check, State | None, bool], State]
@@ -40,7 +37,7 @@ class Kept:
     people: tuple[str, ...] = ()
     values: bool = False
     nodes: Callable[[Own, Renumber], Own] = lambda own, renumber: {}
-    cuts: Callable[[Own, int], Mapping[str, npt.NDArray[np.bool_]]] = lambda own, attribute: {}
+    cuts: Callable[[Own, int], Mapping[str, Bools]] = lambda own, attribute: {}
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dbanon.algorithms.streams.arrivals import Arrivals, Floats, Model
-from dbanon.encoding.encoded_table import Ints
+from dbanon.algorithms.streams.arrivals import Arrivals, Model
+from dbanon.encoding.encoded_table import Floats, Ints
 from dbanon.kernels.streams.arrays import AttributeArrays, ClassArrays, RecordArrays, RequirementArrays
 
 WAITING, SUPPRESSED = -2, -1

@@ -6,13 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from dbanon.algorithms.base.registry import Check
-from dbanon.algorithms.streams.arrivals import Arrivals, Floats, Model
+from dbanon.algorithms.streams.arrivals import Arrivals, Model
 from dbanon.algorithms.streams.registry import Kept, Renumber, Stream, register
 from dbanon.algorithms.streams.state import Desk, Own, State
-from dbanon.encoding.encoded_table import Ints
+from dbanon.encoding.encoded_table import Bools, Floats, Ints
 from dbanon.kernels.streams.arrays import RegionArrays, RegionScratch
 
 
@@ -121,7 +120,7 @@ def _renumbered(own: Own, renumber: Renumber) -> Own:
     return {"shape": shape}
 
 
-def _cuts(own: Own, attribute: int) -> dict[str, npt.NDArray[np.bool_]]:
+def _cuts(own: Own, attribute: int) -> dict[str, Bools]:
     """The regions that are cut at a number of an attribute."""
     from dbanon.kernels.streams.region_tree import AXIS, KIND, NUMBER
 
