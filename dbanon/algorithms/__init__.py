@@ -12,9 +12,8 @@ from dbanon.algorithms import (
     partitioning,
 )
 from dbanon.algorithms.base.assignments import Runs
-from dbanon.algorithms.base.capabilities import PublishedEnds
 from dbanon.algorithms.base.noise import Drawn, Noise, drawn, renumbered
-from dbanon.algorithms.base.registry import Algorithm, algorithms, discover, find
+from dbanon.algorithms.base.registry import Algorithm, PublishedEnds, algorithms, discover, find
 from dbanon.algorithms.postprocess.improve import Budget
 from dbanon.algorithms.postprocess.multivalued_diversity import Held, Shares, diversified
 from dbanon.algorithms.postprocess.widen import widened

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -10,10 +10,9 @@ import numpy as np
 from dbanon import errors
 from dbanon.algorithms.base import progress
 from dbanon.algorithms.base.assignments import Runs
-from dbanon.algorithms.base.capabilities import MOST_LEFT_OUT, OwnSearch, Suppression
 from dbanon.algorithms.base.common_parameters import OBJECTIVES
 from dbanon.algorithms.base.progress import Expected, Work
-from dbanon.algorithms.base.registry import Algorithm, Check
+from dbanon.algorithms.base.registry import MOST_LEFT_OUT, Algorithm, Check, Options, OwnSearch, Suppression
 from dbanon.algorithms.microaggregation.annealing import lowered
 from dbanon.algorithms.postprocess.improve import Budget, Progress, Search, improved
 from dbanon.algorithms.postprocess.merge_small_clusters import merged
@@ -66,7 +65,7 @@ def run(
     algorithm: Algorithm,
     space: Space,
     constraint: AtLeast,
-    options: Mapping[str, object],
+    options: Options,
     names: Names = NAMELESS,
     refinement: Refinement = AS_THEY_ARE,
     check: Check = lambda: None,
@@ -125,7 +124,7 @@ def run(
 
 
 def _most_left_out(
-    algorithm: Algorithm, space: Space, constraint: AtLeast, options: Mapping[str, object], share: float
+    algorithm: Algorithm, space: Space, constraint: AtLeast, options: Options, share: float
 ) -> int | None:
     """Most records that the algorithm may leave out by its own rule; None where it has none."""
     own = algorithm.ability(Suppression)
@@ -177,7 +176,7 @@ class _Stretch:
             self._progress(before + (1 - before) * done, saved)
 
 
-def _asked_for(space: Space, constraint: AtLeast, options: Mapping[str, object], names: Names) -> Expected:
+def _asked_for(space: Space, constraint: AtLeast, options: Options, names: Names) -> Expected:
     """Refuses work of too many steps, of an algorithm with the parameter `large`, unless that is set: TooLarge."""
 
     def expected(steps: float, seconds: float) -> None:

@@ -9,8 +9,7 @@ from functools import partial
 
 import numpy as np
 
-from dbanon.algorithms.base.capabilities import OwnSearch
-from dbanon.algorithms.base.registry import Algorithm
+from dbanon.algorithms.base.registry import Algorithm, Options, OwnSearch
 from dbanon.algorithms.postprocess.improve import Budget
 from dbanon.algorithms.runner import Refinement, run
 from dbanon.encoding import encoded_table
@@ -53,7 +52,7 @@ def steps(chosen: Sequence[Algorithm]) -> Iterator[tuple[str, Callable[[], None]
 
 
 def _clustered(
-    algorithm: Algorithm, table: Space, limits: AtLeast, options: Mapping[str, object], objective: str = "precision"
+    algorithm: Algorithm, table: Space, limits: AtLeast, options: Options, objective: str = "precision"
 ) -> None:
     budget = Budget(1) if algorithm.ability(OwnSearch) else None
     run(algorithm, table, limits, options, refinement=Refinement(budget=budget, objective=objective))

@@ -19,8 +19,7 @@ from support.model_tables import SENSITIVE, Case, constraint, grouped
 
 from dbanon import algorithms, errors
 from dbanon.algorithms import Budget
-from dbanon.algorithms.base.capabilities import Widening
-from dbanon.algorithms.base.registry import Check
+from dbanon.algorithms.base.registry import Check, Widening
 from dbanon.algorithms.optimizing import best, seeded_starts
 from dbanon.encoding.encoded_table import Ints, Space
 from dbanon.privacy_models.constraint import Constraint

@@ -20,7 +20,7 @@ from traced.tables import LETTERS, letters
 
 import dbanon
 from dbanon import algorithms
-from dbanon.algorithms.base.capabilities import MOST_LEFT_OUT
+from dbanon.algorithms.base.registry import MOST_LEFT_OUT
 from dbanon.algorithms.diversity.knn_gs import value_groups
 from dbanon.algorithms.greedy.mckl import by_width
 from dbanon.encoding.encoded_table import Sensitive, Space, Tree

@@ -38,8 +38,8 @@ from support.tables import encoded_column
 import dbanon
 from dbanon import algorithms, errors
 from dbanon.algorithms import Budget
-from dbanon.algorithms.base.capabilities import Widening
 from dbanon.algorithms.base.class_bounds import united
+from dbanon.algorithms.base.registry import Widening
 from dbanon.algorithms.postprocess.improve import BATCH
 from dbanon.encoding import encoded_table
 from dbanon.privacy_models.constraint import AtLeast

@@ -21,7 +21,7 @@ from support.tables import SOME, Table, encoded, groups_of, labels_of, tables
 from traced.tables import LETTERS, letters
 
 from dbanon import algorithms
-from dbanon.algorithms.base.capabilities import MOST_LEFT_OUT
+from dbanon.algorithms.base.registry import MOST_LEFT_OUT
 from dbanon.encoding.encoded_table import Space
 from dbanon.privacy_models.constraint import AtLeast
 

@@ -18,7 +18,7 @@ from test_gather import with_unit
 from test_greedy import records
 
 from dbanon import algorithms
-from dbanon.algorithms.base.capabilities import MOST_LEFT_OUT
+from dbanon.algorithms.base.registry import MOST_LEFT_OUT
 from dbanon.algorithms.hybrid.r_gather import Limits
 from dbanon.encoding.encoded_table import Space
 from dbanon.privacy_models.constraint import AtLeast

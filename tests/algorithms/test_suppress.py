@@ -15,9 +15,8 @@ from support.model_tables import demanded
 from support.scale import examples
 
 from dbanon import algorithms
-from dbanon.algorithms.base.capabilities import MOST_LEFT_OUT, Suppression
 from dbanon.algorithms.base.class_bounds import Extents, members
-from dbanon.algorithms.base.registry import Algorithm as Registered, Check
+from dbanon.algorithms.base.registry import MOST_LEFT_OUT, Algorithm as Registered, Check, Suppression
 from dbanon.encoding import encoded_table
 from dbanon.encoding.encoded_table import Ints
 from dbanon.privacy_models.constraint import AtLeast, Constraint

@@ -13,8 +13,7 @@ from typing import Any
 
 import dbanon
 from dbanon import algorithms as static_algorithms
-from dbanon.algorithms.base.capabilities import NoiseRelease, Suppression, Widening
-from dbanon.algorithms.base.registry import FAMILIES, Algorithm
+from dbanon.algorithms.base.registry import FAMILIES, Algorithm, NoiseRelease, Suppression, Widening
 from tests.bench import data
 
 CALL = "compare('adult', algorithms = 'all', k = 10, metrics = ['precision', 'ncp'])"

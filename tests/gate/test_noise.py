@@ -19,8 +19,8 @@ from test_gate import CORE, ROWS, SHAPES, SPOILED, ZIPS, refuses
 import dbanon
 from dbanon import algorithms, errors
 from dbanon.algorithms.base import noise as noises
-from dbanon.algorithms.base.capabilities import NoiseRelease
 from dbanon.algorithms.base.noise import Noise
+from dbanon.algorithms.base.registry import NoiseRelease
 from dbanon.encoding import encoded_table
 from dbanon.udf import cluster
 

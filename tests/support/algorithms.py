@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dbanon import algorithms
-from dbanon.algorithms.base.capabilities import Suppression, Widening
+from dbanon.algorithms.base.registry import Suppression, Widening
 
 PLAIN = [
     a.name for a in algorithms.algorithms() if not a.defaults and "sensitive" not in a.reads and not a.ability(Widening)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 
 from dbanon.algorithms.agglomerative.hierarchy_distances import ladders
 from dbanon.algorithms.base import progress
 from dbanon.algorithms.base.assignments import Runs
 from dbanon.algorithms.base.linked_lists import heads
-from dbanon.algorithms.base.registry import LARGE, Check, register
-from dbanon.encoding.encoded_table import Ints, Space
+from dbanon.algorithms.base.registry import LARGE, Assignment, Check, Options, register
+from dbanon.encoding.encoded_table import Space
 from dbanon.kernels.arrays import CenterTree
 from dbanon.privacy_models.constraint import Constraint
 from dbanon.table_functions.parameter_types import Flag, Real
@@ -24,7 +22,7 @@ EACH = 2.5
 """What a box costs in steps of dbanon.algorithms.base.progress."""
 
 
-def kaca(space: Space, constraint: Constraint, options: Mapping[str, object], check: Check) -> Runs | Ints:
+def kaca(space: Space, constraint: Constraint, options: Options, check: Check) -> Assignment:
     """KACA, k-anonymity by clustering in attribute hierarchies (Li et al. 2006).
 
     All records that are equal are a class. While some class has fewer than k records, the smallest (the first one) is

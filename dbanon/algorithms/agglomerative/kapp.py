@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -15,7 +15,7 @@ from dbanon.algorithms.base.assignments import Runs
 from dbanon.algorithms.base.class_bounds import Extents, members
 from dbanon.algorithms.base.grow_clusters import FEWEST, SAMPLE
 from dbanon.algorithms.base.loss import Loss
-from dbanon.algorithms.base.registry import LARGE, MODE, SEED, Check, register
+from dbanon.algorithms.base.registry import LARGE, MODE, SEED, Assignment, Check, Options, register
 from dbanon.algorithms.centroid.kmeans import ROUNDS
 from dbanon.algorithms.greedy.least_loss import least_growth
 from dbanon.encoding import distance
@@ -29,7 +29,7 @@ from dbanon.table_functions.parameter_types import Choice, Integer
 from dbanon.table_functions.parameters import Parameter
 
 
-def kapp(space: Space, constraint: Constraint, options: Mapping[str, object], check: Check) -> Runs | Ints:
+def kapp(space: Space, constraint: Constraint, options: Options, check: Check) -> Assignment:
     """KAPP, reconstructed from the algorithm that the review of clustering methods prints without its formulas.
 
     Fuzzy c-means clusters the codes of the sensitive columns, each from 0 to 1; a record counts to the nearest center.
@@ -123,7 +123,7 @@ class Pool:
 class Dealing:
     """Classes of k records of as many clusters of sensitive values as there are."""
 
-    def __init__(self, space: Space, k: int, options: Mapping[str, object], check: Check) -> None:
+    def __init__(self, space: Space, k: int, options: Options, check: Check) -> None:
         self.space, self.k, self.loss = space, k, Loss(space, k, "edges")
         tables = self.loss.tables(space)
         self.rows = Rows(tables, space.codes[0])
@@ -234,7 +234,7 @@ class _Nearest:
             self.at, self.used = self.at + 1, 0
 
 
-def _sensitive_clusters(space: Space, k: int, options: Mapping[str, object], check: Check) -> tuple[Ints, Ints]:
+def _sensitive_clusters(space: Space, k: int, options: Options, check: Check) -> tuple[Ints, Ints]:
     """The cluster of the sensitive values of each record, and the rank of its distance to the center."""
     if not space.sensitive:
         return np.zeros(space.rows, np.int64), np.zeros(space.rows, np.int64)

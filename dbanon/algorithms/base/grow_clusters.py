@@ -25,8 +25,8 @@ from numpy.typing import NDArray
 
 from dbanon.algorithms.base import progress
 from dbanon.algorithms.base.assignments import Runs
-from dbanon.algorithms.base.registry import Check
-from dbanon.encoding.encoded_table import Ints, Space
+from dbanon.algorithms.base.registry import Assignment, Check
+from dbanon.encoding.encoded_table import Space
 
 FEWEST, MOST = 4, 2**22
 """Groups that are made between two looks for interrupts, at least and at most."""
@@ -84,7 +84,7 @@ class Rules(Protocol):
         """Puts records that are in none of so many groups, in canonical order, into one."""
         ...
 
-    def found(self) -> Runs | Ints:
+    def found(self) -> Assignment:
         """The group of every record."""
         ...
 
@@ -112,7 +112,7 @@ class CountedRules:
         return round(self.looked * self.step_cost)
 
 
-def grow(space: Space, rules: Rules, check: Check) -> Runs | Ints:
+def grow(space: Space, rules: Rules, check: Check) -> Assignment:
     """The group of every record; one group where none could be made."""
     groups, most, work = 0, FEWEST, progress.work(check)
     sample = _Sampling(space, rules, work)

@@ -11,9 +11,9 @@ from typing import Protocol
 import numpy as np
 
 from dbanon.algorithms.base.assignments import Runs
-from dbanon.algorithms.base.capabilities import PublishedEnds
 from dbanon.algorithms.base.class_bounds import Extents, classes, published_nodes
 from dbanon.algorithms.base.loss import shares
+from dbanon.algorithms.base.registry import PublishedEnds
 from dbanon.algorithms.base.standardize import varies, within, z_scores
 from dbanon.encoding.encoded_table import Bools, Floats, Ints, Number, Space, Tree
 

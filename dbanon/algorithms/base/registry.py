@@ -1,4 +1,4 @@
-"""The registry of algorithms, and what they are made of."""
+"""The registry of algorithms, what they are made of, and what only some of them declare."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ from dataclasses import dataclass, field, replace
 from types import ModuleType
 from typing import Any, TypeVar
 
+import numpy as np
+
 from dbanon import errors
 from dbanon.algorithms.base.assignments import Runs
-from dbanon.algorithms.base.capabilities import Ability, Suppression
 from dbanon.algorithms.base.common_parameters import COMMON
+from dbanon.algorithms.base.noise import Noise
 from dbanon.encoding.encoded_table import Ints, Space
 from dbanon.privacy_models import registry
 from dbanon.privacy_models.constraint import Constraint
@@ -23,10 +25,14 @@ from dbanon.table_functions.parameters import Parameter
 Check = Callable[[], None]
 """Called often while an algorithm works; raises when the run was interrupted."""
 
-Run = Callable[[Space, Constraint, Mapping[str, object], Check], Runs | Ints]
-"""space, privacy model, own options, check -> clusters from 0, as runs or as the number of every canonical row."""
+Options = Mapping[str, object]
+"""Values of an algorithm's own parameters."""
 
-A = TypeVar("A", bound=Ability)
+Assignment = Runs | Ints
+"""The clusters, from 0: as runs, or as the number of every canonical row."""
+
+Run = Callable[[Space, Constraint, Options, Check], Assignment]
+"""space, privacy model, own options, check -> clusters."""
 
 EVERY_MODEL = ("k", *(m.parameter for m in registry.models()), "person")
 """What algorithms meet that ask the privacy model itself whether a cluster is enough."""
@@ -85,6 +91,94 @@ FAMILIES = {
 """The families by folder, in the order in which pages show them."""
 
 
+# --- what only some algorithms do ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Exclusion:
+    """Leaves records out before they are clustered: those beyond the `bounds` of a column, and `duplicates`."""
+
+    bounds: Callable[[Options], Mapping[str, tuple[str, str]]]
+    duplicates: Callable[[Options], bool]
+
+
+@dataclass(frozen=True)
+class Influence:
+    """Works by what attributes tell of sensitive values, where `is_wanted`; own parameters are those of the forest."""
+
+    is_wanted: Callable[[Options], bool]
+
+
+@dataclass(frozen=True)
+class NoiseRelease:
+    """Publishes values hidden in noise instead of classes, where options ask for that (else None). `only`: parameters
+    of noise alone, and why they are refused without it."""
+
+    noise: Callable[[Options], Noise | None]
+    only: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class OwnSearch:
+    """Improves its clusters by so many moves of a search where the call does not say
+    (dbanon.algorithms.postprocess.improve)."""
+
+    moves: Callable[[Space, Constraint, Options], int]
+
+
+@dataclass(frozen=True)
+class PublishedEnds:
+    """What clusters are published with, (clusters, attributes) each.
+
+    `low` and `high` are the least and greatest codes; a `high` that is the code of NULL above a `low` that is not
+    publishes `*`. `raised_nodes` are the nodes of trees that are published in place of the lowest that covers the
+    codes; -1 where there is none, and for numbers.
+    """
+
+    low: Ints
+    high: Ints
+    raised_nodes: Ints
+
+    @classmethod
+    def covering(cls, low: Ints, high: Ints) -> PublishedEnds:
+        """Return ends that publish what just covers the codes."""
+        return cls(low, high, np.full(low.shape, -1, np.int64))
+
+    def of_clusters(self, rows: Ints) -> PublishedEnds:
+        """Return the ends of some of the clusters."""
+        return PublishedEnds(self.low[rows], self.high[rows], self.raised_nodes[rows])
+
+
+@dataclass(frozen=True)
+class Widening:
+    """Publishes clusters with more than their records span: from space, labels, privacy model and options the codes and
+    nodes that each cluster is published with. `is_wanted` says for which options."""
+
+    widen: Callable[[Space, Ints, Constraint, Options], PublishedEnds]
+    is_wanted: Callable[[Options], bool] = lambda options: True
+
+
+@dataclass(frozen=True)
+class Suppression:
+    """May leave records out by a rule of its own (-1), `what`, a clause of the parameter `suppress`: at most the share
+    that this says, and at most `records` of options and k (None: no bound but the share). The algorithm finds the least
+    of both for its part of the table in its options, as MOST_LEFT_OUT; what it must keep then is its own concern."""
+
+    what: str
+    records: Callable[[Options, int], int | None] = lambda options, k: None
+
+
+MOST_LEFT_OUT = "most_left_out"
+"""The option that tells an algorithm how many records it may leave out."""
+
+Ability = Exclusion | Influence | NoiseRelease | OwnSearch | Suppression | Widening
+
+A = TypeVar("A", bound=Ability)
+
+
+# --- algorithms --------------------------------------------------------------------------------------------
+
+
 @dataclass(frozen=True)
 class Algorithm:
     """One registered algorithm.
@@ -94,7 +188,7 @@ class Algorithm:
     algorithm has, `defaults` its own defaults of common ones. `reads` names what it looks at beside codes:
     'sensitive' (sensitive values, whatever the model), 'magnitudes' (the values of numbers); with the parameter that
     `looks_up` names it sees what sensitive values are of, as hierarchies of their columns say. `abilities` are what few
-    algorithms do (see dbanon.algorithms.base.capabilities). `meets` are the models, by their parameters (person: k of
+    algorithms do (above). `meets` are the models, by their parameters (person: k of
     persons), that each cluster is made to meet while the algorithm works; the shared repair merges for all others, and
     where records left at the end spoil a cluster.
     """

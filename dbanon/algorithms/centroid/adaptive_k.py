@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 
 from dbanon.algorithms.base.assignment_log import Dealt
@@ -11,14 +9,14 @@ from dbanon.algorithms.base.assignments import Runs
 from dbanon.algorithms.base.grow_clusters import CountedRules, grow
 from dbanon.algorithms.base.kernel_inputs import layout
 from dbanon.algorithms.base.loss import Loss
-from dbanon.algorithms.base.registry import LARGE, MODE, SEED, Check, register
+from dbanon.algorithms.base.registry import LARGE, MODE, SEED, Assignment, Check, Options, register
 from dbanon.algorithms.centroid.sorted_seeds import EACH, HEIGHTS, every_kth
 from dbanon.algorithms.greedy.least_loss import least_growth
-from dbanon.encoding.encoded_table import Ints, Space
+from dbanon.encoding.encoded_table import Space
 from dbanon.privacy_models.constraint import AtLeast, Constraint
 
 
-def adaptive_k(space: Space, constraint: Constraint, options: Mapping[str, object], check: Check) -> Runs | Ints:
+def adaptive_k(space: Space, constraint: Constraint, options: Options, check: Check) -> Assignment:
     """Adaptive k (Arava), reconstructed from the review of clustering methods.
 
     Seeds are those of systematic clustering. One after another, unless it was taken, takes the record with which the
@@ -34,7 +32,7 @@ class Adaptive(CountedRules):
 
     step_cost = EACH
 
-    def __init__(self, space: Space, k: int, options: Mapping[str, object]) -> None:
+    def __init__(self, space: Space, k: int, options: Options) -> None:
         self.space, self.k = space, k
         self.problem = layout(space, AtLeast(k), HEIGHTS)
         self.left = space.counts.astype(np.int64)

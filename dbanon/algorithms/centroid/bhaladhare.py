@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from dbanon.algorithms.base.registry import LARGE, MODE, SEED, Check, register
-from dbanon.algorithms.centroid.sorted_seeds import A, B, Clusters, Options, by_first, one_of_each, seeded
+from dbanon.algorithms.base.registry import LARGE, MODE, SEED, Check, Options, register
+from dbanon.algorithms.centroid.sorted_seeds import A, B, Clusters, by_first, one_of_each, seeded
 from dbanon.encoding.encoded_table import Ints, Space
 
 

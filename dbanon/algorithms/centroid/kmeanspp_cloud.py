@@ -4,15 +4,22 @@ that begin far from each other."""
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 
 import numpy as np
 
 from dbanon.algorithms.base import progress
-from dbanon.algorithms.base.assignments import Runs
-from dbanon.algorithms.base.capabilities import MOST_LEFT_OUT, Suppression
 from dbanon.algorithms.base.random_seeds import random_order
-from dbanon.algorithms.base.registry import LARGE, MODE, SEED, Check, register
+from dbanon.algorithms.base.registry import (
+    LARGE,
+    MODE,
+    MOST_LEFT_OUT,
+    SEED,
+    Assignment,
+    Check,
+    Options,
+    Suppression,
+    register,
+)
 from dbanon.algorithms.centroid.kmeans import settled
 from dbanon.algorithms.centroid.moving_centers import NONE, Work, axes_of
 from dbanon.algorithms.centroid.ordinal_encoding import as_numbers
@@ -33,7 +40,7 @@ EACH = 0.5
 """What the distance of a tuple to a seed costs in dbanon.algorithms.base.progress."""
 
 
-def kmeanspp_cloud(space: Space, constraint: Constraint, options: Mapping[str, object], check: Check) -> Runs | Ints:
+def kmeanspp_cloud(space: Space, constraint: Constraint, options: Options, check: Check) -> Assignment:
     """Clustering of health records in a cloud by k-means++, reconstructed from the review of clustering methods.
 
     Categories are read as numbers, in the order of the leaves. Records with a number more than `deviations` standard
@@ -53,7 +60,7 @@ def kmeanspp_cloud(space: Space, constraint: Constraint, options: Mapping[str, o
     return labels
 
 
-def _clustered(space: Space, k: int, options: Mapping[str, object], check: Check) -> Ints:
+def _clustered(space: Space, k: int, options: Options, check: Check) -> Ints:
     number = space.rows // k
     if number < 2:
         return np.zeros(space.rows, np.int64)
@@ -88,7 +95,7 @@ def _deviations(attribute: Number, codes: Codes, counts: Ints) -> Floats:
     return np.append(away / deviation if deviation > 0 else np.zeros(len(away)), 0.0)[codes]
 
 
-def apart(space: Space, number: int, options: Mapping[str, object], check: Check) -> Ints:
+def apart(space: Space, number: int, options: Options, check: Check) -> Ints:
     """Tuples of so many seeds, chosen as k-means++ does, of numbers alone. O(number * tuples) time."""
     (_, null, *_), points = axes_of(space)
     axes = [(np.ascontiguousarray(column), column == NONE, int(null[a])) for a, column in enumerate(points.T)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import cast
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from dbanon.algorithms.base import progress
 from dbanon.algorithms.base.random_seeds import spread_rows
-from dbanon.algorithms.base.registry import MODE, Check, Run
+from dbanon.algorithms.base.registry import MODE, Check, Options, Run
 from dbanon.encoding.distance import places
 from dbanon.encoding.encoded_table import Ints, Number, Space, Tree
 from dbanon.kernels.arrays import CenterTree
@@ -164,7 +164,7 @@ def centers_first(method: Callable[[Work], Ints]) -> Run:
     """The method as algorithms are called."""
 
     @functools.wraps(method)
-    def run(space: Space, constraint: Constraint, options: Mapping[str, object], check: Check) -> Ints:
+    def run(space: Space, constraint: Constraint, options: Options, check: Check) -> Ints:
         clusters = space.rows // constraint.least
         if clusters < 2:
             return np.zeros(space.rows, np.int64)

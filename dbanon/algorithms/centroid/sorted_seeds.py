@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from dbanon.algorithms.base import progress
 from dbanon.algorithms.base.assignments import Runs
 from dbanon.algorithms.base.kernel_inputs import Layout, layout
 from dbanon.algorithms.base.random_seeds import generator
-from dbanon.algorithms.base.registry import Check, Run
+from dbanon.algorithms.base.registry import Assignment, Check, Options, Run
 from dbanon.encoding.encoded_table import Ints, Space
 from dbanon.privacy_models.constraint import AtLeast, Constraint
 from dbanon.table_functions.parameter_types import Integer
@@ -25,8 +25,6 @@ EACH = 0.5
 
 HEIGHTS = "edges"
 """The loss is that of the k-member papers."""
-
-Options = Mapping[str, object]
 
 
 class Clusters:
@@ -82,7 +80,7 @@ def seeded(method: Seeded) -> Run:
     """The method as algorithms are called."""
 
     @functools.wraps(method)
-    def run(space: Space, constraint: Constraint, options: Options, check: Check) -> Runs | Ints:
+    def run(space: Space, constraint: Constraint, options: Options, check: Check) -> Assignment:
         k = constraint.least
         return Runs.one(space) if space.rows < 2 * k else method(space, k, options, check)
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from dbanon.algorithms.base.registry import LARGE, MODE, SEED, Check, register
-from dbanon.algorithms.centroid.sorted_seeds import Clusters, Options, every_kth, seeded
+from dbanon.algorithms.base.registry import LARGE, MODE, SEED, Check, Options, register
+from dbanon.algorithms.centroid.sorted_seeds import Clusters, every_kth, seeded
 from dbanon.encoding.encoded_table import Ints, Space
 
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 
 import numpy as np
 
 from dbanon.algorithms.base import progress
 from dbanon.algorithms.base.random_seeds import spread_rows
-from dbanon.algorithms.base.registry import LARGE, SEED, Check, register
+from dbanon.algorithms.base.registry import LARGE, SEED, Check, Options, register
 from dbanon.algorithms.centroid import moving_centers as search
 from dbanon.algorithms.centroid.moving_centers import EVENLY, NONE
 from dbanon.algorithms.centroid.ordinal_encoding import as_numbers
@@ -31,7 +30,7 @@ EACH = 0.5
 """What a step of the search costs in dbanon.algorithms.base.progress."""
 
 
-def wfcmeans(space: Space, constraint: Constraint, options: Mapping[str, object], check: Check) -> Ints:
+def wfcmeans(space: Space, constraint: Constraint, options: Options, check: Check) -> Ints:
     """WF-C-means, weighted feature C-means (Chiu and Tsai 2007), from its abstract and the feature-weight
     self-adjustment k-means of the same authors.
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 
 from dbanon.algorithms.base.assignments import Runs
@@ -11,7 +9,7 @@ from dbanon.algorithms.base.grow_clusters import CountedRules, grow
 from dbanon.algorithms.base.kernel_inputs import layout
 from dbanon.algorithms.base.loss import Loss
 from dbanon.algorithms.base.random_seeds import random_order
-from dbanon.algorithms.base.registry import LARGE, MODE, SEED, Check, register
+from dbanon.algorithms.base.registry import LARGE, MODE, SEED, Assignment, Check, Options, register
 from dbanon.algorithms.base.sensitive_groups import Kinds
 from dbanon.encoding import distance
 from dbanon.encoding.encoded_table import Ints, Sensitive, Space
@@ -24,7 +22,7 @@ MOST = 2**16
 """Clusters that are made at a time."""
 
 
-def knn_gs(space: Space, constraint: Constraint, options: Mapping[str, object], check: Check) -> Runs | Ints:
+def knn_gs(space: Space, constraint: Constraint, options: Options, check: Check) -> Assignment:
     """KNN-(G,S), the single-machine form, reconstructed from the summary of its paper and the review of clustering
     methods.
 
@@ -57,7 +55,7 @@ def value_groups(sensitive: Sensitive, groups: int, level: int | None) -> Ints:
 class _OfGroups(CountedRules):
     """Clusters with records of each group, in compiled code."""
 
-    def __init__(self, space: Space, k: int, options: Mapping[str, object]) -> None:
+    def __init__(self, space: Space, k: int, options: Options) -> None:
         self.space, self.k = space, k
         self.problem = layout(space, AtLeast(1), "edges")
         groups, level, each = (options[name] for name in ("groups", "level", "each"))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 
 from dbanon.algorithms.base import leftovers, progress
@@ -11,7 +9,7 @@ from dbanon.algorithms.base.assignments import Runs
 from dbanon.algorithms.base.grow_clusters import CountedRules, grow
 from dbanon.algorithms.base.kernel_inputs import layout
 from dbanon.algorithms.base.random_seeds import spread_rows
-from dbanon.algorithms.base.registry import LARGE, SEED, Check, register
+from dbanon.algorithms.base.registry import LARGE, SEED, Assignment, Check, Options, register
 from dbanon.algorithms.base.sensitive_groups import Kinds, sensitive_codes
 from dbanon.algorithms.centroid.kmeans import ROUNDS, plain
 from dbanon.algorithms.centroid.moving_centers import EVENLY, Work
@@ -24,7 +22,7 @@ BEFORE = 0.2
 """Share of the progress that k-means is said to be."""
 
 
-def pppc(space: Space, constraint: Constraint, options: Mapping[str, object], check: Check) -> Runs | Ints:
+def pppc(space: Space, constraint: Constraint, options: Options, check: Check) -> Assignment:
     """PPPC, privacy-preserving parallel clustering, the single-machine form, reconstructed from the review of
     clustering methods.
 
@@ -50,7 +48,7 @@ class _Buckets(CountedRules):
 
     step_cost = 0.5
 
-    def __init__(self, space: Space, k: int, options: Mapping[str, object], check: Check) -> None:
+    def __init__(self, space: Space, k: int, options: Options, check: Check) -> None:
         from dbanon.kernels.bucket_growth import to_centers
 
         self.space, self.k, self.problem = space, k, layout(space, AtLeast(1), "edges")

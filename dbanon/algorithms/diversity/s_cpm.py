@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from dbanon.algorithms.base.distance_sums import sums_to_all
 from dbanon.algorithms.base.kernel_inputs import layout
 from dbanon.algorithms.base.loss import Loss
 from dbanon.algorithms.base.random_seeds import generator
-from dbanon.algorithms.base.registry import LARGE, SEED, Check, register
+from dbanon.algorithms.base.registry import LARGE, SEED, Assignment, Check, Options, register
 from dbanon.algorithms.base.sensitive_groups import sensitive_codes
 from dbanon.algorithms.centroid.moving_centers import EVENLY
 from dbanon.algorithms.diversity.partitions import PARTS, united
@@ -39,7 +39,7 @@ Away = Callable[[int], Ints]
 """Distances of all tuples to one."""
 
 
-def s_cpm(space: Space, constraint: Constraint, options: Mapping[str, object], check: Check) -> Runs | Ints:
+def s_cpm(space: Space, constraint: Constraint, options: Options, check: Check) -> Assignment:
     """S-CPM, the semantic-similarity cluster based privacy preservation model, the single-machine form, reconstructed
     from the review of clustering methods.
 
@@ -109,7 +109,7 @@ class _Merging:
 # --- parts ------------------------------------------------------------------------------------------------------------
 
 
-def _parts(space: Space, k: int, options: Mapping[str, object], check: Check) -> Ints:
+def _parts(space: Space, k: int, options: Options, check: Check) -> Ints:
     """The part of each tuple."""
     tables = Loss(space, 1, "edges").tables(space)
 

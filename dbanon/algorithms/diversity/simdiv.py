@@ -15,8 +15,17 @@ import numpy as np
 
 from dbanon.algorithms import influence_forest
 from dbanon.algorithms.base import progress
-from dbanon.algorithms.base.capabilities import Exclusion, Influence, PublishedEnds, Widening
-from dbanon.algorithms.base.registry import LARGE, SEED, Check, register
+from dbanon.algorithms.base.registry import (
+    LARGE,
+    SEED,
+    Check,
+    Exclusion,
+    Influence,
+    Options,
+    PublishedEnds,
+    Widening,
+    register,
+)
 from dbanon.algorithms.diversity.cosine_similarity import STEP, directions, ranked_rows
 from dbanon.algorithms.diversity.needs_generalization import Needs, raised
 from dbanon.encoding.encoded_table import Floats, Ints, Space
@@ -41,13 +50,13 @@ LITERAL = {
 """Options whose default follows `reproduce`: usually, and for the paper to the letter."""
 
 
-def resolved(options: Mapping[str, object]) -> dict[str, Any]:
+def resolved(options: Options) -> dict[str, Any]:
     """The options, where those that were not given follow `reproduce`."""
     literal = int(options["reproduce"] == "paper")
     return dict(options) | {n: options[n] if options[n] is not None else d[literal] for n, d in LITERAL.items()}
 
 
-def simdiv(space: Space, constraint: Constraint, options: Mapping[str, object], check: Check) -> Ints:
+def simdiv(space: Space, constraint: Constraint, options: Options, check: Check) -> Ints:
     """SimDiv (Majeed et al. 2024, Algorithms 1-3): floor(n/k) clusters of k records, and fewer than k residuals.
 
     Each cluster, in the order of the slices, takes the record of greatest alpha_pr * diversity + beta_ut * cosine to
@@ -156,7 +165,7 @@ def _most(k: int, cap: str) -> float:
     return k + math.ceil(k / part) if part else math.inf
 
 
-def widen(space: Space, labels: Ints, constraint: Constraint, options: Mapping[str, object]) -> PublishedEnds:
+def widen(space: Space, labels: Ints, constraint: Constraint, options: Options) -> PublishedEnds:
     """Needs-based generalization (Majeed et al. 2024, Algorithm 4): see
     `dbanon.algorithms.diversity.needs_generalization`."""
     settings = resolved(options)
@@ -170,7 +179,7 @@ def widen(space: Space, labels: Ints, constraint: Constraint, options: Mapping[s
     return PublishedEnds.covering(*raised(space, labels, constraint.least, influences(space, settings), needs))
 
 
-def _bounds(options: Mapping[str, object]) -> Mapping[str, tuple[str, str]]:
+def _bounds(options: Options) -> Mapping[str, tuple[str, str]]:
     """Ends beyond which records are outliers, by column."""
     return cast("Mapping[str, tuple[str, str]]", options["bounds"] or {})
 

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
 
 from dbanon.algorithms.base.assignments import Runs
-from dbanon.algorithms.base.capabilities import MOST_LEFT_OUT, Suppression
-from dbanon.algorithms.base.registry import EVERY_MODEL, Check, register
+from dbanon.algorithms.base.registry import (
+    EVERY_MODEL,
+    MOST_LEFT_OUT,
+    Assignment,
+    Check,
+    Options,
+    Suppression,
+    register,
+)
 from dbanon.algorithms.full_domain.lattice_search import Search
 from dbanon.algorithms.full_domain.levels import Frequencies, Levels
 from dbanon.algorithms.full_domain.recoding import FULL, MOST, RECODING
-from dbanon.encoding.encoded_table import Ints, Space
+from dbanon.encoding.encoded_table import Space
 from dbanon.privacy_models.constraint import Constraint
 
 
-def datafly(space: Space, constraint: Constraint, options: Mapping[str, object], check: Check) -> Runs | Ints:
+def datafly(space: Space, constraint: Constraint, options: Options, check: Check) -> Assignment:
     """Datafly (Sweeney), full-domain generalization by the column that has the most values.
 
     While more records than may be left out stand in classes that miss the privacy model, the column with the most

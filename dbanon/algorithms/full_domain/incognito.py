@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from dbanon.algorithms.base.assignments import Runs
-from dbanon.algorithms.base.capabilities import MOST_LEFT_OUT, Suppression
-from dbanon.algorithms.base.registry import EVERY_MODEL, Check, register
+from dbanon.algorithms.base.registry import (
+    EVERY_MODEL,
+    MOST_LEFT_OUT,
+    Assignment,
+    Check,
+    Options,
+    Suppression,
+    register,
+)
 from dbanon.algorithms.full_domain.lattice_search import full_domain
 from dbanon.algorithms.full_domain.recoding import FULL, MOST, RECODING
-from dbanon.encoding.encoded_table import Ints, Space
+from dbanon.encoding.encoded_table import Space
 from dbanon.privacy_models.constraint import Constraint
 
 
-def incognito(space: Space, constraint: Constraint, options: Mapping[str, object], check: Check) -> Runs | Ints:
+def incognito(space: Space, constraint: Constraint, options: Options, check: Check) -> Assignment:
     """Incognito (LeFevre et al. 2005): of all full-domain generalizations that meet the privacy model, but for the
     records that may be left out, one of the least sum of levels; of these the one of the least loss as tight classes,
     then the first (see `dbanon.algorithms.full_domain.lattice_search`).
@@ -24,7 +28,7 @@ def incognito(space: Space, constraint: Constraint, options: Mapping[str, object
     return full_domain(space, constraint, "incognito", check, int(str(options[MOST_LEFT_OUT])))
 
 
-def records(options: Mapping[str, object], k: int) -> int | None:
+def records(options: Options, k: int) -> int | None:
     """Most records to be left out, beside the share."""
     return None if options["most"] is None else int(str(options["most"]))
 

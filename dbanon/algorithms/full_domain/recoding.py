@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 
-from dbanon.algorithms.base.capabilities import PublishedEnds, Widening
 from dbanon.algorithms.base.class_bounds import Extents, members, published_nodes
+from dbanon.algorithms.base.registry import Options, PublishedEnds, Widening
 from dbanon.algorithms.full_domain.levels import Levels
 from dbanon.encoding.encoded_table import Ints, Space, Tree
 from dbanon.privacy_models.constraint import Constraint
@@ -25,7 +23,7 @@ RECODING = Parameter(
 MOST = Parameter("most", Integer(0), "Most records that may be left out, beside the share suppress.")
 
 
-def level_ends(space: Space, labels: Ints, constraint: Constraint, options: Mapping[str, object]) -> PublishedEnds:
+def level_ends(space: Space, labels: Ints, constraint: Constraint, options: Options) -> PublishedEnds:
     """Return what clusters publish if all records have one level of every attribute.
 
     It is the lowest level of each attribute on which every cluster is in one block: the level that was searched for, as

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from dbanon import errors
 from dbanon.algorithms.base.assignments import Runs
-from dbanon.algorithms.base.capabilities import MOST_LEFT_OUT
 from dbanon.algorithms.base.loss import Loss
-from dbanon.algorithms.base.registry import EVERY_MODEL, Check, register
+from dbanon.algorithms.base.registry import EVERY_MODEL, MOST_LEFT_OUT, Assignment, Check, Options, register
 from dbanon.algorithms.full_domain.incognito import SUPPRESSION
 from dbanon.algorithms.full_domain.lattice_search import LARGEST, Search
 from dbanon.algorithms.full_domain.levels import Frequencies, Levels, Node
 from dbanon.algorithms.full_domain.recoding import FULL, MOST, RECODING
-from dbanon.encoding.encoded_table import Ints, Space
+from dbanon.encoding.encoded_table import Space
 from dbanon.privacy_models.constraint import Constraint
 
 
-def samarati(space: Space, constraint: Constraint, options: Mapping[str, object], check: Check) -> Runs | Ints:
+def samarati(space: Space, constraint: Constraint, options: Options, check: Check) -> Assignment:
     """Samarati's full-domain generalization of the least height, with records left out.
 
     The height of a generalization is the number of its steps up, over all columns. The least one at which some

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 
-from dbanon.algorithms.base.assignments import Runs
 from dbanon.algorithms.base.grow_clusters import grow
 from dbanon.algorithms.base.loss import Loss
-from dbanon.algorithms.base.registry import LARGE, MODE, SEED, Check, register
+from dbanon.algorithms.base.registry import LARGE, MODE, SEED, Assignment, Check, Options, register
 from dbanon.algorithms.greedy.least_loss import FAR, LeastLoss, Seeding
-from dbanon.encoding.encoded_table import Ints, Space
+from dbanon.encoding.encoded_table import Space
 from dbanon.kernels.arrays import DiverseRecords
 from dbanon.privacy_models.constraint import Constraint
 
 
-def eld(space: Space, constraint: Constraint, options: Mapping[str, object], check: Check) -> Runs | Ints:
+def eld(space: Space, constraint: Constraint, options: Options, check: Check) -> Assignment:
     """ELD, effective l-diversity by clustering, reconstructed from its abstract.
 
     The first cluster begins at a random record, later ones at that farthest from the seed before. Each takes the record

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from dbanon.algorithms.base.assignments import Runs
-from dbanon.algorithms.base.registry import LARGE, MODE, SEED, Check, register
+from dbanon.algorithms.base.registry import LARGE, MODE, SEED, Assignment, Check, Options, register
 from dbanon.algorithms.greedy.least_loss import FAR, RANDOM, greedy
-from dbanon.encoding.encoded_table import Ints, Space
+from dbanon.encoding.encoded_table import Space
 from dbanon.privacy_models.constraint import Constraint
 
 
-def kmember(space: Space, constraint: Constraint, options: Mapping[str, object], check: Check) -> Runs | Ints:
+def kmember(space: Space, constraint: Constraint, options: Options, check: Check) -> Assignment:
     """Greedy k-member (Byun et al. 2007).
 
     Each cluster begins at the record farthest from the seed before (the first from a random record) and takes the
@@ -21,7 +18,7 @@ def kmember(space: Space, constraint: Constraint, options: Mapping[str, object],
     return greedy(space, constraint, options, check, FAR, "edges")
 
 
-def kmembers_random(space: Space, constraint: Constraint, options: Mapping[str, object], check: Check) -> Runs | Ints:
+def kmembers_random(space: Space, constraint: Constraint, options: Options, check: Check) -> Assignment:
     """k-members with random seeds (k-members paper, Table III).
 
     As k-member, but each cluster begins at a random record. The paper states O(n); every step looks at all records

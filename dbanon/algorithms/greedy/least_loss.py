@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +15,7 @@ from dbanon.algorithms.base.class_bounds import Extents
 from dbanon.algorithms.base.grow_clusters import grow, within_room
 from dbanon.algorithms.base.loss import Loss, Term
 from dbanon.algorithms.base.random_seeds import generator, random_tuple
-from dbanon.algorithms.base.registry import Check
+from dbanon.algorithms.base.registry import Assignment, Check, Options
 from dbanon.encoding.encoded_table import Ints, Number, Space, Tree
 from dbanon.encoding.tuple_index import Index
 from dbanon.privacy_models.constraint import Constraint
@@ -33,7 +33,7 @@ class Seeding:
     reference: int
 
     @classmethod
-    def of(cls, space: Space, rule: int, options: Mapping[str, object]) -> Seeding:
+    def of(cls, space: Space, rule: int, options: Options) -> Seeding:
         """The rule of a call. In the deterministic mode a random record is the first one."""
         draws = generator(options)
         reference = random_tuple(space, options, draws) if rule == FAR else 0
@@ -121,9 +121,7 @@ class LeastLoss:
         return self.dealt.runs()
 
 
-def greedy(
-    space: Space, constraint: Constraint, options: Mapping[str, object], check: Check, rule: int, heights: str
-) -> Runs | Ints:
+def greedy(space: Space, constraint: Constraint, options: Options, check: Check, rule: int, heights: str) -> Assignment:
     """Groups of records that lose least together. `rule`: FAR, RANDOM or FIRST; `heights`: see `Loss`."""
     loss = Loss(space, constraint.least, heights)
     return grow(space, LeastLoss(space, constraint, loss, Seeding.of(space, rule, options)), check)

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
 
 from dbanon.algorithms.base import leftovers, progress
 from dbanon.algorithms.base.assignments import Runs
-from dbanon.algorithms.base.capabilities import MOST_LEFT_OUT, Suppression
 from dbanon.algorithms.base.kernel_inputs import layout
 from dbanon.algorithms.base.random_seeds import random_order
-from dbanon.algorithms.base.registry import LARGE, MODE, SEED, Check, register
+from dbanon.algorithms.base.registry import (
+    LARGE,
+    MODE,
+    MOST_LEFT_OUT,
+    SEED,
+    Assignment,
+    Check,
+    Options,
+    Suppression,
+    register,
+)
 from dbanon.algorithms.base.sensitive_groups import Kinds, sensitive_codes
 from dbanon.encoding.encoded_table import Ints, Sensitive, Space
 from dbanon.kernels.arrays import LossArrays, ThresholdGrowth, ThresholdItems, ThresholdOptions
@@ -27,7 +35,7 @@ EACH = 0.5
 """What looking at one costs in dbanon.algorithms.base.progress."""
 
 
-def loukides_shao(space: Space, constraint: Constraint, options: Mapping[str, object], check: Check) -> Runs | Ints:
+def loukides_shao(space: Space, constraint: Constraint, options: Options, check: Check) -> Assignment:
     """The greedy k-anonymization of Loukides and Shao, reconstructed from what the review of clustering methods says.
 
     Each cluster begins at a random record (deterministic: the first) and takes the record with which (1 - w) * loss +
@@ -65,7 +73,7 @@ def loukides_shao(space: Space, constraint: Constraint, options: Mapping[str, ob
 class _Growth:
     """The clusters while they grow, in compiled code."""
 
-    def __init__(self, space: Space, measure: LossArrays, options: Mapping[str, object]) -> None:
+    def __init__(self, space: Space, measure: LossArrays, options: Options) -> None:
         kinds = Kinds.by(space, sensitive_codes(space))
         self.rows, left = space.rows, kinds.sizes
         whole = float(measure[1][:, 2].sum())

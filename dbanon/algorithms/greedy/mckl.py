@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 
-from dbanon.algorithms.base.assignments import Runs
-from dbanon.algorithms.base.capabilities import MOST_LEFT_OUT, Suppression
 from dbanon.algorithms.base.grow_clusters import CountedRules, grow
 from dbanon.algorithms.base.kernel_inputs import layout
 from dbanon.algorithms.base.loss import Loss
-from dbanon.algorithms.base.registry import LARGE, Check, register
+from dbanon.algorithms.base.registry import LARGE, MOST_LEFT_OUT, Assignment, Check, Options, Suppression, register
 from dbanon.algorithms.base.sensitive_groups import Kinds, sensitive_codes
 from dbanon.encoding.encoded_table import Ints, Space
 from dbanon.kernels.arrays import CappedItems, ClusterMembers, LossClusters, ValueCaps
@@ -21,7 +17,7 @@ STEPS = 2**22
 """Clusters that are looked at between two looks for interrupts."""
 
 
-def mckl(space: Space, constraint: Constraint, options: Mapping[str, object], check: Check) -> Runs | Ints:
+def mckl(space: Space, constraint: Constraint, options: Options, check: Check) -> Assignment:
     """MCKL, the (k, l)-anonymity of multi-attribute clustering and generalization constraints, reconstructed from its
     abstract and the review of clustering methods.
 

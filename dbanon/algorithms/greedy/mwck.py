@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
 
-from dbanon.algorithms.base.assignments import Runs
-from dbanon.algorithms.base.registry import LARGE, MODE, SEED, Check, register
+from dbanon.algorithms.base.registry import LARGE, MODE, SEED, Assignment, Check, Options, register
 from dbanon.algorithms.greedy.least_loss import FAR, greedy
-from dbanon.encoding.encoded_table import Ints, Number, Space
+from dbanon.encoding.encoded_table import Number, Space
 from dbanon.privacy_models.constraint import Constraint
 from dbanon.table_functions.parameter_types import Integer
 from dbanon.table_functions.parameters import Parameter
 
 
-def mwck(space: Space, constraint: Constraint, options: Mapping[str, object], check: Check) -> Runs | Ints:
+def mwck(space: Space, constraint: Constraint, options: Options, check: Check) -> Assignment:
     """MWCK, mixed-feature weighted clustering for k-anonymity, reconstructed from what Majeed et al. 2024 say of it.
 
     k-member with weights by what columns say: the entropy of each column's values (numbers: in `bins` equal intervals)

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from dbanon.algorithms.base.assignments import Runs
-from dbanon.algorithms.base.capabilities import NoiseRelease
 from dbanon.algorithms.base.noise import EPSILON, Noise
-from dbanon.algorithms.base.registry import LARGE, MODE, SEED, Check, register
+from dbanon.algorithms.base.registry import LARGE, MODE, SEED, Assignment, Check, NoiseRelease, Options, register
 from dbanon.algorithms.greedy.least_loss import FAR, greedy
-from dbanon.encoding.encoded_table import Ints, Space
+from dbanon.encoding.encoded_table import Space
 from dbanon.privacy_models.constraint import Constraint
 from dbanon.table_functions.parameter_types import Choice
 from dbanon.table_functions.parameters import Parameter
 
 
-def rka(space: Space, constraint: Constraint, options: Mapping[str, object], check: Check) -> Runs | Ints:
+def rka(space: Space, constraint: Constraint, options: Options, check: Check) -> Assignment:
     """RKA, random k-anonymous, reconstructed from what Majeed et al. 2024 say of it: k-member's clusters, within
     which values are hidden in noise and shuffled.
 
@@ -25,7 +21,7 @@ def rka(space: Space, constraint: Constraint, options: Mapping[str, object], che
     return greedy(space, constraint, options, check, FAR, "edges")
 
 
-def hidden(options: Mapping[str, object]) -> Noise | None:
+def hidden(options: Options) -> Noise | None:
     """The noise that `rka` publishes: of a scale of the cluster's range over epsilon, categories drawn (card 1.8b)."""
     if options["release"] != "noise":
         return None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -12,15 +11,15 @@ from dbanon.algorithms.base.assignments import Runs
 from dbanon.algorithms.base.distance_sums import sums_to_all
 from dbanon.algorithms.base.grow_clusters import grow
 from dbanon.algorithms.base.loss import Loss
-from dbanon.algorithms.base.registry import LARGE, MODE, SEED, Check, register
+from dbanon.algorithms.base.registry import LARGE, MODE, SEED, Assignment, Check, Options, register
 from dbanon.algorithms.greedy.least_loss import FAR, LeastLoss, Seeding
-from dbanon.encoding.encoded_table import Attribute, Ints, Number, Space
+from dbanon.encoding.encoded_table import Attribute, Number, Space
 from dbanon.privacy_models.constraint import Constraint
 from dbanon.table_functions.parameter_types import Real
 from dbanon.table_functions.parameters import Parameter
 
 
-def wkmca(space: Space, constraint: Constraint, options: Mapping[str, object], check: Check) -> Runs | Ints:
+def wkmca(space: Space, constraint: Constraint, options: Options, check: Check) -> Assignment:
     """WKMCA, the weighted k-member clustering algorithm, reconstructed from its abstract and the review of clustering
     methods.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -10,7 +9,7 @@ import numpy as np
 from dbanon.algorithms.base import progress
 from dbanon.algorithms.base.assignments import Runs
 from dbanon.algorithms.base.kernel_inputs import layout
-from dbanon.algorithms.base.registry import LARGE, SEED, Check, register
+from dbanon.algorithms.base.registry import LARGE, SEED, Assignment, Check, Options, register
 from dbanon.algorithms.centroid.moving_centers import EVENLY
 from dbanon.algorithms.hybrid.oka_kmember import oka_kmember
 from dbanon.encoding.encoded_table import Ints, Space
@@ -34,7 +33,7 @@ BEGIN = 0.3
 """Share of the work, about, of the clusters at the beginning."""
 
 
-def ga_clustering(space: Space, constraint: Constraint, options: Mapping[str, object], check: Check) -> Runs | Ints:
+def ga_clustering(space: Space, constraint: Constraint, options: Options, check: Check) -> Assignment:
     """The genetic algorithm of clustering for k-anonymity, reconstructed from the review of clustering methods.
 
     It begins with the clusters of `oka_kmember`. The population is the partition, each cluster a chromosome. Two are
@@ -56,9 +55,7 @@ def ga_clustering(space: Space, constraint: Constraint, options: Mapping[str, ob
     return _evolved(space, constraint.least, labels, number, options, work.part(BEGIN, 1))
 
 
-def _evolved(
-    space: Space, k: int, labels: Ints, number: int, options: Mapping[str, object], work: progress.Work
-) -> Ints:
+def _evolved(space: Space, k: int, labels: Ints, number: int, options: Options, work: progress.Work) -> Ints:
     from dbanon.kernels.genetic import evolve, losses_of
 
     measure = layout(replace(space, persons=None, sensitive=()), AtLeast(k), "edges").measure

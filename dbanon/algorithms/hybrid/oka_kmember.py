@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 
 from dbanon.algorithms.base.assignments import Runs
 from dbanon.algorithms.base.grow_clusters import grow
 from dbanon.algorithms.base.loss import Loss
 from dbanon.algorithms.base.random_seeds import spread_rows
-from dbanon.algorithms.base.registry import LARGE, SEED, Check, register
+from dbanon.algorithms.base.registry import LARGE, SEED, Assignment, Check, Options, register
 from dbanon.algorithms.centroid.moving_centers import EVENLY, Work
 from dbanon.algorithms.centroid.oka import CENTER, absorbed
 from dbanon.algorithms.greedy.least_loss import FAR, LeastLoss, Seeding
-from dbanon.encoding.encoded_table import Ints, Space
+from dbanon.encoding.encoded_table import Space
 from dbanon.privacy_models.constraint import Constraint
 
 
-def oka_kmember(space: Space, constraint: Constraint, options: Mapping[str, object], check: Check) -> Runs | Ints:
+def oka_kmember(space: Space, constraint: Constraint, options: Options, check: Check) -> Assignment:
     """The hybrid of one-pass k-means and k-member, from the review of clustering methods.
 
     One-pass k-means without its adjustment; of each cluster of at least k records the k nearest to its center stay
@@ -33,7 +31,7 @@ def oka_kmember(space: Space, constraint: Constraint, options: Mapping[str, obje
     return rules.found()
 
 
-def _kept(space: Space, constraint: Constraint, options: Mapping[str, object], check: Check) -> Runs | None:
+def _kept(space: Space, constraint: Constraint, options: Options, check: Check) -> Runs | None:
     """The clusters that stay as they are, if there are any."""
     from dbanon.kernels import assign_to_centers as kernels
 

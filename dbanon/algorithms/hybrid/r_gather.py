@@ -10,9 +10,8 @@ import numpy as np
 
 from dbanon.algorithms.base import progress
 from dbanon.algorithms.base.assignments import Runs
-from dbanon.algorithms.base.capabilities import MOST_LEFT_OUT, Suppression
 from dbanon.algorithms.base.linked_lists import heads
-from dbanon.algorithms.base.registry import LARGE, Check, register
+from dbanon.algorithms.base.registry import LARGE, MOST_LEFT_OUT, Assignment, Check, Options, Suppression, register
 from dbanon.algorithms.centroid.moving_centers import NONE, Work
 from dbanon.encoding.encoded_table import Ints, Space
 from dbanon.kernels.arrays import RecordTree
@@ -33,7 +32,7 @@ BEFORE = 0.3
 """Share of the work, about, that goes before the first limit is tried."""
 
 
-def r_gather(space: Space, constraint: Constraint, options: Mapping[str, object], check: Check) -> Runs | Ints:
+def r_gather(space: Space, constraint: Constraint, options: Options, check: Check) -> Assignment:
     """r-gather (Aggarwal et al. 2006): the greatest distance of a record to the center of its cluster is at most twice
     the least that clusters of k records around records can have.
 

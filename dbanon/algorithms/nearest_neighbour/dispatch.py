@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dbanon.algorithms.base.assignments import Runs
 from dbanon.algorithms.base.grow_clusters import grow
-from dbanon.algorithms.base.registry import Check
+from dbanon.algorithms.base.registry import Assignment, Check
 from dbanon.algorithms.nearest_neighbour.constrained_growth import Diverse
 from dbanon.algorithms.nearest_neighbour.nearest_groups import FixedSize, FixedSizeAt, Leftovers, Seeding, UntilEnough
 from dbanon.encoding.distance import Table
-from dbanon.encoding.encoded_table import Ints, Space
+from dbanon.encoding.encoded_table import Space
 from dbanon.encoding.nearest_queries import Gathering
 from dbanon.encoding.tuple_index import Index
 from dbanon.privacy_models.constraint import Constraint
@@ -24,7 +23,7 @@ def gather(
     check: Check,
     *,
     leftovers: Leftovers | None = None,
-) -> Runs | Ints:
+) -> Assignment:
     """Groups of one seed and its nearest records each; what is left joins the group with the nearest seed, or under
     models of sensitive values the nearest that still meets them, or what `leftovers` says."""
     index = Index(space, tables)

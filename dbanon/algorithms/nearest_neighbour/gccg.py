@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 
 from dbanon.algorithms.base.assignments import Runs
 from dbanon.algorithms.base.grow_clusters import grow
 from dbanon.algorithms.base.loss import Loss
-from dbanon.algorithms.base.registry import EVERY_MODEL, LARGE, Check, register
+from dbanon.algorithms.base.registry import EVERY_MODEL, LARGE, Assignment, Check, Options, register
 from dbanon.algorithms.nearest_neighbour.nearest_groups import UntilEnough
 from dbanon.algorithms.nearest_neighbour.seed_list import InOrder
 from dbanon.encoding.encoded_table import Floats, Ints, Number, Space
@@ -19,7 +17,7 @@ from dbanon.table_functions.parameter_types import Integer
 from dbanon.table_functions.parameters import Parameter
 
 
-def gccg(space: Space, constraint: Constraint, options: Mapping[str, object], check: Check) -> Runs | Ints:
+def gccg(space: Space, constraint: Constraint, options: Options, check: Check) -> Assignment:
     """GCCG (grading, centering, clustering, generalization), reconstructed from the review of clustering methods.
 
     Grading: the score of a record is the sum of its numbers, from 0 to 1 over their ranges, and of the relative

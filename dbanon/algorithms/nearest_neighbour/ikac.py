@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
-from dbanon.algorithms.base.assignments import Runs
 from dbanon.algorithms.base.loss import Loss
 from dbanon.algorithms.base.random_seeds import generator, random_tuple
-from dbanon.algorithms.base.registry import EVERY_MODEL, LARGE, MODE, SEED, Check, register
+from dbanon.algorithms.base.registry import EVERY_MODEL, LARGE, MODE, SEED, Assignment, Check, Options, register
 from dbanon.algorithms.nearest_neighbour.dispatch import gather
-from dbanon.encoding.encoded_table import Ints, Space
+from dbanon.encoding.encoded_table import Space
 from dbanon.encoding.tuple_index import Index, Question
 from dbanon.privacy_models.constraint import Constraint
 from dbanon.table_functions.parameter_types import Choice
@@ -28,7 +26,7 @@ class FarthestFromAll:
         return index.greatest(sums) if groups else self.first
 
 
-def ikac(space: Space, constraint: Constraint, options: Mapping[str, object], check: Check) -> Runs | Ints:
+def ikac(space: Space, constraint: Constraint, options: Options, check: Check) -> Assignment:
     """IKAC, the improved clustering (also IKA, IKC), reconstructed from Wang et al. 2022, section 4.1, and the
     review of clustering methods.
 

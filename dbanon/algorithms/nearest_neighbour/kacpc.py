@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
-from dbanon.algorithms.base.assignments import Runs
-from dbanon.algorithms.base.registry import EVERY_MODEL, Check, register
+from dbanon.algorithms.base.registry import EVERY_MODEL, Assignment, Check, Options, register
 from dbanon.algorithms.nearest_neighbour.dispatch import gather
 from dbanon.encoding import distance
-from dbanon.encoding.encoded_table import Ints, Space
+from dbanon.encoding.encoded_table import Space
 from dbanon.encoding.tuple_index import Index, Question
 from dbanon.privacy_models.constraint import Constraint
 from dbanon.table_functions.parameter_types import Flag
@@ -40,7 +38,7 @@ def modal(space: Space) -> list[int]:
     return codes
 
 
-def kacpc(space: Space, constraint: Constraint, options: Mapping[str, object], check: Check) -> Runs | Ints:
+def kacpc(space: Space, constraint: Constraint, options: Options, check: Check) -> Assignment:
     """KACPC, k-anonymity by center point clustering (Wang et al. 2022, Algorithm 1, Equations 3-6).
 
     Starts at the densest point and moves outward. floor(n/k) clusters of k records, up to k-1 leftovers joined to the

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 
-from dbanon.algorithms.base.assignments import Runs
 from dbanon.algorithms.base.distance_sums import sums_to_all
 from dbanon.algorithms.base.loss import Loss
-from dbanon.algorithms.base.registry import EVERY_MODEL, LARGE, Check, register
+from dbanon.algorithms.base.registry import EVERY_MODEL, LARGE, Assignment, Check, Options, register
 from dbanon.algorithms.nearest_neighbour.dispatch import gather
 from dbanon.algorithms.nearest_neighbour.seed_list import InOrder
-from dbanon.encoding.encoded_table import Ints, Space
+from dbanon.encoding.encoded_table import Space
 from dbanon.privacy_models.constraint import Constraint
 
 
-def kmcssa(space: Space, constraint: Constraint, options: Mapping[str, object], check: Check) -> Runs | Ints:
+def kmcssa(space: Space, constraint: Constraint, options: Options, check: Check) -> Assignment:
     """KMCSSA, k-member clustering whose seeds are chosen by closeness, reconstructed from its abstract and the review
     of clustering methods.
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from dbanon.algorithms.base.assignments import Runs
 from dbanon.algorithms.base.loss import Loss
 from dbanon.algorithms.base.random_seeds import random_order
-from dbanon.algorithms.base.registry import EVERY_MODEL, LARGE, MODE, SEED, Check, register
+from dbanon.algorithms.base.registry import EVERY_MODEL, LARGE, MODE, SEED, Assignment, Check, Options, register
 from dbanon.algorithms.greedy.least_loss import least_growth
 from dbanon.algorithms.nearest_neighbour.dispatch import gather
 from dbanon.algorithms.nearest_neighbour.seed_list import InOrder
@@ -15,7 +13,7 @@ from dbanon.encoding.encoded_table import Ints, Space
 from dbanon.privacy_models.constraint import Constraint
 
 
-def knn_anon(space: Space, constraint: Constraint, options: Mapping[str, object], check: Check) -> Runs | Ints:
+def knn_anon(space: Space, constraint: Constraint, options: Options, check: Check) -> Assignment:
     """KNN, the baseline of nearest neighbours that the review of clustering methods compares with k-member.
 
     Each cluster is a random record and the k - 1 records nearest to it; what is left joins, in canonical order, the

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 
 import numpy as np
 
@@ -11,8 +10,8 @@ from dbanon.algorithms.base import progress
 from dbanon.algorithms.base.assignment_log import Dealt
 from dbanon.algorithms.base.assignments import Runs
 from dbanon.algorithms.base.grow_clusters import grow, within_room
-from dbanon.algorithms.base.registry import LARGE, Check, register
-from dbanon.encoding.encoded_table import Attribute, Codes, Floats, Ints, Number, Space
+from dbanon.algorithms.base.registry import LARGE, Assignment, Check, Options, register
+from dbanon.encoding.encoded_table import Attribute, Codes, Floats, Number, Space
 from dbanon.encoding.tuple_tree import Points
 from dbanon.kernels.arrays import FarthestTuples
 from dbanon.privacy_models.constraint import Constraint
@@ -23,7 +22,7 @@ FAR = 64
 """At least so many of the tuples that are farthest from the average are remembered."""
 
 
-def mdav(space: Space, constraint: Constraint, options: Mapping[str, object], check: Check) -> Runs | Ints:
+def mdav(space: Space, constraint: Constraint, options: Options, check: Check) -> Assignment:
     """MDAV-generic (Domingo-Ferrer and Torra 2005; the fastest baseline of Wang et al. 2022), published as intervals.
 
     The record farthest from the average record of what is left takes the k - 1 nearest, then the record farthest from

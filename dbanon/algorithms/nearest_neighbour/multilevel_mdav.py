@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -11,7 +11,7 @@ from dbanon.algorithms.base import progress
 from dbanon.algorithms.base.assignments import Runs
 from dbanon.algorithms.base.grow_clusters import grow
 from dbanon.algorithms.base.progress import Work
-from dbanon.algorithms.base.registry import LARGE, Check, register
+from dbanon.algorithms.base.registry import LARGE, Assignment, Check, Options, register
 from dbanon.algorithms.nearest_neighbour.mdav import SCALE, FarthestFromAverage, places
 from dbanon.encoding.encoded_table import Attribute, Codes, Floats, Ints, Number, Space
 from dbanon.privacy_models.constraint import Constraint
@@ -19,7 +19,7 @@ from dbanon.table_functions.parameter_types import Integer
 from dbanon.table_functions.parameters import Parameter
 
 
-def multilevel_mdav(space: Space, constraint: Constraint, options: Mapping[str, object], check: Check) -> Runs | Ints:
+def multilevel_mdav(space: Space, constraint: Constraint, options: Options, check: Check) -> Assignment:
     """Multi-level clustering of sequences, reconstructed from the review of clustering methods.
 
     Numbers, in the order of the quasi-identifiers, are the values of a sequence at one time after another. The last

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 
-from dbanon.algorithms.base.assignments import Runs
 from dbanon.algorithms.base.grow_clusters import grow, within_room
-from dbanon.algorithms.base.registry import LARGE, Check, register
+from dbanon.algorithms.base.registry import LARGE, Assignment, Check, Options, register
 from dbanon.algorithms.nearest_neighbour.mdav import SCALE, FarthestFromAverage, places
-from dbanon.encoding.encoded_table import Floats, Ints, Space
+from dbanon.encoding.encoded_table import Floats, Space
 from dbanon.privacy_models.constraint import Constraint
 from dbanon.table_functions.parameter_types import Real
 from dbanon.table_functions.parameters import Parameter
 
 
-def v_mdav(space: Space, constraint: Constraint, options: Mapping[str, object], check: Check) -> Runs | Ints:
+def v_mdav(space: Space, constraint: Constraint, options: Options, check: Check) -> Assignment:
     """V-MDAV (Solanas and Martinez-Balleste 2006), reconstructed from descriptions of it, published as intervals.
 
     The record farthest from the average of all records takes the k - 1 nearest. Then, up to 2k - 1 records, the record

@@ -3,16 +3,15 @@ several lines and covers; the search of dbanon.algorithms.postprocess.improve go
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 import numpy as np
 
 from dbanon.algorithms.base import progress
 from dbanon.algorithms.base.assignments import Runs
-from dbanon.algorithms.base.capabilities import OwnSearch
 from dbanon.algorithms.base.kernel_inputs import layout
 from dbanon.algorithms.base.packed_classes import Classes
-from dbanon.algorithms.base.registry import SEED, Check, register
+from dbanon.algorithms.base.registry import SEED, Check, Options, OwnSearch, register
 from dbanon.algorithms.microaggregation import annealing_schedule
 from dbanon.algorithms.microaggregation.initial_clusters import start
 from dbanon.algorithms.optimizing.generalization_covers import covers
@@ -47,7 +46,7 @@ LINES = 0.2
 """Share of the time that lines take, where Mondrian is tried too."""
 
 
-def best(space: Space, constraint: Constraint, options: Mapping[str, object], check: Check) -> Runs:
+def best(space: Space, constraint: Constraint, options: Options, check: Check) -> Runs:
     """The best of several starts: the records in a line are cut into classes with the least loss of all cuts, as
     multivariate microaggregation by Hansen and Mukherjee's method does (Domingo-Ferrer et al. 2006), here with the loss
     of generalization (KACPC paper, Eq. 1).
@@ -133,7 +132,7 @@ def _neighbours(line: Line, many: list[int]) -> Iterator[Line]:
                 yield (*line[:i], (j, other), *line[i + 1 :])
 
 
-def _moves(space: Space, constraint: Constraint, options: Mapping[str, object]) -> int:
+def _moves(space: Space, constraint: Constraint, options: Options) -> int:
     """Moves of the search after the start."""
     if options.get("objective") == "sse":
         return annealing_schedule.moves(space, constraint, str(options["effort"]))

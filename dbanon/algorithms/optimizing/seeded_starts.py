@@ -3,14 +3,14 @@ line through them passes few neighbours, and taking the nearest loses less."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from dbanon.algorithms.base.assignments import Runs
 from dbanon.algorithms.base.kernel_inputs import Layout
 from dbanon.algorithms.base.packed_classes import Classes
-from dbanon.algorithms.base.registry import Check, Run
+from dbanon.algorithms.base.registry import Check, Options, Run
 from dbanon.algorithms.greedy.kmember import kmember
 from dbanon.algorithms.nearest_neighbour.kacpc import kacpc
 from dbanon.algorithms.postprocess.merge_small_clusters import merged
@@ -39,7 +39,7 @@ LARGE = 200_000
 
 
 def less_lost(
-    space: Space, constraint: Constraint, problem: Layout, found: Runs, options: Mapping[str, object], check: Check
+    space: Space, constraint: Constraint, problem: Layout, found: Runs, options: Options, check: Check
 ) -> Runs:
     """The clusters with the least loss of `found` and those that grow; `found` where growing does not pay on a sample.
 
@@ -84,7 +84,7 @@ def _sample(pieces: Sequence[Ints]) -> tuple[Ints, ...]:
 
 
 def _in_cells(
-    space: Space, constraint: Constraint, pieces: Sequence[Ints], run: Run, options: Mapping[str, object], check: Check
+    space: Space, constraint: Constraint, pieces: Sequence[Ints], run: Run, options: Options, check: Check
 ) -> Runs:
     """Clusters made cell by cell; records of no cell are left out."""
     tuples, numbers, counts, first = [], [], [], 0

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from dbanon.algorithms.base.assignments import Runs
-from dbanon.algorithms.base.registry import EVERY_MODEL, LARGE, MODE, SEED, Check, register
+from dbanon.algorithms.base.registry import EVERY_MODEL, LARGE, MODE, SEED, Check, Options, register
 from dbanon.algorithms.partitioning.part_distances import Distances, Point
 from dbanon.algorithms.partitioning.partition_tree import Part, level_by_level, united
 from dbanon.encoding.encoded_table import Bools, Codes, Ints, Space
@@ -20,7 +19,7 @@ EACH = 30.0
 """What a tuple of a part costs in dbanon.algorithms.base.progress: some rounds, two distances in each."""
 
 
-def dhkmeans(space: Space, constraint: Constraint, options: Mapping[str, object], check: Check) -> Runs:
+def dhkmeans(space: Space, constraint: Constraint, options: Options, check: Check) -> Runs:
     """DHkmeans-l-diversity, hierarchical k-means (Ashkouti et al. 2021), reconstructed from the review of clustering
     methods.
 
@@ -70,7 +69,7 @@ class _Sampling:
 
     space: Space
     distances: Distances
-    options: Mapping[str, object]
+    options: Options
 
     def __post_init__(self) -> None:
         self.draws = np.random.PCG64(int(str(self.options["seed"])))  # its stream, unlike a Generator's, is promised

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
-from dbanon.algorithms.base.registry import EVERY_MODEL, LARGE, Check, register
+from dbanon.algorithms.base.registry import EVERY_MODEL, LARGE, Check, Options, register
 from dbanon.algorithms.partitioning.part_distances import Distances
 from dbanon.algorithms.partitioning.partition_tree import Part, after, level_by_level
 from dbanon.encoding.encoded_table import Bools, Codes, Ints, Space
@@ -17,7 +16,7 @@ EACH = 10.0
 """What a tuple of a part costs in dbanon.algorithms.base.progress."""
 
 
-def dissimilarity_tree(space: Space, constraint: Constraint, options: Mapping[str, object], check: Check) -> Ints:
+def dissimilarity_tree(space: Space, constraint: Constraint, options: Options, check: Check) -> Ints:
     """Clustering by a dissimilarity tree, reconstructed from the review of clustering methods.
 
     A part of at least 2k records is cut by two poles: the record farthest from the one that is nearest to the average

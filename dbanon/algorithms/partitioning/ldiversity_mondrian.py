@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from dbanon.algorithms.base.assignments import Runs
-from dbanon.algorithms.base.capabilities import Widening
-from dbanon.algorithms.base.registry import EVERY_MODEL, Check, register
+from dbanon.algorithms.base.registry import EVERY_MODEL, Assignment, Check, Options, Widening, register
 from dbanon.algorithms.full_domain.lattice_search import full_domain
 from dbanon.algorithms.full_domain.recoding import level_ends
 from dbanon.algorithms.partitioning.mondrian import mondrian
-from dbanon.encoding.encoded_table import Ints, Space
+from dbanon.encoding.encoded_table import Space
 from dbanon.privacy_models.constraint import Constraint
 from dbanon.table_functions.parameter_types import Choice
 from dbanon.table_functions.parameters import Parameter
 
 
-def ldiversity_mondrian(
-    space: Space, constraint: Constraint, options: Mapping[str, object], check: Check
-) -> Runs | Ints:
+def ldiversity_mondrian(space: Space, constraint: Constraint, options: Options, check: Check) -> Assignment:
     """The l-diversity baseline: strict Mondrian whose cuts meet the whole model, or with base 'incognito' the best
     full-domain generalization that meets it (see `dbanon.algorithms.full_domain.lattice_search`)."""
     if options["base"] == "incognito":

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from dbanon.algorithms.base.assignments import Runs
-from dbanon.algorithms.base.capabilities import NoiseRelease
 from dbanon.algorithms.base.noise import EPSILON, Noise
-from dbanon.algorithms.base.registry import EVERY_MODEL, Check, register
+from dbanon.algorithms.base.registry import EVERY_MODEL, Check, NoiseRelease, Options, register
 from dbanon.algorithms.partitioning.partition_tree import first_cut, level_by_level, united
 from dbanon.encoding.encoded_table import Space
 from dbanon.privacy_models.constraint import Constraint
 from dbanon.table_functions.parameters import Parameter
 
 
-def imitated(options: Mapping[str, object]) -> Noise | None:
+def imitated(options: Options) -> Noise | None:
     """The noise of `mr_mondrian`: numbers with a scale of the table's range over epsilon, beyond that range too, as
     Figure 8 of Majeed et al. 2024 shows them; each is shuffled within its class."""
     epsilon = options["noise_epsilon"]
@@ -23,7 +20,7 @@ def imitated(options: Mapping[str, object]) -> Noise | None:
     return Noise(f"noise_epsilon = {epsilon}", float(str(epsilon)), by_column=True, categories=False)
 
 
-def mr_mondrian(space: Space, constraint: Constraint, options: Mapping[str, object], check: Check) -> Runs:
+def mr_mondrian(space: Space, constraint: Constraint, options: Options, check: Check) -> Runs:
     """MRMondrian, strict Mondrian run level by level, as map and reduce do it.
 
     All parts of a level are cut before any part of the next: the classes are those of `mondrian`. Majeed et al. 2024

@@ -3,21 +3,19 @@ not make a class that misses the privacy model."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
 
 from dbanon.algorithms.base.assignments import Runs
-from dbanon.algorithms.base.capabilities import PublishedEnds, Widening
 from dbanon.algorithms.base.class_bounds import Extents, classes, members
-from dbanon.algorithms.base.registry import Algorithm
+from dbanon.algorithms.base.registry import Algorithm, Options, PublishedEnds, Widening
 from dbanon.encoding.encoded_table import Attribute, Bools, Ends, Ints, Number, Space
 from dbanon.privacy_models.constraint import AtLeast
 
 
 def widened(
-    algorithm: Algorithm, space: Space, constraint: AtLeast, options: Mapping[str, object], runs: Runs
+    algorithm: Algorithm, space: Space, constraint: AtLeast, options: Options, runs: Runs
 ) -> tuple[Ints, PublishedEnds] | None:
     """Clusters that are published with more than their records span, and their codes and nodes; None where there is
     none.

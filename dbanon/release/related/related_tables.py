@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from dbanon import algorithms, errors
-from dbanon.algorithms.base.capabilities import Exclusion, NoiseRelease, Suppression, Widening
+from dbanon.algorithms.base.registry import Exclusion, NoiseRelease, Suppression, Widening
 from dbanon.privacy_models import registry
 from dbanon.release.related import person_keys
 from dbanon.release.spec import resolve

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 from dbanon import algorithms, errors
-from dbanon.algorithms.base.capabilities import Exclusion, Influence, NoiseRelease, OwnSearch, Suppression, Widening
+from dbanon.algorithms.base.registry import Exclusion, Influence, NoiseRelease, OwnSearch, Suppression, Widening
 from dbanon.algorithms.influence_forest import ForestRequest
 from dbanon.policy import attribute, column_roles, missing_codes
 from dbanon.policy.hierarchies import hierarchy_sql, lookup
