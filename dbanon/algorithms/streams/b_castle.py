@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from dbanon.algorithms.base.registry import Check
-from dbanon.algorithms.streams.arrivals import Arrivals, Model
+from dbanon.algorithms.base.registry import Options
 from dbanon.algorithms.streams.castle import BETA, MU, cluster
 from dbanon.algorithms.streams.open_clusters import OpenClusters
-from dbanon.algorithms.streams.registry import Kept, Stream, register
+from dbanon.algorithms.streams.registry import Kept, register
 from dbanon.algorithms.streams.state import Desk, State
 from dbanon.table_functions.parameter_types import Integer
 from dbanon.table_functions.parameters import Parameter
@@ -16,9 +13,7 @@ from dbanon.table_functions.parameters import Parameter
 ALPHA = Parameter("alpha", Integer(2, 10**9), "A cluster of so many records takes no other; default 2k, at least k.")
 
 
-def b_castle(
-    arrivals: Arrivals, model: Model, options: Mapping[str, object], check: Check, before: State | None, ends: bool
-) -> State:
+def b_castle(desk: Desk) -> State:
     """B-CASTLE (Wang et al. 2010), reconstructed from its abstract and what a review says of it: CASTLE whose clusters
     are of about the same size.
 
@@ -30,19 +25,16 @@ def b_castle(
     records, in k. What leaves is not split. All else, also that a record leaves after at most `delta`, is as in
     CASTLE. O((beta + alpha) * attributes) time a record.
     """
-    alpha = _alpha(options, model.k)
-    slots = min(arrivals.records, int(str(options["delta"])) + 1) + 1  # each has a record that waits
-    desk = Desk.of(arrivals, model, before)
-    open_ = OpenClusters.of(desk, int(str(options["mu"])), slots, before)
-    return cluster(desk, open_, options, check, ends, alpha)
+    slots = min(desk.arrivals.records, desk.integer("delta") + 1) + 1  # each has a record that waits
+    return cluster(desk, OpenClusters.of(desk, desk.integer("mu"), slots), _alpha(desk.options, desk.model.k))
 
 
-def _alpha(options: Mapping[str, object], k: int) -> int:
+def _alpha(options: Options, k: int) -> int:
     """How many records a cluster is full with."""
     return 2 * k if options["alpha"] is None else int(str(options["alpha"]))
 
 
-def problem(options: Mapping[str, object], k: int) -> tuple[str, str] | None:
+def problem(options: Options, k: int) -> tuple[str, str] | None:
     """A parameter that options or k exclude, and what it must be; None where nothing does."""
     if _alpha(options, k) < k:
         return "alpha", f"at least {k}, as many records as a class needs"
@@ -50,15 +42,12 @@ def problem(options: Mapping[str, object], k: int) -> tuple[str, str] | None:
 
 
 register(
-    Stream(
-        name="b_castle",
-        title="B-CASTLE: an efficient publishing algorithm for k-anonymizing data streams",
-        run=b_castle,
-        source="Wang et al. 2010",
-        evidence="RECON",
-        complexity="O(beta + alpha) time a record, O(delta + kept classes) memory",
-        own=(BETA, MU, ALPHA),
-        kept=Kept(by_record=("cluster",), spans=(("open_lows", "open_highs"),)),
-        problem=problem,
-    )
+    b_castle,
+    title="B-CASTLE: an efficient publishing algorithm for k-anonymizing data streams",
+    source="Wang et al. 2010",
+    evidence="RECON",
+    complexity="O(beta + alpha) time a record, O(delta + kept classes) memory",
+    own=(BETA, MU, ALPHA),
+    kept=Kept(by_record=("cluster",), spans=(("open_lows", "open_highs"),)),
+    problem=problem,
 )

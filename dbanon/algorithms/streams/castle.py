@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 
-from dbanon.algorithms.base.registry import Check
-from dbanon.algorithms.streams.arrivals import Arrivals, Model
 from dbanon.algorithms.streams.open_clusters import OpenClusters
-from dbanon.algorithms.streams.registry import Kept, Stream, register
+from dbanon.algorithms.streams.registry import Kept, register
 from dbanon.algorithms.streams.state import Desk, State
 from dbanon.kernels.streams.arrays import ClassLosses
 from dbanon.table_functions.parameter_types import Integer
@@ -25,9 +21,7 @@ NO_END = 2**62
 """A size that no cluster has."""
 
 
-def castle(
-    arrivals: Arrivals, model: Model, options: Mapping[str, object], check: Check, before: State | None, ends: bool
-) -> State:
+def castle(desk: Desk) -> State:
     """CASTLE, continuously anonymizing streaming data via adaptive clustering (Cao et al. 2011).
 
     A record joins the open cluster that it widens least, where that stays as good as the last classes on average, else
@@ -36,35 +30,27 @@ def castle(
     outlier, or is merged with others. Where the paper chooses at random the oldest is chosen. O(beta * attributes)
     time a record; published classes that are good are kept for good, as in the paper.
     """
-    desk = Desk.of(arrivals, model, before)
-    open_ = OpenClusters.of(desk, int(str(options["mu"])), int(str(options["beta"])), before)
-    return cluster(desk, open_, options, check, ends)
+    return cluster(desk, OpenClusters.of(desk, desk.integer("mu"), desk.integer("beta")))
 
 
-def cluster(
-    desk: Desk, open_: OpenClusters, options: Mapping[str, object], check: Check, ends: bool, alpha: int | None = None
-) -> State:
+def cluster(desk: Desk, open_: OpenClusters, alpha: int | None = None) -> State:
     """CASTLE, or with `alpha` B-CASTLE."""
     from dbanon.kernels.streams.castle import CastleOptions, castle_steps
 
-    beta, delta = (int(str(options[name])) for name in ("beta", "delta"))
     classes = len(desk.classes.made_at)
     losses, ranges = np.zeros(classes), np.zeros(classes + 1, np.int64)
     ranges[-1] = 1
-    options_ = CastleOptions(ends, delta, beta, alpha or NO_END, alpha is not None)
-    desk.run(castle_steps, check, options_, ClassLosses(open_.recent, losses, ranges), open_.clusters, open_.scratch)
+    options = CastleOptions(desk.ends, desk.integer("delta"), desk.integer("beta"), alpha or NO_END, alpha is not None)
+    desk.run(castle_steps, options, ClassLosses(open_.recent, losses, ranges), open_.clusters, open_.scratch)
     return desk.state(**open_.kept(desk))
 
 
 register(
-    Stream(
-        name="castle",
-        title="CASTLE: continuously anonymizing streaming data by adaptive clustering",
-        run=castle,
-        source="Cao et al. 2011",
-        evidence="LIT",
-        complexity="O(beta) time a record, O(delta + kept classes) memory",
-        own=(BETA, MU),
-        kept=Kept(by_record=("cluster",), spans=(("open_lows", "open_highs"),)),
-    )
+    castle,
+    title="CASTLE: continuously anonymizing streaming data by adaptive clustering",
+    source="Cao et al. 2011",
+    evidence="LIT",
+    complexity="O(beta) time a record, O(delta + kept classes) memory",
+    own=(BETA, MU),
+    kept=Kept(by_record=("cluster",), spans=(("open_lows", "open_highs"),)),
 )

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 
-from dbanon.algorithms.base.registry import Check
-from dbanon.algorithms.streams.arrivals import Arrivals, Model
-from dbanon.algorithms.streams.registry import Stream, register
+from dbanon.algorithms.streams.registry import register
 from dbanon.algorithms.streams.state import Desk, State
 from dbanon.algorithms.streams.ubdsa import STORE
 from dbanon.kernels.streams.arrays import LabelArrays
@@ -24,9 +20,7 @@ LABEL = Parameter(
 W = Parameter("w", Real(0, 1), "Weight of the loss beside the mixture of labels, which has the rest.", 0.5)
 
 
-def cudsa(
-    arrivals: Arrivals, model: Model, options: Mapping[str, object], check: Check, before: State | None, ends: bool
-) -> State:
+def cudsa(desk: Desk) -> State:
     """CUDSA, classification utility aware data stream anonymization (CUDSA paper), reconstructed from what a
     review says of it.
 
@@ -40,28 +34,24 @@ def cudsa(
     """
     from dbanon.kernels.streams.cudsa import CudsaOptions, cudsa_steps
 
-    desk = Desk.of(arrivals, model, before)
-    delta, store = (int(str(options[name])) for name in ("delta", "store"))
-    has_labels = arrivals.labels is not None
-    w = float(str(options["w"])) if has_labels else 1.0
+    arrivals, before = desk.arrivals, desk.before
+    w = 1.0 if arrivals.labels is None else desk.number("w")
     labels = np.zeros(arrivals.records, np.int64) if arrivals.labels is None else arrivals.labels
     counts = np.zeros((len(desk.classes.made_at), 2), np.int64)
     if before is not None:
         counts[before.kept] = before.own["counts"]
     found = np.empty(desk.group_size, np.int64)
     tally = np.zeros(int(labels.max(initial=0)) + 2, np.int64)
-    desk.run(cudsa_steps, check, CudsaOptions(ends, delta, store, w), LabelArrays(labels, counts, tally, found))
+    options = CudsaOptions(desk.ends, desk.integer("delta"), desk.integer("store"), w)
+    desk.run(cudsa_steps, options, LabelArrays(labels, counts, tally, found))
     return desk.state(counts=counts[desk.classes.reusable[: desk.counters[3]]])
 
 
 register(
-    Stream(
-        name="cudsa",
-        title="CUDSA: classification utility aware data stream anonymization",
-        run=cudsa,
-        source="CUDSA paper",
-        evidence="RECON",
-        complexity="O(k * delta) time a group, O(store) a record; O(delta + store) memory",
-        own=(LABEL, W, STORE),
-    )
+    cudsa,
+    title="CUDSA: classification utility aware data stream anonymization",
+    source="CUDSA paper",
+    evidence="RECON",
+    complexity="O(k * delta) time a group, O(store) a record; O(delta + store) memory",
+    own=(LABEL, W, STORE),
 )

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 
-from dbanon.algorithms.base.registry import SEED, Check
-from dbanon.algorithms.streams.arrivals import Arrivals, Model
-from dbanon.algorithms.streams.registry import Kept, Stream, register
+from dbanon.algorithms.base.registry import SEED, Options
+from dbanon.algorithms.streams.registry import Kept, register
 from dbanon.algorithms.streams.state import Desk, State
 from dbanon.kernels.streams.arrays import RoundArrays
 from dbanon.table_functions.parameter_types import Choice, Integer, Real
@@ -33,9 +30,7 @@ THRESHOLD = Parameter(
 CLUSTERS = Parameter("clusters", Choice(("kmeans", "kmember")), "What a round clusters by.", "kmeans")
 
 
-def faanst(
-    arrivals: Arrivals, model: Model, options: Mapping[str, object], check: Check, before: State | None, ends: bool
-) -> State:
+def faanst(desk: Desk) -> State:
     """FAANST (Zakerzadeh and Osborn 2011) and its passive and proactive extensions (Zakerzadeh and Osborn 2013),
     reconstructed from their abstracts and what a review says.
 
@@ -54,18 +49,15 @@ def faanst(
     """
     from dbanon.kernels.streams.faanst import FaanstOptions, faanst_steps
 
-    desk = Desk.of(arrivals, model, before)
+    arrivals, before, options = desk.arrivals, desk.before, desk.options
     records, width = arrivals.values.shape
-    delta, seed = (int(str(options[name])) for name in ("delta", "seed"))
-    mu = _window(options)
-    mode, by_member = MODES.index(str(options["mode"])), options["clusters"] == "kmember"
-    threshold = float(str(options["threshold"]))
-    group, random = np.full(records, -1, np.int64), np.array([np.random.PCG64(seed).random_raw() | 1], np.uint64)
+    draws = np.random.PCG64(desk.integer("seed"))
+    group, random = np.full(records, -1, np.int64), np.array([draws.random_raw() | 1], np.uint64)
     desk.counters[6] = arrivals.waiting
     if before is not None:
         group[: arrivals.waiting], random = before.own["group"], before.own["random"].astype(np.uint64)
         desk.counters[4:6] = before.own["counters"]
-    clusters, nodes = records // model.k + 1, len(arrivals.places.share)
+    clusters, nodes = records // desk.model.k + 1, len(arrivals.places.share)
     rounds = RoundArrays(
         cluster_ids=group,
         centers=np.empty((clusters, width)),
@@ -76,17 +68,21 @@ def faanst(
         random=random,
         **{name: np.zeros(records, np.int64) for name in ("order", "next_record", "found", "rows", "batch", "picked")},
     )
-    desk.run(faanst_steps, check, FaanstOptions(ends, delta, mode, mu, threshold, by_member), rounds)
+    chosen = FaanstOptions(
+        desk.ends, desk.integer("delta"), MODES.index(str(options["mode"])), _window(options), desk.number("threshold"),
+        options["clusters"] == "kmember",
+    )  # fmt: skip
+    desk.run(faanst_steps, chosen, rounds)
     return desk.state(group=group, random=random, counters=desk.counters[4:6])
 
 
-def _window(options: Mapping[str, object]) -> int:
+def _window(options: Options) -> int:
     """How many records wait before a round."""
     mu, delta = options["mu"], int(str(options["delta"]))
     return min(500, delta) if mu is None else int(str(mu))
 
 
-def problem(options: Mapping[str, object], k: int) -> tuple[str, str] | None:
+def problem(options: Options, k: int) -> tuple[str, str] | None:
     """A parameter that options or k exclude, and what it must be; None where nothing does."""
     delta, mu = int(str(options["delta"])), _window(options)
     if mu < k:
@@ -95,15 +91,12 @@ def problem(options: Mapping[str, object], k: int) -> tuple[str, str] | None:
 
 
 register(
-    Stream(
-        name="faanst",
-        title="FAANST: fast anonymizing algorithm for streaming data",
-        run=faanst,
-        source="Zakerzadeh and Osborn 2011, Zakerzadeh and Osborn 2013",
-        evidence="RECON",
-        complexity="O(mu / k) time a record (k-member: O(mu)), O(delta + accepted classes) memory",
-        own=(MODE, MU, THRESHOLD, CLUSTERS, SEED),
-        kept=Kept(by_record=("group",)),
-        problem=problem,
-    )
+    faanst,
+    title="FAANST: fast anonymizing algorithm for streaming data",
+    source="Zakerzadeh and Osborn 2011, Zakerzadeh and Osborn 2013",
+    evidence="RECON",
+    complexity="O(mu / k) time a record (k-member: O(mu)), O(delta + accepted classes) memory",
+    own=(MODE, MU, THRESHOLD, CLUSTERS, SEED),
+    kept=Kept(by_record=("group",)),
+    problem=problem,
 )

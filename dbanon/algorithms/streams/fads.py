@@ -2,15 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-import numpy as np
-
-from dbanon.algorithms.base.registry import Check
-from dbanon.algorithms.streams.arrivals import Arrivals, Model
-from dbanon.algorithms.streams.registry import Stream, register
+from dbanon.algorithms.streams.registry import register
 from dbanon.algorithms.streams.state import Desk, State
-from dbanon.kernels.streams.arrays import NearestScratch
 from dbanon.table_functions.parameter_types import Integer
 from dbanon.table_functions.parameters import Parameter
 
@@ -23,9 +16,7 @@ LIFE = Parameter(
 """Own parameter of systems that publish classes again for a time."""
 
 
-def fads(
-    arrivals: Arrivals, model: Model, options: Mapping[str, object], check: Check, before: State | None, ends: bool
-) -> State:
+def fads(desk: Desk) -> State:
     """FADS, a fast clustering-based anonymization of data streams (Guo and Zhang 2013).
 
     A record leaves when it is one of `delta` that have come. A published class that covers it is used again where it
@@ -34,22 +25,15 @@ def fads(
     """
     from dbanon.kernels.streams.sliding_window import FadsOptions, fads_steps
 
-    desk = Desk.of(arrivals, model, before)
-    found = np.empty(desk.group_size, np.int64)
-    far, table = np.empty(len(found)), np.empty(len(arrivals.places.share))
-    delta, life = (int(str(options[name])) for name in ("delta", "life"))
-    desk.run(fads_steps, check, FadsOptions(ends, delta, life), NearestScratch(table, found, far))
+    desk.run(fads_steps, FadsOptions(desk.ends, desk.integer("delta"), desk.integer("life")), desk.nearest_scratch())
     return desk.state()
 
 
 register(
-    Stream(
-        name="fads",
-        title="FADS: a fast clustering-based anonymization of data streams",
-        run=fads,
-        source="Guo and Zhang 2013",
-        evidence="LIT",
-        complexity="O(delta) time a record, O(delta + kept classes) memory",
-        own=(LIFE,),
-    )
+    fads,
+    title="FADS: a fast clustering-based anonymization of data streams",
+    source="Guo and Zhang 2013",
+    evidence="LIT",
+    complexity="O(delta) time a record, O(delta + kept classes) memory",
+    own=(LIFE,),
 )

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 
-from dbanon.algorithms.base.registry import Check
-from dbanon.algorithms.streams.arrivals import Arrivals, Model
+from dbanon.algorithms.base.registry import Options
 from dbanon.algorithms.streams.fads import LIFE
-from dbanon.algorithms.streams.registry import Stream, register
+from dbanon.algorithms.streams.registry import register
 from dbanon.algorithms.streams.state import Desk, State
 from dbanon.kernels.streams.arrays import BatchArrays, NearestScratch
 from dbanon.table_functions.parameter_types import Integer
@@ -26,9 +24,7 @@ AHEAD = Parameter(
 WORKERS = Parameter("workers", Integer(1, 256), "How many threads look for groups; what leaves is always the same.", 1)
 
 
-def fast(
-    arrivals: Arrivals, model: Model, options: Mapping[str, object], check: Check, before: State | None, ends: bool
-) -> State:
+def fast(desk: Desk) -> State:
     """FAST, fast anonymization of big data streams (Mohammadian et al. 2014), reconstructed from its abstract and what
     a review says of it: FADS in rounds.
 
@@ -43,12 +39,11 @@ def fast(
     """
     from dbanon.kernels.streams.fast import FastOptions, fast_steps, guess
 
-    desk, k = Desk.of(arrivals, model, before), model.k
-    delta, life, workers = (int(str(options[name])) for name in ("delta", "life", "workers"))
-    chosen = FastOptions(ends, delta, _ahead(options, k), life)
+    workers, ahead = desk.integer("workers"), _ahead(desk.options, desk.model.k)
+    chosen = FastOptions(desk.ends, desk.integer("delta"), ahead, desk.integer("life"))
     size, at_once = desk.group_size, workers if workers > 1 else 0
     found, batch, numbers = (np.empty(n, np.int64) for n in (size, at_once, at_once))
-    far, table = np.empty((workers, size)), np.empty((workers, len(arrivals.places.share)))
+    far, table = np.empty((workers, size)), np.empty((workers, len(desk.arrivals.places.share)))
     batches = BatchArrays(batch, np.empty((at_once, size), np.int64), numbers)
 
     def look(worker: int) -> None:
@@ -66,17 +61,17 @@ def fast(
         return looked
 
     with ThreadPoolExecutor(workers) as pool:
-        desk.run(steps, check, chosen, NearestScratch(table[0], found, far[0]), batches)
+        desk.run(steps, chosen, NearestScratch(table[0], found, far[0]), batches)
     return desk.state()
 
 
-def _ahead(options: Mapping[str, object], k: int) -> int:
+def _ahead(options: Options, k: int) -> int:
     """How many arrivals before it is due a record may leave with others."""
     delta = int(str(options["delta"]))
     return min(k, delta - k) if options["ahead"] is None else int(str(options["ahead"]))
 
 
-def problem(options: Mapping[str, object], k: int) -> tuple[str, str] | None:
+def problem(options: Options, k: int) -> tuple[str, str] | None:
     """A parameter that options or k exclude, and what it must be; None where nothing does."""
     most = int(str(options["delta"])) - k
     if _ahead(options, k) > most:
@@ -85,14 +80,11 @@ def problem(options: Mapping[str, object], k: int) -> tuple[str, str] | None:
 
 
 register(
-    Stream(
-        name="fast",
-        title="FAST: fast anonymization of big data streams",
-        run=fast,
-        source="Mohammadian et al. 2014",
-        evidence="RECON",
-        complexity="O(delta / workers) time a record at best, O(delta + kept classes) memory",
-        own=(LIFE, AHEAD, WORKERS),
-        problem=problem,
-    )
+    fast,
+    title="FAST: fast anonymization of big data streams",
+    source="Mohammadian et al. 2014",
+    evidence="RECON",
+    complexity="O(delta / workers) time a record at best, O(delta + kept classes) memory",
+    own=(LIFE, AHEAD, WORKERS),
+    problem=problem,
 )

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 
-from dbanon.algorithms.base.registry import Check
-from dbanon.algorithms.streams.arrivals import Arrivals, Model
-from dbanon.algorithms.streams.registry import Stream, register
+from dbanon.algorithms.streams.registry import register
 from dbanon.algorithms.streams.state import Desk, State
 from dbanon.algorithms.streams.ubdsa import STORE
 from dbanon.table_functions.parameter_types import Real
@@ -17,9 +13,7 @@ from dbanon.table_functions.parameters import Parameter
 THETA = Parameter("theta", Real(0, 1), "A class that loses less than this may be published again.", 0.5)
 
 
-def idea(
-    arrivals: Arrivals, model: Model, options: Mapping[str, object], check: Check, before: State | None, ends: bool
-) -> State:
+def idea(desk: Desk) -> State:
     """IDEA, a utility-enhanced approach to incomplete data stream anonymization (Yang et al. 2022), reconstructed from
     its abstract and what a review says of it.
 
@@ -34,22 +28,17 @@ def idea(
     """
     from dbanon.kernels.streams.incomplete import IdeaOptions, idea_steps
 
-    desk = Desk.of(arrivals, model, before)
-    delta, store, theta = int(str(options["delta"])), int(str(options["store"])), float(str(options["theta"]))
-    found, away = np.empty(desk.group_size, np.int64), np.empty(arrivals.records)
-    desk.run(idea_steps, check, IdeaOptions(ends, delta, theta, store), found, away)
+    options = IdeaOptions(desk.ends, desk.integer("delta"), desk.number("theta"), desk.integer("store"))
+    desk.run(idea_steps, options, np.empty(desk.group_size, np.int64), np.empty(desk.arrivals.records))
     return desk.state()
 
 
 register(
-    Stream(
-        name="idea",
-        title="IDEA: anonymization of incomplete data streams",
-        run=idea,
-        source="Yang et al. 2022",
-        evidence="RECON",
-        complexity="O(delta + store) time a record, O(delta + store) memory",
-        own=(THETA, STORE),
-        maybe=True,
-    )
+    idea,
+    title="IDEA: anonymization of incomplete data streams",
+    source="Yang et al. 2022",
+    evidence="RECON",
+    complexity="O(delta + store) time a record, O(delta + store) memory",
+    own=(THETA, STORE),
+    maybe=True,
 )

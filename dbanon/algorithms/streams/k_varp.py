@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
 
 import numpy as np
 
-from dbanon.algorithms.base.registry import Check
-from dbanon.algorithms.streams.arrivals import Arrivals, Model
-from dbanon.algorithms.streams.registry import Stream, register
+from dbanon.algorithms.streams.registry import register
 from dbanon.algorithms.streams.state import Desk, State
 from dbanon.algorithms.streams.ubdsa import STORE
 from dbanon.kernels.streams.arrays import PartitionArrays
@@ -18,16 +15,7 @@ _BITS = 62
 """Attributes that a pattern tells apart; of more, some share a place."""
 
 
-def by_pattern(
-    arrivals: Arrivals,
-    model: Model,
-    options: Mapping[str, object],
-    check: Check,
-    before: State | None,
-    ends: bool,
-    *,
-    by_size: bool,
-) -> State:
+def by_pattern(desk: Desk, *, by_size: bool) -> State:
     """K-VARP (Otgonbayar et al. 2018), and `by_size` IoT anonymity (Otgonbayar et al. 2016), reconstructed from
     abstracts and what a review says of them.
 
@@ -44,39 +32,30 @@ def by_pattern(
     """
     from dbanon.kernels.streams.incomplete import PartitionOptions, pattern_steps
 
-    desk = Desk.of(arrivals, model, before)
-    delta, store = int(str(options["delta"])), int(str(options.get("store", 0)))
-    records, width = arrivals.values.shape
+    values = desk.arrivals.values
+    records, width = values.shape
     bits = np.left_shift(np.int64(1), np.arange(width) % _BITS)
-    patterns = np.bitwise_or.reduce(np.where(np.isnan(arrivals.values), 0, bits), axis=1).astype(np.int64)
+    patterns = np.bitwise_or.reduce(np.where(np.isnan(values), 0, bits), axis=1).astype(np.int64)
     found, away, taken = np.empty(desk.group_size, np.int64), np.empty(records), np.zeros(records, bool)
-    desk.run(
-        pattern_steps,
-        check,
-        PartitionOptions(ends, delta, store, by_size),
-        PartitionArrays(patterns, found, away, taken),
-    )
+    options = PartitionOptions(desk.ends, desk.integer("delta"), 0 if by_size else desk.integer("store"), by_size)
+    desk.run(pattern_steps, options, PartitionArrays(patterns, found, away, taken))
     return desk.state()
 
 
 register(
-    Stream(
-        name="k_varp",
-        title="K-VARP: k-anonymity for varied data streams via partitioning",
-        run=partial(by_pattern, by_size=False),
-        source="Otgonbayar et al. 2018",
-        evidence="RECON",
-        complexity="O(delta * patterns) time a record, O(delta + store) memory",
-        own=(STORE,),
-    )
+    partial(by_pattern, by_size=False),
+    name="k_varp",
+    title="K-VARP: k-anonymity for varied data streams via partitioning",
+    source="Otgonbayar et al. 2018",
+    evidence="RECON",
+    complexity="O(delta * patterns) time a record, O(delta + store) memory",
+    own=(STORE,),
 )
 register(
-    Stream(
-        name="iot_anonymity",
-        title="IoT anonymity: partitions of records with the same attributes",
-        run=partial(by_pattern, by_size=True),
-        source="Otgonbayar et al. 2016",
-        evidence="RECON",
-        complexity="O(delta) time a record, O(delta^2) where partitions are merged; O(delta) memory",
-    )
+    partial(by_pattern, by_size=True),
+    name="iot_anonymity",
+    title="IoT anonymity: partitions of records with the same attributes",
+    source="Otgonbayar et al. 2016",
+    evidence="RECON",
+    complexity="O(delta) time a record, O(delta^2) where partitions are merged; O(delta) memory",
 )

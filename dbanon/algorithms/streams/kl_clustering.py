@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 
-from dbanon.algorithms.base.registry import Check
-from dbanon.algorithms.streams.arrivals import Arrivals, Model
-from dbanon.algorithms.streams.registry import Kept, Stream, register
+from dbanon.algorithms.base.registry import Options
+from dbanon.algorithms.streams.registry import Kept, register
 from dbanon.algorithms.streams.state import Desk, State
 from dbanon.kernels.streams.arrays import PersonClusterArrays
 
 
-def kl_clustering(
-    arrivals: Arrivals, model: Model, options: Mapping[str, object], check: Check, before: State | None, ends: bool
-) -> State:
+def kl_clustering(desk: Desk) -> State:
     """(k,l)-clustering for transactional data streams (Tekli et al. 2018), reconstructed from what a review says of it.
 
     Persons are in clusters of exactly k, each in one for the whole stream: so what leaves of a person always leaves
@@ -31,7 +26,7 @@ def kl_clustering(
     """
     from dbanon.kernels.streams.person_clusters import PersonOptions, person_steps, take_up
 
-    desk, k = Desk.of(arrivals, model, before), model.k
+    arrivals, before, k = desk.arrivals, desk.before, desk.model.k
     old = np.empty((0, k), np.int64) if before is None else before.own["clusters"].astype(np.int64)
     persons = max(int(arrivals.people.max(initial=0)), int(old.max(initial=0))) + 1
     members = np.full((persons // k + 1, k), -1)
@@ -40,17 +35,16 @@ def kl_clustering(
     home[old] = np.arange(len(old))[:, None]
     ready = np.zeros(len(members), np.int64)
     link, loose = (np.full(arrivals.records, -1, np.int64) for _ in range(2))
-    group = np.empty(desk.group_size, np.int64)
-    far, table = np.empty(len(group)), np.empty(len(arrivals.places.share))
-    delta = int(str(options["delta"]))
+    table, group, far = desk.nearest_scratch()
     desk.counters[4] = len(old)
     clusters = PersonClusterArrays(home, members, ready, heads, tails, link, loose, group, far, table)
     take_up(desk.counters, desk.records, clusters)
-    desk.run(person_steps, check, PersonOptions(ends, delta), desk.records._replace(people=loose), clusters)
+    options = PersonOptions(desk.ends, desk.integer("delta"))
+    desk.run(person_steps, options, desk.records._replace(people=loose), clusters)
     return desk.state(clusters=members[: desk.counters[4]])
 
 
-def problem(options: Mapping[str, object], k: int) -> tuple[str, str] | None:
+def problem(options: Options, k: int) -> tuple[str, str] | None:
     """A parameter that options or k exclude, and what it must be; None where nothing does."""
     if options.get("l") is not None and int(str(options["l"])) > k:
         return "l", f"at most {k}, as a group is exactly k records"
@@ -58,14 +52,11 @@ def problem(options: Mapping[str, object], k: int) -> tuple[str, str] | None:
 
 
 register(
-    Stream(
-        name="kl_clustering",
-        title="(k,l)-clustering for transactional data streams",
-        run=kl_clustering,
-        source="Tekli et al. 2018",
-        evidence="RECON",
-        complexity="O(k) time a record, O(delta) for one of a new person; O(delta + persons) memory",
-        kept=Kept(people=("clusters",)),
-        problem=problem,
-    )
+    kl_clustering,
+    title="(k,l)-clustering for transactional data streams",
+    source="Tekli et al. 2018",
+    evidence="RECON",
+    complexity="O(k) time a record, O(delta) for one of a new person; O(delta + persons) memory",
+    kept=Kept(people=("clusters",)),
+    problem=problem,
 )

@@ -28,7 +28,7 @@ class OpenClusters:
     scratch: ClusterScratch
 
     @classmethod
-    def of(cls, desk: Desk, mu: int, slots: int, before: State | None) -> OpenClusters:
+    def of(cls, desk: Desk, mu: int, slots: int) -> OpenClusters:
         """At most so many clusters at a time."""
         records, width = desk.arrivals.values.shape
         nodes = len(desk.arrivals.places.share)
@@ -51,8 +51,8 @@ class OpenClusters:
             node_counts=np.zeros(nodes, np.int64),
         )
         made = cls(np.zeros(mu), clusters, scratch)
-        if before is not None:
-            made._take_up(desk, before)
+        if desk.before is not None:
+            made._take_up(desk, desk.before)
         return made
 
     def _take_up(self, desk: Desk, before: State) -> None:

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
-
 import numpy as np
 
-from dbanon.algorithms.base.registry import Check
-from dbanon.algorithms.streams.arrivals import Arrivals, Model
 from dbanon.algorithms.streams.castle import BETA
 from dbanon.algorithms.streams.fads import LIFE
 from dbanon.algorithms.streams.open_clusters import OpenClusters
-from dbanon.algorithms.streams.registry import Kept, Stream, register
+from dbanon.algorithms.streams.registry import Kept, register
 from dbanon.algorithms.streams.state import Desk, State
 from dbanon.kernels.streams.arrays import ValueSets
 from dbanon.table_functions.parameter_types import Integer, PerColumn, Text
@@ -32,9 +27,7 @@ GROUPS = Parameter(
 )
 
 
-def puri_haritha(
-    arrivals: Arrivals, model: Model, options: Mapping[str, object], check: Check, before: State | None, ends: bool
-) -> State:
+def puri_haritha(desk: Desk) -> State:
     """An l-diverse anonymization of streams of health data (Puri and Haritha 2018), reconstructed from what a review
     says.
 
@@ -50,33 +43,26 @@ def puri_haritha(
     """
     from dbanon.kernels.streams.puri_haritha import PuriOptions, puri_steps
 
-    kinds = arrivals.sensitive if arrivals.kinds is None else arrivals.kinds
-    desk = Desk.of(replace(arrivals, sensitive=kinds), model, before)
-    delta, beta, life = (int(str(options[name])) for name in ("delta", "beta", "life"))
-    open_ = OpenClusters.of(desk, 0, min(delta, arrivals.records), before)
-    sets = np.zeros(int(str(options["groups"])), np.uint64)
-    if before is not None:
-        sets[:] = before.own["sets"]
-    codes = int(arrivals.sensitive.max(initial=0)) + 1
-    values_of = np.zeros((arrivals.sensitive.shape[1], codes), np.int64)
-    found = np.empty(desk.group_size, np.int64)
-    far, table = np.empty(len(found)), np.empty(len(arrivals.places.share))
-    value_sets = ValueSets(arrivals.sensitive, values_of, sets, table, found, far)
-    desk.run(puri_steps, check, PuriOptions(ends, delta, beta, life), open_.clusters, value_sets)
+    values = desk.arrivals.sensitive
+    desk = desk.of_kinds()
+    options = PuriOptions(desk.ends, desk.integer("delta"), desk.integer("beta"), desk.integer("life"))
+    open_ = OpenClusters.of(desk, 0, min(desk.integer("delta"), desk.arrivals.records))
+    sets = np.zeros(desk.integer("groups"), np.uint64)
+    if desk.before is not None:
+        sets[:] = desk.before.own["sets"]
+    values_of = np.zeros((values.shape[1], int(values.max(initial=0)) + 1), np.int64)
+    desk.run(puri_steps, options, open_.clusters, ValueSets(values, values_of, sets, *desk.nearest_scratch()))
     return desk.state(**open_.kept(desk), sets=sets)
 
 
 register(
-    Stream(
-        name="puri_haritha",
-        title="Puri-Haritha: groups of sensitive values of different kinds",
-        run=puri_haritha,
-        source="Puri and Haritha 2018",
-        evidence="RECON",
-        complexity="O(delta) time a record, O(delta + kept classes) memory",
-        own=(ONTOLOGY, GROUPS, BETA, LIFE),
-        defaults={"l": 2},
-        looks_up=True,
-        kept=Kept(by_record=("cluster",), spans=(("open_lows", "open_highs"),), values=True),
-    )
+    puri_haritha,
+    title="Puri-Haritha: groups of sensitive values of different kinds",
+    source="Puri and Haritha 2018",
+    evidence="RECON",
+    complexity="O(delta) time a record, O(delta + kept classes) memory",
+    own=(ONTOLOGY, GROUPS, BETA, LIFE),
+    defaults={"l": 2},
+    looks_up=True,
+    kept=Kept(by_record=("cluster",), spans=(("open_lows", "open_highs"),), values=True),
 )

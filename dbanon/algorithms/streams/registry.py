@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from dbanon import errors
-from dbanon.algorithms.base.registry import EVIDENCE, Check
+from dbanon.algorithms.base.registry import EVIDENCE, Check, Options
 from dbanon.algorithms.streams.arrivals import Arrivals, Model
 from dbanon.algorithms.streams.common_parameters import COMMON, FIRST
-from dbanon.algorithms.streams.state import Own, State
+from dbanon.algorithms.streams.state import Desk, Own, State
 from dbanon.encoding.encoded_table import Bools, Ints
 from dbanon.table_functions.parameters import Parameter
 
-Run = Callable[[Arrivals, Model, Mapping[str, object], Check, State | None, bool], State]
+Run = Callable[[Arrivals, Model, Options, Check, State | None, bool], State]
 """arrivals, privacy model, options, check, what was kept (None: a stream begins), whether the stream ends with these
 records -> what is kept, with the class of every record."""
 
@@ -60,7 +61,7 @@ class Stream:
     maybe: bool = False
     widens: bool = False
     looks_up: bool = False
-    problem: Callable[[Mapping[str, object], int], tuple[str, str] | None] = lambda options, k: None
+    problem: Callable[[Options, int], tuple[str, str] | None] = lambda options, k: None
 
     @property
     def known_by(self) -> str:
@@ -77,12 +78,20 @@ class Stream:
 _REGISTRY: dict[str, Stream] = {}
 
 
-def register(stream: Stream) -> Stream:
-    """Adds a system; its name becomes a table function."""
-    if stream.name in _REGISTRY:
-        raise ValueError(f"{stream.name} is registered already")
-    _REGISTRY[stream.name] = stream
-    return stream
+def register(method: Callable[[Desk], State], **fields: Any) -> Stream:
+    """Add a system: its `method`, and what else a Stream has; its name, by default that of the method, becomes a table
+    function."""
+
+    def run(
+        arrivals: Arrivals, model: Model, options: Options, check: Check, before: State | None, ends: bool
+    ) -> State:
+        return method(Desk.of(arrivals, model, options, check, before, ends))
+
+    name = fields.pop("name", None) or method.__name__
+    if name in _REGISTRY:
+        raise ValueError(f"{name} is registered already")
+    _REGISTRY[name] = Stream(name=name, run=run, **fields)
+    return _REGISTRY[name]
 
 
 def streams() -> tuple[Stream, ...]:

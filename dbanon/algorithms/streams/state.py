@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from dbanon.algorithms.base.registry import Check, Options
 from dbanon.algorithms.streams.arrivals import Arrivals, Model
 from dbanon.encoding.encoded_table import Floats, Ints
-from dbanon.kernels.streams.arrays import AttributeArrays, ClassArrays, RecordArrays, RequirementArrays
+from dbanon.kernels.streams.arrays import (
+    AttributeArrays,
+    ClassArrays,
+    NearestScratch,
+    RecordArrays,
+    RequirementArrays,
+)
 
 WAITING, SUPPRESSED = -2, -1
 """What stands for the class of a record that has none: it has not left yet, or it is left out."""
@@ -53,11 +60,17 @@ class Desk:
     """The arrays that all systems work on, made of a state and of what has come since.
 
     counters: records that have arrived, oldest that may wait, classes, kept classes, four of each system's own, and at
-    LAST the place at which the last record arrived, which may have left in a call before.
+    LAST the place at which the last record arrived, which may have left in a call before. options are the values of the
+    parameters; check is called often and raises when the run was interrupted; before is what was kept (None: the stream
+    begins); it ends with these records where `ends`.
     """
 
     arrivals: Arrivals
     model: Model
+    options: Options
+    check: Check
+    before: State | None
+    ends: bool
     counters: Ints
     requirement: RequirementArrays
     records: RecordArrays
@@ -65,7 +78,9 @@ class Desk:
     attributes: AttributeArrays
 
     @classmethod
-    def of(cls, arrivals: Arrivals, model: Model, before: State | None) -> Desk:
+    def of(
+        cls, arrivals: Arrivals, model: Model, options: Options, check: Check, before: State | None, ends: bool
+    ) -> Desk:
         """The desk of a stream that goes on; `before` None: that begins. Every class has at least k records that came,
         so the arrays of classes are linear in these."""
         records, width = arrivals.values.shape
@@ -92,6 +107,10 @@ class Desk:
         return cls(
             arrivals,
             model,
+            options,
+            check,
+            before,
+            ends,
             counters,
             requirement,
             RecordArrays(
@@ -111,19 +130,37 @@ class Desk:
         """The most records that the search for a group of one record finds."""
         return self.model.k + sum(self.model.need)
 
-    def run(self, kernel: Callable[..., int], check: Callable[[], None], options: Any, *arrays: Any) -> None:
+    def integer(self, name: str) -> int:
+        """Return the value of a parameter that is a whole number."""
+        return int(str(self.options[name]))
+
+    def number(self, name: str) -> float:
+        """Return the value of a parameter that is a number."""
+        return float(str(self.options[name]))
+
+    def nearest_scratch(self) -> NearestScratch:
+        """Return the arrays in which kernels look for the nearest records."""
+        size = self.group_size
+        return NearestScratch(np.empty(len(self.arrivals.places.share)), np.empty(size, np.int64), np.empty(size))
+
+    def of_kinds(self) -> Desk:
+        """Return the desk on which what sensitive values are of is in place of them."""
+        kinds = self.arrivals.sensitive if self.arrivals.kinds is None else self.arrivals.kinds
+        arrivals = replace(self.arrivals, sensitive=kinds)
+        return Desk.of(arrivals, self.model, self.options, self.check, self.before, self.ends)
+
+    def run(self, kernel: Callable[..., int], options: Any, *arrays: Any) -> None:
         """Call a kernel, which does so much of its work, until none is left.
 
         Args:
             kernel: It takes counters, work to do, options, requirement, records, classes, attributes and `arrays`, and
                 returns the work done.
-            check: Raises if the run was interrupted.
             options: A named tuple.
             arrays: Named tuples and arrays that only this kernel has.
         """
         common = (self.requirement, self.records, self.classes, self.attributes)
         while kernel(self.counters, WORK_PER_CHECK, options, *common, *arrays) >= WORK_PER_CHECK:
-            check()
+            self.check()
 
     def state(self, **own: npt.NDArray[Any]) -> State:
         """What is to be kept of it."""

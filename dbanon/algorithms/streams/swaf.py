@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
-from dbanon.algorithms.base.registry import Check
-from dbanon.algorithms.streams.arrivals import Arrivals, Model
-from dbanon.algorithms.streams.registry import Kept, Renumber, Stream, register
+from dbanon.algorithms.streams.registry import Kept, Renumber, register
 from dbanon.algorithms.streams.state import Desk, Own, State
 from dbanon.encoding.encoded_table import Bools, Floats, Ints
 from dbanon.kernels.streams.arrays import RegionArrays, RegionScratch
@@ -28,9 +25,9 @@ class Regions:
     at: Ints
 
     @classmethod
-    def of(cls, desk: Desk, before: State | None) -> Regions:
+    def of(cls, desk: Desk) -> Regions:
         """The tree that was there before, or its root."""
-        arrivals, places = desk.arrivals, desk.arrivals.places
+        arrivals, places, before = desk.arrivals, desk.arrivals.places, desk.before
         records, width = arrivals.values.shape
         old = 1 if before is None else len(before.own["shape"])
         size = old + 3 * (records // desk.model.k + 1)
@@ -76,9 +73,7 @@ class Regions:
         )
 
 
-def swaf(
-    arrivals: Arrivals, model: Model, options: Mapping[str, object], check: Check, before: State | None, ends: bool
-) -> State:
+def swaf(desk: Desk) -> State:
     """SWAF, sliding window anonymization framework (Wang et al. 2007), reconstructed from what a review says of it.
 
     The window is the last `delta` records. A tree of regions is grown over it: whenever k more records have come to a
@@ -95,15 +90,14 @@ def swaf(
     """
     from dbanon.kernels.streams.swaf import SwafOptions, swaf_steps, take_up
 
-    desk = Desk.of(arrivals, model, before)
-    tree, delta = Regions.of(desk, before), int(str(options["delta"]))
-    records, width = arrivals.values.shape
+    tree = Regions.of(desk)
+    records, width = desk.arrivals.values.shape
     heads, tails = (np.full(len(tree.shape), -1, np.int64) for _ in range(2))
     link, rows = (np.full(records, -1, np.int64) for _ in range(2))
     scratch = RegionScratch(rows, np.empty(width), np.empty(records), np.empty(desk.group_size, np.int64))
     regions = RegionArrays(tree.shape, tree.cut, tree.low, tree.high, tree.published, tree.at, heads, tails, link)
     take_up(desk.counters, regions)
-    desk.run(swaf_steps, check, SwafOptions(ends, delta), regions, scratch)
+    desk.run(swaf_steps, SwafOptions(desk.ends, desk.integer("delta")), regions, scratch)
     return tree.state(desk)
 
 
@@ -129,14 +123,11 @@ def _cuts(own: Own, attribute: int) -> dict[str, Bools]:
 
 
 register(
-    Stream(
-        name="swaf",
-        title="SWAF: sliding window anonymization framework",
-        run=swaf,
-        source="Wang et al. 2007",
-        evidence="RECON",
-        complexity="O(depth) time a record, O(delta) for one of a new class; O(delta + regions) memory",
-        kept=Kept(by_record=("at",), spans=(("low", "high"),), nodes=_renumbered, cuts=_cuts),
-        widens=True,
-    )
+    swaf,
+    title="SWAF: sliding window anonymization framework",
+    source="Wang et al. 2007",
+    evidence="RECON",
+    complexity="O(depth) time a record, O(delta) for one of a new class; O(delta + regions) memory",
+    kept=Kept(by_record=("at",), spans=(("low", "high"),), nodes=_renumbered, cuts=_cuts),
+    widens=True,
 )

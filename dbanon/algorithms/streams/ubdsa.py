@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from dbanon.algorithms.base.registry import Check
-from dbanon.algorithms.streams.arrivals import Arrivals, Model
 from dbanon.algorithms.streams.castle import BETA
 from dbanon.algorithms.streams.open_clusters import OpenClusters
-from dbanon.algorithms.streams.registry import Kept, Stream, register
+from dbanon.algorithms.streams.registry import Kept, register
 from dbanon.algorithms.streams.state import Desk, State
 from dbanon.table_functions.parameter_types import Integer, Real
 from dbanon.table_functions.parameters import Parameter
@@ -23,9 +19,7 @@ STORE = Parameter("store", Integer(0, 10**6), "How many of the latest classes ma
 """Own parameter of systems that publish the latest classes again."""
 
 
-def ubdsa(
-    arrivals: Arrivals, model: Model, options: Mapping[str, object], check: Check, before: State | None, ends: bool
-) -> State:
+def ubdsa(desk: Desk) -> State:
     """UBDSA, a utility based approach for data stream anonymization (Sopaoglu and Abul 2020), reconstructed from its
     abstract and what a review says.
 
@@ -41,23 +35,20 @@ def ubdsa(
     """
     from dbanon.kernels.streams.ubdsa import UbdsaOptions, ubdsa_steps
 
-    desk = Desk.of(arrivals, model, before)
-    delta, store, theta = int(str(options["delta"])), int(str(options["store"])), float(str(options["theta"]))
-    beta = min(int(str(options["beta"])), delta)  # no more records wait
-    open_ = OpenClusters.of(desk, 0, beta, before)
-    desk.run(ubdsa_steps, check, UbdsaOptions(ends, delta, beta, theta, store), open_.clusters)
+    delta = desk.integer("delta")
+    beta = min(desk.integer("beta"), delta)  # no more records wait
+    open_ = OpenClusters.of(desk, 0, beta)
+    options = UbdsaOptions(desk.ends, delta, beta, desk.number("theta"), desk.integer("store"))
+    desk.run(ubdsa_steps, options, open_.clusters)
     return desk.state(**open_.kept(desk))
 
 
 register(
-    Stream(
-        name="ubdsa",
-        title="UBDSA: a utility based approach for data stream anonymization",
-        run=ubdsa,
-        source="Sopaoglu and Abul 2020",
-        evidence="RECON",
-        complexity="O(beta + store) time a record, O(delta) for one that is due; O(delta + store) memory",
-        own=(BETA, THETA, STORE),
-        kept=Kept(by_record=("cluster",), spans=(("open_lows", "open_highs"),)),
-    )
+    ubdsa,
+    title="UBDSA: a utility based approach for data stream anonymization",
+    source="Sopaoglu and Abul 2020",
+    evidence="RECON",
+    complexity="O(beta + store) time a record, O(delta) for one that is due; O(delta + store) memory",
+    own=(BETA, THETA, STORE),
+    kept=Kept(by_record=("cluster",), spans=(("open_lows", "open_highs"),)),
 )
