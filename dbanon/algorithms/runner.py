@@ -19,7 +19,7 @@ from dbanon.algorithms.postprocess.merge_small_clusters import merged
 from dbanon.algorithms.postprocess.suppress_outliers import Repair, left_out, taken_back
 from dbanon.encoding.coarse_partitions import cells
 from dbanon.encoding.encoded_table import Ints, Space, Tree
-from dbanon.privacy_models.constraint import AtLeast
+from dbanon.privacy_models.constraint import Constraint
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ NAMELESS = Names()
 def run(
     algorithm: Algorithm,
     space: Space,
-    constraint: AtLeast,
+    constraint: Constraint,
     options: Options,
     names: Names = NAMELESS,
     refinement: Refinement = AS_THEY_ARE,
@@ -124,7 +124,7 @@ def run(
 
 
 def _most_left_out(
-    algorithm: Algorithm, space: Space, constraint: AtLeast, options: Options, share: float
+    algorithm: Algorithm, space: Space, constraint: Constraint, options: Options, share: float
 ) -> int | None:
     """Most records that the algorithm may leave out by its own rule; None where it has none."""
     own = algorithm.ability(Suppression)
@@ -176,7 +176,7 @@ class _Stretch:
             self._progress(before + (1 - before) * done, saved)
 
 
-def _asked_for(space: Space, constraint: AtLeast, options: Options, names: Names) -> Expected:
+def _asked_for(space: Space, constraint: Constraint, options: Options, names: Names) -> Expected:
     """Refuses work of too many steps, of an algorithm with the parameter `large`, unless that is set: TooLarge."""
 
     def expected(steps: float, seconds: float) -> None:
@@ -197,7 +197,7 @@ def _numbers(space: Space, blocks: Sequence[Ints]) -> Ints | None:
     return numbers
 
 
-def _feasible(space: Space, constraint: AtLeast, names: Names) -> None:
+def _feasible(space: Space, constraint: Constraint, names: Names) -> None:
     """ModelNotMet where the whole table misses a model; of several columns, the one that allows least."""
     if not constraint.models:
         return
@@ -227,7 +227,7 @@ def _of_blocks(space: Space, blocks: Sequence[Ints], runs_of: Callable[[Space, I
     return Runs.of(np.concatenate(tuples), np.concatenate(numbers), np.concatenate(counts))
 
 
-def _repair(constraint: AtLeast, blocks: Sequence[Ints], check: Check, *, then: Repair | None = None) -> Repair:
+def _repair(constraint: Constraint, blocks: Sequence[Ints], check: Check, *, then: Repair | None = None) -> Repair:
     """Merges clusters that miss the model, block by block. Where blocks are cells, `then` the blocks that these are
     of: persons may be in several cells, and clusters of several may publish the same."""
 
@@ -262,7 +262,7 @@ def _agreed(space: Space, names: Names) -> None:
                 raise errors.RoundAboveLevel(names.function, name, attribute.round)
 
 
-def _blocks(space: Space, constraint: AtLeast, names: Names) -> list[Ints]:
+def _blocks(space: Space, constraint: Constraint, names: Names) -> list[Ints]:
     """Tuples of the blocks that max_level keeps apart; TooSmallBlock."""
     blocks = apart(space)
     if not any(map(_limited, space.attributes)) or len(space.codes) == 0:
@@ -289,7 +289,7 @@ def apart(space: Space) -> list[Ints]:
     return [np.flatnonzero(of == block) for block in range(int(of.max()) + 1)]
 
 
-def waiting(space: Space, constraint: AtLeast) -> Runs:
+def waiting(space: Space, constraint: Constraint) -> Runs:
     """Cluster 0 for records that could be clustered, -1 for those that would have to wait for others: blocks that
     max_level keeps apart, or all of them, are too few or miss a model."""
     clusters = np.zeros(len(space.counts), np.int32)
@@ -299,7 +299,7 @@ def waiting(space: Space, constraint: AtLeast) -> Runs:
     return Runs.of_tuples(space, clusters)
 
 
-def _cells(space: Space, constraint: AtLeast, blocks: list[Ints], cell: int | None) -> list[Ints]:
+def _cells(space: Space, constraint: Constraint, blocks: list[Ints], cell: int | None) -> list[Ints]:
     """Tuples of what is clustered for itself: the blocks, cut into cells of at most so many tuples."""
     if cell is None:
         return blocks

@@ -16,7 +16,7 @@ from dbanon.encoding import encoded_table
 from dbanon.encoding.encoded_table import Number, Space, Tree
 from dbanon.encoding.nearest_queries import DENSE
 from dbanon.encoding.tuple_index import TABLE_LIMIT
-from dbanon.privacy_models.constraint import AtLeast
+from dbanon.privacy_models.constraint import Constraint
 from dbanon.privacy_models.model_request import demands
 from dbanon.table_functions.parameter_types import Choice
 
@@ -36,7 +36,7 @@ def steps(chosen: Sequence[Algorithm]) -> Iterator[tuple[str, Callable[[], None]
     for algorithm in chosen:
         for table, many, persons in kinds:
             for name, asked in MODELS.items():
-                limits = AtLeast(K, demands("warmup", "a table", asked, ["d"]))
+                limits = Constraint(K, demands("warmup", "a table", asked, ["d"]))
                 with_ = [
                     *([name] if name else []),
                     *(["persons"] if persons else []),
@@ -48,11 +48,11 @@ def steps(chosen: Sequence[Algorithm]) -> Iterator[tuple[str, Callable[[], None]
         if algorithm.ability(OwnSearch):
             yield from _squares(algorithm)
         default = next(_options(algorithm, others=False))
-        yield f"{algorithm.name} with many categories", partial(_clustered, algorithm, _wide(), AtLeast(K), default)
+        yield f"{algorithm.name} with many categories", partial(_clustered, algorithm, _wide(), Constraint(K), default)
 
 
 def _clustered(
-    algorithm: Algorithm, table: Space, limits: AtLeast, options: Options, objective: str = "precision"
+    algorithm: Algorithm, table: Space, limits: Constraint, options: Options, objective: str = "precision"
 ) -> None:
     budget = Budget(1) if algorithm.ability(OwnSearch) else None
     run(algorithm, table, limits, options, refinement=Refinement(budget=budget, objective=objective))
@@ -65,7 +65,7 @@ def _squares(algorithm: Algorithm) -> Iterator[tuple[str, Callable[[], None]]]:
         made = _table(True, persons)
         table = replace(made, attributes=made.attributes[:2], codes=np.ascontiguousarray(made.codes[:, :2]))
         for name, asked in MODELS.items():
-            limits = AtLeast(K, demands("warmup", "a table", asked, ["d"]))
+            limits = Constraint(K, demands("warmup", "a table", asked, ["d"]))
             with_ = " and ".join([*([name] if name else []), *(["persons"] if persons else [])])
             step = f"{algorithm.name} with least squares" + (f", {with_}" if with_ else "")
             yield step, partial(_clustered, algorithm, table, limits, options, "sse")

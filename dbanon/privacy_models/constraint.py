@@ -18,86 +18,26 @@ TALLIES = 2**20
 """Numbers of records by group and value that are held at a time."""
 
 
-class Left(Protocol):
-    """What is left of the records while groups are taken away."""
-
-    def take(self, rows: Ints) -> None: ...
-
-    def enough(self) -> bool: ...
-
-
 class Groups(Protocol):
     """Groups of records, by number."""
 
     def hold_with(self, group: int, others: Ints) -> Bools:
         """Whether the union of a group with each of some others makes a group."""
-        ...
 
     def unite(self, keep: int, gone: int) -> None:
         """Puts the records of one group into another."""
-        ...
-
-
-class Constraint(Protocol):
-    """A privacy model. Rows are canonical row numbers of one space."""
-
-    @property
-    def k(self) -> int:
-        """Least number of records, or of persons, in a group."""
-        ...
-
-    @property
-    def least(self) -> int:
-        """No group of fewer records can be enough."""
-        ...
-
-    @property
-    def models(self) -> tuple[Demand, ...]:
-        """What is asked of the sensitive values of a group."""
-        ...
-
-    @property
-    def joint(self) -> bool:
-        """Whether every sensitive column is judged within equal values of the others."""
-        ...
-
-    def counts_records(self, space: Space) -> bool:
-        """Whether any `least` records make a group, whatever they are."""
-        ...
-
-    def enough(self, space: Space, tuples: Ints) -> bool:
-        """Whether all records of some tuples make a group."""
-        ...
-
-    def holds(self, space: Space, rows: Ints) -> bool:
-        """Whether some records make a group."""
-        ...
-
-    def worst(self, space: Space, rows: Ints, model: Demand) -> np.float64:
-        """What a group measures by one model; in the joint form the worst of its parts."""
-        ...
-
-    def missed(self, space: Space, groups: list[Ints]) -> Ints:
-        """Which of several groups of records do not hold."""
-        ...
-
-    def groups(self, space: Space, rows: list[Ints]) -> Groups:
-        """Groups of records that will be united."""
-        ...
-
-    def needed(self, space: Space, rows: Ints) -> int | None:
-        """How many of the rows, taken in order, make a group; None if no number of them does."""
-        ...
-
-    def left(self, space: Space) -> Left:
-        """All records of a space as what is left; enough while they might make a group."""
-        ...
 
 
 @dataclass(frozen=True)
-class AtLeast:
-    """k-anonymity (Samarati and Sweeney 1998): k records, or k distinct persons where the space has persons; and
-    models of the sensitive values, which count the same."""
+class Constraint:
+    """A privacy model: k-anonymity (Samarati and Sweeney 1998), k records, or k distinct persons where the space has
+    persons; and models of the sensitive values, which count the same. Rows are canonical row numbers of one space.
+
+    Attributes:
+        k: Least number of records, or of persons, in a group.
+        models: What is asked of the sensitive values of a group.
+        joint: Whether every sensitive column is judged within equal values of the others.
+    """
 
     k: int
     models: tuple[Demand, ...] = ()
@@ -105,6 +45,7 @@ class AtLeast:
 
     @property
     def least(self) -> int:
+        """No group of fewer records can be enough."""
         return max([self.k, *(m.least for m in self.models)])
 
     @property
@@ -113,18 +54,22 @@ class AtLeast:
         return ", ".join(dict.fromkeys([f"k = {self.k}", *(m.said for m in self.models)]))
 
     def counts_records(self, space: Space) -> bool:
+        """Whether any `least` records make a group, whatever they are."""
         return space.persons is None and not self.models
 
     def enough(self, space: Space, tuples: Ints) -> bool:
+        """Whether all records of some tuples make a group."""
         records = int(space.counts[tuples].sum())
         if records < self.k or (space.persons is None and not self.models):
             return records >= self.k
         return self.holds(space, space.rows_of(tuples))
 
     def holds(self, space: Space, rows: Ints) -> bool:
+        """Whether some records make a group."""
         return self._people(space, rows) >= self.k and all(bool(m.met(self.worst(space, rows, m))) for m in self.models)
 
     def missed(self, space: Space, groups: list[Ints]) -> Ints:
+        """Which of several groups of records do not hold."""
         if space.persons is not None or (self.joint and len(space.sensitive) > 1):
             return np.array([g for g, rows in enumerate(groups) if not self.holds(space, rows)], np.int64)
         sizes = np.array([len(rows) for rows in groups], np.int64)
@@ -142,12 +87,14 @@ class AtLeast:
         return np.flatnonzero(~held)
 
     def groups(self, space: Space, rows: list[Ints]) -> Groups:
+        """Groups of records that will be united."""
         values = sum(space.sensitive[m.sensitive].values + 1 for m in self.models)
         if space.persons is not None or (self.joint and len(space.sensitive) > 1) or len(rows) * values > 2**24:
             return _Rows(self, space, rows)
         return _Tallies(self, space, rows)
 
     def worst(self, space: Space, rows: Ints, model: Demand) -> np.float64:
+        """What a group measures by one model; in the joint form the worst of its parts."""
         sensitive = space.sensitive[model.sensitive]
         parts = [rows]
         if self.joint and len(space.sensitive) > 1:
@@ -166,11 +113,10 @@ class AtLeast:
         return np.float64(measured.min() if model.rule.is_higher else measured.max())
 
     def needed(self, space: Space, rows: Ints) -> int | None:
-        if not self.models:
-            return self._needed_people(space, rows)
+        """How many of the rows, taken in order, make a group; None if no number of them does."""
         first = self._needed_people(space, rows)
-        if first is None:
-            return None
+        if first is None or not self.models:
+            return first
         size = max(first, self.least)
         while size <= len(rows):
             if self.holds(space, rows[:size]):
@@ -193,7 +139,8 @@ class AtLeast:
         return len(np.unique(persons[persons >= 0]))
 
     def left(self, space: Space) -> Left:
-        return _RowsLeft(self.k, space.rows) if space.persons is None else _PersonsLeft(self.k, space.persons)
+        """All records of a space as what is left; enough while they might make a group."""
+        return Left(self.k, np.arange(space.rows) if space.persons is None else space.persons)
 
 
 def tally(space: Space, rows: Ints, sensitive: int) -> tuple[Ints, int]:
@@ -204,8 +151,6 @@ def tally(space: Space, rows: Ints, sensitive: int) -> tuple[Ints, int]:
         return np.bincount(codes, minlength=column.values + 1), len(rows)
     persons = space.persons[rows]
     known = persons >= 0
-    if not known.any():
-        return np.zeros(column.values + 1, np.int64), 0
     values = column.values + 1
     pairs = np.unique(persons[known].astype(np.int64) * values + codes[known])
     return np.bincount(pairs % values, minlength=values), len(np.unique(pairs // values))
@@ -214,7 +159,7 @@ def tally(space: Space, rows: Ints, sensitive: int) -> tuple[Ints, int]:
 class _Rows:
     """Groups as their records."""
 
-    def __init__(self, constraint: AtLeast, space: Space, rows: list[Ints]) -> None:
+    def __init__(self, constraint: Constraint, space: Space, rows: list[Ints]) -> None:
         self.constraint, self.space, self.rows = constraint, space, list(rows)
 
     def hold_with(self, group: int, others: Ints) -> Bools:
@@ -232,7 +177,7 @@ class _Rows:
 class _Tallies:
     """Groups as numbers of records by sensitive value, where records are counted."""
 
-    def __init__(self, constraint: AtLeast, space: Space, rows: list[Ints]) -> None:
+    def __init__(self, constraint: Constraint, space: Space, rows: list[Ints]) -> None:
         self.constraint, self.space = constraint, space
         self.sizes = np.array([len(r) for r in rows], np.int64)
         group, every = np.repeat(np.arange(len(rows)), self.sizes), np.concatenate(rows)
@@ -256,32 +201,19 @@ class _Tallies:
             counts[keep] += counts[gone]
 
 
-class _RowsLeft:
-    def __init__(self, k: int, rows: int) -> None:
-        self.k, self.rows = k, rows
-
-    def take(self, rows: Ints) -> None:
-        self.rows -= len(rows)
-
-    def enough(self) -> bool:
-        return self.rows >= self.k
-
-
-class _PersonsLeft:
-    """Rows left of each person; a person counts while one row is left."""
+class Left:
+    """What is left of the records while groups are taken away; a person counts while one of their rows is left."""
 
     def __init__(self, k: int, persons: Whole) -> None:
         self.k, self.persons = k, persons
-        known = persons[persons >= 0]
-        self.rows_of = np.bincount(known, minlength=1)
+        self.rows_of = np.bincount(persons[persons >= 0], minlength=1)
         self.distinct = int((self.rows_of > 0).sum())
 
     def take(self, rows: Ints) -> None:
         persons = self.persons[rows]
         persons = persons[persons >= 0]
-        before = (self.rows_of[np.unique(persons)] > 0).sum()
         np.subtract.at(self.rows_of, persons, 1)
-        self.distinct -= int(before - (self.rows_of[np.unique(persons)] > 0).sum())
+        self.distinct -= int((self.rows_of[np.unique(persons)] == 0).sum())
 
     def enough(self) -> bool:
         return self.distinct >= self.k

@@ -51,7 +51,7 @@ def _clusters(asked: dict[str, Any], records: Any, domains: list[Any]) -> Any:
         return pa.array([{"parts": []}], ANSWER)
     table, order = cluster_input.table(asked, records, domains)
     algorithm = algorithms.find(asked["algorithm"])
-    limits = constraint.AtLeast(asked["k"], tuple(Demand(**fields) for fields in asked["models"]), asked["joint"])
+    limits = constraint.Constraint(asked["k"], tuple(Demand(**fields) for fields in asked["models"]), asked["joint"])
     if asked.get("waiting"):
         runs = algorithms.waiting(table, limits)
         return _answer(_parts(whole(records, "gid")[order], whole(records, "size")[order], runs))
@@ -120,7 +120,7 @@ def _parts(gid: encoded_table.Ints, sizes: encoded_table.Ints, runs: algorithms.
     return pa.StructArray.from_arrays([packed(a) for a in arrays], fields=list(PARTS.value_type))
 
 
-def _runs(asked: dict[str, Any], table: encoded_table.Space, limits: constraint.AtLeast) -> algorithms.Runs:
+def _runs(asked: dict[str, Any], table: encoded_table.Space, limits: constraint.Constraint) -> algorithms.Runs:
     """The clusters of all records, from the cache where they are known."""
     current = session.get(asked["session"])
     moves, search = asked["improve"], current.search

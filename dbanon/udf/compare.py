@@ -12,7 +12,7 @@ import numpy as np
 from dbanon import algorithms, errors
 from dbanon.algorithms.base.cluster_metrics import FIGURES, OF_STREAMS
 from dbanon.encoding.encoded_table import Attribute, Ints, Number, Space
-from dbanon.privacy_models.constraint import AtLeast
+from dbanon.privacy_models.constraint import Constraint
 from dbanon.privacy_models.model_request import Demand
 from dbanon.runtime import session
 from dbanon.udf import cluster_input, comparison_rows
@@ -81,10 +81,10 @@ class _Run:
         return own if asked["forest"] is None else influenced(own, asked)
 
     @cached_property
-    def limits(self) -> AtLeast:
+    def limits(self) -> Constraint:
         """The privacy model."""
         models = tuple(Demand(**fields) for fields in self.asked["models"])
-        return AtLeast(self.asked["k"], models, self.asked["joint"])
+        return Constraint(self.asked["k"], models, self.asked["joint"])
 
     def figures(self, seed: int) -> tuple[dict[str, float], float]:
         """See Measured; KOutOfRange, and what the algorithm raises."""

@@ -21,7 +21,7 @@ from traced.tables import NUMBER, TREE, Groups, Traced, numbers
 from dbanon import algorithms
 from dbanon.algorithms.base.class_bounds import members
 from dbanon.privacy_models import registry
-from dbanon.privacy_models.constraint import AtLeast
+from dbanon.privacy_models.constraint import Constraint
 
 
 def test_algorithms_are_listed_with_what_they_are(con: Any) -> None:
@@ -88,7 +88,7 @@ def partition(name: str, records: list[list[Value]], attributes: Sequence[Attrib
     options = {p.name: "deterministic" if p.name == "mode" else p.default for p in algorithm.own}
     made = encoded(Table(records, attributes, k))
     assert made.records == [tuple(r) for r in records] or made.records == records, "rows are in canonical order"
-    return groups_of(by_row.run(algorithm, made.space, AtLeast(k), options).tolist())
+    return groups_of(by_row.run(algorithm, made.space, Constraint(k), options).tolist())
 
 
 TESTED = [a.name for a in algorithms.algorithms() if not a.reads and a.name not in ALIKE]
@@ -171,7 +171,7 @@ def test_no_algorithm_loses_less_than_the_best_of_all_partitions(seed: int) -> N
         for more in ({}, {"strict": False}, {"next": "far"}, {"first": "far-from-random"}, {"centroid_cat": "mode"}):
             if not set(more) <= set(options):
                 continue
-            groups = groups_of(by_row.run(algorithm, made.space, AtLeast(k), options | more).tolist())
+            groups = groups_of(by_row.run(algorithm, made.space, Constraint(k), options | more).tolist())
             assert sorted(r for g in groups for r in g) == list(range(n)), name
             assert min(map(len, groups)) >= k, name
             assert precision(groups) <= best + 1e-12, name
@@ -196,7 +196,7 @@ def test_best_finds_a_best_partition_of_few_records(seed: int) -> None:
     made = encoded(Table(records, attributes, 2))
     algorithm = algorithms.find("best")
     options = {p.name: p.default for p in algorithm.own}
-    found = groups_of(by_row.run(algorithm, made.space, AtLeast(2), options).tolist())
+    found = groups_of(by_row.run(algorithm, made.space, Constraint(2), options).tolist())
     best = max(reference.eloss_precision(made.records, attributes, groups) for groups in partitions(range(7), 2))
     assert reference.eloss_precision(made.records, attributes, found) == pytest.approx(best, abs=1e-12)
 

@@ -20,13 +20,13 @@ from test_greedy import records
 from dbanon import algorithms
 from dbanon.algorithms.greedy.wkmca import variation
 from dbanon.encoding.encoded_table import Number, Space, Tree
-from dbanon.privacy_models.constraint import AtLeast
+from dbanon.privacy_models.constraint import Constraint
 
 
 def clusters(name: str, made: Space, k: int, **options: object) -> list[list[int]]:
     chosen = algorithms.find(name)
     given_ = {p.name: p.default for p in chosen.own} | {"mode": "deterministic"} | options
-    labels = by_row.labels(chosen.run(made, AtLeast(k), given_, lambda: None))
+    labels = by_row.labels(chosen.run(made, Constraint(k), given_, lambda: None))
     return [np.flatnonzero(labels == c).tolist() for c in range(int(labels.max()) + 1)]
 
 

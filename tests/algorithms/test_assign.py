@@ -19,7 +19,7 @@ from dbanon.algorithms import find, run
 from dbanon.algorithms.base import progress
 from dbanon.algorithms.centroid import moving_centers
 from dbanon.encoding import encoded_table
-from dbanon.privacy_models.constraint import AtLeast
+from dbanon.privacy_models.constraint import Constraint
 
 NAMES = ("oka", "kmeans_no1", "kmeans_no2", "kmeans_no3")
 METHODS = {name: getattr(reference_assign, name.removeprefix("kmeans_")) for name in NAMES}
@@ -49,7 +49,7 @@ def drawn(records: int, clusters: int, mode: str, seed: int) -> tuple[list[int],
 
 def labels(table: Table, name: str, **given: object) -> list[int]:
     made = encoded(replace(table, persons=None))
-    found: list[int] = find(name).run(made.space, AtLeast(table.k), options(name, **given), lambda: None).tolist()
+    found: list[int] = find(name).run(made.space, Constraint(table.k), options(name, **given), lambda: None).tolist()
     return found
 
 
@@ -213,7 +213,7 @@ def test_clusters_that_lack_persons_are_merged(name: str) -> None:
     persons = [str(p) for p in rng.integers(0, 25, 150)]
     table = Table([(int(a), int(b)) for a, b in rng.integers(0, 9, (150, 2))], [Number(), Number()], 5, persons)
     made = encoded(table)
-    found = by_row.run(find(name), made.space, AtLeast(5), options(name))
+    found = by_row.run(find(name), made.space, Constraint(5), options(name))
     assert made.persons is not None
     for group in groups_of(found.tolist()):
         assert len({made.persons[r] for r in group}) >= 5
@@ -231,7 +231,7 @@ def test_a_run_looks_for_interrupts_and_can_be_stopped_anywhere(name: str, monke
         nonlocal calls
         calls += 1
 
-    find(name).run(made, AtLeast(5), options(name), count)
+    find(name).run(made, Constraint(5), options(name), count)
     assert calls >= 50
 
     class StoppedError(Exception):
@@ -247,7 +247,7 @@ def test_a_run_looks_for_interrupts_and_can_be_stopped_anywhere(name: str, monke
                 raise StoppedError
 
         with pytest.raises(StoppedError):
-            find(name).run(made, AtLeast(5), options(name), stop)
+            find(name).run(made, Constraint(5), options(name), stop)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -256,8 +256,8 @@ def test_a_table_that_takes_very_long_must_be_asked_for(name: str, monkeypatch: 
     monkeypatch.setattr(moving_centers, "STEPS", 2)
     made = encoded(Table([(v,) for v in AGES], [Number()], 2)).space
     with pytest.raises(errors.TooLarge, match=f"^{name}: 7 distinct tuples in 3 clusters take some .* large = true"):
-        run(find(name), made, AtLeast(2), options(name))
-    assert run(find(name), made, AtLeast(2), options(name, large=True)).rows == 7
+        run(find(name), made, Constraint(2), options(name))
+    assert run(find(name), made, Constraint(2), options(name, large=True)).rows == 7
 
 
 def test_rounds_end_a_run_whose_centers_still_move() -> None:
@@ -270,5 +270,5 @@ def test_a_value_at_an_inner_node_is_at_distance_0_from_itself(name: str) -> Non
     tree = encoded_table.Tree(parent, np.array([1, 2, 3, 4], np.int32))
     made, _ = encoded_table.build([tree], [np.array([0, 0, 1, 1, 2, 2, 3, 3], np.int32)], np.zeros(8, np.uint64), None)
     given = options(name, mode="deterministic") | ({"centroid_cat": "mode"} if name == "oka" else {})
-    found = find(name).run(made, AtLeast(2), given, lambda: None)
+    found = find(name).run(made, Constraint(2), given, lambda: None)
     assert groups_of(found.tolist()) == [[0, 1], [2, 3], [4, 5], [6, 7]]

@@ -14,7 +14,7 @@ from dbanon.algorithms.full_domain.levels import Levels
 from dbanon.algorithms.optimizing import generalization_covers
 from dbanon.algorithms.optimizing.generalization_covers import Lattice
 from dbanon.encoding import encoded_table
-from dbanon.privacy_models.constraint import AtLeast
+from dbanon.privacy_models.constraint import Constraint
 
 
 def random_space(rng: random.Random) -> encoded_table.Space:
@@ -71,7 +71,7 @@ def table_of(made: encoded_table.Space, least: int, heights: str) -> covers.Tabl
 def test_a_cover_is_that_of_a_plain_loop(seed: int, heights: str) -> None:
     rng = random.Random(f"{seed} {heights}")
     made, k = random_space(rng), rng.choice([2, 3, 5, 10])
-    problem = layout(made, AtLeast(k), heights)
+    problem = layout(made, Constraint(k), heights)
     lattice = Lattice.of(made, problem, heights, 10**9, lambda: None)
     slow = table_of(made, k, heights)
     whole = max(sum(slow.lost(r, j, level) for j, level in enumerate(slow.top)) for r in range(made.rows))
@@ -96,7 +96,7 @@ def test_covers_are_orders_of_all_items() -> None:
     rng = random.Random(3)
     for _ in range(20):
         made = random_space(rng)
-        problem = layout(made, AtLeast(3), "top")
+        problem = layout(made, Constraint(3), "top")
         for order in generalization_covers.covers(made, problem, "fast", "top", lambda: None):
             assert np.sort(order).tolist() == list(range(len(problem.codes)))
 
@@ -105,5 +105,5 @@ def test_no_cover_goes_on_for_long(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is left after enough looks is one group; one cover is always made."""
     monkeypatch.setattr(generalization_covers, "LOOKS", {"fast": (50, 0)})
     made = random_space(random.Random(8))
-    problem = layout(made, AtLeast(2), "top")
+    problem = layout(made, Constraint(2), "top")
     assert len(list(generalization_covers.covers(made, problem, "fast", "top", lambda: None))) == 2

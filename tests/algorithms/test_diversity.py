@@ -24,7 +24,7 @@ from dbanon.algorithms.base.registry import MOST_LEFT_OUT
 from dbanon.algorithms.diversity.knn_gs import value_groups
 from dbanon.algorithms.greedy.mckl import by_width
 from dbanon.encoding.encoded_table import Sensitive, Space, Tree
-from dbanon.privacy_models.constraint import AtLeast
+from dbanon.privacy_models.constraint import Constraint
 from dbanon.privacy_models.model_request import demands
 
 Values = list[list[int]]
@@ -33,7 +33,7 @@ Values = list[list[int]]
 def clusters(name: str, made: Space, k: int, **options: object) -> list[list[int]]:
     chosen = algorithms.find(name)
     given_ = {p.name: p.default for p in chosen.own} | {"mode": "deterministic"} | options
-    labels = by_row.labels(chosen.run(made, AtLeast(k), given_, lambda: None))
+    labels = by_row.labels(chosen.run(made, Constraint(k), given_, lambda: None))
     return [np.flatnonzero(labels == c).tolist() for c in range(int(labels.max()) + 1)]
 
 
@@ -107,7 +107,7 @@ def test_mckl_takes_what_the_plain_loop_takes(table: Table, seed: int, columns: 
     made, k, pairs, values = drawn(table, seed, columns, 4)
     if made.rows < k:
         return
-    asked = AtLeast(k, demands("mckl", "a table", {"l": least}, ["d", "e"][:columns]))
+    asked = Constraint(k, demands("mckl", "a table", {"l": least}, ["d", "e"][:columns]))
     known = [[-1 if v == max(column) else v for v in column] for column in values]
     nulls = tuple(replace(s, whole=s.whole[:-1], codes=s.codes) for s in made.sensitive)  # the last value is NULL
     made = replace(made, sensitive=nulls)

@@ -12,7 +12,7 @@ from dbanon.algorithms.base.packed_classes import Classes
 from dbanon.algorithms.postprocess.search_focus import focused, united
 from dbanon.encoding import encoded_table
 from dbanon.encoding.encoded_table import Ints, Space
-from dbanon.privacy_models.constraint import AtLeast
+from dbanon.privacy_models.constraint import Constraint
 
 K = 5
 
@@ -28,7 +28,7 @@ def table_of(seed: int, n_equal: int, n_distinct: int, persons: bool) -> tuple[S
     built, _ = encoded_table.build(
         attributes, columns, np.arange(rows).astype(np.uint64), np.arange(rows) if persons else None
     )
-    problem = layout(built, AtLeast(K), "top")
+    problem = layout(built, Constraint(K), "top")
     labels = np.minimum(np.arange(rows) // K, rows // K - 1)
     return built, problem, Classes.of(problem, Runs.from_labels(built, labels))
 
@@ -77,7 +77,7 @@ def test_best_of_mostly_equal_records_loses_no_more_than_kacpc(persons: bool) ->
     for name in ("best", "kacpc"):
         algorithm = algorithms.find(name)
         options = {p.name: p.default for p in algorithm.own}
-        runs = algorithms.run(algorithm, built, AtLeast(K), options)
+        runs = algorithms.run(algorithm, built, Constraint(K), options)
         losses[name] = Classes.of(problem, runs).loss(problem)
         assert np.bincount(runs.labels()).min() >= K
     assert losses["best"] <= losses["kacpc"]

@@ -17,11 +17,11 @@ from test_greedy import records
 from dbanon import algorithms
 from dbanon.algorithms.base.registry import MOST_LEFT_OUT
 from dbanon.encoding.encoded_table import Space
-from dbanon.privacy_models.constraint import AtLeast
+from dbanon.privacy_models.constraint import Constraint
 
 
 def partition(name: str, made: Space, k: int, most: int) -> list[list[int]]:
-    labels = by_row.labels(algorithms.find(name).run(made, AtLeast(k), {MOST_LEFT_OUT: most}, lambda: None))
+    labels = by_row.labels(algorithms.find(name).run(made, Constraint(k), {MOST_LEFT_OUT: most}, lambda: None))
     return sorted(np.flatnonzero(labels == c).tolist() for c in set(labels.tolist()) - {-1})
 
 

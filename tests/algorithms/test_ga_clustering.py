@@ -14,7 +14,7 @@ from test_gather import alike, small, with_unit
 
 from dbanon import algorithms
 from dbanon.algorithms.base.class_bounds import members
-from dbanon.privacy_models.constraint import AtLeast
+from dbanon.privacy_models.constraint import Constraint
 
 
 @given(tables(), st.integers(0, 40), st.integers(1, 12), st.integers(-1, 10**6))
@@ -27,7 +27,7 @@ def test_crossing_takes_what_the_plain_loop_takes(table: Table, generations: int
     mode = {"mode": "random", "seed": seed} if seed >= 0 else {"mode": "deterministic", "seed": 0}
     options = {**mode, "generations": generations, "patience": patience, "centroid_cat": "lca"}
     start, found = (
-        by_row.labels(algorithms.find(name).run(made, AtLeast(k), options, lambda: None))
+        by_row.labels(algorithms.find(name).run(made, Constraint(k), options, lambda: None))
         for name in ("oka_kmember", "ga_clustering")
     )
     pairs = with_unit(made, 1, "edges")

@@ -18,7 +18,7 @@ from test_greedy import clusters_of, records, unit
 from dbanon import algorithms
 from dbanon.algorithms.base.distance_sums import sums_to_all
 from dbanon.encoding.encoded_table import Space
-from dbanon.privacy_models.constraint import AtLeast
+from dbanon.privacy_models.constraint import Constraint
 
 
 def sets(clusters: list[list[int]]) -> list[set[int]]:
@@ -82,7 +82,7 @@ def test_gccg_takes_what_the_plain_loop_takes(table: Table, parts: int) -> None:
     if made.rows < 2:
         return
     chosen = algorithms.find("gccg")
-    labels = by_row.labels(chosen.run(made, AtLeast(k), {"parts": parts}, lambda: None))
+    labels = by_row.labels(chosen.run(made, Constraint(k), {"parts": parts}, lambda: None))
     groups = [np.flatnonzero(labels == c).tolist() for c in set(labels.tolist())]
     pairs = with_unit(made, k, "edges")
     assert alike(pairs, groups) == alike(pairs, slow.gccg(made, pairs, k, parts))

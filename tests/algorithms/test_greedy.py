@@ -20,7 +20,7 @@ from dbanon import algorithms
 from dbanon.algorithms.greedy.mwck import entropies
 from dbanon.encoding import encoded_table
 from dbanon.encoding.encoded_table import Sensitive, Space
-from dbanon.privacy_models.constraint import AtLeast
+from dbanon.privacy_models.constraint import Constraint
 
 FIRST = {"seed": 0, "mode": "deterministic"}
 
@@ -28,7 +28,7 @@ FIRST = {"seed": 0, "mode": "deterministic"}
 def clusters_of(name: str, made: encoded_table.Space, k: int, **options: object) -> list[set[int]]:
     chosen = algorithms.find(name)
     given_ = {p.name: p.default for p in chosen.own} | options
-    labels = by_row.run(chosen, made, AtLeast(k), given_)
+    labels = by_row.run(chosen, made, Constraint(k), given_)
     return [set(np.flatnonzero(labels == c).tolist()) for c in range(int(labels.max()) + 1)]
 
 
@@ -105,7 +105,7 @@ def records(made: Space) -> Space:
     return Space(made.attributes, made.codes, made.counts, None, made.total)
 
 
-def labelled(name: str, made: Space, constraint: AtLeast, **options: object) -> list[set[int]]:
+def labelled(name: str, made: Space, constraint: Constraint, **options: object) -> list[set[int]]:
     """Clusters of the algorithm itself, without the repair."""
     chosen = algorithms.find(name)
     options = {p.name: p.default for p in chosen.own} | options
@@ -125,7 +125,7 @@ def test_eld_grows_until_the_plain_loop_stops(table: Table, least: int, seed: in
     codes = np.array([4 if v is None else v for v in values], np.int32)
     made = replace(made, sensitive=(Sensitive(codes, np.bincount(codes, minlength=5)),))
     models = (demanded(l=least),) if least > 1 else ()
-    limits = AtLeast(k, models)
+    limits = Constraint(k, models)
     plain = slow.plain(made, unit(made, limits.least), "edges")
     expected = slow.eld(plain, values, limits.least, least if models else 0, 0)
     assert labelled("eld", made, limits, **FIRST) == partition(expected)
@@ -181,15 +181,15 @@ def test_eld_by_hand() -> None:
     """Ages 0, 1, 2, 10, 11, 12, 13 with values a a a a b a b, k = 2, l = 2. From 0 the cluster takes 1, 2 and 10, all
     a, then 11 with b. Farthest from 0 is 13 (b), which takes 12 (a)."""
     made = ages([0, 1, 2, 10, 11, 12, 13], "aaaabab")
-    assert labelled("eld", made, AtLeast(2, (demanded(l=2),)), **FIRST) == [{0, 1, 2, 3, 4}, {5, 6}]
+    assert labelled("eld", made, Constraint(2, (demanded(l=2),)), **FIRST) == [{0, 1, 2, 3, 4}, {5, 6}]
 
 
 def test_eld_leaves_what_is_too_little_to_join_where_it_costs_least() -> None:
     """After {0, 1} (a, b) the cluster from 13 takes 12, both c, and 11 (b); 10 alone is left. In the second table 0 to
     3 are a, a, b, c; 20 to 22 have three values and are fewer than k = 4."""
-    diverse = AtLeast(2, (demanded(l=2),))
+    diverse = Constraint(2, (demanded(l=2),))
     assert labelled("eld", ages([0, 1, 10, 11, 12, 13], "abbbcc"), diverse, **FIRST) == [{0, 1}, {2, 3, 4, 5}]
-    three = AtLeast(2, (demanded(l=3),))
+    three = Constraint(2, (demanded(l=3),))
     assert labelled("eld", ages([0, 1, 2, 3, 20, 21, 22], "aabcabc"), replace(three, k=4), **FIRST) == [set(range(7))]
 
 

@@ -42,7 +42,7 @@ from dbanon.algorithms.base.class_bounds import united
 from dbanon.algorithms.base.registry import Widening
 from dbanon.algorithms.postprocess.improve import BATCH
 from dbanon.encoding import encoded_table
-from dbanon.privacy_models.constraint import AtLeast
+from dbanon.privacy_models.constraint import Constraint
 
 Groups = Sequence[Sequence[int]]
 
@@ -284,7 +284,7 @@ def test_all_distinct_numbers_are_improved() -> None:
         labels = by_row.run(
             algorithms.find("mdav"),
             built,
-            AtLeast(3),
+            Constraint(3),
             {"scale": "range"},
             refinement=algorithms.Refinement(budget=Budget(moves)),
         )

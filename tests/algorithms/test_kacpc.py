@@ -32,7 +32,7 @@ from support.tables import (
 
 from dbanon import algorithms
 from dbanon.encoding import distance, encoded_table, tuple_index, tuple_trie
-from dbanon.privacy_models.constraint import AtLeast
+from dbanon.privacy_models.constraint import Constraint
 
 WORKCLASS = [
     ["Private", "*"],
@@ -58,7 +58,7 @@ def run(table: Table, prune_unused: bool = True) -> tuple[Encoded, list[int]]:
     """The table as it was clustered, and the cluster of every canonical record."""
     made = encoded(table)
     options = {"prune_unused": prune_unused}
-    return made, by_row.run(algorithms.find("kacpc"), made.space, AtLeast(table.k), options).tolist()
+    return made, by_row.run(algorithms.find("kacpc"), made.space, Constraint(table.k), options).tolist()
 
 
 def expected(table: Table, made: Encoded, prune_unused: bool = True) -> list[int]:

@@ -23,7 +23,7 @@ from traced.tables import LETTERS, letters
 from dbanon import algorithms
 from dbanon.algorithms.base.registry import MOST_LEFT_OUT
 from dbanon.encoding.encoded_table import Space
-from dbanon.privacy_models.constraint import AtLeast
+from dbanon.privacy_models.constraint import Constraint
 
 ROUNDS = 7
 
@@ -31,7 +31,7 @@ ROUNDS = 7
 def labels(made: Space, k: int, most: int = 0, **options: object) -> list[int]:
     chosen = algorithms.find("kmeanspp_cloud")
     asked = {p.name: p.default for p in chosen.own} | {"rounds": ROUNDS, MOST_LEFT_OUT: most} | options
-    found: list[int] = by_row.labels(chosen.run(made, AtLeast(k), asked, lambda: None)).tolist()
+    found: list[int] = by_row.labels(chosen.run(made, Constraint(k), asked, lambda: None)).tolist()
     return found
 
 

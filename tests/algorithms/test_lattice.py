@@ -35,7 +35,7 @@ from dbanon.algorithms.full_domain.lattice_search import kept_by_union
 from dbanon.algorithms.full_domain.levels import Levels, grouped as numbered
 from dbanon.encoding import encoded_table
 from dbanon.encoding.encoded_table import Space
-from dbanon.privacy_models.constraint import AtLeast
+from dbanon.privacy_models.constraint import Constraint
 
 ALGORITHM = algorithms.find("ldiversity_mondrian")
 FULL = {"base": "incognito"}
@@ -46,7 +46,7 @@ def nothing() -> None:
     """Nobody interrupts."""
 
 
-def found(made: Space, limits: AtLeast) -> Groups:
+def found(made: Space, limits: Constraint) -> Groups:
     """The classes of the search itself, by canonical row."""
     return groups_of(by_row.labels(ALGORITHM.run(made, limits, FULL, nothing)).tolist())
 
@@ -143,7 +143,7 @@ def test_k_alone_finds_the_best_of_all_nodes(table: Table, k: int) -> None:
         return all(len({people[r] for r in part} - {None}) >= k for part in classes)
 
     if holds([list(range(len(made.records)))]):
-        assert agrees(found(made.space, AtLeast(k)), best(table.attributes, made.records, holds))
+        assert agrees(found(made.space, Constraint(k)), best(table.attributes, made.records, holds))
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -202,9 +202,9 @@ def test_what_max_level_keeps_apart_is_searched_apart(seed: int) -> None:
         blocks.setdefault(top[record[0]], []).append(r)
     if min(map(len, blocks.values())) < 3:
         with pytest.raises(errors.TooSmallBlock):
-            by_row.run(ALGORITHM, limited, AtLeast(3), FULL, algorithms.Names(("area", "age")))
+            by_row.run(ALGORITHM, limited, Constraint(3), FULL, algorithms.Names(("area", "age")))
         return
-    classes = groups_of(by_row.run(ALGORITHM, limited, AtLeast(3), FULL, algorithms.Names(("area", "age"))).tolist())
+    classes = groups_of(by_row.run(ALGORITHM, limited, Constraint(3), FULL, algorithms.Names(("area", "age"))).tolist())
     for block in blocks.values():
         own = [part for part in classes if part[0] in block]
         assert sorted(r for part in own for r in part) == block
@@ -276,8 +276,8 @@ def test_a_union_can_miss_what_classes_of_the_same_persons_meet() -> None:
     assert table.order == list(range(8))
     codes = np.array([0, 0, 1, 1, 1, 1, 0, 0], np.int32)
     made = replace(table.space, sensitive=(encoded_table.Sensitive(codes, np.array([4, 2, 0])),))
-    entropy = AtLeast(2, (demanded(l=1.95, diversity="entropy"),))
-    assert kept_by_union(made, entropy) == AtLeast(2)
+    entropy = Constraint(2, (demanded(l=1.95, diversity="entropy"),))
+    assert kept_by_union(made, entropy) == Constraint(2)
     assert found(made, entropy) == [[0, 1, 2, 3], [4, 5, 6, 7]]
 
 
@@ -300,17 +300,17 @@ def test_by_hand_the_sum_of_levels_is_the_least() -> None:
     """Ages 0 and 1 are f, 2 and 3 are m; k = 2. Level (1, 0): ages in blocks of two. If these have a and b each, they
     are 2-diverse; if 0 and 1 both have a, neither (1, 0) nor (1, 1) or (2, 0), whose classes are the same, is: all."""
     records = [(0, "f"), (1, "f"), (2, "m"), (3, "m")]
-    diverse = AtLeast(2, (demanded(l=2),))
+    diverse = Constraint(2, (demanded(l=2),))
     assert found(spaced([Number(), SEX], records, "abab"), diverse) == [[0, 1], [2, 3]]
     assert found(spaced([Number(), SEX], records, "aabb"), diverse) == [[0, 1, 2, 3]]
-    assert found(spaced([Number(), SEX], records, "aabb"), AtLeast(2)) == [[0, 1], [2, 3]]
+    assert found(spaced([Number(), SEX], records, "aabb"), Constraint(2)) == [[0, 1], [2, 3]]
 
 
 def test_by_hand_the_loss_decides_between_equal_sums() -> None:
     """Ages 0, 1, 9, 10, each f and m; k = 2. (0, 1), the first, loses 1 a record on sex; (1, 0) 0.1 on age."""
     records = [(age, sex) for age in (0, 1, 9, 10) for sex in ("f", "m")]
-    assert found(spaced([Number(), SEX], records), AtLeast(2)) == [[0, 2], [1, 3], [4, 6], [5, 7]]
-    assert found(spaced([Number(20.0), SEX], records), AtLeast(2)) == [[0, 1], [2, 3], [4, 5], [6, 7]]
+    assert found(spaced([Number(), SEX], records), Constraint(2)) == [[0, 2], [1, 3], [4, 6], [5, 7]]
+    assert found(spaced([Number(20.0), SEX], records), Constraint(2)) == [[0, 1], [2, 3], [4, 5], [6, 7]]
 
 
 def test_by_hand_the_loss_is_shares_of_leaves() -> None:
@@ -320,8 +320,8 @@ def test_by_hand_the_loss_is_shares_of_leaves() -> None:
     high = [[leaf, "R", "*"] for leaf in ("b1", "b2", "b3")] + [["b4", "T", "S", "*"]]
     records = [("a1", "b1"), ("a1", "b2"), ("a2", "b1"), ("a2", "b2")]
     columns = [Category(Hierarchy(wide)), Category(Hierarchy(high))]
-    assert found(spaced(columns, records), AtLeast(2)) == [[0, 2], [1, 3]]
-    assert found(spaced(columns[::-1], [r[::-1] for r in sorted(records, key=lambda r: r[1])]), AtLeast(2)) == [
+    assert found(spaced(columns, records), Constraint(2)) == [[0, 2], [1, 3]]
+    assert found(spaced(columns[::-1], [r[::-1] for r in sorted(records, key=lambda r: r[1])]), Constraint(2)) == [
         [0, 1],
         [2, 3],
     ]
@@ -329,20 +329,20 @@ def test_by_hand_the_loss_is_shares_of_leaves() -> None:
 
 def test_by_hand_the_first_level_vector_decides_between_equal_losses() -> None:
     records = [("f", "f"), ("f", "m"), ("m", "f"), ("m", "m")]
-    assert found(spaced([SEX, SEX], records), AtLeast(2)) == [[0, 1], [2, 3]]
+    assert found(spaced([SEX, SEX], records), Constraint(2)) == [[0, 1], [2, 3]]
 
 
 def test_null_joins_the_others_at_the_top_only() -> None:
     """Five ages and two NULLs: at level 2 these are {0 .. 3}, {4} and the NULLs; only the top has 2 in each class."""
     records: list[Record] = [(0,), (1,), (2,), (3,), (4,), (None,), (None,)]
-    assert found(spaced([Number()], records), AtLeast(2)) == [list(range(7))]
-    assert found(spaced([Number()], records[:4] + records[5:]), AtLeast(2)) == [[0, 1], [2, 3], [4, 5]]
+    assert found(spaced([Number()], records), Constraint(2)) == [list(range(7))]
+    assert found(spaced([Number()], records[:4] + records[5:]), Constraint(2)) == [[0, 1], [2, 3], [4, 5]]
     one: list[Record] = [(7,), (7,), (None,), (None,)]
-    assert found(spaced([Number()], one), AtLeast(2)) == [[0, 1], [2, 3]]
-    assert found(spaced([Number()], one), AtLeast(3)) == [[0, 1, 2, 3]]
+    assert found(spaced([Number()], one), Constraint(2)) == [[0, 1], [2, 3]]
+    assert found(spaced([Number()], one), Constraint(3)) == [[0, 1, 2, 3]]
     sexes: list[Record] = [("f",), ("f",), (None,)]
-    assert found(spaced([SEX], sexes), AtLeast(1)) == [[0, 1], [2]]
-    assert found(spaced([SEX], sexes), AtLeast(2)) == [[0, 1, 2]]
+    assert found(spaced([SEX], sexes), Constraint(1)) == [[0, 1], [2]]
+    assert found(spaced([SEX], sexes), Constraint(2)) == [[0, 1, 2]]
 
 
 def test_levels_of_a_ragged_tree_are_steps_up() -> None:
@@ -360,12 +360,12 @@ def test_levels_of_a_ragged_tree_are_steps_up() -> None:
 
 
 def test_columns_that_cannot_be_told_apart_have_one_class() -> None:
-    assert found(spaced([SEX, Number()], [("f", 1)] * 5), AtLeast(2)) == [[0, 1, 2, 3, 4]]
-    assert found(spaced([SEX, Number()], [("f", None)] * 5), AtLeast(2)) == [[0, 1, 2, 3, 4]]
-    assert found(spaced([Number()], [(1,)]), AtLeast(2)) == [[0]]
-    assert found(spaced([SEX, Number()], [("f", 1), ("m", 2)]), AtLeast(3)) == [[0, 1]], "k that cannot be met"
+    assert found(spaced([SEX, Number()], [("f", 1)] * 5), Constraint(2)) == [[0, 1, 2, 3, 4]]
+    assert found(spaced([SEX, Number()], [("f", None)] * 5), Constraint(2)) == [[0, 1, 2, 3, 4]]
+    assert found(spaced([Number()], [(1,)]), Constraint(2)) == [[0]]
+    assert found(spaced([SEX, Number()], [("f", 1), ("m", 2)]), Constraint(3)) == [[0, 1]], "k that cannot be met"
     records = [("f", 3), ("f", 3), ("m", 3), ("m", 3)]
-    assert found(spaced([SEX, Number()], records), AtLeast(2)) == [[0, 1], [2, 3]]
+    assert found(spaced([SEX, Number()], records), Constraint(2)) == [[0, 1], [2, 3]]
 
 
 @pytest.mark.exhaustive
@@ -377,7 +377,7 @@ def test_a_million_different_numbers_are_searched_in_seconds() -> None:
     made = Space((number,), np.arange(n, dtype=np.int32)[:, None], np.ones(n, np.int64), None, n)
     began = time.process_time()
     for k, width in ((2, 2), (60, 64), (65, 1024)):
-        labels = by_row.labels(ALGORITHM.run(made, AtLeast(k), FULL, nothing))
+        labels = by_row.labels(ALGORITHM.run(made, Constraint(k), FULL, nothing))
         assert (labels == np.arange(n) // width).all()
     assert time.process_time() - began < 30
 
@@ -387,9 +387,9 @@ def test_too_many_levels_are_refused() -> None:
     records = [tuple(rng.randrange(4) for _ in range(11)) for _ in range(50)]
     made = encoded(Table(records, [Number()] * 11)).space
     with pytest.raises(errors.TooManyLevels, match="have 4194304 combinations of levels, and more than 2000000 are"):
-        found(made, AtLeast(2))
+        found(made, Constraint(2))
     seven = encoded(Table([r[:7] for r in records], [Number()] * 7)).space
-    assert min(map(len, found(seven, AtLeast(2)))) >= 2
+    assert min(map(len, found(seven, Constraint(2)))) >= 2
 
 
 def test_the_search_can_be_interrupted() -> None:
@@ -403,7 +403,7 @@ def test_the_search_can_be_interrupted() -> None:
 
     records = [(age, sex) for age in range(16) for sex in ("f", "m")]
     with pytest.raises(KeyboardInterrupt):
-        ALGORITHM.run(spaced([Number(), SEX], records), AtLeast(3), FULL, check)
+        ALGORITHM.run(spaced([Number(), SEX], records), Constraint(3), FULL, check)
 
 
 def test_many_columns_of_many_values_are_told_apart() -> None:

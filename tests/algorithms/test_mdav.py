@@ -12,7 +12,7 @@ from support import by_row
 from dbanon import algorithms
 from dbanon.encoding import encoded_table
 from dbanon.encoding.encoded_table import Number, Space, Tree
-from dbanon.privacy_models.constraint import AtLeast
+from dbanon.privacy_models.constraint import Constraint
 
 
 def made(draws: np.random.Generator, rows: int, kind: str) -> Space:
@@ -84,5 +84,5 @@ def plain(table: Space, k: int) -> list[list[int]]:
 @pytest.mark.parametrize(("rows", "k"), [(2000, 3), (900, 25)])
 def test_many_tuples_are_clustered_as_a_plain_loop_clusters_them(kind: str, rows: int, k: int) -> None:
     table = made(np.random.default_rng(rows), rows, kind)
-    labels = by_row.run(algorithms.find("mdav"), table, AtLeast(k), {"scale": "range"})
+    labels = by_row.run(algorithms.find("mdav"), table, Constraint(k), {"scale": "range"})
     assert [np.flatnonzero(labels == c).tolist() for c in range(int(labels.max()) + 1)] == plain(table, k)

@@ -20,7 +20,7 @@ from dbanon.algorithms.agglomerative.hierarchy_distances import shares
 from dbanon.algorithms.agglomerative.vulture_optimization import objective, vulture_centers
 from dbanon.algorithms.base.class_bounds import members
 from dbanon.encoding.encoded_table import Sensitive
-from dbanon.privacy_models.constraint import AtLeast
+from dbanon.privacy_models.constraint import Constraint
 from dbanon.privacy_models.model_request import demands
 
 
@@ -58,7 +58,7 @@ def test_kapp_deals_and_merges_as_the_plain_loop_does(
     made = replace(made, sensitive=tuple(Sensitive(v, np.bincount(v, minlength=6)) for v in values))
     models = () if t is None else demands("kapp", "t", {"t": t}, [f"s{s}" for s in range(columns)])
     options = {"sensitive_clusters": number, "rounds": 20, "mode": "deterministic", "seed": 0, "optimizer": "kmeans++"}
-    labels = by_row.labels(algorithms.find("kapp").run(made, AtLeast(k, models), options, lambda: None))
+    labels = by_row.labels(algorithms.find("kapp").run(made, Constraint(k, models), options, lambda: None))
     found = sorted(members(labels), key=lambda rows: int(rows[0]))
     pairs = with_unit(made, k, "edges")
     expected = slow.kapp(pairs, [v.tolist() for v in values], k, number, 20, t)

@@ -16,7 +16,7 @@ from support.tables import EIGHTHS, MANY, SOME, Table, encoded, groups_of, large
 
 from dbanon import algorithms
 from dbanon.encoding import encoded_table
-from dbanon.privacy_models.constraint import AtLeast
+from dbanon.privacy_models.constraint import Constraint
 
 WORKCLASS = Category(
     reference.Tree(
@@ -41,7 +41,7 @@ def classes(
 ) -> list[list[int]]:
     """The classes as sorted lists of record numbers."""
     made = encoded(Table(records, attributes, k, persons))
-    labels = by_row.run(algorithms.find("mondrian"), made.space, AtLeast(k), {})
+    labels = by_row.run(algorithms.find("mondrian"), made.space, Constraint(k), {})
     return groups_of([int(label) for _, label in sorted(zip(made.order, labels, strict=True))])
 
 
@@ -58,7 +58,7 @@ def column(*values: Value) -> list[list[Value]]:
 def test_the_partition_is_that_of_the_plain_recursion(table: Table) -> None:
     """Eighths: differences of other floats are rounded, and the two sides round differently."""
     made = encoded(table)
-    labels = by_row.run(algorithms.find("mondrian"), made.space, AtLeast(table.k), {})
+    labels = by_row.run(algorithms.find("mondrian"), made.space, Constraint(table.k), {})
     expected = reference.mondrian(made.records, table.attributes, table.k, made.persons)
     assert groups_of(labels.tolist()) == expected
     assert sorted(set(labels.tolist())) == list(range(len(expected))), "clusters are numbered from 0"
@@ -71,7 +71,7 @@ def test_level_by_level_the_classes_are_the_same(table: Table) -> None:
     k = max(table.k, 2)
     persons = made.rows if made.persons is None else len(np.unique(made.persons[made.persons >= 0]))
     if persons >= k:
-        found = [by_row.run(algorithms.find(name), made, AtLeast(k), {}) for name in ("mondrian", "mr_mondrian")]
+        found = [by_row.run(algorithms.find(name), made, Constraint(k), {}) for name in ("mondrian", "mr_mondrian")]
         assert groups_of(found[0].tolist()) == groups_of(found[1].tolist())
 
 
@@ -79,7 +79,7 @@ def test_level_by_level_the_classes_are_the_same(table: Table) -> None:
 @given(tables(EIGHTHS))
 def test_the_relaxed_partition_is_that_of_the_plain_recursion(table: Table) -> None:
     made = encoded(table)
-    labels = by_row.run(algorithms.find("mondrian"), made.space, AtLeast(table.k), {"strict": False})
+    labels = by_row.run(algorithms.find("mondrian"), made.space, Constraint(table.k), {"strict": False})
     assert groups_of(labels.tolist()) == reference.mondrian(
         made.records, table.attributes, table.k, made.persons, strict=False
     )
@@ -89,7 +89,7 @@ def test_the_relaxed_partition_is_that_of_the_plain_recursion(table: Table) -> N
 def test_the_relaxed_partition_of_a_larger_table_is_that_of_the_plain_recursion(seed: int) -> None:
     table = large(seed)
     made = encoded(table)
-    labels = by_row.run(algorithms.find("mondrian"), made.space, AtLeast(table.k), {"strict": False})
+    labels = by_row.run(algorithms.find("mondrian"), made.space, Constraint(table.k), {"strict": False})
     assert groups_of(labels.tolist()) == reference.mondrian(
         made.records, table.attributes, table.k, made.persons, strict=False
     )
@@ -99,7 +99,7 @@ def test_the_relaxed_partition_of_a_larger_table_is_that_of_the_plain_recursion(
 def test_the_partition_of_a_larger_table_is_that_of_the_plain_recursion(seed: int) -> None:
     table = large(seed)
     made = encoded(table)
-    labels = by_row.run(algorithms.find("mondrian"), made.space, AtLeast(table.k), {})
+    labels = by_row.run(algorithms.find("mondrian"), made.space, Constraint(table.k), {})
     expected = reference.mondrian(made.records, table.attributes, table.k, made.persons)
     assert groups_of(labels.tolist()) == expected
 
@@ -163,7 +163,7 @@ def test_a_value_stored_at_the_lowest_common_ancestor_is_a_side_of_its_own() -> 
     tree = encoded_table.Tree(np.array([-1, 0, 1, 1], np.int32), np.array([1, 2, 3], np.int32))
     codes = np.array([0, 0, 1, 1, 2, 2], np.int32)
     made, _ = encoded_table.build([tree], [codes], np.zeros(6, np.uint64), None)
-    assert by_row.run(algorithms.find("mondrian"), made, AtLeast(2), {}).tolist() == [0, 0, 1, 1, 2, 2]
+    assert by_row.run(algorithms.find("mondrian"), made, Constraint(2), {}).tolist() == [0, 0, 1, 1, 2, 2]
 
 
 def test_nulls_are_cut_from_values_first() -> None:
@@ -187,7 +187,7 @@ def test_numbers_are_cut_beside_a_value_that_stands_for_missing() -> None:
 def relaxed(values: Sequence[Value], k: int = 2, persons: Sequence[str | None] | None = None) -> list[list[int]]:
     """Classes of one number, relaxed."""
     made = encoded(Table(column(*values), [Number()], k, persons))
-    labels = by_row.run(algorithms.find("mondrian"), made.space, AtLeast(k), {"strict": False})
+    labels = by_row.run(algorithms.find("mondrian"), made.space, Constraint(k), {"strict": False})
     return groups_of([int(label) for _, label in sorted(zip(made.order, labels, strict=True))])
 
 
@@ -209,7 +209,7 @@ def test_where_half_misses_the_model_the_nearest_that_meets_it_by_steps_is_taken
 def test_relaxed_classes_of_different_numbers_are_below_twice_k() -> None:
     """LeFevre et al. 2006: with one record a point no class has 2k or more."""
     made = encoded(Table([[i * 7 % 97, i * 5 % 89] for i in range(97)], [Number(), Number()], 3))
-    labels = by_row.run(algorithms.find("mondrian"), made.space, AtLeast(3), {"strict": False})
+    labels = by_row.run(algorithms.find("mondrian"), made.space, Constraint(3), {"strict": False})
     assert set(np.bincount(labels).tolist()) <= {3, 4, 5}
 
 

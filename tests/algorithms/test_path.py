@@ -27,7 +27,7 @@ from dbanon.kernels import optimal_cut
 from dbanon.kernels.arrays import PathArrays
 from dbanon.kernels.model_check import begin_group, held_from, holds
 from dbanon.kernels.optimal_cut import NEVER, cut, cut_all, spans
-from dbanon.privacy_models.constraint import AtLeast
+from dbanon.privacy_models.constraint import Constraint
 
 Loss = Callable[[Sequence[int]], float]
 """What a record loses in a group of rows."""
@@ -213,7 +213,7 @@ def test_the_cut_loses_as_little_as_any(
     n, k = rng.randint(1, 40 if seed % 4 == 0 else 14), rng.choice([1, 2, 2, 3, 4])
     columns = [number(rng, n) if rng.random() < 0.5 else category(rng, n, heights) for _ in range(rng.randint(1, 4))]
     built, order = built_of(columns)
-    problem = layout(built, AtLeast(k), heights)
+    problem = layout(built, Constraint(k), heights)
     assert {int(kind) for kind in problem.terms[:, 0]} <= {0, 2 if climbed else 1}
 
     def loss(rows: Sequence[int]) -> float:
@@ -250,7 +250,7 @@ def test_runs_of_many_records_end_at_some_places_alone(seed: int, monkeypatch: p
     n, k = rng.randint(10, 60), rng.randint(min(2 * places, 2), 9)
     columns = [number(rng, n) if rng.random() < 0.5 else category(rng, n, "top") for _ in range(rng.randint(1, 3))]
     built, order = built_of(columns)
-    problem, step = layout(built, AtLeast(k), "top"), max(k // places, 1)
+    problem, step = layout(built, Constraint(k), "top"), max(k // places, 1)
 
     def loss(rows: Sequence[int]) -> float:
         return sum(c.loss([order[r] for r in rows]) for c in columns)
@@ -273,7 +273,7 @@ def test_a_hierarchy_of_more_values_than_have_a_table_is_climbed() -> None:
     rng = random.Random(3)
     codes = np.array(sorted(rng.choices(range(300), k=40)), np.int32)
     built, _ = encoded_table.build([tree], [codes], np.zeros(40, np.uint64), None)
-    problem = layout(built, AtLeast(3), "top")
+    problem = layout(built, Constraint(3), "top")
     assert problem.terms[0, 0] == 2
 
     def loss(rows: Sequence[int]) -> float:
@@ -429,7 +429,7 @@ def test_all_records_may_be_in_runs_that_miss_the_model(n: int) -> None:
     attribute = encoded_table.Number(np.arange(n).astype(np.float64), True)
     sensitive = (np.zeros(n, np.int32), 1, None)
     built, _ = encoded_table.build([attribute], [codes], np.zeros(n, np.uint64), None, sensitive=[sensitive])
-    asked = AtLeast(n // 3, (demanded(l=2),))
+    asked = Constraint(n // 3, (demanded(l=2),))
     problem = layout(built, asked, "top")
     labels, penalty = np.full(n, -7, np.int32), int(problem.terms[:, 2].sum())
     given = (problem.least, problem.most, penalty, problem.measure, *problem.model, problem.scratch)

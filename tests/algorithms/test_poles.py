@@ -23,10 +23,10 @@ from dbanon import algorithms
 from dbanon.algorithms.partitioning import dissimilarity_tree, partition_tree
 from dbanon.algorithms.partitioning.part_distances import Distances
 from dbanon.encoding.encoded_table import Sensitive, Space
-from dbanon.privacy_models.constraint import AtLeast
+from dbanon.privacy_models.constraint import Constraint
 
 
-def clusters(name: str, made: Space, asked: AtLeast, **options: object) -> list[list[int]]:
+def clusters(name: str, made: Space, asked: Constraint, **options: object) -> list[list[int]]:
     chosen = algorithms.find(name)
     given_ = {p.name: p.default for p in chosen.own} | {"mode": "deterministic"} | options
     labels = by_row.labels(chosen.run(made, asked, given_, lambda: None))
@@ -39,7 +39,7 @@ def points(made: Space, heights: str) -> slow.Points:
 
 def check_tree(made: Space, k: int) -> None:
     plain = points(made, "leaves")
-    found = clusters("dissimilarity_tree", made, AtLeast(k))
+    found = clusters("dissimilarity_tree", made, Constraint(k))
     assert alike(plain.pairs, found) == alike(plain.pairs, slow.dissimilarity_tree(plain, k))
 
 
@@ -57,7 +57,7 @@ def test_a_larger_dissimilarity_tree_has_the_leaves_of_the_plain_loop(seed: int)
     check_tree(made, 3)
 
 
-def check_halves(made: Space, k: int, values: list[list[int]], asked: AtLeast, pairs: int) -> None:
+def check_halves(made: Space, k: int, values: list[list[int]], asked: Constraint, pairs: int) -> None:
     sensitive = tuple(Sensitive(np.array(v, np.int32), np.append(np.bincount(v, minlength=3), 0)) for v in values)
     made = replace(made, sensitive=sensitive)
     plain = points(made, "edges")
@@ -77,14 +77,14 @@ def test_dhkmeans_cuts_as_the_plain_loop_cuts(table: Table, columns: int, pairs:
     k, draws = min(max(table.k, 2), made.rows), np.random.default_rng(seed)
     values = [draws.integers(0, 3, made.rows).tolist() for _ in range(columns)]
     models = tuple(replace(demanded(l=2), sensitive=s) for s in range(columns))
-    check_halves(made, k, values, AtLeast(k, models), pairs)
+    check_halves(made, k, values, Constraint(k, models), pairs)
 
 
 @pytest.mark.parametrize("seed", range(6))
 def test_dhkmeans_cuts_a_larger_table_as_the_plain_loop(seed: int) -> None:
     table = large(seed)
     made = records(encoded(replace(table, records=table.records[:120], persons=None, ties=None)).space)
-    check_halves(made, 3, [], AtLeast(3), 100)
+    check_halves(made, 3, [], Constraint(3), 100)
 
 
 def test_pairs_are_alike_in_what_is_sensitive() -> None:
@@ -105,7 +105,7 @@ def test_pairs_are_alike_in_what_is_sensitive() -> None:
 def test_siblings_swap_what_brings_both_closer() -> None:
     """{a, d} and {b, c, e} are * both and lose 5; {d, e} is B and {a, b, c} A: 2 * 2/7 + 3 * 3/7."""
     made = encoded(Table(letters("abcde"), LETTERS, 2)).space
-    tree = dissimilarity_tree._Tree(made, AtLeast(2), Distances(made, "leaves"))
+    tree = dissimilarity_tree._Tree(made, Constraint(2), Distances(made, "leaves"))
     one, other = np.array([0, 3]), np.array([1, 2, 4])
     tree.refine(one, other)
     assert (one.tolist(), other.tolist()) == ([4, 3], [1, 2, 0])
@@ -113,7 +113,7 @@ def test_siblings_swap_what_brings_both_closer() -> None:
 
 def test_equal_records_are_not_cut() -> None:
     made = encoded(Table([(5,)] * 20, [Number()], 2)).space
-    assert clusters("dissimilarity_tree", made, AtLeast(2)) == [list(range(20))]
+    assert clusters("dissimilarity_tree", made, Constraint(2)) == [list(range(20))]
 
 
 def test_a_side_that_misses_the_model_takes_what_is_least_on_the_other_side() -> None:
@@ -121,7 +121,7 @@ def test_a_side_that_misses_the_model_takes_what_is_least_on_the_other_side() ->
     made = encoded(Table([(v,) for v in (0, 1, 2, 11, 12, 18, 19, 20)], [Number()], 2)).space
     values = np.array([0, 0, 0, 0, 1, 0, 1, 1], np.int32)
     made = replace(made, sensitive=(Sensitive(values, np.array([5, 3, 0])),))
-    tree = dissimilarity_tree._Tree(made, AtLeast(2, (demanded(l=2),)), Distances(made, "leaves"))
+    tree = dissimilarity_tree._Tree(made, Constraint(2, (demanded(l=2),)), Distances(made, "leaves"))
     sides = tree.cut(partition_tree.Part(np.arange(8), made.starts, made.counts))
     assert [side.tuples.tolist() for side in sides] == [[0, 1, 2, 3, 4], [5, 6, 7]]
 

@@ -19,7 +19,7 @@ from dbanon.algorithms.diversity import simdiv
 from dbanon.algorithms.greedy import loukides_shao
 from dbanon.algorithms.hybrid import ga_clustering, r_gather
 from dbanon.encoding.encoded_table import Number, Space, build
-from dbanon.privacy_models.constraint import AtLeast
+from dbanon.privacy_models.constraint import Constraint
 
 
 def test_a_part_of_a_stretch_says_its_share_of_the_whole_and_little_is_not_said() -> None:
@@ -108,7 +108,7 @@ def test_what_takes_too_long_is_refused_with_its_time_unless_it_is_asked_for(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     in_small_steps(monkeypatch)
-    made, asked = points(600), AtLeast(3)
+    made, asked = points(600), Constraint(3)
     usual = by_row.run(algorithms.find(name), made, asked, options(name))
     monkeypatch.setattr(progress, "LARGEST", 1)
     with pytest.raises(errors.TooLarge) as refused:
@@ -121,11 +121,11 @@ def test_what_takes_too_long_is_refused_with_its_time_unless_it_is_asked_for(
 @pytest.mark.parametrize("name", LARGE)
 def test_a_few_records_are_never_too_many(name: str) -> None:
     for rows in (12, 40, 120):
-        by_row.run(algorithms.find(name), points(rows), AtLeast(2), options(name))
+        by_row.run(algorithms.find(name), points(rows), Constraint(2), options(name))
 
 
 def test_cells_that_are_not_too_large_are_not_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    made, asked, kmember = points(1500), AtLeast(3), algorithms.find("kmember")
+    made, asked, kmember = points(1500), Constraint(3), algorithms.find("kmember")
     said: list[float] = []
     kmember.run(
         made, asked, options("kmember"), Work(lambda: None, lambda _: None, expected=lambda n, _: said.append(n))
@@ -152,7 +152,7 @@ def test_the_first_groups_tell_about_how_many_steps_all_take_and_say_the_same_ea
     said: list[float] = []
     heard = Work(lambda: None, lambda _: None, expected=lambda steps, _: said.append(steps))
     for _ in range(2):
-        algorithms.find(name).run(points(3000), AtLeast(5), options(name), heard)
+        algorithms.find(name).run(points(3000), Constraint(5), options(name), heard)
     assert len(said) == 2 and said[0] == said[1]
     assert kept[0].steps / 5 < said[0] < kept[0].steps * 5
 

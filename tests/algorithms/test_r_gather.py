@@ -21,12 +21,12 @@ from dbanon import algorithms
 from dbanon.algorithms.base.registry import MOST_LEFT_OUT
 from dbanon.algorithms.hybrid.r_gather import Limits
 from dbanon.encoding.encoded_table import Space
-from dbanon.privacy_models.constraint import AtLeast
+from dbanon.privacy_models.constraint import Constraint
 
 
 def labels(made: Space, k: int, eps: float = 0.0) -> list[int]:
     options = {"eps": eps, MOST_LEFT_OUT: made.rows}
-    return by_row.labels(algorithms.find("r_gather").run(made, AtLeast(k), options, lambda: None)).tolist()
+    return by_row.labels(algorithms.find("r_gather").run(made, Constraint(k), options, lambda: None)).tolist()
 
 
 def groups(found: list[int]) -> list[list[int]]:

@@ -17,7 +17,7 @@ from dbanon import algorithms
 from dbanon.algorithms.base.assignments import Runs, met
 from dbanon.algorithms.base.registry import Algorithm
 from dbanon.encoding.encoded_table import Ints, Number, Space
-from dbanon.privacy_models.constraint import AtLeast
+from dbanon.privacy_models.constraint import Constraint
 
 counts = st.lists(st.integers(1, 5), min_size=1, max_size=6)
 
@@ -91,7 +91,7 @@ def test_counts_do_what_as_many_records_do(name: str, more: dict[str, Any], monk
     space = numbers(np.random.default_rng(2).integers(1, 12, 40).tolist())
     algorithm = algorithms.find(name)
     options = {p.name: p.default for p in algorithm.own} | ({"base": "incognito"} if name.startswith("l") else {})
-    runs = algorithms.run(algorithm, space, AtLeast(4), options, refinement=algorithms.Refinement(**more))
+    runs = algorithms.run(algorithm, space, Constraint(4), options, refinement=algorithms.Refinement(**more))
     assert np.bincount(runs.tuples, runs.counts).tolist() == space.counts.tolist()
     kept = runs.clusters >= 0
     assert np.bincount(runs.clusters[kept], runs.counts[kept]).min() >= 4
@@ -108,7 +108,7 @@ def test_an_algorithm_must_place_every_record() -> None:
     for found in wrong:
         made = Algorithm("wrong", "", "", lambda *_, found=found: found, "", "", True, "")  # type: ignore[misc]
         with pytest.raises(ValueError, match="wrong gave"):
-            algorithms.run(made, space, AtLeast(2), {})
+            algorithms.run(made, space, Constraint(2), {})
 
 
 @pytest.mark.exhaustive
@@ -118,7 +118,7 @@ def test_memory_grows_with_tuples_and_clusters_and_not_with_records(name: str) -
     script = f"""
         import resource, numpy as np
         from dbanon import algorithms
-        from dbanon.privacy_models.constraint import AtLeast
+        from dbanon.privacy_models.constraint import Constraint
         from dbanon.encoding import encoded_table
         codes = np.array([(a, b) for a in range(200) for b in range(100)], np.int32)
         kinds = tuple(encoded_table.Number(np.arange(n).astype(float), True) for n in (200, 100))
@@ -127,7 +127,7 @@ def test_memory_grows_with_tuples_and_clusters_and_not_with_records(name: str) -
         for records in (2, 2500):
             counts = np.full(len(codes), records, np.int64)
             made = encoded_table.Space(kinds, codes, counts, None, int(counts.sum()))
-            algorithms.run(algorithm, made, AtLeast(8 * records), options)
+            algorithms.run(algorithm, made, Constraint(8 * records), options)
             print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
     """
     ended = subprocess.run(

@@ -24,7 +24,7 @@ from dbanon.algorithms.base import progress
 from dbanon.algorithms.diversity import simdiv
 from dbanon.encoding import encoded_table
 from dbanon.encoding.encoded_table import Sensitive, Space
-from dbanon.privacy_models.constraint import AtLeast
+from dbanon.privacy_models.constraint import Constraint
 from dbanon.udf import cluster
 
 DEFAULTS = {p.name: p.default for p in algorithms.find("simdiv").own}
@@ -46,7 +46,7 @@ def diverse(made: Space, seed: int, columns: int = 1) -> Space:
 
 
 def clusters_of(made: Space, k: int, options: dict[str, Any]) -> list[set[int]]:
-    labels = simdiv.simdiv(made, AtLeast(k), options, lambda: None)
+    labels = simdiv.simdiv(made, Constraint(k), options, lambda: None)
     return [set(np.flatnonzero(labels == c).tolist()) for c in range(int(labels.max()) + 1)]
 
 
@@ -140,7 +140,7 @@ def test_clusters_of_little_diversity_are_raised_as_described(
         _, block = np.unique(np.repeat(blocks, made.counts, axis=0), axis=0, return_inverse=True)
         _, labels = np.unique(labels * made.rows + block.reshape(-1), return_inverse=True)
     groups = [np.flatnonzero(labels == c).tolist() for c in range(labels.max() + 1)]
-    ends = simdiv.widen(made, labels, AtLeast(k), chosen)
+    ends = simdiv.widen(made, labels, Constraint(k), chosen)
     low, high = ends.low, ends.high
     assert [list(zip(a, b, strict=True)) for a, b in zip(low.tolist(), high.tolist(), strict=True)] == slow.raised(
         made, groups, k, chosen
@@ -195,10 +195,10 @@ def test_figure_9c_raises_the_country_of_clusters_without_diversity() -> None:
     disease = np.array([0, 1, 1, 1, 0, 0], np.int32)  # of 1, 2, 5, 6, 3, 4
     made = Space((ages, continents), codes, np.array([4, 2]), None, 6, (Sensitive(disease, np.array([3, 3, 0])),))
     labels = np.array([0, 0, 2, 2, 1, 1])
-    ends = simdiv.widen(made, labels, AtLeast(2), USUAL)
+    ends = simdiv.widen(made, labels, Constraint(2), USUAL)
     low, high = ends.low, ends.high
     assert (low.tolist(), high.tolist()) == ([[0, 0], [0, 0], [0, 0]], [[0, 0], [0, 1], [0, 1]])
-    ends = simdiv.widen(made, labels, AtLeast(2), PAPER)
+    ends = simdiv.widen(made, labels, Constraint(2), PAPER)
     low, high = ends.low, ends.high
     assert (low.tolist(), high.tolist()) == ([[0, 0], [0, 1], [0, 0]], [[0, 0], [0, 1], [0, 0]]), "none has above k"
 
@@ -236,7 +236,7 @@ def test_a_union_of_raised_clusters_must_meet_the_model_of_persons() -> None:
     sensitive = Sensitive(np.array([0, 1, 0, 1], np.int32), np.array([2, 2, 0]))
     persons = np.array([0, 1, 0, 1])
     made = Space((number,), codes, np.ones(4, np.int64), persons, 4, (sensitive,))
-    model = AtLeast(2, (demanded(alpha=0.5),))
+    model = Constraint(2, (demanded(alpha=0.5),))
     labels = np.array([0, 0, 1, 1])
     options = USUAL | {"t_div": 2.0}
     chosen = algorithms.find("simdiv")
@@ -389,9 +389,9 @@ def test_memory_grows_with_the_rows_and_not_with_their_square() -> None:
     codes = [rng.permutation(n).astype(np.int32) for _ in range(3)]
     values = rng.integers(0, 9, n).astype(np.int32)
     made, _ = encoded_table.build([number] * 3, codes, np.zeros(n, np.uint64), None, None, [(values, 9, None)])
-    simdiv.simdiv(made.part(np.arange(100)), AtLeast(10), USUAL, lambda: None)  # compiles
+    simdiv.simdiv(made.part(np.arange(100)), Constraint(10), USUAL, lambda: None)  # compiles
     tracemalloc.start()
-    labels = simdiv.simdiv(made, AtLeast(400), USUAL, lambda: None)
+    labels = simdiv.simdiv(made, Constraint(400), USUAL, lambda: None)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert np.bincount(labels).min() >= 400
@@ -405,8 +405,8 @@ def test_a_chain_that_would_take_very_long_must_be_asked_for(monkeypatch: pytest
     monkeypatch.setattr(progress, "LARGEST", n * n / 5)
     asked = USUAL | {"influence": "weights", "rank": "chain"}
     with pytest.raises(dbanon.errors.TooLarge, match="large = true"):
-        algorithms.run(algorithms.find("simdiv"), made, AtLeast(100), asked)
-    assert algorithms.run(algorithms.find("simdiv"), made, AtLeast(100), asked | {"large": True}).rows == n
+        algorithms.run(algorithms.find("simdiv"), made, Constraint(100), asked)
+    assert algorithms.run(algorithms.find("simdiv"), made, Constraint(100), asked | {"large": True}).rows == n
 
 
 @pytest.mark.exhaustive

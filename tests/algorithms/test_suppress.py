@@ -19,7 +19,7 @@ from dbanon.algorithms.base.class_bounds import Extents, members
 from dbanon.algorithms.base.registry import MOST_LEFT_OUT, Algorithm as Registered, Check, Suppression
 from dbanon.encoding import encoded_table
 from dbanon.encoding.encoded_table import Ints
-from dbanon.privacy_models.constraint import AtLeast, Constraint
+from dbanon.privacy_models.constraint import Constraint
 
 ALGORITHMS = [a.name for a in algorithms.algorithms()]
 
@@ -155,7 +155,7 @@ def alternating(rows: int, values: list[int]) -> encoded_table.Space:
 def test_an_own_rule_is_told_how_many_it_may_leave_out(share: float, may: int) -> None:
     told: list[int] = []
     made, leave = alternating(20, [0, 1] * 10), algorithms.Refinement(suppress=share)
-    labels = by_row.run(halves(5, told), made, AtLeast(3), {}, refinement=leave)
+    labels = by_row.run(halves(5, told), made, Constraint(3), {}, refinement=leave)
     assert told == [may]
     assert np.flatnonzero(labels < 0).tolist() == list(range(may))
     assert np.bincount(labels[labels >= 0]).min() >= 3
@@ -165,14 +165,14 @@ def test_more_than_it_may_leave_out_is_a_defect() -> None:
     made = alternating(20, [0, 1] * 10)
     wrong = replace(halves(5, []), run=lambda *given: np.arange(20) - 6)
     with pytest.raises(ValueError, match="halves gave no cluster to 6 of 20 records, more than 4"):
-        by_row.run(wrong, made, AtLeast(3), {}, refinement=algorithms.Refinement(suppress=0.2))
+        by_row.run(wrong, made, Constraint(3), {}, refinement=algorithms.Refinement(suppress=0.2))
 
 
 def test_what_is_left_out_comes_back_where_the_others_cannot_meet_the_model() -> None:
     """The four records that go have all of a value."""
     made = alternating(20, [1] * 4 + [0] * 16)
     labels = by_row.run(
-        halves(4, []), made, AtLeast(3, (demanded(l=2),)), {}, refinement=algorithms.Refinement(suppress=0.2)
+        halves(4, []), made, Constraint(3, (demanded(l=2),)), {}, refinement=algorithms.Refinement(suppress=0.2)
     )
     assert (labels >= 0).all()
     assert all(len(set(made.sensitive[0].codes[labels == c].tolist())) == 2 for c in set(labels.tolist()))
@@ -181,7 +181,7 @@ def test_what_is_left_out_comes_back_where_the_others_cannot_meet_the_model() ->
 def test_all_left_out_is_one_cluster() -> None:
     everything = replace(halves(0, []), run=lambda *given: np.full(20, -1), abilities=(Suppression("all"),))
     labels = by_row.run(
-        everything, alternating(20, [0, 1] * 10), AtLeast(3), {}, refinement=algorithms.Refinement(suppress=1.0)
+        everything, alternating(20, [0, 1] * 10), Constraint(3), {}, refinement=algorithms.Refinement(suppress=1.0)
     )
     assert labels.tolist() == [0] * 20
 
@@ -190,7 +190,7 @@ def test_all_left_out_is_one_cluster() -> None:
 
 
 @st.composite
-def spaces(draw: st.DrawFn) -> tuple[encoded_table.Space, AtLeast, float]:
+def spaces(draw: st.DrawFn) -> tuple[encoded_table.Space, Constraint, float]:
     """A table of one number and one flat category, with a sensitive column and perhaps a model."""
     rows = draw(st.integers(6, 40))
     drawn = random.Random(draw(st.integers(0, 10**6)))
@@ -211,14 +211,14 @@ def spaces(draw: st.DrawFn) -> tuple[encoded_table.Space, AtLeast, float]:
         [(sensitive.astype(np.int32), int(sensitive.max()) + 1, None)],
     )
     models = draw(st.sampled_from(((), (demanded(l=2),), (demanded(t=0.4, emd="equal"),))))
-    return made, AtLeast(draw(st.integers(2, 5)), models), draw(st.sampled_from((0.05, 0.2, 0.5)))
+    return made, Constraint(draw(st.integers(2, 5)), models), draw(st.sampled_from((0.05, 0.2, 0.5)))
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 @given(spaces())
 @settings(max_examples=examples(300), deadline=None, derandomize=True, database=None)
 def test_the_share_holds_the_loss_falls_and_the_models_are_met(
-    algorithm: str, case: tuple[encoded_table.Space, AtLeast, float]
+    algorithm: str, case: tuple[encoded_table.Space, Constraint, float]
 ) -> None:
     made, constraint, share = case
     chosen = algorithms.find(algorithm)

@@ -12,7 +12,7 @@ from support import by_row
 from dbanon import algorithms
 from dbanon.encoding import encoded_table
 from dbanon.encoding.encoded_table import Number, Space, Tree
-from dbanon.privacy_models.constraint import AtLeast
+from dbanon.privacy_models.constraint import Constraint
 
 
 def table(draws: np.random.Generator, rows: int, values: int, nulls: float) -> Space:
@@ -91,7 +91,7 @@ def test_v_mdav_equals_a_plain_loop(rows: int, values: int, nulls: float, gamma:
     for k in (2, 3, 5):
         made = table(np.random.default_rng(rows + k), rows, values, nulls)
         labels = by_row.run(
-            algorithms.find("v_mdav"), made, AtLeast(k), {"scale": "range", "gamma": gamma, "large": False}
+            algorithms.find("v_mdav"), made, Constraint(k), {"scale": "range", "gamma": gamma, "large": False}
         )
         found = [np.flatnonzero(labels == c).tolist() for c in range(int(labels.max()) + 1)]
         assert found == v_mdav(made, k, gamma)

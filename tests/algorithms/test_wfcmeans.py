@@ -19,13 +19,13 @@ from test_kmeanspp import as_numbers
 from dbanon import algorithms
 from dbanon.algorithms.centroid import moving_centers, wfcmeans
 from dbanon.encoding.encoded_table import Space
-from dbanon.privacy_models.constraint import AtLeast
+from dbanon.privacy_models.constraint import Constraint
 
 
 def labels(made: Space, k: int, **options: object) -> list[int]:
     chosen = algorithms.find("wfcmeans")
     asked = {p.name: p.default for p in chosen.own} | options
-    found: list[int] = by_row.labels(chosen.run(made, AtLeast(k), asked, lambda: None)).tolist()
+    found: list[int] = by_row.labels(chosen.run(made, Constraint(k), asked, lambda: None)).tolist()
     return found
 
 

@@ -18,7 +18,7 @@ from support.tables import MANY, Encoded, Table, encoded, groups_of, tables
 import dbanon
 from dbanon import algorithms, errors
 from dbanon.encoding import encoded_table
-from dbanon.privacy_models.constraint import AtLeast
+from dbanon.privacy_models.constraint import Constraint
 
 NAMES = [algorithm.name for algorithm in algorithms.algorithms()]
 
@@ -39,7 +39,7 @@ STAFF = [
 def run(name: str, made: encoded_table.Space, k: int, names: tuple[str, ...] = ("workclass",)) -> list[int]:
     algorithm = algorithms.find(name)
     options = {p.name: p.default for p in algorithm.own}
-    return by_row.run(algorithm, made, AtLeast(k), options, algorithms.Names(names)).tolist()
+    return by_row.run(algorithm, made, Constraint(k), options, algorithms.Names(names)).tolist()
 
 
 # Through cluster.run

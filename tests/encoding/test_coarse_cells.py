@@ -17,12 +17,12 @@ from dbanon import algorithms
 from dbanon.algorithms.base.class_bounds import united
 from dbanon.encoding import encoded_table
 from dbanon.encoding.coarse_partitions import cells
-from dbanon.privacy_models.constraint import AtLeast
+from dbanon.privacy_models.constraint import Constraint
 
 NAMES = [algorithm.name for algorithm in algorithms.algorithms()]
 
 
-def run(name: str, made: encoded_table.Space, asked: AtLeast, cell: int | None) -> Any:
+def run(name: str, made: encoded_table.Space, asked: Constraint, cell: int | None) -> Any:
     algorithm = algorithms.find(name)
     options = {p.name: p.default for p in algorithm.own}
     return by_row.run(algorithm, made, asked, options, cell=cell)
@@ -79,7 +79,7 @@ def grid(draws: np.random.Generator, rows: int) -> encoded_table.Space:
 @pytest.mark.parametrize("name", NAMES)
 def test_clusters_lie_in_cells_and_a_cell_is_clustered_as_a_table_of_its_own(name: str) -> None:
     made, k = grid(np.random.default_rng(1), 300), 4
-    asked = AtLeast(k)
+    asked = Constraint(k)
     found = cells(made, 60, lambda tuples: int(made.counts[tuples].sum()) >= 2 * k)
     assert len(found) > 3
     labels = run(name, made, asked, 60)
@@ -103,7 +103,7 @@ def test_models_and_persons_hold_in_cells(name: str) -> None:
     persons = draws.integers(-1, 150, rows)  # each has records in several cells; some are unknown
     disease = (draws.integers(0, 6, rows).astype(np.int32), 6, None)
     made, _ = encoded_table.build(attributes, columns, np.arange(rows, dtype=np.uint64), persons, None, [disease])
-    asked = AtLeast(5, (demanded(l=3),))
+    asked = Constraint(5, (demanded(l=3),))
     labels = run(name, made, asked, 60)
     assert labels.min() == 0 and labels.max() > 10
     for label in range(int(labels.max()) + 1):
@@ -135,7 +135,7 @@ def test_clusters_of_two_cells_that_publish_the_same_are_judged_together() -> No
         None,
         [(value.astype(np.int32), 4, None)],
     )
-    asked = AtLeast(4, (demanded(alpha=0.5),))
+    asked = Constraint(4, (demanded(alpha=0.5),))
     assert [len(cell) for cell in cells(made, 4, lambda tuples: len(tuples) >= 4)] == [4, 4, 4, 4]
     for name in ("mondrian", "kacpc", "mdav"):
         labels = run(name, made, asked, 4)

@@ -18,7 +18,7 @@ from dbanon.encoding import attribute_partitions, code_regions, distance, neares
 from dbanon.encoding.encoded_table import Ints, Number, Space, Tree
 from dbanon.encoding.nearest_queries import Gathering
 from dbanon.encoding.tuple_index import Index, Question
-from dbanon.privacy_models.constraint import AtLeast
+from dbanon.privacy_models.constraint import Constraint
 
 MANY = settings(max_examples=examples(150), deadline=None)
 
@@ -188,7 +188,7 @@ def test_whole_clusterings_are_those_of_single_questions(space: Space, k: int, s
 def test_compiled_and_single_steps_give_the_same_labels(space: Space, k: int, sign: int) -> None:
     """A model that says it does not just count records takes the loop over single questions."""
 
-    class Slow(AtLeast):
+    class Slow(Constraint):
         def counts_records(self, space: Space) -> bool:
             return False
 
@@ -204,7 +204,9 @@ def test_compiled_and_single_steps_give_the_same_labels(space: Space, k: int, si
     if space.rows < k:
         return
     tables = distance.kacpc(space, k, True)
-    labels = [by_row.labels(gather(space, model, tables, Rule(sign), lambda: None)) for model in (AtLeast(k), Slow(k))]
+    labels = [
+        by_row.labels(gather(space, model, tables, Rule(sign), lambda: None)) for model in (Constraint(k), Slow(k))
+    ]
     assert labels[0].tolist() == labels[1].tolist()
 
 

@@ -16,7 +16,7 @@ from support.tables import MANY, SOME, Table, encoded, parents, preorder, tables
 from dbanon import algorithms
 from dbanon.encoding import encoded_table
 from dbanon.encoding.encoded_table import Number, Space, Tree, build
-from dbanon.privacy_models.constraint import AtLeast
+from dbanon.privacy_models.constraint import Constraint
 
 
 def codes(*values: int) -> encoded_table.Codes:
@@ -107,7 +107,7 @@ def test_classes_do_not_depend_on_the_physical_order(table: Table, rng: Any, nam
         found = encoded(moved)
         algorithm = algorithms.find(name)
         options = {p.name: p.default for p in algorithm.own}
-        labels = by_row.run(algorithm, found.space, AtLeast(table.k), options).tolist()
+        labels = by_row.run(algorithm, found.space, Constraint(table.k), options).tolist()
         groups: dict[int, set[int]] = {}
         for row, label in zip(found.order, labels, strict=True):
             groups.setdefault(label, set()).add(places[row])

@@ -10,7 +10,7 @@ from hypothesis import given
 from support.tables import MANY
 
 from dbanon.encoding.encoded_table import Number, Space
-from dbanon.privacy_models.constraint import AtLeast
+from dbanon.privacy_models.constraint import Constraint
 
 A, B, C, UNKNOWN = 0, 1, 2, -1
 
@@ -29,7 +29,7 @@ def ints(*values: int) -> np.ndarray:
 
 def test_k_records_are_enough() -> None:
     space = space_of([2, 1, 3])
-    model = AtLeast(3)
+    model = Constraint(3)
     assert model.least == 3
     assert [model.enough(space, ints(*t)) for t in [(0,), (0, 1), (2,), (1, 2)]] == [False, True, True, True]
 
@@ -37,38 +37,38 @@ def test_k_records_are_enough() -> None:
 def test_k_persons_are_enough_however_many_records_they_have() -> None:
     """Tuple 0: A, A; tuple 1: B; tuple 2: A, C, unknown."""
     space = space_of([2, 1, 3], [A, A, B, A, C, UNKNOWN])
-    model = AtLeast(2)
+    model = Constraint(2)
     assert model.least == 2
     assert [model.enough(space, ints(*t)) for t in [(0,), (1,), (0, 1), (2,)]] == [False, False, True, True]
-    assert AtLeast(3).enough(space, ints(0, 1, 2))
-    assert not AtLeast(3).enough(space, ints(0, 2)), "A and C; the unknown person never counts"
-    assert not AtLeast(4).enough(space, ints(0, 1, 2))
+    assert Constraint(3).enough(space, ints(0, 1, 2))
+    assert not Constraint(3).enough(space, ints(0, 2)), "A and C; the unknown person never counts"
+    assert not Constraint(4).enough(space, ints(0, 1, 2))
 
 
 def test_unknown_persons_are_nobody() -> None:
     space = space_of([3], [UNKNOWN] * 3)
-    assert not AtLeast(1).enough(space, ints(0))
-    assert AtLeast(1).needed(space, ints(0, 1, 2)) is None
-    assert not AtLeast(1).left(space).enough()
+    assert not Constraint(1).enough(space, ints(0))
+    assert Constraint(1).needed(space, ints(0, 1, 2)) is None
+    assert not Constraint(1).left(space).enough()
 
 
 def test_needed_counts_records() -> None:
     space = space_of([2, 1, 3])
-    assert AtLeast(3).needed(space, ints(5, 0, 2, 1)) == 3
-    assert AtLeast(4).needed(space, ints(5, 0, 2, 1)) == 4
-    assert AtLeast(5).needed(space, ints(5, 0, 2, 1)) is None
+    assert Constraint(3).needed(space, ints(5, 0, 2, 1)) == 3
+    assert Constraint(4).needed(space, ints(5, 0, 2, 1)) == 4
+    assert Constraint(5).needed(space, ints(5, 0, 2, 1)) is None
 
 
 def test_needed_counts_persons_in_the_order_in_which_they_join() -> None:
     space = space_of([2, 1, 3], [A, A, B, A, C, UNKNOWN])
-    assert AtLeast(2).needed(space, ints(0, 1, 3, 2, 4)) == 4, "A, A, A, B"
-    assert AtLeast(2).needed(space, ints(5, 0, 1, 4)) == 4, "unknown, A, A, C"
-    assert AtLeast(1).needed(space, ints(5, 0)) == 2
-    assert AtLeast(3).needed(space, ints(0, 1, 3, 4, 5)) is None
+    assert Constraint(2).needed(space, ints(0, 1, 3, 2, 4)) == 4, "A, A, A, B"
+    assert Constraint(2).needed(space, ints(5, 0, 1, 4)) == 4, "unknown, A, A, C"
+    assert Constraint(1).needed(space, ints(5, 0)) == 2
+    assert Constraint(3).needed(space, ints(0, 1, 3, 4, 5)) is None
 
 
 def test_what_is_left_is_enough_until_fewer_than_k_records_remain() -> None:
-    left = AtLeast(3).left(space_of([2, 1, 3]))
+    left = Constraint(3).left(space_of([2, 1, 3]))
     left.take(ints(0, 4, 5))
     assert left.enough()
     left.take(ints(1))
@@ -76,7 +76,7 @@ def test_what_is_left_is_enough_until_fewer_than_k_records_remain() -> None:
 
 
 def test_a_person_is_left_while_one_row_is_left() -> None:
-    left = AtLeast(2).left(space_of([2, 1, 3], [A, A, B, A, C, UNKNOWN]))
+    left = Constraint(2).left(space_of([2, 1, 3], [A, A, B, A, C, UNKNOWN]))
     left.take(ints(2, 0))
     assert left.enough(), "A and C"
     left.take(ints(1, 5))
@@ -97,7 +97,7 @@ def test_the_model_agrees_with_counting_persons(data: st.DataObject) -> None:
     k = data.draw(st.integers(1, 7))
     space = space_of([1] * len(persons), persons if known else None)
     counted = persons if known else list(range(len(persons)))
-    model = AtLeast(k)
+    model = Constraint(k)
     rows = data.draw(st.permutations(range(len(persons))))
     rows = rows[: data.draw(st.integers(1, len(rows)))]
     prefixes = [n for n in range(1, len(rows) + 1) if distinct([counted[r] for r in rows[:n]]) >= k]

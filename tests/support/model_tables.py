@@ -17,7 +17,7 @@ from oracle.reference import Category, Number
 from dbanon import algorithms
 from dbanon.encoding import encoded_table
 from dbanon.privacy_models import model_request
-from dbanon.privacy_models.constraint import AtLeast
+from dbanon.privacy_models.constraint import Constraint
 from dbanon.privacy_models.model_request import Demand
 from dbanon.sqltext.quote import text
 from support.tables import Table, encoded_column, groups_of, published
@@ -236,10 +236,10 @@ def encoded(made: Case) -> tuple[encoded_table.Space, list[int]]:
     return built, order.tolist()
 
 
-def constraint(made: Case) -> AtLeast:
+def constraint(made: Case) -> Constraint:
     """What is asked, as the package has it."""
     asked = model_request.demands("a test", "t", made.asked, made.sensitive)
-    return AtLeast(made.asked["k"], asked, made.asked.get("multi") == "joint")
+    return Constraint(made.asked["k"], asked, made.asked.get("multi") == "joint")
 
 
 def demanded(**options: object) -> Demand:

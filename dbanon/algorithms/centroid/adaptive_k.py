@@ -13,7 +13,7 @@ from dbanon.algorithms.base.registry import LARGE, MODE, SEED, Assignment, Check
 from dbanon.algorithms.centroid.sorted_seeds import EACH, HEIGHTS, every_kth
 from dbanon.algorithms.greedy.least_loss import least_growth
 from dbanon.encoding.encoded_table import Space
-from dbanon.privacy_models.constraint import AtLeast, Constraint
+from dbanon.privacy_models.constraint import Constraint
 
 
 def adaptive_k(space: Space, constraint: Constraint, options: Options, check: Check) -> Assignment:
@@ -34,7 +34,7 @@ class Adaptive(CountedRules):
 
     def __init__(self, space: Space, k: int, options: Options) -> None:
         self.space, self.k = space, k
-        self.problem = layout(space, AtLeast(k), HEIGHTS)
+        self.problem = layout(space, Constraint(k), HEIGHTS)
         self.left = space.counts.astype(np.int64)
         self.seeds = space.tuple_of[every_kth(space, k, options)]
         self.state = np.array([0, space.rows, 0, 0], np.float64)

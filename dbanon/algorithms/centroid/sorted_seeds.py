@@ -13,7 +13,7 @@ from dbanon.algorithms.base.kernel_inputs import Layout, layout
 from dbanon.algorithms.base.random_seeds import generator
 from dbanon.algorithms.base.registry import Assignment, Check, Options, Run
 from dbanon.encoding.encoded_table import Ints, Space
-from dbanon.privacy_models.constraint import AtLeast, Constraint
+from dbanon.privacy_models.constraint import Constraint
 from dbanon.table_functions.parameter_types import Integer
 from dbanon.table_functions.parameters import Parameter
 
@@ -32,7 +32,7 @@ class Clusters:
 
     def __init__(self, space: Space, k: int, seeds: Ints, check: Check) -> None:
         self.k, self.tuple_of, self.check = k, space.tuple_of, check
-        self.problem: Layout = layout(space, AtLeast(k), HEIGHTS)
+        self.problem: Layout = layout(space, Constraint(k), HEIGHTS)
         self.labels = np.full(space.rows, -1, np.int64)
         self.spans = np.zeros((len(seeds), len(space.attributes), 4), np.int64)
         self.sizes, self.losses = np.zeros((2, len(seeds)), np.int64)

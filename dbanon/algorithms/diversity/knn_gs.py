@@ -14,7 +14,7 @@ from dbanon.algorithms.base.sensitive_groups import Kinds
 from dbanon.encoding import distance
 from dbanon.encoding.encoded_table import Ints, Sensitive, Space
 from dbanon.kernels.arrays import GroupItems
-from dbanon.privacy_models.constraint import AtLeast, Constraint
+from dbanon.privacy_models.constraint import Constraint
 from dbanon.table_functions.parameter_types import Integer
 from dbanon.table_functions.parameters import Parameter
 
@@ -57,7 +57,7 @@ class _OfGroups(CountedRules):
 
     def __init__(self, space: Space, k: int, options: Options) -> None:
         self.space, self.k = space, k
-        self.problem = layout(space, AtLeast(1), "edges")
+        self.problem = layout(space, Constraint(1), "edges")
         groups, level, each = (options[name] for name in ("groups", "level", "each"))
         above = None if level is None else int(str(level))
         found = [value_groups(s, int(str(groups)), above)[s.codes] for s in space.sensitive]

@@ -16,7 +16,7 @@ from dbanon.algorithms.centroid.moving_centers import EVENLY, Work
 from dbanon.algorithms.diversity.partitions import PARTS, united
 from dbanon.encoding.encoded_table import Ints, Space
 from dbanon.kernels.arrays import BucketItems
-from dbanon.privacy_models.constraint import AtLeast, Constraint
+from dbanon.privacy_models.constraint import Constraint
 
 BEFORE = 0.2
 """Share of the progress that k-means is said to be."""
@@ -51,7 +51,7 @@ class _Buckets(CountedRules):
     def __init__(self, space: Space, k: int, options: Options, check: Check) -> None:
         from dbanon.kernels.bucket_growth import to_centers
 
-        self.space, self.k, self.problem = space, k, layout(space, AtLeast(1), "edges")
+        self.space, self.k, self.problem = space, k, layout(space, Constraint(1), "edges")
         seeds, order = spread_rows(space, min(int(str(options["parts"])), space.rows), options)
         work = Work(space, k, seeds, order, True, int(str(options["rounds"])), check)
         parts, number = plain(work), len(seeds)

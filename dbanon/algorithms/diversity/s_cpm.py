@@ -19,7 +19,7 @@ from dbanon.algorithms.diversity.partitions import PARTS, united
 from dbanon.encoding import distance
 from dbanon.encoding.encoded_table import Ints, Space
 from dbanon.kernels.arrays import MergedClusters
-from dbanon.privacy_models.constraint import AtLeast, Constraint
+from dbanon.privacy_models.constraint import Constraint
 from dbanon.table_functions.parameter_types import Real
 from dbanon.table_functions.parameters import Parameter
 
@@ -78,7 +78,7 @@ class _Merging:
     """Clusters of parts that begin as single records, in compiled code."""
 
     def __init__(self, space: Space, k: int, penalty: float) -> None:
-        self.k, self.tuple_of, self.problem = k, space.tuple_of, layout(space, AtLeast(1), "edges")
+        self.k, self.tuple_of, self.problem = k, space.tuple_of, layout(space, Constraint(1), "edges")
         self.codes, columns = sensitive_codes(space), len(space.attributes)
         # What a column of weight 1 can lose.
         self.penalty = penalty * float(self.problem.terms[:, 2].sum()) / sum(a.weight for a in space.attributes)

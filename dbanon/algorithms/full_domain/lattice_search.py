@@ -15,7 +15,7 @@ from dbanon.algorithms.base.loss import Loss
 from dbanon.algorithms.base.registry import Check
 from dbanon.algorithms.full_domain.levels import Frequencies, Levels, Node, sums
 from dbanon.encoding.encoded_table import Bools, Ints, Space
-from dbanon.privacy_models.constraint import AtLeast, Constraint
+from dbanon.privacy_models.constraint import Constraint
 
 LARGEST = 2_000_000
 """Most nodes, over all sets of attributes."""
@@ -61,7 +61,7 @@ def full_domain(space: Space, constraint: Constraint, name: str, check: Check, m
     return search.best(search.candidates(everything, passing), constraint)
 
 
-def kept_by_union(space: Space, constraint: Constraint, *, counts_only: bool = False) -> AtLeast:
+def kept_by_union(space: Space, constraint: Constraint, *, counts_only: bool = False) -> Constraint:
     """The part of a privacy model that a union of disjoint classes meets wherever each of them does.
 
     k and numbers of different values only grow, whatever is counted. Where records are counted, a value's share in the
@@ -72,7 +72,7 @@ def kept_by_union(space: Space, constraint: Constraint, *, counts_only: bool = F
     """
     by_records = space.persons is None and not counts_only
     models = tuple(m for m in constraint.models if m.rule.counts_values or (by_records and m.rule.kept_by_union))
-    return AtLeast(constraint.k, models, constraint.joint)
+    return Constraint(constraint.k, models, constraint.joint)
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class Search:
                 alive &= np.expand_dims(passing[some[:i] + some[i + 1 :]], i)
         return alive
 
-    def passing(self, some: tuple[int, ...], alive: Bools, constraint: AtLeast) -> Bools:
+    def passing(self, some: tuple[int, ...], alive: Bools, constraint: Constraint) -> Bools:
         """Nodes of some attributes whose groups meet the constraint."""
         passed = np.zeros_like(alive)
         floor = self._floor(some, alive)

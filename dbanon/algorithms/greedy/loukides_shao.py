@@ -24,7 +24,7 @@ from dbanon.algorithms.base.registry import (
 from dbanon.algorithms.base.sensitive_groups import Kinds, sensitive_codes
 from dbanon.encoding.encoded_table import Ints, Sensitive, Space
 from dbanon.kernels.arrays import LossArrays, ThresholdGrowth, ThresholdItems, ThresholdOptions
-from dbanon.privacy_models.constraint import AtLeast, Constraint
+from dbanon.privacy_models.constraint import Constraint
 from dbanon.table_functions.parameter_types import Real
 from dbanon.table_functions.parameters import Parameter
 
@@ -51,7 +51,7 @@ def loukides_shao(space: Space, constraint: Constraint, options: Options, check:
     """
     if space.rows < constraint.least:
         return Runs.one(space)
-    problem, tuple_of = layout(space, AtLeast(1), "edges"), space.tuple_of
+    problem, tuple_of = layout(space, Constraint(1), "edges"), space.tuple_of
     if not space.sensitive:  # as if all records had one value
         one = Sensitive(np.zeros(space.rows, np.int32), np.array([space.rows, 0]))
         space = replace(space, sensitive=(one,))

@@ -11,7 +11,7 @@ from dbanon.algorithms.base.registry import LARGE, MOST_LEFT_OUT, Assignment, Ch
 from dbanon.algorithms.base.sensitive_groups import Kinds, sensitive_codes
 from dbanon.encoding.encoded_table import Ints, Space
 from dbanon.kernels.arrays import CappedItems, ClusterMembers, LossClusters, ValueCaps
-from dbanon.privacy_models.constraint import AtLeast, Constraint
+from dbanon.privacy_models.constraint import Constraint
 
 STEPS = 2**22
 """Clusters that are looked at between two looks for interrupts."""
@@ -49,7 +49,7 @@ class _Capped(CountedRules):
 
     def __init__(self, space: Space, constraint: Constraint, spare: int) -> None:
         self.space, self.k, self.spare = space, constraint.least, spare
-        self.problem = layout(space, AtLeast(1), "edges")
+        self.problem = layout(space, Constraint(1), "edges")
         self.codes = sensitive_codes(space) if space.sensitive else np.zeros((1, space.rows), np.int64)
         self.least = np.ones(len(self.codes), np.int64)
         for model in constraint.models:

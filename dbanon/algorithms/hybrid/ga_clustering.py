@@ -13,7 +13,7 @@ from dbanon.algorithms.base.registry import LARGE, SEED, Assignment, Check, Opti
 from dbanon.algorithms.centroid.moving_centers import EVENLY
 from dbanon.algorithms.hybrid.oka_kmember import oka_kmember
 from dbanon.encoding.encoded_table import Ints, Space
-from dbanon.privacy_models.constraint import AtLeast, Constraint
+from dbanon.privacy_models.constraint import Constraint
 from dbanon.table_functions.parameter_types import Integer
 from dbanon.table_functions.parameters import Parameter
 
@@ -58,7 +58,7 @@ def ga_clustering(space: Space, constraint: Constraint, options: Options, check:
 def _evolved(space: Space, k: int, labels: Ints, number: int, options: Options, work: progress.Work) -> Ints:
     from dbanon.kernels.genetic import evolve, losses_of
 
-    measure = layout(replace(space, persons=None, sensitive=()), AtLeast(k), "edges").measure
+    measure = layout(replace(space, persons=None, sensitive=()), Constraint(k), "edges").measure
     rows, sizes = np.argsort(labels, kind="stable"), np.bincount(labels, minlength=number)
     begins, following = np.cumsum(sizes) - sizes, np.full(len(rows), -1, np.int64)
     following[rows[:-1]] = rows[1:]

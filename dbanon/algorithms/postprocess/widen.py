@@ -11,11 +11,11 @@ from dbanon.algorithms.base.assignments import Runs
 from dbanon.algorithms.base.class_bounds import Extents, classes, members
 from dbanon.algorithms.base.registry import Algorithm, Options, PublishedEnds, Widening
 from dbanon.encoding.encoded_table import Attribute, Bools, Ends, Ints, Number, Space
-from dbanon.privacy_models.constraint import AtLeast
+from dbanon.privacy_models.constraint import Constraint
 
 
 def widened(
-    algorithm: Algorithm, space: Space, constraint: AtLeast, options: Options, runs: Runs
+    algorithm: Algorithm, space: Space, constraint: Constraint, options: Options, runs: Runs
 ) -> tuple[Ints, PublishedEnds] | None:
     """Clusters that are published with more than their records span, and their codes and nodes; None where there is
     none.

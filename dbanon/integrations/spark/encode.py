@@ -15,7 +15,7 @@ from pyspark.sql.types import IntegerType, StructField, StructType
 from dbanon.encoding.encoded_table import Attribute, Codes, Ints, Sensitive, Tree
 from dbanon.integrations.spark.columns import of_struct
 from dbanon.integrations.spark.session_call import Asked, LargerTable, Planned, planned
-from dbanon.privacy_models.constraint import AtLeast
+from dbanon.privacy_models.constraint import Constraint
 from dbanon.privacy_models.model_request import Demand
 from dbanon.udf import cluster_input
 
@@ -71,7 +71,7 @@ class Coded:
         self.of, self.records = of, larger.records
         self.attributes, self.sensitive = _spaces(of, larger)
         self.person = of.publication.roles.person
-        self.constraint = AtLeast(of.publication.k, of.publication.demands, of.publication.joint)
+        self.constraint = Constraint(of.publication.k, of.publication.demands, of.publication.joint)
         self.kinds = _coded(of, kinds, larger, self.attributes, self.sensitive)
         self.tuples = self.kinds.groupBy("codes").agg(fn.sum("weight").alias("weight")).persist()
         looked = ["codes", *(["looked"] if of.tested else []), *(["person"] if self.person else [])]
