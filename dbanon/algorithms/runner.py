@@ -216,15 +216,7 @@ def _of_blocks(space: Space, blocks: Sequence[Ints], runs_of: Callable[[Space, I
     """Clusters of all records, made block by block from a block's space and tuples; -1 stays."""
     if len(blocks) == 1:
         return runs_of(space, blocks[0])
-    tuples, numbers, counts = [], [], []
-    clusters = 0
-    for block in blocks:
-        part = runs_of(space.part(block), block)
-        tuples.append(block[part.tuples])
-        numbers.append(np.where(part.clusters >= 0, part.clusters + clusters, -1))
-        counts.append(part.counts)
-        clusters += part.clusters_most
-    return Runs.of(np.concatenate(tuples), np.concatenate(numbers), np.concatenate(counts))
+    return Runs.joined((block, runs_of(space.part(block), block)) for block in blocks)
 
 
 def _repair(constraint: Constraint, blocks: Sequence[Ints], check: Check, *, then: Repair | None = None) -> Repair:

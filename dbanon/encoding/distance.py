@@ -15,7 +15,7 @@ from typing import Protocol
 
 import numpy as np
 
-from dbanon.encoding.encoded_table import Attribute, Ints, Number, Space, Tree
+from dbanon.encoding.encoded_table import Attribute, Codes, Ints, Number, Space, Tree
 
 LEAST_STEP = 2**24
 """A step of a numeric attribute that is rounded to fewer units than this is not kept uniform: rounding a step
@@ -27,7 +27,6 @@ class Table(Protocol):
 
     def row(self, code: int) -> Ints:
         """Distances of one value to every value and, last, to NULL, by code."""
-        ...
 
 
 def kacpc(space: Space, k: int, prune_unused: bool) -> list[Table]:
@@ -208,6 +207,14 @@ class Categories:
         return row
 
 
-def rows(tables: Sequence[Table], codes: Sequence[int]) -> list[Ints]:
+def to_tuples(tables: Sequence[Table], own: Codes, codes: Codes) -> Ints:
+    """Return the distances of a tuple, given by its codes, to others (their codes by attribute)."""
+    total = np.zeros(len(codes), np.int64)
+    for j, row in enumerate(rows(tables, own)):
+        total += row[codes[:, j]]
+    return total
+
+
+def rows(tables: Sequence[Table], codes: Sequence[int] | Codes) -> list[Ints]:
     """The row of each attribute for one tuple: its distances to everything."""
     return [table.row(int(code)) for table, code in zip(tables, codes, strict=True)]

@@ -23,13 +23,7 @@ def trie(
     from dbanon.kernels.index_tree import build_boxes, gather_up
 
     codes, tuples, axes = space.codes, len(space.codes), axis_codes.shape[1]
-    order = np.lexsort([codes[:, j] for j in reversed(tabular)]) if tabular else np.arange(tuples)
-    begins, change = [np.zeros(1, np.int64)], np.zeros(tuples, bool)
-    change[:1] = True
-    for j in tabular:
-        column = codes[order, j]
-        change[1:] |= column[1:] != column[:-1]
-        begins.append(np.flatnonzero(change))
+    order, begins = _sorted(codes, tabular)
     base = np.cumsum([0, *(len(b) for b in begins)])
     trie, size = int(base[-1]), int(base[-1]) + (2 * tuples if axes else 0)
     kid, kids, code, level = np.zeros((4, size), np.int32)
@@ -47,7 +41,7 @@ def trie(
         level[trie:] = len(tabular)
         ends = np.append(begins[-1][1:], tuples)
         used = build_boxes(
-            order.astype(np.int64), begins[-1], ends, int(base[-2]), trie, axis_codes, axis[:2],
+            order, begins[-1], ends, int(base[-2]), trie, axis_codes, axis[:2],
             BoxNodes(kid, kids, parent, tuple_, boxes),
         )  # fmt: skip
         kid, kids, code, level, parent, tuple_, boxes = (
@@ -65,6 +59,19 @@ def trie(
     return leaf, parent, left, left_of, kid, kids, code, level, tuple_, first, boxes, np.zeros(1, np.int64)
 
 
+def _sorted(codes: Codes, tabular: Sequence[int]) -> tuple[Ints, list[Ints]]:
+    """Return the tuples sorted by some columns, and where runs of equal codes begin: in none of these columns, in the
+    first, in the first two, ..."""
+    order = np.lexsort([codes[:, j] for j in reversed(tabular)]) if tabular else np.arange(len(codes))
+    begins, change = [np.zeros(1, np.int64)], np.zeros(len(codes), bool)
+    change[:1] = True
+    for j in tabular:
+        column = codes[order, j]
+        change[1:] |= column[1:] != column[:-1]
+        begins.append(np.flatnonzero(change))
+    return order.astype(np.int64), begins
+
+
 BLOCK = 64
 """Most tuples of a block."""
 
@@ -76,14 +83,8 @@ def cut_into_blocks(
     from dbanon.kernels.block_search import cut_blocks, fit_blocks
 
     codes, tuples = space.codes, len(space.codes)
-    order = np.lexsort([codes[:, j] for j in reversed(tabular)]) if tabular else np.arange(tuples)
-    change = np.zeros(tuples, bool)
-    change[:1] = True
-    for j in tabular:
-        column = codes[order, j]
-        change[1:] |= column[1:] != column[:-1]
-    begins = np.flatnonzero(change)
-    order, out = order.astype(np.int64), np.empty(tuples, np.int64)
+    order, (*_, begins) = _sorted(codes, tabular)
+    out = np.empty(tuples, np.int64)
     number = cut_blocks(order, begins, np.append(begins[1:], tuples), BLOCK, axis_codes, axis[0], axis[1], out)
     edges = np.append(np.sort(out[:number]), tuples)
     block_of = np.empty(tuples, np.int64)

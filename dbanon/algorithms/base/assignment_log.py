@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -30,6 +30,13 @@ class Dealt:
     def put(self, tuples: Numbers, counts: Numbers, groups: Numbers) -> None:
         """The next so many records of each tuple are in a group."""
         self._taken.append((tuples.astype(np.int32), groups.astype(np.int32), counts.astype(np.int64)))
+
+    def place(self, left: Ints, groups_of: Callable[[Runs, Ints], Ints]) -> None:
+        """Deals the records that are left of every tuple, each to the group that it joins; these are asked with the
+        groups so far and the tuple of every record."""
+        tuples = np.repeat(np.arange(len(left)), left)
+        if len(tuples):
+            self.put(tuples, np.ones(len(tuples), np.int64), groups_of(self.runs(), tuples))
 
     def runs(self) -> Runs:
         """All that was taken."""

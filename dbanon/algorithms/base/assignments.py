@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,6 +38,21 @@ class Runs:
             tuples, clusters = tuples[first], clusters[first]
             counts = np.add.reduceat(counts, first, dtype=np.int64)
         return cls(tuples.astype(np.int32), clusters.astype(np.int32), _narrow(counts))
+
+    @classmethod
+    def assigned(cls, space: Space, found: Runs | Ints) -> Runs:
+        """Runs of what an algorithm gives: runs, or the cluster of every canonical row."""
+        return found if isinstance(found, Runs) else cls.from_labels(space, found)
+
+    @classmethod
+    def joined(cls, parts: Iterable[tuple[Ints, Runs]]) -> Runs:
+        """Runs of parts of a space, each with the tuples of the space that are its own, in order. The clusters of a
+        part are numbered after those of the parts before it; -1 stays."""
+        every = list(parts)
+        firsts = np.cumsum([0, *(runs.clusters_most for _, runs in every)])[:-1]
+        numbered = [np.where(r.clusters >= 0, r.clusters + f, -1) for (_, r), f in zip(every, firsts, strict=True)]
+        tuples, counts = [own[runs.tuples] for own, runs in every], [runs.counts for _, runs in every]
+        return cls.of(np.concatenate(tuples), np.concatenate(numbered), np.concatenate(counts))
 
     @classmethod
     def of_tuples(cls, space: Space, clusters: Numbers) -> Runs:

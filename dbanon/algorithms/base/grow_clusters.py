@@ -19,14 +19,19 @@ Seed, joining and enough are mostly one compiled kernel: a call for each record 
 from __future__ import annotations
 
 import time
-from typing import Any, Protocol
+from abc import ABC, abstractmethod
+from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from dbanon.algorithms.base import progress
+from dbanon.algorithms.base.assignment_log import Dealt
 from dbanon.algorithms.base.assignments import Runs
+from dbanon.algorithms.base.kernel_inputs import layout
 from dbanon.algorithms.base.registry import Assignment, Check
 from dbanon.encoding.encoded_table import Space
+from dbanon.privacy_models.constraint import Constraint
 
 FEWEST, MOST = 4, 2**22
 """Groups that are made between two looks for interrupts, at least and at most."""
@@ -42,66 +47,69 @@ ROOM = 2**22
 """Members of groups that are held at a time."""
 
 
-class Rules(Protocol):
-    """The rules of one clustering, and what is left of its records."""
+class Rules(ABC):
+    """The rules of one clustering, and what is left of its records.
 
-    @property
-    def questions(self) -> int:
-        """Questions that a group asks, each of which might have to look at all tuples."""
-        ...
+    Attributes:
+        index: Counts the records that are left, and what was looked at so far.
+        dealt: The groups.
+        questions: Questions that a group asks, each of which might have to look at all tuples.
+        harder: How many times as hard the questions of all groups are as those of the first, while these look at few
+            tuples: measured. Groups that begin far from the others find first what lies apart, and what is left lies
+            close.
+        fewer: The same where the first ones look at most tuples.
+    """
+
+    index: Any
+    dealt: Dealt
+    questions, harder, fewer = 1, 1.0, progress.FEWER
 
     @property
     def records(self) -> int:
         """Records that are left."""
-        ...
+        return int(self.index.records)
 
     @property
     def steps(self) -> int:
         """What was looked at so far."""
-        ...
+        return int(self.index.steps)
 
-    @property
-    def harder(self) -> float:
-        """How many times as hard the questions of all groups are as those of the first, while these look at few tuples:
-        measured. Groups that begin far from the others find first what lies apart, and what is left lies close."""
-        ...
-
-    @property
-    def fewer(self) -> float:
-        """The same where the first ones look at most tuples."""
-        ...
-
+    @abstractmethod
     def can_go_on(self) -> bool:
         """Whether what is left might make a group."""
-        ...
 
+    @abstractmethod
     def form(self, first: int, most: int) -> int:
         """Makes up to `most` groups, each a seed and records that join until it is enough, numbered from `first` on;
         gives how many, and 0 where what is left makes none."""
-        ...
 
+    @abstractmethod
     def place(self, groups: int, check: Check) -> None:
         """Puts records that are in none of so many groups, in canonical order, into one."""
-        ...
 
     def found(self) -> Assignment:
         """The group of every record."""
-        ...
+        return self.dealt.runs()
 
 
-class CountedRules:
+class CountedRules(Rules):
     """What rules have in common whose kernel counts: the records that are left, and the tuples that were looked at.
 
     Attributes:
         state: What the kernel goes on from; the second number is that of the records that are left.
         looked: Tuples that were looked at so far.
         step_cost: What a look at one costs, in steps of dbanon.algorithms.base.progress.
+        labels: The group of every record; -1 where there is none yet.
+        codes_of: The place of each attribute among the codes of all.
     """
 
-    state: NDArray[Any]
-    looked: int
     step_cost = 1.0
-    questions, harder, fewer = 1, 1.0, progress.FEWER
+
+    def __init__(self, space: Space, k: int, state: NDArray[Any], least: int = 1) -> None:
+        self.space, self.k, self.state, self.looked = space, k, state, 0
+        self.problem = layout(space, Constraint(least), "edges")
+        self.codes_of = np.cumsum([0, *(a.values + 1 for a in space.attributes)])
+        self.labels = np.full(space.rows, -1, np.int64)
 
     @property
     def records(self) -> int:
@@ -110,6 +118,9 @@ class CountedRules:
     @property
     def steps(self) -> int:
         return round(self.looked * self.step_cost)
+
+    def found(self) -> Assignment:
+        return self.labels
 
 
 def grow(space: Space, rules: Rules, check: Check) -> Assignment:

@@ -58,7 +58,6 @@ class Questions(Protocol):
 
     def error(self, of: Published) -> float:
         """Return the mean relative error of the answers from a release."""
-        ...
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,6 @@ import numpy as np
 from dbanon.algorithms.base.assignment_log import Dealt
 from dbanon.algorithms.base.assignments import Runs
 from dbanon.algorithms.base.grow_clusters import CountedRules, grow
-from dbanon.algorithms.base.kernel_inputs import layout
 from dbanon.algorithms.base.loss import Loss
 from dbanon.algorithms.base.registry import LARGE, MODE, SEED, Assignment, Check, Options, register
 from dbanon.algorithms.centroid.sorted_seeds import EACH, HEIGHTS, every_kth
@@ -33,13 +32,10 @@ class Adaptive(CountedRules):
     step_cost = EACH
 
     def __init__(self, space: Space, k: int, options: Options) -> None:
-        self.space, self.k = space, k
-        self.problem = layout(space, Constraint(k), HEIGHTS)
+        super().__init__(space, k, np.array([0, space.rows, 0, 0], np.float64), k)
         self.left = space.counts.astype(np.int64)
         self.seeds = space.tuple_of[every_kth(space, k, options)]
-        self.state = np.array([0, space.rows, 0, 0], np.float64)
-        self.codes_of = np.cumsum([0, *(a.values + 1 for a in space.attributes)])
-        self.looked, self.dealt = 0, Dealt()
+        self.dealt = Dealt()
 
     def can_go_on(self) -> bool:
         return self.records >= self.k and self.state[0] < len(self.seeds)
@@ -55,12 +51,8 @@ class Adaptive(CountedRules):
         return self.dealt.take(members[:used], first)
 
     def place(self, groups: int, check: Check) -> None:
-        left = np.flatnonzero(self.left)
-        if len(left) == 0:
-            return
-        tuples = np.repeat(left, self.left[left])
-        joined = least_growth(self.space, Loss(self.space, 1, HEIGHTS), self.dealt.runs(), tuples, check)
-        self.dealt.put(tuples, np.ones(len(tuples), np.int64), joined)
+        loss = Loss(self.space, 1, HEIGHTS)
+        self.dealt.place(self.left, lambda groups, tuples: least_growth(self.space, loss, groups, tuples, check))
 
     def found(self) -> Runs:
         return self.dealt.runs()

@@ -6,7 +6,6 @@ import numpy as np
 
 from dbanon.algorithms.base.assignments import Runs
 from dbanon.algorithms.base.grow_clusters import CountedRules, grow
-from dbanon.algorithms.base.kernel_inputs import layout
 from dbanon.algorithms.base.loss import Loss
 from dbanon.algorithms.base.random_seeds import random_order
 from dbanon.algorithms.base.registry import LARGE, MODE, SEED, Assignment, Check, Options, register
@@ -56,8 +55,7 @@ class _OfGroups(CountedRules):
     """Clusters with records of each group, in compiled code."""
 
     def __init__(self, space: Space, k: int, options: Options) -> None:
-        self.space, self.k = space, k
-        self.problem = layout(space, Constraint(1), "edges")
+        super().__init__(space, k, np.array([0, space.rows], np.int64))
         groups, level, each = (options[name] for name in ("groups", "level", "each"))
         above = None if level is None else int(str(level))
         found = [value_groups(s, int(str(groups)), above)[s.codes] for s in space.sensitive]
@@ -67,9 +65,6 @@ class _OfGroups(CountedRules):
         self.each = least if each is None else min(max(int(str(each)), least), space.rows)
         self.items, self.place_of = kinds.in_order(), np.argsort(kinds.rows)
         self.order = random_order(space, options)
-        self.state = np.array([0, space.rows], np.int64)
-        self.codes_of = np.cumsum([0, *(a.values + 1 for a in space.attributes)])
-        self.labels, self.looked = np.full(space.rows, -1, np.int64), 0
         self.seeds: list[int] = []
 
     def can_go_on(self) -> bool:
@@ -95,13 +90,7 @@ class _OfGroups(CountedRules):
         seeds = self.space.codes[self.seeds]
         for row, t in zip(rows.tolist(), self.space.tuple_of[rows].tolist(), strict=True):
             check()
-            away = np.zeros(len(seeds), np.int64)
-            for j, to in enumerate(distance.rows(tables, self.space.codes[t])):
-                away += to[seeds[:, j]]
-            self.labels[row] = int(np.argmin(away))
-
-    def found(self) -> Ints:
-        return self.labels
+            self.labels[row] = int(np.argmin(distance.to_tuples(tables, self.space.codes[t], seeds)))
 
 
 register(

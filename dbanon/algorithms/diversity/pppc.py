@@ -7,7 +7,6 @@ import numpy as np
 from dbanon.algorithms.base import leftovers, progress
 from dbanon.algorithms.base.assignments import Runs
 from dbanon.algorithms.base.grow_clusters import CountedRules, grow
-from dbanon.algorithms.base.kernel_inputs import layout
 from dbanon.algorithms.base.random_seeds import spread_rows
 from dbanon.algorithms.base.registry import LARGE, SEED, Assignment, Check, Options, register
 from dbanon.algorithms.base.sensitive_groups import Kinds, sensitive_codes
@@ -51,7 +50,7 @@ class _Buckets(CountedRules):
     def __init__(self, space: Space, k: int, options: Options, check: Check) -> None:
         from dbanon.kernels.bucket_growth import to_centers
 
-        self.space, self.k, self.problem = space, k, layout(space, Constraint(1), "edges")
+        super().__init__(space, k, np.array([0, space.rows], np.int64))
         seeds, order = spread_rows(space, min(int(str(options["parts"])), space.rows), options)
         work = Work(space, k, seeds, order, True, int(str(options["rounds"])), check)
         parts, number = plain(work), len(seeds)
@@ -68,9 +67,6 @@ class _Buckets(CountedRules):
         self.left, self.left_of, self.left_in = kinds.sizes, np.bincount(kinds.of), np.bincount(self.parts)
         self.begins_of = np.searchsorted(part_of, np.arange(len(kept) + 1))
         self.first_of = np.minimum.reduceat(kinds.first, kinds.begins[:-1])
-        self.codes_of = np.cumsum([0, *(a.values + 1 for a in space.attributes)])
-        self.state = np.array([0, space.rows], np.int64)
-        self.labels, self.looked = np.full(space.rows, -1, np.int64), 0
 
     def can_go_on(self) -> bool:
         return bool((self.left_in >= self.k).any())
@@ -97,9 +93,6 @@ class _Buckets(CountedRules):
             labels = np.where(labels < 0, -1, labels - first)
             leftovers.join(self.problem, tuple_of[rows], labels, check)
             self.labels[rows] = labels + first
-
-    def found(self) -> Ints:
-        return self.labels
 
 
 register(

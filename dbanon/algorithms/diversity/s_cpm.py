@@ -114,10 +114,7 @@ def _parts(space: Space, k: int, options: Options, check: Check) -> Ints:
     tables = Loss(space, 1, "edges").tables(space)
 
     def away(t: int) -> Ints:
-        total = np.zeros(len(space.counts), np.int64)
-        for j, row in enumerate(distance.rows(tables, space.codes[t])):
-            total += row[space.codes[:, j]]
-        return total
+        return distance.to_tuples(tables, space.codes[t], space.codes)
 
     number = min(int(str(options["parts"])), space.rows)
     _expect(progress.work(check), float(number) * len(space.counts) * ROUNDS)

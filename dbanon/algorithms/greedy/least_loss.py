@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from dbanon.algorithms.base import progress
 from dbanon.algorithms.base.assignment_log import Dealt
 from dbanon.algorithms.base.assignments import Runs
 from dbanon.algorithms.base.class_bounds import Extents
-from dbanon.algorithms.base.grow_clusters import grow, within_room
+from dbanon.algorithms.base.grow_clusters import Rules, grow, within_room
 from dbanon.algorithms.base.loss import Loss, Term
 from dbanon.algorithms.base.random_seeds import generator, random_tuple
 from dbanon.algorithms.base.registry import Assignment, Check, Options
@@ -42,7 +41,7 @@ class Seeding:
         return cls(rule, draws, reference)
 
 
-class LeastLoss:
+class LeastLoss(Rules):
     """Groups of k records, each of which is the one with which a record of the group loses least.
 
     Under persons or models of sensitive values a group has at least as many records as any of them needs; where that
@@ -56,7 +55,8 @@ class LeastLoss:
         self, space: Space, constraint: Constraint, loss: Loss, seeding: Seeding, before: Runs | None = None
     ) -> None:
         self.space, self.least, self.loss, self.seeding = space, constraint.least, loss, seeding
-        self.reference = seeding.reference
+        self.reference, self.questions = seeding.reference, self.least
+        self.harder = 5.0 if seeding.rule == FAR else 1.0
         self.index = Index(space, loss.tables(space))
         self.dealt = Dealt()
         self.kept, self.aside = 0, np.zeros(len(space.counts), np.int64)
@@ -73,28 +73,8 @@ class LeastLoss:
         np.add.at(self.aside, before.tuples[out], before.counts[out])
         self.kept = before.clusters_most
 
-    @property
-    def questions(self) -> int:
-        return self.least
-
-    @property
-    def harder(self) -> float:
-        return 5.0 if self.seeding.rule == FAR else 1.0
-
-    @property
-    def fewer(self) -> float:
-        return progress.FEWER
-
-    @property
-    def records(self) -> int:
-        return self.index.records
-
-    @property
-    def steps(self) -> int:
-        return self.index.steps
-
     def can_go_on(self) -> bool:
-        return self.index.records >= self.least
+        return self.records >= self.least
 
     def form(self, first: int, most: int) -> int:
         from dbanon.kernels.greedy import greedy_steps
@@ -109,16 +89,10 @@ class LeastLoss:
         return self.dealt.take(members[:used], first + self.kept)
 
     def place(self, groups: int, check: Check) -> None:
-        rest = self.index.left + self.aside
-        left = np.flatnonzero(rest)
-        if len(left) == 0:
-            return
-        tuples = np.repeat(left, rest[left])
-        joined = least_growth(self.space, self.loss, self.dealt.runs(), tuples, check)
-        self.dealt.put(tuples, np.ones(len(tuples), np.int64), joined)
-
-    def found(self) -> Runs:
-        return self.dealt.runs()
+        self.dealt.place(
+            self.index.left + self.aside,
+            lambda groups, tuples: least_growth(self.space, self.loss, groups, tuples, check),
+        )
 
 
 def greedy(space: Space, constraint: Constraint, options: Options, check: Check, rule: int, heights: str) -> Assignment:
@@ -146,26 +120,17 @@ def least_growth(space: Space, loss: Loss, groups: Runs, tuples: Ints, check: Ch
 
 def arrays(terms: Sequence[Term]) -> tuple[Any, ...]:
     """Terms of attributes that are asked by table, for the kernels (see `dbanon.kernels.greedy`)."""
-    kinds, nodes, values, parents, heights, lasts, firsts, of = [], [0], [0], [], [], [], [], []
-    for term in terms:
-        attribute = term.attribute
-        kinds.append(int(isinstance(attribute, Number)))
-        values.append(values[-1] + attribute.values)
-        if isinstance(attribute, Tree):
-            parents.append(attribute.parent.astype(np.int64))
-            heights.append(term.height)
-            lasts.append(term.last)
-            firsts.append(np.searchsorted(attribute.node, np.arange(len(attribute.parent))).astype(np.int64))
-            of.append(attribute.node.astype(np.int64))
-        else:
-            of.append(term.places)
-        nodes.append(nodes[-1] + (len(attribute.parent) if isinstance(attribute, Tree) else 0))
+    attributes = [t.attribute for t in terms]
+    trees = [a for a in attributes if isinstance(a, Tree)]
+    nodes = [len(a.parent) if isinstance(a, Tree) else 0 for a in attributes]
+    of = [a.node if isinstance(a, Tree) else t.places for t, a in zip(terms, attributes, strict=True)]
 
-    def whole(parts: Sequence[Ints]) -> Ints:
-        return np.concatenate([np.zeros(0, np.int64), *parts])
+    def whole(parts: Iterable[Any]) -> Ints:
+        return np.concatenate([np.zeros(0, np.int64), *parts]).astype(np.int64)
 
-    units = np.array([t.unit for t in terms], np.int64)
     return (
-        np.array(kinds, np.int64), units, np.array(nodes), np.array(values), whole(parents), whole(heights),
-        whole(lasts), whole(firsts), whole(of),
+        np.array([isinstance(a, Number) for a in attributes], np.int64), np.array([t.unit for t in terms], np.int64),
+        np.cumsum([0, *nodes]), np.cumsum([0, *(a.values for a in attributes)]), whole(a.parent for a in trees),
+        whole(t.height for t in terms), whole(t.last for t in terms),
+        whole(np.searchsorted(a.node, np.arange(len(a.parent))) for a in trees), whole(of),
     )  # fmt: skip

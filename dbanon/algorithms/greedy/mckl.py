@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from dbanon.algorithms.base.grow_clusters import CountedRules, grow
-from dbanon.algorithms.base.kernel_inputs import layout
 from dbanon.algorithms.base.loss import Loss
 from dbanon.algorithms.base.registry import LARGE, MOST_LEFT_OUT, Assignment, Check, Options, Suppression, register
 from dbanon.algorithms.base.sensitive_groups import Kinds, sensitive_codes
@@ -48,8 +47,8 @@ class _Capped(CountedRules):
     """Clusters of k records, in compiled code."""
 
     def __init__(self, space: Space, constraint: Constraint, spare: int) -> None:
-        self.space, self.k, self.spare = space, constraint.least, spare
-        self.problem = layout(space, Constraint(1), "edges")
+        super().__init__(space, constraint.least, np.array([0, space.rows, 0], np.int64))
+        self.spare = spare
         self.codes = sensitive_codes(space) if space.sensitive else np.zeros((1, space.rows), np.int64)
         self.least = np.ones(len(self.codes), np.int64)
         for model in constraint.models:
@@ -61,10 +60,7 @@ class _Capped(CountedRules):
         self.items = kinds.in_order()
         self.values = np.ascontiguousarray(kinds.values[:, self.items.kinds])
         self.order = np.lexsort(tuple(space.codes[self.items.tuples, j] for j in reversed(by_width(space))))
-        self.state = np.array([0, space.rows, 0], np.int64)
         self.counts = np.zeros((len(self.codes), int(self.codes.max()) + 1), np.int64)
-        self.codes_of = np.cumsum([0, *(a.values + 1 for a in space.attributes)])
-        self.labels, self.looked = np.full(space.rows, -1, np.int64), 0
 
     def can_go_on(self) -> bool:
         return self.records >= self.k and self.state[0] < len(self.order) and self.state[2] == 0
@@ -94,9 +90,6 @@ class _Capped(CountedRules):
             check()
             given = (self.least, tuple_of, self.codes, members, self.problem.measure, clusters)
             begin, spare, _ = value_caps.capped_join(begin, STEPS, rows, spare, *given)
-
-    def found(self) -> Ints:
-        return self.labels
 
 
 def _members(labels: Ints) -> tuple[Ints, Ints]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from dbanon.algorithms.base.assignments import Runs
 from dbanon.algorithms.base.grow_clusters import grow
 from dbanon.algorithms.base.registry import Check
@@ -27,14 +25,9 @@ def start(space: Space, constraint: Constraint, check: Check) -> Runs:
         return int(space.counts[tuples].sum()) >= least
 
     at = places(space, "std")
-    tuples, clusters, counts = [], [], []
-    made = 0
-    for cell in cells(space, cell_of, enough):
+
+    def clustered(cell: Ints) -> Runs:
         part = space if len(cell) == len(space.counts) else space.part(cell)
-        found = grow(part, FarthestFromAverage(part, constraint.least, at), check)
-        runs = found if isinstance(found, Runs) else Runs.from_labels(part, found)
-        tuples.append(cell[runs.tuples])
-        clusters.append(runs.clusters.astype(np.int64) + made)
-        counts.append(runs.counts)
-        made += runs.clusters_most
-    return Runs.of(np.concatenate(tuples), np.concatenate(clusters), np.concatenate(counts))
+        return Runs.assigned(part, grow(part, FarthestFromAverage(part, constraint.least, at), check))
+
+    return Runs.joined((cell, clustered(cell)) for cell in cells(space, cell_of, enough))

@@ -23,7 +23,7 @@ def knn_anon(space: Space, constraint: Constraint, options: Options, check: Chec
     """
     loss = Loss(space, constraint.least, "leaves")
 
-    def leftovers(groups: Runs, tuples: Ints, check: Check) -> Ints:
+    def leftovers(groups: Runs, tuples: Ints) -> Ints:
         return least_growth(space, loss, groups, tuples, check)
 
     seeding = InOrder(random_order(space, options), space.tuple_of)

@@ -6,10 +6,8 @@ import math
 
 import numpy as np
 
-from dbanon.algorithms.base import progress
 from dbanon.algorithms.base.assignment_log import Dealt
-from dbanon.algorithms.base.assignments import Runs
-from dbanon.algorithms.base.grow_clusters import grow, within_room
+from dbanon.algorithms.base.grow_clusters import Rules, grow, within_room
 from dbanon.algorithms.base.registry import LARGE, Assignment, Check, Options, register
 from dbanon.encoding.encoded_table import Attribute, Codes, Floats, Number, Space
 from dbanon.encoding.tuple_tree import Points
@@ -34,27 +32,19 @@ def mdav(space: Space, constraint: Constraint, options: Options, check: Check) -
     return grow(space, rules, check)
 
 
-class FarthestFromAverage:
+class FarthestFromAverage(Rules):
     """Groups of k records around the record farthest from the average of what is left, and around the one farthest
     from that; the last k to 2k - 1 are a group."""
 
-    questions, harder, fewer = 2, 1.0, progress.FEWER
+    questions = 2
 
     def __init__(self, space: Space, k: int, places: list[Floats]) -> None:
         units = np.array([round(a.weight * 2.0**30) for a in space.attributes], np.int64)
         self.k, self.points = k, Points(space, places, units)
+        self.index, self.dealt = self.points, Dealt()
         self.totals = self.points.totals()
         far = max(4 * math.isqrt(len(space.counts)), FAR)
         self.outer = FarthestTuples(np.zeros((far, 2), np.int64), np.zeros(len(units)), np.array([0, 2**40]))
-        self.dealt = Dealt()
-
-    @property
-    def records(self) -> int:
-        return self.points.records
-
-    @property
-    def steps(self) -> int:
-        return self.points.steps
 
     def can_go_on(self) -> bool:
         return self.points.records >= 2 * self.k
@@ -70,9 +60,6 @@ class FarthestFromAverage:
     def place(self, groups: int, check: Check) -> None:
         tuples = np.flatnonzero(self.points.left)
         self.dealt.put(tuples, self.points.left[tuples], np.full(len(tuples), groups))
-
-    def found(self) -> Runs:
-        return self.dealt.runs()
 
 
 def places(space: Space, scale: str) -> list[Floats]:

@@ -74,24 +74,18 @@ def _average(space: Space, scaled: Sequence[Floats], some: Sequence[int]) -> tup
 
 def _divided(table: Space, at: list[Floats], groups: Runs, k: int, work: Work) -> Runs:
     """The groups of MDAV within each group."""
-    tuples, numbers, counts, made, done = [], [], [], 0, 0
-    alone = groups.clusters_most == 1
+    parts, done, alone = [], 0, groups.clusters_most == 1
     for number, (own, records) in enumerate(_members(groups)):
         work()
         part = replace(table, codes=table.codes[own], counts=records)
         rules, clock = FarthestFromAverage(part, k, at), progress.clock()
         found = grow(part, rules, work if alone else Work(work, lambda share: None))
-        if not isinstance(found, Runs):
-            raise TypeError("MDAV gives runs")
-        tuples.append(own[found.tuples])
-        numbers.append(found.clusters + made)
-        counts.append(found.counts)
-        made += found.clusters_most
+        parts.append((own, Runs.assigned(part, found)))
         done += part.rows
         work.come(done / table.rows)
         if number == 1:  # kernels may be compiled for the first
             work.expect(*progress.Sample(part.rows / table.rows, rules.steps, progress.clock() - clock).whole())
-    return Runs.of(np.concatenate(tuples), np.concatenate(numbers), np.concatenate(counts))
+    return Runs.joined(parts)
 
 
 def _members(groups: Runs) -> Iterator[tuple[Ints, Ints]]:

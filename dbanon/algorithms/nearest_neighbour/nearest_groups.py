@@ -36,18 +36,16 @@ class Seeding(Protocol):
     @property
     def sign(self) -> int:
         """1: later seeds have the least summed distance to all earlier seeds; -1: the greatest; 0: neither."""
-        ...
 
     def next(self, index: Index, sums: Question, groups: int) -> int:
         """The tuple of the next seed after so many groups."""
-        ...
 
 
-Leftovers = Callable[[Runs, Ints, Check], Ints]
+Leftovers = Callable[[Runs, Ints], Ints]
 """The groups that records in none, a tuple each in their order, join; from the groups that were made."""
 
 
-class Nearest:
+class Nearest(grow_clusters.Rules):
     """What is left of a space, and the seeds of the groups that are made; `sums` are the distances to all seeds."""
 
     questions, harder = 2, 8.0
@@ -56,24 +54,16 @@ class Nearest:
         self, constraint: Constraint, index: Index, seeding: Seeding, leftovers: Leftovers | None = None
     ) -> None:
         self.space, self.constraint, self.index, self.seeding = index.space, constraint, index, seeding
-        self.leftovers = leftovers
+        self.leftovers, self.fewer = leftovers, FLATTER if seeding.sign < 0 else progress.FEWER
         self.sums = index.sums()
         self.seeds: list[int] = []
 
     @property
-    def records(self) -> int:
-        return self.index.records
-
-    @property
-    def fewer(self) -> float:
-        return FLATTER if self.seeding.sign < 0 else progress.FEWER
-
-    @property
     def steps(self) -> int:
-        return self.index.steps * (FARTHEST if self.seeding.sign < 0 else 1)
+        return super().steps * (FARTHEST if self.seeding.sign < 0 else 1)
 
     def can_go_on(self) -> bool:
-        return self.index.records >= self.constraint.least
+        return self.records >= self.constraint.least
 
     def seed(self) -> int:
         """The tuple of the next seed."""
@@ -93,11 +83,7 @@ class Nearest:
 
     def to_seeds(self, t: int) -> Ints:
         """Distances of a tuple to all seeds."""
-        seeds = self.space.codes[self.seeds]
-        sums = np.zeros(len(seeds), np.int64)
-        for j, row in enumerate(distance.rows(self.index.tables, self.space.codes[t])):
-            sums += row[seeds[:, j]]
-        return sums
+        return distance.to_tuples(self.index.tables, self.space.codes[t], self.space.codes[self.seeds])
 
 
 class FixedSize(Nearest):
@@ -117,15 +103,11 @@ class FixedSize(Nearest):
         return self.dealt.take(members, first)
 
     def place(self, groups: int, check: Check) -> None:
-        tuples = np.flatnonzero(self.index.left)
         if self.leftovers is None:
+            tuples = np.flatnonzero(self.index.left)
             self.dealt.put(tuples, self.index.left[tuples], self.nearest(tuples, check))
-        elif len(tuples):
-            each = np.repeat(tuples, self.index.left[tuples])
-            self.dealt.put(each, np.ones(len(each), np.int64), self.leftovers(self.dealt.runs(), each, check))
-
-    def found(self) -> Runs:
-        return self.dealt.runs()
+        else:
+            self.dealt.place(self.index.left, self.leftovers)
 
 
 class FixedSizeAt(FixedSize):
@@ -169,10 +151,10 @@ class UntilEnough(Nearest):
         rows = np.flatnonzero(self.labels < 0)
         if self.leftovers is not None:
             groups_made = Runs.from_labels(self.space, self.labels)
-            self.labels[rows] = self.leftovers(groups_made, self.space.tuple_of[rows], check)
-            return
-        tuples, of = np.unique(self.space.tuple_of[rows], return_inverse=True)
-        self.labels[rows] = self.nearest(tuples, check)[of]
+            self.labels[rows] = self.leftovers(groups_made, self.space.tuple_of[rows])
+        else:
+            tuples, of = np.unique(self.space.tuple_of[rows], return_inverse=True)
+            self.labels[rows] = self.nearest(tuples, check)[of]
 
     def found(self) -> Ints:
         return self.labels

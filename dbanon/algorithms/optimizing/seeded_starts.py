@@ -87,26 +87,19 @@ def _in_cells(
     space: Space, constraint: Constraint, pieces: Sequence[Ints], run: Run, options: Options, check: Check
 ) -> Runs:
     """Clusters made cell by cell; records of no cell are left out."""
-    tuples, numbers, counts, first = [], [], [], 0
+    parts = []
     for piece in pieces:
         check()
         part = space if len(piece) == len(space.counts) else space.part(piece)
         if run is kmember:  # which asks all values for what they cost, again and again
             part = part.without_absent()
-        made = run(part, constraint, options, check)
-        runs = made if isinstance(made, Runs) else Runs.from_labels(part, made)
+        runs = Runs.assigned(part, run(part, constraint, options, check))
         if not constraint.counts_records(part):
             runs = Runs.from_labels(part, merged(part, constraint, runs.labels(), check))
-        tuples.append(piece[runs.tuples])
-        numbers.append(runs.clusters.astype(np.int64) + first)
-        counts.append(runs.counts)
-        first += runs.clusters_most
+        parts.append((piece, runs))
     rest = np.setdiff1d(np.arange(len(space.counts)), np.concatenate(pieces), assume_unique=True)
-    return Runs.of(
-        np.concatenate((*tuples, rest)),
-        np.concatenate((*numbers, np.full(len(rest), -1))),
-        np.concatenate((*counts, space.counts[rest])),
-    )
+    left_out = Runs.of(np.arange(len(rest)), np.full(len(rest), -1), space.counts[rest])
+    return Runs.joined([*parts, (rest, left_out)])
 
 
 def _lost(problem: Layout, runs: Runs) -> Ints:

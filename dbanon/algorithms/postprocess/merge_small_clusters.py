@@ -39,11 +39,9 @@ class Judge(Protocol):
 
     def missed(self, space: Space, groups: list[Ints]) -> Ints:
         """Which of several groups of records do not hold."""
-        ...
 
     def groups(self, space: Space, rows: list[Ints]) -> Groups:
         """Groups of records that will be united."""
-        ...
 
 
 def joined(space: Space, constraint: Judge, labels: Ints, check: Check) -> Ints:
