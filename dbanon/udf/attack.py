@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from dbanon import errors
 from dbanon.audit import prediction
 from dbanon.audit.attacks import cut_posterior
 from dbanon.encoding import encoded_table
-from dbanon.runtime import interrupts, progress, session
+from dbanon.runtime import progress, session
 from dbanon.runtime.version import __version__
-from dbanon.udf.cluster_input import array, features, one, whole
+from dbanon.udf.cluster_input import answers, array, features, interruptible, one, whole
 
 INFERRED = pa.list_(pa.struct([("id", pa.int64()), ("place", pa.int64()), ("confidence", pa.float64())]))
 INFERENCE = pa.struct([("rows", INFERRED), ("error", pa.string())])
@@ -27,19 +25,13 @@ def dbanon_attack(request: Any, given: Any) -> Any:
     `given` is STRUCT(cuts STRUCT(id, sizes, limits, held)[]), to be answered with a row for each side of a cut, or
     STRUCT(learned STRUCT(f, label, records)[], asked STRUCT(id, f)[]), with the label of each row that is asked.
     """
-    request, given = array(request), array(given)
-    answers = [_inferred(json.loads(request[i].as_py()), given.slice(i, 1)) for i in range(len(request))]
-    return pa.concat_arrays(answers) if answers else pa.array([], INFERENCE)
+    given = array(given)
+    return answers(request, lambda asked, i: _inferred(asked, given.slice(i, 1)), INFERENCE)
 
 
 def _inferred(asked: dict[str, Any], given: Any) -> Any:
     """The answer of one attack, as an array of one."""
-    try:
-        rows = _learned(asked, given) if asked["kind"] == "prediction" else _cuts(given)
-    except KeyboardInterrupt:
-        return pa.array([{"rows": None, "error": str(errors.Interrupted(asked["function"]))}], INFERENCE)
-    except errors.DbanonError as error:
-        return pa.array([{"rows": None, "error": str(error)}], INFERENCE)
+    rows = _learned(asked, given) if asked["kind"] == "prediction" else _cuts(given)
     arrays = [pa.array(column, field.type) for column, field in zip(rows, INFERRED.value_type, strict=True)]
     values = pa.StructArray.from_arrays(arrays, fields=list(INFERRED.value_type))
     return pa.StructArray.from_arrays([one(values, INFERRED), pa.nulls(1, pa.string())], fields=list(INFERENCE))
@@ -63,7 +55,7 @@ def _learned(asked: dict[str, Any], given: Any) -> tuple[encoded_table.Ints, enc
     current = session.get(asked["session"])
 
     def compute() -> prediction.Guesses:
-        with interrupts.interruptible(current, lambda: errors.Interrupted(asked["function"])) as check:
+        with interruptible(asked) as check:
             step = progress.progress_steps(current, check, prediction.TREES)
             return prediction.guesses(asked["function"], known, labels, records, rows, asked["seed"], step)
 

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from dbanon import algorithms, errors
+from dbanon import algorithms
 from dbanon.algorithms.base.assignments import met
 from dbanon.encoding import encoded_table
 from dbanon.privacy_models import constraint
 from dbanon.privacy_models.model_request import Demand
-from dbanon.runtime import interrupts, session
+from dbanon.runtime import session
 from dbanon.runtime.version import __version__
 from dbanon.udf import cluster_input
 from dbanon.udf.arrow_columns import packed
@@ -129,7 +129,7 @@ def _runs(asked: dict[str, Any], table: encoded_table.Space, limits: constraint.
         budget.seconds, budget.keep = search.seconds, True
 
     def compute() -> algorithms.Runs:
-        with interrupts.interruptible(current, lambda: errors.Interrupted(asked["function"])) as check:
+        with cluster_input.interruptible(asked) as check:
             return algorithms.run(
                 algorithms.find(asked["algorithm"]),
                 table,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any
 
@@ -12,6 +13,7 @@ import pyarrow as pa
 
 from dbanon import errors
 from dbanon.encoding import encoded_table
+from dbanon.runtime import interrupts, session
 from dbanon.udf.arrow_columns import items, known, numbers, packed
 
 
@@ -58,19 +60,28 @@ def array(column: Any) -> Any:
 
 
 def each(request: Any, rows: Any, domains: tuple[Any, ...], answer: Callable[..., Any], type_: Any) -> Any:
-    """The answers for all tables, or their errors as text."""
-    request, rows = array(request), array(rows)
-    columns = [array(domain) for domain in domains]
-    answers = []
-    for i in range(len(request)):
-        asked = json.loads(request[i].as_py())
+    """The answers to the requests of a chunk, each from its slice of rows and domains."""
+    rows, columns = array(rows), [array(domain) for domain in domains]
+    return answers(request, lambda asked, i: answer(asked, rows[i].values, [of.slice(i, 1) for of in columns]), type_)
+
+
+def answers(request: Any, answer: Callable[[dict[str, Any], int], Any], type_: Any) -> Any:
+    """The answers to the requests of a chunk, from each and its place; what is refused is a text in them."""
+    found = []
+    for i, text in enumerate(array(request).to_pylist()):
+        asked = json.loads(text)
         try:
-            answers.append(answer(asked, rows[i].values, [of.slice(i, 1) for of in columns]))
+            found.append(answer(asked, i))
         except KeyboardInterrupt:  # DuckDB runs UDFs on the main thread too
-            answers.append(pa.array([{"error": str(errors.Interrupted(asked["function"]))}], type_))
+            found.append(pa.array([{"error": str(errors.Interrupted(asked["function"]))}], type_))
         except errors.DbanonError as error:
-            answers.append(pa.array([{"error": str(error)}], type_))
-    return pa.concat_arrays(answers) if answers else pa.array([], type_)
+            found.append(pa.array([{"error": str(error)}], type_))
+    return pa.concat_arrays(found) if found else pa.array([], type_)
+
+
+def interruptible(asked: dict[str, Any]) -> AbstractContextManager[Callable[[], None]]:
+    """What checks, while a request is answered, whether its statement was interrupted."""
+    return interrupts.interruptible(session.get(asked["session"]), lambda: errors.Interrupted(asked["function"]))
 
 
 def one(rows: Any, type_: Any) -> Any:

@@ -16,7 +16,7 @@ from dbanon.algorithms import PublishedEnds, Runs
 from dbanon.algorithms.base.cluster_query_error import Questions
 from dbanon.algorithms.base.published_clusters import Gaps, Interval, Published
 from dbanon.encoding.encoded_table import Ints, Space
-from dbanon.runtime import interrupts, session
+from dbanon.runtime import session
 from dbanon.udf import cluster_input
 
 ROWS = pa.list_(
@@ -88,7 +88,7 @@ def rows_of(asked: dict[str, Any], records: int, made: Callable[[dict[str, Any],
         if current.on_progress is not None:
             current.on_progress((current.compared + (done + share) / total) / asked["parts"], 0.0)
 
-    with interrupts.interruptible(current, lambda: errors.Interrupted(asked["function"])) as check, _ONE_AT_A_TIME:
+    with cluster_input.interruptible(asked) as check, _ONE_AT_A_TIME:
         for number, of in enumerate(asked["runs"]):
             run = made({**asked, **of}, check, told)
             found, before = [], done

@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from dbanon import algorithms, errors
+from dbanon import algorithms
 from dbanon.encoding.encoded_table import Ints
-from dbanon.runtime import interrupts, session
 from dbanon.udf import cluster_input
 from dbanon.udf.arrow_columns import packed
 from dbanon.udf.cluster_input import one, whole
@@ -42,8 +41,7 @@ def _diversified(asked: dict[str, Any], records: Any, given: list[Any]) -> Any:
     row_of[rids[by_row]] = np.arange(len(rids))
     sizes = of.field("sizes").flatten().to_numpy(zero_copy_only=False).astype(np.int64)
     shares = algorithms.Shares(asked["l"], _held(asked, values, row_of), sizes.reshape(len(rids), -1)[by_row])
-    current = session.get(asked["session"])
-    with interrupts.interruptible(current, lambda: errors.Interrupted(asked["function"])) as check:
+    with cluster_input.interruptible(asked) as check:
         labels = whole(of, "cluster")[by_row]
         made = algorithms.diversified(asked["function"], space, algorithms.apart(space), labels, shares, check)
     found = [packed(rids[by_row]), packed(made.astype(np.int32))]

@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from dbanon import errors
 from dbanon.algorithms import influence_forest
 from dbanon.encoding import encoded_table
-from dbanon.runtime import interrupts, progress, session
+from dbanon.runtime import progress, session
 from dbanon.udf import cluster_input
 
 SCORES = pa.list_(
@@ -48,7 +47,7 @@ def _forests(table: encoded_table.Space, asked: dict[str, Any]) -> list[influenc
     current = session.get(asked["session"])
     settings = influence_forest.Settings(**asked["forest"]["settings"])
     found = []
-    with interrupts.interruptible(current, lambda: errors.Interrupted(asked["function"])) as check:
+    with cluster_input.interruptible(asked) as check:
         step = progress.progress_steps(current, check, settings.trees * len(table.sensitive))
         for sensitive in table.sensitive:
             packed = current.cache.get(

@@ -11,11 +11,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from dbanon import errors
 from dbanon.audit import ml_utility_scores
-from dbanon.runtime import interrupts, progress, session
+from dbanon.runtime import progress, session
 from dbanon.runtime.version import __version__
-from dbanon.udf.cluster_input import array, features, whole
+from dbanon.udf.cluster_input import answers, array, features, interruptible, whole
 
 ROWS = pa.list_(
     pa.struct(
@@ -39,9 +38,8 @@ def dbanon_utility(request: Any, given: Any) -> Any:
     `given` is STRUCT(source STRUCT(f, label, records)[], release STRUCT(f, box, label, records)[]); where either is
     empty there are no rows.
     """
-    request, given = array(request), array(given)
-    answers = [_answer(json.loads(request[i].as_py()), given.slice(i, 1)) for i in range(len(request))]
-    return pa.array(answers, SCORES)
+    given = array(given)
+    return answers(request, lambda asked, i: pa.array([_answer(asked, given.slice(i, 1))], SCORES), SCORES)
 
 
 @dataclass(frozen=True)
@@ -60,7 +58,7 @@ def _answer(asked: dict[str, Any], given: Any) -> dict[str, Any]:
     current = session.get(asked["session"])
 
     def compute() -> _Scores:
-        with interrupts.interruptible(current, lambda: errors.Interrupted(asked["function"])) as check:
+        with interruptible(asked) as check:
             step = progress.progress_steps(current, check, ml_utility_scores.STEPS)
             train = ml_utility_scores.Training(asked["train"], asked["most"], asked["seed"])
             return _Scores(ml_utility_scores.scores(asked["function"], source, release, train, step, check))
@@ -71,12 +69,7 @@ def _answer(asked: dict[str, Any], given: Any) -> dict[str, Any]:
         for each in (rows.features, rows.labels, rows.records, *([] if rows is source else [release.box])):
             content.update(f"{each.shape}".encode())
             content.update(np.ascontiguousarray(each).data)
-    try:
-        found = current.cache.get(content.digest(), compute).scores
-    except KeyboardInterrupt:
-        return {"error": str(errors.Interrupted(asked["function"]))}
-    except errors.DbanonError as error:
-        return {"error": str(error)}
+    found = current.cache.get(content.digest(), compute).scores
     least, most = found[0].accuracy, found[1].accuracy
     return {
         "rows": [

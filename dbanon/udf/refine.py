@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from dbanon import errors
 from dbanon.audit.attacks import refinement
 from dbanon.audit.attacks.refinement_columns import Column
-from dbanon.runtime import interrupts, session
 from dbanon.udf.arrow_columns import items, numbers
-from dbanon.udf.cluster_input import array, features, whole
+from dbanon.udf.cluster_input import answers, array, features, interruptible, whole
 
 BOUNDS = pa.list_(
     pa.struct(
@@ -31,9 +28,8 @@ def dbanon_refine(request: Any, given: Any) -> Any:
     `given` is STRUCT(classes STRUCT(id, records, f)[], nodes STRUCT(first, last, depth)[][], tight BOOLEAN[], k): `f`
     are the ends of the columns by turns, `nodes` those of the hierarchies. `place` is that of the column, from 0.
     """
-    request, given = array(request), array(given)
-    answers = [_answer(json.loads(request[i].as_py()), given.slice(i, 1)) for i in range(len(request))]
-    return pa.array(answers, REFINED)
+    given = array(given)
+    return answers(request, lambda asked, i: pa.array([_answer(asked, given.slice(i, 1))], REFINED), REFINED)
 
 
 def _answer(asked: dict[str, Any], given: Any) -> dict[str, Any]:
@@ -41,22 +37,11 @@ def _answer(asked: dict[str, Any], given: Any) -> dict[str, Any]:
     if not len(classes):
         return {"rows": [], "losses": [], "examined": 0}
     ids, ends = whole(classes, "id"), features(classes)
-    current = session.get(asked["session"])
-    try:
-        with interrupts.interruptible(current, lambda: errors.Interrupted(asked["function"])) as check:
-            found = refinement.refined(
-                _columns(asked, given),
-                ends[:, ::2],
-                ends[:, 1::2],
-                whole(classes, "records"),
-                int(given.field("k")[0].as_py()),
-                asked["leaves"],
-                check,
-            )
-    except KeyboardInterrupt:
-        return {"error": str(errors.Interrupted(asked["function"]))}
-    except errors.DbanonError as error:
-        return {"error": str(error)}
+    columns, k = _columns(asked, given), int(given.field("k")[0].as_py())
+    with interruptible(asked) as check:
+        found = refinement.refined(
+            columns, ends[:, ::2], ends[:, 1::2], whole(classes, "records"), k, asked["leaves"], check
+        )
     told = zip(found.own.tolist(), found.freed.tolist(), strict=True)
     return {
         "rows": [

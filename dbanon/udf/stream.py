@@ -8,20 +8,16 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from dbanon import errors
 from dbanon.algorithms import streams
 from dbanon.algorithms.streams import Arrivals, Model, State
 from dbanon.algorithms.streams.checkpoint import Meaning, StreamSegment
 from dbanon.encoding import encoded_table
-from dbanon.runtime import interrupts, session
 from dbanon.udf import cluster_input, stream_input
 from dbanon.udf.arrow_columns import items, packed
+from dbanon.udf.cluster import WIDE
 
 RECORDS = pa.list_(
     pa.struct([("rid", pa.int64()), ("cluster", pa.int32()), ("step", pa.int64()), ("again", pa.int64())])
-)
-WIDE = pa.list_(
-    pa.struct([("cluster", pa.int32()), *((name, pa.list_(pa.int32())) for name in ("low", "high", "raised"))])
 )
 LEFT = pa.struct([("records", RECORDS), ("wide", WIDE), ("error", pa.string())])
 
@@ -41,7 +37,6 @@ def dbanon_stream(request: Any, rows: Any, *rest: Any) -> Any:
 
 def _left(asked: dict[str, Any], groups: Any, rest: list[Any]) -> Any:
     """What left of one table, as an array of one."""
-    current = session.get(asked["session"])
     segment = StreamSegment.find(asked["segment"])
     width = len(asked["attributes"]) + len(asked["sensitive"])
     domains, known_by = rest[1 : width + 1], rest[width + 1 :]
@@ -63,7 +58,7 @@ def _left(asked: dict[str, Any], groups: Any, rest: list[Any]) -> Any:
         meaning = Meaning(came.places, nodes, hashes, is_integral)
         before = segment.before(system, meaning, asked["function"], came.waiting)
     ends = segment is None or segment.ends
-    with interrupts.interruptible(current, lambda: errors.Interrupted(asked["function"])) as check:
+    with cluster_input.interruptible(asked) as check:
         state = system.run(came, model, asked["options"], check, before, ends)
     again = np.full(came.records, -1, np.int64)
     if segment is not None and meaning is not None:
