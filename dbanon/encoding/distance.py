@@ -45,13 +45,7 @@ def kacpc(space: Space, k: int, prune_unused: bool) -> list[Table]:
     return [f.scaled(2.0**shift, null) for f, null in zip(factories, has_null, strict=True)]
 
 
-class _Factory(Protocol):
-    def greatest(self, null: bool) -> float: ...
-
-    def scaled(self, scale: float, null: bool) -> Table: ...
-
-
-def _kacpc_factory(attribute: Attribute, prune_unused: bool) -> _Factory:
+def _kacpc_factory(attribute: Attribute, prune_unused: bool) -> _NumberDistance | _CategoryDistance:
     if isinstance(attribute, Number):
         return _NumberDistance(attribute)
     return _CategoryDistance(attribute.pruned if prune_unused else attribute)
@@ -209,10 +203,7 @@ class Categories:
 
 def to_tuples(tables: Sequence[Table], own: Codes, codes: Codes) -> Ints:
     """Return the distances of a tuple, given by its codes, to others (their codes by attribute)."""
-    total = np.zeros(len(codes), np.int64)
-    for j, row in enumerate(rows(tables, own)):
-        total += row[codes[:, j]]
-    return total
+    return sum((row[codes[:, j]] for j, row in enumerate(rows(tables, own))), np.zeros(len(codes), np.int64))
 
 
 def rows(tables: Sequence[Table], codes: Sequence[int] | Codes) -> list[Ints]:

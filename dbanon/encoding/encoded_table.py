@@ -307,7 +307,7 @@ def build(
     input stands for so many equal records (default: one). `sensitive`: codes, number of values and hierarchy of each
     sensitive column that a model is about. O(n log n) time, O(n) memory.
     """
-    key = _key(columns, [a.values + 1 for a in attributes])
+    key, _ = combined_key([c.astype(np.int64) for c in columns], [a.values + 1 for a in attributes])
     order = np.lexsort((tie, key) if persons is None else (persons, tie, key)).astype(np.int64)
     ordered = key[order]
     first = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1])) if len(order) else np.empty(0, np.int64)
@@ -315,7 +315,7 @@ def build(
     counts = np.add.reduceat(of, first) if len(order) else of
     codes = np.stack([c[order[first]] for c in columns], axis=1).astype(np.int32)
     each = None if sizes is None or (of == 1).all() else of
-    by_row = None if persons is None else _by_row(_narrow(persons), order, each)
+    by_row = None if persons is None else _by_row(narrow(persons), order, each)
     if by_row is not None and _is_everybody_once(by_row):
         by_row = None
     tested = tuple(
@@ -331,7 +331,7 @@ def _by_row(column: Any, order: Ints, each: Ints | None) -> Any:
     return ordered if each is None else np.repeat(ordered, each)
 
 
-def _narrow(numbers: Whole) -> Whole:
+def narrow(numbers: Whole) -> Whole:
     """Numbers in as many bits as they need: there is one for every record."""
     return numbers.astype(np.int32 if int(numbers.max(initial=0)) < 2**31 else np.int64, copy=False)
 
@@ -350,12 +350,13 @@ def _sensitive(codes: Codes, values: int, tree: Tree | None, persons: Whole | No
     return Sensitive(codes, np.bincount(pairs % (values + 1), minlength=values + 1), tree)
 
 
-def _key(columns: Sequence[Codes], sizes: Sequence[int]) -> Ints:
-    """One integer a row that orders rows like their codes."""
-    key, size = columns[0].astype(np.int64), sizes[0]
+def combined_key(columns: Sequence[Ints], sizes: Sequence[int]) -> tuple[Ints, int]:
+    """Return one number per row, which orders rows as their columns do, and what all of these are below. sizes: what
+    the numbers of each column are below."""
+    key, size = columns[0], sizes[0]
     for column, more in zip(columns[1:], sizes[1:], strict=True):
-        if size > (2**62) // more:
+        if size > 2**62 // more:
             distinct, key = np.unique(key, return_inverse=True)
             size = len(distinct)
         key, size = key * more + column, size * more
-    return key
+    return key, size

@@ -239,10 +239,6 @@ class Index:
         size = search(*self.arrays[:3], question.flat, question.axes, sign, records, tuples, counts)
         return tuples[:size], counts[:size]
 
-    def remaining(self) -> Ints:
-        """Tuples that have records left, in canonical order."""
-        return np.flatnonzero(self.left)
-
     def count(self) -> None:
         """Counts anew what is left, after kernels took records."""
         self.records = int(self.tree[2][0])

@@ -12,7 +12,7 @@ from support import by_row
 
 from dbanon import algorithms, errors
 from dbanon.algorithms.base import grow_clusters
-from dbanon.algorithms.base.assignment_log import Dealer, Dealt
+from dbanon.algorithms.base.assignment_log import Dealt, next_rows
 from dbanon.algorithms.base.grow_clusters import grow
 from dbanon.encoding.distance import Axis
 from dbanon.encoding.encoded_table import Ints, Number, Space
@@ -112,11 +112,11 @@ def test_records_of_a_tuple_are_dealt_in_canonical_order_over_several_calls() ->
     """Tuples of 4 and 3 records, at rows 0 and 4. First {0, 0, 1} and {0}, then {1, 0, 1}."""
     space = numbers(4, 3)
     index = Index(space, [Axis(np.array([0, 1]), 0)])
-    dealer, dealt = Dealer(index), Dealt()
+    dealt = Dealt()
     end = [-1, 0]
     index.take([0, 1], [3, 1])
     assert dealt.take(np.array([[0, 2], [1, 1], end, [0, 1], end]), 0) == 2
-    assert dealer.rows([1, 0], [2, 1]).tolist() == [5, 6, 3]
+    assert next_rows(index, [1, 0], [2, 1]).tolist() == [5, 6, 3]
     index.take([0, 1], [1, 2])
     assert dealt.take(np.array([[1, 1], [0, 1], [1, 1], end]), 2) == 1
     found = dealt.runs()

@@ -24,9 +24,7 @@ def fuzzy_centers(points: Floats, counts: Ints, number: int, draws: Draws | None
     for _ in range(rounds):
         check()
         near = [1 / np.maximum(squares(points, center), 2.0**-60) for center in centers]
-        whole = np.zeros(points.shape[1])
-        for part in near:
-            whole += part
+        whole = sum(near, np.zeros(points.shape[1]))
         moved = np.empty_like(centers)
         for c, part in enumerate(near):
             weight = counts * (part / whole) ** 2
@@ -41,10 +39,7 @@ def fuzzy_centers(points: Floats, counts: Ints, number: int, draws: Draws | None
 
 def squares(points: Floats, center: Floats) -> Floats:
     """Squared distances of points (axes, points) to a center."""
-    total = np.zeros(points.shape[1])
-    for at, c in zip(points, center, strict=True):
-        total += (at - c) * (at - c)
-    return total
+    return sum(((at - c) * (at - c) for at, c in zip(points, center, strict=True)), np.zeros(points.shape[1]))
 
 
 def nearest(points: Floats, centers: Floats) -> tuple[Ints, Floats]:

@@ -53,9 +53,7 @@ def vulture_centers(points: Floats, counts: Ints, number: int, seed: int, rounds
 
 def objective(points: Floats, counts: Ints, centers: Floats) -> float:
     """What fuzzy c-means minimizes, with exponent 2."""
-    near = np.zeros(points.shape[1])
-    for center in centers:
-        near += 1 / np.maximum(squares(points, center), 2.0**-60)
+    near = sum((1 / np.maximum(squares(points, c), 2.0**-60) for c in centers), np.zeros(points.shape[1]))
     return float(np.cumsum(counts / near)[-1])
 
 

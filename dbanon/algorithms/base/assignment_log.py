@@ -44,14 +44,7 @@ class Dealt:
         return Runs.of(tuples, groups, counts)
 
 
-class Dealer:
-    """Deals the records of each tuple, in canonical order, to the groups that take them from an index."""
-
-    def __init__(self, index: Index) -> None:
-        self.space, self.index = index.space, index
-
-    def rows(self, tuples: Sequence[int] | Ints, counts: Sequence[int] | Ints) -> Ints:
-        """The next rows of each tuple, which are still in the index."""
-        taken = np.asarray(tuples)
-        next_ = self.space.starts[taken] + self.space.counts[taken] - self.index.left[taken]
-        return ranges(next_, np.asarray(counts))
+def next_rows(index: Index, tuples: Sequence[int] | Ints, counts: Sequence[int] | Ints) -> Ints:
+    """The next rows of each tuple, in canonical order, which are still in the index."""
+    space, taken = index.space, np.asarray(tuples)
+    return ranges(space.starts[taken] + space.counts[taken] - index.left[taken], np.asarray(counts))

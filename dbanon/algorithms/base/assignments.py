@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dbanon.encoding.encoded_table import Bools, Codes, Ints, Space, Whole
+from dbanon.encoding.encoded_table import Bools, Codes, Ints, Space, Whole, narrow
 
 Numbers = npt.NDArray[np.integer[Any]]
 
@@ -37,7 +37,7 @@ class Runs:
         if len(first) < len(tuples):
             tuples, clusters = tuples[first], clusters[first]
             counts = np.add.reduceat(counts, first, dtype=np.int64)
-        return cls(tuples.astype(np.int32), clusters.astype(np.int32), _narrow(counts))
+        return cls(tuples.astype(np.int32), clusters.astype(np.int32), narrow(counts))
 
     @classmethod
     def assigned(cls, space: Space, found: Runs | Ints) -> Runs:
@@ -57,7 +57,7 @@ class Runs:
     @classmethod
     def of_tuples(cls, space: Space, clusters: Numbers) -> Runs:
         """Runs of whole tuples: the cluster of each."""
-        return cls(np.arange(len(space.counts), dtype=np.int32), clusters.astype(np.int32), _narrow(space.counts))
+        return cls(np.arange(len(space.counts), dtype=np.int32), clusters.astype(np.int32), narrow(space.counts))
 
     @classmethod
     def one(cls, space: Space) -> Runs:
@@ -72,7 +72,7 @@ class Runs:
         begins = _begins(changes, len(labels))
         counts = np.diff(np.append(begins, len(labels)))
         tuples = np.searchsorted(space.starts, begins, side="right") - 1
-        return cls(tuples.astype(np.int32), labels[begins].astype(np.int32), _narrow(counts))
+        return cls(tuples.astype(np.int32), labels[begins].astype(np.int32), narrow(counts))
 
     def labels(self) -> Ints:
         """Cluster numbers of all records in canonical order."""
@@ -148,8 +148,3 @@ def met(first: Numbers, second: Numbers) -> tuple[Ints, Ints, Ints]:
 def _begins(changes: Bools, length: int) -> Ints:
     """Where equal ones begin, by whether each but the first differs from the one before."""
     return np.append(0, np.flatnonzero(changes) + 1) if length else np.zeros(0, np.int64)
-
-
-def _narrow(counts: Numbers) -> Whole:
-    """Counts in as many bits as they need."""
-    return counts.astype(np.int32 if int(counts.max(initial=0)) < 2**31 else np.int64)

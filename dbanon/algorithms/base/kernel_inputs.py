@@ -6,7 +6,7 @@ where persons are counted, or columns are judged within equal values of the othe
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -164,7 +164,8 @@ def _arrays(term: Term) -> tuple[list[Ints], int, int]:
 
 
 def _model(space: Space, constraint: Constraint, mode: int, item_of: Ints, items: int) -> tuple[Any, Any]:
-    rules = model_rules(space, constraint.models) if constraint.models else _no_rules()
+    judged = space if constraint.models else replace(space, sensitive=())
+    rules = model_rules(judged, constraint.models)
     if mode == 2:
         pairs, people = _people(space, constraint)
         return None, (constraint.k, rules, pairs, people, _seen(rules, pairs, people))
@@ -172,13 +173,6 @@ def _model(space: Space, constraint: Constraint, mode: int, item_of: Ints, items
     for s, sensitive in enumerate(space.sensitive):
         values[s, item_of] = sensitive.codes
     return (constraint.k, values, rules), None
-
-
-def _no_rules() -> tuple[Any, ...]:
-    nothing = np.zeros(0)
-    codes = np.zeros(0, np.int32)
-    zero = np.zeros(1, np.int64)
-    return zero, np.zeros((0, 6)), nothing, nothing, nothing, zero, codes, codes, nothing
 
 
 def _people(space: Space, constraint: Constraint) -> tuple[tuple[Any, ...], tuple[Any, ...]]:

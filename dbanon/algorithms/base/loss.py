@@ -57,10 +57,8 @@ class Loss:
 
     def of(self, low: Ints, high: Ints) -> Ints:
         """Loss of a record in clusters of the codes low to high (clusters, attributes)."""
-        total = np.zeros(len(low), np.int64)
-        for j, term in enumerate(self.terms):
-            total += term.losses(low[:, j], high[:, j])
-        return total
+        own = (term.losses(low[:, j], high[:, j]) for j, term in enumerate(self.terms))
+        return sum(own, np.zeros(len(low), np.int64))
 
     def tables(self, space: Space) -> list[Table]:
         """The loss of two records as a distance. A number with NULLs is asked by table: what a mixed cluster loses is

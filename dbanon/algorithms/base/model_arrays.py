@@ -20,11 +20,10 @@ def model_rules(space: Space, models: Sequence[Demand]) -> tuple[Any, ...]:
     at = np.cumsum([0, *(s.values + 1 for s in space.sensitive)])
     table = np.zeros((len(space.sensitive), 6))
     table[:, 5] = -1
-    share = np.concatenate([s.share for s in space.sensitive])
+    share = np.concatenate([np.zeros(0), *(s.share for s in space.sensitive)])
     most = np.ones(int(at[-1]))
     aim = np.ones(int(at[-1]))
-    parents, nodes, lengths = [], [], []
-    node_at = [0]
+    edges = [(np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0))]
     for i, sensitive in enumerate(space.sensitive):
         values = slice(at[i], at[i + 1])
         known = slice(at[i], at[i + 1] - 1)
@@ -42,14 +41,9 @@ def model_rules(space: Space, models: Sequence[Demand]) -> tuple[Any, ...]:
             if rules.distance[1] == HIERARCHICAL:
                 parent, node, length = sensitive.edges()
         aim[values] = np.minimum(aim[values], most[values])
-        parents.append(parent)
-        nodes.append(node)
-        lengths.append(length)
-        node_at.append(node_at[-1] + len(parent))
-    return (
-        at, table, share, most, aim, np.array(node_at), np.concatenate(parents), np.concatenate(nodes),
-        np.concatenate(lengths),
-    )  # fmt: skip
+        edges.append((parent, node, length))
+    node_at = np.cumsum([len(parent) for parent, _, _ in edges])
+    return at, table, share, most, aim, node_at, *(np.concatenate(arrays) for arrays in zip(*edges, strict=True))
 
 
 def scratch(rules: tuple[Any, ...]) -> tuple[Any, Any]:

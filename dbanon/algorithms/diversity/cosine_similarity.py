@@ -30,10 +30,7 @@ def directions(space: Space, scale: str) -> Floats:
     greatest = np.max([np.abs(column) for column in columns], axis=0)
     columns = [column / np.where(greatest == 0, 1.0, greatest) for column in columns]  # squares shall not overflow
     vectors = np.stack([*columns, np.zeros(len(space.codes))], axis=1)
-    length = np.zeros(len(vectors))
-    for column in columns:
-        length += column * column
-    length = np.sqrt(length)
+    length = np.sqrt(sum((column * column for column in columns), np.zeros(len(vectors))))
     vectors[length == 0, -1] = 1.0
     return np.asarray(vectors / np.where(length == 0, 1.0, length)[:, None])
 
@@ -58,9 +55,7 @@ def ranked_rows(space: Space, unit: Floats, rank: str, check: Check) -> Ints:
     from dbanon.kernels import simdiv as kernels
 
     everything = (unit * space.counts[:, None]).sum(axis=0)
-    total = np.zeros(len(unit))
-    for j in range(unit.shape[1]):
-        total += unit[:, j] * everything[j]
+    total = sum((axis * whole for axis, whole in zip(unit.T, everything, strict=True)), np.zeros(len(unit)))
     order = np.argsort(-np.rint((total - 1) / space.rows * STEP), kind="stable")
     if rank == "sum":
         return space.rows_of(order)

@@ -147,9 +147,8 @@ def _residuals(rest: Ints, unit: Floats, tuple_of: Ints, seeds: Ints, labels: In
     sizes = np.bincount(labels[labels >= 0], minlength=len(seeds))
     centers = unit[tuple_of[seeds]]
     for row in rest.tolist():
-        similar = np.zeros(len(centers))
-        for j in range(unit.shape[1]):
-            similar += centers[:, j] * unit[tuple_of[row], j]
+        own = unit[tuple_of[row]]
+        similar = sum((axis * of for axis, of in zip(centers.T, own, strict=True)), np.zeros(len(centers)))
         cosines = np.rint(similar * STEP)
         open_ = sizes < most
         c = int(np.argmax(np.where(open_, cosines, -np.inf) if open_.any() else cosines))

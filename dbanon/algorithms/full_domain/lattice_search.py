@@ -121,9 +121,8 @@ class Search:
     def _bottom_up(self, some: tuple[int, ...], alive: Bools) -> Iterator[tuple[int, Node]]:
         """Sum of levels and node, ascending."""
         nodes = np.argwhere(alive)
-        sums = np.zeros(len(nodes), np.int64)
-        for i, j in enumerate(some):
-            sums += np.array(self.levels[j].numbers)[nodes[:, i]]
+        levels = (np.array(self.levels[j].numbers)[nodes[:, i]] for i, j in enumerate(some))
+        sums = sum(levels, np.zeros(len(nodes), np.int64))
         for at in np.argsort(sums, kind="stable").tolist():
             yield int(sums[at]), tuple(nodes[at].tolist())
 

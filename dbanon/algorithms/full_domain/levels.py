@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dbanon.encoding.encoded_table import Attribute, Ints, Number, Whole
+from dbanon.encoding.encoded_table import Attribute, Ints, Number, Whole, combined_key
 
 Node = tuple[int, ...]
 """A level of each of some attributes, by its place in `Levels.numbers`."""
@@ -102,12 +102,7 @@ class Frequencies:
 
 def grouped(columns: Sequence[Ints], sizes: Sequence[int]) -> tuple[Ints, int]:
     """A number of each row from 0, equal where all columns are, and how many there are. `sizes`: values of a column."""
-    key, size = columns[0], sizes[0]
-    for column, more in zip(columns[1:], sizes[1:], strict=True):
-        if size > 2**62 // more:
-            distinct, key = np.unique(key, return_inverse=True)
-            size = len(distinct)
-        key, size = key * more + column, size * more
+    key, size = combined_key(columns, sizes)
     if size <= 4 * len(key) + 1024:
         number = np.cumsum(np.bincount(key, minlength=size) > 0) - 1
         return number[key], int(number[-1]) + 1

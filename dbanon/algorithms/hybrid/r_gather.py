@@ -110,7 +110,7 @@ class Limits:
         """Clusters of records within a limit of their centers, if there are any."""
         from dbanon.kernels.r_gather import flow
 
-        self._begin()
+        self.seen[1:] = 0, NONE
         center_of, centers = self._spread(limit, 1, 0)
         counts = self.space.counts
         load = np.bincount(center_of, weights=counts, minlength=len(centers)).astype(np.int64)
@@ -132,7 +132,7 @@ class Limits:
         """Clusters around centers more than two limits apart, with few left out, if there are any."""
         from dbanon.kernels.r_gather import distances
 
-        self._begin()
+        self.seen[1:] = 0, NONE
         _, centers = self._spread(limit, 2, self.k)
         if len(centers) == 0:
             return self._tried(None)
@@ -194,9 +194,6 @@ class Limits:
                 sample = progress.Sample((now - begin) / end * whole, steps, progress.clock() - clock)
                 self.check.expect(*sample.whole())
         return now
-
-    def _begin(self) -> None:
-        self.seen[1], self.seen[2] = 0, NONE
 
     def _tried(self, found: Runs | None) -> Tried:
         return Tried(int(self.seen[1]), int(self.seen[2]), found)

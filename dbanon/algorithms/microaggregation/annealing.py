@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from dbanon import errors
 from dbanon.algorithms.base.assignments import Runs
 from dbanon.algorithms.base.class_bounds import members
 from dbanon.algorithms.base.kernel_inputs import Layout, layout
@@ -118,7 +117,7 @@ def _annealed(search: Moves, start: Start, labels: Ints, budget: Budget, before:
         for made in range(0, length, batch):
             passed = (time.perf_counter() - clock) / budget.seconds if budget.seconds else budget.done / budget.moves
             budget.progress(min(passed, 1.0), most / before)
-            if passed >= 1 or _interrupted(budget, check):
+            if passed >= 1 or budget.is_interrupted(check):
                 return best
             number = min(batch, length - made)
             if budget.seconds is None:
@@ -128,17 +127,6 @@ def _annealed(search: Moves, start: Start, labels: Ints, budget: Budget, before:
                 best, most = groups.records[1].astype(np.int64), saved
             budget.done += number
     return best
-
-
-def _interrupted(budget: Budget, check: Check) -> bool:
-    """Whether the search is interrupted and what was found is kept; else Interrupted."""
-    try:
-        check()
-    except errors.Interrupted:
-        if not budget.keep:
-            raise
-        return True
-    return False
 
 
 def _room(records: int, groups: int, axes: int) -> tuple[Any, ...]:

@@ -11,7 +11,7 @@ from typing import Protocol
 import numpy as np
 
 from dbanon.algorithms.base import grow_clusters, progress
-from dbanon.algorithms.base.assignment_log import Dealer, Dealt
+from dbanon.algorithms.base.assignment_log import Dealt, next_rows
 from dbanon.algorithms.base.assignments import Runs
 from dbanon.algorithms.base.registry import Check
 from dbanon.encoding import distance
@@ -130,7 +130,6 @@ class UntilEnough(Nearest):
     ) -> None:
         super().__init__(constraint, index, seeding, leftovers)
         self.left = constraint.left(index.space)
-        self.dealer = Dealer(index)
         self.labels = np.full(index.space.rows, -1, np.int64)
 
     def can_go_on(self) -> bool:
@@ -167,7 +166,7 @@ class UntilEnough(Nearest):
         reach = self.constraint.least - 1
         while True:
             tuples, counts = index.nearest(near, reach)
-            rows = np.concatenate((own, self.dealer.rows(tuples, counts)))
+            rows = np.concatenate((own, next_rows(index, tuples, counts)))
             needed = self.constraint.needed(self.space, rows)
             if needed is not None or len(rows) > index.records:
                 break
@@ -182,7 +181,7 @@ class UntilEnough(Nearest):
     def taken(self, seed: int) -> Ints:
         """Takes a record of a tuple, as a seed."""
         one = np.ones(1, np.int64)
-        own = self.dealer.rows([seed], one)
+        own = next_rows(self.index, [seed], one)
         self.index.take(np.array([seed]), one)
         return own
 

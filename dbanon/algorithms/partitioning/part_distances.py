@@ -38,10 +38,8 @@ class Distances:
 
     def to(self, point: Point, codes: Codes) -> Ints:
         """Distances of tuples (attributes, tuples) to a point."""
-        total = np.zeros(codes.shape[1], np.int64)
-        for column, at, of in zip(self.columns, point, codes, strict=True):
-            total += column.to(at, of)
-        return total
+        away = (column.to(at, of) for column, at, of in zip(self.columns, point, codes, strict=True))
+        return sum(away, np.zeros(codes.shape[1], np.int64))
 
     def apart(self, one: Point, other: Point) -> int:
         """The distance of two points."""
@@ -49,17 +47,16 @@ class Distances:
 
     def between(self, one: Codes, other: Codes) -> Ints:
         """Distances of pairs of tuples (attributes, pairs)."""
-        total = np.zeros(one.shape[1], np.int64)
-        for column, a, b in zip(self.columns, one, other, strict=True):
-            total += np.where(a == b, 0, column.lost(np.minimum(a, b), np.maximum(a, b)))
-        return total
+        away = (
+            np.where(a == b, 0, column.lost(np.minimum(a, b), np.maximum(a, b)))
+            for column, a, b in zip(self.columns, one, other, strict=True)
+        )
+        return sum(away, np.zeros(one.shape[1], np.int64))
 
     def lost(self, low: Codes, high: Codes) -> Ints:
         """Loss of a record in clusters of the codes low to high (attributes, clusters)."""
-        total = np.zeros(low.shape[1], np.int64)
-        for column, first, last in zip(self.columns, low, high, strict=True):
-            total += column.lost(first, last)
-        return total
+        own = (column.lost(first, last) for column, first, last in zip(self.columns, low, high, strict=True))
+        return sum(own, np.zeros(low.shape[1], np.int64))
 
 
 class _Numbers:

@@ -58,6 +58,16 @@ class Budget:
     done: int = 0
     progress: Progress = lambda done, saved: None
 
+    def is_interrupted(self, check: Check) -> bool:
+        """Whether the search was interrupted, and what it found so far is kept; raises Interrupted where it is not."""
+        try:
+            check()
+        except errors.Interrupted:
+            if not self.keep:
+                raise
+            return True
+        return False
+
 
 @dataclass(frozen=True)
 class Search:
@@ -110,11 +120,7 @@ def _searched(problem: Layout, classes: Classes, search: Search, blocks: Ints, c
         sweep(classes.arrays, chosen, blocks, *given, problem.scratch, problem.lines, state.copy(), spare.arrays)
     clock, idle, turn, saved = time.perf_counter(), 0, 0, 0
     while budget.seconds is not None or budget.done < budget.moves:
-        try:
-            check()
-        except errors.Interrupted:
-            if not budget.keep:
-                raise
+        if budget.is_interrupted(check):
             break
         if budget.seconds is not None and time.perf_counter() - clock >= budget.seconds:
             break
