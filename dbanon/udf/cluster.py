@@ -51,7 +51,7 @@ def _clusters(asked: dict[str, Any], records: Any, domains: list[Any]) -> Any:
         return pa.array([{"parts": []}], ANSWER)
     table, order = cluster_input.table(asked, records, domains)
     algorithm = algorithms.find(asked["algorithm"])
-    limits = constraint.Constraint(asked["k"], tuple(Demand(**fields) for fields in asked["models"]), asked["joint"])
+    limits = limits_of(asked)
     if asked.get("waiting"):
         runs = algorithms.waiting(table, limits)
         return _answer(_parts(whole(records, "gid")[order], whole(records, "size")[order], runs))
@@ -67,6 +67,11 @@ def _clusters(asked: dict[str, Any], records: Any, domains: list[Any]) -> Any:
     parts = _parts(whole(records, "gid")[order], whole(records, "size")[order], runs)
     wide = algorithms.widened(algorithm, table, limits, asked["options"], runs)
     return _answer(parts, wide and _wide(table, *wide), values)
+
+
+def limits_of(asked: dict[str, Any]) -> constraint.Constraint:
+    """The privacy model that a request asks for."""
+    return constraint.Constraint(asked["k"], tuple(Demand(**fields) for fields in asked["models"]), asked["joint"])
 
 
 def _answer(parts: Any, wide: list[dict[str, object]] | None = None, drawn: Any = None) -> Any:

@@ -13,10 +13,9 @@ from dbanon import algorithms, errors
 from dbanon.algorithms.base.cluster_metrics import FIGURES, OF_STREAMS
 from dbanon.encoding.encoded_table import Attribute, Ints, Number, Space
 from dbanon.privacy_models.constraint import Constraint
-from dbanon.privacy_models.model_request import Demand
 from dbanon.runtime import session
 from dbanon.udf import cluster_input, comparison_rows
-from dbanon.udf.cluster import content
+from dbanon.udf.cluster import content, limits_of
 from dbanon.udf.comparison_rows import COMPARISON, FEW, Check, Encoded, Told
 from dbanon.udf.influence import influenced
 
@@ -83,8 +82,7 @@ class _Run:
     @cached_property
     def limits(self) -> Constraint:
         """The privacy model."""
-        models = tuple(Demand(**fields) for fields in self.asked["models"])
-        return Constraint(self.asked["k"], models, self.asked["joint"])
+        return limits_of(self.asked)
 
     def figures(self, seed: int) -> tuple[dict[str, float], float]:
         """See Measured; KOutOfRange, and what the algorithm raises."""

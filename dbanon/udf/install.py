@@ -7,6 +7,7 @@ import itertools
 import threading
 import weakref
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, suppress
 from functools import cache
 from typing import Any
 
@@ -67,11 +68,7 @@ def _cache_of(connection: Any) -> label_cache.LabelCache:
                 )
             _TELLING.append(_telling(instance))
             connection.create_function("dbanon_instance", _TELLING[-1], [], _NUMBER)
-        labels = _CACHES.get(instance)
-        if labels is None:
-            labels = label_cache.LabelCache()
-            _CACHES[instance] = labels
-        return labels
+        return _CACHES.setdefault(instance, label_cache.LabelCache())
 
 
 def _instance(connection: Any) -> int | None:
@@ -79,13 +76,9 @@ def _instance(connection: Any) -> int | None:
 
     It is asked for on a cursor, so the caller's transaction does not see an error.
     """
-    cursor = connection.cursor()
-    try:
+    with closing(connection.cursor()) as cursor, suppress(duckdb.CatalogException):
         return int(cursor.execute("SELECT system.main.dbanon_instance()").fetchall()[0][0])
-    except duckdb.CatalogException:
-        return None
-    finally:
-        cursor.close()
+    return None
 
 
 def _telling(number: int) -> Callable[[], int]:

@@ -136,7 +136,7 @@ def test_keys_order_rows_like_their_codes_whatever_the_domains(data: st.DataObje
     row = st.tuples(*(st.one_of(st.integers(0, min(size, 3) - 1), st.integers(0, size - 1)) for size in sizes))
     rows = data.draw(st.lists(row, min_size=1, max_size=12))
     columns = [np.array([r[j] for r in rows], np.int32) for j in range(len(sizes))]
-    keys = encoded_table._key(columns, sizes).tolist()
+    keys = encoded_table.combined_key([c.astype(np.int64) for c in columns], sizes)[0].tolist()
     for a, one in zip(keys, rows, strict=True):
         for b, other in zip(keys, rows, strict=True):
             assert (a < b, a == b) == (one < other, one == other)

@@ -15,7 +15,16 @@ from dbanon.algorithms.base.assignments import Runs
 from dbanon.algorithms.base.class_bounds import Extents, members
 from dbanon.algorithms.base.grow_clusters import FEWEST, SAMPLE
 from dbanon.algorithms.base.loss import Loss
-from dbanon.algorithms.base.registry import LARGE, MODE, SEED, Assignment, Check, Options, register
+from dbanon.algorithms.base.registry import (
+    LARGE,
+    MODE,
+    SEED,
+    Assignment,
+    Check,
+    Options,
+    one_cluster_below_2k,
+    register,
+)
 from dbanon.algorithms.centroid.kmeans import ROUNDS
 from dbanon.algorithms.greedy.least_loss import least_growth
 from dbanon.encoding import distance
@@ -29,6 +38,7 @@ from dbanon.table_functions.parameter_types import Choice, Integer
 from dbanon.table_functions.parameters import Parameter
 
 
+@one_cluster_below_2k
 def kapp(space: Space, constraint: Constraint, options: Options, check: Check) -> Assignment:
     """KAPP, reconstructed from the algorithm that the review of clustering methods prints without its formulas.
 
@@ -45,8 +55,6 @@ def kapp(space: Space, constraint: Constraint, options: Options, check: Check) -
     Which records are together depends on sensitive values, which no model judges: an attacker who knows the method can
     learn from it more than from other algorithms.
     """
-    if space.rows < 2 * constraint.least:
-        return Runs.one(space)
     work = progress.work(check)
     labels = Dealing(space, constraint.least, options, check).classes(work.part(0, 0.5))
     closeness = [m for m in constraint.models if m.model == "t_closeness"]

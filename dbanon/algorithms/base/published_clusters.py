@@ -234,9 +234,7 @@ def _sums_from(code: int, steps: Floats) -> Floats:
 
 def _sums(group_of: Ints, sizes: Ints) -> Ints:
     """Summed sizes of each group, as whole numbers."""
-    total = np.zeros(int(group_of.max(initial=-1)) + 1, np.int64)
-    np.add.at(total, group_of, sizes)
-    return total
+    return np.bincount(group_of, sizes).astype(np.int64)
 
 
 def _widths(of: Interval, low: Ints, high: Ints, seen: Bools) -> Floats:

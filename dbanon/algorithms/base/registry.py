@@ -7,6 +7,7 @@ import pkgutil
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import wraps
 from types import ModuleType
 from typing import Any, TypeVar
 
@@ -33,6 +34,17 @@ Assignment = Runs | Ints
 
 Run = Callable[[Space, Constraint, Options, Check], Assignment]
 """space, privacy model, own options, check -> clusters."""
+
+
+def one_cluster_below_2k(run: Run) -> Run:
+    """The algorithm, asked only where there are records for two clusters; fewer are one."""
+
+    @wraps(run)
+    def checked(space: Space, constraint: Constraint, options: Options, check: Check) -> Assignment:
+        return Runs.one(space) if space.rows < 2 * constraint.least else run(space, constraint, options, check)
+
+    return checked
+
 
 EVERY_MODEL = ("k", *(m.parameter for m in registry.models()), "person")
 """What algorithms meet that ask the privacy model itself whether a cluster is enough."""

@@ -12,7 +12,7 @@ import numpy as np
 
 from dbanon.algorithms.base import progress
 from dbanon.algorithms.base.random_seeds import spread_rows
-from dbanon.algorithms.base.registry import MODE, Check, Options, Run
+from dbanon.algorithms.base.registry import MODE, Check, Options, Run, one_cluster_below_2k
 from dbanon.encoding.distance import places
 from dbanon.encoding.encoded_table import Ints, Number, Space, Tree
 from dbanon.kernels.arrays import CenterTree
@@ -163,12 +163,10 @@ class Work:
 def centers_first(method: Callable[[Work], Ints]) -> Run:
     """The method as algorithms are called."""
 
+    @one_cluster_below_2k
     @functools.wraps(method)
     def run(space: Space, constraint: Constraint, options: Options, check: Check) -> Ints:
-        clusters = space.rows // constraint.least
-        if clusters < 2:
-            return np.zeros(space.rows, np.int64)
-        seeds, order = spread_rows(space, clusters, options)
+        seeds, order = spread_rows(space, space.rows // constraint.least, options)
         rounds = cast(int, options.get("rounds", 1))
         work = Work(space, constraint.least, seeds, order, options.get("centroid_cat") != "lca", rounds, check)
         return method(work)

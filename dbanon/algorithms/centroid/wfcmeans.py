@@ -8,7 +8,7 @@ import numpy as np
 
 from dbanon.algorithms.base import progress
 from dbanon.algorithms.base.random_seeds import spread_rows
-from dbanon.algorithms.base.registry import LARGE, SEED, Check, Options, register
+from dbanon.algorithms.base.registry import LARGE, SEED, Check, Options, one_cluster_below_2k, register
 from dbanon.algorithms.centroid import moving_centers as search
 from dbanon.algorithms.centroid.moving_centers import EVENLY, NONE
 from dbanon.algorithms.centroid.ordinal_encoding import as_numbers
@@ -30,6 +30,7 @@ EACH = 0.5
 """What a step of the search costs in dbanon.algorithms.base.progress."""
 
 
+@one_cluster_below_2k
 def wfcmeans(space: Space, constraint: Constraint, options: Options, check: Check) -> Ints:
     """WF-C-means, weighted feature C-means (Chiu and Tsai 2007), from its abstract and the feature-weight
     self-adjustment k-means of the same authors.
@@ -42,10 +43,7 @@ def wfcmeans(space: Space, constraint: Constraint, options: Options, check: Chec
     one. Columns are scaled to their ranges; categories are read as numbers, in the order of the leaves, which the paper
     does not have. O(rounds * n^2 / k) time at worst, O(n) memory.
     """
-    clusters = space.rows // constraint.least
-    if clusters < 2:
-        return np.zeros(space.rows, np.int64)
-    seeds, _ = spread_rows(space, clusters, options)
+    seeds, _ = spread_rows(space, space.rows // constraint.least, options)
     means = _Means(as_numbers(space), seeds, check)
     rounds = int(str(options["rounds"]))
     for done in range(rounds):

@@ -4,11 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 
-from dbanon.algorithms.base.assignments import Runs
 from dbanon.algorithms.base.grow_clusters import CountedRules, grow
 from dbanon.algorithms.base.loss import Loss
 from dbanon.algorithms.base.random_seeds import random_order
-from dbanon.algorithms.base.registry import LARGE, MODE, SEED, Assignment, Check, Options, register
+from dbanon.algorithms.base.registry import (
+    LARGE,
+    MODE,
+    SEED,
+    Assignment,
+    Check,
+    Options,
+    one_cluster_below_2k,
+    register,
+)
 from dbanon.algorithms.base.sensitive_groups import Kinds
 from dbanon.encoding import distance
 from dbanon.encoding.encoded_table import Ints, Sensitive, Space
@@ -21,6 +29,7 @@ MOST = 2**16
 """Clusters that are made at a time."""
 
 
+@one_cluster_below_2k
 def knn_gs(space: Space, constraint: Constraint, options: Options, check: Check) -> Assignment:
     """KNN-(G,S), the single-machine form, reconstructed from the summary of its paper and the review of clustering
     methods.
@@ -35,8 +44,6 @@ def knn_gs(space: Space, constraint: Constraint, options: Options, check: Check)
     Which records are together depends on sensitive values; what is asked of these by a model is met by the shared
     repair.
     """
-    if space.rows < 2 * constraint.least:
-        return Runs.one(space)
     return grow(space, _OfGroups(space, constraint.least, options), check)
 
 

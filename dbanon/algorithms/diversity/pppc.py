@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from dbanon.algorithms.base import leftovers, progress
-from dbanon.algorithms.base.assignments import Runs
 from dbanon.algorithms.base.grow_clusters import CountedRules, grow
 from dbanon.algorithms.base.random_seeds import spread_rows
-from dbanon.algorithms.base.registry import LARGE, SEED, Assignment, Check, Options, register
+from dbanon.algorithms.base.registry import LARGE, SEED, Assignment, Check, Options, one_cluster_below_2k, register
 from dbanon.algorithms.base.sensitive_groups import Kinds, sensitive_codes
 from dbanon.algorithms.centroid.kmeans import ROUNDS, plain
 from dbanon.algorithms.centroid.moving_centers import EVENLY, Work
@@ -21,6 +20,7 @@ BEFORE = 0.2
 """Share of the progress that k-means is said to be."""
 
 
+@one_cluster_below_2k
 def pppc(space: Space, constraint: Constraint, options: Options, check: Check) -> Assignment:
     """PPPC, privacy-preserving parallel clustering, the single-machine form, reconstructed from the review of
     clustering methods.
@@ -35,11 +35,8 @@ def pppc(space: Space, constraint: Constraint, options: Options, check: Check) -
     Which records are together depends on sensitive values; what is asked of these by a model is met by the shared
     repair.
     """
-    k = constraint.least
-    if space.rows < 2 * k:
-        return Runs.one(space)
     work = progress.work(check)
-    return grow(space, _Buckets(space, k, options, work.part(0, BEFORE)), work.part(BEFORE, 1))
+    return grow(space, _Buckets(space, constraint.least, options, work.part(0, BEFORE)), work.part(BEFORE, 1))
 
 
 class _Buckets(CountedRules):

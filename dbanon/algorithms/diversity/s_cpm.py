@@ -7,12 +7,11 @@ from collections.abc import Callable
 import numpy as np
 
 from dbanon.algorithms.base import progress
-from dbanon.algorithms.base.assignments import Runs
 from dbanon.algorithms.base.distance_sums import sums_to_all
 from dbanon.algorithms.base.kernel_inputs import layout
 from dbanon.algorithms.base.loss import Loss
 from dbanon.algorithms.base.random_seeds import generator
-from dbanon.algorithms.base.registry import LARGE, SEED, Assignment, Check, Options, register
+from dbanon.algorithms.base.registry import LARGE, SEED, Assignment, Check, Options, one_cluster_below_2k, register
 from dbanon.algorithms.base.sensitive_groups import sensitive_codes
 from dbanon.algorithms.centroid.moving_centers import EVENLY
 from dbanon.algorithms.diversity.partitions import PARTS, united
@@ -39,6 +38,7 @@ Away = Callable[[int], Ints]
 """Distances of all tuples to one."""
 
 
+@one_cluster_below_2k
 def s_cpm(space: Space, constraint: Constraint, options: Options, check: Check) -> Assignment:
     """S-CPM, the semantic-similarity cluster based privacy preservation model, the single-machine form, reconstructed
     from the review of clustering methods.
@@ -54,8 +54,6 @@ def s_cpm(space: Space, constraint: Constraint, options: Options, check: Check) 
     repair.
     """
     k = constraint.least
-    if space.rows < 2 * k:
-        return Runs.one(space)
     work = progress.work(check)
     parts = _parts(space, k, options, work)[space.tuple_of]
     sizes = np.bincount(parts)

@@ -24,6 +24,7 @@ from dbanon.algorithms.base.registry import (
     Options,
     PublishedEnds,
     Widening,
+    one_cluster_below_2k,
     register,
 )
 from dbanon.algorithms.diversity.cosine_similarity import STEP, directions, ranked_rows
@@ -56,6 +57,7 @@ def resolved(options: Options) -> dict[str, Any]:
     return dict(options) | {n: options[n] if options[n] is not None else d[literal] for n, d in LITERAL.items()}
 
 
+@one_cluster_below_2k
 def simdiv(space: Space, constraint: Constraint, options: Options, check: Check) -> Ints:
     """SimDiv (Majeed et al. 2024, Algorithms 1-3): floor(n/k) clusters of k records, and fewer than k residuals.
 
@@ -71,8 +73,6 @@ def simdiv(space: Space, constraint: Constraint, options: Options, check: Check)
     settings = resolved(options)
     k = constraint.least
     clusters = space.rows // k
-    if clusters < 2:
-        return np.zeros(space.rows, np.int64)
     unit = directions(space, settings["cs_scale"])
     tuple_of = space.tuple_of
     ranked = ranked_rows(space, unit, settings["rank"], check)

@@ -11,7 +11,16 @@ import numpy as np
 from dbanon.algorithms.base import progress
 from dbanon.algorithms.base.assignments import Runs
 from dbanon.algorithms.base.linked_lists import heads
-from dbanon.algorithms.base.registry import LARGE, MOST_LEFT_OUT, Assignment, Check, Options, Suppression, register
+from dbanon.algorithms.base.registry import (
+    LARGE,
+    MOST_LEFT_OUT,
+    Assignment,
+    Check,
+    Options,
+    Suppression,
+    one_cluster_below_2k,
+    register,
+)
 from dbanon.algorithms.centroid.moving_centers import NONE, Work
 from dbanon.encoding.encoded_table import Ints, Space
 from dbanon.kernels.arrays import RecordTree
@@ -32,6 +41,7 @@ BEFORE = 0.3
 """Share of the work, about, that goes before the first limit is tried."""
 
 
+@one_cluster_below_2k
 def r_gather(space: Space, constraint: Constraint, options: Options, check: Check) -> Assignment:
     """r-gather (Aggarwal et al. 2006): the greatest distance of a record to the center of its cluster is at most twice
     the least that clusters of k records around records can have.
@@ -47,8 +57,6 @@ def r_gather(space: Space, constraint: Constraint, options: Options, check: Chec
     most three times the least. Under persons or models a cluster has at least as many records as any of them needs, and
     the shared repair follows. O(n^2) time a limit without the tree of boxes, O(n) memory.
     """
-    if space.rows < 2 * constraint.least:
-        return Runs.one(space)
     share = float(str(options["eps"]))
     spare = min(int(share * space.rows + 1e-9), int(str(options.get(MOST_LEFT_OUT, space.rows))))
     work = Limits(space, constraint.least, spare, check)

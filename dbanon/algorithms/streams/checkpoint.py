@@ -9,7 +9,6 @@ import io
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -19,14 +18,12 @@ from dbanon import errors
 from dbanon.algorithms.streams import number_storage
 from dbanon.algorithms.streams.arrivals import Places
 from dbanon.algorithms.streams.number_scales import Scale, exact_scale
+from dbanon.algorithms.streams.number_storage import OWN, Put
 from dbanon.algorithms.streams.registry import Renumber, Stream
 from dbanon.algorithms.streams.state import WAITING, Own, State
 from dbanon.encoding.encoded_table import Floats, Ints
 
-Put = dict[str, npt.NDArray[Any]]
-"""A state as arrays by name, which can be written to a file: without Python objects."""
-
-_NODES, _OWN, _VALUES = "nodes ", "own ", "values "
+_NODES, _VALUES = "nodes ", "values "
 
 
 @dataclass(frozen=True)
@@ -68,14 +65,14 @@ def put_aside(system: Stream, state: State, meaning: Meaning) -> Put:
     for name in system.kept.people:
         arrays[name] = meaning.people[arrays[name].astype(np.int64)]
     put |= {name: arrays.pop(name) for name in ("lows", "highs", "seen")}
-    return put | {f"{_OWN}{name}": array for name, array in arrays.items()}
+    return put | {f"{OWN}{name}": array for name, array in arrays.items()}
 
 
 def take_up(system: Stream, put: Put, meaning: Meaning, waiting: int) -> State:
     """The state that was put aside, for records of which the first ones wait; KeyError with the name of a node that is
     not there any more."""
     spans = [("lows", "highs"), *system.kept.spans]
-    arrays = {name.removeprefix(_OWN): array for name, array in put.items() if name.startswith(_OWN)}
+    arrays = {name.removeprefix(OWN): array for name, array in put.items() if name.startswith(OWN)}
     arrays |= {name: put[name] for name in ("lows", "highs", "seen")}
     for a, scale in meaning.scales:
         arrays = number_storage.keys_to_ranks(system, arrays, a, scale, put, meaning.is_integral[a])
@@ -159,7 +156,7 @@ class StreamSegment:
 
     def people(self, system: Stream) -> npt.NDArray[np.uint64]:
         """Hashes of the persons that the state knows."""
-        known = [] if self.put is None else [self.put[f"{_OWN}{name}"].ravel() for name in system.kept.people]
+        known = [] if self.put is None else [self.put[f"{OWN}{name}"].ravel() for name in system.kept.people]
         return np.concatenate([np.empty(0, np.uint64), *known])
 
     def numbers(self, column: int, hashes: npt.NDArray[np.uint64]) -> Ints:

@@ -19,7 +19,7 @@ Put = dict[str, npt.NDArray[Any]]
 MAX_EXACT = 2.0**53
 """Below this, a whole number of steps is exact as DOUBLE."""
 
-_KEYS, _PLACES, _OWN = "keys ", "places ", "own "
+_KEYS, _PLACES, OWN = "keys ", "places ", "own "
 
 
 def with_keys(system: Stream, put: Put, a: int, is_integral: bool) -> Put:
@@ -31,7 +31,7 @@ def with_keys(system: Stream, put: Put, a: int, is_integral: bool) -> Put:
     if f"{_KEYS}{a}" in put:
         return put
     made = dict(put)
-    pairs = [made[low][:, a] for low, _ in _spans(system, _OWN)], [made[high][:, a] for _, high in _spans(system, _OWN)]
+    pairs = [made[low][:, a] for low, _ in _spans(system, OWN)], [made[high][:, a] for _, high in _spans(system, OWN)]
     lows, highs = np.concatenate([*pairs[0], made["seen"][a, :1]]), np.concatenate([*pairs[1], made["seen"][a, 1:]])
     places: dict[Key, float] = {}
     ends: dict[tuple[float, float], tuple[Key | None, Key | None]] = {}
@@ -40,10 +40,10 @@ def with_keys(system: Stream, put: Put, a: int, is_integral: bool) -> Put:
             ends[low, high] = found = _ends(low, high, is_integral)
             places |= {key: end for key, end in zip(found, (low, high), strict=True) if key is not None}
     for name, mask in system.kept.cuts(_own(made), a).items():
-        places |= {key_of_position(cut, is_integral): cut for cut in made[_OWN + name][mask].tolist()}
+        places |= {key_of_position(cut, is_integral): cut for cut in made[OWN + name][mask].tolist()}
     order = sorted(places)
     number = {key: i for i, key in enumerate(order)}
-    for low_name, high_name in (*_spans(system, _OWN), ("seen", "seen")):
+    for low_name, high_name in (*_spans(system, OWN), ("seen", "seen")):
         new_lows, new_highs = made[low_name].astype(np.float64), made[high_name].astype(np.float64)
         if low_name == "seen":
             new_lows = new_highs = new_lows.copy()
@@ -56,9 +56,9 @@ def with_keys(system: Stream, put: Put, a: int, is_integral: bool) -> Put:
                     column[i] = number[key]
         made[low_name], made[high_name] = new_lows, new_highs
     for name, mask in system.kept.cuts(_own(made), a).items():
-        cuts = made[_OWN + name].astype(np.float64)
+        cuts = made[OWN + name].astype(np.float64)
         cuts[mask] = [number[key_of_position(cut, is_integral)] for cut in cuts[mask].tolist()]
-        made[_OWN + name] = cuts
+        made[OWN + name] = cuts
     made[f"{_KEYS}{a}"] = np.array([str(key) for key in order], np.str_)
     made[f"{_PLACES}{a}"] = np.array([places[key] for key in order], np.float64)
     return made
@@ -79,7 +79,7 @@ def _ends(low: float, high: float, is_integral: bool) -> tuple[Key | None, Key |
 
 def has_inexact(system: Stream, put: Put, a: int) -> bool:
     """Whether a state of an earlier version has positions of an attribute that are not exact."""
-    arrays = [put[name][:, a] for pair in _spans(system, _OWN) for name in pair]
+    arrays = [put[name][:, a] for pair in _spans(system, OWN) for name in pair]
     return any(bool((np.isfinite(v) & (np.abs(v) >= MAX_EXACT)).any()) for v in (*arrays, put["seen"][a]))
 
 
@@ -134,4 +134,4 @@ def _spans(system: Stream, prefix: str) -> Sequence[tuple[str, str]]:
 
 
 def _own(put: Put) -> Put:
-    return {name.removeprefix(_OWN): array for name, array in put.items() if name.startswith(_OWN)}
+    return {name.removeprefix(OWN): array for name, array in put.items() if name.startswith(OWN)}

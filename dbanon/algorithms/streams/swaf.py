@@ -2,75 +2,59 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from dbanon.algorithms.streams.registry import Kept, Renumber, register
 from dbanon.algorithms.streams.state import Desk, Own, State
-from dbanon.encoding.encoded_table import Bools, Floats, Ints
+from dbanon.encoding.encoded_table import Bools
 from dbanon.kernels.streams.arrays import RegionArrays, RegionScratch
 
 
-@dataclass(frozen=True)
-class Regions:
-    """The tree as arrays (see dbanon.kernels.streams.region_tree), with room for what may come: a cut makes at least
-    two regions of k records that wait."""
+def _regions(desk: Desk) -> RegionArrays:
+    """The tree that was there before, or its root, with room for what may come: a cut makes at least two regions of k
+    records that wait."""
+    arrivals, places, before = desk.arrivals, desk.arrivals.places, desk.before
+    records, width = arrivals.values.shape
+    old = 1 if before is None else len(before.own["shape"])
+    size = old + 3 * (records // desk.model.k + 1)
+    class_ids, heads, tails = np.full((3, size), -1, np.int64)
+    region_ids, next_record = np.full((2, records), -1, np.int64)
+    lows, highs = np.zeros((2, size, width))
+    shape = np.zeros((size, 8), np.int64)
+    tree = RegionArrays(shape, np.zeros(size), lows, highs, class_ids, region_ids, heads, tails, next_record)
+    if before is None:
+        shape[0, [0, 3, 4]] = -1
+        for a in range(width):
+            leaves = places.starts[a] < places.starts[a + 1]
+            lows[0, a] = 0 if leaves else -np.inf
+            highs[0, a] = places.nodes[places.starts[a], 1] if leaves else np.inf
+    else:
+        for name, kept in (("shape", shape), ("cut", tree.cuts), ("low", lows), ("high", highs)):
+            kept[:old] = before.own[name]
+        shape[:, 7] = 0
+        places_kept = before.own["published"].astype(np.int64)
+        has = places_kept >= 0
+        class_ids[:old][has] = before.kept[places_kept[has]]
+        region_ids[: arrivals.waiting] = before.own["at"]
+    desk.counters[4] = old
+    return tree
 
-    shape: Ints
-    cut: Floats
-    low: Floats
-    high: Floats
-    published: Ints
-    at: Ints
 
-    @classmethod
-    def of(cls, desk: Desk) -> Regions:
-        """The tree that was there before, or its root."""
-        arrivals, places, before = desk.arrivals, desk.arrivals.places, desk.before
-        records, width = arrivals.values.shape
-        old = 1 if before is None else len(before.own["shape"])
-        size = old + 3 * (records // desk.model.k + 1)
-        made = cls(
-            np.zeros((size, 8), np.int64),
-            np.zeros(size),
-            np.zeros((size, width)),
-            np.zeros((size, width)),
-            np.full(size, -1, np.int64),
-            np.full(records, -1, np.int64),
-        )
-        if before is None:
-            made.shape[0, [0, 3, 4]] = -1
-            for a in range(width):
-                leaves = places.starts[a] < places.starts[a + 1]
-                made.low[0, a] = 0 if leaves else -np.inf
-                made.high[0, a] = places.nodes[places.starts[a], 1] if leaves else np.inf
-        else:
-            for name, kept in (("shape", made.shape), ("cut", made.cut), ("low", made.low), ("high", made.high)):
-                kept[:old] = before.own[name]
-            made.shape[:, 7] = 0
-            places_kept = before.own["published"].astype(np.int64)
-            has = places_kept >= 0
-            made.published[:old][has] = before.kept[places_kept[has]]
-            made.at[: arrivals.waiting] = before.own["at"]
-        desk.counters[4] = old
-        return made
-
-    def state(self, desk: Desk) -> State:
-        """What goes on: `published` are places in what is kept, `at` (records,) is by record."""
-        number = int(desk.counters[4])
-        published = self.published[:number]
-        kept = np.sort(published[published >= 0])
-        desk.counters[3] = len(kept)
-        desk.classes.reusable[: len(kept)] = kept
-        return desk.state(
-            shape=self.shape[:number],
-            cut=self.cut[:number],
-            low=self.low[:number],
-            high=self.high[:number],
-            published=np.where(published < 0, -1, np.searchsorted(kept, published)),
-            at=self.at,
-        )
+def _state(desk: Desk, tree: RegionArrays) -> State:
+    """What goes on: `published` are places in what is kept, `at` (records,) is by record."""
+    number = int(desk.counters[4])
+    published = tree.class_ids[:number]
+    kept = np.sort(published[published >= 0])
+    desk.counters[3] = len(kept)
+    desk.classes.reusable[: len(kept)] = kept
+    return desk.state(
+        shape=tree.shape[:number],
+        cut=tree.cuts[:number],
+        low=tree.lows[:number],
+        high=tree.highs[:number],
+        published=np.where(published < 0, -1, np.searchsorted(kept, published)),
+        at=tree.region_ids,
+    )
 
 
 def swaf(desk: Desk) -> State:
@@ -90,15 +74,13 @@ def swaf(desk: Desk) -> State:
     """
     from dbanon.kernels.streams.swaf import SwafOptions, swaf_steps, take_up
 
-    tree = Regions.of(desk)
+    tree = _regions(desk)
     records, width = desk.arrivals.values.shape
-    heads, tails = (np.full(len(tree.shape), -1, np.int64) for _ in range(2))
-    link, rows = (np.full(records, -1, np.int64) for _ in range(2))
-    scratch = RegionScratch(rows, np.empty(width), np.empty(records), np.empty(desk.group_size, np.int64))
-    regions = RegionArrays(tree.shape, tree.cut, tree.low, tree.high, tree.published, tree.at, heads, tails, link)
-    take_up(desk.counters, regions)
-    desk.run(swaf_steps, SwafOptions(desk.ends, desk.integer("delta")), regions, scratch)
-    return tree.state(desk)
+    rows, found = np.full(records, -1, np.int64), np.empty(desk.group_size, np.int64)
+    scratch = RegionScratch(rows, np.empty(width), np.empty(records), found)
+    take_up(desk.counters, tree)
+    desk.run(swaf_steps, SwafOptions(desk.ends, desk.integer("delta")), tree, scratch)
+    return _state(desk, tree)
 
 
 def _renumbered(own: Own, renumber: Renumber) -> Own:
