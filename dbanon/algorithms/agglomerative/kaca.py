@@ -6,8 +6,7 @@ import numpy as np
 
 from dbanon.algorithms.agglomerative.hierarchy_distances import ladders
 from dbanon.algorithms.base import progress
-from dbanon.algorithms.base.assignments import Runs
-from dbanon.algorithms.base.linked_lists import heads
+from dbanon.algorithms.base.assignments import Runs, heads
 from dbanon.algorithms.base.registry import LARGE, Assignment, Check, Options, register
 from dbanon.encoding.encoded_table import Space
 from dbanon.kernels.arrays import CenterTree
@@ -76,7 +75,7 @@ class Merging:
 
         work = progress.work(check)
         small, state = int((self.sizes < self.k).sum()), np.array([0, len(self.sizes), 1, 0])
-        pauses, rebuild, done = 0, 0, small == 0
+        pauses, rebuild, done = progress.Pauses(work), 0, small == 0
         while not done:
             work()
             if state[3] >= rebuild:  # boxes grow as classes are raised
@@ -89,10 +88,7 @@ class Merging:
             )
             work.come(state[3] / small)
             if not done and state[3] < rebuild:
-                pauses += 1
-                if pauses == 2:  # kernels may be compiled for the first
-                    sample = progress.Sample((state[3] - before) / small, STEPS * EACH, progress.clock() - clock)
-                    work.expect(*sample.whole())
+                pauses.paused(progress.Sample((state[3] - before) / small, STEPS * EACH, progress.clock() - clock))
 
     def found(self) -> Runs:
         """The classes, in the order of their first tuples."""

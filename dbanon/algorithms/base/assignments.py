@@ -145,6 +145,18 @@ def met(first: Numbers, second: Numbers) -> tuple[Ints, Ints, Ints]:
     return counts, np.searchsorted(ends, begins, side="right"), np.searchsorted(other, begins, side="right")
 
 
+def heads(following: Ints) -> Ints:
+    """The first entry of the chain that each entry is in, as kernels keep lists that grow and are joined.
+
+    `following`: the next entry, -1 for none. O(n log n) time.
+    """
+    head, on = np.arange(len(following)), np.flatnonzero(following >= 0)
+    head[following[on]] = on
+    while (head[head] != head).any():
+        head = head[head]
+    return head
+
+
 def _begins(changes: Bools, length: int) -> Ints:
     """Where equal ones begin, by whether each but the first differs from the one before."""
     return np.append(0, np.flatnonzero(changes) + 1) if length else np.zeros(0, np.int64)

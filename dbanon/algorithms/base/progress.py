@@ -87,6 +87,20 @@ class Sample:
         return self.steps / self.share * factor, self.seconds / self.share * factor
 
 
+class Pauses:
+    """Judges how long all work takes by what a kernel does until it comes back for the second time: it may be compiled
+    for the first."""
+
+    def __init__(self, check: Callable[[], None]) -> None:
+        self._work, self._number = work(check), 0
+
+    def paused(self, sample: Sample, factor: float = 1.0) -> None:
+        """A kernel came back after a part of the work; all of it is `factor` times as much."""
+        self._number += 1
+        if self._number == 2:
+            self._work.expect(*sample.whole(factor))
+
+
 def later(steps: float, tuples: int, harder: float, fewer: float = FEWER) -> float:
     """How many times as hard the questions of all groups are, on average, as the first ones, which looked at so many
     of the tuples each: `harder` where these were few, else `fewer`."""

@@ -21,8 +21,7 @@ from dbanon.algorithms.base.registry import (
     register,
 )
 from dbanon.algorithms.centroid.kmeans import settled
-from dbanon.algorithms.centroid.moving_centers import NONE, Work, axes_of
-from dbanon.algorithms.centroid.ordinal_encoding import as_numbers
+from dbanon.algorithms.centroid.moving_centers import NONE, Work, as_numbers, axes_of
 from dbanon.encoding.encoded_table import Bools, Codes, Floats, Ints, Number, Space
 from dbanon.privacy_models.constraint import Constraint
 from dbanon.table_functions.parameter_types import Integer, Real

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import cast
 
 import numpy as np
@@ -55,6 +55,16 @@ def axes_of(space: Space) -> tuple[Axes, Ints]:
     return (trees, null, at, parent, last, height), points
 
 
+def as_numbers(space: Space) -> Space:
+    """The space with each category a number: 0, 1, 2 ... for the values that occur, in the order of the leaves. Codes
+    stay as they are."""
+    attributes = (
+        Number(np.arange(float(a.values)), integral=True, weight=a.weight) if isinstance(a, Tree) else a
+        for a in space.attributes
+    )
+    return replace(space, attributes=tuple(attributes))
+
+
 def _subtrees(tree: Tree) -> tuple[Ints, Ints]:
     """The last node of each node's subtree, and its height in edges (Hsub)."""
     last, height = np.arange(len(tree.parent)), np.zeros(len(tree.parent), np.int64)
@@ -90,7 +100,7 @@ class Work:
         )
         deep = sum(int(a.depth.max()) for a in self.space.attributes if isinstance(a, Tree))
         self.room = 128 * (d + 1) + 4 * deep
-        self.pauses = 0
+        self.pauses = progress.Pauses(self.check)
 
     @property
     def tree(self) -> CenterTree:
@@ -100,10 +110,7 @@ class Work:
     def paused(self, share: float, seconds: float) -> None:
         """A search of all tuples or records came back after STEPS, in which it did this share of it. By the second time
         it is judged how long all searches take, one a round: kernels may be compiled for the first."""
-        self.pauses += 1
-        if self.pauses == 2:
-            sample = progress.Sample(share, STEPS * EACH, seconds)
-            progress.work(self.check).expect(*sample.whole(self.rounds))
+        self.pauses.paused(progress.Sample(share, STEPS * EACH, seconds), self.rounds)
 
     def build(self, which: Ints) -> None:
         """The tree of some centers."""

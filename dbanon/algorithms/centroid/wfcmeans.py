@@ -10,8 +10,7 @@ from dbanon.algorithms.base import progress
 from dbanon.algorithms.base.random_seeds import spread_rows
 from dbanon.algorithms.base.registry import LARGE, SEED, Check, Options, one_cluster_below_2k, register
 from dbanon.algorithms.centroid import moving_centers as search
-from dbanon.algorithms.centroid.moving_centers import EVENLY, NONE
-from dbanon.algorithms.centroid.ordinal_encoding import as_numbers
+from dbanon.algorithms.centroid.moving_centers import EVENLY, NONE, as_numbers
 from dbanon.encoding.distance import places
 from dbanon.encoding.encoded_table import Floats, Ints, Number, Space
 from dbanon.kernels.arrays import CenterTree
@@ -80,7 +79,7 @@ class _Means:
             *(np.empty(nodes, np.int64) for _ in range(3)),
             np.empty(len(seeds), np.int64),
         )
-        self.pauses = 0
+        self.pauses = progress.Pauses(check)
 
     @property
     def stretch(self) -> Floats:
@@ -100,11 +99,9 @@ class _Means:
             self.check()
             clock, was = progress.clock(), begin
             begin = kernels.place_squared(begin, search.STEPS, points, tree, self.near)
-            self.pauses += begin < len(points)
-            if self.pauses == 2 and begin < len(points):  # kernels may be compiled for the first
+            if begin < len(points):
                 share, seconds = (begin - was) / len(points), progress.clock() - clock
-                sample = progress.Sample(share, search.STEPS * EACH, seconds)
-                progress.work(self.check).expect(*sample.whole(rounds))
+                self.pauses.paused(progress.Sample(share, search.STEPS * EACH, seconds), rounds)
 
     def recenter(self) -> None:
         """Centers become means, rounded to whole places; one without records stays."""

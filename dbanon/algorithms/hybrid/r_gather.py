@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from dbanon.algorithms.base import progress
-from dbanon.algorithms.base.assignments import Runs
-from dbanon.algorithms.base.linked_lists import heads
+from dbanon.algorithms.base.assignments import Runs, heads
 from dbanon.algorithms.base.registry import (
     LARGE,
     MOST_LEFT_OUT,
@@ -82,7 +81,7 @@ class Limits:
         each = np.arange(len(space.counts))
         self.work = Work(space, k, space.starts, each, True, 1, check)
         build(each.copy(), self.work.tree)
-        self.seen, self.pauses = np.array([0, 0, NONE]), 0
+        self.seen, self.pauses = np.array([0, 0, NONE]), progress.Pauses(self.check)
         self.tree = RecordTree(*self.work.tree, space.counts, self.seen)
         parent, node = self.work.boxes[2], self.work.boxes[4]
         self.open = np.zeros(len(parent), np.int64)  # tuples below each node
@@ -196,11 +195,8 @@ class Limits:
         clock, before = progress.clock(), int(self.seen[0])
         now = kernel(begin)
         if begin < now < end:
-            self.pauses += 1
-            if self.pauses == 2:
-                steps = float(self.seen[0] - before) * EACH
-                sample = progress.Sample((now - begin) / end * whole, steps, progress.clock() - clock)
-                self.check.expect(*sample.whole())
+            steps = float(self.seen[0] - before) * EACH
+            self.pauses.paused(progress.Sample((now - begin) / end * whole, steps, progress.clock() - clock))
         return now
 
     def _tried(self, found: Runs | None) -> Tried:

@@ -8,8 +8,7 @@ from dbanon.algorithms.base.assignments import Runs
 from dbanon.algorithms.base.grow_clusters import grow
 from dbanon.algorithms.base.loss import Loss
 from dbanon.algorithms.base.registry import EVERY_MODEL, LARGE, Assignment, Check, Options, register
-from dbanon.algorithms.nearest_neighbour.nearest_groups import UntilEnough
-from dbanon.algorithms.nearest_neighbour.seed_list import InOrder
+from dbanon.algorithms.nearest_neighbour.nearest_groups import InOrder, UntilEnough
 from dbanon.encoding.encoded_table import Floats, Ints, Number, Space
 from dbanon.encoding.tuple_index import Index
 from dbanon.privacy_models.constraint import Constraint

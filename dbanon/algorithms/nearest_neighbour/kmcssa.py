@@ -8,7 +8,7 @@ from dbanon.algorithms.base.distance_sums import sums_to_all
 from dbanon.algorithms.base.loss import Loss
 from dbanon.algorithms.base.registry import EVERY_MODEL, LARGE, Assignment, Check, Options, register
 from dbanon.algorithms.nearest_neighbour.dispatch import gather
-from dbanon.algorithms.nearest_neighbour.seed_list import InOrder
+from dbanon.algorithms.nearest_neighbour.nearest_groups import InOrder
 from dbanon.encoding.encoded_table import Space
 from dbanon.privacy_models.constraint import Constraint
 

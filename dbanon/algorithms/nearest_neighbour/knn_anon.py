@@ -8,7 +8,7 @@ from dbanon.algorithms.base.random_seeds import random_order
 from dbanon.algorithms.base.registry import EVERY_MODEL, LARGE, MODE, SEED, Assignment, Check, Options, register
 from dbanon.algorithms.greedy.least_loss import least_growth
 from dbanon.algorithms.nearest_neighbour.dispatch import gather
-from dbanon.algorithms.nearest_neighbour.seed_list import InOrder
+from dbanon.algorithms.nearest_neighbour.nearest_groups import InOrder
 from dbanon.encoding.encoded_table import Ints, Space
 from dbanon.privacy_models.constraint import Constraint
 

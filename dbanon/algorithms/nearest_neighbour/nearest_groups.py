@@ -41,6 +41,24 @@ class Seeding(Protocol):
         """The tuple of the next seed after so many groups."""
 
 
+class InOrder:
+    """Of the records of a list (canonical rows) the next that is left. The records that are left of a tuple are its
+    last ones. Where the list ends while records are left (equal ones stood in for each other) it begins again."""
+
+    sign = 0
+
+    def __init__(self, rows: Ints, tuple_of: Ints) -> None:
+        self._tuples, self._rows, self._next = tuple_of[rows].tolist(), rows.tolist(), 0
+
+    def next(self, index: Index, sums: Question, groups: int) -> int:
+        space = index.space
+        while True:
+            row, t = self._rows[self._next], self._tuples[self._next]
+            self._next = (self._next + 1) % len(self._rows)
+            if row >= space.starts[t] + space.counts[t] - index.left[t]:
+                return int(t)
+
+
 Leftovers = Callable[[Runs, Ints], Ints]
 """The groups that records in none, a tuple each in their order, join; from the groups that were made."""
 
