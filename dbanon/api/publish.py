@@ -9,7 +9,7 @@ from typing import Any
 
 import duckdb
 
-from dbanon.publishing import certificate as certificates
+from dbanon.ledger import releases
 from dbanon.publishing.release_files import OutputOptions, write_release
 from dbanon.runtime import session, storage_version as runtime_storage_version
 from dbanon.runtime.session import Session
@@ -49,7 +49,7 @@ def publish(
     """
     options = OutputOptions(classes, storage_version, overwrite, csv_formulas)
     with _opened(source) as (current, cursor, path):
-        return write_release(current, cursor, certificates.published("publish", release, cursor, path), to, options)
+        return write_release(current, cursor, releases.published("publish", release, cursor, path), to, options)
 
 
 @contextlib.contextmanager

@@ -50,8 +50,9 @@ def alike(rows: Sequence[Row]) -> list[list[int]]:
         written = []
         for at in ordered:
             row = rows[component[at]]
-            links = tuple(None if n is None else named.setdefault(n, len(named)) for n in row.links)
-            written.append((row.label, row.size, links))
+            written.append(
+                (row.label, row.size, tuple(None if n is None else named.setdefault(n, len(named)) for n in row.links))
+            )
         whole = numbers.setdefault(("component", tuple(written)), len(numbers))
         for line, at in enumerate(ordered):
             nodes = dict.fromkeys(n for n in written[line][2] if n is not None)

@@ -102,8 +102,7 @@ def _float_text(code: str, type_: str) -> Sql | None:
 
 def _moment_text(code: str, type_: str) -> Sql | None:
     """A day or a time as DuckDB shows it."""
-    form = _HOUR if type_ == "TIME" else f"{_DAY}(?:[ Tt]{_HOUR})?"
-    match = re.fullmatch(form, code)
+    match = re.fullmatch(_HOUR if type_ == "TIME" else f"{_DAY}(?:[ Tt]{_HOUR})?", code)
     if match is None and (code.lower() not in _ENDLESS or type_ == "TIME"):
         return None
     if match is not None and len((match[1] or "").rstrip("0")) > _DECIMALS.get(type_, 6):

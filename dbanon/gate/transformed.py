@@ -52,8 +52,9 @@ def are_alike(request: GateRequest, names: Sequence[str]) -> bool:
     forms: dict[tuple[bytes, object], set[str]] = {}
     for name in names:
         how = _written(request, name, declared(request, name)[1])
-        whose = pseudonym_key.fingerprint(str(how["key"])), how["scope"]
-        forms.setdefault(whose, set()).add(json.dumps([how["format"], how["length"], how["prefix"]]))
+        forms.setdefault((pseudonym_key.fingerprint(str(how["key"])), how["scope"]), set()).add(
+            json.dumps([how["format"], how["length"], how["prefix"]])
+        )
     return all(len(of) == 1 for of in forms.values())
 
 

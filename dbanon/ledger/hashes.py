@@ -6,11 +6,12 @@ import contextlib
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import duckdb
 
 from dbanon.ledger import text_hash
+from dbanon.ledger.related_releases import NamedRelease
 from dbanon.ledger.releases import TABLES, Entry
 from dbanon.source import catalog
 from dbanon.sqltext.quote import Sql, identifier, joined, qualified, text
@@ -23,24 +24,7 @@ LEDGER = (
 """What the ledger says of a version and never changes."""
 
 
-class Tables(Protocol):
-    """What has tables of one name with different endings."""
-
-    @property
-    def database(self) -> str: ...
-
-    @property
-    def schema(self) -> str: ...
-
-    @property
-    def name(self) -> str: ...
-
-    def table(self, ending: str = "") -> Sql:
-        """One of them."""
-        ...
-
-
-def of_tables(cursor: Any, entry: Tables, endings: Sequence[str] = TABLES) -> dict[str, str]:
+def of_tables(cursor: Any, entry: NamedRelease, endings: Sequence[str] = TABLES) -> dict[str, str]:
     """The hashes (SHA-256) of tables of a version, by their endings: of names and types of the columns, and of the
     rows in their order. O(rows) time."""
     found = {}
@@ -78,7 +62,7 @@ def broken(cursor: Any, entry: Entry, endings: Sequence[str] = TABLES) -> list[s
     return said
 
 
-def changed(cursor: Any, entry: Tables, kept: Mapping[str, str | None]) -> list[str]:
+def changed(cursor: Any, entry: NamedRelease, kept: Mapping[str, str | None]) -> list[str]:
     """Which tables are missing, or else are not as they were made, by their hashes then."""
     return _missing(cursor, entry, list(kept)) or [
         f"table {entry.name + ending} has other rows, another order or other columns than it was made with"
@@ -87,7 +71,7 @@ def changed(cursor: Any, entry: Tables, kept: Mapping[str, str | None]) -> list[
     ]
 
 
-def _missing(cursor: Any, entry: Tables, endings: Sequence[str]) -> list[str]:
+def _missing(cursor: Any, entry: NamedRelease, endings: Sequence[str]) -> list[str]:
     there = catalog.relations(cursor, entry.database)
     names = (entry.name + e for e in endings if (entry.database, entry.schema, entry.name + e) not in there)
     return [f"table {name} is missing" for name in names]

@@ -59,7 +59,8 @@ def publishing_turn(current: Session, function: str, name: str, database: str) -
         finally:
             _HELD.reset(before)
             for cursor in taken.values():
-                _release_row(cursor)
+                with contextlib.suppress(duckdb.Error):  # whether this works changes nothing that was published
+                    cursor.execute("COMMIT")
 
 
 def check_held(function: str, name: str) -> None:
@@ -105,8 +106,7 @@ def _take_rows(
                 stack.push(attempt.pop_all())
                 return taken
             if time.monotonic() > give_up:
-                why = f"another connection has been writing for {MAX_WAIT_S:.0f} seconds"
-                raise errors.Busy(function, name, why)
+                raise errors.Busy(function, name, f"another connection has been writing for {MAX_WAIT_S:.0f} seconds")
             time.sleep(pause)
             pause = min(2 * pause, _MAX_PAUSE_S)
 
@@ -134,9 +134,3 @@ def _update_row(cursor: Any, database: str) -> None:
         cursor.execute("ROLLBACK")
         cursor.execute(f"INSERT INTO {table} VALUES (1, 0) ON CONFLICT DO NOTHING")
     raise duckdb.TransactionException(f"the row of {table} is deleted again and again")
-
-
-def _release_row(cursor: Any) -> None:
-    """Commit the row; whether this works changes nothing that was published."""
-    with contextlib.suppress(duckdb.Error):
-        cursor.execute("COMMIT")

@@ -97,8 +97,5 @@ def entries(
 def among(cursor: catalog.Cursor, given: str, path: catalog.SearchPath) -> RelatedRelease | None:
     """The release that a name means, published or dropped; None where it means none."""
     name, places = path.named(given)
-    for database, schema in places:
-        where = "(lower(schema_name), lower(name)) = (lower(?), lower(?))"
-        for found in entries(cursor, database, where, [schema, name]):
-            return found
-    return None
+    where = "(lower(schema_name), lower(name)) = (lower(?), lower(?))"
+    return next((e for database, schema in places for e in entries(cursor, database, where, [schema, name])), None)

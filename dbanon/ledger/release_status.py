@@ -12,18 +12,19 @@ from dbanon.release.plan import plan
 from dbanon.release.spec import resolve
 from dbanon.release.spec.release_spec import ReleaseSpec
 from dbanon.source.canonical_text import FORMAT
-from dbanon.source.catalog import SCHEMA, Cursor
+from dbanon.source.catalog import Cursor
 from dbanon.sqltext import templates
-from dbanon.sqltext.quote import Sql, qualified, text
+from dbanon.sqltext.quote import Sql, text
 from dbanon.table_functions.table_function import Call, TableFunction
 
 
 def release_status(call: Call) -> Sql:
     """release_status(): the published version of every release beside its source as it is now."""
-    states = []
-    for database in call.attached():
-        for entry in releases.entries(call.cursor, database, "status = 'published'"):
-            states.append(_state(call, entry))
+    states = [
+        _state(call, entry)
+        for database in call.attached()
+        for entry in releases.entries(call.cursor, database, "status = 'published'")
+    ]
     return Sql(templates.fill("ledger/release_status.sql", states=states))
 
 
@@ -63,11 +64,11 @@ def _changes(entry: Entry, now: ReleaseSpec, members: Sql | None = None) -> Sql:
 def is_fresh(entry: Entry, now: ReleaseSpec, cursor: Any, members: Sql | None = None) -> bool:
     """Whether source, policy and hierarchies are as they were when the version was made: release_status() of one.
     `members` are those of its records that the source is held against (default: all)."""
-    if now.policy.fingerprint != entry.policy_fingerprint:
-        return False
-    if resolve.hierarchy_fingerprint(now, cursor) != entry.hierarchy_fingerprint:
-        return False
-    return not any(cursor.execute(_changes(entry, now, members)).fetchall()[0])
+    return (
+        now.policy.fingerprint == entry.policy_fingerprint
+        and resolve.hierarchy_fingerprint(now, cursor) == entry.hierarchy_fingerprint
+        and not any(cursor.execute(_changes(entry, now, members)).fetchall()[0])
+    )
 
 
 def _flag(value: bool | None) -> Sql:
@@ -79,22 +80,22 @@ def delta_problems(call: Call) -> Sql:
     entry = releases.find(call.function.name, call.text("release"), call.cursor, call.path)
     if entry.hash_format != FORMAT:
         raise errors.EarlierHashesError(call.function.name, entry.shown)
-    publication = releases.publication(entry, call.session, call.cursor)
-    return pending(entry, publication.continued(held=held_back(entry, call.cursor)))
+    return pending(
+        entry, releases.publication(entry, call.session, call.cursor).continued(held=held_back(entry, call.cursor))
+    )
 
 
 def held_back(entry: Entry, cursor: Cursor) -> Sql | None:
     """Who is held back since an erasure in what follows a version, as long as some version shows them; None: nobody."""
-    members = qualified(entry.database, SCHEMA, "membership")
     same = f"(schema_name, release) = ({text(entry.schema)}, {text(entry.name)})"
     if entry.bases is None:
         return None
     who = "person_key IS NOT DISTINCT FROM w.person_key AND "
     who += "value_hash = w.value_hash" if entry.person_key else "row_hash = w.row_hash"
     relation = Sql(
-        f"(SELECT person_key, row_hash, value_hash, records FROM {members} AS w "
+        f"(SELECT person_key, row_hash, value_hash, records FROM {entry.membership} AS w "
         f"WHERE {same} AND version = {entry.version} AND held AND EXISTS "
-        f"(SELECT 1 FROM {members} WHERE {same} AND class_id IS NOT NULL AND {who}))"
+        f"(SELECT 1 FROM {entry.membership} WHERE {same} AND class_id IS NOT NULL AND {who}))"
     )
     return relation if cursor.execute(f"SELECT 1 FROM {relation} LIMIT 1").fetchall() else None
 

@@ -119,12 +119,20 @@ class Entry(related_releases.NamedRelease):
         """Those that wait, likewise."""
         return self._rows(" AND waiting")
 
+    @property
+    def membership(self) -> Sql:
+        """The table that says who is in which class, of all versions."""
+        return qualified(self.database, SCHEMA, "membership")
+
+    @property
+    def row(self) -> Sql:
+        """What tells its rows of the membership from others."""
+        return Sql(f"(schema_name, release, version) = ({text(self.schema)}, {text(self.name)}, {self.version})")
+
     def _rows(self, condition: str = "") -> Sql:
         rows = (
             f"(SELECT {self._person_key}, class_id, cluster_id, row_hash, value_hash, records{self._later} "
-            f"FROM {qualified(self.database, SCHEMA, 'membership')} "
-            f"WHERE (schema_name, release, version) = ({text(self.schema)}, {text(self.name)}, {self.version})"
-            f"{condition})"
+            f"FROM {self.membership} WHERE {self.row}{condition})"
         )
         if self.same_people is not None:
             rows = (
@@ -207,8 +215,17 @@ def find(function: str, given: str, cursor: Cursor, path: catalog.SearchPath) ->
     known = [e.shown for d in databases for e in entries(cursor, d) if e.status == "published"]
     grows = streams.among(cursor, given, path) is not None
     several = related_releases.among(cursor, given, path)
-    is_several = several is not None and several.status == "published"
-    raise errors.UnknownRelease(function, given, known, grows=grows, is_several=is_several)
+    raise errors.UnknownRelease(
+        function, given, known, grows=grows, is_several=several is not None and several.status == "published"
+    )
+
+
+def published(function: str, given: str, cursor: Cursor, path: catalog.SearchPath) -> Entry:
+    """The published version of a release; UnknownRelease."""
+    entry = find(function, given, cursor, path)
+    if entry.status != "published":
+        raise errors.UnknownRelease(function, given, [])
+    return entry
 
 
 def publication(entry: Entry, session: Session, cursor: Any, kind: str = "release") -> ReleaseSpec:

@@ -35,8 +35,7 @@ def bases(source: Source, cursor: Any) -> tuple[str, ...]:
     """
     reads = source_reads(source, cursor)
     found = {UNKNOWN + why for why in reads.unknown}
-    for file in reads.files:
-        found.update(file_identities(file))
+    found.update(*map(file_identities, reads.files))
     for place in reads.tables:
         if place[0] == source.database and source.foreign is None:
             found.add(str(qualified(*place[1:])))
@@ -61,14 +60,10 @@ def related(entry: Entry, cursor: Any) -> list[Entry]:
     others = [other for other in every if other.place != entry.place]
     wanted = bases_of(entry)
     found = {other.place for other in others if wanted & bases_of(other)}
-    rest = [other for other in others if other.place not in found]
-    found |= {other.place for other in same_content(entry, rest, cursor)}
+    found |= {
+        other.place for other in same_content(entry, [other for other in others if other.place not in found], cursor)
+    }
     return [other for other in others if other.place in found]
-
-
-def releases_beside(of: Entry | Grows, cursor: Any) -> list[Entry]:
-    """All versions of the same people."""
-    return releases_of(bases_of(of), cursor)
 
 
 def releases_of(wanted: set[Base], cursor: Any) -> list[Entry]:
@@ -77,13 +72,8 @@ def releases_of(wanted: set[Base], cursor: Any) -> list[Entry]:
     return [e for e in every if wanted & bases_of(e)]
 
 
-def streams_beside(of: Entry | Grows, cursor: Any) -> list[Grows]:
-    """All streaming views of the same people, also those that were dropped, which readers may still have."""
-    return streams_of(bases_of(of), cursor)
-
-
 def streams_of(wanted: set[Base], cursor: Any) -> list[Grows]:
-    """The same that were made from one of these tables."""
+    """The streaming views made from one of these tables, also those that were dropped, which readers may still have."""
     every = (e for database in ledgers("stream", cursor) for e in streams.entries(cursor, database))
     return [e for e in every if wanted & bases_of(e)]
 

@@ -150,8 +150,9 @@ def is_tail_unchanged(cursor: Any, source: Source, last: int, stored: str | None
 def _last_row_hash(cursor: Any, source: Source, last: int) -> str | None:
     """A hash of one row as earlier versions computed it; None if there is no such row."""
     values = joined(f"epoch_us({identifier(c)})" if "ZONE" in t else identifier(c) for c, t in source.columns.items())
-    query = f"SELECT md5(row({values})::VARCHAR) FROM {source.sql} WHERE rowid = {last}"
-    found = cursor.execute(bound(query)).fetchall()
+    found = cursor.execute(
+        bound(f"SELECT md5(row({values})::VARCHAR) FROM {source.sql} WHERE rowid = {last}")
+    ).fetchall()
     return found[0][0] if found else None
 
 
@@ -171,23 +172,23 @@ def check_pruned(
     Raises:
         PrunedWithoutOrderError: `order_by` does not identify the rows that were read.
     """
-    columns = tuple(order.types)
+
+    def refused(why: str) -> errors.PrunedWithoutOrderError:
+        return errors.PrunedWithoutOrderError(view, tuple(order.types), source.shown, why)
+
     if mark is None or not order.is_valid(mark, cursor):
-        why = "the ledger of this stream does not say which was the greatest when it last read the table"
-        raise errors.PrunedWithoutOrderError(view, columns, source.shown, why)
+        raise refused("the ledger of this stream does not say which was the greatest when it last read the table")
     if mark.n_late:
-        why = f"{mark.n_late:,} records were added whose order_by lies before that of a record read earlier"
-        raise errors.PrunedWithoutOrderError(view, columns, source.shown, why)
+        raise refused(f"{mark.n_late:,} records were added whose order_by lies before that of a record read earlier")
     if mark.rows is None:
-        why = f"more than {MAX_ROWS_AT_MARK:,} records have the greatest order_by that was read"
-        raise errors.PrunedWithoutOrderError(view, columns, source.shown, why)
-    query = f"SELECT count(*) FROM {source.sql} WHERE {order.is_before(mark)} OR {order.is_at(mark)}"
-    n_known = cursor.execute(bound(query)).fetchall()[0][0]
+        raise refused(f"more than {MAX_ROWS_AT_MARK:,} records have the greatest order_by that was read")
+    n_known = cursor.execute(
+        bound(f"SELECT count(*) FROM {source.sql} WHERE {order.is_before(mark)} OR {order.is_at(mark)}")
+    ).fetchall()[0][0]
     added = Counter(_rows_at(cursor, source, order, mark)) - Counter(mark.rows)
     n_late = max(added.total(), n_known - source_rows)
     if n_late > 0:
-        why = f"{n_late:,} records were added whose order_by is not after that of a record read earlier"
-        raise errors.PrunedWithoutOrderError(view, columns, source.shown, why)
+        raise refused(f"{n_late:,} records were added whose order_by is not after that of a record read earlier")
     return mark
 
 
@@ -220,8 +221,9 @@ def next_mark(cursor: Any, source: Source, order: ArrivalOrder, mark: Mark | Non
     """
     late = n_late + (0 if mark is None else mark.n_late)
     newer = "true" if mark is None else order.is_after(mark)
-    query = f"SELECT {joined(order.texts)} FROM {source.sql} WHERE {newer} ORDER BY {order.descending} LIMIT 1"
-    found = cursor.execute(bound(query)).fetchall()
+    found = cursor.execute(
+        bound(f"SELECT {joined(order.texts)} FROM {source.sql} WHERE {newer} ORDER BY {order.descending} LIMIT 1")
+    ).fetchall()
     if not found:
         if mark is None or mark.rows is None:
             return mark

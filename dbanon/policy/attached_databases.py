@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+
 from dbanon import errors
 from dbanon.errors.example import Example
 from dbanon.source import attached_databases
@@ -14,13 +16,10 @@ def statement(call: Call) -> Sql:
     rows: list[list[object]] = []
     for database in call.attached():
         kind = attached_databases.kind(call.cursor, database)
-        if kind is None:
-            continue
-        try:
-            identity = attached_databases.identity(call.function.name, call.cursor, database, kind)
-        except errors.NoIdentity:
-            continue
-        rows.append([database.lower(), kind, identity])
+        with contextlib.suppress(errors.NoIdentity):
+            if kind is not None:
+                identity = attached_databases.identity(call.function.name, call.cursor, database, kind)
+                rows.append([database.lower(), kind, identity])
     return literal_rows(dict.fromkeys(("name", "type", "identity"), "VARCHAR"), rows)
 
 

@@ -170,9 +170,7 @@ def _roles(asked: _Asked, policy: Mapping[str, Declared]) -> dict[str, str]:
 def _orders(asked: _Asked, sensitive: Mapping[str, Declared | None], ontology: Mapping[str, str]) -> dict[str, str]:
     """Hierarchies of sensitive columns, as the call asks or as declared; InvalidArgument where `ontology` has more."""
     found = {name: row.settings.hierarchy for name, row in sensitive.items() if row and row.settings.hierarchy}
-    for name, hierarchy in asked.per_column("hierarchies").items():
-        if name in sensitive:
-            found[name] = str(hierarchy)
+    found |= {name: str(hierarchy) for name, hierarchy in asked.per_column("hierarchies").items() if name in sensitive}
     for given, hierarchy in ontology.items():
         name = asked.column(given, "ontology")
         if name not in sensitive:
@@ -317,12 +315,14 @@ def _rounded(asked: _Asked, name: str, declared: Declared | None, settings: Sett
     if name not in rounds:
         return settings
     if name in asked.per_column("grid"):
-        why = "the call gives its grid too; give one of them."
-        raise errors.UnsupportedSetting(asked.function, "round", asked.table, name, why)
+        raise errors.UnsupportedSetting(
+            asked.function, "round", asked.table, name, "the call gives its grid too; give one of them."
+        )
     type_, value = asked.source.columns[name], rounds[name]
     if declared is not None and settings.hierarchy is None and asked.looser("grid", type_, value, settings.grid):
-        shown = f"grid = {settings.grid or 'its default'}"
-        raise errors.LoosensPolicy(asked.function, asked.table, name, shown, f"round = {value}")
+        raise errors.LoosensPolicy(
+            asked.function, asked.table, name, f"grid = {settings.grid or 'its default'}", f"round = {value}"
+        )
     return replace(settings, round=str(value))
 
 
@@ -362,5 +362,6 @@ def _only_quasi(asked: _Asked, quasi: set[str], ordered: set[str]) -> None:
         for key in asked.options.per_column(parameter):
             name = asked.column(key, parameter)
             if name not in quasi and not (parameter == "hierarchies" and name in ordered):
-                why = "it is not a quasi-identifier of this call."
-                raise errors.UnsupportedSetting(asked.function, parameter, asked.table, name, why)
+                raise errors.UnsupportedSetting(
+                    asked.function, parameter, asked.table, name, "it is not a quasi-identifier of this call."
+                )

@@ -67,8 +67,9 @@ def _row(source: catalog.Source, column: str, value: Any) -> dict[str, Any]:
     elif isinstance(value, (tuple, list)) and len(value) <= 2:
         settings = dict(zip(("role", "hierarchy"), value, strict=False))
     else:
-        accepts = "a role, (role, hierarchy) or a dict with role and settings"
-        raise errors.InvalidArgument("declare", column, accepts, repr(value))
+        raise errors.InvalidArgument(
+            "declare", column, "a role, (role, hierarchy) or a dict with role and settings", repr(value)
+        )
     role = str(settings.pop("role", "")).lower()
     if role not in column_roles.ROLES:
         raise errors.UnknownRole(source.shown, column, role, column_roles.ROLES)

@@ -28,8 +28,9 @@ def relate(connection: Any, table: str, entity: str, key: str | Sequence[str] | 
         path = catalog.SearchPath.here(connection)
         child, people = (catalog.resolve("relate", name, cursor, path, {}) for name in (table, entity))
         if child.sql == people.sql or child.home != people.home:
-            accepts = f"another table of the database of {child.shown}"
-            raise errors.InvalidArgument("relate", "entity", accepts, shown(entity))
+            raise errors.InvalidArgument(
+                "relate", "entity", f"another table of the database of {child.shown}", shown(entity)
+            )
         try:
             given = Key().check(dict(key) if isinstance(key, Mapping) else key)
         except ValueError:
@@ -44,8 +45,9 @@ def relate(connection: Any, table: str, entity: str, key: str | Sequence[str] | 
         for row in stored_relation.rows(cursor, child.home):
             if row.is_about(child, people):
                 where = "(schema_name, table_name, entity_schema, entity_name) = (?, ?, ?, ?)"
-                named = [row.schema, row.table, row.entity_schema, row.entity]
-                cursor.execute(f"DELETE FROM {relations} WHERE {where}", named)
+                cursor.execute(
+                    f"DELETE FROM {relations} WHERE {where}", [row.schema, row.table, row.entity_schema, row.entity]
+                )
         (own_schema, own_table), (entity_schema, entity_name) = stored_policy.key(child), stored_policy.key(people)
         values: list[Sql] = [text(part) for part in (own_schema, own_table, entity_schema, entity_name)]
         values += [_list(own), _list(theirs) if theirs != own else Sql("NULL")]

@@ -58,13 +58,13 @@ def certificate(connection: Any, name: str, form: str = "text") -> str:
     current = session.of_connection(getattr(connection, "raw", connection))
     path = SearchPath.here(connection)
     with current.cursor() as cursor:
-        found = unbroken("certificate", published("certificate", name, cursor, path), current, cursor).lines()
+        found = unbroken("certificate", releases.published("certificate", name, cursor, path), current, cursor).lines()
     return (as_text if form == "text" else as_json)(found)
 
 
 def statement(call: Call) -> Sql:
     """The SQL of certificate('name')."""
-    entry = published(call.function.name, call.text("release"), call.cursor, call.path)
+    entry = releases.published(call.function.name, call.text("release"), call.cursor, call.path)
     return rows(unbroken(call.function.name, entry, call.session, call.cursor).lines())
 
 
@@ -76,14 +76,6 @@ def unbroken(function: str, entry: releases.Entry, session: Session, cursor: Any
     return certificate
 
 
-def published(function: str, name: str, cursor: Any, path: SearchPath) -> releases.Entry:
-    """The published version of a release; UnknownRelease."""
-    entry = releases.find(function, name, cursor, path)
-    if entry.status != "published":
-        raise errors.UnknownRelease(function, name, [])
-    return entry
-
-
 def rows(lines: Sequence[Line]) -> Sql:
     """A statement that gives the certificate as rows."""
     return literal_rows(
@@ -93,21 +85,23 @@ def rows(lines: Sequence[Line]) -> Sql:
 
 def as_text(lines: Sequence[Line]) -> str:
     """The certificate to read: sections, then the SQL of each number."""
-    pieces = []
-    for section, group in itertools.groupby(lines, key=lambda line: line.section):
-        pieces.append(f"{section}\n" + "".join(f"  {one_line(f'{line.item}: {line.value}')}\n" for line in group))
+    sections = (
+        f"{section}\n" + "".join(f"  {one_line(f'{line.item}: {line.value}')}\n" for line in group)
+        for section, group in itertools.groupby(lines, key=lambda line: line.section)
+    )
     queries = "".join(
         f"-- {one_line(f'{line.section}, {line.item}: {line.value}')}\n{line.sql};\n" for line in lines if line.sql
     )
-    return "\n".join(pieces) + f"\nhow to compute the numbers anew, in any DuckDB\n\n{queries}"
+    return "\n".join(sections) + f"\nhow to compute the numbers anew, in any DuckDB\n\n{queries}"
 
 
 def as_json(lines: Sequence[Line]) -> str:
     """The certificate as JSON."""
     document: dict[str, dict[str, dict[str, str]]] = {}
     for line in lines:
-        cell = {"value": line.value} | ({"sql": str(line.sql)} if line.sql else {})
-        document.setdefault(line.section, {})[line.item] = cell
+        document.setdefault(line.section, {})[line.item] = {"value": line.value} | (
+            {"sql": str(line.sql)} if line.sql else {}
+        )
     return json.dumps(document, ensure_ascii=False, indent=2) + "\n"
 
 
@@ -146,8 +140,9 @@ class Certificate:
             f"SELECT * FROM {table} WHERE (schema_name, name, version) = (?, ?, ?)",
             [entry.schema, entry.name, entry.version],
         )
-        names = [column[0] for column in found.description]
-        self.row: dict[str, Any] = dict(zip(names, found.fetchall()[0], strict=True))
+        self.row: dict[str, Any] = dict(
+            zip([column[0] for column in found.description], found.fetchall()[0], strict=True)
+        )
         self.roles: dict[str, str] = json.loads(self.row["roles"])
         self.parameters: dict[str, Any] = json.loads(self.row["parameters"])
         self.metrics: dict[str, float] = dict(self.row["metrics"])
@@ -156,8 +151,9 @@ class Certificate:
             self._columns("_classes"), self.columns, self.roles, bool(self.parameters.get("suppress"))
         )
         self._columns("_metrics")
-        sensitive = [n for n, _ in self.shape.sensitive]
-        self.demands = model_request.demands(function, entry.shown, self.parameters, sensitive)
+        self.demands = model_request.demands(
+            function, entry.shown, self.parameters, [n for n, _ in self.shape.sensitive]
+        )
 
     def _columns(self, ending: str) -> dict[str, str]:
         """Columns of one of the release's tables; ReleaseChanged where it is gone."""
@@ -192,8 +188,9 @@ class Certificate:
 
     def recompute(self, at: Place) -> Recompute:
         """The SQL of the numbers, at a place."""
-        joint = self.parameters.get("multi") == "joint"
-        return Recompute(self._countable, at, self.entry.k, self.demands, joint, self._cells)
+        return Recompute(
+            self._countable, at, self.entry.k, self.demands, self.parameters.get("multi") == "joint", self._cells
+        )
 
     @cached_property
     def _countable(self) -> Shape:
@@ -270,16 +267,17 @@ class Certificate:
         yield say("tables", "as they were released, by the hashes in the ledger" if row.get("hashes") else unknown)
 
     def _given(self, outside: bool) -> Iterator[Line]:
-        for name, value in self.parameters.items():
-            if value is not None and (not outside or name in _TOLD):
-                yield Line("parameters", name, value if isinstance(value, str) else json.dumps(value))
+        yield from (
+            Line("parameters", name, value if isinstance(value, str) else json.dumps(value))
+            for name, value in self.parameters.items()
+            if value is not None and (not outside or name in _TOLD)
+        )
 
     def _model(self) -> Iterator[Line]:
         say = partial(Line, "model")
         people = "distinct persons" if self.shape.persons else "records"
         yield say("k", f"at least {self.entry.k} {people} in every class of equal published quasi-identifiers")
-        for d in self.demands:
-            yield say(f"{d.parameter} of {self.shape.sensitive[d.sensitive][0]}", d.sentence)
+        yield from (say(f"{d.parameter} of {self.shape.sensitive[d.sensitive][0]}", d.sentence) for d in self.demands)
         yield say("counted", "distinct persons of the declared person column" if self.shape.persons else _RECORDS)
         yield say("verified", _VERIFIED)
 
@@ -290,48 +288,50 @@ class Certificate:
                 key = "" if outside or column not in self.entry.keys else f"; key and scope: {self.entry.keys[column]}"
                 yield Line("made", f"{role} of {column}", _MADE[role] + key)
         if self.entry.links:
-            several = "readers see which records share a pseudonym, and so belong together"
-            one = "readers see which records are of one person"
-            yield Line("not protected", "pseudonyms", one if len(self.entry.links) == 1 else several)
+            belong = "are of one person" if len(self.entry.links) == 1 else "share a pseudonym, and so belong together"
+            yield Line("not protected", "pseudonyms", f"readers see which records {belong}")
 
     def _numbers(self, by: Recompute) -> Iterator[Line]:
         """The lines that have SQL."""
 
-        def measured(section: str, item: str, name: str) -> Iterator[Line]:
-            if name in self.metrics:
-                yield Line(section, item, number(self.metrics[name]), by.metric(name))
+        def measured(*rows: tuple[str, str, str]) -> Iterator[Line]:
+            return (
+                Line(section, item, number(self.metrics[name]), by.metric(name))
+                for section, item, name in rows
+                if name in self.metrics
+            )
 
-        yield from measured("achieved", "records", "records")
-        yield from measured("achieved", "persons", "persons")
-        yield from measured("achieved", "classes", "classes")
-        for name in self.row["achieved"]:
-            base, _, column = name.partition(":")
-            yield from measured("achieved", f"{base} of {column}" if column else base, name)
-        yield from measured("achieved", "precision", "precision")
-        yield from measured("achieved", "class size, average", "class_size_average")
-        yield from measured("achieved", "class size, greatest", "class_size_greatest")
-        yield from measured("risk", "prosecutor, highest", "risk_highest")
-        yield from measured("risk", "prosecutor, average", "risk_average")
-        yield from measured("risk", "smallest group by everything published", "k_all")
+        yield from measured(
+            ("achieved", "records", "records"),
+            ("achieved", "persons", "persons"),
+            ("achieved", "classes", "classes"),
+            *(("achieved", name.replace(":", " of ", 1), name) for name in self.row["achieved"]),
+            ("achieved", "precision", "precision"),
+            ("achieved", "class size, average", "class_size_average"),
+            ("achieved", "class size, greatest", "class_size_greatest"),
+            ("risk", "prosecutor, highest", "risk_highest"),
+            ("risk", "prosecutor, average", "risk_average"),
+            ("risk", "smallest group by everything published", "k_all"),
+        )
         here = self.recompute(self.full)
-        above = "prosecutor, share of records above 1/k"
         for item, query, sql in (
-            (above, here.above(), by.above()),
+            ("prosecutor, share of records above 1/k", here.above(), by.above()),
             ("marketer, average", here.marketer(), by.marketer()),
         ):
             yield Line("risk", item, number(float(self.cursor.execute(query).fetchall()[0][0])), sql)
-        yield from measured("left out", "as outliers", "suppressed:outlier")
-        yield from measured("left out", "for a NULL", "dropped")
+        yield from measured(("left out", "as outliers", "suppressed:outlier"), ("left out", "for a NULL", "dropped"))
         if self.row.get("held_back"):
             yield Line("left out", "held back since an erasure", str(self.row["held_back"]))
-        yield from measured("left out", "beyond bounds", "left_out:bounds")
-        yield from measured("left out", "as duplicates", "left_out:duplicate")
-        yield from measured("not protected", "records unique by all unchanged columns", "unique_unchanged")
+        yield from measured(
+            ("left out", "beyond bounds", "left_out:bounds"),
+            ("left out", "as duplicates", "left_out:duplicate"),
+            ("not protected", "records unique by all unchanged columns", "unique_unchanged"),
+        )
         if self.shape.sensitive:
-            yield from measured("not protected", "share of records in homogeneous classes", "homogeneous_share")
+            yield from measured(("not protected", "share of records in homogeneous classes", "homogeneous_share"))
         for column, _ in self.shape.sensitive:
             item = f"values of {column} of fewer than k"
-            yield from measured("not protected", item, f"rare_sensitive_values:{column}")
+            yield from measured(("not protected", item, f"rare_sensitive_values:{column}"))
 
     def _waiting(self, outside: bool) -> Iterator[Line]:
         """How many wait; a recipient is told that some may: more than k of them would tell that they are alike."""

@@ -21,6 +21,7 @@ from dbanon.ledger import deliveries, publishing_lock, releases
 from dbanon.ledger.deliveries import KIND, Named, Target
 from dbanon.ledger.releases import Entry
 from dbanon.publishing import certificate as certificates
+from dbanon.publishing.written_columns import in_order
 from dbanon.runtime.session import Session
 from dbanon.source import attached_databases, catalog, postgres
 from dbanon.sqltext.quote import Sql, identifier, joined, qualified
@@ -163,8 +164,7 @@ def _deliver(function: str, current: Session, cursor: Any, of: Named, named: str
 
 def _published(cursor: Any, of: Named) -> Entry | None:
     where = "schema_name = ? AND lower(name) = lower(?) AND status = 'published'"
-    found = releases.entries(cursor, of[0], where, of[1:])
-    return found[-1] if found else None
+    return next(reversed(releases.entries(cursor, of[0], where, of[1:])), None)
 
 
 @contextlib.contextmanager
@@ -291,10 +291,9 @@ def _tables(function: str, current: Session, cursor: Any, entry: Entry, target: 
 def _table(name: str, relation: Sql, columns: Mapping[str, str]) -> _Table:
     """A relation as PostgreSQL shall have it, in its order whatever settings say."""
     there = {n: _in_postgres(n, type_) for n, type_ in columns.items()}
-    place = identifier("place".ljust(5 + max(map(len, columns)), "_"))
     cast = joined(f"{value} AS {identifier(n)}" for n, (value, _) in there.items())
-    rows = f"SELECT {cast} FROM (SELECT *, row_number() OVER () AS {place} FROM {relation}) ORDER BY {place} ASC"
-    return _Table(name, Sql(rows), tuple((n, type_) for n, (_, type_) in there.items()))
+    rows = Sql(f"SELECT {cast} FROM {in_order(relation, columns)}")
+    return _Table(name, rows, tuple((n, type_) for n, (_, type_) in there.items()))
 
 
 def _columns(cursor: Any, entry: Entry, ending: str) -> dict[str, str]:

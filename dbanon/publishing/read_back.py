@@ -54,8 +54,7 @@ class Written:
 
     def difference(self, released: Released) -> str | None:
         """Return in what it differs from the release; None where it has the same rows in the same order. O(rows)."""
-        described = self.plain.execute(f"DESCRIBE FROM {self.relation}").fetchall()
-        types = {str(row[0]): str(row[1]) for row in described}
+        types = {str(row[0]): str(row[1]) for row in self.plain.execute(f"DESCRIBE FROM {self.relation}").fetchall()}
         if list(types) != list(released.columns):
             return "it has other columns"
         try:

@@ -232,14 +232,8 @@ class _Handout:
     def _endings(self) -> list[str]:
         return ["", "_metrics", *(["_classes"] if self.files.classes else [])]
 
-    def _place(self, ending: str) -> Sql:
-        """A name that no column of a table has."""
-        return identifier("place".ljust(5 + max(map(len, self._columns(ending))), "_"))
-
     def _in_order(self, ending: str) -> Sql:
-        """The rows of a table in their order, which COPY need not keep where `preserve_insertion_order` is off."""
-        place = self._place(ending)
-        return Sql(f"(SELECT *, row_number() OVER () AS {place} FROM {self.entry.table(ending)}) ORDER BY {place} ASC")
+        return written_columns.in_order(self.entry.table(ending), self._columns(ending))
 
     def _copy(self, query: Sql, draft: Path) -> None:
         form = "FORMAT csv, HEADER" if self.files.form == ".csv" else "FORMAT parquet"
@@ -265,12 +259,11 @@ class _Handout:
     def _types(self, ending: str) -> dict[str, str]:
         """Names and types of a table as it goes out: an enumeration lists the values that rows have, in its order, and
         no others; within other types it is text."""
-        found = self._columns(ending)
         return {
             n: self._listed(n, ending)
             if written_columns.ENUMERATION.fullmatch(t)
             else written_columns.without_enumerations(t)
-            for n, t in found.items()
+            for n, t in self._columns(ending).items()
         }
 
     def _listed(self, column: str, ending: str) -> str:

@@ -38,6 +38,13 @@ def plain(name: str, type_: str) -> Sql:
     return Sql(identifier(name) if type_without == type_ else f"CAST({identifier(name)} AS {type_without})")
 
 
+def in_order(relation: Sql, columns: Collection[str]) -> Sql:
+    """The rows of a relation with these columns in their order, which COPY need not keep where
+    `preserve_insertion_order` is off; a column beside them, of a name that none has, says where each row stands."""
+    place = identifier("place".ljust(5 + max(map(len, columns)), "_"))
+    return Sql(f"(SELECT *, row_number() OVER () AS {place} FROM {relation}) ORDER BY {place} ASC")
+
+
 @dataclass(frozen=True)
 class CsvColumns:
     """The columns (type by name) of a table that is written as CSV: whether formulas are escaped, and in which columns

@@ -22,15 +22,16 @@ def check(function: str, cursor: Any, entry: Entry, publication: ReleaseSpec) ->
 
     O(rows) time.
     """
-    query = plan.filled(
-        "publishing/misplaced_values.sql",
-        publication,
-        version=entry.table(),
-        classes=entry.table("_classes"),
-        nulls=None,
-        suppress=None,
-    )
-    misplaced, other_classes = cursor.execute(query).fetchall()[0]
+    misplaced, other_classes = cursor.execute(
+        plan.filled(
+            "publishing/misplaced_values.sql",
+            publication,
+            version=entry.table(),
+            classes=entry.table("_classes"),
+            nulls=None,
+            suppress=None,
+        )
+    ).fetchall()[0]
     if misplaced:
         raise errors.OutputDiffersError(function, entry.shown, f"{misplaced} rows are not in the order of their values")
     if other_classes:

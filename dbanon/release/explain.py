@@ -46,12 +46,14 @@ def _called(function: TableFunction, given: Mapping[str, object]) -> TableFuncti
     if not isinstance(named, str):
         return function
     if named.lower() not in publishing:
-        accepts = "a function that publishes, such as 'kacpc' or 'kacpc_metrics'"
-        raise errors.InvalidArgument(function.name, "function", accepts, shown(named))
+        raise errors.InvalidArgument(
+            function.name, "function", "a function that publishes, such as 'kacpc' or 'kacpc_metrics'", shown(named)
+        )
     of = registry.called(named.lower(), given)
     more = _STEP_PARAMETERS if function.name == "explain_step" else ()
-    handler = partial(_step if more else _release, of)
-    return replace(function, parameters=(*more, *of.parameters), handler=handler, narrowed=None)
+    return replace(
+        function, parameters=(*more, *of.parameters), handler=partial(_step if more else _release, of), narrowed=None
+    )
 
 
 def _steps(of: TableFunction, call: Call) -> Steps:
@@ -107,10 +109,6 @@ def _followed(records: tuple[int, ...] | None, step: str, names: list[str]) -> s
     return f"WHERE CASE {' '.join(fits)} ELSE true END\n"
 
 
-def _all_parameters() -> tuple[Parameter, ...]:
-    return tuple({p.name: p for f in functions.publishing().values() for p in f.parameters}.values())
-
-
 def _unnamed(call: Call) -> Sql:
     """Raises MissingArgument: without a function's name there is nothing to explain."""
     return text(call.text("function"))
@@ -119,7 +117,8 @@ def _unnamed(call: Call) -> Sql:
 def _function(
     name: str, positional: tuple[str, ...], more: tuple[Parameter, ...], doc: str, code: str
 ) -> TableFunction:
-    function = TableFunction(name, positional, (*more, *_all_parameters()), doc, _unnamed, Example(code))
+    every = {p.name: p for f in functions.publishing().values() for p in f.parameters}
+    function = TableFunction(name, positional, (*more, *every.values()), doc, _unnamed, Example(code))
     return replace(function, narrowed=partial(_called, function))
 
 

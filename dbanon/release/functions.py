@@ -74,8 +74,7 @@ def _generic(name: str, algorithm: str | None) -> TableFunction:
     own = {p.name: p for a in algorithms() if algorithm in (None, a.name) for p in a.parameters}
     own |= {p.name: p for p in COMMON if algorithm is None}
     related = related_parameters.RELATED if kind in ENDINGS.values() else ()
-    known = (_ALGORITHM, *_OF_KIND.get(kind, ()), *own.values(), *related)
-    return _function(name, known, _DOC[kind], algorithm, kind)
+    return _function(name, (_ALGORITHM, *_OF_KIND.get(kind, ()), *own.values(), *related), _DOC[kind], algorithm, kind)
 
 
 def _function(name: str, known: tuple[Parameter, ...], doc: str, algorithm: str | None, kind: str) -> TableFunction:
@@ -110,8 +109,7 @@ def _every() -> Iterator[TableFunction]:
     """The functions of all registered algorithms, then those that take the algorithm."""
     for algorithm in algorithms():
         yield from _functions(algorithm.name)
-    for name in _GENERIC:
-        yield _generic(name, None)
+    yield from (_generic(name, None) for name in _GENERIC)
 
 
 FUNCTIONS = _every

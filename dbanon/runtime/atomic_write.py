@@ -82,9 +82,7 @@ def _runs(process: int, path: Path) -> bool:
         return time.time() - path.lstat().st_mtime < _DAY
     try:
         os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except OverflowError:
+    except (ProcessLookupError, OverflowError):
         return False
     except PermissionError:
         return True

@@ -13,7 +13,7 @@ from typing import Any
 from dbanon import errors
 from dbanon.runtime.session import Session
 from dbanon.source import catalog, stored_policy, transaction_check, unmatched_policy
-from dbanon.source.bound_scans import Scan, bound_scans
+from dbanon.source.bound_scans import Scan, scans_on_paths
 from dbanon.source.catalog import SearchPath, Source
 from dbanon.source.governed_tables import TEMPORARY, governed_beneath, governed_names, governed_scans, governed_views
 from dbanon.source.view_mentions import Mentions, view_mentions
@@ -108,15 +108,9 @@ def _stored_scans(source: Source, cursor: Any, path: SearchPath, mentions: Menti
     """
     if mentions is None:
         return ()
-    found: list[Scan] = []
-    bound = False
-    for places in ([*path.entries, (path.database, path.schema)], [("system", "main")]):
-        setting = ",".join(str(qualified(*place)) for place in places if place[0] != TEMPORARY)
-        with cursor.cursor() as binder:
-            scans = bound_scans(binder, f"FROM {source.sql}", search_path=setting)
-        bound = bound or scans is not None
-        found += scans or ()
-    return tuple(dict.fromkeys(found)) if bound else None
+    places = [*path.entries, (path.database, path.schema)]
+    callers = ",".join(str(qualified(*place)) for place in places if place[0] != TEMPORARY)
+    return scans_on_paths(cursor, f"FROM {source.sql}", (callers, "system.main"))
 
 
 def _refuse_derived(

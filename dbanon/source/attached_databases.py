@@ -130,8 +130,9 @@ def identity(function: str, cursor: Any, database: str, kind: str) -> str:
     except Exception as error:
         raise errors.NoIdentity(function, database, kind, str(error).split("\n")[0]) from None
     if rows[0][0] is None:
-        why = "it is in memory" if kind == "sqlite" else "what it says is empty"
-        raise errors.NoIdentity(function, database, kind, why)
+        raise errors.NoIdentity(
+            function, database, kind, "it is in memory" if kind == "sqlite" else "what it says is empty"
+        )
     return str(rows[0][0])
 
 
@@ -169,8 +170,9 @@ def of(function: str, cursor: Any, place: Place, current: str, trusting: bool = 
         raise errors.OtherDatabase(function, home, meant[alias], place[0], known)
     if having and alias not in meant and not trusting and _has_rows(cursor, home, {alias}, place, of):
         raise errors.UnknownDatabase(function, place[0], home, str(_table(home)))
-    rest = tuple(holder for holder in holders if holder != home)
-    return Foreign(of, home, known, tuple(sorted(called.get(home, {alias}))), rest)
+    return Foreign(
+        of, home, known, tuple(sorted(called.get(home, {alias}))), tuple(holder for holder in holders if holder != home)
+    )
 
 
 def check_read(function: str, cursor: Any, place: Place, kind: str, columns: Iterable[str]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -54,6 +54,15 @@ def bound_scans(
         return tuple(_leaves(json.loads(plans[_PLAN]))) if _PLAN in plans else None
     except Exception:  # whatever is wrong with the query, the statement that runs it reports it
         return None
+
+
+def scans_on_paths(cursor: Any, query: str, search_paths: Iterable[str]) -> tuple[Scan, ...] | None:
+    """Return the leaves of a query's plan on each of some search paths; None if DuckDB can bind it on none of them."""
+    with cursor.cursor() as binder:
+        bound = [bound_scans(binder, query, search_path=path) for path in search_paths]
+    if all(scans is None for scans in bound):
+        return None
+    return tuple(dict.fromkeys(scan for scans in bound for scan in scans or ()))
 
 
 @contextlib.contextmanager

@@ -192,7 +192,7 @@ def _found(
     is_table = _is_table(cursor, found)
     if not is_table and view_references.calls(function, found, cursor):  # DuckDB's own error speaks of recursion
         raise errors.CallsItself(function, given)
-    sql, columns = qualified(*found), _columns(cursor, found)
+    sql, columns = qualified(*found), columns_of(cursor, found)
     if of is not None:
         attached_databases.check_read(function, cursor, found, of.kind, columns)
     kinds = () if is_table else snapshot_guard.kinds(cursor, sql, None if of is None else of.kind)
@@ -211,13 +211,12 @@ def stored(
     function: str, cursor: Cursor, given: str, parts: tuple[str, ...] | None, path: SearchPath
 ) -> tuple[str, str, str] | None:
     """The one stored relation that the name can mean, or None."""
-    wanted = {(parts or (given,))[-1], given}
     rows: list[tuple[str, str, str]] = cursor.execute(
         bound(
             f"SELECT * FROM ({_RELATIONS}) WHERE lower(table_name) IN (SELECT lower(unnest(?))) "
             "AND database_name <> 'temp'"
         ),
-        [list(wanted)],
+        [list({(parts or (given,))[-1], given})],
     ).fetchall()
     telling = attached_databases.telling(cursor)
     for asked in {d.lower() for d in (*(parts or ())[:-1], *(d for d, _ in path.places))} & telling.keys():
@@ -226,10 +225,8 @@ def stored(
     by_name = {tuple(map(names.folded, row)): row for row in rows}
 
     def pick(candidates: Sequence[tuple[str, str, str]]) -> tuple[str, str, str] | None:
-        for candidate in candidates:
-            if hit := by_name.get(tuple(map(names.folded, candidate))):
-                return hit
-        return None
+        hits = (by_name.get(tuple(map(names.folded, candidate))) for candidate in candidates)
+        return next((hit for hit in hits if hit), None)
 
     if parts is not None and len(parts) == 3:
         return pick([(parts[0], parts[1], parts[2])])
@@ -238,32 +235,34 @@ def stored(
         schemas = dict.fromkeys(("main", attached_databases.default_schema(cursor, parts[0])))
         in_database = pick([(parts[0], schema, parts[1]) for schema in schemas])
         if in_schema and in_database and in_schema != in_database:
-            shown = [str(qualified(*row)) for row in (in_schema, in_database)]
-            raise errors.AmbiguousTable(function, given, shown)
+            raise errors.AmbiguousTable(function, given, [str(qualified(*row)) for row in (in_schema, in_database)])
         return in_schema or in_database
     return pick([(database, schema, parts[0] if parts else given) for database, schema in path.places])
 
 
 def _is_table(cursor: Cursor, found: tuple[str, str, str]) -> bool:
-    rows = cursor.execute(
-        "SELECT 1 FROM system.main.duckdb_tables() JOIN system.main.duckdb_databases() USING (database_name) "
-        "WHERE (database_name, schema_name, table_name) = (?, ?, ?) AND type = 'duckdb'",
-        list(found),
-    ).fetchall()
-    return bool(rows)
+    return bool(
+        cursor.execute(
+            "SELECT 1 FROM system.main.duckdb_tables() JOIN system.main.duckdb_databases() USING (database_name) "
+            "WHERE (database_name, schema_name, table_name) = (?, ?, ?) AND type = 'duckdb'",
+            list(found),
+        ).fetchall()
+    )
 
 
-def _columns(cursor: Cursor, found: tuple[str, str, str]) -> dict[str, str]:
-    """Column names and types; a view that cannot be bound on this cursor tells what it was created with."""
+def columns_of(cursor: Cursor, found: tuple[str, str, str]) -> dict[str, str]:
+    """Column names and types of a stored table or view; a view that cannot be bound on this cursor tells what it was
+    created with."""
     try:
         return _described(cursor, qualified(*found))
     except Exception:
-        rows = cursor.execute(
-            "SELECT column_name, data_type FROM system.main.duckdb_columns() "
-            "WHERE (database_name, schema_name, table_name) = (?, ?, ?) ORDER BY column_index ASC",
-            list(found),
-        ).fetchall()
-        return dict(rows)
+        return dict(
+            cursor.execute(
+                "SELECT column_name, data_type FROM system.main.duckdb_columns() "
+                "WHERE (database_name, schema_name, table_name) = (?, ?, ?) ORDER BY column_index ASC",
+                list(found),
+            ).fetchall()
+        )
 
 
 def _described(cursor: Cursor, relation: Sql) -> dict[str, str]:
@@ -279,11 +278,6 @@ def relations(cursor: Cursor, database: str) -> list[tuple[str, str, str]]:
         f"SELECT * FROM ({_RELATIONS}) WHERE database_name = ?", [database]
     ).fetchall()
     return rows
-
-
-def columns_of(cursor: Cursor, relation: tuple[str, str, str]) -> dict[str, str]:
-    """Column names and types of a stored table or view."""
-    return _columns(cursor, relation)
 
 
 def _known(cursor: Cursor, path: SearchPath, local: Mapping[str, object]) -> list[str]:
@@ -302,11 +296,12 @@ def _spelled(name: str) -> str:
 
 def has_table(cursor: Cursor, database: str, table: str) -> bool:
     """Whether the database has `dbanon.<table>`."""
-    rows = cursor.execute(
-        "SELECT 1 FROM system.main.duckdb_tables() WHERE (database_name, schema_name, table_name) = (?, ?, ?)",
-        [database, SCHEMA, table],
-    ).fetchall()
-    return bool(rows)
+    return bool(
+        cursor.execute(
+            "SELECT 1 FROM system.main.duckdb_tables() WHERE (database_name, schema_name, table_name) = (?, ?, ?)",
+            [database, SCHEMA, table],
+        ).fetchall()
+    )
 
 
 def has_schema(cursor: Cursor, database: str, schema: str) -> bool:
@@ -330,10 +325,7 @@ def hierarchy_table(
     parts = names.table_parts(name)
     if parts is not None and len(parts) == 2 and (not only_there or parts[0] in databases):
         places.append((parts[0], parts[1]))
-    for database, hierarchy in places:
-        if hierarchy in listed(database):
-            return database, hierarchy
-    return None
+    return next(((database, hierarchy) for database, hierarchy in places if hierarchy in listed(database)), None)
 
 
 def stored_hierarchies(cursor: Cursor, database: str) -> list[str]:

@@ -117,8 +117,9 @@ def governed_names(mentions: Mentions, cursor: Any, home: str) -> Iterator[str]:
     """Yield every table and view with a policy whose name a view mentions, in its text or in a literal."""
     literals = (names.table_parts(literal) for literal in mentions.literals)
     named = mentions.relations | {names.folded(parts[-1]) for parts in literals if parts}
-    rows = cursor.execute("SELECT database_name FROM system.main.duckdb_databases() WHERE NOT internal").fetchall()
-    for (database,) in rows:
+    for (database,) in cursor.execute(
+        "SELECT database_name FROM system.main.duckdb_databases() WHERE NOT internal"
+    ).fetchall():
         for place in catalog.relations(cursor, database):
             if names.folded(place[2]) in named and has_policy(place, cursor, home):
                 yield ".".join(place)

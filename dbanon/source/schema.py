@@ -80,8 +80,9 @@ def _migrations() -> dict[int, str]:
 
     Each can run again where it has run before.
     """
-    found = resources.sql_names("source/migrations")
-    return {int(name.split("_")[0]): f"source/migrations/{name}.sql" for name in found}
+    return {
+        int(name.split("_")[0]): f"source/migrations/{name}.sql" for name in resources.sql_names("source/migrations")
+    }
 
 
 def _migrate(cursor: Any, database: str, version: int) -> None:

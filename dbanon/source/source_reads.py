@@ -10,7 +10,7 @@ from typing import Any
 
 from dbanon import errors
 from dbanon.source import attached_databases, view_dependencies
-from dbanon.source.bound_scans import Scan, bound_scans
+from dbanon.source.bound_scans import Scan, scans_on_paths
 from dbanon.source.catalog import Source
 from dbanon.source.governed_tables import FOREIGN_SCANS, TEMPORARY
 from dbanon.source.view_mentions import Mentions, view_mentions
@@ -76,7 +76,8 @@ def source_reads(source: Source, cursor: Any) -> SourceReads:
 
 def _read_view(source: Source, cursor: Any, found: SourceReads) -> None:
     mentions = view_mentions(source.place, cursor, {})
-    scans = _scans(source, cursor)
+    own = f"{_path(source)},system.main"
+    scans = scans_on_paths(cursor, f"FROM {source.sql}", (own, "system.main"))
     if scans is None:
         found.unknown.add("a query that cannot be bound")
         if mentions is not None:
@@ -98,18 +99,6 @@ def _read_view(source: Source, cursor: Any, found: SourceReads) -> None:
             readers.add(scan.operator)
     if readers:
         _read_files(readers, mentions, cursor, found)
-
-
-def _scans(source: Source, cursor: Any) -> tuple[Scan, ...] | None:
-    """The leaves of the bound view, with its own schema on the search path and without."""
-    found: list[Scan] = []
-    bound = False
-    with cursor.cursor() as binder:
-        for path in (f"{_path(source)},system.main", "system.main"):
-            scans = bound_scans(binder, f"FROM {source.sql}", search_path=path)
-            bound = bound or scans is not None
-            found += scans or ()
-    return tuple(dict.fromkeys(found)) if bound else None
 
 
 def _path(source: Source) -> str:

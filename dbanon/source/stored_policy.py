@@ -118,8 +118,9 @@ def codes(stored: Sequence[str | None] | None) -> tuple[str, ...]:
 
 def form(stored: Mapping[str, object] | None) -> tuple[tuple[str, str], ...]:
     """Settings of a pseudonym, mask or shift as they are stored, in the order of their names; NULL says nothing."""
-    given = {name.lower(): str(value) for name, value in (stored or {}).items() if value is not None}
-    return tuple(sorted(given.items()))
+    return tuple(
+        sorted({name.lower(): str(value) for name, value in (stored or {}).items() if value is not None}.items())
+    )
 
 
 def tellers(rows: Iterable[tuple[str, str, Mapping[str, str]]]) -> list[str]:

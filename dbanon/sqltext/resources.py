@@ -32,10 +32,3 @@ def sql_names(subfolder: str) -> tuple[str, ...]:
 def shipped_hierarchies() -> tuple[str, ...]:
     """Names of the hierarchies that come with the package."""
     return tuple(sorted(p.stem for p in folder("hierarchies").glob("*.csv")))
-
-
-def shipped_hierarchy(name: str) -> Path:
-    """The ARX file of a shipped hierarchy; KeyError when there is none of that name."""
-    if name not in shipped_hierarchies():
-        raise KeyError(name)
-    return folder("hierarchies") / f"{name}.csv"

@@ -105,11 +105,7 @@ class _Reader:
         self.expect(")")
         if self.at != len(self.tokens) or isinstance(value, _Name):
             raise ValueError
-        if isinstance(name, _Cast):
-            fields = name.fields
-            name = name.inner
-        else:
-            fields = ()
+        name, fields = (name.inner, name.fields) if isinstance(name, _Cast) else (name, ())
         label = name.text if isinstance(name, _Name) else name
         if not isinstance(label, str) or not label:
             raise ValueError
@@ -266,14 +262,12 @@ def merged(
     """All arguments of a call by name; RepeatedArgument when one is given twice. `placed` are names of the first slots,
     whose values may be texts without a name."""
     given = {name: value for name, value in named_values.items() if value is not None}
-    seen = set(given)
     for text, place in zip_longest(slots, placed[: len(slots)]):
         found = slot(function, text, place)
         if found is None:
             continue
         name, value = found
-        if name in seen:
+        if name in given:
             raise errors.RepeatedArgument(function, name)
-        seen.add(name)
         given[name] = value
     return given

@@ -70,9 +70,7 @@ class Weight:
     invalid: tuple[object, ...] = (0, -1, "heavy", True, 1e-7, 1e7, float("nan"))
 
     def check(self, value: object) -> float:
-        if not isinstance(value, (int, float)) or isinstance(value, bool) or not 1e-6 <= value <= 1e6:
-            raise ValueError
-        return float(value)
+        return Real(1e-6, 1e6).check(value)
 
     def __str__(self) -> str:
         return "a number from 0.000001 to 1000000"
@@ -248,9 +246,8 @@ class Integers:
 
     @property
     def invalid(self) -> tuple[object, ...]:
-        single = self.low - 1 if self.alone else 5
         return (
-            single,
+            self.low - 1 if self.alone else 5,
             True,
             [],
             [self.low - 1],
@@ -389,10 +386,9 @@ class Tables:
     invalid: tuple[object, ...] = (1, [], [1], ["a", "A"], {"a": 1})
 
     def check(self, value: object) -> tuple[str, ...]:
-        names = [value] if isinstance(value, str) else value
-        if not names:
+        if not value:
             raise ValueError
-        return Columns().check(names)
+        return Columns().check(value)
 
     def __str__(self) -> str:
         return "a list of different names of tables, such as ['visits', 'labs'], or one of them"

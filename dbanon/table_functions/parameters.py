@@ -42,8 +42,7 @@ def validated(function: str, parameters: tuple[Parameter, ...], given: Mapping[s
         try:
             accepted[name] = parameter.kind.check(value)
         except ValueError as error:
-            accepts = str(error) or str(parameter.kind)
-            raise errors.InvalidArgument(function, name, accepts, shown(value)) from None
+            raise errors.InvalidArgument(function, name, str(error) or str(parameter.kind), shown(value)) from None
     return accepted
 
 

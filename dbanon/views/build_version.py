@@ -91,8 +91,9 @@ def _built(
     recognized += recognized_people.recognize(cursor, entry, disjoint_sources.without_disjoint(entry, related_versions))
     others = [r.other for r in recognized if not r.are_others]
     if making.old is not None:
-        old = next((o for o in others if o.place == making.old.place), making.old)
-        short += compare_version.count_small_differences(cursor, entry, old, publication)
+        short += compare_version.count_small_differences(
+            cursor, entry, next((o for o in others if o.place == making.old.place), making.old), publication
+        )
         if short and not making.lets_differ:
             raise errors.DeltaRefused(making.function, making.old.shown, short, [f"version {making.old.version}"])
     mine = version_differences.same_name(entry, others)
@@ -103,8 +104,9 @@ def _built(
         differences += version_differences.came_back(cursor, entry, publication, mine, moved=OLD)
     respelled = compare_version.respelled_versions(recognized)
     if respelled:
-        own = version_differences.same_name(entry, respelled)
-        differences += version_differences.apart(cursor, entry, publication, own, moved=OLD)
+        differences += version_differences.apart(
+            cursor, entry, publication, version_differences.same_name(entry, respelled), moved=OLD
+        )
     short += sum(t.sets for t in differences)
     if differences and not making.lets_differ:
         versions = sorted({o.version for t in differences for o in t.others})
@@ -172,7 +174,7 @@ def _glance(cursor: Any, entry: Entry, records: int) -> Glance:
 def _remember(cursor: Any, entry: Entry, members: str) -> None:
     """Writes who is in a version."""
     cursor.execute(
-        f"INSERT INTO {qualified(entry.database, SCHEMA, 'membership')} BY NAME "
+        f"INSERT INTO {entry.membership} BY NAME "
         f'SELECT {text(entry.schema)} AS schema_name, {text(entry.name)} AS "release", {entry.version} AS version, * '
         f"FROM ({members})"
     )

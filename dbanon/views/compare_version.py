@@ -15,8 +15,7 @@ from dbanon.ledger.people import recognized_people
 from dbanon.ledger.releases import Entry
 from dbanon.release.plan import plan
 from dbanon.release.spec.release_spec import ReleaseSpec
-from dbanon.source.catalog import SCHEMA
-from dbanon.sqltext.quote import Sql, identifier, qualified, text
+from dbanon.sqltext.quote import Sql, identifier, qualified
 from dbanon.views import deferred_records, erasure
 
 OLD = " before refresh"
@@ -118,7 +117,7 @@ def check_recognized(
 
 def streams_of_same_people(cursor: Any, entry: Entry, making: Making) -> list[str]:
     """Streaming views of the same people; StreamBeside."""
-    streams = list(dict.fromkeys(s.shown for s in same_source.streams_beside(entry, cursor)))
+    streams = list(dict.fromkeys(s.shown for s in same_source.streams_of(same_source.bases_of(entry), cursor)))
     if streams and making.composition == "refuse":
         raise errors.StreamBeside(entry.shown, streams)
     return streams
@@ -240,9 +239,7 @@ def _exposed(together: Mapping[str, int] | None, differences: Sequence[version_d
 
 def count_held_back(cursor: Any, entry: Entry) -> int:
     """Records of the source that are left out since an erasure."""
-    table = qualified(entry.database, SCHEMA, "membership")
-    key = f"({text(entry.schema)}, {text(entry.name)}, {entry.version})"
-    query = f"SELECT coalesce(sum(records), 0) FROM {table} WHERE (schema_name, release, version) = {key} AND held"
+    query = f"SELECT coalesce(sum(records), 0) FROM {entry.membership} WHERE {entry.row} AND held"
     return int(cursor.execute(query).fetchall()[0][0])
 
 

@@ -39,7 +39,7 @@ def _write(cursor: Any, entry: Entry, publication: ReleaseSpec, known: Sql, who:
     same = "person_key IS NOT DISTINCT FROM t.person_key AND "
     same += "value_hash = t.value_hash" if entry.person_key else "row_hash = t.row_hash"
     shown = Sql(
-        f"EXISTS (SELECT 1 FROM {_membership(entry)} WHERE (schema_name, release) = ({text(entry.schema)}, "
+        f"EXISTS (SELECT 1 FROM {entry.membership} WHERE (schema_name, release) = ({text(entry.schema)}, "
         f"{text(entry.name)}) AND class_id IS NOT NULL AND {same})"
     )
     waiting = plan.filled(
@@ -52,7 +52,7 @@ def _write(cursor: Any, entry: Entry, publication: ReleaseSpec, known: Sql, who:
         suppress=None,
     )
     cursor.execute(
-        f"INSERT INTO {_membership(entry)} BY NAME SELECT {text(entry.schema)} AS schema_name, "
+        f"INSERT INTO {entry.membership} BY NAME SELECT {text(entry.schema)} AS schema_name, "
         f'{text(entry.name)} AS "release", {entry.version} AS version, * FROM ({waiting})'
     )
 
@@ -61,7 +61,7 @@ def stay_with(cursor: Any, entry: Entry, old: Entry) -> Entry:
     """Those who were to wait in `entry` wait in `old`, since no version is made; the ledger counts them anew."""
     forget(cursor, old)
     cursor.execute(
-        f"UPDATE {_membership(old)} SET version = {old.version} WHERE {_of(entry)} AND waiting",
+        f"UPDATE {old.membership} SET version = {old.version} WHERE {entry.row} AND waiting",
     )
     records, persons = counted(cursor, old)
     cursor.execute(
@@ -74,7 +74,7 @@ def stay_with(cursor: Any, entry: Entry, old: Entry) -> Entry:
 
 def forget(cursor: Any, entry: Entry) -> None:
     """Deletes who waits in a version: a later one says who does now."""
-    cursor.execute(f"DELETE FROM {_membership(entry)} WHERE {_of(entry)} AND waiting")
+    cursor.execute(f"DELETE FROM {entry.membership} WHERE {entry.row} AND waiting")
 
 
 def counted(cursor: Any, entry: Entry) -> tuple[int, int | None]:
@@ -83,11 +83,3 @@ def counted(cursor: Any, entry: Entry) -> tuple[int, int | None]:
         f"SELECT coalesce(sum(records), 0), count(DISTINCT person_key) FROM {entry.waits}"
     ).fetchall()[0]
     return int(records), int(persons) if "person" in entry.roles.values() else None
-
-
-def _membership(entry: Entry) -> Sql:
-    return qualified(entry.database, SCHEMA, "membership")
-
-
-def _of(entry: Entry) -> Sql:
-    return Sql(f"(schema_name, release, version) = ({text(entry.schema)}, {text(entry.name)}, {entry.version})")

@@ -31,13 +31,12 @@ def problems(connection: Any) -> list[Problem]:
     raw = getattr(connection, "raw", connection)
     database = str(raw.execute("SELECT system.main.current_database()").fetchall()[0][0])
     with session.of_connection(raw).cursor() as plain:
-        permitted = (Problem("permission", source, why) for source, why in permissions.listed(plain, database)[1])
         return [
             *_views(plain, database),
             *_changed(plain, database),
             *_several(plain, database),
             *_asked(raw, database),
-            *permitted,
+            *(Problem("permission", source, why) for source, why in permissions.listed(plain, database)[1]),
             *_cache(),
         ]
 
@@ -61,12 +60,11 @@ _UNKNOWN = re.compile(r"Table Function with name \"?(\w+)\"? does not exist")
 
 def _views(plain: Any, database: str) -> Iterator[Problem]:
     """Views that a connection without dbanon cannot read because of our functions: directly, or through a view."""
-    rows = plain.execute(
+    for schema, view in plain.execute(
         "SELECT schema_name, view_name FROM system.main.duckdb_views() WHERE NOT internal AND database_name = ? "
         "ORDER BY ALL ASC NULLS LAST",
         [database],
-    ).fetchall()
-    for schema, view in rows:
+    ).fetchall():
         try:
             plain.execute(f"EXPLAIN FROM {qualified(database, schema, view)}").fetchall()
         except duckdb.Error as error:
@@ -85,13 +83,17 @@ def _changed(plain: Any, database: str) -> Iterator[Problem]:
             yield Problem("release", entry.shown, said)
         yield from (Problem("release", entry.shown, said) for said in broken or ())
         waits = postgres_delivery.undelivered(plain, entry)
-        yield from [] if waits is None else [Problem("release", entry.shown, waits)]
+        if waits is not None:
+            yield Problem("release", entry.shown, waits)
 
 
 def _several(plain: Any, database: str) -> Iterator[Problem]:
     """The same of releases of related tables."""
-    for release in related_releases.entries(plain, database, "status = 'published'"):
-        yield from (Problem("release", release.shown, said) for said in hashes.changed(plain, release, release.hashes))
+    return (
+        Problem("release", release.shown, said)
+        for release in related_releases.entries(plain, database, "status = 'published'")
+        for said in hashes.changed(plain, release, release.hashes)
+    )
 
 
 def _asked(raw: Any, database: str) -> Iterator[Problem]:

@@ -41,8 +41,7 @@ def learned(name: str, left: int, people: Mapping[str, int]) -> Iterable[str]:
         f"{name}: {left} records are held back since an erasure, until the versions that show them are forgotten "
         "(forget_release). Who has such a version still has the erased records in it, in their class."
     )
-    for version, count in people.items():
-        yield (
-            f"{name}: who also has {version} can still subtract sets of too few: {count} records (persons) are told "
-            "apart."
-        )
+    yield from (
+        f"{name}: who also has {version} can still subtract sets of too few: {count} records (persons) are told apart."
+        for version, count in people.items()
+    )

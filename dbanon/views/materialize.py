@@ -31,7 +31,7 @@ from dbanon.release.spec import related_parameters as several, resolve, transfor
 from dbanon.release.spec.release_spec import ReleaseSpec
 from dbanon.runtime import session
 from dbanon.runtime.progress import report_progress
-from dbanon.source import attached_databases, catalog
+from dbanon.source import catalog
 from dbanon.source.canonical_text import FORMAT
 from dbanon.sqltext.quote import argument, identifier, qualified, text
 from dbanon.table_functions.dispatch import make_call
@@ -149,23 +149,26 @@ def refresh(
     release_target.check_word("refresh", "composition", composition, ("warn", "refuse"))
     with _working("refresh", connection) as (current, cursor, later):
         here = release_target.current(connection)
-        database = _published("refresh", name, cursor, here).database
+        path = catalog.SearchPath.of(*here)
+        database = releases.published("refresh", name, cursor, path).database
         with publishing_lock.publishing_turn(current, "refresh", name, database):
             release_target.check_writable(cursor, "refresh", database)
             rehash.rehash(current, cursor, database)
-            old = _published("refresh", name, cursor, here)
+            old = releases.published("refresh", name, cursor, path)
             to = later.known((old.database, old.schema, old.name), deliveries.alias(name, cursor, here[0]))
             publication = releases.publication(old, current, cursor)
             if if_stale and release_status.is_fresh(old, publication, cursor):
                 return current_release(cursor, old, holds=refresh == "hold")
-            making = Making("refresh", allow_delta, composition, erase=erase, to=to)
-            return _refreshed(cursor, old, publication, refresh, making)
+            return _refreshed(
+                cursor, old, publication, refresh, Making("refresh", allow_delta, composition, erase=erase, to=to)
+            )
 
 
 def _refreshed(cursor: Any, old: Entry, publication: ReleaseSpec, how: str, making: Making) -> Release:
     """Make the next version of a release from the publication of its source as it is now."""
-    target = (old.database, old.schema, old.name)
-    entry = _entry(target, old.call, publication, old.person_key, old.version + 1, how, cursor)
+    entry = _entry(
+        (old.database, old.schema, old.name), old.call, publication, old.person_key, old.version + 1, how, cursor
+    )
     entry = replace_(entry, disjoint_from=old.disjoint_from)
     if entry.keeps or making.erase:
         release_status.check_roles(old, publication)
@@ -263,8 +266,7 @@ def drop(connection: Any, name: str, *, if_exists: bool = False) -> None:
     with current.cursor() as cursor:
         here = release_target.current(connection)
         try:
-            database = _home("drop", name, cursor, here)
-            with publishing_lock.publishing_turn(current, "drop", name, database):
+            with publishing_lock.publishing_turn(current, "drop", name, _home("drop", name, cursor, here)):
                 _drop(cursor, name, here)
         except errors.UnknownRelease:
             if not if_exists:
@@ -279,17 +281,19 @@ def _home(function: str, name: str, cursor: Any, here: Sequence[str]) -> str:
 
 
 def _drop(cursor: Any, name: str, here: Sequence[str]) -> None:
-    tables = related_releases.among(cursor, name, catalog.SearchPath.of(*here))
+    path = catalog.SearchPath.of(*here)
+    tables = related_releases.among(cursor, name, path)
     if tables is not None and tables.status == "published":
         related_release.drop(cursor, tables)
         return
-    old = _published("drop", name, cursor, here)
+    old = releases.published("drop", name, cursor, path)
     release_target.check_writable(cursor, "drop", old.database)
     alias = deliveries.alias(name, cursor, here[0])
     with postgres_delivery.withdrawn("drop", cursor, old, alias), transactions.transaction(cursor, "drop", name):
         _check_published(cursor, "drop", old)
         deliveries.forget(cursor, (old.database, old.schema, old.name))
-        _drop_tables(cursor, old)
+        for ending in TABLES:
+            cursor.execute(f"DROP TABLE IF EXISTS {old.table(ending)}")
         _status(cursor, old, "dropped")
 
 
@@ -303,8 +307,9 @@ def forget_release(connection: Any, name: str, version: int | None = None) -> in
     current = session.of_connection(getattr(connection, "raw", connection))
     with current.cursor() as cursor:
         path = catalog.SearchPath.of(*release_target.current(connection))
-        database = _home("forget_release", name, cursor, release_target.current(connection))
-        with publishing_lock.publishing_turn(current, "forget_release", name, database):
+        with publishing_lock.publishing_turn(
+            current, "forget_release", name, _home("forget_release", name, cursor, release_target.current(connection))
+        ):
             return _forget(cursor, name, version, path)
 
 
@@ -333,12 +338,6 @@ def _forget(cursor: Any, name: str, version: int | None, path: catalog.SearchPat
     return len(gone)
 
 
-def _means(cursor: Any, source: catalog.Source) -> None:
-    """Keeps which database a source in another system is of, so that no refresh reads another one by its name."""
-    if source.foreign is not None and catalog.has_table(cursor, source.home, "foreign_database"):
-        attached_databases.remember("materialize", cursor, source.database, source.foreign)
-
-
 # --- names and transactions ----------------------------------------------------------------------------------
 
 
@@ -351,7 +350,7 @@ def _entry(
     how: str,
     cursor: Any,
 ) -> Entry:
-    _means(cursor, publication.source)
+    release_target.remember_database(cursor, publication.source)
     arguments = "".join(f", {identifier(n)} := {argument(v)}" for n, v in call["parameters"].items())
     return Entry(
         *target,
@@ -380,24 +379,11 @@ def _key_columns(publication: ReleaseSpec, given: str | Sequence[str] | None) ->
     return tuple(publication.source.column("materialize", column, "key") for column in columns)
 
 
-def _published(function: str, name: str, cursor: Any, here: Sequence[str]) -> Entry:
-    """The published version of a release; UnknownRelease."""
-    entry = releases.find(function, name, cursor, catalog.SearchPath.of(*here))
-    if entry.status != "published":
-        raise errors.UnknownRelease(function, name, [])
-    return entry
-
-
 def _check_published(cursor: Any, function: str, entry: Entry) -> None:
     """Raises Busy where another connection made another version meanwhile, or dropped it."""
     where = "(schema_name, name, version, status) = (?, ?, ?, 'published')"
     if not releases.entries(cursor, entry.database, where, [entry.schema, entry.name, entry.version]):
         raise errors.Busy(function, entry.shown, f"version {entry.version} is not the published one any more")
-
-
-def _drop_tables(cursor: Any, entry: Entry) -> None:
-    for ending in TABLES:
-        cursor.execute(f"DROP TABLE IF EXISTS {entry.table(ending)}")
 
 
 def _status(cursor: Any, entry: Entry, status: str) -> None:

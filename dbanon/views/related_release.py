@@ -19,7 +19,7 @@ from dbanon.release.related.related_tables import Relation, relation
 from dbanon.release.related.template_tables import Own
 from dbanon.release.spec import resolve
 from dbanon.runtime import session
-from dbanon.source import attached_databases, catalog
+from dbanon.source import catalog
 from dbanon.sqltext.quote import Sql, argument, identifier, joined, literal, qualified, text
 from dbanon.table_functions.dispatch import make_call
 from dbanon.table_functions.parameters import shown
@@ -57,8 +57,9 @@ def materialize(
         if there is not None:
             why, hint = "a copy in another system is of one table", "CREATE TABLE there AS FROM each table of a release"
             raise errors.OneTableOnly(_FUNCTION, "a release that is given back to PostgreSQL", why, hint)
-        call = make_call(current, cursor, algorithm, {"tbl": source}, parameters, here)
-        target = _target(name, relation(call), here, cursor)
+        target = _target(
+            name, relation(make_call(current, cursor, algorithm, {"tbl": source}, parameters, here)), here, cursor
+        )
         # Before planning: a table of the policy that is new is a change.
         with publishing_lock.publishing_turn(current, _FUNCTION, name, target[0]):
             found = relation(make_call(current, cursor, algorithm, {"tbl": source}, parameters, here))
@@ -77,8 +78,9 @@ def _target(name: str, found: Relation, here: Sequence[str], cursor: Any) -> tup
     sources = [table.publication.source for table in found.tables]
     targets = [release_target.target(_FUNCTION, name, source, here, cursor) for source in sources]
     if len({source.home for source in sources}) > 1:
-        places = [str(source.sql) for source in sources]
-        raise errors.InvalidArgument(_FUNCTION, "children", "tables of one database", shown(places))
+        raise errors.InvalidArgument(
+            _FUNCTION, "children", "tables of one database", shown([str(source.sql) for source in sources])
+        )
     return targets[0]
 
 
@@ -127,8 +129,7 @@ def _release(
 
 def _check_free(cursor: Any, name: str, of: RelatedRelease) -> None:
     """ReleaseExists where the name, or that of one of the tables, is taken."""
-    path = catalog.SearchPath(of.database, of.schema)
-    old = among(cursor, str(qualified(of.database, of.schema, of.name)), path)
+    old = among(cursor, str(qualified(of.database, of.schema, of.name)), catalog.SearchPath(of.database, of.schema))
     at = (of.database, of.schema, of.name)
     if old is not None and old.status == "published":
         raise errors.ReleaseExists(
@@ -167,9 +168,7 @@ def _insert(cursor: Any, of: RelatedRelease, found: Relation, measured: Mapping[
     """The row of the ledger."""
     publications = {table.publication.source.shown: table.publication for table in found.tables}
     for publication in publications.values():
-        source = publication.source
-        if source.foreign is not None and catalog.has_table(cursor, source.home, "foreign_database"):
-            attached_databases.remember(_FUNCTION, cursor, source.database, source.foreign)
+        release_target.remember_database(cursor, publication.source)
     given = "".join(f", {identifier(n)} := {argument(v)}" for n, v in of.call["parameters"].items())
     roles = {name: plan.roles(publication) for name, publication in publications.items()}
     options = {**found.entity.publication.options, "l": found.diversity}

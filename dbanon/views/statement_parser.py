@@ -146,8 +146,9 @@ class _Reader:
             raise self.unreadable(" ".join(keywords))
 
     def unreadable(self, expected: str) -> errors.UnreadableStatement:
-        got = self.words[self.at].text or None
-        return errors.UnreadableStatement(self.statement, expected, got, FORMS[self.statement])
+        return errors.UnreadableStatement(
+            self.statement, expected, self.words[self.at].text or None, FORMS[self.statement]
+        )
 
     def part(self, what: str) -> str:
         """One name as DuckDB's grammar accepts it."""
@@ -226,8 +227,9 @@ class _Reader:
             word = value.text.lower()
             found[name] = value.value if value.kind == "string" else {"true": True, "false": False}.get(word, word)
             if isinstance(found[name], bool) != (name in _FLAGS):
-                accepts = "true or false" if name in _FLAGS else "a text"
-                raise errors.InvalidArgument(self.statement, name, accepts, value.text)
+                raise errors.InvalidArgument(
+                    self.statement, name, "true or false" if name in _FLAGS else "a text", value.text
+                )
             if not self.took(","):
                 break
         self.expect(")")

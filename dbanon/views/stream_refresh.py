@@ -313,8 +313,9 @@ def _note_rows(cursor: Any, grows: Grows, publication: ReleaseSpec, reading: _Re
     old = grows.mark if reading.unread.mark is None else reading.unread.mark
     if old is not None and not order.is_valid(old, cursor):
         old = None
-    n_late = stream_marks.count_late(cursor, source, order, old, reading.unread.is_new)
-    mark = stream_marks.next_mark(cursor, source, order, old, n_late)
+    mark = stream_marks.next_mark(
+        cursor, source, order, old, stream_marks.count_late(cursor, source, order, old, reading.unread.is_new)
+    )
     changes = {
         "last_row": reading.last,
         "last_hash": stream_marks.tail_hash(cursor, source, reading.last),

@@ -140,8 +140,9 @@ def _refreshed(connection: Any, name: str, *, flush: bool, pruned: bool, is_kept
             else:
                 grows = replace(grows, mark=None)
                 unread = stream_refresh.Unread.after_row(-1)
-            how = {"flush": flush, "pruned": pruned, "is_kept": is_kept}
-            return stream_refresh.following(cursor, grows, publication, call.options, unread, **how)
+            return stream_refresh.following(
+                cursor, grows, publication, call.options, unread, flush=flush, pruned=pruned, is_kept=is_kept
+            )
 
 
 def drop_stream(connection: Any, name: str, *, if_exists: bool = False) -> None:
@@ -151,8 +152,9 @@ def drop_stream(connection: Any, name: str, *, if_exists: bool = False) -> None:
     with current.cursor() as cursor:
         path = SearchPath.of(*target.current(connection))
         try:
-            database = stream_ledger.find("drop_stream", name, cursor, path).database
-            with publishing_lock.publishing_turn(current, "drop_stream", name, database):
+            with publishing_lock.publishing_turn(
+                current, "drop_stream", name, stream_ledger.find("drop_stream", name, cursor, path).database
+            ):
                 grows = stream_ledger.find("drop_stream", name, cursor, path)
                 target.check_writable(cursor, "drop_stream", grows.database)
                 with transactions.transaction(cursor, "drop_stream", name):
@@ -199,11 +201,11 @@ def _warn_of_others(cursor: Any, grows: Grows) -> None:
     Raises:
         StreamRefusedError: They were published with composition = 'refuse'.
     """
-    releases = same_source.releases_beside(grows, cursor)
+    bases = same_source.bases_of(grows)
+    releases = same_source.releases_of(bases, cursor)
     if refusing := [e.named for e in releases if e.composition_rule == "refuse"]:
         raise errors.StreamRefusedError(grows.shown, refusing)
-    others = [e.named for e in releases]
-    others += [e.shown for e in same_source.streams_beside(grows, cursor)]
+    others = [*(e.named for e in releases), *(e.shown for e in same_source.streams_of(bases, cursor))]
     if others:
         warn(
             f"{grows.shown}: {', '.join(dict.fromkeys(others))} published the same table. Classes of a stream are not "

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from dbanon import errors
-from dbanon.source import catalog
+from dbanon.source import attached_databases, catalog
 from dbanon.sqltext import names
 from dbanon.sqltext.quote import identifier, qualified
 
@@ -38,6 +38,12 @@ def durable(source: catalog.Source, given: str) -> str:
     if source.foreign is not None:
         return qualified(*source.place)
     return given if names.is_file(given) and source.table == given else qualified(source.schema, source.table)
+
+
+def remember_database(cursor: Any, source: catalog.Source) -> None:
+    """Keeps which database a source in another system is of, so that no refresh reads another one by its name."""
+    if source.foreign is not None and catalog.has_table(cursor, source.home, "foreign_database"):
+        attached_databases.remember("materialize", cursor, source.database, source.foreign)
 
 
 def home_schema(source: catalog.Source) -> str:

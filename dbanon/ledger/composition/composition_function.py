@@ -28,12 +28,10 @@ def _version(call: Call, latest: Entry, parameter: str) -> Entry:
     wanted = call.options.whole(parameter)
     if wanted is None:
         return latest
-    where = "(schema_name, name) = (?, ?)"
-    every = releases.entries(call.cursor, latest.database, where, [latest.schema, latest.name])
+    every = releases.entries(call.cursor, latest.database, "(schema_name, name) = (?, ?)", [latest.schema, latest.name])
     found = next((e for e in every if e.version == wanted), None)
     if found is None:
-        known = [(e.version, e.status) for e in every]
-        raise errors.UnknownVersion(latest.shown, wanted, known, call.function.name)
+        raise errors.UnknownVersion(latest.shown, wanted, [(e.version, e.status) for e in every], call.function.name)
     return found
 
 

@@ -56,12 +56,11 @@ def _relations(cursor: Any, database: str) -> Iterator[tuple[str, str]]:
     """Tables and the tables of people that they are about, by names: as dbanon.relation and foreign keys say."""
     for row in stored_relation.rows(cursor, database):
         yield _named(row.schema, row.table), _named(row.entity_schema, row.entity)
-    rows = cursor.execute(
+    for schema, table, referenced in cursor.execute(
         "SELECT DISTINCT schema_name, table_name, referenced_table FROM system.main.duckdb_constraints() "
         "WHERE database_name = ? AND constraint_type = 'FOREIGN KEY' ORDER BY ALL ASC",
         [database],
-    ).fetchall()
-    for schema, table, referenced in rows:
+    ).fetchall():
         yield str(qualified(schema, table)), str(qualified(schema, referenced))
 
 

@@ -83,13 +83,12 @@ def came_back(
 ) -> list[Apart]:
     """Sets of too few that classes of version `entry` and of those whose clusters it keeps share: of people who went,
     came back and are with others now. Who stayed has such a set with those who did. Linear in their rows."""
-    kept = kept_since(entry, others)
-    found: list[Apart] = []
-    for group in _groups(entry, kept):
-        if group.known and not group.is_by_people:
-            sets = _judged(cursor, entry, publication, group, True, moved, by_who=True)
-            found += sets
-    return found
+    return [
+        found
+        for group in _groups(entry, kept_since(entry, others))
+        if group.known and not group.is_by_people
+        for found in _judged(cursor, entry, publication, group, True, moved, by_who=True)
+    ]
 
 
 def sums(cursor: Any, entry: Entry, publication: ReleaseSpec, others: Sequence[Entry], moved: str = "") -> list[Apart]:
@@ -252,8 +251,9 @@ def _judged(
         )
         for kind, before, is_new, sets, people, missed in cursor.execute(query, _parameters(linked)).fetchall():
             had = [o for i, o in enumerate(others) if before[i // _BITS] >> (i % _BITS) & 1]
-            told = tuple(o for o in others if (o in had) != is_new)
-            found.append(Apart(kind, told, is_new, sets, people, tuple(missed)))
+            found.append(
+                Apart(kind, tuple(o for o in others if (o in had) != is_new), is_new, sets, people, tuple(missed))
+            )
     return found
 
 

@@ -33,11 +33,10 @@ def rehash(current: Session, cursor: Any, database: str) -> None:
 
 
 def _rehash(current: Session, cursor: Any, entry: releases.Entry) -> None:
-    found = _replaced(current, cursor, entry)
     cursor.execute(
         f"UPDATE {qualified(entry.database, SCHEMA, 'release')} SET hash_format = ? "
         "WHERE (schema_name, name, version) = (?, ?, ?)",
-        [FORMAT if found else _NOT_COMPARABLE, entry.schema, entry.name, entry.version],
+        [FORMAT if _replaced(current, cursor, entry) else _NOT_COMPARABLE, entry.schema, entry.name, entry.version],
     )
 
 
@@ -54,7 +53,7 @@ def _replaced(current: Session, cursor: Any, entry: releases.Entry) -> int:
     query = plan.filled("ledger/people/rehashed.sql", publication)
     return int(
         cursor.execute(
-            f"UPDATE {qualified(entry.database, SCHEMA, 'membership')} AS m SET row_hash = n.row_hash, "
+            f"UPDATE {entry.membership} AS m SET row_hash = n.row_hash, "
             "person_key = n.person_key, value_hash = n.value_hash, cells = n.cells, quasi_cells = n.quasi_cells "
             f"FROM ({query}) AS n WHERE (m.schema_name, m.release, m.version) = "
             f"({text(entry.schema)}, {text(entry.name)}, {entry.version}) "

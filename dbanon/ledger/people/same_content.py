@@ -46,10 +46,11 @@ def same_content(entry: Entry, others: Sequence[Entry], cursor: Any) -> list[Ent
     Only releases with the same key columns are compared. One scan of the memberships of the latest versions.
     """
     key = [column.lower() for column in entry.person_key or ()]
-    latest: dict[tuple[str, str, str], Entry] = {}
-    for other in sorted(others, key=lambda e: e.version):
-        if key and key == [column.lower() for column in other.person_key or ()]:
-            latest[other.place[:3]] = other
+    latest = {
+        other.place[:3]: other
+        for other in sorted(others, key=lambda e: e.version)
+        if key and key == [column.lower() for column in other.person_key or ()]
+    }
     sketches: dict[tuple[str, str, str, int], _Sketch] = {}
     for database in dict.fromkeys(e.database for e in latest.values()):
         sketches |= _sketches([e for e in (entry, *latest.values()) if e.database == database], cursor)

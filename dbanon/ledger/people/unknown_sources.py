@@ -50,7 +50,7 @@ def unknown_relations(cursor: Any, new: Published, composition: str, compared: S
             continue
         if why := own or _unknown_bases(other):
             found[other.shown] = f"a source reads {', '.join(why)}"
-        elif any(_shares_columns(columns, of_source) for of_source in _columns(other)):
+        elif any(2 * len(columns & older) > len(older) for older in _columns(other)):  # more than half are in both
             existing = _existing(cursor) if existing is None else existing
             if missing := [place for place in sorted(_places(other)) if not _exists(place, existing)]:
                 found[other.shown] = f"{'.'.join(filter(None, missing[0]))} is not there any more under this name"
@@ -95,32 +95,27 @@ def _columns(of: Published) -> list[frozenset[str]]:
     return [frozenset(map(names.folded, columns)) for columns in sources]
 
 
-def _shares_columns(new: frozenset[str], old: frozenset[str]) -> bool:
-    """Whether more than half of the columns of an older source are columns of a new one."""
-    return 2 * len(new & old) > len(old)
-
-
 def _existing(cursor: Any) -> set[Base]:
     """All tables and views of attached databases, as ledgers name them."""
     found: set[Base] = set()
-    rows = cursor.execute("SELECT database_name FROM system.main.duckdb_databases() WHERE NOT internal").fetchall()
-    for (database,) in rows:
+    for (database,) in cursor.execute(
+        "SELECT database_name FROM system.main.duckdb_databases() WHERE NOT internal"
+    ).fetchall():
         named = {database}
         if (kind := attached_databases.kind(cursor, database)) is not None:
             with contextlib.suppress(errors.NoIdentity):  # then no ledger names it so
                 named.add(attached_databases.identity("materialize", cursor, database, kind))
-        for _, schema, table in catalog.relations(cursor, database):
-            found |= {(name.lower(), schema.lower(), table.lower()) for name in named}
+        found |= {
+            (name.lower(), schema.lower(), table.lower())
+            for _, schema, table in catalog.relations(cursor, database)
+            for name in named
+        }
     return found
 
 
 def _exists(place: Base, existing: set[Base]) -> bool:
     database, schema, table = place
     if database or schema:
-        return place in existing or _is_away(database, existing)
+        # of a database of another system that is not attached nothing is known
+        return place in existing or (":" in database and all(place[0] != database for place in existing))
     return table.startswith(CONTENT) or names.scheme(table) is not None or Path(table).exists()
-
-
-def _is_away(database: str, existing: set[Base]) -> bool:
-    """Whether a database of another system is not attached, so that nothing is known of its tables."""
-    return ":" in database and all(place[0] != database for place in existing)

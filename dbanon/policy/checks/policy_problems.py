@@ -4,7 +4,7 @@ persons, columns that are published as they are and single people out together, 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -57,7 +57,8 @@ def statement(call: Call, only: catalog.Source | None = None) -> Sql:
             elsewhere = attached_databases.named(call.cursor, row.schema, row.table)
             if elsewhere and elsewhere[0] not in asked:
                 asked.add(elsewhere[0])
-                found_there = [p for p in _database_problems(call, elsewhere[0]) if p not in told]
+                wrong = _raised(attached_databases.of, "policy_problems", call.cursor, elsewhere[0], call.path.database)
+                found_there = [problem for problem in wrong if problem not in told]
                 told.update(found_there)
                 known += [_reported(row, problem) for problem in found_there]
             about += elsewhere
@@ -79,19 +80,14 @@ def statement(call: Call, only: catalog.Source | None = None) -> Sql:
                 known.append(_reported(candidate.declared, candidate.problem))
             else:
                 counted.append(repeated_identifiers.values(candidate))
-        if (together := singling_out.counted(relation, rows, call.cursor)) is not None:
-            counted.append(together)
-        if (spelled := person_spellings.counted(relation, rows, call.cursor)) is not None:
-            counted.append(spelled)
+        together = [check.counted(relation, rows, call.cursor) for check in (singling_out, person_spellings)]
+        counted += [problem for problem in together if problem is not None]
         limits += undone_limits.counted(
             relation, [(row, settings_of[row]) for row in rows], call.cursor, partial(_hierarchy, call, rows[0])
         )
-    for database in call.attached():
-        for wrong in relation_problems.problems(call, database, only):
-            if wrong.count is None:
-                known.append(wrong.row)
-            else:
-                counted.append(wrong.values)
+    found_wrong = [w for database in call.attached() for w in relation_problems.problems(call, database, only)]
+    known += [wrong.row for wrong in found_wrong if wrong.count is None]
+    counted += [wrong.values for wrong in found_wrong if wrong.count is not None]
     literal = literal_rows(dict.fromkeys(_COLUMNS, "VARCHAR"), known)
     return Sql(templates.fill("policy/checks/policy_problems.sql", known=literal, candidates=counted, limits=limits))
 
@@ -143,10 +139,7 @@ def _role_problems(call: Call, row: Declared, hierarchy: str | None) -> list[str
     """What is wrong with the role and the hierarchy of a row."""
     problems = []
     if row.role.lower() in settings.KNOWN:
-        try:
-            settings.made(f"{row.table}.{row.column}", row.role.lower(), dict(row.form))
-        except errors.DbanonError as error:
-            problems.append(str(error))
+        problems += _raised(settings.made, f"{row.table}.{row.column}", row.role.lower(), dict(row.form))
     elif row.role.lower() not in column_roles.ROLES:
         problems.append(str(errors.UnknownRole(row.table, row.column, row.role, column_roles.ROLES)))
     if hierarchy is not None and row.role.lower() == "quasi":
@@ -161,10 +154,10 @@ def _role_problems(call: Call, row: Declared, hierarchy: str | None) -> list[str
     return problems
 
 
-def _database_problems(call: Call, place: Place) -> list[str]:
-    """What is wrong with the database of a table in another system."""
+def _raised(check: Callable[..., object], *arguments: object) -> list[str]:
+    """What a check raises."""
     try:
-        attached_databases.of("policy_problems", call.cursor, place, call.path.database)
+        check(*arguments)
     except errors.DbanonError as error:
         return [str(error)]
     return []
@@ -196,13 +189,8 @@ def _place_problems(call: Call, about: Sequence[Place], row: Declared) -> list[s
 
 def _reading_problems(call: Call, place: Place, kind: str) -> list[str]:
     """Why DuckDB cannot read a table of another system by its name."""
-    try:
-        attached_databases.check_read(
-            "policy_problems", call.cursor, place, kind, catalog.columns_of(call.cursor, place)
-        )
-    except errors.DbanonError as error:
-        return [str(error)]
-    return []
+    columns = catalog.columns_of(call.cursor, place)
+    return _raised(attached_databases.check_read, "policy_problems", call.cursor, place, kind, columns)
 
 
 def _code_problems(call: Call, row: Declared, type_: str) -> list[str]:
@@ -237,9 +225,11 @@ def _readable(call: Call, about: Sequence[Place], row: Declared) -> Iterator[Rel
             yield Relation(snapshot_guard.read(sql, guard), partial(catalog.columns_of, call.cursor, place))
     if about or row.database != call.path.database:
         return
-    for name, columns in call.session.temporary.columns.items():
-        if stored_policy.applies((row.database, "main", name), row.schema, row.table):
-            yield Relation(identifier(name), partial(dict, columns), seen=False)
+    yield from (
+        Relation(identifier(name), partial(dict, columns), seen=False)
+        for name, columns in call.session.temporary.columns.items()
+        if stored_policy.applies((row.database, "main", name), row.schema, row.table)
+    )
     if names.is_file(row.table) and row.schema.lower() == "main":
         with contextlib.suppress(errors.UnreadableFile, errors.RemoteFile):
             source = catalog.resolve("policy_problems", row.table, call.cursor, call.path, {})

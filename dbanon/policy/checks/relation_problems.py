@@ -174,12 +174,11 @@ def _keys(call: Call, database: str, child: _Side, entity: _Side) -> Iterator[Fo
             yield Found(database, child.schema, child.table, (own,), str(error))
             return
     count = later("repeated")
-    said = (
+    for side, what, problem in (
         (child, "orphans", errors.Orphans(FUNCTION, child.table, entity.table, child.key, count)),
         (entity, "missing", errors.MissingKeys(FUNCTION, entity.table, entity.key, count)),
         (entity, "repeated", errors.RepeatedKeys(FUNCTION, entity.table, entity.key, count)),
-    )
-    for side, what, problem in said:
+    ):
         sql = Sql(
             fill(
                 "policy/checks/related_keys.sql",

@@ -104,7 +104,7 @@ def reviewed(call: Call, source: catalog.Source, columns: Sequence[Reviewed], kn
             "prefix": _optional(_prefix(at, c)),
         }
         for place, c in enumerate(columns)
-        if c.is_unchanged or _is_bare(c)
+        if c.is_unchanged or (c.role == "quasi" and _is_category(c) and c.settings.hierarchy is None)
     ]
     return Sql(
         fill(
@@ -134,18 +134,14 @@ def _is_category(column: Reviewed) -> bool:
     return family(column.type)[0] is None
 
 
-def _is_bare(column: Reviewed) -> bool:
-    """Whether it is a category without a hierarchy."""
-    return column.role == "quasi" and _is_category(column) and column.settings.hierarchy is None
-
-
 def _fixed(call: Call, at: _Place, place: int, column: Reviewed) -> list[list[object]]:
     """What is known of a column without its values."""
     if column.is_unchanged:
         return []
     if column.role != "quasi":
-        why = column.role or "no role"
-        return [[TOPICS.index("withheld"), place, "withheld", column.name, why, _publishes(at, column)]]
+        return [
+            [TOPICS.index("withheld"), place, "withheld", column.name, column.role or "no role", _publishes(at, column)]
+        ]
     how, coarser = _how(at, column)
     rows: list[list[object]] = [[TOPICS.index("generalized"), place, "generalized", column.name, how, coarser]]
     name = column.settings.hierarchy
@@ -188,11 +184,10 @@ def _flat(call: Call, source: catalog.Source, name: str) -> tuple[int, int]:
     if not isinstance(found, Stored):
         return sum(len(path) == 2 for path in found.paths), len(found.paths)
     table = qualified(found.database, catalog.SCHEMA, "hierarchy_node")
-    rows = call.cursor.execute(
+    flat, leaves = call.cursor.execute(
         f"SELECT system.main.count(*) FILTER (WHERE depth = 1), system.main.count(*) FROM {table} "
         f"WHERE name = {text(found.name)} AND is_leaf"
-    )
-    flat, leaves = rows.fetchall()[0]
+    ).fetchall()[0]
     return int(flat), int(leaves)
 
 

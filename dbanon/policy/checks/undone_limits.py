@@ -115,7 +115,9 @@ def counted(
                     later("column_names[place + 1]"), later("roles[place + 1]"),
                 )
             ),
-            "roles": _texts(_shown_role(column) for column in published),
+            "roles": _texts(
+                "generalized" if column.declared.role.lower() == "quasi" else "as it is" for column in published
+            ),
             "limits": _texts(_shown_limit(column) for column in published),
             "count": count,
         }
@@ -161,15 +163,12 @@ def _cell(column: Published, find: Find) -> Sql | None:
         grid = (settings.grid or "none").lower()
         cell = value if grid == "none" else Sql(f"(floor({value} / {grid}::DOUBLE) * {grid}::DOUBLE)")
         kept = "DOUBLE"
-    ends = [(sign, f"TRY_CAST({text(end)} AS {kept})") for sign, end in _ends(settings)]
+    signed = ((">=", settings.top), ("<=", settings.bottom))
+    ends = [(sign, f"TRY_CAST({text(end)} AS {kept})") for sign, end in signed if end is not None]
     if not ends and (grid in ("none", "day") or (kind in _CALENDAR and settings.grid is None)):
         return None
     whens = "".join(f" WHEN {value} {sign} {end} THEN {end}" for sign, end in ends)
     return Sql(f"CASE{whens} ELSE {cell} END") if ends else cell
-
-
-def _ends(settings: Settings) -> list[tuple[str, str]]:
-    return [(sign, end) for sign, end in ((">=", settings.top), ("<=", settings.bottom)) if end is not None]
 
 
 def _calendar_cell(value: Sql, grid: str) -> Sql:
@@ -195,10 +194,6 @@ def _raised(column: Published, find: Find) -> Sql | None:
         )
     name = label_text(identifier(column.column), column.type)
     return Sql(f"(SELECT any_value(raised) FROM ({nodes}) AS nodes WHERE nodes.leaf = {name})")
-
-
-def _shown_role(column: Published) -> str:
-    return "generalized" if column.declared.role.lower() == "quasi" else "as it is"
 
 
 def _shown_limit(column: Published) -> str:

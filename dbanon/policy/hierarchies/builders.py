@@ -74,8 +74,9 @@ def _widths(call: Call) -> list[Sql]:
     widths = call.options.listed("widths") or ()
     for fine, coarse in pairwise(widths):
         if coarse % fine:
-            accepts = "widths of which each is a multiple of the one before"
-            raise errors.InvalidArgument(call.function.name, "widths", accepts, json.dumps(widths))
+            raise errors.InvalidArgument(
+                call.function.name, "widths", "widths of which each is a multiple of the one before", json.dumps(widths)
+            )
     return [Sql(str(w)) for w in widths]
 
 

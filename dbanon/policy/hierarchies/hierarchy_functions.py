@@ -54,8 +54,9 @@ def uncovered(call: Call) -> Sql:
     if given is not None:
         hierarchy = lookup.find(call, given, source, is_declared)
         if hierarchy is None:
-            where = f"of {source.shown}.{column}"
-            raise errors.UnknownHierarchy(call.function.name, given, where, lookup.known(call, source, is_declared))
+            raise errors.UnknownHierarchy(
+                call.function.name, given, f"of {source.shown}.{column}", lookup.known(call, source, is_declared)
+            )
         rows = hierarchy_sql.rows(hierarchy)
     read, name = missing_codes.cleaned(source, declared, call.holds), identifier(column)
     text_label = label_text(name, source.columns[column])

@@ -17,7 +17,7 @@ def find(call: Call, name: str, source: catalog.Source | None, is_declared: bool
     stored = catalog.hierarchy_table(name, _databases(call, source, is_declared), call.hierarchies, is_declared)
     if stored:
         return storage.Stored(*stored)
-    return storage.read_arx("given as text", name) if storage.is_inline(name) else storage.shipped(name)
+    return storage.read_arx("given as text", name) if ";" in name else storage.shipped(name)
 
 
 def known(call: Call, source: catalog.Source | None, is_declared: bool = False) -> list[str]:

@@ -45,8 +45,9 @@ def read_arx(name: str, text: str) -> Inline:
     try:
         rows = [row for row in csv.reader(io.StringIO(text), delimiter=";", strict=True) if row]
     except csv.Error as error:
-        why = f"not a CSV file separated by semicolons ({error})."
-        raise errors.MalformedHierarchy(name, why, stored=False) from None
+        raise errors.MalformedHierarchy(
+            name, f"not a CSV file separated by semicolons ({error}).", stored=False
+        ) from None
     return from_rows(name, rows)
 
 
@@ -98,13 +99,6 @@ def _without_repeats(row: Sequence[str]) -> list[str]:
 
 def shipped(name: str) -> Inline | None:
     """A hierarchy that comes with the package, or None."""
-    try:
-        path = resources.shipped_hierarchy(name)
-    except KeyError:
+    if name not in resources.shipped_hierarchies():
         return None
-    return read_arx(name, path.read_text(encoding="utf-8-sig"))
-
-
-def is_inline(text: str) -> bool:
-    """Whether a `hierarchies` value is ARX rows rather than a name."""
-    return ";" in text
+    return read_arx(name, (resources.folder("hierarchies") / f"{name}.csv").read_text(encoding="utf-8-sig"))

@@ -56,7 +56,8 @@ def save_hierarchy(connection: Any, name: str, path: str | Path) -> None:
     stored = catalog.hierarchy_table(name, [here], listed)
     if stored is None:
         raise errors.UnknownHierarchy("save_hierarchy", name, "stored", listed(here))
-    rows = hierarchy_sql.rows(storage.Stored(*stored))
-    lines = connection.execute(bound(templates.fill("policy/hierarchies/to_arx.sql", rows=rows))).fetchall()
+    lines = connection.execute(
+        bound(templates.fill("policy/hierarchies/to_arx.sql", rows=hierarchy_sql.rows(storage.Stored(*stored))))
+    ).fetchall()
     with output_files.draft("save_hierarchy", target) as draft:
         draft.write_text("".join(line + "\n" for (line,) in lines), encoding="utf-8")

@@ -54,7 +54,7 @@ def statement(call: Call) -> Sql:
     source = call.source()
     rows = stored_policy.policy_rows(source, call.cursor)
     source = missing_codes.cleaned(source, [row.declared for row in rows], call.holds)
-    function = call.function.name
+    function, policy = call.function.name, qualified(source.home, catalog.SCHEMA, "policy")
     known = _hierarchies(call, source)
     columns = [_column(i, name, type_) for i, (name, type_) in enumerate(source.columns.items())]
     slots = range(1, SLOTS + 1)
@@ -93,16 +93,12 @@ def statement(call: Call) -> Sql:
             pieces=repairs.columns(source, rows),
             views=None if source.is_table else repairs.view(source),
             where=text(source.sql),
-            insert=text(f"INSERT INTO {_policy(source)} (schema_name, table_name, column_name, role"),
+            insert=text(f"INSERT INTO {policy} (schema_name, table_name, column_name, role"),
             place=text("".join(f"{text(part)}, " for part in stored_policy.key(source))),
             bare=text(source.table.lower()) if source.bare else None,
             shadowed=message(errors.ShadowedTable(function, source.shown, str(source.sql))),
         )
     )
-
-
-def _policy(source: catalog.Source) -> Sql:
-    return qualified(source.home, catalog.SCHEMA, "policy")
 
 
 # --- columns ---------------------------------------------------------------------------------------------

@@ -47,7 +47,7 @@ def form(column: str, format: str | None = None, length: object = None, prefix: 
     if name not in FORMATS:
         raise errors.InvalidForm(column, "format", f"one of {', '.join(FORMATS)}", format)
     of = FORMATS[name]
-    count = of.usual if length is None else _whole(length)
+    count = of.usual if length is None else whole(length)
     if count is None or not of.least <= count <= of.most:
         accepted = "36 (a UUID has one length)" if name == "uuid" else f"an integer from {of.least} to {of.most}"
         raise errors.InvalidForm(column, "length", f"{accepted} for the format {name}", length)
@@ -56,7 +56,8 @@ def form(column: str, format: str | None = None, length: object = None, prefix: 
     return Form(name, count, prefix or "")
 
 
-def _whole(given: object) -> int | None:
+def whole(given: object) -> int | None:
+    """An integer that is given as a number or a text; None where it is none."""
     try:
         return int(str(given))
     except ValueError:

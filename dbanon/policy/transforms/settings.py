@@ -77,10 +77,7 @@ def made(column: str, role: str, given: Mapping[str, str]) -> Made:
 
 
 def _whole(column: str, name: str, given: str, low: int, high: int) -> int:
-    try:
-        found = int(given)
-    except ValueError:
-        found = low - 1
-    if not low <= found <= high:
+    found = formats.whole(given)
+    if found is None or not low <= found <= high:
         raise errors.InvalidForm(column, name, f"an integer from {low} to {high}", given)
     return found

@@ -65,9 +65,7 @@ def sizes(asking: Asking) -> Section:
 
 def leading(asking: Asking) -> Section:
     """Of each sensitive column, the classes whose most frequent value has the greatest share."""
-    parts: list[Part] = []
-    for name, type_ in asking.shape.sensitive:
-        parts += _of(asking, name, type_)
+    parts = [part for name, type_ in asking.shape.sensitive for part in _of(asking, name, type_)]
     if not parts:
         said = ["No column of the release is declared sensitive, so that no value is said to be protected in a class."]
         return Section("values", "Sensitive values of the worst classes", said)

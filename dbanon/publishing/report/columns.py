@@ -90,8 +90,7 @@ def values(asking: Asking, before: Before | None) -> Section:
         ),
         Table("Different and missing values", head, rows, asked.shown),
     ]
-    for column in columns if not asking.outgoing else ():
-        parts.append(_frequent(asking, column, before))
+    parts += [] if asking.outgoing else [_frequent(asking, column, before) for column in columns]
     return Section("columns", "Columns before and after" if before else "Published columns", said, parts)
 
 
@@ -131,10 +130,11 @@ def _frequent(asking: Asking, column: str, before: Before | None) -> Beside:
 
 
 def _most(value: Sql, of: Sql, least: int | None, person: Sql | None) -> Sql:
-    filled = fill(
-        "publishing/report/frequent_values.sql", value=value, of=of, least=least, person=person, most=FREQUENT
+    return Sql(
+        fill(
+            "publishing/report/frequent_values.sql", value=value, of=of, least=least, person=person, most=FREQUENT
+        ).strip()
     )
-    return Sql(filled.strip())
 
 
 def published(asking: Asking, column: str) -> list[str]:

@@ -70,7 +70,5 @@ def _told(line: Line) -> str:
 
 def _grouped(facts: Facts) -> list[tuple[str, list[Line]]]:
     """Lines by their section, in order."""
-    found: dict[str, list[Line]] = {}
-    for line in facts.lines:
-        found.setdefault(line.section, []).append(line)
-    return list(found.items())
+    sections = dict.fromkeys(line.section for line in facts.lines)
+    return [(section, [line for line in facts.lines if line.section == section]) for section in sections]

@@ -37,8 +37,7 @@ class Asking:
 
     def function(self, name: str, columns: Sequence[str], given: Mapping[str, object], where: str = "true") -> Query:
         """The rows of a table function about the release; raises what the function raises."""
-        entry = self.entry
-        places = (entry.database, "main", "")
+        places = (self.entry.database, "main", "")
         call = make_call(
             self.certificate.session, self.cursor, name, {"release": str(self.full.release)}, given, places
         )

@@ -69,8 +69,7 @@ def report(
     with current.cursor() as cursor:
         if target is not None:
             _check_target(target, overwrite, cursor)
-        entry = certificate.published("report", name, cursor, path)
-        made = _page(entry, current, cursor, path, outgoing, population)
+        made = _page(releases.published("report", name, cursor, path), current, cursor, path, outgoing, population)
     if target is None:
         return made
     with output_files.draft("report", target) as draft:
@@ -91,7 +90,7 @@ def _check_target(target: Path, overwrite: bool, cursor: Any) -> None:
 def statement(call: Call) -> Sql:
     """The SQL of report('name'): one row, the page."""
     library()
-    entry = certificate.published(call.function.name, call.text("release"), call.cursor, call.path)
+    entry = releases.published(call.function.name, call.text("release"), call.cursor, call.path)
     options = call.options
     made = _page(entry, call.session, call.cursor, call.path, bool(options["outgoing"]), options.text("population"))
     return literal_rows({"html": "VARCHAR"}, [[made]])

@@ -59,9 +59,7 @@ def counts(points: Sequence[tuple[int, int]], along: str, up: str) -> str:
         axes.bar(middle, list(heights.values()), width=width * 0.85, color=_ROLES["first"])
         axes.set_xlim(low - width, high + width)
         _whole(axes.xaxis)
-        _whole(axes.yaxis)
-        axes.set(xlabel=along, ylabel=up)
-        axes.grid(axis="x", visible=False)
+        _standing(axes, along, up)
 
     return _svg(draw, 2.4)
 
@@ -75,9 +73,7 @@ def shares(points: Sequence[tuple[float, int]], along: str, up: str) -> str:
     def draw(axes: Any) -> None:
         axes.bar([i / 10 + 0.05 for i in range(10)], heights, width=0.088, color=_ROLES["first"])
         axes.set_xlim(0, 1)
-        _whole(axes.yaxis)
-        axes.set(xlabel=along, ylabel=up)
-        axes.grid(axis="x", visible=False)
+        _standing(axes, along, up)
 
     return _svg(draw, 2.4)
 
@@ -109,10 +105,7 @@ def before_and_after(of: Sequence[tuple[Any, ...]], along: str) -> str:
         axes.plot(after, places, "o", markersize=5, color=_ROLES["first"], label="after")
         axes.set_xscale("symlog", linthresh=1)
         axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
-        axes.set_xlim(left=0)
-        _named(axes, [row[0] for row in of])
-        axes.set(xlabel=along)
-        axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2, frameon=False)
+        _two_marks(axes, [row[0] for row in of], along)
 
     return _svg(draw, 1.3 + 0.32 * len(of))
 
@@ -125,12 +118,24 @@ def ranges(of: Sequence[tuple[str, float, float]], along: str) -> str:
         axes.hlines(places, [row[1] for row in of], [row[2] for row in of], color=_ROLES["grid"], linewidth=2)
         axes.plot([row[1] for row in of], places, "o", markersize=6, color=_ROLES["first"], label="median")
         axes.plot([row[2] for row in of], places, "D", markersize=6, color=_ROLES["second"], label="p95")
-        axes.set_xlim(left=0)
-        _named(axes, [row[0] for row in of])
-        axes.set(xlabel=along)
-        axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2, frameon=False)
+        _two_marks(axes, [row[0] for row in of], along)
 
     return _svg(draw, 1.3 + 0.32 * len(of))
+
+
+def _standing(axes: Any, along: str, up: str) -> None:
+    """Bars that stand: counts upwards."""
+    _whole(axes.yaxis)
+    axes.set(xlabel=along, ylabel=up)
+    axes.grid(axis="x", visible=False)
+
+
+def _two_marks(axes: Any, names: Sequence[str], along: str) -> None:
+    """Rows with two marks each, which a legend explains."""
+    axes.set_xlim(left=0)
+    _named(axes, names)
+    axes.set(xlabel=along)
+    axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2, frameon=False)
 
 
 def _named(axes: Any, names: Sequence[str]) -> None:

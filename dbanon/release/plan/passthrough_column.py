@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from dbanon.release.plan.named_column import HashedColumn
 from dbanon.sqltext.quote import Sql
@@ -24,15 +24,12 @@ class UnchangedColumn(HashedColumn):
 
     plain: str
     type: str
+    is_link: bool = field(default=False, kw_only=True)
+    """Whether it is the pseudonym of a person, which tells who a record is about and nothing else of it."""
 
     @property
     def value_type(self) -> str:
         return self.type
-
-    @property
-    def is_link(self) -> bool:
-        """Whether it is the pseudonym of a person, which tells who a record is about and nothing else of it."""
-        return False
 
     @property
     def is_zoned(self) -> bool:
@@ -51,7 +48,6 @@ class PassthroughColumn(UnchangedColumn):
     few records are refused.
 
     `read` is the column of the source with NULL in place of codes for missing values, or what is made of that.
-    `links` where it is the pseudonym of a person.
     """
 
     i: int
@@ -60,11 +56,6 @@ class PassthroughColumn(UnchangedColumn):
     check_rare: bool
     say_rare: Sql
     say_rare_left: Sql
-    links: bool = False
-
-    @property
-    def is_link(self) -> bool:
-        return self.links
 
     @property
     def value(self) -> Sql:

@@ -258,8 +258,9 @@ def _last_select(kind: str, of: Plan) -> str | None:
     if kind == "release":
         return statement_check.released_rows(of.names.copies, of.names.place, of.names.copy)
     if kind == "classes":
-        reason = of.names.names["suppressed"] if of.choices.suppress else None
-        return statement_check.released_classes(of.names.class_id, reason)
+        return statement_check.released_classes(
+            of.names.class_id, of.names.names["suppressed"] if of.choices.suppress else None
+        )
     return statement_check.released_metrics() if kind == "metrics" else None
 
 

@@ -215,7 +215,7 @@ def unchanged(call: ReleaseSpec) -> list[PassthroughColumn]:
             check_rare=(name in roles.other or (name in call.made and name not in call.links))
             and name.lower() not in allowed
             and call.reading.larger is None,
-            links=name in call.links,
+            is_link=name in call.links,
             say_rare=message(
                 errors.RareOther(function, table, name, later("count(*)"), call.k, roles.made.get(name, "other"))
             ),

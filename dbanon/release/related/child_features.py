@@ -71,8 +71,9 @@ def _features(of: ReleaseSpec, first: int) -> Iterator[Feature]:
         column = _size(attribute, place) if at is None else template_columns.quasi(of, place, attribute)
         settings = replace(attribute.quasi.settings, weight=attribute.quasi.settings.weight / (2 if aggregate else 1))
         known = replace(attribute, quasi=Quasi(name, attribute.quasi.type, settings))
-        made = None if aggregate is None else Sql(aggregate)
-        yield Feature(place, at, made, known, as_read(column, f"{place}. {name}"))
+        yield Feature(
+            place, at, None if aggregate is None else Sql(aggregate), known, as_read(column, f"{place}. {name}")
+        )
 
 
 def _size(attribute: Attribute, i: int) -> QuasiColumn:

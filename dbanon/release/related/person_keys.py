@@ -44,8 +44,9 @@ def of_tables(call: Call, sources: Sequence[Source], stored: Sequence[Stored]) -
     for child, of in zip(children, found, strict=True):
         own = {entity.column(function, b, of.said): child.column(function, a, of.said) for a, b in of.pairs}
         if set(own) != set(theirs):
-            accepts = f"the same columns of {entity.shown} for all tables"
-            raise errors.InvalidArgument(function, "key", accepts, shown(sorted({*own, *theirs})))
+            raise errors.InvalidArgument(
+                function, "key", f"the same columns of {entity.shown} for all tables", shown(sorted({*own, *theirs}))
+            )
         keys.append(tuple(own[name] for name in theirs))
     return keys
 

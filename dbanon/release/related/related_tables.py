@@ -169,5 +169,4 @@ def _refuse_unlike(call: Call, entity: Related, child: Related) -> None:
     for ours, theirs in zip(child.key, entity.key, strict=True):
         types = (child.publication.source.columns[ours], entity.publication.source.columns[theirs])
         if not alike_as_keys(*types):
-            own = f"{child.shown}.{ours}"
-            raise errors.KeyTypes(call.function.name, own, types[0], entity.shown, theirs, types[1])
+            raise errors.KeyTypes(call.function.name, f"{child.shown}.{ours}", types[0], entity.shown, theirs, types[1])

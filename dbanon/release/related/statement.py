@@ -52,8 +52,9 @@ def of(found: Relation, kind: str) -> Sql:
     }
     made = fill(f"release/related/{kind}.sql", **values)
     if kind == "release":
-        last_select = statement_check.related_rows(tables[found.asked].step("leaving"), own.row, own.place)
-        made = statement_check.checked(function, made, last_select)
+        made = statement_check.checked(
+            function, made, statement_check.related_rows(tables[found.asked].step("leaving"), own.row, own.place)
+        )
     elif kind == "metrics":
         made = statement_check.checked(function, made, statement_check.related_metrics())
     return Sql(made)

@@ -36,15 +36,18 @@ def resolve_spec(call: Call, view: tuple[str, str] | None = None) -> ReleaseSpec
     related.refuse(call.function.name, call.options)
     algorithm = algorithms.find(str(call.function.algorithm))
     looks_up = algorithm.looks_up is not None and call.options[algorithm.looks_up] is not None
-    ontology: Mapping[str, str] | None = {} if looks_up else None
-    publication = prepared(call, call.options, algorithm.name, str(call.function.kind), ontology=ontology)
+    publication = prepared(
+        call, call.options, algorithm.name, str(call.function.kind), ontology={} if looks_up else None
+    )
     roles = publication.roles
     if looks_up and roles.sensitive and not publication.orders:
         table, column = publication.source.shown, roles.sensitive[0]
         raise errors.NoSensitiveHierarchy(call.function.name, table, column, str(algorithm.looks_up))
     noise = noise_of(call.function, call.options)
     publication = running(publication, algorithm)
-    cleaning = _cleaning(call, publication, algorithm.ability(Exclusion), publication.run.options)
+    cleaning, exclusion, own = Cleaning(), algorithm.ability(Exclusion), publication.run.options
+    if exclusion is not None:
+        cleaning = Cleaning(_bounds(call, publication, exclusion.bounds(own)), exclusion.duplicates(own))
     return with_transformed(replace(publication, run=replace(publication.run, noise=noise, cleaning=cleaning)), view)
 
 
@@ -56,8 +59,9 @@ def running(publication: ReleaseSpec, algorithm: algorithms.Algorithm) -> Releas
     widening = algorithm.ability(Widening)
     weigh = options["weights"] == "influence"
     if not publication.roles.sensitive and (weigh or "sensitive" in algorithm.reads):
-        what = "weights = 'influence'" if weigh else algorithm.name
-        raise errors.NoSensitive(publication.function, what, publication.source.shown)
+        raise errors.NoSensitive(
+            publication.function, "weights = 'influence'" if weigh else algorithm.name, publication.source.shown
+        )
     # What all algorithms can be asked for alike is what influence() gives by default.
     settings = {} if weigh else own if influence is not None and influence.is_wanted(own) else None
     run = Run(
@@ -88,13 +92,6 @@ def _check_objective(publication: ReleaseSpec, algorithm: algorithms.Algorithm) 
                 function, table, column = publication.function, publication.source.shown, of.quasi.column
                 why = "it is a category, without squares. Leave it out of qi, or lower 'precision' or 'ncp'."
                 raise errors.UnsupportedSetting(function, "objective = 'sse'", table, column, why)
-
-
-def _cleaning(call: Call, publication: ReleaseSpec, exclusion: Exclusion | None, own: Mapping[str, object]) -> Cleaning:
-    """What the algorithm's own options leave out of the source."""
-    if exclusion is None:
-        return Cleaning()
-    return Cleaning(_bounds(call, publication, exclusion.bounds(own)), exclusion.duplicates(own))
 
 
 def _bounds(call: Call, publication: ReleaseSpec, given: Mapping[str, tuple[str, str]]) -> dict[str, tuple[Sql, Sql]]:
@@ -177,8 +174,9 @@ def prepared(
         ontology=ontology,
         alone=alone,
     )
-    tellers = (roles.person, *roles.sensitive, *roles.made)
-    collations.refuse_equating(name, source, [column for column in tellers if column], call.cursor)
+    collations.refuse_equating(
+        name, source, [column for column in (roles.person, *roles.sensitive, *roles.made) if column], call.cursor
+    )
     made = (m for m in roles.made if m != roles.person)
     read = [*(q.column for q in roles.quasi), *roles.sensitive, *roles.other, *made]
     missing = missing_codes.resolve(name, source, policy.declared, options, read, roles.person, call.holds)
@@ -208,8 +206,7 @@ def with_transformed(publication: ReleaseSpec, view: tuple[str, str] | None) -> 
     function, source, roles = publication.function, publication.source, publication.roles
     if publication.run.noise is not None and roles.made:
         raise errors.NoKeyedColumns(function, source.shown, roles.made, "a release with noise")
-    scope = _scope(publication, view)
-    made = transformed_columns.resolve(function, source, publication.policy.declared, roles, scope)
+    made = transformed_columns.resolve(function, source, publication.policy.declared, roles, _scope(publication, view))
     return replace(publication, made=made).continued(view=view)
 
 
@@ -225,8 +222,9 @@ def order(call: Call, source: catalog.Source, column: str, name: str, policy: Po
     is_declared = policy is not None and _is_declared(policy, name)
     found = lookup.find(call, name, source, is_declared)
     if found is None:
-        where = f"of {source.shown}.{column}"
-        raise errors.UnknownHierarchy(call.function.name, name, where, lookup.known(call, source, is_declared))
+        raise errors.UnknownHierarchy(
+            call.function.name, name, f"of {source.shown}.{column}", lookup.known(call, source, is_declared)
+        )
     return found
 
 
@@ -249,8 +247,9 @@ def _is_declared(policy: Policy, hierarchy: str | None) -> bool:
 
 def keyed(publication: ReleaseSpec, key: Sequence[str] | None, kind: str = "release") -> ReleaseSpec:
     """The publication with the columns that tell its people apart."""
-    apart = () if key is None or publication.roles.person is not None else tuple(key)
-    return replace(publication, kind=kind).continued(key=apart)
+    return replace(publication, kind=kind).continued(
+        key=() if key is None or publication.roles.person is not None else tuple(key)
+    )
 
 
 def unique_key(publication: ReleaseSpec, cursor: Any) -> tuple[str, ...] | None:

@@ -154,8 +154,9 @@ def _label(publication: ReleaseSpec, own: Mapping[str, object]) -> int | None:
 def as_of_table(given: Options) -> Options:
     """The options as those of a table: with what a stream has not as it is where nobody says anything, and without
     those of the system alone, which may have names of models. Records may be left out, as many as must."""
-    of_tables = {p.name: p.default for p in COMMON}
-    return Options({**of_tables, **{p.name: given[p.name] for p in streams.COMMON}, "suppress": 1.0})
+    return Options(
+        {**{p.name: p.default for p in COMMON}, **{p.name: given[p.name] for p in streams.COMMON}, "suppress": 1.0}
+    )
 
 
 def filled(template: str, publication: ReleaseSpec, options: Options, system: Stream, **more: object) -> str:
@@ -172,8 +173,9 @@ def filled(template: str, publication: ReleaseSpec, options: Options, system: St
     )
     values = of.values
     grown = more.get("grown")
-    segment = grown.segment if isinstance(grown, Grown) else None
-    values["request"] = as_json(stream_request(publication, options, system, segment))
+    values["request"] = as_json(
+        stream_request(publication, options, system, grown.segment if isinstance(grown, Grown) else None)
+    )
     values["leave"] = Sql(f"[{joined(text(name) for name in _leave(publication))}]")
     values["gate_say"] = {**of.gate_say, **_refusals(publication)}
     values |= order_values(publication)
@@ -204,10 +206,9 @@ def _names(publication: ReleaseSpec) -> dict[str, str]:
     quasi = {a.quasi.column: a.is_number for a in publication.attributes}
     unchanged = [*publication.roles.sensitive, *publication.roles.other]
     schema = published_schema(publication.source.columns, quasi, unchanged, publication.intervals)
-    taken, found = [*schema.rows, schema.class_id], {}
+    found: dict[str, str] = {}
     for name in (*OWN, "reused"):
-        found[name] = free(name, taken)
-        taken.append(found[name])
+        found[name] = free(name, [*schema.rows, schema.class_id, *found.values()])
     return found
 
 
@@ -239,11 +240,13 @@ def _refusals(publication: ReleaseSpec) -> dict[str, Sql]:
 def _measures(of: plan.Plan, drops: bool) -> Iterator[Measure]:
     """The measures of a stream; those of sensitive values where a model is about them."""
     yield from (replace(m, sql=m.sql_where_dropped if drops and m.sql_where_dropped else m.sql) for m in MEASURES)
-    for sensitive in of.columns.tested:
-        if sensitive.models:
-            yield Measure(
-                f"l:{sensitive.plain}",
-                "higher",
-                f"Least number of different values of {sensitive.plain} in a class when it is first published.",
-                Sql(f"f.values{sensitive.i}"),
-            )
+    yield from (
+        Measure(
+            f"l:{sensitive.plain}",
+            "higher",
+            f"Least number of different values of {sensitive.plain} in a class when it is first published.",
+            Sql(f"f.values{sensitive.i}"),
+        )
+        for sensitive in of.columns.tested
+        if sensitive.models
+    )

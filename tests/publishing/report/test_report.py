@@ -13,6 +13,7 @@ from support.report_pages import SOURCE, Page, check_numbers, dateless
 
 import dbanon
 from dbanon import errors
+from dbanon.ledger import releases
 from dbanon.publishing import certificate
 from dbanon.publishing.report import attacks
 from dbanon.publishing.report.blocks import shown
@@ -41,7 +42,7 @@ def test_what_goes_out_says_what_the_certificate_that_goes_out_says(clinic: Any)
     con, _, _, outgoing = clinic
     current = session.of_connection(con.raw)
     with current.cursor() as cursor:
-        entry = certificate.published("certificate", "safe", cursor, SearchPath.here(con))
+        entry = releases.published("certificate", "safe", cursor, SearchPath.here(con))
         made = certificate.Certificate(entry, current, cursor)
         lines = {(line.section, line.item): line for line in made.lines(made.handed_out(classes=True))}
     facts = Page(outgoing).facts
