@@ -50,23 +50,26 @@ _STREAM_COUNTS = {
 
 def refusals(request: GateRequest, rules: Sequence[Rule], models: Sequence[CheckedModel]) -> dict[str, Sql]:
     """Return the messages about a release, by a word for each check, a number for each model and quasi-identifier."""
-    refused = dict(GATE)
-    for model in models:
-        what = f"classes that do not meet {model.parameter} on {model.column}"
-        refused[f"model{model.number}"] = what, f"judged_{model.number}.classes"
-    for rule in rules:
-        what = f"classes with published values of {rule.plain} that none of their records may have"
-        refused[f"strange{rule.i}"] = what, f"strange_{rule.i}.classes"
-    return _refused(request.function, refused) | _link_refusals(request, models)
+    unmet = {
+        f"model{m.number}": (f"classes that do not meet {m.parameter} on {m.column}", f"judged_{m.number}.classes")
+        for m in models
+    }
+    strange = "classes with published values of {} that none of their records may have"
+    untrue = {f"strange{rule.i}": (strange.format(rule.plain), f"strange_{rule.i}.classes") for rule in rules}
+    return _refused(request.function, GATE | unmet | untrue) | _link_refusals(request, models)
 
 
 def stream_refusals(function: str, models: Sequence[CheckedModel]) -> dict[str, Sql]:
     """Return the messages about a stream, where they differ from those about a release."""
     refused = STREAM | {name: (GATE[name][0], count) for name, count in _STREAM_COUNTS.items()}
-    for model in models:
-        what = f"classes that do not meet {model.parameter} on {model.column} when they are first seen"
-        refused[f"model{model.number}"] = what, f"judged.values{model.number}"
-    return _refused(function, refused)
+    unmet = {
+        f"model{m.number}": (
+            f"classes that do not meet {m.parameter} on {m.column} when they are first seen",
+            f"judged.values{m.number}",
+        )
+        for m in models
+    }
+    return _refused(function, refused | unmet)
 
 
 def _refused(function: str, refused: Mapping[str, tuple[str, str]]) -> dict[str, Sql]:
@@ -92,9 +95,10 @@ def _link_refusals(request: GateRequest, models: Sequence[CheckedModel]) -> dict
             length = transformed.pseudonym_length(transformed.declared(request, name)[1])
             merged, least = (later(f"(SELECT {count} FROM merged_{i})") for count in ("texts", "coalesce(least, 0)"))
             said[f"merged{i}"] = errors.SharedPseudonym(function, merged, f"{table}.{name}", length, least)
-    for model in models:
-        count = later(f"followed_{model.number}.classes")
-        said[f"followed{model.number}"] = errors.LinkedModel(
-            function, table, links, model.parameter, model.column, count
+    said |= {
+        f"followed{m.number}": errors.LinkedModel(
+            function, table, links, m.parameter, m.column, later(f"followed_{m.number}.classes")
         )
+        for m in models
+    }
     return {name: message(error) for name, error in said.items()}

@@ -60,9 +60,8 @@ def related(entry: Entry, cursor: Any) -> list[Entry]:
     others = [other for other in every if other.place != entry.place]
     wanted = bases_of(entry)
     found = {other.place for other in others if wanted & bases_of(other)}
-    found |= {
-        other.place for other in same_content(entry, [other for other in others if other.place not in found], cursor)
-    }
+    rest = [other for other in others if other.place not in found]
+    found |= {other.place for other in same_content(entry, rest, cursor)}
     return [other for other in others if other.place in found]
 
 

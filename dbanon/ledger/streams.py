@@ -96,7 +96,9 @@ def find(function: str, given: str, cursor: Cursor, path: catalog.SearchPath) ->
     """The view of a name that grows; UnknownStream."""
     found = among(cursor, given, path)
     if found is None:
-        raise errors.UnknownStream(function, given, [e.shown for e in _growing(cursor, path.named(given)[1])])
+        databases = dict.fromkeys(database for database, _ in path.named(given)[1])
+        known = [e.shown for database in databases for e in entries(cursor, database, "status = 'grows'")]
+        raise errors.UnknownStream(function, given, known)
     return found
 
 
@@ -111,10 +113,6 @@ def growing(cursor: Cursor, at: tuple[str, str, str]) -> Grows | None:
     """The view that grows in a database and schema under a name, or None."""
     where = "status = 'grows' AND (lower(schema_name), lower(name)) = (lower(?), lower(?))"
     return next(iter(entries(cursor, at[0], where, at[1:])), None)
-
-
-def _growing(cursor: Cursor, places: Sequence[tuple[str, str]]) -> list[Grows]:
-    return [e for d in dict.fromkeys(d for d, _ in places) for e in entries(cursor, d, "status = 'grows'")]
 
 
 def begin(cursor: Cursor, grows: Grows) -> None:

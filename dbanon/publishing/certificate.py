@@ -201,7 +201,8 @@ class Certificate:
         """
         persons = self.metrics.get("persons")
         if persons is None or persons == self.metrics.get("records"):
-            return self.shape if persons is None else self.shape.for_single_records()
+            # where every person has one record, persons are counted as records are
+            return self.shape if persons is None else replace(self.shape, persons=None)
         links = [column for column, role in self.roles.items() if role == "pseudonym"]
         if len(links) == 1 and "person" not in self.roles.values():
             link = identifier(links[0])

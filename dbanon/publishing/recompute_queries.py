@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from dbanon.privacy_models import registry
 from dbanon.privacy_models.model_request import Demand
@@ -30,10 +30,6 @@ class Shape:
     suppressed: str | None
     person_link: str | None = None
     """The published pseudonym of the person column, by which a recipient counts persons."""
-
-    def for_single_records(self) -> Shape:
-        """The shape of a release in which every person has one record: persons are counted as records are."""
-        return replace(self, persons=None)
 
     @property
     def unchanged(self) -> Columns:

@@ -54,9 +54,7 @@ def _templates() -> jinja2.Environment:
         bytecode_cache=_compiled(),
     )
     environment.globals["sql"] = _sql
-    environment.filters["of"] = _of
-    environment.filters["comment"] = _comment
-    environment.filters["filled"] = _filled
+    environment.filters |= {"of": _of, "comment": _comment, "filled": _filled}
     return environment
 
 

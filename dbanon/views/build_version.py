@@ -91,9 +91,8 @@ def _built(
     recognized += recognized_people.recognize(cursor, entry, disjoint_sources.without_disjoint(entry, related_versions))
     others = [r.other for r in recognized if not r.are_others]
     if making.old is not None:
-        short += compare_version.count_small_differences(
-            cursor, entry, next((o for o in others if o.place == making.old.place), making.old), publication
-        )
+        old = next((o for o in others if o.place == making.old.place), making.old)
+        short += compare_version.count_small_differences(cursor, entry, old, publication)
         if short and not making.lets_differ:
             raise errors.DeltaRefused(making.function, making.old.shown, short, [f"version {making.old.version}"])
     mine = version_differences.same_name(entry, others)

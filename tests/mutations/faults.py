@@ -333,8 +333,8 @@ _FAULTS = {
     ),
     "the last of two equal arguments counts": Fault(
         "dbanon/table_functions/arguments.py",
-        "        if name in seen:\n",
-        "        if False:\n",
+        "        if name in given:\n            raise errors.RepeatedArgument",
+        "        if False:\n            raise errors.RepeatedArgument",
         ("tests/table_functions/test_arguments.py", "tests/errors/test_errors.py"),
     ),
     "k = 1 is accepted": Fault(

@@ -217,7 +217,7 @@ def _judged(
         {
             "i": i,
             "value": _value(version, group),
-            "members": version.members if version.bases is not None else _early(version),
+            "members": version.members if version.bases is not None else Sql(_EARLY.format(version.members)),
             "lineage": lineages.get(version.place) if entry.keeps else None,
         }
         for i, version in enumerate([*others, entry])
@@ -291,9 +291,8 @@ def _value(version: Entry, group: _Group) -> Sql:
     return Sql(f"md5_number_lower(list_select(cells, [{places}])::VARCHAR)")
 
 
-def _early(version: Entry) -> Sql:
-    """Members of a version that was made before labels and columns were kept."""
-    return Sql(f"(SELECT *, NULL::UBIGINT AS label_hash, NULL::UBIGINT[] AS cells FROM {version.members})")
+_EARLY = "(SELECT *, NULL::UBIGINT AS label_hash, NULL::UBIGINT[] AS cells FROM {})"
+"""Members of a version that was made before labels and columns were kept."""
 
 
 def _lineages(entry: Entry, others: Sequence[Entry]) -> dict[tuple[str, str, str, int], int]:

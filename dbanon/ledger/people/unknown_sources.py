@@ -45,7 +45,9 @@ def unknown_relations(cursor: Any, new: Published, composition: str, compared: S
     existing: set[Base] | None = None
     found: dict[str, str] = {}
     for other in _all_published(cursor):
-        is_compared = isinstance(other, Entry) and (other.place in known or _is_disjoint(new, other))
+        is_compared = isinstance(other, Entry) and (
+            other.place in known or (isinstance(new, Entry) and not without_disjoint(new, [other]))
+        )
         if other.shown in found or is_compared or places & _places(other):
             continue
         if why := own or _unknown_bases(other):
@@ -57,10 +59,6 @@ def unknown_relations(cursor: Any, new: Published, composition: str, compared: S
     if found and composition == "refuse":
         raise errors.UnknownRelationError(new.shown, found)
     return found
-
-
-def _is_disjoint(new: Published, other: Entry) -> bool:
-    return isinstance(new, Entry) and not without_disjoint(new, [other])
 
 
 def warn_of_unknown(new: Published, unknown: Mapping[str, str]) -> None:
