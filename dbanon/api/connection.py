@@ -19,6 +19,7 @@ from dbanon.api.frame_references import FunctionCall
 from dbanon.api.memory_settings import settings
 from dbanon.errors import redaction
 from dbanon.runtime import interrupts, session, storage_version
+from dbanon.source.view_mentions import temporary_views
 from dbanon.sqltext.qualify_builtins import bound
 from dbanon.sqltext.quote import text
 from dbanon.udf.install import attach
@@ -192,7 +193,7 @@ class Connection:
         self._register_frames(calls, frame, read)
         temporary = self._session.temporary
         temporary.columns = frame_references.temporary_columns(read)
-        temporary.views = frame_references.temporary_views(read) if temporary.columns else {}
+        temporary.views = temporary_views(frame_references.Executing(read)) if temporary.columns else {}
         temporary.scans = frame_references.temporary_scans(calls, temporary.columns, read)
         return frame_references.rewrite_arguments(query, calls)
 

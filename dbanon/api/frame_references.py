@@ -97,14 +97,6 @@ def temporary_columns(read: Callable[..., Any]) -> dict[str, Mapping[str, str]]:
     return dict(found)
 
 
-def temporary_views(read: Callable[..., Any]) -> dict[str, str]:
-    """How the temporary views of the connection were made."""
-    rows = read(
-        "SELECT view_name, sql FROM system.main.duckdb_views() WHERE database_name = 'temp' AND NOT internal"
-    ).fetchall()
-    return {names.folded(name): statement for name, statement in rows}
-
-
 def temporary_scans(
     calls: list[FunctionCall], temporary: Mapping[str, object], read: Callable[..., Any]
 ) -> dict[str, tuple[Scan, ...]]:
@@ -114,13 +106,13 @@ def temporary_scans(
         parts = names.table_parts(call.source or "") or (call.source or "",)
         name = names.folded(parts[-1])
         if name in temporary and len(parts) <= 2:
-            scans = bound_scans(_Executing(read), f"FROM temp.main.{identifier(name)}")
+            scans = bound_scans(Executing(read), f"FROM temp.main.{identifier(name)}")
             if scans is not None:
                 found[name] = scans
     return found
 
 
-class _Executing:
+class Executing:
     """A connection whose statements run as the caller's do."""
 
     def __init__(self, read: Callable[..., Any]) -> None:

@@ -11,8 +11,7 @@ from dbanon import errors
 from dbanon.source import stored_policy
 from dbanon.source.bound_scans import Scan, bound_scans
 from dbanon.source.governed_tables import governed_scans, governed_tables, governed_views
-from dbanon.source.view_mentions import text_mentions
-from dbanon.sqltext import names
+from dbanon.source.view_mentions import temporary_views, text_mentions
 from dbanon.sqltext.quote import argument, qualified
 
 
@@ -32,8 +31,7 @@ def check_relation(function: str, relation: Any) -> None:
     if scans is None:
         raise errors.SourceNotResolvedError(function, "the relation", *_UNKNOWN)
     (home,) = connection.execute("SELECT system.main.current_database()").fetchall()[0]
-    views = "SELECT view_name, sql FROM system.main.duckdb_views() WHERE database_name = 'temp' AND NOT internal"
-    temporary = {names.folded(name): statement for name, statement in connection.execute(views).fetchall()}
+    temporary = temporary_views(connection)
     mentions = text_mentions([relation.sql_query()], connection, temporary)
     found = [*governed_views(None, mentions, scans, connection, temporary)]
     found += governed_scans(function, "the relation", scans, connection, home)

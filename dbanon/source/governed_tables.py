@@ -9,7 +9,7 @@ from dbanon import errors
 from dbanon.runtime.session import own_cursor
 from dbanon.source import attached_databases, catalog, stored_policy, view_dependencies
 from dbanon.source.bound_scans import Scan, bound_scans
-from dbanon.source.view_mentions import Mentions, text_mentions
+from dbanon.source.view_mentions import Mentions, temporary_views, text_mentions
 from dbanon.sqltext import names
 from dbanon.sqltext.quote import Sql, qualified
 
@@ -46,10 +46,7 @@ def governed_tables(
             function, "the query", "cannot be bound by DuckDB", "run the query on its own to see why"
         )
     (home,) = connection.execute("SELECT system.main.current_database()").fetchall()[0]
-    views = connection.execute(
-        "SELECT view_name, sql FROM system.main.duckdb_views() WHERE database_name = 'temp' AND NOT internal"
-    ).fetchall()
-    temporary = {names.folded(name): statement for name, statement in views}
+    temporary = temporary_views(connection)
     with own_cursor(connection) as cursor:
         found = [*governed_views(None, text_mentions([query], cursor, temporary), scans, cursor, temporary)]
         return list(dict.fromkeys([*found, *governed_scans(function, "the query", scans, cursor, home)]))

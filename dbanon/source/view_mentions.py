@@ -46,6 +46,14 @@ def view_mentions(view: tuple[str, str, str], cursor: Any, temporary: Mapping[st
     return text_mentions(statements, cursor, temporary, view[2]) if statements else None
 
 
+def temporary_views(connection: Any) -> dict[str, str]:
+    """The statements of the connection's temporary views by folded name."""
+    rows = connection.execute(
+        "SELECT view_name, sql FROM system.main.duckdb_views() WHERE database_name = 'temp' AND NOT internal"
+    ).fetchall()
+    return {names.folded(name): statement for name, statement in rows}
+
+
 def text_mentions(
     statements: Iterable[str | None], cursor: Any, temporary: Mapping[str, str], name: str | None = None
 ) -> Mentions:

@@ -1,4 +1,4 @@
-"""From SQLAlchemy's connection to DuckDB's, and where its bare names resolve."""
+"""From SQLAlchemy's connection to DuckDB's, and how tables are named there."""
 
 from __future__ import annotations
 
@@ -24,15 +24,22 @@ def raw_connection(connection: Any) -> Any:
     raise errors.NotDuckDB("install", repr(connection))
 
 
-def place(connection: Any) -> catalog.SearchPath:
-    """Where bare names resolve on a DuckDB connection or the dialect's wrapper."""
-    return catalog.SearchPath.here(connection)
+def resolved(function: str, table: Table, connection: Connection, cursor: Any = None) -> catalog.Source:
+    """Return a table as the catalog knows it, found by its name on the connection or on a cursor of it."""
+    reader = raw_connection(connection) if cursor is None else cursor
+    return catalog.resolve(function, written(table, connection), reader, catalog.SearchPath.here(reader), {})
+
+
+def schema_of(table: Table, connection: Connection) -> str | None:
+    """The schema of a table as this connection has it."""
+    translated = connection.get_execution_options().get("schema_translate_map") or {}
+    schema: str | None = translated.get(table.schema, table.schema)
+    return schema
 
 
 def written(table: Table, connection: Connection) -> str:
     """The name of a table as this connection writes it."""
     preparer = connection.dialect.identifier_preparer
-    translated = connection.get_execution_options().get("schema_translate_map") or {}
-    schema = translated.get(table.schema, table.schema)
+    schema = schema_of(table, connection)
     name = preparer.quote(table.name)
     return f"{preparer.quote_schema(schema)}.{name}" if schema else name

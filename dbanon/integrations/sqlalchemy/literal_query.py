@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -35,7 +36,7 @@ def literal_query(connection: Connection, query: ClauseElement, values: Mapping[
 
         def visit_table(self, table: Any, *given: Any, asfrom: bool = False, **kw: Any) -> Any:
             if asfrom and isinstance(table, Table):
-                tables[_without_annotations(table)] = None
+                tables[without_annotations(table)] = None
             return super().visit_table(table, *given, asfrom=asfrom, **kw)
 
         def render_literal_value(self, value: Any, type_: Any, **_: Any) -> str:
@@ -49,7 +50,7 @@ def literal_query(connection: Connection, query: ClauseElement, values: Mapping[
     return LiteralQuery(str(compiled.string), tuple(tables))
 
 
-def _without_annotations(table: Any) -> Table:
+def without_annotations(table: Any) -> Table:
     """The table itself, where SQLAlchemy works on an annotated copy."""
     found: Table = table._deannotate() if hasattr(table, "_deannotate") else table
     return found
@@ -61,8 +62,6 @@ def _literal(value: Any) -> Sql:
     if isinstance(value, Decimal) and value.is_finite():
         return Sql(f"{value:f}")
     if value is None or isinstance(value, (bool, int, float, str)):
-        try:
+        with contextlib.suppress(ValueError):
             return literal(value)
-        except ValueError:
-            return Sql("NULL")
     return Sql("NULL")

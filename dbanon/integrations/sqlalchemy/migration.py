@@ -29,7 +29,7 @@ from sqlalchemy import Connection, MetaData, Table
 
 from dbanon import errors
 from dbanon.integrations.sqlalchemy import policy, roles as column_roles, view
-from dbanon.integrations.sqlalchemy.connection import place, raw_connection, written
+from dbanon.integrations.sqlalchemy.connection import raw_connection, schema_of, written
 from dbanon.integrations.sqlalchemy.engine import READ_ONLY
 from dbanon.ledger import releases as ledger_releases
 from dbanon.source import catalog
@@ -77,7 +77,7 @@ def _release_tables(connection: Connection) -> set[tuple[str, str]]:
     """Schema and name of every table of a published release in the current database."""
     raw = raw_connection(connection)
     with raw.cursor() as cursor:
-        database = place(raw).database
+        database = catalog.SearchPath.here(raw).database
         if not catalog.has_table(cursor, database, "release"):
             return set()
         entries = ledger_releases.entries(cursor, database, "status = ?", ["published"])
@@ -250,8 +250,7 @@ def _compare(context: Any, upgrade: Any, schemas: Any) -> None:
         elif before is None:
             creates.append(CreateAnonymizedView(asked))
         elif before != _as_stored(connection, str(asked.query)):
-            old = replace(asked, query=before, policy={})
-            creates.append(CreateAnonymizedView(asked, old))
+            creates.append(CreateAnonymizedView(asked, replace(asked, query=before, policy={})))
     drops = [
         DropAnonymizedView(Definition(name, query, schema))
         for (schema, name), query in stored.items()
@@ -277,8 +276,11 @@ def definition(connection: Connection, table: Table) -> Definition:
         name: {"role": role.role, **{n: v for n, v in vars(role.settings).items() if v != getattr(usual, n)}}
         for name, role in roles.items()
     }
-    asked = Definition(
+    current = catalog.SearchPath.here(raw_connection(connection)).schema
+    source = (schema_of(spec.source, connection) or current, spec.source.name)
+    return Definition(
         table.name,
+        query=None if spec.materialized else view.query(spec, source),
         schema=table.schema,
         source=spec.source.name,
         source_schema=spec.source.schema,
@@ -286,10 +288,6 @@ def definition(connection: Connection, table: Table) -> Definition:
         parameters=dict(spec.parameters),
         policy=declared,
     )
-    if spec.materialized:
-        return asked
-    source = (view.schema_of(spec.source, connection) or place(raw_connection(connection)).schema, spec.source.name)
-    return replace(asked, query=view.query(spec, source))
 
 
 def _compare_release(connection: Connection, table: Table, asked: Definition) -> Iterator[MigrateOperation]:
@@ -297,7 +295,7 @@ def _compare_release(connection: Connection, table: Table, asked: Definition) ->
     spec: view.View = table.info[READ_ONLY]
     old = view.published(raw_connection(connection), written(table, connection))
     if old is None:
-        there = sa.inspect(connection).has_table(spec.source.name, schema=view.schema_of(spec.source, connection))
+        there = sa.inspect(connection).has_table(spec.source.name, schema=schema_of(spec.source, connection))
         name = written(spec.source, connection)
         if not there or connection.execute(sa.text(f"SELECT 1 FROM {name} LIMIT 1")).first() is not None:
             yield CreateAnonymizedView(asked)

@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import Connection, Engine, MetaData, Table
 
 from dbanon import errors
-from dbanon.integrations.sqlalchemy.connection import place, raw_connection, written
+from dbanon.integrations.sqlalchemy.connection import raw_connection, resolved, written
 from dbanon.integrations.sqlalchemy.roles import Role, role_of
 from dbanon.policy.column_roles import STORED
 from dbanon.runtime.session import own_cursor
@@ -52,10 +52,8 @@ def declare_models(base: Any, engine: Engine, *, write: bool = True) -> Drift:
 
 def declare(connection: Connection, tables: Iterable[Table], *, write: bool = True) -> Drift:
     """The same for some tables, which may be new in the connection's transaction; the policy is committed at once."""
-    wrapper: Any = connection.connection.dbapi_connection
     raw = raw_connection(connection)
     attach(raw)
-    path = place(wrapper)
     added: list[str] = []
     changed: dict[str, tuple[str, str]] = {}
     removed: list[str] = []
@@ -67,20 +65,20 @@ def declare(connection: Connection, tables: Iterable[Table], *, write: bool = Tr
             model = roles(table)
             if not any(model.values()):
                 continue
-            source = catalog.resolve("declare_models", written(table, connection), wrapper, path, {})
+            source = resolved("declare_models", table, connection)
             stored = stored_policy.policy_rows(source, cursor)
             for name, role in model.items():
                 shown = f"{table.description}.{name}"
                 spelled = source.column("declare_models", name, "the model")
                 before = [r for r in stored if names.folded(r.declared.column) == names.folded(name)]
-                same = [_role(r) for r in before] == [role]
+                said = [stored_role(r.declared) for r in before]
                 if role is None:
                     silent.append(shown)
                 elif not before:
                     added.append(shown)
-                elif not same:
-                    changed[shown] = (" and ".join(str(_role(r)) for r in before), str(role))
-                if role is not None and not same:
+                elif said != [role]:
+                    changed[shown] = (" and ".join(map(str, said)), str(role))
+                if role is not None and said != [role]:
                     deletes += [(source, r) for r in before]
                     inserts.append((source, spelled, role))
             kept = {names.folded(name) for name, role in model.items() if role is not None}
@@ -130,11 +128,11 @@ def policy_from_reflection(engine: Engine, table: str | Table, *, set_info: bool
     that stand there, so that `anonymized(table, ...)` knows them.
     """
     with engine.connect() as connection:
-        attach(raw_connection(connection))
-        wrapper: Any = connection.connection.dbapi_connection
+        raw = raw_connection(connection)
+        attach(raw)
         name = written(table, connection) if isinstance(table, Table) else table
-        source = catalog.resolve("policy_from_reflection", name, wrapper, place(wrapper), {})
-        found = {names.folded(r.declared.column): _role(r) for r in stored_policy.policy_rows(source, wrapper)}
+        source = catalog.resolve("policy_from_reflection", name, raw, catalog.SearchPath.here(raw), {})
+        found = _roles(stored_policy.policy_rows(source, raw))
     declared = {c: found[names.folded(c)] for c in source.columns if names.folded(c) in found}
     if set_info and isinstance(table, Table):
         for column in table.c:
@@ -155,14 +153,12 @@ def drifts(
     connection: Connection, function: str, declared: Mapping[Table, Mapping[str, Role | None]]
 ) -> Iterator[errors.PolicyDrift]:
     """What `same` raises, for each table."""
-    wrapper: Any = connection.connection.dbapi_connection
-    path = place(wrapper)
     for table, model in declared.items():
-        source = catalog.resolve(function, written(table, connection), wrapper, path, {})
-        stored = stored_policy.policy_rows(source, wrapper)
+        source = resolved(function, table, connection)
+        stored = stored_policy.policy_rows(source, raw_connection(connection))
         if not stored:
             continue
-        found = {names.folded(r.declared.column): _role(r) for r in stored}
+        found = _roles(stored)
         differ = [name for name, role in model.items() if found.get(names.folded(name)) != role]
         if differ:
             yield errors.PolicyDrift(function, source.shown, differ)
@@ -170,9 +166,8 @@ def drifts(
 
 def is_declared(connection: Connection, table: Table) -> bool:
     """Whether the database says anything about a table's columns."""
-    wrapper: Any = connection.connection.dbapi_connection
-    source = catalog.resolve("declare_models", written(table, connection), wrapper, place(wrapper), {})
-    return bool(stored_policy.policy_rows(source, wrapper))
+    source = resolved("declare_models", table, connection)
+    return bool(stored_policy.policy_rows(source, raw_connection(connection)))
 
 
 def _policy(source: Source) -> str:
@@ -189,8 +184,9 @@ def stored_role(declared: Declared) -> Role:
     return Role(declared.role.lower(), Settings(**{n: getattr(declared.settings, n) for n in STORED}))
 
 
-def _role(row: PolicyRow) -> Role:
-    return stored_role(row.declared)
+def _roles(rows: Iterable[PolicyRow]) -> dict[str, Role]:
+    """The roles that rows of the policy say, by folded column."""
+    return {names.folded(row.declared.column): stored_role(row.declared) for row in rows}
 
 
 def _cells(settings: Settings) -> list[object]:

@@ -14,7 +14,6 @@ from duckdb_sqlalchemy.datatypes import Struct
 from sqlalchemy.sql.expression import ColumnClause
 from sqlalchemy.types import TypeEngine
 
-from dbanon import errors
 from dbanon.algorithms import Noise
 from dbanon.integrations.sqlalchemy.roles import Role
 from dbanon.policy import attribute, column_roles
@@ -145,16 +144,6 @@ def shape(called: TableFunction, relation: Relation, options: Mapping[str, objec
         for quasi in roles.quasi
     )
     return Shape(relation, roles, attributes, options, noise)
-
-
-def refuse_keyed_columns(made: Shape) -> None:
-    """Refuse pseudonyms, masks and shifted dates in a query: they are made for a table with a policy of its own.
-
-    Raises:
-        NoKeyedColumns: The query has a column of such a role that it does not withhold.
-    """
-    if made.roles.made:
-        raise errors.NoKeyedColumns("anonymized", made.relation.shown, made.roles.made, "a query")
 
 
 def _looser(setting: str, type_: str, value: object, before: object) -> bool:

@@ -13,15 +13,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from dbanon import errors
-from dbanon.integrations.sqlalchemy.query_plan import Branch, Origin
+from dbanon.integrations.sqlalchemy.query_plan import Branch, Origin, Place
 from dbanon.source import stored_policy
 from dbanon.source.catalog import Source
 from dbanon.source.stored_policy import Declared, Policy
 from dbanon.sqltext import names
 from dbanon.sqltext.qualify_builtins import bound
 from dbanon.sqltext.quote import Sql, identifier, joined, qualified
-
-Place = tuple[str, str, str]
 
 _WITHHELD = ("identifier", "person")
 
@@ -159,7 +157,5 @@ def _is_looked_up(
 def _is_unique(connection: Any, place: Place, columns: Sequence[str]) -> bool:
     """Whether no two rows of a table have the same values in some columns."""
     listed = joined(identifier(column) for column in columns)
-    rows = connection.execute(
-        bound(f"SELECT count(*) = count(DISTINCT row({listed})) FROM {qualified(*place)}")
-    ).fetchall()
-    return bool(rows[0][0])
+    query = bound(f"SELECT count(*) = count(DISTINCT row({listed})) FROM {qualified(*place)}")
+    return bool(connection.execute(query).fetchall()[0][0])

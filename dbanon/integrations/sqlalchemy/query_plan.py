@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -166,11 +166,10 @@ class _Reader:
         if node.get("projected_input"):
             raise PlanNotReadError("a table function of rows")
         names = node["names"]
-        columns: list[str | None] = []
-        for index in node["column_indexes"]:
-            found = index["index"]
-            is_known = not index.get("child_indexes") and found < len(names)
-            columns.append(names[found] if is_known else None)
+        columns = [
+            None if column.get("child_indexes") or column["index"] >= len(names) else names[column["index"]]
+            for column in node["column_indexes"]
+        ]
         if node.get("projection_ids"):
             columns = [columns[i] for i in node["projection_ids"]]
         return [self._scan(_place(node), columns)]
@@ -192,8 +191,7 @@ class _Reader:
     def _delim_get(self, node: Node) -> list[Branch]:
         return [self._rows(len(node["chunk_types"]))]
 
-    def _column_data_get(self, node: Node) -> list[Branch]:
-        return [self._rows(len(node["chunk_types"]))]
+    _column_data_get = _delim_get
 
     def _rows(self, width: int) -> Branch:
         """Rows that no table has."""
@@ -209,12 +207,11 @@ class _Reader:
         return [replace(b, columns=tuple(_reference(e, b) for e in node["expressions"])) for b in self._child(node)]
 
     def _filter(self, node: Node) -> list[Branch]:
-        found = []
-        for branch in self._child(node):
-            pairs = [pair for e in node["expressions"] for pair in _compared(e)]
-            equal = tuple(_equalities(((branch, first), (branch, second)) for first, second in pairs))
-            found.append(_projected(node, "projection_map", replace(branch, equal=(*branch.equal, *equal))))
-        return found
+        pairs = [pair for e in node["expressions"] for pair in _compared(e)]
+        return [
+            _projected(node, "projection_map", replace(b, equal=(*b.equal, *_equalities(b, b, pairs))))
+            for b in self._child(node)
+        ]
 
     def _window(self, node: Node) -> list[Branch]:
         more = (None,) * len(node["expressions"])
@@ -267,13 +264,12 @@ class _Reader:
 
     def _one_join(self, node: Node, kind: str, left: Branch, right: Branch) -> Branch:
         pairs = list(_conditions(node))
-        if kind == "RIGHT":
-            compared = [((right, b), (left, a)) for a, b in pairs]
-        else:
-            compared = [((left, a), (right, b)) for a, b in pairs]
-        equal = tuple(_equalities(compared, is_mutual=kind == "INNER"))
         if kind in ("OUTER", "FULL"):  # of rows without a partner nothing is known
-            equal = ()
+            pairs = []
+        if kind == "RIGHT":
+            equal = _equalities(right, left, [(b, a) for a, b in pairs], is_mutual=False)
+        else:
+            equal = _equalities(left, right, pairs, is_mutual=kind == "INNER")
         a = _projected(node, "left_projection_map", left)
         b = _projected(node, "right_projection_map", right)
         joined_rows = _join_branches(a, replace(b, sources=()) if kind == "SINGLE" else b)
@@ -340,9 +336,7 @@ def _conditions(node: Node) -> Iterator[tuple[int, int]]:
     """Positions of the columns that a join takes to be equal: on its left and on its right."""
     for condition in node.get("conditions") or ():
         if condition.get("comparison") == "COMPARE_EQUAL":
-            left, right = _position(condition["left"]), _position(condition["right"])
-            if left is not None and right is not None:
-                yield left, right
+            yield from _pair(condition["left"], condition["right"])
 
 
 def _compared(expression: Node) -> Iterator[tuple[int, int]]:
@@ -351,18 +345,21 @@ def _compared(expression: Node) -> Iterator[tuple[int, int]]:
         for part in expression["children"]:
             yield from _compared(part)
     elif expression["type"] == "COMPARE_EQUAL":
-        sides = expression.get("children") or (expression["left"], expression["right"])
-        first, second = (_position(side) for side in sides)
-        if first is not None and second is not None:
-            yield first, second
+        yield from _pair(*(expression.get("children") or (expression["left"], expression["right"])))
+
+
+def _pair(left: Node, right: Node) -> Iterator[tuple[int, int]]:
+    """The positions of two expressions, if both are columns."""
+    first, second = _position(left), _position(right)
+    if first is not None and second is not None:
+        yield first, second
 
 
 def _equalities(
-    compared: Iterator[tuple[tuple[Branch, int], tuple[Branch, int]]]
-    | Sequence[tuple[tuple[Branch, int], tuple[Branch, int]]],
-    is_mutual: bool = True,
+    first: Branch, second: Branch, pairs: Iterable[tuple[int, int]], is_mutual: bool = True
 ) -> Iterator[Equality]:
-    for (first, i), (second, j) in compared:
+    """The columns of two branches that are equal, by their positions."""
+    for i, j in pairs:
         a, b = first.columns[i], second.columns[j]
         if a is not None and b is not None:
             yield Equality(a, b, is_mutual)

@@ -21,16 +21,15 @@ from typing import Any
 from sqlalchemy import Connection, Table
 
 from dbanon import errors
-from dbanon.integrations.sqlalchemy.connection import place, raw_connection, written
+from dbanon.integrations.sqlalchemy.connection import raw_connection, resolved
 from dbanon.integrations.sqlalchemy.constructs import QueryModel
 from dbanon.integrations.sqlalchemy.literal_query import LiteralQuery
 from dbanon.integrations.sqlalchemy.policy import stored_role
 from dbanon.integrations.sqlalchemy.query_persons import GovernedTable, check_persons
 from dbanon.integrations.sqlalchemy.query_plan import (
     Branch,
-    Node,
+    Place,
     PlanNotReadError,
-    StoredView,
     plan_branches,
     plan_places,
     serialized_plan,
@@ -46,8 +45,6 @@ from dbanon.source.view_mentions import view_mentions
 from dbanon.sqltext import names
 from dbanon.sqltext.qualify_builtins import OWN
 from dbanon.sqltext.quote import Sql, joined, qualified
-
-Place = tuple[str, str, str]
 
 SHOWN = "the query"
 """What messages call the source."""
@@ -83,12 +80,13 @@ def judged_query(connection: Connection, model: QueryModel, query: BoundQuery) -
         ShadowedTable: A temporary object has the name of a mapped table with a policy.
     """
     raw = raw_connection(connection)
+    current = catalog.SearchPath.here(raw).database
     with own_cursor(raw) as cursor:
         raw.execute(f"EXPLAIN {query.statement}", query.parameters or None)  # its error is the query's own
         scans = bound_scans(raw, query.statement, query.parameters or None)
         if scans is None:
             raise _not_followed(model.function)
-        governed = list(dict.fromkeys(governed_scans(model.function, SHOWN, scans, cursor, place(raw).database)))
+        governed = list(dict.fromkeys(governed_scans(model.function, SHOWN, scans, cursor, current)))
         for table in direct_query_tables(raw, cursor, query.statement, query.parameters or (), scans):
             raise errors.UnmappedTableError(model.function, table)
         views = views_read(raw, cursor, query.statement, scans)
@@ -100,18 +98,23 @@ def judged_query(connection: Connection, model: QueryModel, query: BoundQuery) -
         governed += map(".".join, views)
         if not shapes:
             _refuse_unmapped(model.function, governed, mapped)
-        plan = _plan(model.function, raw, query.literal.text)
-        if shapes:
-            governed = _outside_views(governed, scans, {*plan_places(plan, shapes), *views})
-            _refuse_unmapped(model.function, governed, mapped)
-        branches = _branches(model, plan, shapes)
+        try:
+            plan = serialized_plan(raw, query.literal.text)
+            if shapes:
+                governed = _outside_views(governed, scans, {*plan_places(plan, shapes), *views})
+                _refuse_unmapped(model.function, governed, mapped)
+            branches = plan_branches(plan, shapes)
+        except PlanNotReadError:
+            raise _not_followed(model.function) from None
+        if any(len(branch.columns) != len(model.roles) for branch in branches):
+            raise _not_followed(model.function)
         places = dict.fromkeys(place for branch in branches for place in branch.scans.values())
         tables = {place: GovernedTable.read(place, cursor) for place in places if ".".join(place) in governed}
         rows = _rows(model, branches, tables, mapped)
         check_persons(model.function, raw, branches, tables, list(rows.values()), list(model.roles))
         view_tables = [scan.place for scan in scans if scan.place and scan.place[0] != TEMPORARY] if shapes else []
         check = _transaction_check(model.function, places, tables, view_tables, cursor)
-        database = _database(model.function, tables) or place(raw).database
+        database = _database(model.function, tables) or current
         return JudgedQuery(_governing(check, tables, list(rows.values()), database), scans)
 
 
@@ -136,11 +139,9 @@ def _mapped_tables(
     connection: Connection, function: str, tables: Iterable[Table]
 ) -> Iterator[tuple[Place, MappedTable]]:
     """The tables in the FROM of a query with the places where they are stored."""
-    raw = raw_connection(connection)
-    path = place(raw)
     for table in tables:
         try:
-            source = catalog.resolve(function, written(table, connection), raw, path, {})
+            source = resolved(function, table, connection)
         except errors.DbanonError:  # temporary, or of another system: it is no stored table of DuckDB
             continue
         yield source.place, MappedTable(table, source.is_table)
@@ -166,23 +167,6 @@ def _refuse_shadowed(function: str, mapped: Mapping[Place, MappedTable], scans: 
     for stored, found in mapped.items():
         if found.is_table and stored not in read and GovernedTable.read(stored, cursor).rows:
             raise errors.ShadowedTable(function, found.table.name, str(qualified(*stored)))
-
-
-def _plan(function: str, raw: Any, query: str) -> Node:
-    try:
-        return serialized_plan(raw, query)
-    except PlanNotReadError:
-        raise _not_followed(function) from None
-
-
-def _branches(model: QueryModel, plan: Node, views: Mapping[str, StoredView]) -> list[Branch]:
-    try:
-        branches = plan_branches(plan, views)
-    except PlanNotReadError:
-        raise _not_followed(model.function) from None
-    if any(len(branch.columns) != len(model.roles) for branch in branches):
-        raise _not_followed(model.function)
-    return branches
 
 
 def _not_followed(function: str) -> errors.SourceNotResolvedError:
@@ -256,8 +240,7 @@ def _database(function: str, tables: Iterable[Place]) -> str | None:
     databases = sorted({place[0] for place in tables})
     if len(databases) > 1:
         why = f"reads tables with policies of several databases ({', '.join(databases)})"
-        hint = "anonymize a query of one database"
-        raise errors.SourceNotResolvedError(function, SHOWN, why, hint)
+        raise errors.SourceNotResolvedError(function, SHOWN, why, "anonymize a query of one database")
     return databases[0] if databases else None
 
 

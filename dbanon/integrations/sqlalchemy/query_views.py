@@ -5,19 +5,17 @@ Views with a policy are judged as tables are, not by what they read.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from dbanon.integrations.sqlalchemy.query_plan import PlanNotReadError, StoredView, plan_shape, serialized_plan
+from dbanon.integrations.sqlalchemy.query_plan import Place, PlanNotReadError, StoredView, plan_shape, serialized_plan
 from dbanon.runtime import session
 from dbanon.source import stored_policy
 from dbanon.source.bound_scans import Scan, bound_scans
 from dbanon.source.governed_tables import TEMPORARY, governed_views
-from dbanon.source.view_mentions import text_mentions
+from dbanon.source.view_mentions import temporary_views, text_mentions
 from dbanon.sqltext import names
 from dbanon.sqltext.quote import qualified
-
-Place = tuple[str, str, str]
 
 
 def views_read(connection: Any, cursor: Any, query: str, scans: tuple[Scan, ...]) -> list[Place]:
@@ -25,7 +23,7 @@ def views_read(connection: Any, cursor: Any, query: str, scans: tuple[Scan, ...]
     known = {".".join(place): place for place in stored_policy.governed_views(cursor)}
     if not known:
         return []
-    temporary = _temporary_views(connection)
+    temporary = temporary_views(connection)
     mentions = text_mentions([query], cursor, temporary)
     found = [known[shown] for shown in governed_views(None, mentions, scans, cursor, temporary)]
     return [place for place in found if set(bound_scans(connection, f"FROM {qualified(*place)}") or ()) <= set(scans)]
@@ -43,7 +41,7 @@ def direct_query_tables(
     found = {name for name in read if names.folded(name) in known}
     if not found:
         return []
-    mentions = text_mentions([query], cursor, _temporary_views(connection))
+    mentions = text_mentions([query], cursor, temporary_views(connection))
     texts = [names.folded(literal) for literal in mentions.literals]
     passed = [names.folded(value) for value in parameters if isinstance(value, str)]
     return [
@@ -53,14 +51,6 @@ def direct_query_tables(
         or any(names.folded(name) in literal for literal in texts)
         or passed.count(names.folded(name)) != 1
     ]
-
-
-def _temporary_views(connection: Any) -> Mapping[str, str]:
-    """The statements of the connection's temporary views by folded name."""
-    rows = connection.execute(
-        "SELECT view_name, sql FROM system.main.duckdb_views() WHERE database_name = 'temp' AND NOT internal"
-    ).fetchall()
-    return {names.folded(name): statement for name, statement in rows}
 
 
 def view_shapes(connection: Any, places: Iterable[Place]) -> dict[str, StoredView]:

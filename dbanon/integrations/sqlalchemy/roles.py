@@ -57,38 +57,37 @@ def quasi(
     missing: Any = None,
 ) -> Info:
     """`info` of a quasi-identifier: published generalized. The settings are the columns of `dbanon.policy`."""
-    given = {
-        "hierarchy": hierarchy,
-        "weight": weight,
-        "min_level": min_level,
-        "max_level": max_level,
-        "top": top,
-        "bottom": bottom,
-        "grid": grid,
-        "missing": missing,
-    }
-    return _info(Role("quasi", _settings({n: v for n, v in given.items() if v is not None})))
+    return _declared(
+        "quasi",
+        hierarchy=hierarchy,
+        weight=weight,
+        min_level=min_level,
+        max_level=max_level,
+        top=top,
+        bottom=bottom,
+        grid=grid,
+        missing=missing,
+    )
 
 
 def sensitive(hierarchy: str | None = None, *, missing: Any = None) -> Info:
     """`info` of a sensitive column: published as it is. A hierarchy says how far values are apart for t-closeness."""
-    given = {"hierarchy": hierarchy, "missing": missing}
-    return _info(Role("sensitive", _settings({n: v for n, v in given.items() if v is not None})))
+    return _declared("sensitive", hierarchy=hierarchy, missing=missing)
 
 
 def identifier(*, missing: Any = None) -> Info:
     """`info` of a column that identifies people directly: withheld."""
-    return _info(Role("identifier", _settings({} if missing is None else {"missing": missing})))
+    return _declared("identifier", missing=missing)
 
 
 def person(*, missing: Any = None) -> Info:
     """`info` of the column that tells data subjects apart: withheld; k then counts persons."""
-    return _info(Role("person", _settings({} if missing is None else {"missing": missing})))
+    return _declared("person", missing=missing)
 
 
 def other(*, missing: Any = None) -> Info:
     """`info` of a column that is neither: published as it is where values are common enough."""
-    return _info(Role("other", _settings({} if missing is None else {"missing": missing})))
+    return _declared("other", missing=missing)
 
 
 def pseudonym(
@@ -121,7 +120,7 @@ def _made(role: str, missing: Any, **given: object) -> Info:
     """InvalidForm, UnreadableKeyReference where a setting does not fit."""
     form = stored_policy.form(given)
     settings.made("info", role, dict(form))
-    return _info(Role(role, replace(_settings({} if missing is None else {"missing": missing}), form=form)))
+    return _info(Role(role, replace(_settings({"missing": missing}), form=form)))
 
 
 def role_of(column: Column[Any]) -> Role | None:
@@ -140,6 +139,10 @@ def plain(value: object) -> object:
     return value.isoformat() if isinstance(value, date) else str(value) if isinstance(value, Decimal) else value
 
 
+def _declared(role: str, **given: object) -> Info:
+    return _info(Role(role, _settings(given)))
+
+
 def _info(role: Role) -> Info:
     """The role is a key, not a value: SQLAlchemy merges the info of Annotated types, and both must stay visible."""
     return {role: "dbanon"}
@@ -148,7 +151,7 @@ def _info(role: Role) -> Info:
 def _settings(given: Mapping[str, object]) -> Settings:
     kinds = {p.name: p.kind for p in COMMON}
     accepted: dict[str, Any] = {}
-    for name, value in given.items():
+    for name, value in ((name, value) for name, value in given.items() if value is not None):
         kind = cast(PerColumn | ForColumns, kinds[_PARAMETERS.get(name, name)]).kind
         try:
             accepted[name] = kind.check(plain(value))

@@ -19,7 +19,8 @@ from sqlalchemy.sql.functions import Function
 from dbanon import errors
 from dbanon.integrations.sqlalchemy import roles as column_roles
 from dbanon.integrations.sqlalchemy.constructs import Declarations, QueryModel, QueryName, TableName, named
-from dbanon.integrations.sqlalchemy.published_types import Relation, Shape, refuse_keyed_columns, shape
+from dbanon.integrations.sqlalchemy.literal_query import without_annotations
+from dbanon.integrations.sqlalchemy.published_types import Relation, Shape, shape
 from dbanon.table_functions import parameters as kinds
 from dbanon.table_functions.registry import table_functions
 from dbanon.table_functions.table_function import TableFunction
@@ -48,17 +49,17 @@ def anonymized(source: Any, algorithm: str = "kacpc", /, **parameters: Any) -> T
         DbanonError: What is wrong with the call, as far as the model says. When the statement runs also PolicyDrift,
             UnmappedTableError, PersonLeftOut, RepeatedRecordsError, TwoRoles or Undeclared.
     """
-    return _element("", source, algorithm, parameters)
+    return request("", source, algorithm, parameters).element()
 
 
 def classes(source: Any, algorithm: str = "kacpc", /, **parameters: Any) -> TableValuedAlias:
     """One row an equivalence class, as a FROM element; arguments as for `anonymized`."""
-    return _element("_classes", source, algorithm, parameters)
+    return request("_classes", source, algorithm, parameters).element()
 
 
 def metrics(source: Any, algorithm: str = "kacpc", /, **parameters: Any) -> TableValuedAlias:
     """One row a measure, as a FROM element; arguments as for `anonymized`."""
-    return _element("_metrics", source, algorithm, parameters)
+    return request("_metrics", source, algorithm, parameters).element()
 
 
 @dataclass(frozen=True)
@@ -77,17 +78,14 @@ class Request:
         if isinstance(self.source, sa.Table):
             first = TableName(self.source)
         else:
-            refuse_keyed_columns(self.shape)
-            roles = self.shape.relation.roles
-            model = QueryModel(self.function.name, roles, self.shape.published_roles, self.declared)
+            relation = self.shape.relation
+            if keyed := self.shape.roles.made:  # they are made for a table with a policy of its own
+                raise errors.NoKeyedColumns("anonymized", relation.shown, keyed, "a query")
+            model = QueryModel(self.function.name, relation.roles, self.shape.published_roles, self.declared)
             first = QueryName(self.source, model)
         arguments = [named(name, value) for name, value in self.given.items()]
         made = Function[Any](self.function.name, first, *arguments)
         return made.table_valued(*self.shape.columns(self.function.kind or ""))
-
-
-def _element(ending: str, source: Any, algorithm: str, given: Mapping[str, Any]) -> TableValuedAlias:
-    return request(ending, source, algorithm, given).element()
 
 
 def request(ending: str, source: Any, algorithm: str, given: Mapping[str, Any]) -> Request:
@@ -117,7 +115,7 @@ def request(ending: str, source: Any, algorithm: str, given: Mapping[str, Any]) 
             raise errors.TwoRoles(function.name, "the query", column.name, [str(r or "withheld") for r in said])
         roles[column.name] = next(iter(said), None)
         for base, role in found.items():
-            declared.setdefault(_original(base.table), {})[base.name] = role
+            declared.setdefault(without_annotations(base.table), {})[base.name] = role
     relation = Relation("the query", {c.name: c.type for c in rows.c}, roles)
     made = shape(function, relation, options)
     if made.roles.person is None:
@@ -130,9 +128,7 @@ def request(ending: str, source: Any, algorithm: str, given: Mapping[str, Any]) 
 
 def _source(function: str, source: Any) -> sa.Table | SelectBase:
     """The table or the query that a source is."""
-    if isinstance(source, sa.Table):
-        return source
-    if isinstance(source, SelectBase):
+    if isinstance(source, (sa.Table, SelectBase)):
         return source
     mapper = sa.inspect(source, raiseerr=False)
     if isinstance(mapper, Mapper):
@@ -141,14 +137,7 @@ def _source(function: str, source: Any) -> sa.Table | SelectBase:
         if isinstance(table, sa.Table) and mapper.persist_selectable is table and not mapper.single:
             return table
         return sa.select(mapper.class_)
-    accepts = "a mapped class, a Table or a SELECT"
-    raise errors.InvalidArgument(function, "source", accepts, kinds.shown(source))
-
-
-def _original(table: Any) -> sa.Table:
-    """The table itself, where SQLAlchemy works on an annotated copy."""
-    found: sa.Table = table._deannotate() if hasattr(table, "_deannotate") else table
-    return found
+    raise errors.InvalidArgument(function, "source", "a mapped class, a Table or a SELECT", kinds.shown(source))
 
 
 def _plain(value: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -15,7 +16,7 @@ from sqlalchemy.sql.expression import ColumnClause
 
 from dbanon import errors
 from dbanon.integrations.sqlalchemy import constructs, policy
-from dbanon.integrations.sqlalchemy.connection import place, raw_connection, written
+from dbanon.integrations.sqlalchemy.connection import raw_connection, resolved, schema_of, written
 from dbanon.integrations.sqlalchemy.engine import READ_ONLY
 from dbanon.integrations.sqlalchemy.selectable import request
 from dbanon.ledger import releases as ledger_releases
@@ -149,8 +150,7 @@ class AnonymizedView:
         view = _materialized(cls)
         with _bound(cls, session) as connection:
             raw = raw_connection(connection)
-            name = written(cls.__table__, connection)
-            old = published(raw, name)
+            old = published(raw, written(cls.__table__, connection))
             if old is None:
                 return Status(None, "missing")
             with raw.cursor() as cursor:
@@ -226,20 +226,7 @@ def _materialized(cls: type[AnonymizedView]) -> View:
 def _bound(cls: type[Any], session: Session) -> Any:
     """A connection of the session's engine, to be used in a with statement; the session's own where it has one."""
     bind = session.get_bind(cls)
-    return bind.connect() if isinstance(bind, sa.Engine) else _Open(bind)
-
-
-class _Open:
-    """A connection that somebody else closes."""
-
-    def __init__(self, connection: Connection) -> None:
-        self.connection = connection
-
-    def __enter__(self) -> Connection:
-        return self.connection
-
-    def __exit__(self, *_: object) -> None:
-        """Nothing: it is not ours."""
+    return bind.connect() if isinstance(bind, sa.Engine) else contextlib.nullcontext(bind)
 
 
 def views_of(metadata: MetaData) -> list[Table]:
@@ -273,17 +260,16 @@ def refuse_derived(connection: Connection, function: str, source: Table) -> None
     Raises:
         ViewOverPolicy: The source is a view, or has the name of one, over a table with a policy.
     """
-    raw, name = raw_connection(connection), written(source, connection)
-    own = ".".join(catalog.resolve(function, name, raw, place(raw), {}).place)
-    for governed in governed_tables(raw, f"FROM {name}", function):
+    name = written(source, connection)
+    own = ".".join(resolved(function, source, connection).place)
+    for governed in governed_tables(raw_connection(connection), f"FROM {name}", function):
         if governed != own:  # its own rows may be newer than this transaction
             raise errors.ViewOverPolicy(function, name, governed, next(iter(source.c.keys()), "..."))
 
 
 def _create_view(connection: Connection, table: Table, view: View) -> None:
     """CREATE VIEW."""
-    wrapper: Any = connection.connection.dbapi_connection
-    source = catalog.resolve(view.algorithm, written(view.source, connection), wrapper, place(wrapper), {})
+    source = resolved(view.algorithm, view.source, connection)
     # Asked first: a statement that fails leaves a transaction that answers nothing.
     drift = list(policy.drifts(connection, view.algorithm, {view.source: policy.roles(view.source)}))
     asked = query(view, (source.schema, source.table))
@@ -302,15 +288,15 @@ def query(view: View, source: tuple[str, str]) -> Sql:
 
 def with_source(connection: Connection, source: Table | None, statement: str) -> None:
     """Runs a statement. DuckDB binds calls in it, and the planner has to be told of a source that is not committed."""
-    wrapper: Any = connection.connection.dbapi_connection
-    current = session.of_connection(raw_connection(connection))
+    raw = raw_connection(connection)
+    current = session.of_connection(raw)
     before = current.temporary.columns
     if source is not None:
-        found = catalog.resolve("create_view", written(source, connection), wrapper, place(wrapper), {})
+        found = resolved("create_view", source, connection)
         key = found.table if names.folded(found.schema) == "main" else f"{found.schema}.{found.table}"
         current.temporary.columns = {**before, names.folded(key): found.columns}
     try:
-        wrapper.execute(statement)
+        raw.execute(statement)
     finally:
         current.temporary.columns = before
 
@@ -326,7 +312,7 @@ def first(connection: Connection, table: Table, view: View, *, replace: bool = F
     with raw.cursor() as cursor:
         attach(cursor)
         try:
-            found = catalog.resolve("materialize", written(view.source, connection), cursor, place(cursor), {})
+            found = resolved("materialize", view.source, connection, cursor)
         except errors.UnknownTable:
             return
         if cursor.execute(f"SELECT 1 FROM {found.sql} LIMIT 1").fetchall():
@@ -336,13 +322,12 @@ def first(connection: Connection, table: Table, view: View, *, replace: bool = F
 def _materialize(
     raw: Any, view: View, connection: Connection, name: str, composition: str, allow_delta: bool, *, replace: bool
 ) -> releases.Release:
-    source = written(view.source, connection)
     related.refuse(view.algorithm, view.parameters)
     return releases.materialize(
         raw,
         name,
         view.algorithm,
-        source,
+        written(view.source, connection),
         composition=composition,
         allow_delta=allow_delta,
         replace=replace,
@@ -357,9 +342,8 @@ def _drop(metadata: MetaData, connection: Connection, *, tables: Any = (), **_: 
     going = {id(t) for t in tables or ()}
     for table in reversed(views_of(metadata)):
         view: View = table.info[READ_ONLY]
-        if id(view.source) not in going:
-            continue
-        dropped(connection, table, materialized=view.materialized)
+        if id(view.source) in going:
+            dropped(connection, table, materialized=view.materialized)
 
 
 def dropped(connection: Connection, table: Table, *, materialized: bool) -> None:
@@ -368,22 +352,14 @@ def dropped(connection: Connection, table: Table, *, materialized: bool) -> None
         with raw_connection(connection).cursor() as cursor:
             releases.drop(attach(cursor), written(table, connection), if_exists=True)
     else:
-        wrapper: Any = connection.connection.dbapi_connection
-        wrapper.execute(f"DROP VIEW IF EXISTS {written(table, connection)}")
-
-
-def schema_of(table: Table, connection: Connection) -> str | None:
-    """The schema of a table as this connection has it."""
-    translated = connection.get_execution_options().get("schema_translate_map") or {}
-    schema: str | None = translated.get(table.schema, table.schema)
-    return schema
+        raw_connection(connection).execute(f"DROP VIEW IF EXISTS {written(table, connection)}")
 
 
 def published(raw: Any, name: str) -> ledger_releases.Entry | None:
     """The published version of a release, if there is one."""
     with own_cursor(raw) as cursor:
         try:
-            entry = ledger_releases.find("refresh", name, cursor, place(raw))
+            entry = ledger_releases.find("refresh", name, cursor, catalog.SearchPath.here(raw))
         except errors.UnknownRelease:
             return None
     return entry if entry.status == "published" else None
@@ -391,10 +367,9 @@ def published(raw: Any, name: str) -> ledger_releases.Entry | None:
 
 def differs(view: View, entry: ledger_releases.Entry, connection: Connection) -> bool:
     """Whether a release is another one than the class asks for."""
-    raw = raw_connection(connection)
-    with own_cursor(raw) as cursor:
+    with own_cursor(raw_connection(connection)) as cursor:
         try:
-            source = catalog.resolve("status", written(view.source, connection), cursor, place(raw), {})
+            source = resolved("status", view.source, connection, cursor)
         except errors.UnknownTable:
             return False
     asked = (view.algorithm, str(qualified(source.schema, source.table)), dict(view.parameters))
