@@ -7,7 +7,7 @@ import numpy as np
 from dbanon.kernels.jit import part
 from dbanon.kernels.streams.class_loss import distance_from_center, growth, widen
 from dbanon.kernels.streams.kmeans import middle
-from dbanon.kernels.streams.open_clusters import measure, put_back, take_out
+from dbanon.kernels.streams.open_clusters import is_before, measure, put_back, take_out
 
 
 @part
@@ -68,11 +68,6 @@ def _smallest(least, state, clusters, grown):
         if left == 0:
             break
         left -= clusters.is_open[c]
-        if clusters.is_open[c] and grown[c] == least:
-            if (
-                best < 0
-                or clusters.sizes[c] < clusters.sizes[best]
-                or (clusters.sizes[c] == clusters.sizes[best] and clusters.ids[c] < clusters.ids[best])
-            ):
-                best = np.int64(c)
+        if clusters.is_open[c] and grown[c] == least and (best < 0 or is_before(c, best, clusters)):
+            best = np.int64(c)
     return best

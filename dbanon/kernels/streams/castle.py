@@ -14,6 +14,7 @@ from dbanon.kernels.streams.open_clusters import (
     can_be_enough,
     close_cluster,
     count,
+    is_before,
     is_enough,
     let_go,
     loss_of_both,
@@ -120,10 +121,7 @@ def _select(t, state, beta, alpha, records, recent, attributes, clusters, grown)
             own = loss_with(records.values[t], clusters.lows[c], clusters.highs[c], attributes) <= limit
             if chosen < 0 or (own and not good):
                 chosen, good = np.int64(c), own
-            elif own == good and (
-                clusters.sizes[c] < clusters.sizes[chosen]
-                or (clusters.sizes[c] == clusters.sizes[chosen] and clusters.ids[c] < clusters.ids[chosen])
-            ):
+            elif own == good and is_before(c, chosen, clusters):
                 chosen = np.int64(c)
     if chosen < 0 or (not good and free < beta):
         chosen = open_cluster(t, state, clusters, records, attributes)
@@ -166,8 +164,7 @@ def _output(c, splits, state, requirement, records, classes, recent, attributes,
     size = listed(c, clusters.heads, clusters.next_record, scratch.rows)
     base, pieces, now, enough = state[2], np.int64(0), state[LAST], 2 * requirement.k
     requirement.clock[0] += 1
-    heads, links = clusters.heads, clusters.next_record
-    if splits and count(c, enough, heads, links, records, requirement, requirement.clock[0]) >= enough:
+    if splits and count(c, enough, clusters.heads, clusters.next_record, records, requirement) >= enough:
         pieces = split(size, base, requirement, records, classes, attributes, scratch)
     looked = size * (pieces + 1)
     if pieces == 0:

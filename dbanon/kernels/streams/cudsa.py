@@ -12,7 +12,8 @@ import numpy as np
 
 from dbanon.kernels.jit import kernel, part
 from dbanon.kernels.streams.class_loss import begin, covers, loss, lost, reach, widen
-from dbanon.kernels.streams.sliding_window import LAST, SUPPRESSED, WAITING, arrive, is_due, keep_latest, leave, waiting
+from dbanon.kernels.streams.counting import brings, count_record, lacking, suffices
+from dbanon.kernels.streams.sliding_window import LAST, SUPPRESSED, WAITING, keep_latest, leave, next_due
 
 
 class CudsaOptions(NamedTuple):
@@ -33,19 +34,15 @@ def cudsa_steps(state, most, options, requirement, records, classes, attributes,
     state: records that have arrived, oldest that may wait, classes, kept classes.
     """
     steps = np.int64(0)
-    while steps < most:
-        x = waiting(state, records.class_ids)
-        if x == state[0] or not is_due(x, options.delta, state, options.ends, records):
-            if state[0] == len(records.arrived_at):
-                break
-            arrive(state, records, attributes)
-            steps += 1
-            continue
+    while True:
+        x, steps = next_due(steps, most, options, state, records, attributes)
+        if x < 0:
+            return steps
         now, new = state[LAST], state[2]
         c, limit = _cheapest(x, state, options.w, records, classes, attributes, labels)
         steps += state[3] + state[0] - x
         number = np.int64(-1)
-        if _can_be_enough(x, state[0], requirement, records):
+        if records.people[x] >= 0 and suffices(x, state[0], records.class_ids, WAITING, requirement, records):
             number, looked = _form(
                 x, state[0], new, requirement, options.w, limit, records, labels, classes, attributes
             )
@@ -55,7 +52,6 @@ def cudsa_steps(state, most, options, requirement, records, classes, attributes,
             keep_latest(new, now, options.store, state, classes)
         else:
             records.class_ids[x], records.published_at[x] = (c if c >= 0 else SUPPRESSED), now
-    return steps
 
 
 @part
@@ -84,44 +80,6 @@ def _cheapest(x, state, w, records, classes, attributes, labels):
 
 
 @part
-def _can_be_enough(x, end, requirement, records):
-    """Whether record x is of a person, and all that wait together are enough for a class."""
-    if records.people[x] < 0:
-        return False
-    requirement.clock[0] += 1
-    persons = np.int64(0)
-    for i in range(x, end):
-        if persons == requirement.k:
-            break
-        if (
-            records.class_ids[i] == WAITING
-            and records.people[i] >= 0
-            and requirement.person_marks[records.people[i]] != requirement.clock[0]
-        ):
-            requirement.person_marks[records.people[i]] = requirement.clock[0]
-            persons += 1
-    if persons < requirement.k:
-        return False
-    for s in range(len(requirement.min_values)):
-        number = np.int64(0)
-        for i in range(x, end):
-            if number == requirement.min_values[s]:
-                break
-            code = records.sensitive[i, s]
-            if (
-                records.class_ids[i] == WAITING
-                and records.people[i] >= 0
-                and code >= 0
-                and requirement.value_marks[s, code] != requirement.clock[0]
-            ):
-                requirement.value_marks[s, code] = requirement.clock[0]
-                number += 1
-        if number < requirement.min_values[s]:
-            return False
-    return True
-
-
-@part
 def _form(x, end, new, requirement, w, limit, records, labels, classes, attributes):
     """Adds to record x, one by one, the waiting record of another person that makes the group cost least more (ties:
     the oldest), until it is enough for a class; after k persons, only such with sensitive values that it lacks. Gives
@@ -133,14 +91,14 @@ def _form(x, end, new, requirement, w, limit, records, labels, classes, attribut
     count[0], count[1] = 1, 1
     labels.tally[labels.codes[x] + 1] += 1
     own = np.zeros(len(requirement.min_values), np.int64)
-    _mark(x, requirement, records, own)
+    count_record(x, requirement, records, own)
     number, looked = np.int64(0), np.int64(0)
     while True:
         if _cost(count[0], count[1], loss(low, high, attributes), w) > limit:
             wanted, best = np.int64(0), np.int64(-1)
         else:
-            wanted = _lacking(number + 1, requirement, own)
-            if wanted == len(requirement.min_values):
+            wanted = lacking(number + 1, requirement, own)
+            if wanted == -1:
                 break
             looked += end - x
             best = _best(x, end, new, wanted, w, records, labels, classes, attributes, requirement)
@@ -150,34 +108,11 @@ def _form(x, end, new, requirement, w, limit, records, labels, classes, attribut
         widen(records.values[best], low, high, attributes)
         count[0], count[1] = count[0] + 1, count[1] + 2 * labels.tally[labels.codes[best] + 1] + 1
         labels.tally[labels.codes[best] + 1] += 1
-        _mark(best, requirement, records, own)
+        count_record(best, requirement, records, own)
         labels.found[number] = best
         number += 1
     _clear(x, number, labels)
     return number, looked
-
-
-@part
-def _lacking(persons, requirement, own):
-    """-1 where a group needs more persons, else the first sensitive column that lacks values; their number where none
-    does."""
-    if persons < requirement.k:
-        return np.int64(-1)
-    for s in range(len(requirement.min_values)):
-        if own[s] < requirement.min_values[s]:
-            return np.int64(s)
-    return np.int64(len(requirement.min_values))
-
-
-@part
-def _mark(t, requirement, records, own):
-    """A group has the person and the sensitive values of a record; own (columns,): how many values it has."""
-    requirement.person_marks[records.people[t]] = requirement.clock[0]
-    for s in range(len(requirement.min_values)):
-        code = records.sensitive[t, s]
-        if code >= 0 and requirement.value_marks[s, code] != requirement.clock[0]:
-            requirement.value_marks[s, code] = requirement.clock[0]
-            own[s] += 1
 
 
 @part
@@ -190,23 +125,15 @@ def _clear(x, number, labels):
 
 @part
 def _best(x, end, new, wanted, w, records, labels, classes, attributes, requirement):
-    """The waiting record of a person that a group has not, with a value that it has not of the column `wanted` (-1:
+    """The waiting record of a person that a group has not, with a value that it has not of the column `wanted` (-2:
     any), that makes the group cost least more (ties: the oldest); -1 where there is none."""
     low, high = classes.lows[new], classes.highs[new]
     n, squares = labels.class_counts[new, 0], labels.class_counts[new, 1]
     base, mixed = n * loss(low, high, attributes), n - squares / n
     best, least = np.int64(-1), np.inf
     for i in range(x, end):
-        if (
-            records.class_ids[i] != WAITING
-            or records.people[i] < 0
-            or requirement.person_marks[records.people[i]] == requirement.clock[0]
-        ):
+        if records.class_ids[i] != WAITING or not brings(i, wanted, requirement, records):
             continue
-        if wanted >= 0:
-            code = records.sensitive[i, wanted]
-            if code < 0 or requirement.value_marks[wanted, code] == requirement.clock[0]:
-                continue
         more = (n + 1) - (squares + 2 * labels.tally[labels.codes[i] + 1] + 1) / (n + 1) - mixed
         total, cost = 0.0, np.inf
         for a in range(len(low)):

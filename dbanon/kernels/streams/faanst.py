@@ -7,10 +7,11 @@ from typing import NamedTuple
 import numpy as np
 
 from dbanon.kernels.jit import kernel, part
-from dbanon.kernels.streams.class_loss import begin, distance, least_class, loss, widen
+from dbanon.kernels.streams.class_loss import distance, least_class, loss
+from dbanon.kernels.streams.counting import count_record, has_new_person, has_new_value, lacking, suffices
 from dbanon.kernels.streams.kmeans import means, members
 from dbanon.kernels.streams.open_clusters import is_enough
-from dbanon.kernels.streams.sliding_window import LAST, SUPPRESSED, WAITING, arrive, keep_class, waiting
+from dbanon.kernels.streams.sliding_window import LAST, SUPPRESSED, WAITING, arrive, keep_class, leave, span, waiting
 
 
 class FaanstOptions(NamedTuple):
@@ -61,14 +62,7 @@ def faanst_steps(state, most, options, requirement, records, classes, attributes
             limit, last = np.int64(0), True
         else:
             break
-        hopeless = options.mode == 0
-        if not hopeless:
-            size = np.int64(0)
-            for t in range(x, state[0]):
-                if records.class_ids[t] == WAITING:
-                    rounds.rows[size] = t
-                    size += 1
-            hopeless = not _suffices(size, requirement, rounds.rows, records)
+        hopeless = options.mode == 0 or not suffices(x, state[0], records.class_ids, WAITING, requirement, records)
         for t in range(x, state[0]):
             if now - records.arrived_at[t] + 1 < limit:
                 break
@@ -106,7 +100,7 @@ def _round(x, state, requirement, threshold, by_member, records, classes, attrib
             rounds.rows[size], rounds.cluster_ids[t] = t, -1
             size += 1
     number = size // requirement.k
-    if number < 1 or not _suffices(size, requirement, rounds.rows, records):
+    if number < 1 or not suffices(x, state[0], records.class_ids, WAITING, requirement, records):
         return looked + size
     if by_member:
         members(size, number, requirement, rounds, records, attributes)
@@ -123,36 +117,11 @@ def _round(x, state, requirement, threshold, by_member, records, classes, attrib
 
 
 @part
-def _suffices(size, requirement, rows, records):
-    """Whether so many records together are enough for a class."""
-    requirement.clock[0] += 1
-    persons = np.int64(0)
-    for j in range(size):
-        if records.people[rows[j]] >= 0 and requirement.person_marks[records.people[rows[j]]] != requirement.clock[0]:
-            requirement.person_marks[records.people[rows[j]]] = requirement.clock[0]
-            persons += 1
-    if persons < requirement.k:
-        return False
-    for s in range(len(requirement.min_values)):
-        number = np.int64(0)
-        for j in range(size):
-            code = records.sensitive[rows[j], s]
-            if records.people[rows[j]] >= 0 and code >= 0 and requirement.value_marks[s, code] != requirement.clock[0]:
-                requirement.value_marks[s, code] = requirement.clock[0]
-                number += 1
-        if number < requirement.min_values[s]:
-            return False
-    return True
-
-
-@part
 def _publish(n, state, threshold, records, classes, attributes, batch):
     """The first records of `batch` leave as a class, which is accepted where it loses less than the threshold."""
     new, now = state[2], state[LAST]
-    begin(records.values[batch[0]], classes.lows[new], classes.highs[new], attributes)
-    for j in range(n):
-        widen(records.values[batch[j]], classes.lows[new], classes.highs[new], attributes)
-        records.class_ids[batch[j]], records.published_at[batch[j]] = new, now
+    span(batch[0], n - 1, batch[1:], records, classes.lows[new], classes.highs[new], attributes)
+    leave(batch[0], n - 1, batch[1:], new, now, records)
     state[6] -= n
     if loss(classes.lows[new], classes.highs[new], attributes) < threshold:
         keep_class(new, now, state, classes)
@@ -197,33 +166,18 @@ def _gather(t, x, end, requirement, records, attributes, rounds):
                 continue
             rounds.picked[i], rounds.batch[n] = requirement.clock[0], i
             n += 1
-            if records.people[i] >= 0:
-                persons += requirement.person_marks[records.people[i]] != requirement.clock[0]
-                requirement.person_marks[records.people[i]] = requirement.clock[0]
-                for s in range(len(requirement.min_values)):
-                    code = records.sensitive[i, s]
-                    if code >= 0 and requirement.value_marks[s, code] != requirement.clock[0]:
-                        requirement.value_marks[s, code] = requirement.clock[0]
-                        own[s] += 1
-        column = np.int64(-1)
-        for s in range(len(requirement.min_values)):
-            if own[s] < requirement.min_values[s]:
-                column = np.int64(s)
-                break
-        if persons >= requirement.k and column < 0:
+            persons += count_record(i, requirement, records, own)
+        column = lacking(persons, requirement, own)
+        if column == -1:
             return n
         chosen = np.int64(-1)
         for i in range(x, end):
             if records.class_ids[i] != WAITING or records.people[i] < 0 or rounds.picked[i] == requirement.clock[0]:
                 continue
-            if persons < requirement.k:
-                if requirement.person_marks[records.people[i]] == requirement.clock[0]:
-                    continue
-            elif (
-                records.sensitive[i, column] < 0
-                or requirement.value_marks[column, records.sensitive[i, column]] == requirement.clock[0]
-            ):
-                continue
-            if chosen < 0 or rounds.distances[i] < rounds.distances[chosen]:
+            if column < 0:
+                is_wanted = has_new_person(i, requirement, records)
+            else:
+                is_wanted = has_new_value(i, column, requirement, records)
+            if is_wanted and (chosen < 0 or rounds.distances[i] < rounds.distances[chosen]):
                 chosen = np.int64(i)
     return np.int64(-1)

@@ -12,77 +12,39 @@ import numpy as np
 
 from dbanon.kernels.jit import kernel, part
 from dbanon.kernels.streams.class_loss import alone, apart, least_class, loss, reach
+from dbanon.kernels.streams.counting import suffices
+from dbanon.kernels.streams.nearest import insert
 from dbanon.kernels.streams.sliding_window import (
     LAST,
     SUPPRESSED,
     WAITING,
-    arrive,
-    different,
-    has_already,
-    is_due,
+    diverse,
     keep_latest,
     leave,
+    next_due,
     span,
-    waiting,
 )
 
 
 @part
-def choose(x, end, requirement, away, records, found):
+def choose(x, end, requirement, away, records, attributes, found):
     """Puts into `found` the waiting records of k - 1 persons that are nearest to record x (ties: the oldest), and then
     the nearest with sensitive values that are needed; `away` is inf for those that may not be taken. Gives how many, or
     -1 where there are too few."""
-    number = np.int64(0)
+    number, far = np.int64(0), np.empty(requirement.k)
     if records.people[x] < 0:
         return np.int64(-1)
     for i in range(x + 1, end):
         if (
-            records.class_ids[i] != WAITING
-            or records.people[i] < 0
-            or records.people[i] == records.people[x]
-            or away[i] == np.inf
+            records.class_ids[i] == WAITING
+            and records.people[i] >= 0
+            and records.people[i] != records.people[x]
+            and away[i] < np.inf
         ):
-            continue
-        if number == requirement.k - 1 and not away[i] < away[found[number - 1]]:
-            continue
-        at = np.int64(-1)
-        for j in range(number):
-            if records.people[found[j]] == records.people[i]:
-                at = np.int64(j)
-        if at >= 0:
-            if not away[i] < away[found[at]]:
-                continue
-        elif number < requirement.k - 1:
-            at = number
-            number += 1
-        else:
-            at = number - 1
-        while at > 0 and away[found[at - 1]] > away[i]:
-            found[at] = found[at - 1]
-            at -= 1
-        found[at] = i
+            number = insert(i, away[i], number, requirement.k - 1, records, found, far)
     if number < requirement.k - 1:
         return np.int64(-1)
-    for s in range(len(requirement.min_values)):
-        while different(x, number, s, records, found) < requirement.min_values[s]:
-            best = np.int64(-1)
-            for i in range(x + 1, end):
-                if (
-                    records.class_ids[i] != WAITING
-                    or records.people[i] < 0
-                    or records.people[i] == records.people[x]
-                    or records.sensitive[i, s] < 0
-                ):
-                    continue
-                if away[i] == np.inf or has_already(i, x, number, s, records, found):
-                    continue
-                if best < 0 or away[i] < away[best]:
-                    best = np.int64(i)
-            if best < 0:
-                return np.int64(-1)
-            found[number] = best
-            number += 1
-    return number
+    return diverse(x, number, x, end, records, requirement, attributes, found, away)
 
 
 # --- IDEA --------------------------------------------------------------------------------------------------
@@ -108,18 +70,14 @@ def idea_steps(state, most, options, requirement, records, classes, attributes, 
     needed,) and away (records,): scratch.
     """
     steps = np.int64(0)
-    while steps < most:
-        x = waiting(state, records.class_ids)
-        if x == state[0] or not is_due(x, options.delta, state, options.ends, records):
-            if state[0] == len(records.arrived_at):
-                break
-            arrive(state, records, attributes)
-            steps += 1
-            continue
+    while True:
+        x, steps = next_due(steps, most, options, state, records, attributes)
+        if x < 0:
+            return steps
         steps += state[0] - x + state[3]
         for i in range(x + 1, state[0]):
             away[i] = -_similar(records.values[x], records.values[i], attributes)
-        number = choose(x, state[0], requirement, away, records, found)
+        number = choose(x, state[0], requirement, away, records, attributes, found)
         c, least = _least_that_may(records.values[x], state, classes, attributes)
         new, now = state[2], state[LAST]
         own = np.inf
@@ -137,7 +95,6 @@ def idea_steps(state, most, options, requirement, records, classes, attributes, 
                 state[2] += 1
         else:
             records.class_ids[x], records.published_at[x] = SUPPRESSED, now
-    return steps
 
 
 @part
@@ -209,14 +166,10 @@ def pattern_steps(state, most, options, requirement, records, classes, attribute
     state: records that have arrived, oldest that may wait, classes, kept classes.
     """
     steps = np.int64(0)
-    while steps < most:
-        x = waiting(state, records.class_ids)
-        if x == state[0] or not is_due(x, options.delta, state, options.ends, records):
-            if state[0] == len(records.arrived_at):
-                break
-            arrive(state, records, attributes)
-            steps += 1
-            continue
+    while True:
+        x, steps = next_due(steps, most, options, state, records, attributes)
+        if x < 0:
+            return steps
         common, merged, looked = _gather(x, state[0], requirement, options.is_by_size, records, partitions)
         steps += looked + state[3]
         number = np.int64(-1)
@@ -225,7 +178,7 @@ def pattern_steps(state, most, options, requirement, records, classes, attribute
                 partitions.distances[i] = np.inf
                 if partitions.taken[i]:
                     partitions.distances[i] = _apart_by(common, records.values[x], records.values[i], attributes)
-            number = choose(x, state[0], requirement, partitions.distances, records, partitions.found)
+            number = choose(x, state[0], requirement, partitions.distances, records, attributes, partitions.found)
         new, now = state[2], state[LAST]
         if number >= 0:
             span(x, number, partitions.found, records, classes.lows[new], classes.highs[new], attributes)
@@ -238,7 +191,6 @@ def pattern_steps(state, most, options, requirement, records, classes, attribute
         else:
             c, _ = least_class(records.values[x], classes, state[3], attributes)
             records.class_ids[x], records.published_at[x] = (c if c >= 0 else SUPPRESSED), now
-    return steps
 
 
 @part
@@ -250,7 +202,7 @@ def _gather(x, end, requirement, by_size, records, partitions):
         partitions.taken[i] = records.class_ids[i] == WAITING and partitions.patterns[i] == partitions.patterns[x]
     while records.people[x] >= 0:
         looked += end - x
-        if _is_enough(x, end, requirement, records, partitions.taken):
+        if suffices(x, end, partitions.taken, True, requirement, records):
             return common, merged, looked
         best, most = np.int64(-1), -1.0
         for i in range(x + 1, end):
@@ -278,34 +230,6 @@ def _gather(x, end, requirement, by_size, records, partitions):
         common &= partitions.patterns[best]
         merged += 1
     return common, np.int64(-1), looked
-
-
-@part
-def _is_enough(x, end, requirement, records, taken):
-    """Whether the records that are taken have k persons and enough sensitive values."""
-    requirement.clock[0] += 1
-    persons = np.int64(0)
-    for i in range(x, end):
-        if taken[i] and records.people[i] >= 0 and requirement.person_marks[records.people[i]] != requirement.clock[0]:
-            requirement.person_marks[records.people[i]] = requirement.clock[0]
-            persons += 1
-    if persons < requirement.k:
-        return False
-    for s in range(len(requirement.min_values)):
-        number = np.int64(0)
-        for i in range(x, end):
-            code = records.sensitive[i, s]
-            if (
-                taken[i]
-                and records.people[i] >= 0
-                and code >= 0
-                and requirement.value_marks[s, code] != requirement.clock[0]
-            ):
-                requirement.value_marks[s, code] = requirement.clock[0]
-                number += 1
-        if number < requirement.min_values[s]:
-            return False
-    return True
 
 
 @part

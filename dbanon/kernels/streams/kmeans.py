@@ -11,6 +11,7 @@ import numpy as np
 from dbanon.kernels.jit import part
 from dbanon.kernels.random_orders import below
 from dbanon.kernels.streams.class_loss import apart, begin, distance, growth, position, widen
+from dbanon.kernels.streams.counting import brings, count_record, lacking
 from dbanon.kernels.streams.nearest import ask, asked
 
 ROUNDS = 5
@@ -142,29 +143,18 @@ def members(size, number, requirement, rounds, records, attributes):
         start = x
         rounds.cluster_ids[x] = c
         requirement.clock[0] += 1
-        requirement.person_marks[records.people[x]] = requirement.clock[0]
         low, high = np.empty((1, len(attributes.weights))), np.empty((1, len(attributes.weights)))
         begin(records.values[x], low[0], high[0], attributes)
         own = np.zeros(len(requirement.min_values), np.int64)
-        _count(x, requirement, records, requirement.clock[0], own)
-        persons = np.int64(1)
+        persons = np.int64(count_record(x, requirement, records, own))
         while True:
-            column = lacking(requirement.min_values, own) if persons >= requirement.k else np.int64(-2)
+            column = lacking(persons, requirement, own)
             if column == -1:
                 break
             best, least = np.int64(-1), np.inf
             for j in range(size):
                 t = rounds.rows[j]
-                if (
-                    rounds.cluster_ids[t] >= 0
-                    or records.people[t] < 0
-                    or requirement.person_marks[records.people[t]] == requirement.clock[0]
-                ):
-                    continue
-                if column >= 0 and (
-                    records.sensitive[t, column] < 0
-                    or requirement.value_marks[column, records.sensitive[t, column]] == requirement.clock[0]
-                ):
+                if rounds.cluster_ids[t] >= 0 or not brings(t, column, requirement, records):
                     continue
                 more = growth(records.values[t], np.int64(0), low, high, least, attributes)
                 if more < least:
@@ -172,10 +162,8 @@ def members(size, number, requirement, rounds, records, attributes):
             if best < 0:
                 break
             rounds.cluster_ids[best] = c
-            requirement.person_marks[records.people[best]] = requirement.clock[0]
-            persons += 1
+            persons += count_record(best, requirement, records, own)
             widen(records.values[best], low[0], high[0], attributes)
-            _count(best, requirement, records, requirement.clock[0], own)
     listed(size, number, rounds)
 
 
@@ -198,22 +186,3 @@ def _start(last, size, rounds, records, attributes):
             if away > most:
                 best, most = t, away
     return best
-
-
-@part
-def _count(t, requirement, records, now, own):
-    """Counts the sensitive values of a record among those of a cluster."""
-    for s in range(len(requirement.min_values)):
-        code = records.sensitive[t, s]
-        if code >= 0 and requirement.value_marks[s, code] != now:
-            requirement.value_marks[s, code] = now
-            own[s] += 1
-
-
-@part
-def lacking(need, own):
-    """The first sensitive column that has too few values, or -1."""
-    for s in range(len(need)):
-        if own[s] < need[s]:
-            return np.int64(s)
-    return np.int64(-1)

@@ -90,23 +90,31 @@ def nearest(x, begins, ends, size, records, attributes, table, found, far):
             i += 1
         distances(x, listed, rows, ahead, records, attributes, table, away)
         for j in range(listed):
-            if number == size - 1 and not away[j] < far[number - 1]:
-                continue
-            at = np.int64(-1)
-            for other in range(number):
-                if records.people[found[other]] == records.people[rows[j]]:
-                    at = np.int64(other)
-                    break
-            if at >= 0:
-                if not away[j] < far[at]:
-                    continue
-            elif number < size - 1:
-                at = number
-                number += 1
-            else:
-                at = number - 1
-            while at > 0 and far[at - 1] > away[j]:
-                found[at], far[at] = found[at - 1], far[at - 1]
-                at -= 1
-            found[at], far[at] = rows[j], away[j]
+            number = insert(rows[j], away[j], number, size - 1, records, found, far)
+    return number
+
+
+@part
+def insert(i, away, number, size, records, found, far):
+    """Puts a record at a distance among the nearest of at most `size` persons, nearest first (ties: what was there
+    before), of each person the nearest; gives how many there are."""
+    if number == size and not away < far[number - 1]:
+        return number
+    at = np.int64(-1)
+    for other in range(number):
+        if records.people[found[other]] == records.people[i]:
+            at = np.int64(other)
+            break
+    if at >= 0:
+        if not away < far[at]:
+            return number
+    elif number < size:
+        at = number
+        number += 1
+    else:
+        at = number - 1
+    while at > 0 and far[at - 1] > away:
+        found[at], far[at] = found[at - 1], far[at - 1]
+        at -= 1
+    found[at], far[at] = i, away
     return number

@@ -10,6 +10,7 @@ import numpy as np
 
 from dbanon.kernels.jit import part
 from dbanon.kernels.streams.class_loss import begin, joined, lost, widen
+from dbanon.kernels.streams.counting import count_person, count_value
 
 
 @part
@@ -109,76 +110,62 @@ def pour(source, c, clusters):
 def is_enough(c, requirement, heads, link, records):
     """Whether a cluster has k persons and, of each sensitive column, as many values as it needs."""
     requirement.clock[0] += 1
-    persons = count(c, requirement.k, heads, link, records, requirement, requirement.clock[0])
-    return persons >= requirement.k and has_values(c, requirement, heads, link, records, requirement.clock[0])
+    if count(c, requirement.k, heads, link, records, requirement) < requirement.k:
+        return False
+    for s in range(len(requirement.min_values)):
+        least = requirement.min_values[s]
+        if count_values(c, s, least, heads, link, records, requirement) < least:
+            return False
+    return True
 
 
 @part
 def can_be_enough(requirement, clusters, records):
     """Whether all open clusters together are enough for a class."""
+    heads, link = clusters.heads, clusters.next_record
     requirement.clock[0] += 1
     persons = np.int64(0)
     for c in range(len(clusters.is_open)):
         if clusters.is_open[c] and persons < requirement.k:
-            persons += count(
-                c, requirement.k, clusters.heads, clusters.next_record, records, requirement, requirement.clock[0]
-            )
+            persons += count(c, requirement.k, heads, link, records, requirement)
     if persons < requirement.k:
         return False
     for s in range(len(requirement.min_values)):
-        number = np.int64(0)
+        lacks = requirement.min_values[s]
         for c in range(len(clusters.is_open)):
-            if clusters.is_open[c] and number < requirement.min_values[s]:
-                number += count_values(
-                    c,
-                    s,
-                    requirement.min_values[s] - number,
-                    clusters.heads,
-                    clusters.next_record,
-                    records,
-                    requirement,
-                    requirement.clock[0],
-                )
-        if number < requirement.min_values[s]:
+            if clusters.is_open[c] and lacks > 0:
+                lacks -= count_values(c, s, lacks, heads, link, records, requirement)
+        if lacks > 0:
             return False
     return True
 
 
 @part
-def count(c, most, heads, link, records, requirement, now):
+def count(c, most, heads, link, records, requirement):
     """How many persons a cluster has that this question has not seen, or `most`."""
     persons, t = np.int64(0), heads[c]
     while t >= 0 and persons < most:
-        if records.people[t] >= 0 and requirement.person_marks[records.people[t]] != now:
-            requirement.person_marks[records.people[t]] = now
-            persons += 1
+        persons += count_person(t, requirement, records)
         t = link[t]
     return persons
 
 
 @part
-def has_values(c, requirement, heads, link, records, now):
-    """Whether a cluster has as many sensitive values as it needs."""
-    for s in range(len(requirement.min_values)):
-        if (
-            count_values(c, s, requirement.min_values[s], heads, link, records, requirement, now)
-            < requirement.min_values[s]
-        ):
-            return False
-    return True
-
-
-@part
-def count_values(c, s, most, heads, link, records, requirement, now):
+def count_values(c, s, most, heads, link, records, requirement):
     """How many values of a sensitive column a cluster has that this question has not seen, or `most`."""
     number, t = np.int64(0), heads[c]
     while t >= 0 and number < most:
-        code = records.sensitive[t, s]
-        if code >= 0 and records.people[t] >= 0 and requirement.value_marks[s, code] != now:
-            requirement.value_marks[s, code] = now
-            number += 1
+        number += records.people[t] >= 0 and count_value(t, s, requirement, records)
         t = link[t]
     return number
+
+
+@part
+def is_before(c, other, clusters):
+    """Whether a cluster is smaller than another one, or was opened before it and is as small."""
+    return clusters.sizes[c] < clusters.sizes[other] or (
+        clusters.sizes[c] == clusters.sizes[other] and clusters.ids[c] < clusters.ids[other]
+    )
 
 
 @part

@@ -10,9 +10,10 @@ from typing import NamedTuple
 import numpy as np
 
 from dbanon.kernels.jit import kernel, part
-from dbanon.kernels.streams.class_loss import begin, distance, widen
+from dbanon.kernels.streams.class_loss import distance
+from dbanon.kernels.streams.counting import count_value
 from dbanon.kernels.streams.nearest import WAITING, nearest
-from dbanon.kernels.streams.sliding_window import LAST, SUPPRESSED, arrive, diverse, waiting
+from dbanon.kernels.streams.sliding_window import LAST, SUPPRESSED, arrive, diverse, leave, span, waiting
 
 
 class PersonOptions(NamedTuple):
@@ -120,9 +121,9 @@ def _found(x, state, requirement, records, attributes, clusters):
         return False
     clusters.group[0] = x
     if len(requirement.min_values) > 0:
-        enough = diverse(x, number, x, end, records, requirement, attributes, others)
+        enough = diverse(x, number, x, end, records, requirement, attributes, others, None)
         if enough != number:
-            number = diverse(x, np.int64(0), x, end, records, requirement, attributes, others)
+            number = diverse(x, np.int64(0), x, end, records, requirement, attributes, others, None)
             if number < 0 or number > requirement.k - 1:
                 return False
             while number < requirement.k - 1:
@@ -193,10 +194,7 @@ def _has_values(requirement, records, clusters):
     for s in range(len(requirement.min_values)):
         number = np.int64(0)
         for j in range(requirement.k):
-            code = records.sensitive[clusters.group[j], s]
-            if code >= 0 and requirement.value_marks[s, code] != requirement.clock[0]:
-                requirement.value_marks[s, code] = requirement.clock[0]
-                number += 1
+            number += count_value(clusters.group[j], s, requirement, records)
         if number < requirement.min_values[s]:
             return False
     return True
@@ -205,10 +203,8 @@ def _has_values(requirement, records, clusters):
 @part
 def _leave(now, state, requirement, records, classes, attributes, clusters):
     """A group leaves as a class, which is not published again."""
-    new = state[2]
-    begin(records.values[clusters.group[0]], classes.lows[new], classes.highs[new], attributes)
-    for j in range(requirement.k):
-        widen(records.values[clusters.group[j]], classes.lows[new], classes.highs[new], attributes)
-        records.class_ids[clusters.group[j]], records.published_at[clusters.group[j]] = new, now
+    new, x, others = state[2], clusters.group[0], clusters.group[1:]
+    span(x, requirement.k - 1, others, records, classes.lows[new], classes.highs[new], attributes)
+    leave(x, requirement.k - 1, others, new, now, records)
     classes.made_at[new] = now
     state[2] += 1

@@ -11,7 +11,7 @@ import numpy as np
 
 from dbanon.kernels.jit import kernel, part
 from dbanon.kernels.streams.class_loss import least_class, loss, loss_with, widen
-from dbanon.kernels.streams.open_clusters import is_enough, let_go, open_cluster, put, send
+from dbanon.kernels.streams.open_clusters import is_before, is_enough, let_go, open_cluster, put, send
 from dbanon.kernels.streams.sliding_window import (
     LAST,
     SUPPRESSED,
@@ -115,16 +115,9 @@ def _join(t, state, beta, records, attributes, clusters):
         if not clusters.is_open[c]:
             continue
         more = loss_with(records.values[t], clusters.lows[c], clusters.highs[c], attributes)
-        if more < least or (
-            more == least
-            and chosen >= 0
-            and (
-                clusters.sizes[c] < clusters.sizes[chosen]
-                or (clusters.sizes[c] == clusters.sizes[chosen] and clusters.ids[c] < clusters.ids[chosen])
-            )
-        ):
-            if _takes(c, t, records, clusters):
-                chosen, least = np.int64(c), more
+        is_better = more < least or (more == least and chosen >= 0 and is_before(c, chosen, clusters))
+        if is_better and _takes(c, t, records, clusters):
+            chosen, least = np.int64(c), more
     if chosen < 0 or (state[5] < beta and least > loss(clusters.lows[chosen], clusters.highs[chosen], attributes)):
         chosen = open_cluster(t, state, clusters, records, attributes)
     else:

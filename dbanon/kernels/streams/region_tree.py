@@ -31,7 +31,7 @@ def enter(t, records, attributes, regions):
     regions.region_ids[t] = v
     regions.shape[v, CAME] += 1
     if regions.shape[v, KIND] == LEAF:
-        _append(t, v, regions)
+        append(t, v, regions)
     return v
 
 
@@ -54,7 +54,7 @@ def _child(v, value, node_starts, nodes, shape, cuts):
 
 
 @part
-def _append(t, v, regions):
+def append(t, v, regions):
     """A record becomes the last one of a list."""
     regions.next_record[t] = -1
     if regions.heads[v] < 0:
@@ -130,7 +130,7 @@ def _specialize(v, state, requirement, records, attributes, regions, scratch):
     regions.shape[v, KIND] = LEAF
     regions.heads[v] = -1
     for j in range(size):
-        _append(scratch.rows[j], v, regions)
+        append(scratch.rows[j], v, regions)
 
 
 @part
@@ -166,7 +166,7 @@ def _cut(v, a, size, new, requirement, records, attributes, regions, scratch):
     for j in range(size):
         x = records.values[scratch.rows[j], a]
         is_second = x == x if known < size else x > regions.cuts[v]
-        _append(scratch.rows[j], new + is_second, regions)
+        append(scratch.rows[j], new + is_second, regions)
     return np.int64(2)
 
 
@@ -199,7 +199,7 @@ def _cut_tree(v, a, size, new, requirement, records, attributes, regions, scratc
             regions.highs[c, a] = float(attributes.nodes[attributes.node_starts[a] + branch, 1])
             if parts > 1:
                 regions.shape[c - 1, NEXT] = c
-        _append(scratch.rows[j], c, regions)
+        append(scratch.rows[j], c, regions)
     return parts
 
 

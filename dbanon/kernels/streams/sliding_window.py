@@ -17,10 +17,10 @@ LAST = 8
 
 
 @part
-def diverse(x, number, begins, ends, records, requirement, attributes, found):
+def diverse(x, number, begins, ends, records, requirement, attributes, found, away):
     """Adds to a group, record x and the first `number` of `found`, nearest records with other sensitive values until
-    each column has as many as it needs; gives how many there are then, or -1 where there are too few. `sensitive`
-    (records, columns): codes, -1 for NULL, which never counts."""
+    each column has as many as it needs; gives how many there are then, or -1 where there are too few. `away`: how far
+    each record is, inf if it may not be taken; None for the distance of records."""
     for s in range(len(requirement.min_values)):
         while different(x, number, s, records, found) < requirement.min_values[s]:
             best, least = np.int64(-1), np.inf
@@ -35,9 +35,9 @@ def diverse(x, number, begins, ends, records, requirement, attributes, found):
                     continue
                 if has_already(i, x, number, s, records, found):
                     continue
-                away = distance(records.values[x], records.values[i], attributes)
-                if away < least:
-                    best, least = np.int64(i), away
+                far = distance(records.values[x], records.values[i], attributes) if away is None else away[i]
+                if far < least:
+                    best, least = np.int64(i), far
             if best < 0:
                 return np.int64(-1)
             found[number] = best
@@ -83,7 +83,7 @@ def group(x, begins, ends, requirement, records, attributes, table, found, far):
     if number < requirement.k - 1:
         return np.int64(-1)
     if len(requirement.min_values) > 0:
-        number = diverse(x, number, begins, ends, records, requirement, attributes, found)
+        number = diverse(x, number, begins, ends, records, requirement, attributes, found, None)
     return number
 
 
@@ -121,20 +121,15 @@ def fads_steps(state, most, options, requirement, records, classes, attributes, 
     looked at.
     """
     steps = np.int64(0)
-    while steps < most:
-        x = waiting(state, records.class_ids)
-        if x == state[0] or not is_due(x, options.delta, state, options.ends, records):
-            if state[0] == len(records.arrived_at):
-                break
-            arrive(state, records, attributes)
-            steps += 1
-            continue
+    while True:
+        x, steps = next_due(steps, most, options, state, records, attributes)
+        if x < 0:
+            return steps
         steps += state[0] - x
         number = group(
             x, x, state[0], requirement, records, attributes, search.node_distances, search.found, search.distances
         )
         publish(x, number, state, options.life, records, classes, attributes, search.found)
-    return steps
 
 
 @part
@@ -177,6 +172,21 @@ def waiting(state, class_ids):
 def is_due(x, delta, state, ends, records):
     """Whether a record must leave before the next one arrives."""
     return (ends and state[0] == len(records.arrived_at)) or state[LAST] - records.arrived_at[x] + 1 >= delta
+
+
+@part
+def next_due(steps, most, options, state, records, attributes):
+    """Lets records arrive until one is due; gives it, and how many were looked at so far. -1 where all have arrived, or
+    `most` were looked at."""
+    while steps < most:
+        x = waiting(state, records.class_ids)
+        if x < state[0] and is_due(x, options.delta, state, options.ends, records):
+            return x, steps
+        if state[0] == len(records.arrived_at):
+            break
+        arrive(state, records, attributes)
+        steps += 1
+    return np.int64(-1), steps
 
 
 @part

@@ -10,6 +10,7 @@ import numpy as np
 
 from dbanon.kernels.jit import part
 from dbanon.kernels.streams.class_loss import begin, growth, widen
+from dbanon.kernels.streams.counting import count_person, count_value
 from dbanon.kernels.streams.nearest import ask, distances
 
 PIECE, FREE, LEFT = 1, 2, 3
@@ -55,13 +56,13 @@ def _take(piece, left, requirement, records, attributes, scratch):
     x, size = np.int64(-1), np.int64(0)
     for i in range(left):
         t = scratch.rows[LEFT, i]
-        if records.people[t] >= 0 and requirement.person_marks[records.people[t]] != requirement.clock[0]:
-            requirement.person_marks[records.people[t]] = requirement.clock[0]
-            if x < 0:
-                x = t
-            else:
-                scratch.rows[FREE, size] = t
-                size += 1
+        if not count_person(t, requirement, records):
+            continue
+        if x < 0:
+            x = t
+        else:
+            scratch.rows[FREE, size] = t
+            size += 1
     if size < requirement.k - 1:
         return False
     ahead = size // 2
@@ -98,11 +99,9 @@ def _take_shares(piece, x, size, left, requirement, records, scratch):
     taken = np.int64(0)
     requirement.clock[0] += 1
     for i in range(left):
-        value = records.sensitive[scratch.rows[LEFT, i], 0]
-        if value < 0 or requirement.value_marks[0, value] == requirement.clock[0]:
+        value, bucket = records.sensitive[scratch.rows[LEFT, i], 0], np.int64(0)
+        if not count_value(scratch.rows[LEFT, i], np.int64(0), requirement, records):
             continue
-        requirement.value_marks[0, value] = requirement.clock[0]
-        bucket = np.int64(0)
         for j in range(left):
             bucket += records.sensitive[scratch.rows[LEFT, j], 0] == value
         due = max(np.int64(1), requirement.k * bucket // left) - (records.sensitive[x, 0] == value)
@@ -128,10 +127,7 @@ def _has(piece, left, requirement, records, rows):
         number = np.int64(0)
         for i in range(left):
             t = rows[LEFT, i]
-            code = records.sensitive[t, s]
-            if rows[PIECE, t] == piece and code >= 0 and requirement.value_marks[s, code] != requirement.clock[0]:
-                requirement.value_marks[s, code] = requirement.clock[0]
-                number += 1
+            number += rows[PIECE, t] == piece and count_value(t, s, requirement, records)
         if number < requirement.min_values[s]:
             return False
     return True

@@ -8,7 +8,8 @@ import numpy as np
 
 from dbanon.kernels.jit import kernel, part
 from dbanon.kernels.streams.class_loss import covers
-from dbanon.kernels.streams.region_tree import ABOVE, CAME, KIND, LEAF, SIZE, depart, enter, specialize
+from dbanon.kernels.streams.counting import count_record, has_new_person, has_new_value, lacking
+from dbanon.kernels.streams.region_tree import ABOVE, CAME, KIND, LEAF, SIZE, append, depart, enter, specialize
 from dbanon.kernels.streams.sliding_window import LAST, SUPPRESSED, WAITING, arrive, waiting
 
 
@@ -85,12 +86,7 @@ def take_up(state, regions):
     for t in range(state[0]):
         v = regions.region_ids[t]
         if regions.shape[v, KIND] == LEAF:
-            regions.next_record[t] = -1
-            if regions.heads[v] < 0:
-                regions.heads[v] = t
-            else:
-                regions.next_record[regions.tails[v]] = t
-            regions.tails[v] = t
+            append(t, v, regions)
         while v >= 0:
             regions.shape[v, SIZE] += 1
             v = regions.shape[v, ABOVE]
@@ -101,39 +97,22 @@ def _oldest(v, x, end, requirement, records, regions, batch):
     """Puts into `batch` the oldest record of each of k persons that wait in a region, and the oldest of others with
     sensitive values that are needed; gives how many, or -1 where there are too few."""
     requirement.clock[0] += 1
-    own, lack = np.zeros(len(requirement.min_values), np.int64), np.int64(0)
-    for s in range(len(requirement.min_values)):
-        lack += requirement.min_values[s]
-    n = np.int64(0)
+    own, n = np.zeros(len(requirement.min_values), np.int64), np.int64(0)
     for t in range(x, end):
         if (
             records.class_ids[t] != WAITING
-            or records.people[t] < 0
-            or requirement.person_marks[records.people[t]] == requirement.clock[0]
+            or not has_new_person(t, requirement, records)
             or not _is_in(regions.region_ids[t], v, regions.shape)
         ):
             continue
         wanted = n < requirement.k
         for s in range(len(requirement.min_values)):
-            code = records.sensitive[t, s]
-            if (
-                own[s] < requirement.min_values[s]
-                and code >= 0
-                and requirement.value_marks[s, code] != requirement.clock[0]
-            ):
-                wanted = True
+            wanted = wanted or (own[s] < requirement.min_values[s] and has_new_value(t, s, requirement, records))
         if not wanted:
             continue
-        requirement.person_marks[records.people[t]] = requirement.clock[0]
-        for s in range(len(requirement.min_values)):
-            code = records.sensitive[t, s]
-            if code >= 0 and requirement.value_marks[s, code] != requirement.clock[0]:
-                requirement.value_marks[s, code] = requirement.clock[0]
-                lack -= own[s] < requirement.min_values[s]
-                own[s] += 1
         batch[n] = t
-        n += 1
-        if n >= requirement.k and lack == 0:
+        n += count_record(t, requirement, records, own)
+        if lacking(n, requirement, own) == -1:
             return n
     return np.int64(-1)
 

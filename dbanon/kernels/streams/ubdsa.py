@@ -10,6 +10,7 @@ from dbanon.kernels.jit import kernel, part
 from dbanon.kernels.streams.class_loss import least_class, loss, loss_with, widen
 from dbanon.kernels.streams.open_clusters import (
     can_be_enough,
+    is_before,
     is_enough,
     let_go,
     loss_of_both,
@@ -91,7 +92,7 @@ def _join(t, state, beta, theta, records, attributes, clusters):
             more = (clusters.sizes[c] + 1) * with_ - clusters.sizes[c] * loss(
                 clusters.lows[c], clusters.highs[c], attributes
             )
-            if more < least or (more == least and _is_before(c, chosen, clusters)):
+            if more < least or (more == least and is_before(c, chosen, clusters)):
                 chosen, least, lost = np.int64(c), more, with_
     if chosen < 0 or (lost > theta and state[5] < beta):
         chosen = open_cluster(t, state, clusters, records, attributes)
@@ -112,14 +113,6 @@ def _cheapest(c, clusters, attributes):
             both = loss_of_both(c, other, clusters, attributes)
             alone = clusters.sizes[other] * loss(clusters.lows[other], clusters.highs[other], attributes)
             more = (clusters.sizes[c] + clusters.sizes[other]) * both - own - alone
-            if more < least or (more == least and _is_before(other, best, clusters)):
+            if more < least or (more == least and is_before(other, best, clusters)):
                 best, least = np.int64(other), more
     return best
-
-
-@part
-def _is_before(c, other, clusters):
-    """Whether a cluster is smaller than another one, or was opened before it and is as small."""
-    return clusters.sizes[c] < clusters.sizes[other] or (
-        clusters.sizes[c] == clusters.sizes[other] and clusters.ids[c] < clusters.ids[other]
-    )
