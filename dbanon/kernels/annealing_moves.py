@@ -125,14 +125,14 @@ def draw_cycle(cycle, records, groups, limits, state):
 
 
 @part
-def turn(cycle, length, records, groups):
-    """Makes the exchange of a cycle, or takes it back: sizes and members alone."""
+def turn(cycle, length, step, records, groups):
+    """Makes the exchange of a cycle (step 1), or takes it back (step 0): sizes and members alone."""
     for i in range(length):
         if cycle[i, 1] >= 0:
             leave(cycle[i, 1], records, groups)
     for i in range(length):
         if cycle[i, 1] >= 0:
-            join(cycle[i, 1], cycle[(i + 1) % length, 0], records, groups)
+            join(cycle[i, 1], cycle[(i + step) % length, 0], records, groups)
 
 
 @part
@@ -147,17 +147,12 @@ def exchange(heat, cycle, records, groups, limits, judged, state):
         more += gain_with(cycle[i, 0], cycle[i, 1], before, records, groups) - gain[cycle[i, 0]]
     if more <= 0 and (heat <= 0 or more <= heat * np.log(fraction(state))):
         return 0.0
-    turn(cycle, length, records, groups)
+    turn(cycle, length, np.int64(1), records, groups)
     held = True
     for i in range(length):
         held = held and meets_model(cycle[i, 0], groups, judged)
     if not held:
-        for i in range(length):
-            if cycle[i, 1] >= 0:
-                leave(cycle[i, 1], records, groups)
-        for i in range(length):
-            if cycle[i, 1] >= 0:
-                join(cycle[i, 1], cycle[i, 0], records, groups)
+        turn(cycle, length, np.int64(0), records, groups)
         return 0.0
     for i in range(length):
         fit(cycle[i, 0], records, groups)

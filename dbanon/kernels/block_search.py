@@ -6,9 +6,10 @@ import numpy as np
 
 from dbanon.kernels.allocate import integers
 from dbanon.kernels.axis_sums import CHUNK, axis_state
-from dbanon.kernels.index_tree import part_at
+from dbanon.kernels.halving import extent, part_at
+from dbanon.kernels.heap import hold
 from dbanon.kernels.jit import kernel, part
-from dbanon.kernels.tree_search import add_near, pop, push
+from dbanon.kernels.tree_search import add_near
 
 
 @kernel
@@ -27,10 +28,7 @@ def cut_blocks(order, begins, ends, most, matrix, places, starts, out):
             widest, axis = np.int64(0), np.int64(-1)
             if end - begin > most:
                 for a in range(axes):
-                    low = high = np.int64(matrix[order[begin], a])
-                    for i in range(begin + 1, end):
-                        value = np.int64(matrix[order[i], a])
-                        low, high = min(low, value), max(high, value)
+                    low, high = extent(order, begin, end, matrix, a)
                     width = places[starts[a] + high] - places[starts[a] + low]
                     if low != high and width >= widest:
                         widest, axis = width, np.int64(a)
@@ -180,13 +178,7 @@ def nearest_in_block(b, base, blocks, axis, axis_codes, seed_places, heap, size,
                 total += abs(places[starts[a] + code] - seed_places[a])
         if held >= wanted and (total > sums[0] or (total == sums[0] and t > whose[0])):
             continue
-        push(sums, whose, size, total, t)
-        size += 1
-        held += leaf_left[t]
-        while size > 1 and held - leaf_left[whose[0]] >= wanted:
-            held -= leaf_left[whose[0]]
-            pop(sums, whose, size)
-            size -= 1
+        size, held = hold(sums, whose, size, held, total, t, leaf_left, wanted)
     return size, held
 
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from dbanon.kernels.arrays import LossTables
-from dbanon.kernels.centers import apart
 from dbanon.kernels.jit import kernel, part
 from dbanon.kernels.k_nearest import ascending, bring, distances, look
 from dbanon.kernels.loss import begin, widen
-from dbanon.kernels.min_loss_assignment import ask_few, lost_with
+from dbanon.kernels.min_loss_assignment import ask_few, lost_with, remaining
 
 WIDER = 4
 """Nearest items are looked for in so many times the number of records that a cluster needs, and again so many times
@@ -46,11 +45,7 @@ def group_steps(state, most, first, k, each, items, measure, codes_of, labels, s
     need, lack = np.empty(len(items.left_of), np.int64), np.empty(len(items.left_of), np.int64)
     room = min(WIDER * max(each * len(items.left_of), k), len(items.left))
     near, far = np.empty(room, np.int64), np.empty(room, np.int64)
-    alive, number = np.empty(len(items.left), np.int64), np.int64(0)
-    for item in range(len(items.left)):
-        if items.left[item] > 0:
-            alive[number] = item
-            number += 1
+    alive, number = remaining(items.left)
     made, steps = np.int64(0), np.int64(0)
     while made < most and state[1] >= k:
         row = items.order[state[0]]
@@ -157,12 +152,3 @@ def bucket_steps(state, most, first, k, items, measure, codes_of, labels):
             size += 1
         made += 1
     return made, steps
-
-
-@kernel
-def to_centers(points, which, centers, axes):
-    """The distance of each point to one of the centers (see dbanon.kernels.centers)."""
-    away = np.empty(len(points), np.int64)
-    for i in range(len(points)):
-        away[i] = apart(points[i], centers[which[i]], axes)
-    return away

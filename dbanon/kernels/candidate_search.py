@@ -14,8 +14,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from dbanon.kernels.heap import hold, pop, push
 from dbanon.kernels.jit import kernel, part
-from dbanon.kernels.tree_search import pop, push
 
 FAR = 2**62
 """More than any distance."""
@@ -274,13 +274,7 @@ def look(seed, reach, wanted, index, tables, shares, inverse, heap_sums, heap_wh
                 total = apart(seed, t, codes, form, worst)
                 if total > worst or (held >= wanted and total == worst and t > heap_whose[0]):
                     continue
-                push(heap_sums, heap_whose, size, total, t)
-                size += 1
-                held += left[t]
-                while size > 1 and held - left[heap_whose[0]] >= wanted:
-                    held -= left[heap_whose[0]]
-                    pop(heap_sums, heap_whose, size)
-                    size -= 1
+                size, held = hold(heap_sums, heap_whose, size, held, total, t, left, wanted)
     return size, held
 
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from dbanon.kernels.halving import extent
 from dbanon.kernels.jit import kernel, part
 
 NONE = 2**62
@@ -42,6 +43,15 @@ def apart(point, center, axes):
             node = at[a] + parent[node]
         total += height[node]
     return total
+
+
+@kernel
+def distances(points, which, centers, axes):
+    """The distance of each point to one of the centers."""
+    away = np.empty(len(points), np.int64)
+    for i in range(len(points)):
+        away[i] = apart(points[i], centers[which[i]], axes)
+    return away
 
 
 @part
@@ -141,11 +151,7 @@ def build(order, tree):
         top -= 1
         begin, end, node = stack[top, 0], stack[top, 1], stack[top, 2]
         for a in range(centers.shape[1]):
-            low = high = centers[order[begin], a]
-            for i in range(begin + 1, end):
-                x = centers[order[i], a]
-                low, high = min(low, x), max(high, x)
-            box[node, 2 * a], box[node, 2 * a + 1] = low, high
+            box[node, 2 * a], box[node, 2 * a + 1] = extent(order, begin, end, centers, a)
         least = order[begin]
         for i in range(begin + 1, end):
             least = min(least, order[i])

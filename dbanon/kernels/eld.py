@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from dbanon.kernels.greedy import ask_loss, begin_state, inside, join
+from dbanon.kernels.greedy import ask_next, begin_state, inside, join
 from dbanon.kernels.index_tree import add_counts
 from dbanon.kernels.jit import kernel, part
-from dbanon.kernels.tree_search import find
+from dbanon.kernels.tree_search import put_members
 
 
 @part
@@ -34,8 +34,7 @@ def eld_steps(index, terms, flat, ask, k, records, reference, first, steps, memb
     """
     tree, few, axis, axis_codes = index
     least, codes, starts, counts, left_of = records
-    offsets, left, leaf_left = few[1], tree[2], tree[3]
-    levels, tuples = len(offsets), len(starts)
+    left, leaf_left, levels, tuples = tree[2], tree[3], len(few[1]), len(starts)
     state, changed = np.empty((max(levels, 1), 2), np.int64), np.empty(max(levels, 1), np.int64)
     one, number = np.empty(2, np.int64), np.ones(2, np.int64)
     found, taken = np.empty(tuples, np.int64), np.empty(tuples, np.int64)
@@ -47,10 +46,8 @@ def eld_steps(index, terms, flat, ask, k, records, reference, first, steps, memb
             return used, reference, False
         if not first:
             begin_state(reference, few, axis, axis_codes, terms, state, ask)
-            for j in range(levels):
-                ask_loss(j, offsets, terms, state, flat)
-            find(tree, few, axis, flat, ask, np.int64(-1), np.int64(1), one, number)
-            reference = one[0]
+            changed[:] = 1
+            reference = ask_next(np.int64(-1), index, terms, flat, ask, state, changed, one, number)
         seed, first = reference, False
         begin_state(seed, few, axis, axis_codes, terms, state, ask)
         changed[:] = 1
@@ -78,18 +75,10 @@ def eld_steps(index, terms, flat, ask, k, records, reference, first, steps, memb
             if complete:  # at the latest with all that is left, which is large and diverse enough
                 break
             join(now, few, axis, axis_codes, terms, state, ask, changed)
-            for j in range(levels):
-                if changed[j] == 1:
-                    ask_loss(j, offsets, terms, state, flat)
-                    changed[j] = 0
-            find(tree, few, axis, flat, ask, np.int64(1), np.int64(1), one, number)
-            now = one[0]
+            now = ask_next(np.int64(1), index, terms, flat, ask, state, changed, one, number)
             most = leaf_left[now] if inside(now, few, axis, axis_codes, terms, state, ask) else np.int64(1)
         for i in range(size):
             place[found[i]] = -1
-        for i in range(size):
-            members[used + i, 0], members[used + i, 1] = found[i], taken[i]
-        members[used + size, 0] = -1
-        used += size + 1
+        used = put_members(found, taken, size, members, used)
         made += 1
     return used, reference, True

@@ -49,14 +49,15 @@ def carve(records, m, goal, other, measure, asked, apart, scratch, span):
     for first, end in ((front, taken), (taken, m)):
         if not holds(records, first, end, asked, apart, scratch.counts, scratch.extra):
             return NEVER
-    return run_loss(records, front, taken, measure, span) + run_loss(records, taken, m, measure, span)
+    loss = class_loss(records, front, taken, measure, span) * taken
+    return loss + class_loss(records, taken, m, measure, span) * (m - taken)
 
 
 @part
-def run_loss(records, first, end, measure, span):
-    """Summed loss of the records of a class."""
-    loss = begin(records[first], measure, span)
+def class_loss(items, first, end, measure, span):
+    """What a record loses in a class of the items items[first:end], of which equal ones are together."""
+    loss = begin(items[first], measure, span)
     for i in range(first + 1, end):
-        if records[i] != records[i - 1]:
-            loss = widen(loss, records[i], measure, span)
-    return loss * (end - first)
+        if items[i] != items[i - 1]:
+            loss = widen(loss, items[i], measure, span)
+    return loss

@@ -12,7 +12,7 @@ import numpy as np
 
 from dbanon.kernels.index_tree import add_counts
 from dbanon.kernels.jit import kernel, part
-from dbanon.kernels.tree_search import find
+from dbanon.kernels.tree_search import find, put_members
 
 ONLY_NULL = -1
 MIXED = -2
@@ -96,6 +96,19 @@ def ask_loss(j, offsets, terms, state, flat):
 
 
 @part
+def ask_next(sign, index, terms, flat, ask, state, changed, one, number):
+    """The tuple with which a record of a cluster loses least (sign 1) or most (-1), once the tables of the attributes
+    that changed are filled; `one` and `number`: scratch."""
+    tree, few, axis, _ = index
+    for j in range(len(few[1])):
+        if changed[j] == 1:
+            ask_loss(j, few[1], terms, state, flat)
+            changed[j] = 0
+    find(tree, few, axis, flat, ask, sign, np.int64(1), one, number)
+    return one[0]
+
+
+@part
 def nth(tree, r):
     """The tuple of the record that has r others before it, in the order of the index."""
     left, kid, kids, tuples = tree[2], tree[4], tree[5], tree[8]
@@ -119,8 +132,7 @@ def greedy_steps(index, terms, flat, ask, k, seeding, reference, draws, steps, m
     seed.
     """
     tree, few, axis, axis_codes = index
-    offsets, left, leaf_left = few[1], tree[2], tree[3]
-    levels = len(offsets)
+    left, leaf_left, levels = tree[2], tree[3], len(few[1])
     state, changed = np.empty((max(levels, 1), 2), np.int64), np.empty(max(levels, 1), np.int64)
     one, number = np.empty(2, np.int64), np.ones(2, np.int64)
     found, taken = np.empty(k + 1, np.int64), np.empty(k + 1, np.int64)
@@ -128,10 +140,8 @@ def greedy_steps(index, terms, flat, ask, k, seeding, reference, draws, steps, m
     while made < steps and left[0] >= k:
         if seeding == 0:
             begin_state(reference, few, axis, axis_codes, terms, state, ask)
-            for j in range(levels):
-                ask_loss(j, offsets, terms, state, flat)
-            find(tree, few, axis, flat, ask, np.int64(-1), np.int64(1), one, number)
-            seed = reference = one[0]
+            changed[:] = 1
+            seed = reference = ask_next(np.int64(-1), index, terms, flat, ask, state, changed, one, number)
         elif seeding == 1:
             seed = nth(tree, np.int64(min(draws[made] * left[0], left[0] - 1)))
         else:
@@ -159,18 +169,10 @@ def greedy_steps(index, terms, flat, ask, k, seeding, reference, draws, steps, m
             if held == k:
                 break
             join(tuple_now, few, axis, axis_codes, terms, state, ask, changed)
-            for j in range(levels):
-                if changed[j] == 1:
-                    ask_loss(j, offsets, terms, state, flat)
-                    changed[j] = 0
-            find(tree, few, axis, flat, ask, np.int64(1), np.int64(1), one, number)
-            tuple_now = one[0]
+            tuple_now = ask_next(np.int64(1), index, terms, flat, ask, state, changed, one, number)
             within = inside(tuple_now, few, axis, axis_codes, terms, state, ask)
             count = min(leaf_left[tuple_now], k - held) if within else np.int64(1)
-        for i in range(size):
-            members[used + i, 0], members[used + i, 1] = found[i], taken[i]
-        members[used + size, 0] = -1
-        used += size + 1
+        used = put_members(found, taken, size, members, used)
         made += 1
     return used, reference
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from dbanon.kernels.halving import extent, part_at
 from dbanon.kernels.jit import kernel, part
 
 
@@ -15,34 +16,6 @@ def gather_up(parent, first, left):
         left[above] += left[node]
         if first[node] < first[above]:
             first[above] = first[node]
-
-
-@part
-def part_at(order, begin, end, middle, matrix, axis):
-    """Permutes a range of tuples so that none before `middle` has a greater code on the axis than one after it."""
-    low, high = begin, end - 1
-    while low < high:
-        # The median of three, so that ranges that are in order already are halved.
-        a, b, c = matrix[order[low], axis], matrix[order[(low + high) // 2], axis], matrix[order[high], axis]
-        if a > b:
-            a, b = b, a
-        pivot = a if c < a else b if c > b else c
-        i, j = low, high
-        while i <= j:
-            while matrix[order[i], axis] < pivot:
-                i += 1
-            while matrix[order[j], axis] > pivot:
-                j -= 1
-            if i <= j:
-                order[i], order[j] = order[j], order[i]
-                i += 1
-                j -= 1
-        if middle <= j:
-            high = j
-        elif middle >= i:
-            low = i
-        else:
-            return
 
 
 @kernel
@@ -64,10 +37,7 @@ def build_boxes(order, begins, ends, base, used, matrix, axis_places, nodes):
             begin, end, node = stack[top, 0], stack[top, 1], stack[top, 2]
             widest, axis = np.int64(-1), np.int64(0)
             for a in range(axes):
-                low = high = np.int64(matrix[order[begin], a])
-                for i in range(begin + 1, end):
-                    value = np.int64(matrix[order[i], a])
-                    low, high = min(low, value), max(high, value)
+                low, high = extent(order, begin, end, matrix, a)
                 boxes[node, 2 * a], boxes[node, 2 * a + 1] = low, high
                 width = places[starts[a] + high] - places[starts[a] + low]
                 if low != high and width >= widest:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from dbanon.kernels.heap import pop, push
 from dbanon.kernels.jit import part
 from dbanon.kernels.loss import begin, lost
 from dbanon.kernels.min_loss_assignment import MANY, NEVER, ask
@@ -21,42 +22,15 @@ def distances(item, measure, question):
 
 
 @part
-def _farther(i, j, items, far):
-    return far[i] > far[j] or (far[i] == far[j] and items[i] > items[j])
-
-
-@part
-def _swap(i, j, items, far):
-    items[i], items[j] = items[j], items[i]
-    far[i], far[j] = far[j], far[i]
-
-
-@part
-def _sink(i, size, items, far):
-    while 2 * i + 1 < size:
-        child = 2 * i + 1
-        if child + 1 < size and _farther(child + 1, child, items, far):
-            child += 1
-        if not _farther(child, i, items, far):
-            break
-        _swap(i, child, items, far)
-        i = child
-
-
-@part
 def keep(item, away, size, items, far):
     """Puts an item at a distance into a heap of as many as `items` can hold; gives how many it has. Items ascend from
     call to call."""
     if size == len(items):
-        if away < far[0]:
-            items[0], far[0] = item, away
-            _sink(np.int64(0), size, items, far)
-        return size
-    items[size], far[size] = item, away
-    i = size
-    while i > 0 and _farther(i, (i - 1) // 2, items, far):
-        _swap(i, (i - 1) // 2, items, far)
-        i = (i - 1) // 2
+        if away >= far[0]:
+            return size
+        pop(far, items, size)
+        size -= 1
+    push(far, items, size, away, item)
     return size + 1
 
 
@@ -96,8 +70,9 @@ def look(other, alive, number, left, tuples, measure, question, items, far):
 def ascending(size, items, far):
     """Sorts a heap, the nearest first; it is none any more."""
     for last in range(size - 1, 0, -1):
-        _swap(np.int64(0), last, items, far)
-        _sink(np.int64(0), last, items, far)
+        item, away = items[0], far[0]
+        pop(far, items, last + 1)
+        items[last], far[last] = item, away
 
 
 @part

@@ -14,9 +14,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from dbanon.kernels.index_tree import part_at
+from dbanon.kernels.halving import part_at
+from dbanon.kernels.heap import hold
 from dbanon.kernels.jit import kernel, part
-from dbanon.kernels.tree_search import pop, push
 
 LEAF = 16
 """Most tuples of a leaf."""
@@ -218,13 +218,7 @@ def nearest(points, nodes, boxes, terms, place, wanted, sums, whose):
                 total = apart(points, i, place, terms)
                 if held >= wanted and (total > sums[0] or (total == sums[0] and order[i] > whose[0])):
                     continue
-                push(sums, whose, size, total, order[i])
-                size += 1
-                held += left[order[i]]
-                while size > 1 and held - left[whose[0]] >= wanted:
-                    held -= left[whose[0]]
-                    pop(sums, whose, size)
-                    size -= 1
+                size, held = hold(sums, whose, size, held, total, order[i], left, wanted)
             continue
         steps += 2
         one, other = kids[node], kids[node] + 1
@@ -280,3 +274,26 @@ def remove(t, count, points, nodes, boxes, terms):
         if same:
             return
         node = parents[node]
+
+
+@part
+def locate(t, points, place):
+    """Copies the coordinates of a tuple."""
+    for a in range(len(place)):
+        place[a] = points[2][points[1][t, 0], a]
+
+
+@part
+def take_nearest(seed, others, points, nodes, boxes, terms, place, heap, members, used):
+    """Takes a record of the tuple `seed`, whose coordinates `place` becomes, and so many others that are nearest; gives
+    the members used (see `mdav_steps`). `heap`: scratch for sums and tuples."""
+    locate(seed, points, place)
+    members[used, 0], members[used, 1] = seed, 1
+    remove(seed, np.int64(1), points, nodes, boxes, terms)
+    sums, whose = heap
+    size, surplus = nearest(points, nodes, boxes, terms, place, others, sums, whose)
+    for i in range(size):
+        count = points[3][whose[i]] - (surplus if i == 0 else 0)
+        members[used + 1 + i, 0], members[used + 1 + i, 1] = whose[i], count
+        remove(whose[i], count, points, nodes, boxes, terms)
+    return used + 1 + size

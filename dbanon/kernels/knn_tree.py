@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dbanon.kernels.index_tree import part_at
+from dbanon.kernels.halving import extent, part_at
 from dbanon.kernels.jit import kernel, part
 
 LEAF = 16
@@ -32,9 +32,7 @@ def split(points, order, nodes, boxes):
         begin, end = begins[node], ends[node]
         widest, axis = -1.0, 0
         for a in range(points.shape[1]):
-            low, high = np.inf, -np.inf
-            for i in range(begin, end):
-                low, high = min(low, points[order[i], a]), max(high, points[order[i], a])
+            low, high = extent(order, begin, end, points, a)
             lows[node, a], highs[node, a] = low, high
             if high - low > widest:
                 widest, axis = high - low, a

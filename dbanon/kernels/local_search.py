@@ -10,24 +10,14 @@ import numpy as np
 
 from dbanon.kernels.allocate import integers, small_integers, table
 from dbanon.kernels.arrays import PathArrays
-from dbanon.kernels.feasible_split import carve
+from dbanon.kernels.feasible_split import carve, class_loss
 from dbanon.kernels.jit import kernel, part
-from dbanon.kernels.loss import begin, widen
 from dbanon.kernels.optimal_cut import NEVER, cut, spans
 from dbanon.kernels.random_orders import below, draw_line, far, place_on
 from dbanon.kernels.sorting import sort_entries
 
 CARVED = 20
 """Of 100 small sets, so many are carved where a model judges more than the number of records."""
-
-
-@part
-def class_loss(items, first, end, measure, span):
-    """What a record loses in a class of entries."""
-    loss = begin(items[first], measure, span)
-    for i in range(first + 1, end):
-        loss = widen(loss, items[i], measure, span)
-    return loss
 
 
 @part

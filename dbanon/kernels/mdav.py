@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 
+from dbanon.kernels.heap import pop, push
 from dbanon.kernels.jit import kernel, part
-from dbanon.kernels.kd_tree import apart, farthest, nearest, remove
-from dbanon.kernels.tree_search import pop, push
+from dbanon.kernels.kd_tree import apart, farthest, take_nearest
 
 PATIENCE = 32
 """Questions about the average before all points are looked at again."""
@@ -104,7 +104,7 @@ def mdav_steps(points, nodes, boxes, terms, totals, outer, k, steps, members):
     far, seen, state = outer
     numeric = terms[0]
     place = np.empty(len(numeric))
-    distances, whose = np.empty(k + 1, np.int64), np.empty(k + 1, np.int64)
+    heap = np.empty(k + 1, np.int64), np.empty(k + 1, np.int64)
     used, made = 0, 0
     while made < steps and records[0] >= 2 * k:
         pair = 2 if records[0] >= 3 * k else 1
@@ -120,19 +120,8 @@ def mdav_steps(points, nodes, boxes, terms, totals, outer, k, steps, members):
         for turn in range(pair):
             if turn > 0:
                 seed = farthest(points, nodes, boxes, terms, place)
-            for a in range(len(place)):
-                place[a] = coordinates[points[1][seed, 0], a]
             first = used
-            members[used, 0], members[used, 1] = seed, 1
-            used += 1
-            remove(seed, np.int64(1), points, nodes, boxes, terms)
-            size, surplus = nearest(points, nodes, boxes, terms, place, k - 1, distances, whose)
-            for i in range(size):
-                t = whose[i]
-                count = points[3][t] - (surplus if i == 0 else 0)
-                members[used, 0], members[used, 1] = t, count
-                used += 1
-                remove(t, count, points, nodes, boxes, terms)
+            used = take_nearest(seed, k - 1, points, nodes, boxes, terms, place, heap, members, used)
             for i in range(first, used):
                 t, count = members[i, 0], members[i, 1]
                 for a in range(len(place)):

@@ -42,17 +42,6 @@ def grown(loss, size, item, measure, span, most):
 
 
 @kernel
-def take_one(items, measure, spans, sizes, losses):
-    """Each cluster takes an item; one of no records begins with it."""
-    for c in range(len(items)):
-        if sizes[c] == 0:
-            losses[c] = begin(items[c], measure, spans[c])
-        else:
-            losses[c] = widen(losses[c], items[c], measure, spans[c])
-        sizes[c] += 1
-
-
-@kernel
 def fill_steps(first, most, items, cap, measure, spans, sizes, losses, labels):
     """Each item, from `first` on, joins the cluster of fewer than `cap` records whose whole loss grows least (ties: the
     first), until none has fewer or `most` clusters were looked at; gives the next item, and how many were."""
@@ -125,6 +114,17 @@ def lost_with(item, measure, span, codes_of, table):
     return total
 
 
+@part
+def remaining(left):
+    """The items that have records left, and how many they are; there is room for all."""
+    alive, number = np.empty(len(left), np.int64), np.int64(0)
+    for item in range(len(left)):
+        if left[item] > 0:
+            alive[number] = item
+            number += 1
+    return alive, number
+
+
 @kernel
 def adaptive_steps(seeds, state, most, k, measure, left, codes_of, members):
     """Makes up to `most` clusters, a seed (a tuple) and the records with which the whole loss grows least: k records,
@@ -138,11 +138,7 @@ def adaptive_steps(seeds, state, most, k, measure, left, codes_of, members):
     span, before = np.empty((levels, 4), np.int64), np.empty((levels, 2), np.int64)
     table = np.empty(codes_of[levels], np.int64)
     used, made, steps = 0, 0, np.int64(0)
-    alive, number = np.empty(len(left), np.int64), 0
-    for t in range(len(left)):
-        if left[t] > 0:
-            alive[number] = t
-            number += 1
+    alive, number = remaining(left)
     while state[0] < len(seeds) and state[1] >= k and made < most:
         seed = seeds[int(state[0])]
         state[0] += 1
@@ -159,7 +155,7 @@ def adaptive_steps(seeds, state, most, k, measure, left, codes_of, members):
                 if span[a, 0] != before[a, 0] or span[a, 1] != before[a, 1]:
                     before[a, 0], before[a, 1] = span[a, 0], span[a, 1]
                     ask(a, codes_of, span, measure, table)
-            best, chosen, kept = np.int64(NEVER), np.int64(-1), 0
+            best, chosen, kept = np.int64(NEVER), np.int64(-1), np.int64(0)
             for o in range(number):
                 t = alive[o]
                 if left[t] == 0:
@@ -191,8 +187,8 @@ def adaptive_steps(seeds, state, most, k, measure, left, codes_of, members):
 
 
 @kernel
-def begin_all(items, labels, measure, spans, sizes, losses):
-    """The clusters of the items that have one; those of label -1 are in none."""
+def take(items, labels, measure, spans, sizes, losses):
+    """Each cluster takes the items that have its label, -1 for none; one of no records begins with the first."""
     for i in range(len(items)):
         c = labels[i]
         if c < 0:

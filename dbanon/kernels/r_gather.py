@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from dbanon.kernels.centers import aim, apart, bound
+from dbanon.kernels.centers import aim, bound
+from dbanon.kernels.heap import hold
 from dbanon.kernels.jit import kernel, part
-from dbanon.kernels.tree_search import pop, push
 
 
 @part
@@ -91,13 +91,7 @@ def reach_of(point, need, tree, rows, stack, sums, whose):
         if held >= need and away >= sums[0]:
             continue
         if kid[node] == 0:
-            push(sums, whose, size, away, first[node])
-            size += 1
-            held += counts[first[node]]
-            while size > 1 and held - counts[whose[0]] >= need:
-                held -= counts[whose[0]]
-                pop(sums, whose, size)
-                size -= 1
+            size, held = hold(sums, whose, size, held, away, first[node], counts, need)
             continue
         one, other = kid[node], kid[node] + 1
         to_one = bound(box, one, point, axes, rows, hierarchies)
@@ -237,12 +231,3 @@ def flow(begin, steps, limit, need, tree, open_, centers, load, entries):
             if not again and load[c] < need:
                 return -1
     return number
-
-
-@kernel
-def distances(tuples, to, tree):
-    """Distances of tuples to others."""
-    found = np.empty(len(tuples), np.int64)
-    for i in range(len(tuples)):
-        found[i] = apart(tree.points[tuples[i]], tree.points[to[i]], tree.axes)
-    return found

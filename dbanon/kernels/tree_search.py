@@ -6,42 +6,9 @@ import numpy as np
 
 from dbanon.kernels.allocate import integers
 from dbanon.kernels.axis_sums import add_to_axis, axes_bound, axis_state
+from dbanon.kernels.heap import hold, pop
 from dbanon.kernels.index_tree import add_counts
 from dbanon.kernels.jit import kernel, part
-
-
-@part
-def push(sums, whose, size, total, place):
-    """Into a heap with the worst on top: the greatest sum, then the last tuple."""
-    i = size
-    while i > 0:
-        up = (i - 1) // 2
-        if sums[up] > total or (sums[up] == total and whose[up] > place):
-            break
-        sums[i], whose[i] = sums[up], whose[up]
-        i = up
-    sums[i], whose[i] = total, place
-
-
-@part
-def pop(sums, whose, size):
-    """Removes the top of a heap of `size`."""
-    total, place = sums[size - 1], whose[size - 1]
-    i = 0
-    while True:
-        down = 2 * i + 1
-        if down >= size - 1:
-            break
-        other = down + 1
-        if other < size - 1 and (
-            sums[other] > sums[down] or (sums[other] == sums[down] and whose[other] > whose[down])
-        ):
-            down = other
-        if total > sums[down] or (total == sums[down] and place > whose[down]):
-            break
-        sums[i], whose[i] = sums[down], whose[down]
-        i = down
-    sums[i], whose[i] = total, place
 
 
 @part
@@ -93,13 +60,7 @@ def find(tree, few, axis, flat, ask, sign, records, found, taken):
         if held >= records and (bound > sums[0] or (bound == sums[0] and first[node] > whose[0])):
             continue
         if tuples[node] >= 0:
-            push(sums, whose, size, bound, np.int64(tuples[node]))
-            size += 1
-            held += left[node]
-            while size > 1 and held - leaf_left[whose[0]] >= records:
-                held -= leaf_left[whose[0]]
-                pop(sums, whose, size)
-                size -= 1
+            size, held = hold(sums, whose, size, held, bound, np.int64(tuples[node]), leaf_left, records)
             continue
         if top + kids[node] > depth:
             depth = 2 * (top + kids[node])
@@ -184,6 +145,15 @@ def add_near(seed, times, few, axis, axis_codes, tables, table_starts, flat, ask
 
 
 @part
+def put_members(found, taken, size, members, used):
+    """Appends a cluster of so many tuples to the members (see `gather_steps`); gives the members used."""
+    for i in range(size):
+        members[used + i, 0], members[used + i, 1] = found[i], taken[i]
+    members[used + size, 0] = -1
+    return used + size + 1
+
+
+@part
 def take_nearest(index, flat, ask, seed, others, found, taken, members, used):
     """Takes a record of the tuple `seed` and so many others that are nearest by a question; gives the members used.
 
@@ -194,12 +164,11 @@ def take_nearest(index, flat, ask, seed, others, found, taken, members, used):
     add_counts(tree, few, found[:1], taken[:1])
     size = find(tree, few, axis, flat, ask, np.int64(1), others, found, taken)
     members[used, 0], members[used, 1] = seed, 1
+    used = put_members(found, taken, size, members, used + 1)
     for i in range(size):
-        members[used + 1 + i, 0], members[used + 1 + i, 1] = found[i], taken[i]
         taken[i] = -taken[i]
-    members[used + 1 + size, 0] = -1
     add_counts(tree, few, found[:size], taken[:size])
-    return used + size + 2
+    return used
 
 
 @kernel

@@ -5,14 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dbanon.kernels.jit import kernel, part
-from dbanon.kernels.kd_tree import farthest, nearest, remove
-
-
-@part
-def locate(t, points, place):
-    """Copies the coordinates of a tuple."""
-    for a in range(len(place)):
-        place[a] = points[2][points[1][t, 0], a]
+from dbanon.kernels.kd_tree import farthest, locate, nearest, remove, take_nearest
 
 
 @part
@@ -40,16 +33,7 @@ def v_mdav_steps(points, nodes, boxes, terms, average, gamma, k, steps, members)
             break
         first, size = used, k
         seed = farthest(points, nodes, boxes, terms, average)
-        locate(seed, points, place)
-        members[used, 0], members[used, 1] = seed, 1
-        used += 1
-        remove(seed, np.int64(1), points, nodes, boxes, terms)
-        found, surplus = nearest(points, nodes, boxes, terms, place, k - 1, sums, whose)
-        for i in range(found):
-            members[used, 0], members[used, 1] = whose[i], left[whose[i]] - (surplus if i == 0 else 0)
-            used += 1
-        for i in range(first + 1, used):
-            remove(members[i, 0], members[i, 1], points, nodes, boxes, terms)
+        used = take_nearest(seed, k - 1, points, nodes, boxes, terms, place, (sums, whose), members, used)
         known = 0
         while size < 2 * k - 1 and records[0] > 1:
             best = -1

@@ -8,7 +8,7 @@ from dbanon.kernels.arrays import LossTables
 from dbanon.kernels.jit import kernel, part
 from dbanon.kernels.k_nearest import ascending, distances, look
 from dbanon.kernels.loss import widen
-from dbanon.kernels.min_loss_assignment import NEVER, grown
+from dbanon.kernels.min_loss_assignment import NEVER, grown, remaining
 
 WIDER = 4
 """Nearest items are looked for in so many times the number of records that a cluster needs, and again so many times
@@ -78,11 +78,7 @@ def capped_steps(state, most, first, k, order, items, caps, measure, codes_of, l
     question = LossTables(np.empty((levels, 4), np.int64), codes_of, np.empty(codes_of[levels], np.int64))
     near, far = np.empty(WIDER * k, np.int64), np.empty(WIDER * k, np.int64)
     chosen, numbers = np.empty(k, np.int64), np.empty(k, np.int64)
-    alive, number = np.empty(len(items.left), np.int64), np.int64(0)
-    for item in range(len(items.left)):
-        if items.left[item] > 0:
-            alive[number] = item
-            number += 1
+    alive, number = remaining(items.left)
     made, steps = np.int64(0), np.int64(0)
     while made < most and state[1] >= k and state[0] < len(order) and state[2] == 0:
         center = order[state[0]]

@@ -42,9 +42,9 @@ class Clusters:
         """Each cluster takes one of the rows."""
         from dbanon.kernels import min_loss_assignment
 
-        items = self.tuple_of[rows]
-        min_loss_assignment.take_one(items, self.problem.measure, self.spans, self.sizes, self.losses)
-        self.labels[rows] = np.arange(len(rows))
+        items, labels = self.tuple_of[rows], np.arange(len(rows))
+        min_loss_assignment.take(items, labels, self.problem.measure, self.spans, self.sizes, self.losses)
+        self.labels[rows] = labels
 
     def fill(self, rows: Ints) -> None:
         """The rows, in order, join the clusters of fewer than k records, and once there are none, any."""

@@ -45,7 +45,7 @@ class _Buckets(CountedRules):
     step_cost = 0.5
 
     def __init__(self, space: Space, k: int, options: Options, check: Check) -> None:
-        from dbanon.kernels.bucket_growth import to_centers
+        from dbanon.kernels.centers import distances
 
         super().__init__(space, k, np.array([0, space.rows], np.int64))
         seeds, order = spread_rows(space, min(int(str(options["parts"])), space.rows), options)
@@ -54,13 +54,13 @@ class _Buckets(CountedRules):
 
         def away(part: int) -> Ints:
             center = np.repeat(work.centers[[part]], number, axis=0)
-            return np.asarray(to_centers(center, np.arange(number), work.centers, work.axes))
+            return np.asarray(distances(center, np.arange(number), work.centers, work.axes))
 
         self.parts, kept = united(parts, number, k, away)
         kinds = self.kinds = Kinds.by(space, np.concatenate((self.parts[None], sensitive_codes(space))))
         part_of = kinds.values[0]
         centers = kept[part_of[kinds.kinds]]
-        self.away = to_centers(work.points[kinds.tuples], centers, work.centers, work.axes)
+        self.away = distances(work.points[kinds.tuples], centers, work.centers, work.axes)
         self.left, self.left_of, self.left_in = kinds.sizes, np.bincount(kinds.of), np.bincount(self.parts)
         self.begins_of = np.searchsorted(part_of, np.arange(len(kept) + 1))
         self.first_of = np.minimum.reduceat(kinds.first, kinds.begins[:-1])

@@ -83,7 +83,7 @@ class _Capped(CountedRules):
         spans = np.zeros((groups, len(self.problem.terms), 4), np.int64)
         sizes, losses = np.zeros((2, groups), np.int64)
         tuple_of = self.space.tuple_of
-        min_loss_assignment.begin_all(tuple_of, self.labels, self.problem.measure, spans, sizes, losses)
+        min_loss_assignment.take(tuple_of, self.labels, self.problem.measure, spans, sizes, losses)
         clusters, members = LossClusters(spans, sizes, losses), ClusterMembers(*_members(self.labels), self.labels)
         rows, begin, spare = np.flatnonzero(self.labels < 0), 0, self.spare
         while begin < len(rows):

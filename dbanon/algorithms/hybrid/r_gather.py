@@ -137,7 +137,7 @@ class Limits:
 
     def spread_apart(self, limit: int) -> Tried:
         """Clusters around centers more than two limits apart, with few left out, if there are any."""
-        from dbanon.kernels.r_gather import distances
+        from dbanon.kernels.centers import distances
 
         self.seen[1:] = 0, NONE
         _, centers = self._spread(limit, 2, self.k)
@@ -145,7 +145,7 @@ class Limits:
             return self._tried(None)
         tuples = np.arange(len(self.space.counts))
         near = self._nearest(tuples, centers)
-        allows = (distances(tuples, centers[near], self.tree) + 2) // 3
+        allows = (distances(self.tree.points, centers[near], self.tree.points, self.tree.axes) + 2) // 3
         out = allows > limit
         self.seen[1] = max(self.seen[1], allows[~out].max())
         self.seen[2] = min(self.seen[2], allows[out].min(initial=NONE))
@@ -204,9 +204,10 @@ class Limits:
 
     def _settled(self, tuples: Ints, of: Ints, counts: Ints, centers: Ints) -> Runs:
         """Of the records that a flow gave a center the k nearest stay, the others go to the nearest center."""
-        from dbanon.kernels.r_gather import distances
+        from dbanon.kernels.centers import distances
 
-        order = np.lexsort((tuples, distances(tuples, centers[of], self.tree), of))
+        away = distances(self.tree.points[tuples], centers[of], self.tree.points, self.tree.axes)
+        order = np.lexsort((tuples, away, of))
         tuples, of, counts = tuples[order], of[order], counts[order]
         until = np.cumsum(counts)
         begins = np.flatnonzero(np.append(True, of[1:] != of[:-1]))

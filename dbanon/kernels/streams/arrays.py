@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
+from dbanon.kernels.arrays import Floats, Ints
+
 Booleans = npt.NDArray[np.bool_]
 
 

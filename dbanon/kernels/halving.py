@@ -1,0 +1,42 @@
+"""Ranges of tuples that are halved along the axis on which they lie farthest apart."""
+
+from __future__ import annotations
+
+from dbanon.kernels.jit import part
+
+
+@part
+def extent(order, begin, end, matrix, axis):
+    """The least and the greatest value of a range of tuples on an axis."""
+    low = high = matrix[order[begin], axis]
+    for i in range(begin + 1, end):
+        low, high = min(low, matrix[order[i], axis]), max(high, matrix[order[i], axis])
+    return low, high
+
+
+@part
+def part_at(order, begin, end, middle, matrix, axis):
+    """Permutes a range of tuples so that none before `middle` has a greater code on the axis than one after it."""
+    low, high = begin, end - 1
+    while low < high:
+        # The median of three, so that ranges that are in order already are halved.
+        a, b, c = matrix[order[low], axis], matrix[order[(low + high) // 2], axis], matrix[order[high], axis]
+        if a > b:
+            a, b = b, a
+        pivot = a if c < a else b if c > b else c
+        i, j = low, high
+        while i <= j:
+            while matrix[order[i], axis] < pivot:
+                i += 1
+            while matrix[order[j], axis] > pivot:
+                j -= 1
+            if i <= j:
+                order[i], order[j] = order[j], order[i]
+                i += 1
+                j -= 1
+        if middle <= j:
+            high = j
+        elif middle >= i:
+            low = i
+        else:
+            return
