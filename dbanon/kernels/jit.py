@@ -53,8 +53,8 @@ def _linked() -> dict[str, Any]:
 class _Part:
     """A function that kernels can call. Where Python calls it, it is not compiled."""
 
-    def __init__(self, function: Callable[..., Any]) -> None:
-        self.dispatcher = numba.njit(**_OPTIONS, **(_linked() if KNOWN else {}))(function)
+    def __init__(self, function: Callable[..., Any], **options: Any) -> None:
+        self.dispatcher = numba.njit(**_OPTIONS, **options, **(_linked() if KNOWN else {}))(function)
         self.py_func = function
 
     def __call__(self, *arguments: Any) -> Any:
@@ -64,6 +64,11 @@ class _Part:
 def part(function: Callable[..., Any]) -> Any:
     """A function that only kernels and other parts call."""
     return _Part(function)
+
+
+def inlined(function: Callable[..., Any]) -> Any:
+    """A part of a few lines that is copied to where it is called, as a call in a loop would cost more than it does."""
+    return _Part(function, forceinline=True)
 
 
 @typeof_impl.register(_Part)

@@ -104,10 +104,12 @@ def joined(a, low, high, other_low, other_high, attributes):
 
 
 @part
-def share_between(a, x, y, attributes):
-    """The share of all that has been seen of a number that lies between two values."""
+def _lost_by_position(a, low, high, attributes):
+    """What a record loses on a number whose values may be ranks."""
     width = seen_width(a, attributes)
-    return abs(position(a, x, attributes) - position(a, y, attributes)) / width if width > 0 else 0.0
+    if width > 0:
+        return (position(a, high, attributes) - position(a, low, attributes)) / width
+    return 0.0
 
 
 @part
@@ -120,7 +122,10 @@ def lost(a, low, high, attributes):
         return 1.0
     if attributes.node_starts[a] < attributes.node_starts[a + 1]:
         return attributes.leaf_shares[attributes.node_starts[a] + np.int64(low)]
-    return share_between(a, low, high, attributes)
+    if has_ranks(attributes.node_starts):
+        return _lost_by_position(a, low, high, attributes)
+    width = attributes.seen_ranges[a, 1] - attributes.seen_ranges[a, 0]
+    return (high - low) / width if width > 0 else 0.0
 
 
 @part
@@ -198,13 +203,25 @@ def least_class(value, classes, number, attributes):
 
 
 @part
+def _apart_by_position(a, x, y, attributes):
+    """How far apart two numbers are whose values may be ranks."""
+    width = seen_width(a, attributes)
+    if width > 0:
+        return abs(position(a, x, attributes) - position(a, y, attributes)) / width
+    return 0.0
+
+
+@part
 def apart(a, x, y, attributes):
     """How far apart two values are, from 0 to 1: the share of all that has been seen that lies between them, or of the
     leaves below their lowest common ancestor."""
     if x != x or y != y:
         return 0.0 if x != x and y != y else 1.0
     if attributes.node_starts[a] == attributes.node_starts[a + 1]:
-        return share_between(a, x, y, attributes)
+        if has_ranks(attributes.node_starts):
+            return _apart_by_position(a, x, y, attributes)
+        width = attributes.seen_ranges[a, 1] - attributes.seen_ranges[a, 0]
+        return abs(x - y) / width if width > 0 else 0.0
     if x == y:
         return 0.0
     begin_, node = attributes.node_starts[a], np.int64(x)

@@ -8,23 +8,23 @@ from __future__ import annotations
 
 import numpy as np
 
-from dbanon.kernels.jit import part
+from dbanon.kernels.jit import inlined, part
 
 
-@part
+@inlined
 def has_new_person(t, requirement, records):
     """Whether a record is of a known person who is not counted yet."""
     return records.people[t] >= 0 and requirement.person_marks[records.people[t]] != requirement.clock[0]
 
 
-@part
+@inlined
 def has_new_value(t, s, requirement, records):
     """Whether a record has a value of sensitive column `s` that is not counted yet."""
     code = records.sensitive[t, s]
     return code >= 0 and requirement.value_marks[s, code] != requirement.clock[0]
 
 
-@part
+@inlined
 def count_person(t, requirement, records):
     """Count the person of a record; gives whether that is a new one."""
     is_new = has_new_person(t, requirement, records)
@@ -33,7 +33,7 @@ def count_person(t, requirement, records):
     return is_new
 
 
-@part
+@inlined
 def count_value(t, s, requirement, records):
     """Count the value of a record in sensitive column `s`; gives whether that is a new one."""
     is_new = has_new_value(t, s, requirement, records)
@@ -63,7 +63,7 @@ def lacking(persons, requirement, own):
     return np.int64(-1)
 
 
-@part
+@inlined
 def brings(t, column, requirement, records):
     """Whether a record is of a new person and, where `column` is one, has a new value there."""
     return has_new_person(t, requirement, records) and (column < 0 or has_new_value(t, column, requirement, records))

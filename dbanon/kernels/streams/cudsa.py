@@ -12,7 +12,7 @@ import numpy as np
 
 from dbanon.kernels.jit import kernel, part
 from dbanon.kernels.streams.class_loss import begin, covers, loss, lost, reach, widen
-from dbanon.kernels.streams.counting import brings, count_record, lacking, suffices
+from dbanon.kernels.streams.counting import count_record, has_new_value, lacking, suffices
 from dbanon.kernels.streams.sliding_window import LAST, SUPPRESSED, WAITING, keep_latest, leave, next_due
 
 
@@ -132,7 +132,13 @@ def _best(x, end, new, wanted, w, records, labels, classes, attributes, requirem
     base, mixed = n * loss(low, high, attributes), n - squares / n
     best, least = np.int64(-1), np.inf
     for i in range(x, end):
-        if records.class_ids[i] != WAITING or not brings(i, wanted, requirement, records):
+        if (
+            records.class_ids[i] != WAITING
+            or records.people[i] < 0
+            or requirement.person_marks[records.people[i]] == requirement.clock[0]
+        ):
+            continue
+        if wanted >= 0 and not has_new_value(i, wanted, requirement, records):
             continue
         more = (n + 1) - (squares + 2 * labels.tally[labels.codes[i] + 1] + 1) / (n + 1) - mixed
         total, cost = 0.0, np.inf

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dbanon.kernels.jit import part
+from dbanon.kernels.jit import inlined, part
 from dbanon.kernels.streams.class_loss import apart, apart_from_center, has_ranks, seen_width
 
 WAITING = -2
@@ -94,7 +94,7 @@ def nearest(x, begins, ends, size, records, attributes, table, found, far):
     return number
 
 
-@part
+@inlined
 def insert(i, away, number, size, records, found, far):
     """Puts a record at a distance among the nearest of at most `size` persons, nearest first (ties: what was there
     before), of each person the nearest; gives how many there are."""
