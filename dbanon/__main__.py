@@ -1,7 +1,5 @@
 """`dbanon` and `python -m dbanon`: the command line, which Ctrl-C ends with one line even while it is loaded."""
 
-from __future__ import annotations
-
 import contextlib
 import sys
 

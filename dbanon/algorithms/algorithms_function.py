@@ -1,7 +1,5 @@
 """algorithms(): the registered algorithms as a table."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from dbanon.algorithms.base.registry import algorithms

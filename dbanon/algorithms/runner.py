@@ -1,7 +1,5 @@
 """The one way to run an algorithm: what must hold before, blocks that stay apart, the repair after, and outliers."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 

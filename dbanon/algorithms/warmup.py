@@ -1,7 +1,5 @@
 """Compiles what the algorithms can need before anybody waits for it: each algorithm on small made-up tables."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """A release of a table of a connection, with its classes and metrics, as `anonymize` gives those of a frame."""
 
-from __future__ import annotations
-
 import sys
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The cache of cluster labels, as `import dbanon` offers it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from dbanon.runtime import session

@@ -1,7 +1,5 @@
 """Relations of DuckDB: the connection of one has no name in Python, and yet another is made beside it."""
 
-from __future__ import annotations
-
 import contextlib
 import uuid
 from collections.abc import Callable

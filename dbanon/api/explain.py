@@ -1,7 +1,5 @@
 """What the table functions in a statement run, as text that is meant to be read."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from dbanon import errors

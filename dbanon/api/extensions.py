@@ -1,7 +1,5 @@
 """DuckDB's extensions that read other databases."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import duckdb

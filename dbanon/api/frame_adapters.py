@@ -3,8 +3,6 @@
 What is installed decides nothing here: a library that the caller's frame is of has been imported, and no other is.
 """
 
-from __future__ import annotations
-
 import contextlib
 import sys
 from collections.abc import Callable, Iterator, Mapping

@@ -4,8 +4,6 @@ DuckDB gives a categorical the type ENUM, whose list of values is that of the so
 have, or none at all. Such a list never leaves: texts leave as texts.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import cache
 from typing import Any

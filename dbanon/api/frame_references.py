@@ -1,7 +1,5 @@
 """Find the calls of our functions in a statement, and the temporary relations that they can name."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache

@@ -1,7 +1,5 @@
 """How much memory DuckDB may take, and where it writes what does not fit."""
 
-from __future__ import annotations
-
 import re
 import tempfile
 from collections.abc import Mapping

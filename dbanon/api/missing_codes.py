@@ -1,7 +1,5 @@
 """Lists that mix texts and numbers, `['NA', 999]`: DuckDB refuses them, so their numbers are put in quotes."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 

@@ -1,7 +1,5 @@
 """Publish a release of a database as files."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Iterator
 from pathlib import Path

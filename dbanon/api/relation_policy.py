@@ -1,7 +1,5 @@
 """Refuses relations of DuckDB and ibis that read a table with a policy: such a table is named in a call instead."""
 
-from __future__ import annotations
-
 import json
 import uuid
 from collections.abc import Iterator, Mapping, Sequence

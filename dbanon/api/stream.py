@@ -1,7 +1,5 @@
 """A stream without a database: batches in, what leaves out."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """Compiles what calls can need before anybody waits for it."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

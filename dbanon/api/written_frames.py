@@ -1,7 +1,5 @@
 """Compare the frames that a call returns with its classes, which another statement made."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pyarrow as pa

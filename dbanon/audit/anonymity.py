@@ -1,7 +1,5 @@
 """What any table achieves, released by whomever: the privacy models as measures of its classes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial

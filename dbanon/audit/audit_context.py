@@ -1,7 +1,5 @@
 """What a call about a release is about: the release, the table it is judged by, what their columns are."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial

@@ -1,7 +1,5 @@
 """A release beside a raw table: the columns they share, and how values of both are read as numbers and intervals."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 

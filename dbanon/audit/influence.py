@@ -1,7 +1,5 @@
 """influence('table'): what each quasi-identifier tells of the sensitive columns, by a random forest."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from dbanon import errors

@@ -1,7 +1,5 @@
 """What is lost to learning: a model that learns from a release, beside one that learns from its source."""
 
-from __future__ import annotations
-
 from dbanon import errors
 from dbanon.audit import audit_context, column_pairs
 from dbanon.audit.audit_context import Tables

@@ -1,7 +1,5 @@
 """Parameters that functions about a release share: which columns of which table are meant."""
 
-from __future__ import annotations
-
 from dbanon.table_functions.parameter_types import Choice, Columns, PerColumn, Text
 from dbanon.table_functions.parameters import Parameter
 

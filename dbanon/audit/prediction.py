@@ -1,7 +1,5 @@
 """What a random forest that has learned from a release guesses of people, and how often such guesses are right."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass

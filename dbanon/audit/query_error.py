@@ -1,7 +1,5 @@
 """How wrong counts and averages on a release are: random queries on it, against the same ones on its source."""
 
-from __future__ import annotations
-
 from dbanon import errors
 from dbanon.audit import audit_context, column_pairs
 from dbanon.audit.column_pairs import Pair

@@ -5,8 +5,6 @@ now, and so are hierarchies: where they are others than those of the release, pu
 them, and they are refused.
 """
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Disclosure risk and distortion of any release, each number with the classes that drive it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial

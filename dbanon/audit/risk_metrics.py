@@ -1,7 +1,5 @@
 """The numbers about risk: how each comes from the classes, and which classes drive it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from dbanon.audit.audit_context import Tables

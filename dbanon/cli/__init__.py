@@ -1,7 +1,5 @@
 """The command line: a module a topic, put together here."""
 
-from __future__ import annotations
-
 import click
 
 from dbanon.cli.commands.anonymize import anonymize

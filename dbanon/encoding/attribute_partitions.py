@@ -1,8 +1,6 @@
 """The attributes of a space in parts, a few together, and its tuples by the regions in which they stand there: what
 answers where few tuples repeat, and attributes or their values are many. See dbanon.kernels.candidate_search."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any

@@ -1,7 +1,5 @@
 """Coarse cells of a space: halves of halves, for tables that are too large to be clustered as one."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The codes of an attribute in a few regions of neighbours, and what is known of the distances between regions."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from itertools import pairwise
 

@@ -1,7 +1,5 @@
 """Whole groups from an index at a time, in compiled code: seeds, and the records nearest to them."""
 
-from __future__ import annotations
-
 from functools import cached_property
 from typing import Any, NamedTuple
 

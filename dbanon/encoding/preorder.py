@@ -1,7 +1,5 @@
 """A tree as arrays in preorder: how deep each node stands, and what lies above and below it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -8,8 +8,6 @@ depth-first, best child first, and leaves out what cannot win: sums are exact in
 tuple, so no tie is ever lost. Memory is linear in the tuples.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property

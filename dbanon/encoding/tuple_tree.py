@@ -1,7 +1,5 @@
 """The tuples that are left as points in a tree of boxes (see `dbanon.kernels.kd_tree`)."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,8 +1,6 @@
 """The tuples of a space as nodes in arrays: a trie over the attributes with few values, and below each of its paths a
 tree of boxes over the others. Or, with less to build, as blocks of neighbours."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any

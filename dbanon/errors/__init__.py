@@ -5,8 +5,6 @@ the source. Arguments that are only known while a query runs may be `Later` valu
 a SQL expression (see `dbanon.release.plan.plan`).
 """
 
-from __future__ import annotations
-
 from dbanon.errors.arguments import *
 from dbanon.errors.base import DbanonError as DbanonError, listed as listed, near as near
 from dbanon.errors.delivery import *

@@ -1,7 +1,5 @@
 """Mistakes in a call."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 
 from dbanon.errors.base import RefusedError, UsageError, near

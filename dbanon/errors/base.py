@@ -1,7 +1,5 @@
 """What all exceptions share."""
 
-from __future__ import annotations
-
 import difflib
 import re
 from collections.abc import Callable, Iterable

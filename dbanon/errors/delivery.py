@@ -1,7 +1,5 @@
 """Releases that are shown in a database of PostgreSQL, too."""
 
-from __future__ import annotations
-
 from dbanon.errors.base import DbanonError
 from dbanon.errors.example import Situation
 

@@ -1,7 +1,5 @@
 """Texts that are safe to show on a terminal: errors, warnings and values without control characters."""
 
-from __future__ import annotations
-
 import re
 
 _CONTROLS = {c: f"\\x{c:02x}" for c in (*range(32), *range(127, 160))} | {9: "\\t", 10: "\\n", 13: "\\r"}

@@ -1,7 +1,5 @@
 """Examples that the manual shows, on the database that `dbanon demo` makes; tests run them."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 

@@ -3,8 +3,6 @@
 DuckDB hands on what our functions raise as text, so the class of such an error is known by its words.
 """
 
-from __future__ import annotations
-
 import re
 from functools import cache
 

@@ -1,7 +1,5 @@
 """Sources in other databases that are attached to DuckDB."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 from dbanon.errors.base import DbanonError

@@ -1,7 +1,5 @@
 """Generalization hierarchies."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from dbanon.errors.base import DbanonError, near

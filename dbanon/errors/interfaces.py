@@ -1,7 +1,5 @@
 """The shell, optional libraries, SQLAlchemy and dbt."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 
 from dbanon.errors.base import DbanonError, RefusedError, near

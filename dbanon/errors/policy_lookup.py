@@ -1,7 +1,5 @@
 """Sources whose policy cannot be determined."""
 
-from __future__ import annotations
-
 from dbanon.errors.base import RefusedError
 from dbanon.errors.example import FEW, Example, Situation
 from dbanon.sqltext.quote import text

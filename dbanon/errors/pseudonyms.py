@@ -1,7 +1,5 @@
 """Keys, pseudonyms, masks and shifted dates. No message has anything of a key but where it was looked for."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Sequence
 
 from dbanon.errors.base import DbanonError, RefusedError, UsageError, listed

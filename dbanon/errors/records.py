@@ -1,7 +1,5 @@
 """Data that a call cannot be answered for, interrupted runs, and the gate."""
 
-from __future__ import annotations
-
 from dbanon.errors.base import DbanonError, RefusedError, UsageError
 from dbanon.errors.example import FEW, SHAPES, Example, Situation
 

@@ -3,8 +3,6 @@
 A line of a CSV that does not parse, a cast in a view, a generated column, a constraint: DuckDB says which value it was.
 """
 
-from __future__ import annotations
-
 import contextlib
 import re
 from collections.abc import Callable, Iterator, Sequence

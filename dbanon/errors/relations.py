@@ -1,7 +1,5 @@
 """Related tables: people, and the rows about them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from dbanon.errors.base import DbanonError, RefusedError, UsageError

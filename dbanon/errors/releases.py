@@ -1,7 +1,5 @@
 """Materialized anonymized views, their statements and their files."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 

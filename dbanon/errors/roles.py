@@ -1,7 +1,5 @@
 """Columns, roles and the policy."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Sequence
 
 from dbanon.errors.base import DbanonError, RefusedError, listed, near

@@ -1,7 +1,5 @@
 """Databases that are served to other clients."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 from dbanon.errors.base import DbanonError, RefusedError, UsageError, near

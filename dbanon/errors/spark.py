@@ -1,7 +1,5 @@
 """DataFrames of Spark."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from dbanon.errors.base import DbanonError, RefusedError, UsageError, listed

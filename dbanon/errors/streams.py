@@ -1,7 +1,5 @@
 """Streaming anonymized views: what they read, and what they go on from."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 
 from dbanon.errors.base import DbanonError, RefusedError, UsageError, listed, near

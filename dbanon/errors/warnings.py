@@ -1,7 +1,5 @@
 """Warnings of the package, and how they are issued."""
 
-from __future__ import annotations
-
 import sys
 import warnings
 from pathlib import Path

@@ -6,8 +6,6 @@ Of two rows in different components the reader knows no difference if one compon
 row for row; the same goes for two pseudonyms.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass

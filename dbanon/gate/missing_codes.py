@@ -1,8 +1,6 @@
 """How the release gate reads the source: with NULL in place of codes for missing values, found by their texts. It takes
 nothing from dbanon.source.missing_codes, which reads them for the release."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from fractions import Fraction

@@ -4,8 +4,6 @@ A pseudonym made with another key than the one that the policy names would be tr
 finds the key by itself: nothing here is taken from `key`, which finds it for the release.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import os

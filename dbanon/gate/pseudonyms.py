@@ -4,8 +4,6 @@ Nothing here is taken from `making`, `form`, `key` or Python's hmac: a mistake o
 The key is read by `gate_key`.
 """
 
-from __future__ import annotations
-
 import hashlib
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Messages of the release gate about related tables, as SQL that makes the text while the statement runs."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from dbanon import errors

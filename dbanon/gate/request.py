@@ -4,8 +4,6 @@
 algorithms, so that a mistake of theirs is not one of the gate's.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

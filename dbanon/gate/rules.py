@@ -4,8 +4,6 @@ Nothing here is taken from `attribute`, `column` or the resolved roles, which ma
 not be one of the gate's.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Context, Decimal

@@ -5,8 +5,6 @@ The statement therefore has to end with the SELECT that is written here, word fo
 planned otherwise. Nothing is taken from the templates that make the statement.
 """
 
-from __future__ import annotations
-
 import re
 
 from dbanon import errors

@@ -4,8 +4,6 @@ It reads the policy itself and takes nothing from `made_columns` or dbanon.polic
 keys share no code with those that made the columns, and its masks and dates are other formulas.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 

@@ -1,7 +1,5 @@
 """Clusters that begin as single records: the smallest is merged with the one with which it costs least."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from dbanon.kernels.jit import kernel, part

@@ -1,7 +1,5 @@
 """Room for what kernels find. The first call pays for each kind of array as for forty lines, so these are few."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from dbanon.kernels.jit import part

@@ -9,8 +9,6 @@ group. `judged` is (item by record, asked, apart, counts, extra, items), for `db
 scratch.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from dbanon.kernels.jit import part

@@ -1,7 +1,5 @@
 """The arguments of kernels: named tuples of arrays. Compiled code reads and writes these arrays in place."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -1,8 +1,6 @@
 """Records join centers: in one pass while centers move, at once, or dealt out to clusters with a place left; clusters
 are trimmed, and centers become means and modes. Points, `axes` and trees are those of `dbanon.kernels.centers`."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from dbanon.kernels.centers import NOBODY, NONE, apart, build, nearest, refit

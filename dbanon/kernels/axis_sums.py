@@ -1,7 +1,5 @@
 """Numbers with many values: sums of distances along an axis, and their least or greatest on a box."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from dbanon.kernels.allocate import table

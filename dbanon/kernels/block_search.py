@@ -1,7 +1,5 @@
 """Blocks of neighbouring tuples: what answers faster than the tree where tuples rarely repeat."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from dbanon.kernels.allocate import integers

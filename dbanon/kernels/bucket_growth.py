@@ -1,7 +1,5 @@
 """Clusters with so many records of each group of sensitive values, or with one of each frequent value."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from dbanon.kernels.arrays import LossTables

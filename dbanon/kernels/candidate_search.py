@@ -10,8 +10,6 @@ the least regions do; when they might have caught up, all sums are made anew.
 `form` is (attributes, scales, place, step, region, nodes, way, ends, pairs), see dbanon.encoding.attribute_partitions.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from dbanon.kernels.heap import hold, pop, push

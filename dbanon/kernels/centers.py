@@ -12,8 +12,6 @@ On a hierarchy the distance of a value to nodes grows with their preorder number
 the least distance to a box is therefore that of the nearest coordinate in it, on every axis.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from dbanon.kernels.halving import extent

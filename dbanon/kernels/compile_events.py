@@ -1,7 +1,5 @@
 """Reports which kernels are compiled. It imports no numba."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Callable, Iterator
 

@@ -1,7 +1,5 @@
 """How many records stand in large enough groups on a node of the lattice of levels, and what they lose there."""
 
-from __future__ import annotations
-
 from dbanon.kernels.jit import kernel
 
 COUNT = 0xFFFFFFFF

@@ -1,8 +1,6 @@
 """Growing clusters by the record that costs least, until they are large and diverse enough: `dbanon.kernels.greedy`
 with another end."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from dbanon.kernels.greedy import ask_next, begin_state, inside, join

@@ -1,7 +1,5 @@
 """Carving a class that meets the model out of a set of records such that the rest meets it too."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from dbanon.kernels.allocate import zeros

@@ -5,8 +5,6 @@ each, the next record of each record (-1: none), records and loss of a record by
 of that loss, the greatest first (ties: the first).
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from dbanon.kernels.jit import kernel, part

@@ -6,8 +6,6 @@ value. The state of a cluster on it is two numbers: the lowest common ancestor, 
 has NULLs only, -2 where it mixes NULL and values.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from dbanon.kernels.index_tree import add_counts

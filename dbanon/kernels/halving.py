@@ -1,7 +1,5 @@
 """Ranges of tuples that are halved along the axis on which they lie farthest apart."""
 
-from __future__ import annotations
-
 from dbanon.kernels.jit import part
 
 

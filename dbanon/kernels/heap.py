@@ -1,7 +1,5 @@
 """The least of many sums, in a heap with the worst on top: the greatest sum, then the last tuple."""
 
-from __future__ import annotations
-
 from dbanon.kernels.jit import part
 
 

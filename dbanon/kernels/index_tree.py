@@ -1,7 +1,5 @@
 """The index as a tree: building its boxes, counting what is left below its nodes."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from dbanon.kernels.halving import extent, part_at

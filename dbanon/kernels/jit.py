@@ -6,8 +6,6 @@ entry is made that nobody calls. An argument that may be None leaves out the bra
 as np.int64(0) where it is passed on: for a plain 0, a constant to numba, a part would be compiled once more.
 """
 
-from __future__ import annotations
-
 import gc
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """The nearest of many: those of the least distances, ties to the first, in a heap whose first is the farthest."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from dbanon.kernels.heap import pop, push

@@ -10,8 +10,6 @@ and end (places of a leaf), kid (the first of two, 0 for a leaf), parent, record
 below); `boxes`: low, high, null (nodes, axes) of what is left: a number without values has low above high.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from dbanon.kernels.halving import part_at

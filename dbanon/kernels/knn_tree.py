@@ -4,8 +4,6 @@ Points are in order of the tree, leaves of it are ranges of that order; `nodes`:
 for a leaf); `boxes`: low and high (nodes, axes).
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from dbanon.kernels.halving import extent, part_at

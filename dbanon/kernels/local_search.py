@@ -4,8 +4,6 @@ Classes are entries side by side, (item, count) with equal items of a class toge
 starts[c]:starts[c + 1].
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from dbanon.kernels.allocate import integers, small_integers, table

@@ -10,8 +10,6 @@ its node in a hierarchy that is climbed. There codes below the node stand for th
 loses nothing more.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from dbanon.kernels.jit import part

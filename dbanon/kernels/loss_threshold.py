@@ -5,8 +5,6 @@ What records lose on arrival changes only when the cluster widens, and diversity
 each kind has one candidate, which is looked for anew when the cluster widens or the candidate has no more records.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """MDAV: clusters around the record farthest from the average record, and around the one farthest from that."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

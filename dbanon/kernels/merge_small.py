@@ -7,8 +7,6 @@ that of the class that looks for a partner, so what this one pays, and as much f
 box has, is the least that any class in it can cost.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from dbanon.kernels.centers import NOBODY, refit

@@ -5,8 +5,6 @@ from neighbour to neighbour (Domingo-Ferrer et al. 2006), it is a move of a sear
 `dbanon.kernels.annealing_moves`; `free` has the number of free groups, and then these.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from dbanon.kernels.annealing_moves import exchange, fit, fraction, join

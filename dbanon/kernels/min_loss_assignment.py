@@ -5,8 +5,6 @@ records. All clusters, or all records, are looked at; what costs as much as the 
 of them loses. The whole loss of a cluster is the one times the other.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from dbanon.kernels.jit import kernel, part

@@ -11,8 +11,6 @@ person; -1 where the person is unknown. The last row of `people` has the whole g
 counting a group that grows (see `add_to_group`).
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from dbanon.kernels.allocate import integers

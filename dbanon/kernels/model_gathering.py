@@ -7,8 +7,6 @@ in a group); aim (the same, or less where that makes a group diverse); node_at, 
 trees). `extra` is scratch for these, and None where no column has a distance.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from dbanon.kernels.allocate import integers

@@ -1,8 +1,6 @@
 """How parts become machine code: linked into the kernels that call them, by inner classes of numba 0.68, which are not
 public; `dbanon.kernels.jit` asks for the version."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from numba.core.codegen import JITCodeLibrary

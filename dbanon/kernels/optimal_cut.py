@@ -5,8 +5,6 @@ tuples in an order it is its multivariate form (Domingo-Ferrer et al. 2006), her
 generalization.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from dbanon.kernels.allocate import integers, small_integers, table

@@ -4,8 +4,6 @@ flow of records to centers. Tuples are points in a tree of boxes (dbanon.kernels
 `tree` is a `RecordTree`.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from dbanon.kernels.centers import aim, bound

@@ -4,8 +4,6 @@
 state of the random numbers (xorshift64*, Vigna 2016).
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from dbanon.kernels.jit import part

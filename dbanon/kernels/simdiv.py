@@ -5,8 +5,6 @@ one tuple and equal sensitive values: `group_tuple` and `group_codes` (groups, s
 `rows[row_at[g] + taken[g]]` is the next record of group g, in canonical order, and `left[g]` how many it has.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

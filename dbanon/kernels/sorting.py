@@ -1,7 +1,5 @@
 """Sorting in place (Shell 1959): short to compile, and enough for what a class holds."""
 
-from __future__ import annotations
-
 from dbanon.kernels.jit import part
 
 

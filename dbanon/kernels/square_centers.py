@@ -2,8 +2,6 @@
 coordinates whose squares can be summed, NONE for a NULL. `units`, the second of the axes of a tree, are the distances
 of a NULL to a value."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from dbanon.kernels.centers import NOBODY, NONE, build, is_point, refit

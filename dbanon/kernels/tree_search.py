@@ -1,7 +1,5 @@
 """Asking the tree: the least sums, depth-first and best child first; and whole clusterings by it."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from dbanon.kernels.allocate import integers

@@ -1,7 +1,5 @@
 """V-MDAV: clusters around the record farthest from the average of all records, extended while others lie close."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from dbanon.kernels.jit import kernel, part

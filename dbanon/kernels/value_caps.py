@@ -1,7 +1,5 @@
 """Clusters in which no sensitive value has more than so many records."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from dbanon.kernels.arrays import LossTables

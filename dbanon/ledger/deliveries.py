@@ -1,7 +1,5 @@
 """Which releases have a copy in a database of PostgreSQL, by the ledger."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import UTC, datetime
 

@@ -1,7 +1,5 @@
 """Hashes of what a version of a release is, made with it: by these a later change is known."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import re

@@ -6,8 +6,6 @@ when they began would both commit. So every piece of work that writes a ledger f
 failed: a second connection finds the row in conflict, waits, and plans only when it has the row itself.
 """
 
-from __future__ import annotations
-
 import contextlib
 import time
 from collections.abc import Iterator, Mapping

@@ -4,8 +4,6 @@ Such a release has one version. Its pseudonyms join the rows of each person, so 
 same people could be laid beside all of them; nothing of that is judged, and so nothing else is released beside it.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

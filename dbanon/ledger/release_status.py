@@ -1,7 +1,5 @@
 """What has changed since a version was made, and what a refresh would show of it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from dbanon import errors

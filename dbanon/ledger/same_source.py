@@ -1,7 +1,5 @@
 """Which versions are of the same people: those that were made from a table, or views, over the same base tables."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The ledger of streaming anonymized views: what each has published, and the state that it goes on from."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields

@@ -1,7 +1,5 @@
 """A hash of texts in their order, as they come from DuckDB."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterator
 from typing import Any

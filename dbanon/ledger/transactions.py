@@ -1,7 +1,5 @@
 """Transactions that write a ledger: all of a piece of work or nothing, with errors that say what interfered."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar

@@ -1,7 +1,5 @@
 """Which databases of other systems are attached, as rows for dbanon.foreign_database."""
 
-from __future__ import annotations
-
 import contextlib
 
 from dbanon import errors

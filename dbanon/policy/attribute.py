@@ -1,7 +1,5 @@
 """How one quasi-identifier is generalized: as a number (ranges) or along a tree (nodes), from its type and settings."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Write policy rows from Python."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Codes for missing values of one call: those of the policy, and those that the call adds."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 
 from dbanon import errors

@@ -1,7 +1,5 @@
 """Roles and settings of columns as files have them: TOML, or CSV with the columns of dbanon.policy."""
 
-from __future__ import annotations
-
 import csv
 import re
 import tomllib

@@ -1,7 +1,5 @@
 """The Python way to say whom the rows of a table are about: a row of dbanon.relation."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

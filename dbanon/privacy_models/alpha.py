@@ -1,8 +1,6 @@
 """(alpha, k)-anonymity: no sensitive value has too great a share of a class (Wong et al. 2006). A NULL is a category of
 its own."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from dbanon.encoding.encoded_table import Floats, Sensitive

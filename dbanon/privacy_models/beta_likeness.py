@@ -1,8 +1,6 @@
 """beta-likeness: no sensitive value gains too much in a class over the whole table (Cao and Karras 2012). A NULL is a
 category of its own."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from dbanon.encoding.encoded_table import Floats, Sensitive

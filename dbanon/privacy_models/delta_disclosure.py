@@ -1,8 +1,6 @@
 """Delta-disclosure privacy: no sensitive value is much more or much less frequent in a class than in the whole table
 (Brickell and Shmatikov 2008). A NULL is a category of its own."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from dbanon.encoding.encoded_table import Floats, Sensitive

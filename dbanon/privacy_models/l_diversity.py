@@ -1,8 +1,6 @@
 """l-diversity: sensitive values are well represented in every class (Machanavajjhala et al. 2006). A NULL never
 counts."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from dbanon.encoding.encoded_table import Floats, Sensitive

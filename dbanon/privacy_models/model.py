@@ -5,8 +5,6 @@ value. Bounds are kept to within SLACK, so that the release gate, which computes
 that is a rounding error short.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field

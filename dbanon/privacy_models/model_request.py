@@ -1,7 +1,5 @@
 """What privacy models a call asks for, of which sensitive columns."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from decimal import ROUND_CEILING, Context

@@ -1,8 +1,6 @@
 """p-sensitive k-anonymity: every class has at least p different sensitive values (Truta and Vinay 2006). A NULL never
 counts."""
 
-from __future__ import annotations
-
 from dbanon.privacy_models.l_diversity import distinct
 from dbanon.privacy_models.model import Form, Listed, Metric, Model, ModelBound, Rules
 from dbanon.table_functions.parameter_types import Integer

@@ -1,7 +1,5 @@
 """All privacy models: every file of this folder that defines a MODEL."""
 
-from __future__ import annotations
-
 import importlib
 import pkgutil
 from functools import cache

@@ -1,8 +1,6 @@
 """t-closeness: the distribution of sensitive values in a class is close to that of the whole table (Li et al.
 2007). A NULL is a category of its own."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import numpy as np

@@ -5,8 +5,6 @@ take the place of those of the version before in one transaction of PostgreSQL, 
 that ends in between leaves the version before there, and the ledger knows what is still to be delivered.
 """
 
-from __future__ import annotations
-
 import contextlib
 import re
 import secrets

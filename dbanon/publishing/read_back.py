@@ -1,7 +1,5 @@
 """Read files back after they were written and compare them with what the release gate passed; nothing here writes."""
 
-from __future__ import annotations
-
 import csv
 import re
 from collections.abc import Iterator, Mapping, Sequence

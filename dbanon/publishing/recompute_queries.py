@@ -1,7 +1,5 @@
 """Plain SQL that computes the numbers of a release anew from its published tables; any DuckDB runs it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Whether the files that lie beside a certificate are those that it was written for."""
 
-from __future__ import annotations
-
 import csv
 import hashlib
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """The SELECT list of a published table as a file of each format has it, and how a recipient reads it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field

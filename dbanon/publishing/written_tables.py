@@ -1,7 +1,5 @@
 """Read the tables of a version back after they were written; nothing here writes."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from dbanon import errors

@@ -3,8 +3,6 @@
 Both are for the custodian: statements name what is withheld, and the steps before the release hold raw values.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial

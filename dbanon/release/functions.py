@@ -1,7 +1,5 @@
 """The functions that publish: three of each algorithm, and those that take the algorithm as a parameter."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 
 from dbanon.algorithms import algorithms, find

@@ -1,7 +1,5 @@
 """The eight measures of a release that are worth reading first."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

@@ -3,8 +3,6 @@
 Whoever runs the call again with that number of moves gets the same classes, on a faster or slower machine.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """A release at a glance: its first rows, quasi-identifiers first and whole, and five of its measures."""
 
-from __future__ import annotations
-
 import html
 import unicodedata
 from collections.abc import Sequence

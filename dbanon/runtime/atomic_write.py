@@ -1,7 +1,5 @@
 """Files that appear whole or not at all: drafts beside them, which become them, and what killed runs left of drafts."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import re

@@ -6,8 +6,6 @@ A text that is such an escaped one already, `'=1`, gets another apostrophe, so t
 apostrophe is removed where the remaining text would have got one.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

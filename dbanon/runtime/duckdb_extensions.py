@@ -3,8 +3,6 @@
 A package has one file for one version of DuckDB, which no other loads.
 """
 
-from __future__ import annotations
-
 import importlib.util
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 A name is a name. `p[12].csv` is that file and never `p1.csv`, and no name makes DuckDB fetch or load an extension.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Ctrl-C, and checks by which running functions end when it was pressed."""
 
-from __future__ import annotations
-
 import contextlib
 import signal
 import threading

@@ -1,7 +1,5 @@
 """The cache of cluster labels that all connections of a database instance share."""
 
-from __future__ import annotations
-
 import threading
 from collections import OrderedDict
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Files that are written: on this machine, never over what is read, whole or not at all; and why one was not."""
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import fnmatch

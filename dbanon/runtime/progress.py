@@ -1,7 +1,5 @@
 """Reports of how far long work of a session has come."""
 
-from __future__ import annotations
-
 import contextlib
 import itertools
 from collections.abc import Callable, Iterator

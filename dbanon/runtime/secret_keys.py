@@ -4,8 +4,6 @@ A key is at least 32 random bytes, in an environment variable or a file and nowh
 and not kept: plans, ledgers, messages and caches have the reference ('env:NAME', 'file:/path') and the key's id.
 """
 
-from __future__ import annotations
-
 import base64
 import binascii
 import hmac

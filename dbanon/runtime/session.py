@@ -4,8 +4,6 @@ DuckDB calls UDFs by name with values only, so a token in the macros tells them 
 database open: connections are weakly referenced and closing one ends its session.
 """
 
-from __future__ import annotations
-
 import itertools
 import weakref
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Find out whether other users of this system can change what a folder contains."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import stat

@@ -1,7 +1,5 @@
 """Storage versions: which DuckDB reads a database file that is written, and why a file cannot be opened."""
 
-from __future__ import annotations
-
 import contextlib
 import re
 from collections.abc import Iterator, Mapping

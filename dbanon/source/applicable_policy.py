@@ -5,8 +5,6 @@ some: what a view, a macro or a query reads is determined by DuckDB's own bindin
 where rows that match no table may be about the source, the call is refused.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 from typing import Any
 

@@ -4,8 +4,6 @@ A name such as `pg` is given anew with every ATTACH. What a policy is about is t
 database that holds the policy also says which one it means (`dbanon.foreign_database`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any

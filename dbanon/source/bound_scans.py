@@ -1,7 +1,5 @@
 """The tables that a query reads, as DuckDB itself binds it: through views, macros, `query_table` and subqueries."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -4,8 +4,6 @@ The ledger compares records of releases by hashes of these texts. 1, 1.0 and 1.0
 '1'; -0.0 has that of 0. '01' has another one: that it may mean the same is reported, never assumed.
 """
 
-from __future__ import annotations
-
 import re
 
 from dbanon.sqltext.quote import Sql

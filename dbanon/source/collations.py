@@ -1,7 +1,5 @@
 """Columns whose collation takes several texts for one value: k and l would count people and values several times."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Types of columns: the families that arithmetic knows, and what no category can be."""
 
-from __future__ import annotations
-
 import re
 
 from dbanon.sqltext.quote import Sql

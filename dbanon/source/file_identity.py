@@ -1,7 +1,5 @@
 """What identifies a file: its canonical path, and its content, which stays when the file is copied or moved."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The tables and views with a policy that a query, a view or a relation reads."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 

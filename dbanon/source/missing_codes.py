@@ -4,8 +4,6 @@ A code is written as text. Numbers, dates and times compare by value (999 is 999
 gate reads codes by itself (dbanon.gate.missing_codes) and takes nothing from here.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """What MySQL's own catalog says of a view: which tables its text names. MariaDB keeps nothing else of that."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """What PostgreSQL's own catalog says of a table: what a view of it reads, and how its columns are labelled."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """The schema `dbanon` of a database: the tables of the policy, the hierarchies and the ledger, and their version."""
 
-from __future__ import annotations
-
 import re
 import time
 from typing import Any

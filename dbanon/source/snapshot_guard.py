@@ -3,8 +3,6 @@
 A setting can be one of the session alone, which no cursor of ours sees: a statement asks itself where it reads.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from dbanon import errors

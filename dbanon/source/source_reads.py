@@ -1,7 +1,5 @@
 """The stored tables and the files that a source reads, and what of it cannot be determined."""
 
-from __future__ import annotations
-
 import contextlib
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """What dbanon.policy declares of a source: the rows about it, and a fingerprint of them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple

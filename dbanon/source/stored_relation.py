@@ -1,7 +1,5 @@
 """What dbanon.relation says of two tables: by which columns rows of one are about people of the other."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple

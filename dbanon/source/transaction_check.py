@@ -5,8 +5,6 @@ snapshot may have the names of yesterday, and a temporary object takes the place
 asks DuckDB's catalog where it runs, and ends if the answer is another one than the planner's.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any

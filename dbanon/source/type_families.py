@@ -9,8 +9,6 @@ those of its cell in the calendar.
 The release gate reads types by itself (dbanon.gate.rules) and takes nothing from here.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import partial
 

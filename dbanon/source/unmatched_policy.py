@@ -1,7 +1,5 @@
 """Rows of dbanon.policy that are about no table: the table was renamed or dropped, or its name is misspelled."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """What a view or a table of another system reads, of those systems that tell."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from dbanon.source import attached_databases, mysql, postgres

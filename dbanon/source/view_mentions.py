@@ -1,7 +1,5 @@
 """Every name that may decide what a view reads: tables, views and macros in its text, and in the texts of those."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass

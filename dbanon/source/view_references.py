@@ -1,7 +1,5 @@
 """What the text of a view calls and names: whether it calls a function, itself or through views and macros."""
 
-from __future__ import annotations
-
 from itertools import zip_longest
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A statement of ours as its steps: the relations of its WITH clause, with what is said of each."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

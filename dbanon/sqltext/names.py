@@ -1,7 +1,5 @@
 """Reads the text of a source argument: a dotted table name, quoted or not, or a file."""
 
-from __future__ import annotations
-
 import re
 
 from dbanon.sqltext.tokenizer import tokens

@@ -6,8 +6,6 @@ and `[a, b]` call. `bound` writes every call with its whole name. An operator th
 through the settings of the parser either: `/` stays a division of fractions under `integer_division`.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from functools import lru_cache

@@ -4,8 +4,6 @@
 was never quoted cannot reach a statement by accident.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence

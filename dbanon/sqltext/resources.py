@@ -1,7 +1,5 @@
 """Finds the SQL files and the ready hierarchies, in an installed wheel and in a checkout."""
 
-from __future__ import annotations
-
 from functools import cache
 from pathlib import Path
 

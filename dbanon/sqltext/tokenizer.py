@@ -1,7 +1,5 @@
 """Split SQL text into tokens where DuckDB does. Everything that scans SQL uses these rules; keywords are words."""
 
-from __future__ import annotations
-
 import re
 from typing import NamedTuple
 

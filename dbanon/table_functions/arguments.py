@@ -9,8 +9,6 @@ Where the statement reads another table, `k` may be a column of that one: a lamb
 the slots, comes first. Binding doubles with every nested lambda, so only the names in `CAPTURED` are, two a lambda.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

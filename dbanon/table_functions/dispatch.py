@@ -1,7 +1,5 @@
 """From a call, as DuckDB passes it, to the SQL that answers it: arguments are read, the function's handler does it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The parameters of a call as values: read by name, as what their types promise."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any

@@ -4,8 +4,6 @@
 the ValueError has no words for that, and `invalid` lists values that must be refused (the tests use them).
 """
 
-from __future__ import annotations
-
 import math
 import sys
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Parameters of table functions, as data; what their values must be is in dbanon.table_functions.parameter_types."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

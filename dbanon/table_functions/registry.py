@@ -3,8 +3,6 @@
 The folders stand above this one, so their modules are imported by name when the functions are first asked for.
 """
 
-from __future__ import annotations
-
 import pkgutil
 from collections.abc import Iterator, Mapping
 from functools import cache

@@ -1,7 +1,5 @@
 """The scalar functions that read published values, in WHERE, in averages, in generated columns: plain DuckDB macros."""
 
-from __future__ import annotations
-
 from collections.abc import Container, Iterator
 from dataclasses import dataclass
 

@@ -4,8 +4,6 @@ What we write ourselves is called by its whole name (`dbanon.sqltext.qualify_bui
 looked up on the search path, of a view on that of the view, and DuckDB has evaluated it before the call is seen.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from dbanon import errors

@@ -1,8 +1,6 @@
 """Columns of numbers from Arrow and to it. What pyarrow offers for this imports its functions and pandas: together a
 sixth of the first statement of a process."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

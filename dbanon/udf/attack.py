@@ -1,7 +1,5 @@
 """The scalar function that attacks call: Arrow in, what can be inferred out. No thinking is done here."""
 
-from __future__ import annotations
-
 import hashlib
 from typing import Any
 

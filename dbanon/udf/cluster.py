@@ -1,7 +1,5 @@
 """The function that clusters: Arrow tables of records in, clusters out."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from typing import Any

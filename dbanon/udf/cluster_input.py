@@ -1,7 +1,5 @@
 """What DuckDB gives a UDF, groups of equal records with the domains of their codes, as a space; what it gets back."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from contextlib import AbstractContextManager

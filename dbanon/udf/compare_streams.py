@@ -1,8 +1,6 @@
 """The scalar function that compare() calls about streams: encoded records in the order of arrival in, figures of many
 runs on them out."""
 
-from __future__ import annotations
-
 import time
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Clusters of people, merged until no sensitive value of their rows is held by too many: Arrow in, clusters out."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -3,8 +3,6 @@
 It does not judge: it counts what may be wrong, and the statement says it (sql/release/plan/input_errors.sql).
 """
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Sequence

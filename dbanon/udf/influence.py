@@ -1,7 +1,5 @@
 """The function that measures how much attributes reveal about sensitive values; clustering weighs by the same."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

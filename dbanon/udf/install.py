@@ -1,7 +1,5 @@
 """Puts the functions in place: UDFs into the instance, macros onto the connection, the catalog into the database."""
 
-from __future__ import annotations
-
 import atexit
 import itertools
 import threading

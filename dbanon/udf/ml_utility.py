@@ -1,7 +1,5 @@
 """The scalar function that ml_utility calls: Arrow in, how often models are right out. No thinking is done here."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math

@@ -1,7 +1,5 @@
 """The function that plans a call: DuckDB calls it when it binds a table function."""
 
-from __future__ import annotations
-
 import json
 
 from dbanon import errors

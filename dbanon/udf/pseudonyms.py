@@ -4,8 +4,6 @@
 (`_again`) take the same and share no code after it.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """The scalar function of the refinement attack: classes as Arrow in, what a least loss tells of them out."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The functions that DuckDB calls. The file that defines one is imported at its first call, so attaching is fast."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from importlib import import_module
 from inspect import Parameter, Signature

@@ -1,7 +1,5 @@
 """The scalar function that functions of streams call: encoded records in the order of arrival in, what left out."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

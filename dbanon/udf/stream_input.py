@@ -1,7 +1,5 @@
 """Records of a stream as a UDF is given them, and what its classes publish as codes."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Make one version of a release: its tables, its membership and its row in the ledger."""
 
-from __future__ import annotations
-
 import contextlib
 import html
 import json

@@ -1,7 +1,5 @@
 """Compare a version of a release with other versions and releases of the same people, and refuse or report it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any

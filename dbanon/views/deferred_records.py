@@ -4,8 +4,6 @@ A version is made as if they were not there: they are taken out of the source be
 membership say who they are. So nothing of them is published, and every later version finds them to be new.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from dbanon.ledger.releases import Entry

@@ -1,7 +1,5 @@
 """Find what is wrong in a database (views, stale releases, policy, hierarchies), and who can write compiled kernels."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass

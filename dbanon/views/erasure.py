@@ -5,8 +5,6 @@ all records of their classes go with them, as one published class: the differenc
 already. They stay out as long as the ledger has a version that shows them, since their return would show who did not.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Any
 

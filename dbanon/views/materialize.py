@@ -1,8 +1,6 @@
 """Materialized anonymized views: tables with a definition, a ledger row and a membership, all made at once or not at
 all. DuckDB's transactions do the work: readers see the old version or the new one, and a crash leaves one of them."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import re

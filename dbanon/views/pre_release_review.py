@@ -1,8 +1,6 @@
 """The review before the first release of a name: what its call publishes, generalizes and withholds, and what stands
 out. Who wants to see it is told on the session; see `Session.reviewed`."""
 
-from __future__ import annotations
-
 from dbanon.policy.checks import review
 from dbanon.release.plan import plan
 from dbanon.release.spec.release_spec import ReleaseSpec

@@ -1,8 +1,6 @@
 """Materialized releases of related tables: all of them from one statement, which judges them together, with a row in
 the ledger; made once, and dropped."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

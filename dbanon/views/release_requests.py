@@ -5,8 +5,6 @@ lay two releases side by side that nobody compared. What was refused stays refus
 tried is limited: that a release could not be made tells something about the source, too.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import astuple, dataclass

@@ -1,7 +1,5 @@
 """Read statements about materialized and streaming anonymized views, which DuckDB cannot parse."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Carry out statements about anonymized views. The call in CREATE is evaluated by DuckDB; the planner records it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from typing import Any

@@ -5,8 +5,6 @@ ledger are written from them afterwards. Here they are compared with these recor
 wrote them.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -4,8 +4,6 @@ A refresh reads the rows that were added to the source, publishes what is due an
 transaction: a crash leaves the state of before with the rows of before. No published row ever changes.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 from collections.abc import Mapping

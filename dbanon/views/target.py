@@ -1,7 +1,5 @@
 """Where what is made stands: the database of its source, by a name that nothing else has."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What is said of a release that was made: warnings, never errors."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Any
 

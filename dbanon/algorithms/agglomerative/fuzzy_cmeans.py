@@ -1,7 +1,5 @@
 """Fuzzy c-means: clusters of points to which each belongs in part."""
 
-from __future__ import annotations
-
 import numpy as np
 import numpy.typing as npt
 

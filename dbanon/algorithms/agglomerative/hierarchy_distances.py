@@ -1,7 +1,5 @@
 """Generalization as steps down from the root: what it costs to raise a value from its level to a higher one (KACA)."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

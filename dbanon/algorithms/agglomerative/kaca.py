@@ -1,7 +1,5 @@
 """KACA: classes that are too small merge with the one that is nearest in the hierarchies."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from dbanon.algorithms.agglomerative.hierarchy_distances import ladders

@@ -1,7 +1,5 @@
 """African vultures optimization: a population of centers that moves around its two best (Abdollahzadeh et al. 2021)."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """From tuples and counts to records: which records of a tuple a group took."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import numpy as np

@@ -5,8 +5,6 @@ The definitions are those of sql/release/metric/, where the papers are named; te
 that are left out do not count, except where a measure says so.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 

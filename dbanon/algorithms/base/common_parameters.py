@@ -1,7 +1,5 @@
 """The parameters that all algorithms have in common; those of the privacy models come from the models."""
 
-from __future__ import annotations
-
 from dbanon.privacy_models import registry
 from dbanon.table_functions.parameter_types import (
     Choice,

@@ -1,7 +1,5 @@
 """Summed distances of tuples to all records, attribute by attribute: nothing that grows with the square of a table."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from dbanon.algorithms.base.loss import Loss, Term

@@ -16,8 +16,6 @@ greedy.eld         seed: farthest from the seed before; enough: k records and l 
 Seed, joining and enough are mostly one compiled kernel: a call for each record would cost more than its answer.
 """
 
-from __future__ import annotations
-
 import time
 from abc import ABC, abstractmethod
 from typing import Any

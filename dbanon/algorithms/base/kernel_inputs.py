@@ -4,8 +4,6 @@ An item is what no model tells apart: a tuple; a tuple with its sensitive values
 where persons are counted, or columns are judged within equal values of the others.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Records in no cluster, which join, one after another, the cluster whose whole loss grows least (MINIL)."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from dbanon.algorithms.base.kernel_inputs import Layout

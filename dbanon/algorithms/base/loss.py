@@ -8,8 +8,6 @@ NULL and values loses all of an attribute, one of NULLs nothing. Every term is r
 that equal losses are equal.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Privacy models as arrays, for the kernels that judge groups by them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

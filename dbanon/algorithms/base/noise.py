@@ -1,8 +1,6 @@
 """Values in place of classes: what the records of a cluster are published with where they are hidden in noise and
 shuffled (RKA, card 1.8b of the similarity-and-diversity paper's baselines; reconstructed)."""
 
-from __future__ import annotations
-
 import hashlib
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Where clusters begin: random records, which are the first ones in the deterministic mode."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

@@ -4,8 +4,6 @@ A NULL lies at the mean of its column and, on an axis of its own, one standard d
 value, on average, as two values are from each other.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Adaptive k: clusters that go on growing while records cost no more than they did so far."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from dbanon.algorithms.base.assignment_log import Dealt

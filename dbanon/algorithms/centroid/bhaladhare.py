@@ -1,7 +1,5 @@
 """Systematic clustering of records that are sorted by some quasi-identifiers and sensitive columns together."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from dbanon.algorithms.base.registry import LARGE, MODE, SEED, Check, Options, register

@@ -1,7 +1,5 @@
 """Algorithms No. 1 to 3 of the three-variants paper: k-means in rounds, with clusters adjusted to k records."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable
 

@@ -1,8 +1,6 @@
 """k-means++ for health records in a cloud: records far from the average are left out, the others assigned to centers
 that begin far from each other."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Centers of clusters that move, and the records that are nearest to them."""
 
-from __future__ import annotations
-
 import functools
 import math
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """OKA: one-pass k-means, whose centers move as records join."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from dbanon.algorithms.base import progress

@@ -1,7 +1,5 @@
 """Seeds from the records in an order; then record after record joins the cluster whose whole loss grows least."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable, Sequence
 

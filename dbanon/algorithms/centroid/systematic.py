@@ -1,7 +1,5 @@
 """Systematic clustering: every k-th record of the sorted table is a seed."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from dbanon.algorithms.base.registry import LARGE, MODE, SEED, Check, Options, register

@@ -1,7 +1,5 @@
 """WF-C-means: k-means whose columns count by how well they tell its clusters apart."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

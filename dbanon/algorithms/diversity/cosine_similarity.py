@@ -8,8 +8,6 @@ the text says. Cosines and diversities are rounded to multiples of 2^-40; ties g
 order.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from dbanon.algorithms.base import progress

@@ -1,7 +1,5 @@
 """KNN-(G,S): of the nearest records so many of each group of sensitive values."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from dbanon.algorithms.base.grow_clusters import CountedRules, grow

@@ -1,8 +1,6 @@
 """Needs-based generalization (Majeed et al. 2024, section 3.5, Algorithm 4): clusters of little diversity publish
 influential attributes at a higher level than their records need."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

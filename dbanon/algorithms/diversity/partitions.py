@@ -1,7 +1,5 @@
 """Parts of a table, which are clustered for themselves."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

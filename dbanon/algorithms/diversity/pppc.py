@@ -1,7 +1,5 @@
 """PPPC: parts by k-means, and in these clusters of a record of each frequent sensitive value."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from dbanon.algorithms.base import leftovers, progress

@@ -1,7 +1,5 @@
 """S-CPM: parts around medoids, and in these clusters that are merged, the smallest first."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

@@ -5,8 +5,6 @@ records that make their clusters most diverse and stay most alike; `dbanon.algor
 publishes clusters of little diversity with influential attributes one level higher.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from typing import Any, cast

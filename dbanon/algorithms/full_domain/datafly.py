@@ -1,7 +1,5 @@
 """Datafly: the column of the most values is raised, again and again."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Incognito: the best of all full-domain generalizations."""
 
-from __future__ import annotations
-
 from dbanon.algorithms.base.registry import (
     EVERY_MODEL,
     MOST_LEFT_OUT,

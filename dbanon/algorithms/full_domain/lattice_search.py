@@ -1,7 +1,5 @@
 """Full-domain generalization: every attribute is raised to one level for all records. The search is Incognito's."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass

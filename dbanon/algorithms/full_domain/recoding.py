@@ -1,7 +1,5 @@
 """What a full-domain generalization publishes: one level of each column, or what just covers a class."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from dbanon.algorithms.base.class_bounds import Extents, members, published_nodes

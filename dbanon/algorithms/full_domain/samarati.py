@@ -1,7 +1,5 @@
 """Samarati's search: halving the heights of the lattice."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 

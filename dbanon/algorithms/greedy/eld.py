@@ -1,7 +1,5 @@
 """ELD: k-member whose clusters grow until they have l different sensitive values."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from dbanon.algorithms.base.grow_clusters import grow

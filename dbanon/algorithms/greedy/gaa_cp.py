@@ -1,7 +1,5 @@
 """GAA-CP: greedy growth by the share of leaves below the common ancestor."""
 
-from __future__ import annotations
-
 from dbanon.algorithms.base.registry import LARGE, MODE, SEED, Assignment, Check, Options, register
 from dbanon.algorithms.greedy.least_loss import FAR, RANDOM, greedy
 from dbanon.encoding.encoded_table import Space

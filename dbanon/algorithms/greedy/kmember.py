@@ -1,7 +1,5 @@
 """Greedy k-member, and k-members with random seeds."""
 
-from __future__ import annotations
-
 from dbanon.algorithms.base.registry import LARGE, MODE, SEED, Assignment, Check, Options, register
 from dbanon.algorithms.greedy.least_loss import FAR, RANDOM, greedy
 from dbanon.encoding.encoded_table import Space

@@ -1,7 +1,5 @@
 """Loukides and Shao: clusters that grow by loss and diversity together, until the loss exceeds a threshold."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

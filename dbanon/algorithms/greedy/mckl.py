@@ -1,7 +1,5 @@
 """MCKL: clusters of the nearest records in which no sensitive value is too frequent."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from dbanon.algorithms.base.grow_clusters import CountedRules, grow

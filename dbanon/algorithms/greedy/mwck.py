@@ -1,7 +1,5 @@
 """MWCK: k-member with weights by what columns say."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

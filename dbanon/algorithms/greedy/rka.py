@@ -1,7 +1,5 @@
 """RKA: the clusters of k-member, published as classes or hidden in noise."""
 
-from __future__ import annotations
-
 from dbanon.algorithms.base.noise import EPSILON, Noise
 from dbanon.algorithms.base.registry import LARGE, MODE, SEED, Assignment, Check, NoiseRelease, Options, register
 from dbanon.algorithms.greedy.least_loss import FAR, greedy

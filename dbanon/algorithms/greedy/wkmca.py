@@ -1,7 +1,5 @@
 """WKMCA: k-member with weighted columns, from which outliers stand aside until the end."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """GA clustering: the clusters of a partition are chromosomes, two of which are crossed at a time."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The hybrid of one-pass k-means and k-member."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from dbanon.algorithms.base.assignments import Runs

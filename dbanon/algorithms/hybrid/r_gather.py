@@ -1,7 +1,5 @@
 """r-gather: clusters of at least k records with the least greatest radius, up to a factor of two."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any

@@ -6,8 +6,6 @@ dissolved and cut again along a line or a path (see dbanon.kernels.annealing_mov
 lose are taken by chance, and ever less.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from itertools import count

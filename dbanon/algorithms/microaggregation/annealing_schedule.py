@@ -4,8 +4,6 @@ How long a round is follows from the number of records alone. So as many moves g
 asked for, came from a time that was asked for, or from an interrupt.
 """
 
-from __future__ import annotations
-
 from itertools import count
 
 from dbanon.encoding.encoded_table import Space

@@ -1,7 +1,5 @@
 """Where the search for the least squares starts: MDAV, in cells where tuples are many."""
 
-from __future__ import annotations
-
 from dbanon.algorithms.base.assignments import Runs
 from dbanon.algorithms.base.grow_clusters import grow
 from dbanon.algorithms.base.registry import Check

@@ -1,8 +1,6 @@
 """Groups that must meet models of their sensitive values: the seed and its nearest records, as long as the group can
 still meet them; what is left joins the nearest group that still does."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from dbanon.algorithms.base.model_arrays import model_rules, scratch

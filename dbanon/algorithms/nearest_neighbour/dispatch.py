@@ -1,7 +1,5 @@
 """Gathering with any model: the form of the rules that fits it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from dbanon.algorithms.base.grow_clusters import grow

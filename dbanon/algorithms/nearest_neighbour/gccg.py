@@ -1,7 +1,5 @@
 """GCCG: grading, centering, clustering, generalization."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from dbanon.algorithms.base.assignments import Runs

@@ -1,7 +1,5 @@
 """IKAC, the improved clustering: each cluster begins far from all before it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from dbanon.algorithms.base.loss import Loss

@@ -1,7 +1,5 @@
 """KACPC, k-anonymity by center point clustering: begins at the densest point and moves outward."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """KMCSSA: clusters begin at the records that are closest to all others."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from dbanon.algorithms.base.distance_sums import sums_to_all

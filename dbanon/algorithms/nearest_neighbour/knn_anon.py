@@ -1,7 +1,5 @@
 """KNN: random records and their nearest neighbours."""
 
-from __future__ import annotations
-
 from dbanon.algorithms.base.assignments import Runs
 from dbanon.algorithms.base.loss import Loss
 from dbanon.algorithms.base.random_seeds import random_order

@@ -1,7 +1,5 @@
 """MDAV-generic: microaggregation around the records that are farthest from the average."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

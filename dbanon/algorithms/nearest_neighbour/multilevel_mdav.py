@@ -1,7 +1,5 @@
 """Multi-level clustering: MDAV on averages over time, then within each group on less coarse ones."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 

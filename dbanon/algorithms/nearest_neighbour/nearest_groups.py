@@ -3,8 +3,6 @@
 Ties go to the first record in canonical order, and to the earlier group.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Protocol
 

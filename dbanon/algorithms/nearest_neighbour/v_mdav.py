@@ -1,7 +1,5 @@
 """V-MDAV: microaggregation with clusters of variable size."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from dbanon.algorithms.base.grow_clusters import grow, within_room

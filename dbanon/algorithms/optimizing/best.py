@@ -1,8 +1,6 @@
 """best: the least loss that there is time for. All records in one line are cut where the whole loss is least, along
 several lines and covers; the search of dbanon.algorithms.postprocess.improve goes on from the best of them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

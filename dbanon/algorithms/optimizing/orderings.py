@@ -1,7 +1,5 @@
 """Lines: orders of all records, which are cut into classes where the whole loss is least."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

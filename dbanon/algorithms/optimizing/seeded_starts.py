@@ -1,8 +1,6 @@
 """Starts that grow: classes of kacpc and kmember, in cells of tuples that lie together. Where most tuples are alone a
 line through them passes few neighbours, and taking the nearest loses less."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

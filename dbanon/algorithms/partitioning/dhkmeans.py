@@ -1,7 +1,5 @@
 """DHkmeans: parts are cut in two by 2-means while both halves meet the model."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

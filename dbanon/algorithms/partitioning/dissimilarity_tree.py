@@ -1,7 +1,5 @@
 """Dissimilarity tree: parts are cut in two by two records that are far from each other."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The l-diversity baseline: Mondrian, or the best full-domain generalization, that meets l."""
 
-from __future__ import annotations
-
 from dbanon.algorithms.base.registry import EVERY_MODEL, Assignment, Check, Options, Widening, register
 from dbanon.algorithms.full_domain.lattice_search import full_domain
 from dbanon.algorithms.full_domain.recoding import level_ends

@@ -1,7 +1,5 @@
 """Mondrian: the widest attribute is cut at its median."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from dbanon.algorithms.base import progress

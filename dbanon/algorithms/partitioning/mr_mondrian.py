@@ -1,7 +1,5 @@
 """Mondrian run level by level, as map and reduce do it."""
 
-from __future__ import annotations
-
 from dbanon.algorithms.base.assignments import Runs
 from dbanon.algorithms.base.noise import EPSILON, Noise
 from dbanon.algorithms.base.registry import EVERY_MODEL, Check, NoiseRelease, Options, register

@@ -1,7 +1,5 @@
 """Distances of the records of a part to points: to one of them, or to their average."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from dbanon.algorithms.base.kernel_inputs import PAIRS

@@ -5,8 +5,6 @@ theirs, with the least loss of all cuts (see dbanon.kernels.optimal_cut); where 
 Moves that lose as much are taken too: they let the search leave a plateau.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from dataclasses import dataclass

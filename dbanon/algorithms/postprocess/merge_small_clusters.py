@@ -1,8 +1,6 @@
 """The one repair that all algorithms share: a cluster that does not meet the privacy model is merged with the partner
 that costs least, until all meet it. The whole table does, so this ends; a release is never weaker than asked."""
 
-from __future__ import annotations
-
 import heapq
 from typing import Protocol
 

@@ -1,8 +1,6 @@
 """The classes that a search works on: those that lose something, and their neighbours. Where most classes lose nothing,
 the others are set aside, since a sweep over them takes time and changes nothing."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

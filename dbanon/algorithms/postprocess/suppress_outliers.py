@@ -1,7 +1,5 @@
 """Leaving records out: whole clusters, where the rest is then published with less loss."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

@@ -1,8 +1,6 @@
 """Publishing clusters with more than their records span, where an algorithm says so: what they are published with may
 not make a class that misses the privacy model."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

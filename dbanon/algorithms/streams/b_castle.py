@@ -1,7 +1,5 @@
 """B-CASTLE: open clusters of a bounded size, between which records are moved."""
 
-from __future__ import annotations
-
 from dbanon.algorithms.base.registry import Options
 from dbanon.algorithms.streams.castle import BETA, MU, cluster
 from dbanon.algorithms.streams.open_clusters import OpenClusters

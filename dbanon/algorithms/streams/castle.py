@@ -1,7 +1,5 @@
 """CASTLE: open clusters that leave when a record of theirs is due."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from dbanon.algorithms.streams.open_clusters import OpenClusters

@@ -1,7 +1,5 @@
 """The parameters that all stream systems have in common."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from dbanon.algorithms.base.common_parameters import COMMON as OF_TABLES

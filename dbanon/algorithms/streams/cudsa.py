@@ -1,7 +1,5 @@
 """CUDSA: groups of records that lose little and have the same label."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from dbanon.algorithms.streams.registry import register

@@ -1,7 +1,5 @@
 """FAANST: the records that wait are clustered in rounds."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from dbanon.algorithms.base.registry import SEED, Options

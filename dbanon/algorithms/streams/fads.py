@@ -1,7 +1,5 @@
 """FADS: the record that is due leaves with its nearest, or with a class that was published before."""
 
-from __future__ import annotations
-
 from dbanon.algorithms.streams.registry import register
 from dbanon.algorithms.streams.state import Desk, State
 from dbanon.table_functions.parameter_types import Integer

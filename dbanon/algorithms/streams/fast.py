@@ -1,7 +1,5 @@
 """FAST: FADS in rounds, whose groups several workers look for."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 

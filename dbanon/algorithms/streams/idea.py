@@ -1,7 +1,5 @@
 """IDEA: records that lack values leave with the most similar, in classes in which a NULL may be any value."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from dbanon.algorithms.streams.registry import register

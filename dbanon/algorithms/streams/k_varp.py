@@ -1,7 +1,5 @@
 """K-VARP and IoT anonymity: records that lack values leave with those that lack the same, or nearly the same."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import numpy as np

@@ -1,7 +1,5 @@
 """(k,l)-clustering: the same k persons leave together, for as long as a stream lasts."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from dbanon.algorithms.base.registry import Options

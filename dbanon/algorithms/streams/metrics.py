@@ -4,8 +4,6 @@ Some measures of tables mean something else here, and some are of streams alone.
 sql/release/streams/metrics.sql; tests hold the two to each other.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

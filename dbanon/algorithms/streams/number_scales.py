@@ -4,8 +4,6 @@ Beyond 2^53 steps several values have one position, and a class would seem to co
 publishes. Ranks change with the values that a call reads, so a stream that grows keeps the exact values, called keys.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Numbers in the state of a stream that are no exact positions: they are stored as places in a list of exact values."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any

@@ -1,7 +1,5 @@
 """Puri-Haritha: groups of sensitive values of different kinds."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from dbanon.algorithms.streams.castle import BETA

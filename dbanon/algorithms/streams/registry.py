@@ -1,7 +1,5 @@
 """The registry of stream systems."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any

@@ -1,7 +1,5 @@
 """SWAF: the record that leaves the window is published as a region of a tree that is grown over it."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from dbanon.algorithms.streams.registry import Kept, Renumber, register

@@ -1,7 +1,5 @@
 """UBDSA: clusters leave as soon as they lose little enough, and with the latest ones whoever fits."""
 
-from __future__ import annotations
-
 from dbanon.algorithms.streams.castle import BETA
 from dbanon.algorithms.streams.open_clusters import OpenClusters
 from dbanon.algorithms.streams.registry import Kept, register

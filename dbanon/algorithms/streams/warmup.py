@@ -1,7 +1,5 @@
 """Compiles what the stream systems need before anybody waits for it: each on a short made-up stream."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial

@@ -1,7 +1,5 @@
 """Attacks on a release, as somebody would run them who has it: whom they expose, how sure, how often right."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """The attacks, each a row of a table and a file in sql/audit/attacks/."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 

@@ -1,7 +1,5 @@
 """What a cut that was not made tells: some side of it has more of a sensitive value than is allowed."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

@@ -14,8 +14,6 @@ children) are occupied. Not looked at are exchanges, longer chains, and classes 
 This is a linear program, solved in dbanon.audit.attacks.interval_bounds.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """The columns of a release as whoever refines it sees them: what classes lose, and what their neighbours tell."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Runs of algorithms on one encoded source, without a release: what compare() and choose() are made of."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 

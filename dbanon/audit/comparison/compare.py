@@ -1,7 +1,5 @@
 """compare('table', ...): what algorithms lose and leave at risk on a table, by k, columns and size; no release."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial

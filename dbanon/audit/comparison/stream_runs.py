@@ -1,7 +1,5 @@
 """Runs of stream systems on one encoded source: what compare() has beside algorithms of tables."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 

@@ -1,7 +1,5 @@
 """choose('table', ...): what configurations of a release cost and leave at risk, and which of them no other beats."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product

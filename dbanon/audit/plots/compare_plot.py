@@ -1,7 +1,5 @@
 """What compare() found: a panel a metric and one for the seconds, a line an algorithm."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """dbanon.plot: draws what compare() or choose() found."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from dbanon import errors

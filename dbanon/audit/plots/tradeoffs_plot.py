@@ -1,7 +1,5 @@
 """What choose() found: risk against what a release keeps, a panel a risk, the frontier as a line."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

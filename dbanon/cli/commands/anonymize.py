@@ -1,7 +1,5 @@
 """`dbanon anonymize`: a file in, files out, nothing left behind."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any

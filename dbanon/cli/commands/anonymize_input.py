@@ -4,8 +4,6 @@ A table of a database is resolved as a table function resolves it, and `source.a
 it. The database is attached read-only, and detached before anything is computed.
 """
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """`dbanon compare` and `dbanon choose`: what algorithms and configurations cost and leave at risk."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """`dbanon dbt`: the package that dbt reads, where it lies or copied into a project."""
 
-from __future__ import annotations
-
 import click
 
 from dbanon.cli.terminal.common import AS_JSON, answer, errors_as_messages

@@ -1,7 +1,5 @@
 """`dbanon demo`: a made-up hospital, anonymized, on one screen."""
 
-from __future__ import annotations
-
 import shlex
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """`dbanon init`: walks through the proposal of profile() column by column and writes the policy."""
 
-from __future__ import annotations
-
 import contextlib
 import itertools
 import sys

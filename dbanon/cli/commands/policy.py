@@ -1,7 +1,5 @@
 """`dbanon policy`, `hierarchy` and `algorithms`: what a database has."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import click

@@ -1,7 +1,5 @@
 """Commands about releases: materialize, refresh, drop, releases, certificate, report, publish, verify, doctor."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path

@@ -1,8 +1,6 @@
 """What a release of a table would publish, on the screen: in `dbanon policy` and `dbanon doctor`, and on stderr before
 the first release of a name."""
 
-from __future__ import annotations
-
 import re
 import sys
 from collections.abc import Callable, Iterable

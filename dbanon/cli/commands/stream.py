@@ -1,7 +1,5 @@
 """`dbanon stream`: a streaming view that is read on, or lines in and lines out."""
 
-from __future__ import annotations
-
 import contextlib
 import sys
 import time

@@ -1,7 +1,5 @@
 """`dbanon warmup`: compiles what the algorithms need, so that no call waits for it."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 
 import click

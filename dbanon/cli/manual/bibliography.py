@@ -1,7 +1,5 @@
 """The bibliography: everything that code, SQL and documentation cite, as Markdown, and links to its entries."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from dataclasses import dataclass

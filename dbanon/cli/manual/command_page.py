@@ -1,7 +1,5 @@
 """What the commands are, as Markdown: `dbanon docs commands` shows it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from inspect import cleandoc

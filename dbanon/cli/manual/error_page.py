@@ -1,7 +1,5 @@
 """The manual's page of errors, as Markdown: each with the example that raises it and its message."""
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Iterator
 from functools import cache

@@ -1,7 +1,5 @@
 """The manual's page of one function, as Markdown: `dbanon docs` and `.help` in the shell show it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from dbanon.algorithms import find

@@ -1,7 +1,5 @@
 """What the measures of a release are, as Markdown: `dbanon docs metrics` and `.help metrics` show it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from dbanon.cli.manual.function_page import prose

@@ -1,7 +1,5 @@
 """The manual: Markdown pages made from the functions, the metrics, the commands and the errors themselves."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath

@@ -1,7 +1,5 @@
 """The options --attach and --attach-writable: databases of other systems, beside the one that a command opens."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from dataclasses import dataclass

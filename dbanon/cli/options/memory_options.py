@@ -1,7 +1,5 @@
 """The options --memory and --temp-directory, of the shell and of commands that make releases."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

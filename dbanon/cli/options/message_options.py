@@ -4,8 +4,6 @@ Messages name an option as Python and SQL write it, `name = value`. What a comma
 nothing has to be told twice: its own option where it has one, else `-p name=value` where it takes parameters.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 import shlex

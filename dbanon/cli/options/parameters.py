@@ -3,8 +3,6 @@
 A value is a SQL literal or, where it is none, plain text. Nothing is evaluated that is not a literal.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence

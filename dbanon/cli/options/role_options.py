@@ -4,8 +4,6 @@ A policy decides what a call may publish, and options are parameters of the call
 where that has none for the table, the file; a file that is given in addition is read as parameters.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path

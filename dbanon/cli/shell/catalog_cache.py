@@ -1,7 +1,5 @@
 """What can be named in a statement: relations and their columns, functions, hierarchies, keywords."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """The dot commands: what each does, and the line of `.help` about it."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from collections.abc import Callable

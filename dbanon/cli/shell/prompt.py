@@ -1,7 +1,5 @@
 """The prompt: history, completion, highlighting, many lines. What prompt_toolkit and pygments are needed for."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator

@@ -1,7 +1,5 @@
 """Cut a script that may be unfinished into statements and dot commands."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 
 from dbanon.sqltext.tokenizer import code_tokens

@@ -1,7 +1,5 @@
 """The shell apart from its prompt: runs statements and dot commands, writes results, times and errors."""
 
-from __future__ import annotations
-
 import contextlib
 import time
 import warnings

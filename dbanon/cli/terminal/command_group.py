@@ -1,7 +1,5 @@
 """Commands: their errors as JSON where --json asks for it, and Ctrl-C as one line."""
 
-from __future__ import annotations
-
 import contextlib
 from typing import Any
 

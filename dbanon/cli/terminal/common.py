@@ -1,7 +1,5 @@
 """What commands share: opening a database, errors as messages, answers as text or JSON, tables on the screen."""
 
-from __future__ import annotations
-
 import contextlib
 import time
 import warnings

@@ -1,7 +1,5 @@
 """What ends a command that did not do what it was asked: a message, with the exit code of what it means."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from types import MappingProxyType
 

@@ -1,7 +1,5 @@
 """Read lines of NDJSON or CSV as Arrow tables, as they come."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Iterator, Mapping
 from typing import IO, Any

@@ -1,7 +1,5 @@
 """Write Arrow tables as lines of NDJSON or CSV, one table after another."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

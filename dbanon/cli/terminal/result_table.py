@@ -1,7 +1,5 @@
 """Writes a result: as a table that fits the screen, CSV, JSON, Markdown, or one line a value."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass

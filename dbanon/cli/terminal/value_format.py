@@ -1,7 +1,5 @@
 """Values of a result as text: as SQL shows them, and as JSON."""
 
-from __future__ import annotations
-
 import datetime
 import json
 import math

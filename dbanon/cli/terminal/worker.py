@@ -1,7 +1,5 @@
 """Runs what may take long beside the main thread, which waits for Ctrl-C and says how long it has been."""
 
-from __future__ import annotations
-
 import contextlib
 import signal
 import threading

@@ -1,7 +1,5 @@
 """The dbt package that comes with the plugin: materialization, tests and macros, which dbt reads from a folder."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

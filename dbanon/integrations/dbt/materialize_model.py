@@ -1,7 +1,5 @@
 """The release of a model: its first version, the next one with the same call, or with another when dbt says so."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import warnings

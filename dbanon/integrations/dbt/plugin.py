@@ -1,7 +1,5 @@
 """The plugin of dbt-duckdb: attaches every connection of dbt, and makes the releases of models `anonymized`."""
 
-from __future__ import annotations
-
 import contextlib
 import threading
 from dataclasses import fields

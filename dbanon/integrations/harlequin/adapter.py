@@ -3,8 +3,6 @@
 It is Harlequin's own DuckDB adapter, with its options, on a connection of dbanon.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import duckdb

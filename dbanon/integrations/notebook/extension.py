@@ -1,7 +1,5 @@
 """`%load_ext dbanon` and `%unload_ext dbanon`."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from dbanon.integrations.notebook.magic import Magic

@@ -1,7 +1,5 @@
 """`%dbanon` and `%%dbanon`: SQL in a notebook, on a connection of dbanon."""
 
-from __future__ import annotations
-
 import keyword
 import re
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """How far a statement has come, as a bar below the cell that runs it."""
 
-from __future__ import annotations
-
 import sys
 import time
 from importlib import import_module

@@ -1,7 +1,5 @@
 """The rows of a statement: as a table in a notebook, and as frames."""
 
-from __future__ import annotations
-
 import html
 from dataclasses import dataclass
 from functools import cached_property

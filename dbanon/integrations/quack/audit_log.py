@@ -1,7 +1,5 @@
 """Who asked when: one JSON object a line. Names of functions and reasons, never statements or values."""
 
-from __future__ import annotations
-
 import json
 import os
 import threading

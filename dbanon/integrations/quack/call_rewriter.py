@@ -4,8 +4,6 @@ or that is made of it.
 They are read from the parsed tree and replaced in it. What a call may say is a source, as a text, and numbers.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

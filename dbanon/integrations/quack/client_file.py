@@ -6,8 +6,6 @@ fold it, so `getenv` and what a macro makes of its arguments may stand there; DE
 CREATE TABLE AS work around it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 
 import duckdb

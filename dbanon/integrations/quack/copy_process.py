@@ -1,7 +1,5 @@
 """The process that opens the source, makes what readers asked for, copies what is published, and ends."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 from collections.abc import Mapping

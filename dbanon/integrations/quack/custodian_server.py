@@ -1,7 +1,5 @@
 """Answers the custodian: everything that a connection of `dbanon.connect` can do, each session on one of its own."""
 
-from __future__ import annotations
-
 import contextlib
 import threading
 import warnings

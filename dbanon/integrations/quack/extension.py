@@ -1,7 +1,5 @@
 """DuckDB's extensions that speak Quack, which needs httpfs on both sides."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import duckdb

@@ -1,7 +1,5 @@
 """Makes what readers ask to be released, in a process that has the database."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Iterable, Iterator
 from typing import Any

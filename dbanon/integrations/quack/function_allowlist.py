@@ -4,8 +4,6 @@ Left out on purpose: what reads files, settings, variables or the catalog; what 
 from call to call; and what makes much from little (`repeat`, `range`, `lpad`, `format`, `list_resize`, ...).
 """
 
-from __future__ import annotations
-
 
 def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())

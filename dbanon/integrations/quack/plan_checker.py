@@ -6,8 +6,6 @@ consist of known operators, known expressions and known functions, and may scan 
 alone refuses.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any

@@ -5,8 +5,6 @@ access to files, with a locked configuration, and runs what `dbanon.integrations
 independently, `dbanon.integrations.quack.plan_checker` let through.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

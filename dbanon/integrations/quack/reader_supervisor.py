@@ -1,8 +1,6 @@
 """Serving readers: this process opens no database. It starts one that copies what was published whenever the database
 has changed or a reader asks for a release, keeps one running that answers from the copy, and stops both."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import subprocess

@@ -1,7 +1,5 @@
 """How a reader's call finds its release: the one that there is, or one that another process is asked to make."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable, Sequence

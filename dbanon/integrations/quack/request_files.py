@@ -4,8 +4,6 @@ A file says who asks for which call. Whoever opens the database judges that anew
 it, and removes the file. The copy then tells what became of it.
 """
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import json

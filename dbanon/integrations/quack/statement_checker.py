@@ -7,8 +7,6 @@ is made from the tree that was checked, not from the text. The tree does not sho
 database has only our own.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Processes that begin with a job and know nothing else of this one: no memory, no environment, no open file."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

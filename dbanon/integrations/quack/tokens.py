@@ -4,8 +4,6 @@ A file, not a table: a database is one process's at a time, and whoever checks a
 token has 256 random bits, so a plain SHA-256 of it cannot be guessed back and needs no salt and no slow hash.
 """
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import hmac

@@ -1,7 +1,5 @@
 """Anonymizes DataFrames of Spark: the functions that DuckDB has, by their names."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any

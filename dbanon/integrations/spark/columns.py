@@ -1,7 +1,5 @@
 """Columns of Spark by names of any kind, and what can be done with values of a type."""
 
-from __future__ import annotations
-
 from pyspark.sql import Column, functions as fn
 from pyspark.sql.types import DataType
 

@@ -1,7 +1,5 @@
 """Columns of a DataFrame that are computed from others, which its policy would take for columns of the table."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from pyspark.sql import DataFrame

@@ -1,7 +1,5 @@
 """What a DuckDB database declares of one table, for a DataFrame of its rows."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any

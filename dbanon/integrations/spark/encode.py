@@ -1,8 +1,6 @@
 """Kinds of records of a large table by codes, and what the driver is told of its parts: values of columns, and how many
 records and tuples have them."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple

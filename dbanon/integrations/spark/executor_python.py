@@ -1,7 +1,5 @@
 """Which Python the processes of Spark run."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import re

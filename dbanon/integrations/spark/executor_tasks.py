@@ -1,7 +1,5 @@
 """What the processes of Spark do with rows: parts of the table are anonymized, and releases judged, by DuckDB there."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any

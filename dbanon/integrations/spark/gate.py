@@ -1,8 +1,6 @@
 """The gate of releases on Spark: what is to leave is held against the source, the policy and the models, by Spark's
 own counts and the words of DuckDB's gate; nothing of the clustering is used, nothing leaves before all has passed."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

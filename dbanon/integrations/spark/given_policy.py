@@ -1,7 +1,5 @@
 """The policy and the hierarchies that a caller gives for a DataFrame, as rows of dbanon.policy and dbanon.hierarchy."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Parts around centers: tuples go to the nearest, and centers to the averages of their parts, which counts tell."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import partial
 

@@ -1,7 +1,5 @@
 """Classes and measures of a release on Spark, by the names of NAME_classes and NAME_metrics."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from functools import reduce
 from operator import add

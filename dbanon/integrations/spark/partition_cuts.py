@@ -1,7 +1,5 @@
 """Parts that are cut level by level, each between values of an attribute, until they are small enough."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial

@@ -1,8 +1,6 @@
 """A table divided into parts that are anonymized each for itself: by the system's own rule where it has one, else into
 coarse cells as in dbanon.encoding.coarse_partitions. Nothing reaches the driver but values of columns, and counts."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """A call on a DataFrame: its columns, parameters and policy as values that every process of Spark understands."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass

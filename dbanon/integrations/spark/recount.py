@@ -1,7 +1,5 @@
 """What is published, counted again from the rows as they are read back: by Spark alone, from nothing but these rows."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 
 from pyspark.sql import Column, DataFrame, Window, functions as fn

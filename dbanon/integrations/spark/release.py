@@ -1,7 +1,5 @@
 """A release of a DataFrame: its parts are dealt out to classes, classes of all parts are put together, rows leave."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from pyspark.sql import Column, DataFrame, functions as fn

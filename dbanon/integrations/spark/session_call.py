@@ -1,8 +1,6 @@
 """What is asked of a DataFrame, such that every process of Spark can plan it: the columns, the policy, the hierarchies
 and the parameters, as Arrow tables and values; and what such a process can be asked about rows of a part."""
 
-from __future__ import annotations
-
 import json
 import threading
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Tables of a Spark session by name, and which policy of a session is about each."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

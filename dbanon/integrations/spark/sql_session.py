@@ -1,7 +1,5 @@
 """The functions in the SQL of a Spark session: a call is answered, and its answer takes its place in the statement."""
 
-from __future__ import annotations
-
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache

@@ -1,7 +1,5 @@
 """Where a release stands until it has passed, and where it stands then."""
 
-from __future__ import annotations
-
 import contextlib
 import uuid
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Names of tables as a caller writes them for Spark or DuckDB."""
 
-from __future__ import annotations
-
 import re
 
 from dbanon.sqltext import names

@@ -5,8 +5,6 @@ mapped columns and `declare_models` writes them to `dbanon.policy`; `anonymized`
 elements; `AnonymizedView` maps a read-only class. Needs the extra `sqlalchemy`.
 """
 
-from __future__ import annotations
-
 from importlib import import_module
 from typing import Any
 

@@ -1,7 +1,5 @@
 """From SQLAlchemy's connection to DuckDB's, and how tables are named there."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import duckdb

@@ -1,7 +1,5 @@
 """What is rendered: the name of a source, `name := value`, and the table that holds a query's result for a while."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

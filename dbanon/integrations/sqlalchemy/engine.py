@@ -1,7 +1,5 @@
 """Puts the functions on the connections of an engine, and makes the tables of anonymized queries before they run."""
 
-from __future__ import annotations
-
 import contextlib
 import threading
 from collections.abc import Callable, Mapping

@@ -1,7 +1,5 @@
 """A query as DuckDB's functions over query texts take it: with its values in the text, and the tables it is from."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -16,8 +16,6 @@ Importing this module registers the operations `op.create_anonymized_view` and `
 says all that they need, so it does not change when the model does.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace

@@ -1,7 +1,5 @@
 """The policy between model and database: written, compared, read back."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any

@@ -1,7 +1,5 @@
 """What columns a call gives, from the model alone: names and SQL types, as the statement will have them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ The text of a query says little about what it reads: a fragment can give a table
 stand for a table. The bound plan names the scanned tables and refers to columns by position.
 """
 
-from __future__ import annotations
-
 import itertools
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -12,8 +12,6 @@ Columns that are only read by WHERE, ON or ORDER BY select and order rows. They 
 columns of mapped tables.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any

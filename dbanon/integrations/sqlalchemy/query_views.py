@@ -3,8 +3,6 @@
 Views with a policy are judged as tables are, not by what they read.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import Any
 

@@ -4,8 +4,6 @@ zip: Mapped[str] = mapped_column(info=quasi("zip5", weight=2))
 Zip = Annotated[str, mapped_column(info=quasi("zip5", weight=2))]
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime

@@ -3,8 +3,6 @@
 select(anonymized(Patient, "kacpc", k=10))
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date

@@ -4,8 +4,6 @@ n is the number of records of this call, which are in the order of arrival. Comp
 arrays in place. Python makes the tuples once per call (see `dbanon.algorithms.streams.state`).
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

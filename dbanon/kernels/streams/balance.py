@@ -1,7 +1,5 @@
 """Records and the open clusters that they widen, of which one may be moved: B-CASTLE's balance."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from dbanon.kernels.jit import part

@@ -1,8 +1,6 @@
 """CASTLE and B-CASTLE: open clusters that grow by the record that widens them least, and leave when one of their
 records is due."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

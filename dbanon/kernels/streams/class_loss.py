@@ -11,8 +11,6 @@ are positions. It is an array of int32 then, and kernels are compiled a second t
 compared, positions are subtracted. The arrays of attributes are those of `AttributeArrays`.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numba import types
 from numba.extending import overload

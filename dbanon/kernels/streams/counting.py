@@ -4,8 +4,6 @@ A question is a number, `requirement.clock[0]`, which goes up when counting begi
 with it (see `RequirementArrays`).
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from dbanon.kernels.jit import inlined, part

@@ -4,8 +4,6 @@ What a class costs is w times its records times their loss, and 1 - w times its 
 them, drawn with replacement, have different labels; `squares` is the sum of the squares of how often each label occurs.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

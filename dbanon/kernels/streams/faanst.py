@@ -1,7 +1,5 @@
 """FAANST: the records that wait are clustered in rounds, whenever there are enough of them."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """FAST: as FADS, in rounds, whose groups are looked for ahead, several at a time."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -4,8 +4,6 @@ are partitioned by which attributes they have.
 The record that is due leaves with those that are nearest by `away` (records,), where each system says what that is.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What the records of classes span, where a system publishes more."""
 
-from __future__ import annotations
-
 from dbanon.kernels.jit import kernel
 from dbanon.kernels.streams.class_loss import begin, widen
 

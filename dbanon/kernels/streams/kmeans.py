@@ -4,8 +4,6 @@ The first `size` of `rows` are the records that are clustered. The records of ea
 arrival (see `RoundArrays`).
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from dbanon.kernels.jit import part

@@ -3,8 +3,6 @@
 Distances are added up attribute by attribute over many records at a time, as that is what a processor does fastest.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from dbanon.kernels.jit import inlined, part

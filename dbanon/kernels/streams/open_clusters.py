@@ -4,8 +4,6 @@ Clusters have a slot each. The records of a cluster are a list from the last tha
 it begins, `next_record` continues it. See `OpenClusterArrays`.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from dbanon.kernels.jit import part

@@ -3,8 +3,6 @@
 The waiting records of a person are a list in the order of arrival. See `PersonClusterArrays`.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

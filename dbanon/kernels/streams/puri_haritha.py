@@ -3,8 +3,6 @@
 Sensitive values of the records are kinds here: codes of what values are of, -1 for NULL, which is of none.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -4,8 +4,6 @@ The records of a leaf are a list in the order of arrival; records that have left
 See `RegionArrays`.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from dbanon.kernels.jit import part

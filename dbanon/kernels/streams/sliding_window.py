@@ -1,7 +1,5 @@
 """The window of a stream whose oldest record is due: a group of its nearest, or a class that was published before."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -4,8 +4,6 @@ rows (4, records), scratch: the records of the cluster in the order of arrival; 
 those that a piece may take; those that are in no piece, in the order of arrival.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from dbanon.kernels.jit import part

@@ -4,8 +4,6 @@ What a class loses changes only when the range of a number does: the losses are 
 which each was found (see `ClassLosses`).
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from dbanon.kernels.jit import part

@@ -1,7 +1,5 @@
 """SWAF: the record that leaves the window is published as the deepest region that enough others stand in."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

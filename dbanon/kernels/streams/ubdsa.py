@@ -1,7 +1,5 @@
 """UBDSA: open clusters that leave as soon as they are enough for a class and lose no more than a target."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What two releases of the same people tell together."""
 
-from __future__ import annotations
-
 from dbanon import errors
 from dbanon.errors.example import SAFE, Example
 from dbanon.ledger import releases

@@ -1,7 +1,5 @@
 """What versions demand of the people they show: sets that only several versions together tell apart meet all of it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 

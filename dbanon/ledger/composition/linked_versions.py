@@ -4,8 +4,6 @@ Net differences and intersections, which other versions are held against, take i
 everybody does. What is judged is stricter: nothing that a version sets apart may miss the model, whoever asks for it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

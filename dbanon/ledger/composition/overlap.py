@@ -1,7 +1,5 @@
 """Releases of related tables stand alone: nothing else of the same people is released beside them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What a version shows beside all others of the same people, whichever of them a reader adds and subtracts."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Whether two groups of records have more in common than two groups of different people would."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Releases that the custodian declared to be about other people: they are not compared."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -5,8 +5,6 @@ keys that differ only in blanks, case and leading zeros, and by what their recor
 often than chance explains, they are taken for the same people under other keys, and the versions are compared by that.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any

@@ -1,7 +1,5 @@
 """New hashes for versions with hashes of an earlier format, as far as their records are still in the source."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from dbanon import errors

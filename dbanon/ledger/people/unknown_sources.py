@@ -4,8 +4,6 @@ Two sources can be the same although their names say nothing about it: a table w
 its file, or reads what cannot be bound. Such a pair counts as unknown, not as unrelated.
 """
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path

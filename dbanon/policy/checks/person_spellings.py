@@ -1,7 +1,5 @@
 """Ids of persons in several spellings: those that differ by blanks, case or leading zeros count as different people."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from dbanon import errors

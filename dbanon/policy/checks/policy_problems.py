@@ -1,8 +1,6 @@
 """What is wrong in dbanon.policy and dbanon.relation: rows that name what is not there, identifiers that may be
 persons, columns that are published as they are and single people out together, keys that do not fit."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace

@@ -1,8 +1,6 @@
 """What is wrong in dbanon.relation: tables and columns that are not there, keys that nobody declared to tell people
 apart, and rows that are about nobody."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Columns that are published as they are and single people out together, whatever k is."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from dbanon import errors

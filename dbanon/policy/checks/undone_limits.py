@@ -7,8 +7,6 @@ column agree in their values, too, more often than other records of the cell do:
 independent columns do not reach it. All is counted in a sample.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 

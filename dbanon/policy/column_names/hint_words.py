@@ -8,8 +8,6 @@ Stems are long enough that no other word has them by accident. A word that means
 stands where it tells a reader less, or not at all.
 """
 
-from __future__ import annotations
-
 from dbanon.policy.column_names.identifying_words import IDENTIFYING_WORDS
 
 VOCABULARY = IDENTIFYING_WORDS | {

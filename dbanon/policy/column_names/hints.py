@@ -1,7 +1,5 @@
 """What the name of a column says about its role."""
 
-from __future__ import annotations
-
 import functools
 import re
 import unicodedata

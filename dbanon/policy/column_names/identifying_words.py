@@ -1,7 +1,5 @@
 """Words in the names of columns that identify a person or a record: names, numbers, keys; written as in words.py."""
 
-from __future__ import annotations
-
 IDENTIFYING_WORDS = {
     # Numbers that a person has for life.
     "number": """

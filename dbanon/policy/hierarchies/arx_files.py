@@ -1,7 +1,5 @@
 """Hierarchies from files and from the package as rows for dbanon.hierarchy, and stored ones as files."""
 
-from __future__ import annotations
-
 from dbanon import errors
 from dbanon.errors.example import Example
 from dbanon.policy.hierarchies import hierarchy_sql, lookup, storage

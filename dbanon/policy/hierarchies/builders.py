@@ -1,7 +1,5 @@
 """Hierarchies made from the values of a column: each builder is a row of a table and a template in sql/hierarchy/."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Which hierarchies there are, what is wrong with them, and which values they miss."""
 
-from __future__ import annotations
-
 from dbanon import errors
 from dbanon.errors.example import Example
 from dbanon.policy.hierarchies import hierarchy_sql, lookup

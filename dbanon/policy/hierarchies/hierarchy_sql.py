@@ -1,7 +1,5 @@
 """A hierarchy as a relation: rows (node, parent, label, ord), or label paths from the root."""
 
-from __future__ import annotations
-
 from dbanon.policy.hierarchies.storage import Inline, Stored
 from dbanon.source.catalog import SCHEMA
 from dbanon.sqltext.quote import Sql, as_json, qualified, text

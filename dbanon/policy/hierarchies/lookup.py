@@ -1,7 +1,5 @@
 """The hierarchies that a call can name."""
 
-from __future__ import annotations
-
 from dbanon.policy.hierarchies import storage
 from dbanon.source import catalog
 from dbanon.sqltext import resources

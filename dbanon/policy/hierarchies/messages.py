@@ -1,7 +1,5 @@
 """What is said about hierarchies that do not fit their columns."""
 
-from __future__ import annotations
-
 from dbanon import errors
 from dbanon.sqltext.quote import Sql
 from dbanon.sqltext.templates import later, message

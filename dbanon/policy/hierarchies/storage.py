@@ -5,8 +5,6 @@ A hierarchy is a set of rows (name, node, parent, label, ord) in `dbanon.hierarc
 node; the same label under different parents stays two nodes.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 from collections import Counter

@@ -1,7 +1,5 @@
 """Write hierarchies to `dbanon.hierarchy`, and stored ones to ARX files."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path

@@ -3,8 +3,6 @@
 Nothing is proposed to be published as it is: a label says what is done to a column there, not what it tells here.
 """
 
-from __future__ import annotations
-
 import re
 
 from dbanon import errors

@@ -14,8 +14,6 @@ bias, with a standard error below sqrt(2 / GROUPS), half a percent. Values are t
 time, on two cores half of that; planning takes 0.5 of it.
 """
 
-from __future__ import annotations
-
 from itertools import combinations
 
 from dbanon import errors

@@ -5,8 +5,6 @@ A code is named in an answer only if it is one of the lists below: they are ours
 converted only where every value has one form; else the answer says how many have not, and what lists them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import PurePath

@@ -1,7 +1,5 @@
 """Identifiers whose values repeat: perhaps the key of people who occur several times, whom k counts as several."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 

@@ -1,8 +1,6 @@
 """How a quasi-identifier could be generalized, from its values: a hierarchy that is built, a `top`, a `grid`. They are
 for a person to take; `dbanon init` asks."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

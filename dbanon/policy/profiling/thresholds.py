@@ -5,8 +5,6 @@ values tell is withheld and left for review; nothing is published as it is becau
 against it.
 """
 
-from __future__ import annotations
-
 RARE = 10
 """Records below which a value is rare: the usual k, at which an `other` column with such a value is refused."""
 

@@ -1,7 +1,5 @@
 """Pseudonyms and shifts from texts and a key: what releases publish. `recomputed` judges them and shares nothing."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import hmac

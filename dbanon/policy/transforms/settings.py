@@ -1,7 +1,5 @@
 """What the policy's `form` says of a column that is published as something made of it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

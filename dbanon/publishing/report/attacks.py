@@ -1,7 +1,5 @@
 """What attacks on a release gain, by its source. Nothing of this goes out: all follows from values of the source."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from dbanon.errors import DbanonError

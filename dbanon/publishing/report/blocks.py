@@ -1,7 +1,5 @@
 """What a report is made of: sentences, numbers with their SQL, tables, plots."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any

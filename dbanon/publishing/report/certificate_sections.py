@@ -1,7 +1,5 @@
 """What the certificate of a release says, in chapters: what was released, what protects it, and what does not."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from dbanon.publishing.certificate import Line

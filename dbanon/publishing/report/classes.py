@@ -1,7 +1,5 @@
 """Class sizes, and the classes in which one sensitive value leads most."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from dbanon.publishing.recompute_queries import Place, compared

@@ -1,7 +1,5 @@
 """What became of each column: what was lost, and its values before and after."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from dbanon.errors import DbanonError

@@ -1,7 +1,5 @@
 """A report as one HTML page, which asks no network for anything."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """How a report asks: plain SQL over the tables of a release, and table functions, in one transaction."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 

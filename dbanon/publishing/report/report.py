@@ -1,7 +1,5 @@
 """report: what a release is, what protects it and what does not, as one HTML page to read and to file."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime

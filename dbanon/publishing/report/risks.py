@@ -1,7 +1,5 @@
 """What a release leaves at risk: re-identification and disclosure; and how wrong answers on it are."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from dbanon.errors import DbanonError

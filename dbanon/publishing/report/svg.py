@@ -4,8 +4,6 @@ Each is drawn in colours that stand for a role, and the SVG names the role: `var
 `var(--first)` and `var(--second)` for what is shown. So the same picture is read in light and dark and on paper.
 """
 
-from __future__ import annotations
-
 import hashlib
 import io
 import re

@@ -1,7 +1,5 @@
 """What the clustering UDF is asked: its first argument, beside the codes."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 
 from dbanon.policy.attribute import Attribute

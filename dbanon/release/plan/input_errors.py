@@ -1,7 +1,5 @@
 """Messages about the source, the policy and the call, as SQL that makes the text while the statement runs."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from dbanon import errors

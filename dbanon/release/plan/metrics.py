@@ -1,7 +1,5 @@
 """The measures of a release: one SQL file each in sql/release/metric/, whose header says what it is."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from functools import cache

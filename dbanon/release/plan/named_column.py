@@ -1,7 +1,5 @@
 """What templates call a column."""
 
-from __future__ import annotations
-
 from dbanon.source.canonical_text import canonical_form, hashed_form
 from dbanon.sqltext.quote import Sql, identifier, text
 

@@ -1,7 +1,5 @@
 """Quasi-identifiers of numbers, dates and times: how they are read, and how their intervals end."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal

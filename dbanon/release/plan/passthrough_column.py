@@ -1,7 +1,5 @@
 """Columns that are published as they are: how their values are read and told apart."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass, field
 

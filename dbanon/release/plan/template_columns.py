@@ -1,7 +1,5 @@
 """Columns as the templates see them: how their values are read, what they are called, what is said about them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar

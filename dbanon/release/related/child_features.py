@@ -4,8 +4,6 @@ People are clustered by what they are, by how many rows they have, by the least 
 date in them, and by the category that most of them have. None of this is published or judged: it decides who is near.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 

@@ -1,7 +1,5 @@
 """Messages about related tables and their keys, as SQL that makes the text while the statement runs."""
 
-from __future__ import annotations
-
 from dbanon import errors
 from dbanon.release.related.related_tables import Related
 from dbanon.sqltext.quote import Sql

@@ -1,8 +1,6 @@
 """The columns that say who a row of each of several tables is about: as dbanon.relation says, as the call does, or as
 foreign keys do."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

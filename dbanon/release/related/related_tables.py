@@ -1,7 +1,5 @@
 """From a call with `entity` or `children` to the tables that are published together, and what is refused."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 from dbanon import algorithms, errors

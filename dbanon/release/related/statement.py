@@ -1,7 +1,5 @@
 """From related tables to the SQL text that publishes one of them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 

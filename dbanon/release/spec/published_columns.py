@@ -3,8 +3,6 @@
 The release gate does not: it names them itself (gate_rules.py).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """The parameters by which a call asks for related tables."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from dbanon import errors

@@ -1,7 +1,5 @@
 """From a call of a function that publishes to what it publishes: source, roles, attributes, models."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """Columns that are published as something made of them (pseudonyms, masks, shifted dates), as SQL."""
 
-from __future__ import annotations
-
 import json
 import warnings
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """The functions of streams: three of each system."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import partial
 

@@ -1,7 +1,5 @@
 """The measures of a stream, as SQL over what sql/release/streams/metrics.sql has counted."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from dbanon.sqltext.quote import Sql, literal, text

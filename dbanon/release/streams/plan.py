@@ -1,7 +1,5 @@
 """From a call of a stream system to the SQL that answers it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
