@@ -8,7 +8,7 @@ INTERRUPTED = 130
 
 
 def main() -> None:
-    """Runs the command line."""
+    """Run the command line."""
     try:
         from dbanon.cli import main as commands
 

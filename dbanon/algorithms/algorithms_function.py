@@ -9,7 +9,7 @@ from dbanon.table_functions.table_function import Call, TableFunction
 
 
 def statement(call: Call) -> Sql:
-    """The SQL of algorithms()."""
+    """Return the SQL of algorithms()."""
     columns = (
         "name", "title", "family", "source", "evidence", "deterministic", "complexity", "meets", "own_parameters",
         "parameters",

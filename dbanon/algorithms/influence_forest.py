@@ -62,7 +62,7 @@ class Settings:
 
     @classmethod
     def of(cls, options: Mapping[str, Any]) -> Settings:
-        """The settings among the options of a call."""
+        """Return the settings among the options of a call."""
         return cls(**{f.name: options[f.name] for f in fields(cls) if options.get(f.name) is not None})
 
 
@@ -79,8 +79,11 @@ class Influence:
     test_accuracy: float
 
     def scores(self, how: str) -> Floats:
-        """One score an attribute, never below 0. The paper prints sigma / zeta (Eq. 5), which is greatest where an
-        attribute tells least; its text, and the usual importance of a forest, is zeta / sigma."""
+        """Return one score an attribute, never below 0.
+
+        The paper prints sigma / zeta (Eq. 5), which is greatest where an attribute tells least; its text, and the usual
+        importance of a forest, is zeta / sigma.
+        """
         if how == "mean":
             found = self.zeta
         else:
@@ -89,7 +92,7 @@ class Influence:
         return np.maximum(found, 0.0)
 
     def packed(self) -> Floats:
-        """All of it as one array."""
+        """Return all of it as one array."""
         return np.concatenate((self.zeta, self.sigma, [self.accuracy, self.test_accuracy]))
 
     @classmethod
@@ -121,20 +124,23 @@ def ranks(scores: Sequence[float]) -> list[int]:
 
 
 def combined(scores: Sequence[Floats]) -> Floats:
-    """Scores of several sensitive columns as one: each column's share of its sum, averaged. One column's stay."""
+    """Return scores of several sensitive columns as one: each column's share of its sum, averaged.
+
+    One column's stay.
+    """
     if len(scores) == 1:
         return scores[0]
     return np.asarray(np.mean([s / s.sum() if s.sum() > 0 else s for s in scores], axis=0))
 
 
 def weights(scores: Floats) -> list[float]:
-    """Factors of the attributes' weights: their scores over the average score, at least a thousandth."""
+    """Return factors of the attributes' weights: their scores over the average score, at least a thousandth."""
     mean = float(scores.mean()) if len(scores) else 0.0
     return [max(float(s) / mean, 1e-3) if mean > 0 else 1.0 for s in scores]
 
 
 def key(space: Space, sensitive: Sensitive, settings: Settings) -> bytes:
-    """128-bit hash of all that an influence follows from."""
+    """Return 128-bit hash of all that an influence follows from."""
     rows, y, counts = _distinct(space, sensitive)
     sizes = [a.values for a in space.attributes]
     told = json.dumps(["influence", asdict(settings), sizes], sort_keys=True)
@@ -147,7 +153,7 @@ def key(space: Space, sensitive: Sensitive, settings: Settings) -> bytes:
 
 
 def influence(space: Space, sensitive: Sensitive, settings: Settings, check: Any = lambda: None) -> Influence:
-    """The influence of every attribute on a sensitive column. MissingExtra where scikit-learn is not installed.
+    """Return the influence of every attribute on a sensitive column. MissingExtra where scikit-learn is not installed.
 
     A share `train` of the records trains the trees, each on a sample with replacement; its drops are measured on the
     training records outside that sample. Trees are CART (gini impurity; variance for regressions). A sensitive NULL is
@@ -210,7 +216,7 @@ def _library() -> Any:
 
 
 def _distinct(space: Space, sensitive: Sensitive) -> tuple[Any, Ints, Ints]:
-    """Codes, sensitive code and count of the distinct records, in their order whatever else they have."""
+    """Return codes, sensitive code and count of the distinct records, in their order whatever else they have."""
     tuple_of = np.repeat(np.arange(len(space.counts)), space.counts)
     values = sensitive.values + 1
     pairs, counts = np.unique(tuple_of * values + sensitive.codes, return_counts=True)
@@ -218,12 +224,12 @@ def _distinct(space: Space, sensitive: Sensitive) -> tuple[Any, Ints, Ints]:
 
 
 def _stream(seed: int, number: int) -> np.random.PCG64:
-    """The stream of a tree; a PCG64's, unlike a Generator's, is promised not to change."""
+    """Return the stream of a tree; a PCG64's, unlike a Generator's, is promised not to change."""
     return np.random.PCG64(np.random.SeedSequence([seed, number]))
 
 
 def _order(stream: np.random.PCG64, n: int) -> Ints:
-    """A random order of n things."""
+    """Return a random order of n things."""
     return np.argsort(stream.random_raw(n), kind="stable")
 
 
@@ -235,7 +241,7 @@ def _predictor(tree: Any, numeric: bool) -> Any:
 
 
 def _error(target: Any, train: Ints, numeric: bool) -> Any:
-    """The error of predictions about records: the share that is wrong, or mean squared error over variance."""
+    """Return the error of predictions about records: the share that is wrong, or mean squared error over variance."""
     if not numeric:
         return lambda found, rows: float(np.mean(found != target[rows]))
     variance = float(np.var(target[train]))

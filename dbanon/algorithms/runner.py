@@ -31,10 +31,13 @@ class Names:
 
 @dataclass(frozen=True)
 class Refinement:
-    """What is done to finished clusters. At most a share `suppress` of the records is left out, where that lowers the
-    average loss of the others. Then a search of as many moves as `budget` says (default: the algorithm) lowers the loss
-    (`heights`: of inner nodes, top or edges), or what else is the `objective`. `progress` is called by the search and
-    by algorithms that know how far they have come."""
+    """What is done to finished clusters.
+
+    At most a share `suppress` of the records is left out, where that lowers the average loss of the others. Then a
+    search of as many moves as `budget` says (default: the algorithm) lowers the loss (`heights`: of inner nodes, top or
+    edges), or what else is the `objective`. `progress` is called by the search and by algorithms that know how far they
+    have come.
+    """
 
     suppress: float = 0.0
     heights: str = "top"
@@ -70,7 +73,7 @@ def run(
     *,
     cell: int | None = None,
 ) -> Runs:
-    """The clusters of all records, -1 where a record is left out.
+    """Return the clusters of all records, -1 where a record is left out.
 
     Where attributes have a max_level, records that it keeps apart are clustered apart; TooSmallBlock if one of these
     blocks cannot meet the model. Blocks of more than `cell` tuples are cut into cells
@@ -124,7 +127,7 @@ def run(
 def _most_left_out(
     algorithm: Algorithm, space: Space, constraint: Constraint, options: Options, share: float
 ) -> int | None:
-    """Most records that the algorithm may leave out by its own rule; None where it has none."""
+    """Return the most records that the algorithm may leave out by its own rule; None where it has none."""
     own = algorithm.ability(Suppression)
     if own is None:
         return None
@@ -158,7 +161,7 @@ class _Stretch:
         self._said = False
 
     def work(self, check: Check, first: int, last: int, expected: Expected) -> Check:
-        """The check of clustering the records from `first` to `last`."""
+        """Return the check of clustering the records from `first` to `last`."""
         each = self._before / max(self._rows, 1)
         return Work(check, self._clustered, each * first, each * last, expected=expected)
 
@@ -175,7 +178,7 @@ class _Stretch:
 
 
 def _asked_for(space: Space, constraint: Constraint, options: Options, names: Names) -> Expected:
-    """Refuses work of too many steps, of an algorithm with the parameter `large`, unless that is set: TooLarge."""
+    """Refuse work of too many steps, of an algorithm with the parameter `large`, unless that is set: TooLarge."""
 
     def expected(steps: float, seconds: float) -> None:
         if steps > progress.LARGEST and not options.get("large", True):
@@ -186,7 +189,7 @@ def _asked_for(space: Space, constraint: Constraint, options: Options, names: Na
 
 
 def _numbers(space: Space, blocks: Sequence[Ints]) -> Ints | None:
-    """The block of each tuple, if there are several."""
+    """Return the block of each tuple, if there are several."""
     if len(blocks) == 1:
         return None
     numbers = np.empty(len(space.codes), np.int64)
@@ -211,15 +214,18 @@ def _feasible(space: Space, constraint: Constraint, names: Names) -> None:
 
 
 def _of_blocks(space: Space, blocks: Sequence[Ints], runs_of: Callable[[Space, Ints], Runs]) -> Runs:
-    """Clusters of all records, made block by block from a block's space and tuples; -1 stays."""
+    """Return clusters of all records, made block by block from a block's space and tuples; -1 stays."""
     if len(blocks) == 1:
         return runs_of(space, blocks[0])
     return Runs.joined((block, runs_of(space.part(block), block)) for block in blocks)
 
 
 def _repair(constraint: Constraint, blocks: Sequence[Ints], check: Check, *, then: Repair | None = None) -> Repair:
-    """Merges clusters that miss the model, block by block. Where blocks are cells, `then` the blocks that these are
-    of: persons may be in several cells, and clusters of several may publish the same."""
+    """Merge clusters that miss the model, block by block.
+
+    Where blocks are cells, `then` the blocks that these are of: persons may be in several cells, and clusters of
+    several may publish the same.
+    """
 
     def repair(among: Space, runs: Runs) -> Runs:
         if constraint.counts_records(among):
@@ -236,7 +242,7 @@ def _repair(constraint: Constraint, blocks: Sequence[Ints], check: Check, *, the
 
 
 def _numbered(runs: Runs) -> Runs:
-    """The clusters numbered without gaps; -1 stays."""
+    """Return the clusters numbered without gaps; -1 stays."""
     used = np.zeros(runs.clusters_most, np.int32)
     used[runs.kept().clusters] = 1
     return runs if used.all() else runs.numbered(np.cumsum(used) - 1)
@@ -253,7 +259,7 @@ def _agreed(space: Space, names: Names) -> None:
 
 
 def _blocks(space: Space, constraint: Constraint, names: Names) -> list[Ints]:
-    """Tuples of the blocks that max_level keeps apart; TooSmallBlock."""
+    """Return tuples of the blocks that max_level keeps apart; TooSmallBlock."""
     blocks = apart(space)
     if not any(map(_limited, space.attributes)) or len(space.codes) == 0:
         return blocks
@@ -266,7 +272,7 @@ def _blocks(space: Space, constraint: Constraint, names: Names) -> list[Ints]:
 
 
 def apart(space: Space) -> list[Ints]:
-    """Tuples of the blocks that max_level keeps apart, whatever is in them."""
+    """Return tuples of the blocks that max_level keeps apart, whatever is in them."""
     keys = [
         attribute.block(attribute.max_level)[space.codes[:, j]]
         for j, attribute in enumerate(space.attributes)
@@ -290,7 +296,7 @@ def waiting(space: Space, constraint: Constraint) -> Runs:
 
 
 def _cells(space: Space, constraint: Constraint, blocks: list[Ints], cell: int | None) -> list[Ints]:
-    """Tuples of what is clustered for itself: the blocks, cut into cells of at most so many tuples."""
+    """Return tuples of what is clustered for itself: the blocks, cut into cells of at most so many tuples."""
     if cell is None:
         return blocks
 

@@ -57,7 +57,7 @@ def _clustered(
 
 
 def _squares(algorithm: Algorithm) -> Iterator[tuple[str, Callable[[], None]]]:
-    """The search for the least squares, which is of numbers alone."""
+    """Yield the search for the least squares, which is of numbers alone."""
     options = next(_options(algorithm, others=False))
     for persons in (False, True):
         made = _table(True, persons)
@@ -70,7 +70,7 @@ def _squares(algorithm: Algorithm) -> Iterator[tuple[str, Callable[[], None]]]:
 
 
 def _options(algorithm: Algorithm, others: bool) -> Iterator[Mapping[str, object]]:
-    """The options of an algorithm as they are where none is given; `others`: and with each other choice."""
+    """Yield the options of an algorithm as they are where none is given; `others`: and with each other choice."""
     default = {p.name: p.default for p in algorithm.own}
     yield default
     for parameter in algorithm.own if others else ():
@@ -81,7 +81,7 @@ def _options(algorithm: Algorithm, others: bool) -> Iterator[Mapping[str, object
 
 
 def _table(many: bool, persons: bool) -> Space:
-    """Two numbers, of more values than are asked by table if `many`, a category, and a sensitive column."""
+    """Return two numbers, of more values than are asked by table if `many`, a category, and a sensitive column."""
     at = np.arange(ROWS)
     values = (ROWS, ROWS) if many else (7, 5)
     numbers = [Number(np.arange(n, dtype=float), integral=True, magnitudes=np.arange(n, dtype=float)) for n in values]
@@ -100,7 +100,7 @@ def _table(many: bool, persons: bool) -> Space:
 
 
 def _wide() -> Space:
-    """A category of so many values that their distances have no table, and a sensitive column."""
+    """Return a category of so many values that their distances have no table, and a sensitive column."""
     at, values = np.arange(ROWS), math.isqrt(DENSE) + 1
     tree = Tree(np.array([-1, *[0] * values], np.int32), np.arange(1, values + 1, dtype=np.int32))
     sensitive = [((at % 4).astype(np.int32), 4, None)]

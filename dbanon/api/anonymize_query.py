@@ -32,7 +32,7 @@ def with_metrics(connection: Any, query: str, parameters: object = None) -> Anon
 
 
 def is_release(query: str) -> bool:
-    """Whether a query is one call that gives released rows, and nothing else.
+    """Return whether a query is one call that gives released rows, and nothing else.
 
     >>> is_release("SELECT * FROM best('t', k=10);"), is_release("SELECT age FROM best('t', k=10)")
     (True, False)

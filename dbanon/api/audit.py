@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def risk(of: Any, release: str | None = None, **parameters: Any) -> pd.DataFrame:
-    """The table function `risk` as a DataFrame: the risk numbers of a release, one row each.
+    """Return the table function `risk` as a DataFrame: the risk numbers of a release, one row each.
 
     `of` is a connection, then `release` names a table; or what `anonymize` gave, whose roles count unless parameters
     say otherwise; or a release as a DataFrame, a relation or a file. Parameters are those of the table function;
@@ -37,7 +37,9 @@ def risk(of: Any, release: str | None = None, **parameters: Any) -> pd.DataFrame
 
 
 def attack(of: Any, release: str | None = None, **parameters: Any) -> pd.DataFrame:
-    """The table function `attack` as a DataFrame: whom an attack exposes, one row a guess. Arguments as for `risk`.
+    """Return the table function `attack` as a DataFrame: whom an attack exposes, one row a guess.
+
+    Arguments as for `risk`.
 
     >>> import pandas as pd
     >>> from dbanon.api.frame import anonymize
@@ -61,7 +63,7 @@ def profile(of: Any, table: str | None = None, **parameters: Any) -> pd.DataFram
 
 
 def answered(function: str, of: Any, name: str | None, parameters: Mapping[str, Any]) -> pd.DataFrame:
-    """The rows of a table function whose first argument is a table."""
+    """Return the rows of a table function whose first argument is a table."""
     called = table_functions()[function]
     known = [p.name for p in called.parameters]
     for parameter in parameters:
@@ -81,7 +83,7 @@ def answered(function: str, of: Any, name: str | None, parameters: Mapping[str, 
 
 
 def _registered(con: Any, data: Any, function: str) -> str:
-    """The name by which a call reads the table that was released."""
+    """Return the name by which a call reads the table that was released."""
     if isinstance(data, Path):
         return str(data)
     relation_name(con, data, function, "source")
@@ -94,7 +96,7 @@ def _is_connection(of: Any) -> bool:
 
 @contextlib.contextmanager
 def _holding(of: Any, function: str) -> Iterator[tuple[Any, Sql]]:
-    """A connection on which data has a name."""
+    """Return a connection on which data has a name."""
     with connect() as con:
         data = of.release if isinstance(of, Anonymized) else of
         yield con, relation_name(con, data, function, "release")

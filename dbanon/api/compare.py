@@ -91,7 +91,7 @@ class _Kept:
         self._comment = json.dumps({"compare": of, "with": said}, sort_keys=True, default=str)
 
     def make(self) -> None:
-        """Makes the table where there is none; OtherComparison where it holds something else."""
+        """Make the table where there is none; OtherComparison where it holds something else."""
         cursor = self._con.cursor()
         path = catalog.SearchPath.here(self._con)
         found = catalog.stored("compare", cursor, self._into, self._parts, path)
@@ -110,13 +110,13 @@ class _Kept:
             raise errors.OtherComparison(self._into, _held(comment))
 
     def missing(self) -> list[dict[str, Any]]:
-        """The combinations that the table has no figures of."""
+        """Return the combinations that the table has no figures of."""
         query = f"SELECT DISTINCT algorithm, k, d, rows FROM {self._name} WHERE problem IS NULL"
         done = set(self._con.execute(query).fetchall())
         return [c for c in self._combinations() if tuple(c[axis] for axis in AXES) not in done]
 
     def add(self, combination: Mapping[str, Any]) -> None:
-        """Runs one combination and keeps its rows, in place of those that say why it was refused before."""
+        """Run one combination and keep its rows, in place of those that say why it was refused before."""
         columns = ("algorithm", *AXES[1:])
         same = {column: literal(combination[axis]) for column, axis in zip(columns, AXES, strict=True)}
         where = " AND ".join(f"{column} IS NOT DISTINCT FROM {value}" for column, value in same.items())
@@ -124,7 +124,7 @@ class _Kept:
         self._con.execute(f"INSERT INTO {self._name} FROM {self._call(combination)}")
 
     def rows(self) -> pd.DataFrame:
-        """All rows of the table."""
+        """Return all rows of the table."""
         found: pd.DataFrame = self._con.execute(f"FROM {self._name}").df()
         return found
 

@@ -37,7 +37,7 @@ def connect(
     temp_directory: str | Path | None = None,
     **options: Any,
 ) -> Connection:
-    """Opens a database as `duckdb.connect` does (same options) and attaches dbanon to it.
+    """Open a database as `duckdb.connect` does (same options) and attach dbanon to it.
 
     `memory`, such as '2GB', is the most that DuckDB takes: what needs more is written to `temp_directory` meanwhile,
     raw rows among it. What Python needs comes on top. InvalidArgument where these are not usable; NewerDatabase.
@@ -101,7 +101,7 @@ class Connection:
         return fetched
 
     def withheld(self) -> contextlib.AbstractContextManager[None]:
-        """No value of a source in an error of the last statement, if that called one of our functions."""
+        """Return no value of a source in an error of the last statement, if that called one of our functions."""
         function = self._read[0][0] if self._read else ""
         return redaction.withheld(function, lambda: [source for _, source in self._read])
 
@@ -112,7 +112,7 @@ class Connection:
         self.close()
 
     def execute(self, query: str, parameters: object = None) -> Connection:
-        """Runs a statement; fetch from the connection, as with DuckDB."""
+        """Run a statement; fetch from the connection, as with DuckDB."""
         frame = sys._getframe(1)
         *first, last = statement_parser.steps(query, self.raw.extract_statements)
         self._noted(query)
@@ -127,12 +127,12 @@ class Connection:
         return self
 
     def executemany(self, query: str, parameters: object = None) -> Connection:
-        """Runs a statement once for each set of parameters."""
+        """Run a statement once for each set of parameters."""
         self.raw.executemany(self._ready(query, sys._getframe(1), self.raw.execute), parameters)
         return self
 
     def sql(self, query: str, **options: Any) -> Any:
-        """The relation of a query."""
+        """Return the relation of a query."""
         frame = sys._getframe(1)
         *first, last = statement_parser.steps(query, self.raw.extract_statements)
         self._noted(query)
@@ -148,7 +148,7 @@ class Connection:
     from_query = sql
 
     def cursor(self) -> Connection:
-        """Another connection to the same instance, attached too."""
+        """Return another connection to the same instance, attached too."""
         return Connection(self.raw.cursor(), self.progress)
 
     duplicate = cursor
@@ -161,16 +161,16 @@ class Connection:
         return statements.recorded(self.raw, self._ready(query, frame, self.raw.execute), parameters)
 
     def interrupt(self) -> None:
-        """Stops what the connection is doing, clustering included."""
+        """Stop what the connection is doing, clustering included."""
         self._session.interrupts += 1
         self.raw.interrupt()
 
     def close(self) -> None:
-        """Closes the connection."""
+        """Close the connection."""
         self.raw.close()
 
     def _noted(self, query: object) -> None:
-        """Keeps what our functions in a query read, for errors."""
+        """Keep what our functions in a query read, for errors."""
         calls = list(frame_references.function_calls(query)) if isinstance(query, str) else []
         self._read = [(call.function.name, call.source or "the source") for call in calls]
 
@@ -181,7 +181,7 @@ class Connection:
         return self._ready(step, frame, read)
 
     def _ready(self, query: object, frame: Any, read: Callable[..., Any]) -> Any:
-        """The statement as DuckDB shall see it; the planner is told of temporary relations first.
+        """Return the statement as DuckDB shall see it; the planner is told of temporary relations first.
 
         `read` is how the statement itself will run, so that an unfinished result is treated as DuckDB does.
         """
@@ -198,7 +198,7 @@ class Connection:
         return frame_references.rewrite_arguments(query, calls)
 
     def _register_frames(self, calls: list[FunctionCall], frame: Any, read: Callable[..., Any]) -> None:
-        """Registers DataFrames and Arrow tables of the caller that are named as a source and by nothing else."""
+        """Register DataFrames and Arrow tables of the caller that are named as a source and by nothing else."""
         for call in calls:
             name = call.source
             if name is None or not name.isidentifier():
@@ -231,7 +231,7 @@ _FETCHING = frozenset(
 
 @contextlib.contextmanager
 def ctrl_c_raised() -> Iterator[None]:
-    """Turns an error that Ctrl-C caused into KeyboardInterrupt."""
+    """Turn an error that Ctrl-C caused into KeyboardInterrupt."""
     before = interrupts.ctrl_c_count()
     try:
         yield

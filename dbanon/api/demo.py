@@ -124,7 +124,7 @@ def _pick(random: np.random.Generator, weights: Any) -> Any:
 
 
 def build(path: Path, *, overwrite: bool = False) -> Connection:
-    """Makes the demo database, for every DuckDB to open, and opens it; it appears whole or not at all.
+    """Make the demo database, for every DuckDB to open, and open it; it appears whole or not at all.
 
     Raises TargetExists for a file that is there: one that this made is replaced if `overwrite`, with all that somebody
     added to it, and any other file never.
@@ -142,7 +142,7 @@ def build(path: Path, *, overwrite: bool = False) -> Connection:
 
 
 def is_demo(path: Path) -> bool:
-    """Whether a file is a database that `build` made, whatever was added to it."""
+    """Return whether a file is a database that `build` made, whatever was added to it."""
     try:
         with connect(path, read_only=True) as old:
             found = old.execute(

@@ -10,12 +10,12 @@ import pyarrow as pa
 
 
 def is_relation(value: object) -> bool:
-    """Whether it is a relation of DuckDB."""
+    """Return whether it is a relation of DuckDB."""
     return isinstance(value, duckdb.DuckDBPyRelation)
 
 
 def of_arrow(table: pa.Table) -> Any:
-    """The rows of an Arrow table as a relation on a connection of its own."""
+    """Return the rows of an Arrow table as a relation on a connection of its own."""
     return duckdb.connect().from_arrow(table)
 
 

@@ -9,8 +9,9 @@ from dbanon.table_functions.parameters import shown
 
 
 def explain(connection: Any, query: str, parameters: object = None) -> str:
-    """The statement behind each table function that a query calls, with a comment on every step. Nothing is run but
-    the planning.
+    """Return the statement behind each table function that a query calls, with a comment on every step.
+
+    Nothing is run but the planning.
 
     It is the custodian's: it names what is withheld. What runs is this text without its comments, each function of
     DuckDB's being called by its whole name, so that no macro can take its place. InvalidArgument where the query calls

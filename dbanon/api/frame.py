@@ -59,7 +59,7 @@ def anonymize(
     progress: Callable[[float, float], None] | None = None,
     **parameters: Any,
 ) -> Anonymized:
-    """The release, classes and metrics of a frame, a relation of DuckDB or a file; frames of the kind that came.
+    """Return the release, classes and metrics of a frame, a relation of DuckDB or a file; frames of the kind that came.
 
     `data`: a DataFrame of pandas or polars, an Arrow table, a table of ibis, or anything else with an Arrow C stream. A
     relation is read once, and gives relations on its own connection; so is whatever is a plan or a stream of rows. An
@@ -120,7 +120,7 @@ class Call:
 
 
 def answered(con: Any, call: Call, kind: Kind, parameters: Mapping[str, Any]) -> Anonymized:
-    """All that a call gives, in frames of a kind; warns of a release that tells nothing."""
+    """Return all that a call gives, in frames of a kind; warns of a release that tells nothing."""
     release, classes, metrics = (frame_dtypes.settled(call.rows(con, ending), kind.types) for ending in ENDINGS)
     measures = tuple(zip(*(metrics[name].to_pylist() for name in ("metric", "value", "description")), strict=True))
     warnings.one_class("the release", {name: value for name, value, _ in measures})
@@ -146,12 +146,12 @@ def _glance(release: pa.Table, classes: pa.Table, measures: tuple[Any, ...], sen
 
 
 def relation_name(con: Any, data: Any, function: str = "anonymize", name: str = "data") -> Sql:
-    """The name of the data, as a call writes it. Raises NotData, RepeatedColumns, EmptySource."""
+    """Return the name of the data, as a call writes it. Raises NotData, RepeatedColumns, EmptySource."""
     return _read(con, data, function, name)[1]
 
 
 def _read(con: Any, data: Any, function: str, name: str) -> tuple[Kind, Sql]:
-    """The kind of the data, and its name on a connection, as a call writes it."""
+    """Return the kind of the data, and its name on a connection, as a call writes it."""
     if isinstance(data, (str, Path)):
         if not names.is_file(str(data)):
             raise errors.NotData(function, repr(str(data)))
@@ -165,12 +165,12 @@ def _read(con: Any, data: Any, function: str, name: str) -> tuple[Kind, Sql]:
 
 
 def given_hierarchies(con: Any, hierarchies: Mapping[str, Any]) -> dict[str, str]:
-    """The names of hierarchies by column; those that are given as rows are stored."""
+    """Return the names of hierarchies by column; those that are given as rows are stored."""
     return {column: _named(con, column, of) for column, of in hierarchies.items()}
 
 
 def _named(con: Any, column: str, of: Any) -> str:
-    """A hierarchy's name; rows are stored under one first."""
+    """Return a hierarchy's name; rows are stored under one first."""
     if isinstance(of, str):
         return of
     stored_names = catalog.stored_hierarchies(con, catalog.SearchPath.here(con).database)

@@ -33,9 +33,11 @@ class Kind:
 
 
 def of(data: Any, function: str) -> Kind:
-    """The kind of a frame; what can be read only once, or is a plan, is read here. NotData, RepeatedColumns,
-    EmptySource where there are no columns,
-    UnreadableValue; RelationOverPolicyError of a relation that reads a table with a policy."""
+    """Return the kind of a frame; what can be read only once, or is a plan, is read here.
+
+    NotData, RepeatedColumns, EmptySource where there are no columns, UnreadableValue; RelationOverPolicyError of a
+    relation that reads a table with a policy.
+    """
     kind = _of(data, function)
     _tell_apart(kind.rows, function)
     return kind
@@ -47,7 +49,7 @@ def readable(data: Any, function: str) -> Any:
 
 
 def is_frame(value: object) -> bool:
-    """Whether a variable of the caller can be a source by its name."""
+    """Return whether a variable of the caller can be a source by its name."""
     kind = type(value)
     return hasattr(kind, "__arrow_c_stream__") or kind.__module__.split(".")[0] in ("pandas", "pyarrow", "polars")
 
@@ -123,7 +125,7 @@ def _batch(made: pa.Table) -> pa.RecordBatch:
 
 
 def _streamed(data: Any, function: str) -> pa.Table:
-    """The rows of an Arrow C stream; NotData where it is one of values."""
+    """Return the rows of an Arrow C stream; NotData where it is one of values."""
     try:
         return pa.RecordBatchReader.from_stream(data).read_all()
     except (pa.ArrowException, TypeError, ValueError):
@@ -131,7 +133,7 @@ def _streamed(data: Any, function: str) -> pa.Table:
 
 
 def _narrowed(frame: Any, polars: Any) -> Any:
-    """A frame of polars whose integers of 128 bits, which Arrow does not have, are decimals."""
+    """Return a frame of polars whose integers of 128 bits, which Arrow does not have, are decimals."""
     wide = [name for name, dtype in frame.schema.items() if str(dtype) in ("Int128", "UInt128")]
     return frame.with_columns(polars.col(wide).cast(polars.Decimal(38, 0))) if wide else frame
 
@@ -140,14 +142,14 @@ def _narrowed(frame: Any, polars: Any) -> Any:
 
 
 def _of_pandas(frame: Any) -> Kind:
-    """The index is no column: it is not read."""
+    """Return the index is no column: it is not read."""
     dtypes = {str(name): frame.dtypes.iloc[i] for i, name in enumerate(frame.columns)}
     types = [(name, type_) for name, dtype in dtypes.items() if (type_ := _arrow_type(dtype)) is not None]
     return Kind(frame, pa.schema(types), lambda made: _pandas(made, dtypes), lambda made: _pandas(made, dtypes))
 
 
 def _arrow_type(dtype: Any) -> pa.DataType | None:
-    """The type of a column in Arrow, where `frame_types.settled` has use for it."""
+    """Return the type of a column in Arrow, where `frame_types.settled` has use for it."""
     if (arrow := getattr(dtype, "pyarrow_dtype", None)) is not None:
         return arrow
     zone = getattr(dtype, "tz", None)
@@ -155,7 +157,7 @@ def _arrow_type(dtype: Any) -> pa.DataType | None:
 
 
 def _pandas(made: pa.Table, dtypes: Mapping[str, Any]) -> Any:
-    """A DataFrame with the types of its own library that the frame which came is made of."""
+    """Return a DataFrame with the types of its own library that the frame which came is made of."""
     import pandas as pd
 
     if any(isinstance(dtype, pd.ArrowDtype) for dtype in dtypes.values()):

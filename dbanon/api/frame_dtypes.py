@@ -14,7 +14,7 @@ from dbanon.api import duckdb_relations
 
 
 def settled(made: pa.Table, types: pa.Schema | None) -> pa.Table:
-    """The table with texts in place of dictionaries, and with the time zones and durations of the source."""
+    """Return the table with texts in place of dictionaries, and with the time zones and durations of the source."""
     columns = [_column(made, field, _type_of(types, field.name)) for field in made.schema]
     return pa.table(columns, names=made.column_names)
 
@@ -35,7 +35,7 @@ def _column(made: pa.Table, field: pa.Field, source: pa.DataType | None) -> pa.C
 
 
 def plain(type_: pa.DataType) -> pa.DataType:
-    """A type with the values of dictionaries in their place, nested ones too.
+    """Return a type with the values of dictionaries in their place, nested ones too.
 
     >>> plain(pa.list_(pa.dictionary(pa.int8(), pa.string())))
     ListType(list<item: string>)
@@ -61,7 +61,7 @@ MASKED = frozenset(
 
 @cache
 def masked() -> Mapping[pa.DataType, Any]:
-    """The types of `MASKED`, by those of Arrow."""
+    """Return the types of `MASKED`, by those of Arrow."""
     import pandas as pd
 
     numbers = {getattr(pa, name.lower())(): pd.api.types.pandas_dtype(name) for name in MASKED - {"boolean"}}

@@ -29,7 +29,7 @@ class FunctionCall:
 
 
 def function_calls(query: str) -> Iterator[FunctionCall]:
-    """Calls of our functions, in the order in which they close."""
+    """Call of our functions, in the order in which they close."""
     if "(" not in query or not _mention().search(query):
         return
     tokens = code_tokens(query)
@@ -59,12 +59,12 @@ def function_calls(query: str) -> Iterator[FunctionCall]:
 
 @cache
 def _mention() -> re.Pattern[str]:
-    """Finds the name of any of our functions."""
+    """Find the name of any of our functions."""
     return re.compile("|".join(map(re.escape, table_functions())), re.IGNORECASE)
 
 
 def rewrite_arguments(query: str, calls: list[FunctionCall]) -> str:
-    """The statement with `name = value` as `name := value` and codes as texts in our calls. UnknownParameter."""
+    """Return the statement with `name = value` as `name := value` and codes as texts in our calls. UnknownParameter."""
     marks: list[int] = []
     for call in calls:
         known = [*call.function.positional, *(p.name for p in call.function.parameters)]
@@ -81,7 +81,7 @@ def rewrite_arguments(query: str, calls: list[FunctionCall]) -> str:
 
 
 def temporary_columns(read: Callable[..., Any]) -> dict[str, Mapping[str, str]]:
-    """Columns of the connection's temporary tables and views, registered DataFrames among them."""
+    """Return columns of the connection's temporary tables and views, registered DataFrames among them."""
     found: dict[str, dict[str, str]] = {}
     try:
         rows = read(

@@ -16,8 +16,11 @@ _LEAST = 100 * 10**6
 def settings(
     memory: str | None, temp_directory: str | Path | None, config: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """The settings of DuckDB, with those of `config`. InvalidArgument where an amount is none or is too small, where
-    nothing can be written to the directory, and where `config` says the same setting."""
+    """Return the settings of DuckDB, with those of `config`.
+
+    InvalidArgument where an amount is none or is too small, where nothing can be written to the directory, and where
+    `config` says the same setting.
+    """
     found = dict(config or {})
     if memory is not None:
         _only(found, "memory", ("memory_limit", "max_memory"))
@@ -45,7 +48,7 @@ def _amount(memory: object) -> str:
 
 
 def _directory(path: str | Path) -> str:
-    """The whole path of a directory that can be written to, found out by writing there."""
+    """Return the whole path of a directory that can be written to, found out by writing there."""
     why = "which is no path"
     if isinstance(path, (str, Path)) and str(path):
         folder = Path(path).expanduser().absolute()

@@ -13,13 +13,15 @@ _NUMBER = re.compile(r"[+-]?(?:[0-9]+[.]?[0-9]*|[.][0-9]+)(?:[eE][+-]?[0-9]+)?")
 
 
 def mixes(function: TableFunction, name: str) -> bool:
-    """Whether lists of a parameter may hold texts and numbers."""
+    """Return whether lists of a parameter may hold texts and numbers."""
     return any(p.name == name.lower() and isinstance(p.kind, ForColumns) for p in function.parameters)
 
 
 def numbers(words: Sequence[Token]) -> Iterator[tuple[int, int]]:
-    """Where the numbers are in the lists of an argument that begins with these words: from and to. Of a list
-    that holds anything but texts and numbers there are none."""
+    """Where the numbers are in the lists of an argument that begins with these words: from and to.
+
+    Of a list that holds anything but texts and numbers there are none.
+    """
     depth = 0
     inner: list[Token] | None = None
     for token in words:
@@ -36,7 +38,7 @@ def numbers(words: Sequence[Token]) -> Iterator[tuple[int, int]]:
 
 
 def _of_list(inner: Sequence[Token]) -> list[tuple[int, int]]:
-    """The same of what stands between two brackets."""
+    """Return the same of what stands between two brackets."""
     elements: list[list[Token]] = [[]]
     for token in inner:
         if token.text == ",":
@@ -54,19 +56,19 @@ def _of_list(inner: Sequence[Token]) -> list[tuple[int, int]]:
 
 
 def as_text(number: str) -> str:
-    """A number of a statement as a text."""
+    """Return a number of a statement as a text."""
     return "'" + "".join(number.split()) + "'"
 
 
 def quoted(value: str) -> str:
-    """A literal with the numbers in its lists as texts."""
+    """Return a literal with the numbers in its lists as texts."""
     for start, end in sorted(numbers(code_tokens(value)), reverse=True):
         value = value[:start] + as_text(value[start:end]) + value[end:]
     return value
 
 
 def of_cell(cell: str) -> list[str]:
-    """Codes in a cell of a CSV file: a list as DuckDB writes it, `[NA, '?', 999]`, or one code."""
+    """Return codes in a cell of a CSV file: a list as DuckDB writes it, `[NA, '?', 999]`, or one code."""
     if not (cell.startswith("[") and cell.endswith("]")):
         return [cell]
     with duckdb.connect(config={"enable_external_access": "false"}) as scratch:

@@ -25,7 +25,7 @@ def publish(
     overwrite: bool = False,
     csv_formulas: str = "escape",
 ) -> list[Path]:
-    """Writes a published release to files of its own; gives their paths, the release first.
+    """Write a published release to files of its own; return their paths, the release first.
 
     `source` is the path of a database, or an attached connection. `to` ends in .duckdb (tables NAME, NAME_metrics and
     NAME_certificate), in .parquet or .csv (the release there, `_metrics` and `_certificate` beside it), or is a folder

@@ -16,8 +16,10 @@ ARRIVED = "dbanon arrived"
 
 
 class Pipe:
-    """A stream of batches, which all have the columns of the first one. `prepare` is called with the connection before
-    the first one is read, to declare a policy for the table `input`."""
+    """A stream of batches, which all have the columns of the first one.
+
+    `prepare` is called with the connection before the first one is read, to declare a policy for the table `input`.
+    """
 
     def __init__(
         self, system: str, parameters: Mapping[str, Any], prepare: Callable[[Any], None] = lambda connection: None
@@ -56,7 +58,7 @@ class Pipe:
                 yield left
 
     def close(self) -> None:
-        """Forgets who waits."""
+        """Forget who waits."""
         self.connection.close()
 
     def _left(self, *, flush: bool) -> Any:

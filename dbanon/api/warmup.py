@@ -12,8 +12,10 @@ from dbanon.kernels import compile_events
 
 @dataclass(frozen=True)
 class Warmed:
-    """What was compiled: the number of kernels, and the seconds that all took. `folder`: where kernels are kept; None
-    where nothing can be written, so that the next process compiles them again."""
+    """What was compiled: the number of kernels, and the seconds that all took.
+
+    `folder`: where kernels are kept; None where nothing can be written, so that the next process compiles them again.
+    """
 
     kernels: int
     seconds: float

@@ -78,12 +78,12 @@ class _Measure:
 
 
 def _model_of(function: str) -> Model:
-    """The model that a function measures."""
+    """Return the model that a function measures."""
     return next(m for m in registry.models() if m.function == function)
 
 
 def _fits(form: Form, judged: _Judged) -> bool:
-    """Whether a form can be measured of a sensitive column."""
+    """Return whether a form can be measured of a sensitive column."""
     return judged.hierarchy is not None or not form.order or (form.order == "order" and judged.is_number)
 
 
@@ -155,7 +155,7 @@ def _judged(
     options: Options,
     find: Callable[[str, str], Hierarchy],
 ) -> list[_Judged]:
-    """The sensitive columns, each with its hierarchy where a distance of their values is measured.
+    """Return the sensitive columns, each with its hierarchy where a distance of their values is measured.
 
     Raises UnknownColumn, UnsupportedSetting, UnusedArgument, UnknownHierarchy, NoSensitiveHierarchy.
     """
@@ -194,7 +194,9 @@ def statement(
     options: Options,
     find: Callable[[str, str], Hierarchy],
 ) -> Sql:
-    """The SQL of one call. `policy` is what `stored_policy.policy_of` gives, `find` the hierarchy of a column by name.
+    """Return the SQL of one call.
+
+    `policy` is what `stored_policy.policy_of` gives, `find` the hierarchy of a column by name.
 
     Raises UnknownColumn, UnknownRole, TwoRoles, NoPolicy, NoSensitive, UnsupportedPerson, UnsupportedSetting,
     UnusedArgument, UnknownHierarchy, NoSensitiveHierarchy.
@@ -228,7 +230,7 @@ def statement(
 
 
 def value(name: str, type_: str) -> Sql:
-    """A column whose equal values are told apart by nothing that a reader sees.
+    """Return a column whose equal values are told apart by nothing that a reader sees.
 
     Texts compare byte by byte, whatever collation the column has; of 0.0 and -0.0 only one is shown.
     """
@@ -313,7 +315,7 @@ def _shown(m: _Measure, judged: _Judged, options: Options, within: bool) -> dict
 
 
 def measured(call: Call) -> Sql:
-    """The SQL of a call; errors are those of `statement`, and UnknownTable."""
+    """Return the SQL of a call; errors are those of `statement`, and UnknownTable."""
     source = call.source()
     policy = stored_policy.policy_of(source, call.cursor)
     source = missing_codes.cleaned(source, policy.declared, call.holds)
@@ -343,7 +345,7 @@ def _function(name: str, parameters: tuple[Parameter, ...], doc: str, example: s
 
 
 def _of_model(model: Model) -> TableFunction:
-    """The function that measures one model."""
+    """Return the function that measures one model."""
     ordered = (_HIERARCHIES,) if any(form.order for form in model.forms) else ()
     example = ", ".join([_EXAMPLE_JUDGED, *([model.example] if model.example else [])])
     parameters = (*_SENSITIVE, *model.parameters[1:], *ordered)

@@ -106,7 +106,7 @@ def resolved(call: Call, *, judges: bool, counts_persons: bool = True, needs_sou
 
 
 def paired(call: Call, needs_source: bool) -> _Pair:
-    """The release and the source of a call. Errors are those of `resolved`."""
+    """Return the release and the source of a call. Errors are those of `resolved`."""
     function, options = call.function.name, call.options
     find = partial(catalog.resolve, function, cursor=call.cursor, path=call.path, local=call.session.temporary.columns)
     release = find(call.text("release"))
@@ -127,7 +127,7 @@ def paired(call: Call, needs_source: bool) -> _Pair:
 
 
 def _cleaned(call: Call, pair: _Pair) -> _Pair:
-    """The same with the codes for missing values of the source, in whose place its `rows` have NULL."""
+    """Return the same with the codes for missing values of the source, in whose place its `rows` have NULL."""
     codes = release_lookup.codes(call, pair.source, pair.entry if pair.source is not pair.release else None)
     source = _without(call, pair.source, codes)
     release = source if pair.source is pair.release else pair.release
@@ -165,7 +165,7 @@ def _released(
     role: str,
     given: Sequence[str] | None,
 ) -> tuple[str, ...]:
-    """Columns of the release: those that the call names, else the declared ones that were released."""
+    """Return columns of the release: those that the call names, else the declared ones that were released."""
     if given is None:
         for row in declared:
             if row.role.lower() not in ROLES:
@@ -216,7 +216,10 @@ def _plain(release: Source, name: str, published: Sql) -> Sql:
 
 
 def people(call: Call, tables: Tables, name: str) -> Source:
-    """Another table of such people: codes for missing values of the source are codes there, too. UnknownTable."""
+    """Return another table of such people: codes for missing values of the source are codes there, too.
+
+    UnknownTable.
+    """
     found = catalog.resolve(tables.function, name, call.cursor, call.path, call.session.temporary.columns)
     return _without(call, found, tables.codes)
 
@@ -224,7 +227,7 @@ def people(call: Call, tables: Tables, name: str) -> Source:
 def strangers(
     call: Call, tables: Tables, other: Source, hierarchies: Mapping[str, tuple[str, str | None]]
 ) -> list[PairedColumn]:
-    """The release's quasi-identifiers that another table of people has.
+    """Return the release's quasi-identifiers that another table of people has.
 
     Raises NothingShared, UnsupportedType.
     """

@@ -30,7 +30,7 @@ def stands(function: str, source: Source) -> dict[str, object]:
 def columns(
     function: str, release: Source, source: Source, declared: Sequence[Declared], given: Sequence[str] | None
 ) -> dict[str, Sql]:
-    """The columns of the queries: as the source spells them, and SQL for what the release has instead.
+    """Return the columns of the queries: as the source spells them, and SQL for what the release has instead.
 
     Those that the call names must be in both; of the declared quasi-identifiers those that were released count.
     """
@@ -164,7 +164,7 @@ class PairedColumn(Reading):
 
 
 def attribute(call: Call, release: Source, source: Source, pair: Pair) -> PairedColumn:
-    """One column of both. Raises UnsupportedType, UnknownHierarchy."""
+    """Return one column of both. Raises UnsupportedType, UnknownHierarchy."""
     function, column, hierarchy = call.function.name, pair.column, pair.hierarchy
     type_ = source.columns[column]
     kind = None if hierarchy else family(type_)[0]

@@ -17,7 +17,7 @@ from dbanon.table_functions.table_function import Call, TableFunction
 
 
 def statement(call: Call) -> Sql:
-    """The SQL of one call: a row an attribute and sensitive column. NoSensitive where there is none.
+    """Return the SQL of one call: a row an attribute and sensitive column. NoSensitive where there is none.
 
     Roles are those of the policy and the call, as for a release; `k` and the models play no part.
     """

@@ -19,7 +19,7 @@ MOST = 100
 
 
 def statement(call: Call) -> Sql:
-    """The SQL of `ml_utility(release, ...)`.
+    """Return the SQL of `ml_utility(release, ...)`.
 
     Raises UnsupportedType, UnsupportedSetting, UnknownHierarchy, MissingArgument, UnknownColumn, TwoRoles, ManyValues,
     FewRecords, MissingExtra, and what `released.resolved` and `released.hierarchies` raise.
@@ -62,7 +62,7 @@ def statement(call: Call) -> Sql:
 
 
 def _target(call: Call, tables: Tables) -> str:
-    """The column that is predicted, as the source spells it: published as it is, and no quasi-identifier."""
+    """Return the column that is predicted, as the source spells it: published as it is, and no quasi-identifier."""
     function, given = call.function.name, call.options.text("target")
     if given is None:
         names = [row.column for row in tables.declared if row.role.lower() == "sensitive"]

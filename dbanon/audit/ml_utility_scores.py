@@ -19,7 +19,7 @@ class Rows:
     records: Ints
 
     def ordered(self) -> Rows:
-        """The same in an order that follows from them alone."""
+        """Return the same in an order that follows from them alone."""
         order = np.lexsort((self.labels, *self.features.T[::-1]))
         return Rows(self.features[order], self.labels[order], self.records[order])
 
@@ -29,7 +29,7 @@ class Rows:
         return Rows(self.features, self.labels, counts).there()
 
     def there(self) -> Rows:
-        """Those of which there are any."""
+        """Return those of which there are any."""
         some = self.records > 0
         return Rows(self.features[some], self.labels[some], self.records[some])
 
@@ -43,14 +43,15 @@ class Released:
     box: Floats
 
     def ordered(self) -> Released:
-        """The same in an order that follows from them alone."""
+        """Return the same in an order that follows from them alone."""
         order = np.lexsort((self.rows.labels, *self.box.T[::-1], *self.rows.features.T[::-1]))
         rows = Rows(self.rows.features[order], self.rows.labels[order], self.rows.records[order])
         return Released(rows, self.box[order])
 
     def without(self, tested: Rows, random: np.random.Generator, check: Callable[[], None]) -> Rows:
-        """The records without those of some people: of each a random one of the same label whose box holds them. Which
-        it is nobody can tell; each is as likely, so that no class loses more than people of it on average.
+        """Return the records without those of some people: of each a random one of the same label whose box holds them.
+
+        Which it is nobody can tell; each is as likely, so that no class loses more than people of it on average.
 
         O(m * n / labels) time for n different rows and m that are taken out, O(n) memory.
         """

@@ -73,7 +73,7 @@ def shares(features: Floats, labels: Ints, counts: Ints, asked: Floats, guessed:
 
 
 def _rise(start: Floats, steps: Ints | Floats) -> Floats:
-    """Logarithm of the rising factorial: start * (start + 1) * .. of so many steps."""
+    """Return the logarithm of the rising factorial: start * (start + 1) * .. of so many steps."""
     return np.array([math.lgamma(a + n) - math.lgamma(a) for a, n in zip(start.tolist(), steps.tolist(), strict=True)])
 
 

@@ -13,7 +13,7 @@ from dbanon.table_functions.table_function import Call, TableFunction
 
 
 def statement(call: Call) -> Sql:
-    """The SQL of `query_error(release, ...)`.
+    """Return the SQL of `query_error(release, ...)`.
 
     Raises UnsupportedType, UnsupportedSetting, UnknownHierarchy, and what `released.resolved` and
     `released.hierarchies` raise.

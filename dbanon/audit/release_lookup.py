@@ -33,7 +33,7 @@ _PUBLISHED = ("quasi", "sensitive", "other", *KNOWN)
 
 
 def found(call: Call, table: Source) -> Entry | None:
-    """The published release that a table is by its name and columns.
+    """Return the published release that a table is by its name and columns.
 
     None for any other table, and where the policy says what the columns of this one are. Views, temporary tables and
     copies in a database without the ledger are no releases.
@@ -46,7 +46,7 @@ def found(call: Call, table: Source) -> Entry | None:
 
 
 def _has_shape(entry: Entry, table: Source) -> bool:
-    """Whether a table has the columns of a release, and one beside them, the class."""
+    """Return whether a table has the columns of a release, and one beside them, the class."""
     shown = {name.lower() for column in _published(entry) for name in _spelled(column, table)}
     return shown < {name.lower() for name in table.columns} and len(table.columns) == len(shown) + 1
 
@@ -56,12 +56,12 @@ def _published(entry: Entry) -> list[str]:
 
 
 def _spelled(column: str, table: Source) -> list[str]:
-    """The columns that a release has of one of its source: the ends of a number may be two."""
+    """Return the columns that a release has of one of its source: the ends of a number may be two."""
     return [column] if table.spelled(column) else [f"{column}_min", f"{column}_max"]
 
 
 def unchanged(call: Call, entry: Entry, needed: bool) -> Entry | None:
-    """The release, where a table is it by its rows too and the ledger says of it what it said when it was made.
+    """Return the release, where a table is it by its rows too and the ledger says of it what it said when it was made.
 
     Else None, or NotTheRelease where it is needed. O(rows) time.
     """
@@ -101,7 +101,7 @@ def with_persons(call: Call, entry: Entry, release: Source) -> Source | None:
 
 
 def chosen(call: Call, entry: Entry, given: Source | None) -> Source | None:
-    """The table that a release is held against: its source, or, where that is gone, the one that is given.
+    """Return the table that a release is held against: its source, or, where that is gone, the one that is given.
 
     None where it is gone and none is given. Raises ContradictsLedger where another one is given.
     """
@@ -114,7 +114,7 @@ def chosen(call: Call, entry: Entry, given: Source | None) -> Source | None:
 
 
 def _source(call: Call, entry: Entry) -> Source | None:
-    """The source of a release as it is now; None where it is gone, or lacks columns that were released."""
+    """Return the source of a release as it is now; None where it is gone, or lacks columns that were released."""
     path = SearchPath(entry.database, str(entry.call["schema"]))
     with contextlib.suppress(errors.UnknownTable, errors.UnreadableFile, errors.AmbiguousTable):
         now = catalog.resolve(call.function.name, str(entry.call["source"]), call.cursor, path, {})
@@ -128,14 +128,14 @@ def _shown(schema: str, table: str) -> str:
 
 
 def _same(own: Source, given: Source) -> bool:
-    """Whether two sources are one table, view or file."""
+    """Return whether two sources are one table, view or file."""
     if names.is_file(own.table) and names.is_file(given.table):
         return Path(own.table).resolve() == Path(given.table).resolve()
     return own.sql == given.sql
 
 
 def gone(call: Call, entry: Entry) -> errors.SourceGone:
-    """The error where a call needs the source of a release, and there is none."""
+    """Return the error where a call needs the source of a release, and there is none."""
     home = _home(entry)
     return errors.SourceGone(call.function.name, entry.shown, _shown(home.schema, home.table))
 
@@ -195,8 +195,11 @@ def with_hierarchies(call: Call, entry: Entry, source: Source, rows: Sequence[De
 
 
 def _hierarchies(call: Call, entry: Entry, source: Source | None) -> dict[str, str]:
-    """Names of hierarchies, by column as the release has it. What is declared of the source counts even where it is
-    gone; where nothing is, what is declared of the one that is given."""
+    """Return names of hierarchies, by column as the release has it.
+
+    What is declared of the source counts even where it is gone; where nothing is, what is declared of the one that is
+    given.
+    """
     rows = stored_policy.policy_rows(_home(entry), call.cursor)
     if not rows and source is not None:
         rows = stored_policy.policy_rows(source, call.cursor)
@@ -206,7 +209,7 @@ def _hierarchies(call: Call, entry: Entry, source: Source | None) -> dict[str, s
 
 
 def _fingerprint(call: Call, entry: Entry, named: Mapping[str, str]) -> str | None:
-    """The fingerprint of hierarchies as the ledger keeps it of a release; None where one is not there."""
+    """Return the fingerprint of hierarchies as the ledger keeps it of a release; None where one is not there."""
     counted = ("quasi", "sensitive") if model_request.ordered(entry.options) else ("quasi",)
     used = {}
     for column, name in named.items():
@@ -235,7 +238,7 @@ def codes(call: Call, source: Source, entry: Entry | None) -> dict[str, Sequence
 
 
 def made_with(call: Call, entry: Entry | None, name: str) -> float | None:
-    """A number of the call, or else what a release was made with; ContradictsLedger where they differ."""
+    """Return a number of the call, or else what a release was made with; ContradictsLedger where they differ."""
     given = call.options.number(name)
     known = None if entry is None else entry.options.get(name)
     if entry is None or not isinstance(known, int | float):

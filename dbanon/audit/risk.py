@@ -28,7 +28,7 @@ def raw(source: Source, attributes: Sequence[PairedColumn], name: str, person: S
 
 
 def statement(call: Call, *, groups: tuple[str, ...]) -> Sql:
-    """The SQL of `risk(release, ...)` and of the functions that give some of its numbers.
+    """Return the SQL of `risk(release, ...)` and of the functions that give some of its numbers.
 
     Raises UnknownTable, UnknownColumn, UnknownRole, TwoRoles, NoPolicy, NothingShared, NoSensitive, UnsupportedPerson,
     UnsupportedType, UnsupportedSetting, UnknownHierarchy, MissingArgument, UnusedArgument, and what `released.resolved`
@@ -87,14 +87,14 @@ def statement(call: Call, *, groups: tuple[str, ...]) -> Sql:
 
 
 def _possible(tables: Tables, groups: tuple[str, ...]) -> tuple[str, ...]:
-    """The numbers that can be told of what a call is about."""
+    """Return the numbers that can be told of what a call is about."""
     if not tables.has_source:
         groups = tuple(g for g in groups if g not in _OF_THE_SOURCE)
     return groups if tables.passthrough else tuple(g for g in groups if g != "together")
 
 
 def _weights(call: Call, tables: Tables) -> dict[str, float]:
-    """Weights of columns in the distortion, by lower-case name; UnknownColumn."""
+    """Return weights of columns in the distortion, by lower-case name; UnknownColumn."""
     weights = {name.lower(): weight for name, weight in call.options.per_column("influence").items()}
     for name in weights:
         if name not in {column.lower() for column in tables.qi}:
@@ -105,7 +105,7 @@ def _weights(call: Call, tables: Tables) -> dict[str, float]:
 def _sides(
     call: Call, tables: Tables, hierarchies: Mapping[str, tuple[str, str | None]], weights: Mapping[str, float]
 ) -> list[PairedColumn]:
-    """The quasi-identifiers, whose published values are compared with those of the source."""
+    """Return the quasi-identifiers, whose published values are compared with those of the source."""
     return [
         replace(
             column_pairs.attribute(
@@ -123,7 +123,7 @@ def _population(call: Call, tables: Tables) -> Source | None:
 
 
 def _person(tables: Tables, other: Source) -> Sql | None:
-    """The declared person column, if another table has it."""
+    """Return the declared person column, if another table has it."""
     declared = (other.spelled(row.column) for row in tables.declared if row.role.lower() == "person")
     return next((person_value(identifier(name), other.columns[name]) for name in declared if name is not None), None)
 

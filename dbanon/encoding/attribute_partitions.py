@@ -41,7 +41,7 @@ class Parts:
         self._kept = CandidateArrays(seen, candidates, sums, np.array([0, -1, 0, int(left.sum()), 0], np.int64))
 
     def groups(self, k: int, begin: int, members: Ints, seeds: Ints) -> tuple[int, int]:
-        """Makes as many groups as `members` and `seeds` have room for; gives the rows used and the groups made."""
+        """Make as many groups as `members` and `seeds` have room for; return the rows used and the groups made."""
         from dbanon.kernels.candidate_search import gather_parts
 
         used, made = gather_parts(self._index, self._kept, k, begin, members, seeds)

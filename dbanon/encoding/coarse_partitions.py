@@ -11,7 +11,7 @@ UNEVEN = 8
 
 
 def cells(space: Space, most: int, enough: Callable[[Ints], bool]) -> list[Ints]:
-    """The tuples of cells of at most `most` tuples, as far as both sides of a cut are `enough`.
+    """Return the tuples of cells of at most `most` tuples, as far as both sides of a cut are `enough`.
 
     A cell is cut between the two values of an attribute that are nearest to its median tuple; of a category between two
     subtrees of the lowest common ancestor; where there is NULL beside values, before NULL. It is cut at the attribute
@@ -32,7 +32,7 @@ def cells(space: Space, most: int, enough: Callable[[Ints], bool]) -> list[Ints]
 
 
 def _cut(space: Space, tuples: Ints, enough: Callable[[Ints], bool]) -> list[Ints]:
-    """The sides of the best cut whose sides are enough; none if there is none."""
+    """Return the sides of the best cut whose sides are enough; none if there is none."""
     codes = space.codes[tuples]
     for j, begin in cuts(space.attributes, [_values(codes[:, j]) for j in range(codes.shape[1])]):
         before = codes[:, j] < begin
@@ -43,8 +43,10 @@ def _cut(space: Space, tuples: Ints, enough: Callable[[Ints], bool]) -> list[Int
 
 
 def cuts(attributes: Sequence[Attribute], values: Sequence[tuple[Ints, Ints]]) -> list[tuple[int, int]]:
-    """Where a cell can be cut, the best first: an attribute, and the code that begins the second side. `values` are the
-    codes of each attribute in the cell, ascending, and how many tuples have them."""
+    """Where a cell can be cut, the best first: an attribute, and the code that begins the second side.
+
+    `values` are the codes of each attribute in the cell, ascending, and how many tuples have them.
+    """
     ways: list[tuple[bool, float, int, int]] = []
     for j, (attribute, (codes, counts)) in enumerate(zip(attributes, values, strict=True)):
         if len(codes) < 2:
@@ -58,7 +60,7 @@ def cuts(attributes: Sequence[Attribute], values: Sequence[tuple[Ints, Ints]]) -
 
 
 def _values(codes: Whole) -> tuple[Ints, Ints]:
-    """The different codes, ascending, and how often each occurs."""
+    """Return the different codes, ascending, and how often each occurs."""
     low = int(codes.min())
     if int(codes.max()) - low > 4 * len(codes):
         values, counts = np.unique(codes, return_counts=True)
@@ -69,7 +71,7 @@ def _values(codes: Whole) -> tuple[Ints, Ints]:
 
 
 def _width(attribute: Attribute, low: int, high: int) -> float:
-    """Share of the attribute between two codes."""
+    """Return the share of the attribute between two codes."""
     if low == high:
         return 0.0
     if high == attribute.values:

@@ -41,7 +41,7 @@ class Regions:
 
 
 def regions(table: KACPC, tuples: Ints) -> Regions:
-    """The regions of an attribute; `tuples`: how many have each value."""
+    """Return the regions of an attribute; `tuples`: how many have each value."""
     values = len(tuples)
     if isinstance(table, Axis):
         begins = _even(np.arange(values), tuples)
@@ -60,7 +60,7 @@ def regions(table: KACPC, tuples: Ints) -> Regions:
 
 
 def _region(begins: Ints, values: int) -> npt.NDArray[np.uint8]:
-    """The region of each code, NULL the last."""
+    """Return the region of each code, NULL the last."""
     return np.repeat(np.arange(len(begins) + 1), np.diff(begins, append=[values, values + 1])).astype(np.uint8)
 
 
@@ -102,7 +102,10 @@ def _subtrees(tree: Tree, last: Ints, tuples: Ints) -> Ints:
 
 
 def _pairs(table: Categories, begins: Ints, values: int) -> Ints:
-    """Least and greatest distances between regions. Values of one depth in a region are as far from another."""
+    """Return the least and greatest distances between regions.
+
+    Values of one depth in a region are as far from another.
+    """
     size = len(begins) + 1
     near, far = np.zeros((2, size, size), np.int64)
     for c, (begin, end) in enumerate(pairwise([*begins.tolist(), values])):

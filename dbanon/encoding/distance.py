@@ -26,7 +26,7 @@ class Table(Protocol):
     """Distances of one attribute."""
 
     def row(self, code: int) -> Ints:
-        """Distances of one value to every value and, last, to NULL, by code."""
+        """Return the distances of one value to every value and, last, to NULL, by code."""
 
 
 def kacpc(space: Space, k: int, prune_unused: bool) -> list[Table]:
@@ -67,7 +67,7 @@ class _NumberDistance:
 
 
 def places(attribute: Number, unit: float) -> Ints:
-    """Rounded places on the axis, by code: the greatest is `unit` from the first, up to rounding."""
+    """Return rounded places on the axis, by code: the greatest is `unit` from the first, up to rounding."""
     positions = attribute.positions
     greatest = float(positions[-1]) if len(positions) else 0.0
     if greatest == 0.0:
@@ -119,7 +119,7 @@ class _CategoryDistance:
         self.way = power.reshape(levels, len(depths))[tree.depth] * share[:, None]
 
     def greatest(self, null: bool) -> float:
-        """Largest distance of two values that occur; 1 where it is 0 and a NULL occurs."""
+        """Return the largest distance of two values that occur; 1 where it is 0 and a NULL occurs."""
         deepest, second = self._deepest()
         both = np.flatnonzero(second >= 0)
         steps = (np.searchsorted(self.depths, of[both]) for of in (deepest, second))
@@ -153,7 +153,7 @@ def _dist(levels: int, ancestor: int, depth: int) -> float:
 
 
 def last_codes(tree: Tree) -> Ints:
-    """Code after the last value in each node's subtree, by node (subtrees are contiguous in preorder)."""
+    """Return the code after the last value in each node's subtree, by node (subtrees are contiguous in preorder)."""
     return np.searchsorted(tree.node, tree.last, side="right").astype(np.int64)
 
 
@@ -207,5 +207,5 @@ def to_tuples(tables: Sequence[Table], own: Codes, codes: Codes) -> Ints:
 
 
 def rows(tables: Sequence[Table], codes: Sequence[int] | Codes) -> list[Ints]:
-    """The row of each attribute for one tuple: its distances to everything."""
+    """Return the row of each attribute for one tuple: its distances to everything."""
     return [table.row(int(code)) for table, code in zip(tables, codes, strict=True)]

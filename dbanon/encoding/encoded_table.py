@@ -36,10 +36,13 @@ class Ends:
 
 @dataclass(frozen=True)
 class Number:
-    """A numeric attribute. `positions[code]`: distance from the least value, in steps of the type if `integral`;
-    `ends`: how intervals are published, where they are not the values; `bare`: NULL among values is published as NULL
-    alone is, and both lose all; `influence`: what it tells of sensitive values,
-    and `magnitudes[code]`: the values themselves, where an algorithm asks for them."""
+    """A numeric attribute.
+
+    `positions[code]`: distance from the least value, in steps of the type if `integral`; `ends`: how intervals are
+    published, where they are not the values; `bare`: NULL among values is published as NULL alone is, and both lose
+    all; `influence`: what it tells of sensitive values, and `magnitudes[code]`: the values themselves, where an
+    algorithm asks for them.
+    """
 
     positions: Floats
     integral: bool
@@ -143,14 +146,14 @@ class Tree:
         return height
 
     def line(self, node: int) -> list[int]:
-        """The node and its ancestors up to the root."""
+        """Return the node and its ancestors up to the root."""
         line = [node]
         while self.parent[line[-1]] >= 0:
             line.append(int(self.parent[line[-1]]))
         return line
 
     def lowest_common_ancestor(self, first: int, last: int) -> int:
-        """The lowest node above two nodes, either of which may be it."""
+        """Return the lowest node above two nodes, either of which may be it."""
         depth = self.depth
         while first != last:
             if depth[first] >= depth[last]:
@@ -172,12 +175,12 @@ class Tree:
         return replace(self, parent=np.where(parent >= 0, number[parent], -1), node=number[self.node])
 
     def of(self, values: Bools) -> Tree:
-        """The same tree with some of the values alone, by code."""
+        """Return the same tree with some of the values alone, by code."""
         magnitudes = None if self.magnitudes is None else self.magnitudes[values]
         return replace(self, node=self.node[values], magnitudes=magnitudes)
 
     def block(self, level: int) -> Ints:
-        """The ancestor `level` steps above each value, by code; NULL is a block of its own (-1)."""
+        """Return the ancestor `level` steps above each value, by code; NULL is a block of its own (-1)."""
         node = self.node.astype(np.int64)
         for _ in range(min(level, int(self.depth.max(initial=0)))):
             node = np.where(node > 0, self.parent[node], 0)
@@ -257,11 +260,11 @@ class Space:
         return np.repeat(np.arange(len(self.counts)), self.counts)
 
     def rows_of(self, tuples: Whole) -> Ints:
-        """Canonical rows of some tuples, in the order of the tuples."""
+        """Return canonical rows of some tuples, in the order of the tuples."""
         return ranges(self.starts[tuples], self.counts[tuples])
 
     def among(self, rows: Whole) -> Space:
-        """The same space, where the whole that sensitive values are compared with is some of the rows."""
+        """Return the same space, where the whole that sensitive values are compared with is some of the rows."""
         persons = None if self.persons is None else self.persons[rows]
         sensitive = tuple(
             replace(s, whole=_sensitive(s.codes[rows], s.values, s.tree, persons).whole) for s in self.sensitive
@@ -269,15 +272,17 @@ class Space:
         return replace(self, sensitive=sensitive)
 
     def part(self, tuples: Whole) -> Space:
-        """The space of some of the tuples; distances, ranges and trees stay those of the whole."""
+        """Return the space of some of the tuples; distances, ranges and trees stay those of the whole."""
         rows = self.rows_of(tuples) if self.persons is not None or self.sensitive else None
         persons = self.persons[rows] if self.persons is not None else None
         sensitive = tuple(replace(s, codes=s.codes[rows]) for s in self.sensitive)
         return Space(self.attributes, self.codes[tuples], self.counts[tuples], persons, self.total, sensitive)
 
     def without_absent(self) -> Space:
-        """The same space without codes of categories that do not occur; trees and distances stay. O(tuples + values)
-        time."""
+        """Return the same space without codes of categories that do not occur; trees and distances stay.
+
+        O(tuples + values) time.
+        """
         codes, attributes = self.codes.copy(), list(self.attributes)
         for j, attribute in enumerate(attributes):
             if isinstance(attribute, Tree):
@@ -288,7 +293,7 @@ class Space:
 
 
 def ranges(first: Whole, counts: Whole) -> Ints:
-    """The numbers first[i], first[i] + 1, ..., counts[i] of them, for each i in turn."""
+    """Return the numbers first[i], first[i] + 1, ..., counts[i] of them, for each i in turn."""
     ends = np.cumsum(counts)
     return np.arange(int(counts.sum())) + np.repeat(first - ends + counts, counts)
 
@@ -301,7 +306,7 @@ def build(
     sizes: Whole | None = None,
     sensitive: Sequence[tuple[Codes, int, Tree | None]] = (),
 ) -> tuple[Space, Ints]:
-    """The space of a table, and its canonical order (row numbers of the input in that order).
+    """Return the space of a table, and its canonical order (row numbers of the input in that order).
 
     `columns` holds one array of codes an attribute, `tie` the hash that orders equal tuples. `sizes`: a row of the
     input stands for so many equal records (default: one). `sensitive`: codes, number of values and hierarchy of each
@@ -326,18 +331,18 @@ def build(
 
 
 def _by_row(column: Any, order: Ints, each: Ints | None) -> Any:
-    """A column in canonical order, each row as often as it stands for records."""
+    """Return a column in canonical order, each row as often as it stands for records."""
     ordered = column[order]
     return ordered if each is None else np.repeat(ordered, each)
 
 
 def narrow(numbers: Whole) -> Whole:
-    """Numbers in as many bits as they need: there is one for every record."""
+    """Return numbers in as many bits as they need: there is one for every record."""
     return numbers.astype(np.int32 if int(numbers.max(initial=0)) < 2**31 else np.int64, copy=False)
 
 
 def _is_everybody_once(persons: Whole) -> bool:
-    """Whether persons are as good as records: all are known and nobody has two."""
+    """Return whether persons are as good as records: all are known and nobody has two."""
     ascending = np.sort(persons)
     return bool((len(persons) == 0 or ascending[0] >= 0) and (ascending[1:] != ascending[:-1]).all())
 
@@ -351,8 +356,10 @@ def _sensitive(codes: Codes, values: int, tree: Tree | None, persons: Whole | No
 
 
 def combined_key(columns: Sequence[Ints], sizes: Sequence[int]) -> tuple[Ints, int]:
-    """Return one number per row, which orders rows as their columns do, and what all of these are below. sizes: what
-    the numbers of each column are below."""
+    """Return one number per row, which orders rows as their columns do, and what all of these are below.
+
+    sizes: what the numbers of each column are below.
+    """
     key, size = columns[0], sizes[0]
     for column, more in zip(columns[1:], sizes[1:], strict=True):
         if size > 2**62 // more:

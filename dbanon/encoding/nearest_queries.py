@@ -41,15 +41,18 @@ class Chains(NamedTuple):
 
 
 class Gathering:
-    """Takes groups from an index. `sums`: the summed distances to all seeds, which nothing else adds to; `sign`: seeds
-    have the least (1) or the greatest (-1) of them."""
+    """Takes groups from an index.
+
+    `sums`: the summed distances to all seeds, which nothing else adds to; `sign`: seeds have the least (1) or the
+    greatest (-1) of them.
+    """
 
     def __init__(self, index: Index, sums: Question, sign: int) -> None:
         self.index, self.sums, self.sign = index, sums, sign
 
     @staticmethod
     def fits(index: Index) -> bool:
-        """Whether all tables of the index are small enough to be kept whole."""
+        """Return whether all tables of the index are small enough to be kept whole."""
         return sum(n * n for n in index.sizes) <= DENSE
 
     @staticmethod
@@ -84,7 +87,7 @@ class Gathering:
         return SeedSearch(tables, starts, near.flat, near.axes, sums.flat, sums.axes, self.sign)
 
     def groups(self, k: int, begin: int, most: int) -> tuple[Ints, Ints]:
-        """Makes up to `most` groups: the record of least (greatest) sum, and the k - 1 nearest to it.
+        """Make up to `most` groups: the record of least (greatest) sum, and the k - 1 nearest to it.
 
         `begin` is the first seed, or -1. Every seed is added to the sums. Gives members (rows, 2), the tuple and count
         of each, every group ending with a row of -1, and the seeds. The same as asking `least`, `take`, `nearest`,

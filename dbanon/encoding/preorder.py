@@ -21,7 +21,7 @@ class Preorder:
     leaves: Whole
 
     def lines(self) -> tuple[Whole, Whole]:
-        """The nodes from the root to each one, itself the last, joined, and where each line ends.
+        """Return the nodes from the root to each one, itself the last, joined, and where each line ends.
 
         O(nodes * depth) time and memory.
         """
@@ -35,7 +35,7 @@ class Preorder:
         return joined, ends
 
     def raised(self, nodes: Whole, steps: int) -> Whole:
-        """The nodes so many steps above others, the root where there are not so many."""
+        """Return the nodes so many steps above others, the root where there are not so many."""
         for _ in range(min(steps, int(self.depth.max(initial=0)))):
             nodes = np.where(self.parent[nodes] < 0, nodes, self.parent[nodes])
         return nodes

@@ -138,7 +138,7 @@ class Index:
     # --- questions -------------------------------------------------------------------------------------
 
     def to(self, codes: Sequence[int] | Codes) -> Question:
-        """The distance to a record."""
+        """Return the distance to a record."""
         return self.question(
             [self.tables[j].row(int(codes[j])) for j in range(len(codes)) if j in self.tabular], codes, codes
         )
@@ -156,12 +156,12 @@ class Index:
         return Question(flat, ends[0], ends[1], missing, nothing(), nothing(), nothing(), nothing())
 
     def blank(self) -> Question:
-        """A question of zeros, for kernels to fill."""
+        """Return a question of zeros, for kernels to fill."""
         sizes, nowhere = dict(zip(self.tabular, self.sizes, strict=True)), [0] * len(self.tables)
         return self.question([np.zeros(sizes[j], np.int64) for j in sorted(self.tabular)], nowhere, nowhere)
 
     def sums(self) -> Question:
-        """Summed distances to records; none yet (see `add`)."""
+        """Return summed distances to records; none yet (see `add`)."""
         axes = len(self._axes)
         within, over = (
             np.zeros((2, max(len(self.axis[0]), 1)), np.int64),
@@ -172,7 +172,7 @@ class Index:
         return Question(flat, nothing, nothing, np.zeros(2 * axes, np.int64), *within, *over)
 
     def add(self, sums: Question, codes: Sequence[int] | Codes) -> None:
-        """Adds the distances to one record to a question of sums. O(values) for tables, O(log values) for axes."""
+        """Add the distances to one record to a question of sums. O(values) for tables, O(log values) for axes."""
         from dbanon.kernels.axis_sums import add_place
 
         for (begin, end), j in zip(pairwise([*self.by_table[1], len(sums.flat)]), self.tabular, strict=True):
@@ -187,19 +187,19 @@ class Index:
     # --- answers ---------------------------------------------------------------------------------------
 
     def least(self, question: Question) -> int:
-        """The first tuple, among those left, with the least sum."""
+        """Return the first tuple, among those left, with the least sum."""
         return self._one(question, 1)
 
     def greatest(self, question: Question) -> int:
-        """The first tuple, among those left, with the greatest sum."""
+        """Return the first tuple, among those left, with the greatest sum."""
         return self._one(question, -1)
 
     def nearest(self, question: Question, records: int) -> tuple[Ints, Ints]:
-        """The next `records` records by sum, ties to the first: their tuples and how many of each."""
+        """Return the next `records` records by sum, ties to the first: their tuples and how many of each."""
         return self._search(question, records, 1)
 
     def _one(self, question: Question, sign: int) -> int:
-        """The first question is answered by a pass over all tuples, which costs less than the tree."""
+        """Return the first question is answered by a pass over all tuples, which costs less than the tree."""
         if self._has_answered:
             return int(self._search(question, 1, sign)[0][0])
         self._has_answered = True
@@ -238,17 +238,17 @@ class Index:
         return tuples[:size], counts[:size]
 
     def count(self) -> None:
-        """Counts anew what is left, after kernels took records."""
+        """Count anew what is left, after kernels took records."""
         self.records = int(self.tree[2][0])
 
     # --- taking ----------------------------------------------------------------------------------------
 
     def take(self, tuples: Whole, counts: Whole) -> None:
-        """Removes records; each tuple at most once a call."""
+        """Remove records; each tuple at most once a call."""
         self._add(np.asarray(tuples, np.int64), -np.asarray(counts, np.int64))
 
     def put_back(self, tuples: Whole, counts: Whole) -> None:
-        """Adds records that were taken."""
+        """Add records that were taken."""
         self._add(np.asarray(tuples, np.int64), np.asarray(counts, np.int64))
 
     def _add(self, tuples: Ints, counts: Ints) -> None:

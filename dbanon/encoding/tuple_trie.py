@@ -77,7 +77,7 @@ BLOCK = 64
 def cut_into_blocks(
     space: Space, tabular: Sequence[int], axis_codes: Codes, axis: tuple[Ints, ...], left_of: Ints
 ) -> BlockArrays:
-    """Blocks of neighbouring tuples."""
+    """Return blocks of neighbouring tuples."""
     from dbanon.kernels.block_search import cut_blocks, fit_blocks
 
     codes, tuples = space.codes, len(space.codes)

@@ -14,7 +14,7 @@ _CALL_SHOWN = re.compile(r"\n+LINE \d+:.*", re.DOTALL)
 
 
 def for_people(message: str) -> str:
-    """An error's text for people: our own without DuckDB's wrapping, hints on a line of their own."""
+    """Return an error's text for people: our own without DuckDB's wrapping, hints on a line of their own."""
     ours = _OURS.match(message)
     if ours:
         message = _CALL_SHOWN.sub("", message[ours.end() :])
@@ -24,10 +24,10 @@ def for_people(message: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """A text with its line breaks and control characters spelled out."""
+    """Return a text with its line breaks and control characters spelled out."""
     return text.translate(_CONTROLS)
 
 
 def harmless(text: str) -> str:
-    """A text of several lines that cannot command a terminal."""
+    """Return a text of several lines that cannot command a terminal."""
     return text.translate(_BREAKS)

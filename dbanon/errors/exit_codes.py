@@ -36,7 +36,7 @@ def outcome(error: BaseException) -> Outcome:
 
 @cache
 def _known() -> tuple[tuple[Outcome, re.Pattern[str]], ...]:
-    """Words and what they mean; a refusal before the mistake that some of its words would also be."""
+    """Return words and what they mean; a refusal before the mistake that some of its words would also be."""
     kinds = [k for k in vars(errors).values() if isinstance(k, type) and issubclass(k, errors.DbanonError)]
     patterns = ((k.outcome, k.pattern()) for k in sorted(kinds, key=lambda k: k.outcome))
     return tuple((kind, re.compile(pattern, re.DOTALL)) for kind, pattern in patterns if pattern)

@@ -53,8 +53,10 @@ def quoted(error: BaseException) -> str | None:
 
 @contextlib.contextmanager
 def withheld(function: str, sources: Callable[[], Sequence[str]]) -> Iterator[None]:
-    """Raises UnreadableValue in place of a message that quotes a value. `sources` are the tables that are read; where
-    there are none, the statement is none of ours, and the message stays."""
+    """Raise UnreadableValue in place of a message that quotes a value.
+
+    `sources` are the tables that are read; where there are none, the statement is none of ours, and the message stays.
+    """
     try:
         yield
     except duckdb.Error as error:

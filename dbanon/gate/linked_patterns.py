@@ -60,7 +60,7 @@ def alike(rows: Sequence[Row]) -> list[list[int]]:
 
 
 def _components(rows: Sequence[Row]) -> list[list[int]]:
-    """The rows of each component, in the order of their first rows."""
+    """Return the rows of each component, in the order of their first rows."""
     first: dict[str, int] = {}
     above = list(range(len(rows)))
 
@@ -82,7 +82,7 @@ def _components(rows: Sequence[Row]) -> list[list[int]]:
 
 
 def _ordered(rows: Sequence[Row], colours: dict[Hashable, int]) -> list[int]:
-    """The rows of a component in an order that hardly ever depends on the pseudonyms themselves.
+    """Return the rows of a component in an order that hardly ever depends on the pseudonyms themselves.
 
     Rows and pseudonyms are coloured by what they are next to, again and again, until no colour splits any more; of rows
     that look alike then one is set apart, and so on. `colours` numbers colours alike in all components. That an order
@@ -103,7 +103,7 @@ def _shape(row: Row) -> tuple[int | None, ...]:
 
 
 def _refined(rows: Sequence[Row], seen: list[int], colours: dict[Hashable, int]) -> list[int]:
-    """Colours of the rows that no colour of what they share a pseudonym with tells further apart."""
+    """Return colours of the rows that no colour of what they share a pseudonym with tells further apart."""
     while True:
         around: dict[str, list[tuple[int, int]]] = {}
         for row, colour in zip(rows, seen, strict=True):

@@ -75,7 +75,7 @@ def _refused(function: str, refused: Mapping[str, tuple[str, str]]) -> dict[str,
 
 
 def _link_refusals(request: GateRequest, models: Sequence[CheckedModel]) -> dict[str, Sql]:
-    """Messages about pseudonyms that link rows; about two values with one pseudonym by the number of the column."""
+    """Return messages about pseudonyms that link rows; about two values with one pseudonym by the number of the column."""
     function, table, k = request.function, request.table, int(request.options["k"])
     links = [name for name in request.transformed if transformed.declared(request, name)[0] == "pseudonym"]
     if not links:

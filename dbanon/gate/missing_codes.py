@@ -1,5 +1,7 @@
-"""How the release gate reads the source: with NULL in place of codes for missing values, found by their texts. It takes
-nothing from dbanon.source.missing_codes, which reads them for the release."""
+"""How the release gate reads the source: with NULL in place of codes for missing values, found by their texts.
+
+It takes nothing from dbanon.source.missing_codes, which reads them for the release.
+"""
 
 import re
 from collections.abc import Mapping
@@ -22,7 +24,7 @@ _DECIMALS = {"TIMESTAMP_S": 0, "TIMESTAMP_MS": 3, "TIMESTAMP_NS": 9}
 
 
 def column(request: GateRequest, name: str) -> Sql:
-    """A column as the gate reads it: NULL where its text is that of a code of the policy or the call."""
+    """Return a column as the gate reads it: NULL where its text is that of a code of the policy or the call."""
     plain, type_ = identifier(name), request.columns[name]
     texts = [told for code in _codes(request, name) if (told := _code_text(code, type_)) is not None]
     if not texts:
@@ -52,7 +54,7 @@ def _is_coarse(row: Declared, request: GateRequest) -> bool:
 
 
 def _told(column: Sql, type_: str) -> Sql:
-    """The text of a value, such that equal values have one text."""
+    """Return the text of a value, such that equal values have one text."""
     if type_ in FLOATS:
         return Sql(f"(CASE WHEN {column} = 0 THEN 0::{type_} ELSE {column} END)::VARCHAR")
     if type_ == "TIMESTAMP WITH TIME ZONE":
@@ -61,7 +63,7 @@ def _told(column: Sql, type_: str) -> Sql:
 
 
 def _code_text(code: str, type_: str) -> Sql | None:
-    """The text of the value that a code is; None where it is none of the type."""
+    """Return the text of the value that a code is; None where it is none of the type."""
     decimals = DECIMAL.match(type_)
     if type_ in (*WHOLE, *LARGE) or decimals is not None:
         return _exact_text(code, type_, int(decimals[1]) if decimals else 0)
@@ -77,7 +79,7 @@ def _code_text(code: str, type_: str) -> Sql | None:
 
 
 def _exact_text(code: str, type_: str, decimals: int) -> Sql | None:
-    """A number as DuckDB shows it, which may be without the zero before the point; none that would be rounded."""
+    """Return a number as DuckDB shows it, which may be without the zero before the point; none that would be rounded."""
     if not re.fullmatch(_DIGITS, code) or len(code) >= 400:
         return None
     steps = Fraction(code) * 10**decimals
@@ -89,7 +91,7 @@ def _exact_text(code: str, type_: str, decimals: int) -> Sql | None:
 
 
 def _float_text(code: str, type_: str) -> Sql | None:
-    """A floating number as DuckDB shows it; digits beyond all of its numbers are none."""
+    """Return a floating number as DuckDB shows it; digits beyond all of its numbers are none."""
     if code.lower() in ("nan", "inf", "-inf", *_ENDLESS):
         return Sql(f"{text(code)}::{type_}::VARCHAR")
     if not re.fullmatch(_DIGITS, code) or len(code) >= 400:
@@ -99,7 +101,7 @@ def _float_text(code: str, type_: str) -> Sql | None:
 
 
 def _moment_text(code: str, type_: str) -> Sql | None:
-    """A day or a time as DuckDB shows it."""
+    """Return a day or a time as DuckDB shows it."""
     match = re.fullmatch(_HOUR if type_ == "TIME" else f"{_DAY}(?:[ Tt]{_HOUR})?", code)
     if match is None and (code.lower() not in _ENDLESS or type_ == "TIME"):
         return None

@@ -45,7 +45,7 @@ def fingerprint(reference: str) -> bytes:
 
 
 def _written(reference: str) -> tuple[bytes, str]:
-    """The text of a key as it is stored, and the name of the place for messages."""
+    """Return the text of a key as it is stored, and the name of the place for messages."""
     if reference.startswith(_ENVIRONMENT):
         name = reference[len(_ENVIRONMENT) :]
         return os.fsencode(os.getenv(name, "")), f"the environment variable {name}"

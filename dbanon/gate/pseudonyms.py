@@ -33,7 +33,7 @@ def _scoped(how: dict[str, Any]) -> bytes:
 
 
 def _pads(secret: bytes, what: bytes) -> tuple[Any, Any]:
-    """The two hashes of an HMAC, begun: with the key and `what` precedes every message, and with the key."""
+    """Return the two hashes of an HMAC, begun: with the key and `what` precedes every message, and with the key."""
     padded = (hashlib.sha256(secret).digest() if len(secret) > _BLOCK else secret).ljust(_BLOCK, b"\0")
     return hashlib.sha256(bytes(b ^ 0x36 for b in padded) + what), hashlib.sha256(bytes(b ^ 0x5C for b in padded))
 
@@ -46,7 +46,7 @@ def _mac(inner: Any, outer: Any, message: str) -> bytes:
 
 
 def _text(mac: bytes, form: str) -> str:
-    """The bits of a MAC in a format, as long as it can be."""
+    """Return the bits of a MAC in a format, as long as it can be."""
     if form == "hex":
         return "".join(f"{byte:02x}" for byte in mac)
     number = int(mac.hex(), 16)

@@ -173,13 +173,13 @@ def rules(request: GateRequest) -> GateRules:
 
 
 def leaving(request: GateRequest) -> list[str]:
-    """The names of the columns that may leave, and the class."""
+    """Return the names of the columns that may leave, and the class."""
     roles = {name: role(request, name) for name in request.columns}
     return _names(roles, _pairs(request, roles))
 
 
 def unlike(taken: Sequence[str], names: Sequence[str]) -> list[str]:
-    """Names of further columns, unlike those that are taken."""
+    """Return names of further columns, unlike those that are taken."""
     found: list[str] = []
     for name in names:
         found.append(_unlike(name, {n.lower() for n in (*taken, *found)}))
@@ -209,7 +209,7 @@ def role(request: GateRequest, name: str) -> str | None:
 
 
 def _read(request: GateRequest, roles: Mapping[str, str | None]) -> set[str]:
-    """The columns that are read of the source, in lower case."""
+    """Return the columns that are read of the source, in lower case."""
     person = {request.roles.person} if request.roles.person is not None else set()
     own = {*request.quasi_columns} | set(request.roles.sensitive) | set(request.roles.insensitive)
     shown = {name for name, of in roles.items() if of is not None}
@@ -220,7 +220,7 @@ def _read(request: GateRequest, roles: Mapping[str, str | None]) -> set[str]:
 
 
 def _pairs(request: GateRequest, roles: Mapping[str, str | None]) -> dict[str, list[str]]:
-    """The names of the two bounds of each number, where they are columns of their own."""
+    """Return the names of the two bounds of each number, where they are columns of their own."""
     typed = request.options["intervals"] == "bounds"
     numbers = {name for name, of in roles.items() if of == "quasi" and typed and _is_number(request, name)}
     taken = {name.lower() for name, of in roles.items() if of is not None and name not in numbers}
@@ -232,7 +232,7 @@ def _pairs(request: GateRequest, roles: Mapping[str, str | None]) -> dict[str, l
 
 
 def _names(roles: Mapping[str, str | None], pairs: Mapping[str, Sequence[str]]) -> list[str]:
-    """The published columns in the table's order, and the class."""
+    """Return the published columns in the table's order, and the class."""
     names = [n for name, of in roles.items() if of is not None for n in pairs.get(name, [name])]
     return [*names, _unlike("class_id", {n.lower() for n in names})]
 
@@ -272,7 +272,7 @@ def _declared(request: GateRequest, name: str, parameter: str) -> str | None:
 
 
 def _grid(given: str | None, type_: str) -> str | None:
-    """The grid that holds: as given, month for days, none for numbers."""
+    """Return the grid that holds: as given, month for days, none for numbers."""
     grid = given or ("month" if type_ in DAYS else None)
     return None if grid is not None and grid.lower() == "none" else grid
 
@@ -359,7 +359,7 @@ def _number(request: GateRequest, i: int, name: str, pairs: Mapping[str, Sequenc
 
 
 def _ends(type_: str, compared: str, grid: str | None, scale: int) -> str:
-    """The type of published ends."""
+    """Return the type of published ends."""
     if type_ in DAYS and grid is not None:
         return "DATE"
     if type_ in WHOLE:
@@ -368,7 +368,7 @@ def _ends(type_: str, compared: str, grid: str | None, scale: int) -> str:
 
 
 def _read_number(column: Sql, type_: str, grid: str | None) -> Sql:
-    """A number as it is compared: zeros are one, instants are in UTC and, on a grid, of whole microseconds."""
+    """Return a number as it is compared: zeros are one, instants are in UTC and, on a grid, of whole microseconds."""
     if type_ in FLOATS:
         return Sql(f"CASE WHEN {column} = 0 THEN 0::{type_} ELSE {column} END")
     if type_ in ("TIMESTAMP_S", "TIMESTAMP_MS"):
@@ -383,7 +383,7 @@ def _read_number(column: Sql, type_: str, grid: str | None) -> Sql:
 
 
 def _scale(type_: str, grids: Sequence[str]) -> int:
-    """Decimals of a DECIMAL and of its grids, whose multiples may have more; 0 for other types."""
+    """Return decimals of a DECIMAL and of its grids, whose multiples may have more; 0 for other types."""
     decimals = DECIMAL.match(type_)
     if decimals is None:
         return 0
@@ -392,7 +392,7 @@ def _scale(type_: str, grids: Sequence[str]) -> int:
 
 
 def _step(ends: str, grid: str) -> Sql:
-    """The grid of a number, exact where its type is."""
+    """Return the grid of a number, exact where its type is."""
     return Sql(f"{text(grid)}::DOUBLE" if ends in FLOATS else f"{text(f'{Decimal(grid):f}')}::{ends}")
 
 
@@ -414,8 +414,10 @@ def _limits(ends: str, scale: int) -> tuple[Sql | None, Sql | None]:
 
 
 def _as_it_is(request: GateRequest, name: str) -> Sql:
-    """The gate's own reading of a column: of a text, byte by byte. From DuckDB 2.0.1 on hash() goes by collations, that
-    of a session too. What is made of a column is made again."""
+    """Return the gate's own reading of a column: of a text, byte by byte.
+
+    From DuckDB 2.0.1 on hash() goes by collations, that of a session too. What is made of a column is made again.
+    """
     if role(request, name) in transformed.ROLES:
         made = transformed.read(request, name)
         return made if role(request, name) == "shift" else Sql(f"({made}) COLLATE POSIX")
@@ -429,7 +431,7 @@ def _plain(request: GateRequest, name: str) -> Sql:
 
 
 def _person(request: GateRequest) -> Sql | None:
-    """The gate's own reading of the person."""
+    """Return the gate's own reading of the person."""
     leaves = request.context.is_single_table and request.kind in ("release", "classes", "metrics", "membership")
     wanted = transformed.person(request) if leaves else None
     if wanted is not None and wanted != (request.roles.person or "").lower():

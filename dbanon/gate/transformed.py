@@ -29,7 +29,7 @@ def read(request: GateRequest, name: str) -> Sql:
 
 
 def told(request: GateRequest, name: str) -> Sql:
-    """The text of a column, by which equal values are equal."""
+    """Return the text of a column, by which equal values are equal."""
     value, type_ = column(request, name), request.columns[name]
     if type_ in FLOATS:
         value = Sql(f"CASE WHEN {value} = 0 THEN 0::{type_} ELSE {value} END")
@@ -39,7 +39,7 @@ def told(request: GateRequest, name: str) -> Sql:
 
 
 def links(request: GateRequest) -> list[str]:
-    """The columns whose pseudonyms leave, in the table's order."""
+    """Return the columns whose pseudonyms leave, in the table's order."""
     lowered = {n.lower() for p in ("withhold", "identifier") for n in request.options.columns(p)}
     lowered.add((request.options.text("person") or "").lower())
     return [n for n in request.columns if n.lower() not in lowered and declared(request, n)[0] == "pseudonym"]
@@ -57,8 +57,10 @@ def are_alike(request: GateRequest, names: Sequence[str]) -> bool:
 
 
 def _written(request: GateRequest, name: str, form: Mapping[str, str]) -> dict[str, object]:
-    """How the pseudonyms of a column are made. Of several of a table only those of the person have the scope of the
-    release as it is."""
+    """How the pseudonyms of a column are made.
+
+    Of several of a table only those of the person have the scope of the release as it is.
+    """
     how = _keyed(request, form) | {
         "format": _format(form),
         "length": pseudonym_length(form),
@@ -103,7 +105,7 @@ def _keyed(request: GateRequest, form: Mapping[str, str]) -> dict[str, object]:
 
 
 def _scope(request: GateRequest) -> str:
-    """The scope where the policy names none: that of all versions of a view, or of calls with these options."""
+    """Return the scope where the policy names none: that of all versions of a view, or of calls with these options."""
     if request.context.view is not None:
         schema, name = (json.dumps(part.lower()) for part in request.context.view)
         return f"release [{schema}, {name}]"

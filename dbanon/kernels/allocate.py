@@ -7,19 +7,19 @@ from dbanon.kernels.jit import part
 
 @part
 def integers(n):
-    """Room for n whole numbers; nothing is written into it."""
+    """Return room for n whole numbers; nothing is written into it."""
     return np.empty(n, np.int64)
 
 
 @part
 def small_integers(n):
-    """The same for numbers of items and of records of a few classes."""
+    """Return the same for numbers of items and of records of a few classes."""
     return np.empty(n, np.int32)
 
 
 @part
 def table(rows, columns):
-    """The same in two dimensions."""
+    """Return the same in two dimensions."""
     return np.empty((rows, columns), np.int64)
 
 

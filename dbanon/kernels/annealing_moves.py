@@ -21,13 +21,13 @@ MOST = 3
 
 @part
 def fraction(state):
-    """A random number above 0, at most 1."""
+    """Return a random number above 0, at most 1."""
     return (below(np.int64(2**31), state) + 1) / 2.0**31
 
 
 @part
 def fit(g, records, groups):
-    """Sums and gain of a group from its records."""
+    """Sum and gain of a group from its records."""
     points = records[0]
     member, size, sums, gain = groups
     total = 0.0
@@ -42,7 +42,7 @@ def fit(g, records, groups):
 
 @part
 def gain_with(g, out, into, records, groups):
-    """The gain of a group that one record leaves (-1: none) and one joins."""
+    """Return the gain of a group that one record leaves (-1: none) and one joins."""
     points = records[0]
     _, size, sums, _ = groups
     total, n = 0.0, size[g] - (out >= 0) + (into >= 0)
@@ -58,7 +58,7 @@ def gain_with(g, out, into, records, groups):
 
 @part
 def leave(r, records, groups):
-    """Takes a record out of its group."""
+    """Take a record out of its group."""
     _, group, place, _ = records
     member, size = groups[0], groups[1]
     g = group[r]
@@ -70,7 +70,7 @@ def leave(r, records, groups):
 
 @part
 def join(r, g, records, groups):
-    """Puts a record into a group."""
+    """Put a record into a group."""
     _, group, place, _ = records
     member, size = groups[0], groups[1]
     group[r], place[r] = g, size[g]
@@ -80,7 +80,7 @@ def join(r, g, records, groups):
 
 @part
 def meets_model(g, groups, judged):
-    """Whether a group meets the models."""
+    """Return whether a group meets the models."""
     item, asked, apart, counts, extra, items = judged
     if asked is None and apart is None:
         return True
@@ -124,7 +124,7 @@ def draw_cycle(cycle, records, groups, limits, state):
 
 @part
 def turn(cycle, length, step, records, groups):
-    """Makes the exchange of a cycle (step 1), or takes it back (step 0): sizes and members alone."""
+    """Make the exchange of a cycle (step 1), or take it back (step 0): sizes and members alone."""
     for i in range(length):
         if cycle[i, 1] >= 0:
             leave(cycle[i, 1], records, groups)
@@ -135,7 +135,7 @@ def turn(cycle, length, step, records, groups):
 
 @part
 def exchange(heat, cycle, records, groups, limits, judged, state):
-    """Tries one cycle: it stays where it gains, or by chance where it loses little beside `heat`. Gives the gain."""
+    """Try one cycle: it stays where it gains, or by chance where it loses little beside `heat`. Gives the gain."""
     length = draw_cycle(cycle, records, groups, limits, state)
     if length == 0:
         return 0.0

@@ -9,7 +9,7 @@ from dbanon.kernels.jit import kernel, part
 
 @part
 def count_value(key, amount, keys, counts):
-    """Adds to the count of a key in an open hash table; gives the new count."""
+    """Add to the count of a key in an open hash table; return the new count."""
     mixed = (np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(20)
     slot = np.int64(mixed & np.uint64(len(keys) - 1))
     while keys[slot] != key and keys[slot] >= 0:
@@ -21,7 +21,7 @@ def count_value(key, amount, keys, counts):
 
 @kernel
 def count_first(centers, axes, keys, counts):
-    """Counts the values of first centers."""
+    """Count the values of first centers."""
     tree, at = axes[0], axes[2]
     for c in range(len(centers)):
         for a in range(len(tree)):
@@ -31,7 +31,7 @@ def count_first(centers, axes, keys, counts):
 
 @part
 def join(center, point, amount, centers, axes, state):
-    """Adds equal records to a cluster and moves its center: means, and common ancestors or modes."""
+    """Add equal records to a cluster and moves its center: means, and common ancestors or modes."""
     tree, at, parent, last = axes[0], axes[2], axes[3], axes[4]
     sums, known, most, keys, counts, modes = state
     moved = False
@@ -98,7 +98,7 @@ def place(begin, steps, tuples, points, tree, labels, known):
 
 @kernel
 def deal(begin, steps, records, tuple_of, points, tree, near, free, labels):
-    """Records, in order, join the cluster with the nearest center among those with a place left, until none has.
+    """Return records, in order, join the cluster with the nearest center among those with a place left, until none has.
 
     `near`: the last answer for each tuple, -1 for none; while it is open it is still the answer. Comes back after so
     many steps; gives the record to go on with.
@@ -123,7 +123,7 @@ def deal(begin, steps, records, tuple_of, points, tree, near, free, labels):
 
 @part
 def by_cluster(labels, starts):
-    """Rows in the order of their clusters; `starts` gets where each begins."""
+    """Return rows in the order of their clusters; `starts` gets where each begins."""
     starts[:] = 0
     for label in labels:
         starts[label + 1] += 1
@@ -167,7 +167,7 @@ def trim(k, labels, tuple_of, points, centers, axes, free):
 
 @kernel
 def recenter(labels, tuple_of, points, centers, axes):
-    """The centers of clusters: means rounded to whole units, and modes (ties: the first).
+    """Return the centers of clusters: means rounded to whole units, and modes (ties: the first).
 
     A cluster without records keeps its center. Gives which centers moved.
     """

@@ -11,7 +11,7 @@ CHUNK = 9
 
 @part
 def prefix_add(fine, coarse, start, chunk_start, length, code, amount):
-    """Adds an amount at a value of an axis to prefix sums."""
+    """Add an amount at a value of an axis to prefix sums."""
     end = min(((code >> CHUNK) + 1) << CHUNK, length)
     for i in range(start + code, start + end):
         fine[i] += amount
@@ -21,7 +21,7 @@ def prefix_add(fine, coarse, start, chunk_start, length, code, amount):
 
 @part
 def add_to_axis(axis, ask, a, code, times):
-    """Adds a value of an axis to a question of sums, so many times."""
+    """Add a value of an axis to a question of sums, so many times."""
     place = axis[0][axis[1][a] + code]
     prefix_add(ask[3], ask[5], axis[1][a], axis[4][a], axis[2][a], code, times)
     prefix_add(ask[4], ask[6], axis[1][a], axis[4][a], axis[2][a], code, place * times)
@@ -35,7 +35,7 @@ def add_place(axis, ask, a, code, times):
 
 @part
 def axis_value(a, code, axis, ask, state):
-    """The function of an axis at a value that is not NULL."""
+    """Return the function of an axis at a value that is not NULL."""
     places, starts = axis[0], axis[1]
     place = places[starts[a] + code]
     low, high, missing, counts, totals, count_chunks, total_chunks = ask

@@ -43,7 +43,7 @@ def cut_blocks(order, begins, ends, most, matrix, places, starts, out):
 
 @part
 def fit_block(b, blocks, axis_codes, axis):
-    """Shrinks a block to the tuples that are left in it: its box, its first tuple, its number of records."""
+    """Shrink a block to the tuples that are left in it: its box, its first tuple, its number of records."""
     order, begins, first, left, low, high, nulls = (
         blocks[0],
         blocks[1],
@@ -86,7 +86,7 @@ def fit_blocks(blocks, axis_codes, axis):
 
 @part
 def least_block(left, lower, fresh, best):
-    """The block of the least bound; among equal bounds one that is not exact yet, then the first tuple."""
+    """Return the block of the least bound; among equal bounds one that is not exact yet, then the first tuple."""
     chosen = -1
     for b in range(len(left)):
         if left[b] == 0:
@@ -100,7 +100,7 @@ def least_block(left, lower, fresh, best):
 
 @part
 def least_in_block(b, blocks, codes_of, offsets, axis, axis_codes, leaf_left, sum_flat, sums, state):
-    """The least sum of a tuple that is left in a block, and the first tuple that has it."""
+    """Return the least sum of a tuple that is left in a block, and the first tuple that has it."""
     order, begins, ends = blocks[0], blocks[1], blocks[7]
     places, starts, lengths, chunk_starts = axis[0], axis[1], axis[2], axis[4]
     missing, counts, totals, count_chunks, total_chunks = sums[2], sums[3], sums[4], sums[5], sums[6]

@@ -24,13 +24,13 @@ SHARES = 32
 
 @part
 def rounded(j, at, one, other, scales, way):
-    """The distance of two values from the ancestor whose ways begin at `at`, by their steps."""
+    """Return the distance of two values from the ancestor whose ways begin at `at`, by their steps."""
     return np.int64(np.rint(way[at + one] * way[at + other] * scales[j, 0] * scales[j, 1]))
 
 
 @part
 def apart(one, other, codes, form, limit):
-    """The distance of two tuples, or more than the limit where it is more."""
+    """Return the distance of two tuples, or more than the limit where it is more."""
     attributes, scales, place, step, region, nodes, way, _, pairs = form
     total = np.int64(0)
     for j in range(len(attributes)):
@@ -122,7 +122,7 @@ def sum_distances(form, added, below, above, sums):
 
 @part
 def refresh(index, kept):
-    """Makes the sums anew, and chooses the candidates: the least sums of all that is left."""
+    """Make the sums anew, and choose the candidates: the least sums of all that is left."""
     codes, left, form, parts, posts = index
     seen, candidates, found, state = kept
     added, below, above, sums, grown, there = seen
@@ -158,7 +158,7 @@ def refresh(index, kept):
 
 @part
 def least(index, kept):
-    """The candidate of least sum, or -1 where another record might have less."""
+    """Return the candidate of least sum, or -1 where another record might have less."""
     left, (_, candidates, found, state) = index.left, kept
     grown, there = kept.seen[4], kept.seen[5]
     best = -1
@@ -181,7 +181,7 @@ def least(index, kept):
 
 @part
 def add_seed(seed, index, kept, lower):
-    """Adds a seed to the sums of values, of regions and of candidates."""
+    """Add a seed to the sums of values, of regions and of candidates."""
     codes, left, form, _, _ = index
     seen, candidates, found, state = kept
     added, grown = seen[0], seen[4]
@@ -219,7 +219,7 @@ def ask_parts(parts, form, lower, tables):
 
 @part
 def share_out(parts, tables, begins, ends, inverse, fewest, choice, shares):
-    """Shares of a distance for the parts, SHARES in all, within which the fewest records are."""
+    """Share of a distance for the parts, SHARES in all, within which the fewest records are."""
     number = len(parts)
     fewest[:, :] = 0
     within = np.zeros(SHARES + 1, np.int64)
@@ -278,7 +278,7 @@ def look(seed, reach, wanted, index, tables, shares, inverse, heap_sums, heap_wh
 
 @part
 def drop_taken(parts, posts, left):
-    """Leaves out the tuples of which nothing is left."""
+    """Leave out the tuples of which nothing is left."""
     _, order, begins, ends = posts
     for p in range(len(parts)):
         for i in range(parts[p, 2], parts[p, 2] + parts[p, 3]):

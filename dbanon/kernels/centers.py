@@ -23,7 +23,7 @@ NOBODY = 2**62
 
 @part
 def apart(point, center, axes):
-    """The distance of a record to a center."""
+    """Return the distance of a record to a center."""
     tree, null, at, parent, last, height = axes
     total = np.int64(0)
     for a in range(len(tree)):
@@ -45,7 +45,7 @@ def apart(point, center, axes):
 
 @kernel
 def distances(points, which, centers, axes):
-    """The distance of each point to one of the centers."""
+    """Return the distance of each point to one of the centers."""
     away = np.empty(len(points), np.int64)
     for i in range(len(points)):
         away[i] = apart(points[i], centers[which[i]], axes)
@@ -54,7 +54,7 @@ def distances(points, which, centers, axes):
 
 @part
 def aim(point, axes, rows, aimed):
-    """Fills `rows` with the distances of a record to all nodes of the hierarchies, where they are of another value."""
+    """Fill `rows` with the distances of a record to all nodes of the hierarchies, where they are of another value."""
     tree, null, at, parent, last, height = axes
     for a in range(len(tree)):
         p = point[a]
@@ -80,7 +80,7 @@ def aim(point, axes, rows, aimed):
 
 @part
 def bound(box, node, point, axes, rows, hierarchies):
-    """The least distance of a record to a center in the box of a node; exact for a box of one point."""
+    """Return the least distance of a record to a center in the box of a node; exact for a box of one point."""
     null, at = axes[1], axes[2]
     total = np.int64(0)
     for a in range(hierarchies):
@@ -102,7 +102,7 @@ def bound(box, node, point, axes, rows, hierarchies):
 
 @part
 def is_point(box, node):
-    """Whether the box of a node is one point."""
+    """Return whether the box of a node is one point."""
     for a in range(0, box.shape[1], 2):
         if box[node, a] != box[node, a + 1]:
             return False
@@ -111,7 +111,7 @@ def is_point(box, node):
 
 @part
 def cut_of(box, axes):
-    """The axis on which a box is widest, and the coordinate from which on its second half begins."""
+    """Return the axis on which a box is widest, and the coordinate from which on its second half begins."""
     tree, null, at, parent, last, height = axes
     widest, axis, cut = np.int64(-1), -1, np.int64(0)
     for a in range(len(tree)):
@@ -137,7 +137,7 @@ def cut_of(box, axes):
 
 @kernel
 def build(order, tree):
-    """Makes the tree of some centers (`order`, permuted in place). O(centers * depth)."""
+    """Make the tree of some centers (`order`, permuted in place). O(centers * depth)."""
     centers, axes, boxes, room = tree
     box, kid, parent, first, leaf = boxes
     stack = np.empty((room, 3), np.int64)
@@ -179,7 +179,7 @@ def build(order, tree):
 
 @part
 def refit(center, centers, boxes, gone):
-    """Makes the boxes above a center fit after it has moved or closed."""
+    """Make the boxes above a center fit after it has moved or closed."""
     box, kid, parent, first, leaf = boxes
     node = leaf[center]
     for a in range(centers.shape[1]):
@@ -203,7 +203,7 @@ def refit(center, centers, boxes, gone):
 
 @part
 def nearest(point, tree, scratch, best, least):
-    """The first of the nearest open centers, unless `best` at distance `least` comes before; steps are counted.
+    """Return the first of the nearest open centers, unless `best` at distance `least` comes before; steps are counted.
 
     scratch: distances to nodes, the value of each axis that these are of, a stack, and steps.
     """

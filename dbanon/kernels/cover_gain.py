@@ -8,7 +8,7 @@ COUNT = 0xFFFFFFFF
 
 @kernel
 def covered(some, change, counts, least, table, places):
-    """Records of groups of `least` and more, and their summed loss, where one attribute goes to another level.
+    """Return records of groups of `least` and more, and their summed loss, where one attribute goes to another level.
 
     `some`: rows, keys and lost: items, with the key of the group of each and what a record of it loses so far;
     `change`: `LevelChange`; `counts`: records by item. Afterwards table[places[i]] & COUNT are the records of the

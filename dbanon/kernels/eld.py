@@ -11,7 +11,10 @@ from dbanon.kernels.tree_search import put_members
 
 @part
 def _fewer(counts, least):
-    """Whether fewer different values than asked for have records, in any column. The last code of a column is NULL."""
+    """Return whether fewer different values than asked for have records, in any column.
+
+    The last code of a column is NULL.
+    """
     for s in range(len(least)):
         different = 0
         for value in range(counts.shape[1]):

@@ -31,7 +31,7 @@ def join(t, low, high, codes):
 
 @part
 def begin(t, low, high, measure):
-    """Makes a class of one tuple; gives its loss."""
+    """Make a class of one tuple; return its loss."""
     for a in range(len(low)):
         low[a] = high[a] = measure[0][t, a]
     return united(t, low, high, measure)
@@ -39,7 +39,7 @@ def begin(t, low, high, measure):
 
 @part
 def apart(one, other, measure):
-    """The distance of two tuples: what they lose together where they differ."""
+    """Return the distance of two tuples: what they lose together where they differ."""
     codes = measure.codes
     total = np.int64(0)
     for a in range(codes.shape[1]):
@@ -51,7 +51,7 @@ def apart(one, other, measure):
 
 @kernel
 def losses_of(tuple_of, measure, clusters):
-    """Fills in what a record loses in each cluster."""
+    """Fill in what a record loses in each cluster."""
     head, following, _, losses, _ = clusters
     low, high = np.empty(measure[0].shape[1], np.int64), np.empty(measure[0].shape[1], np.int64)
     for c in range(len(head)):
@@ -65,7 +65,7 @@ def losses_of(tuple_of, measure, clusters):
 
 @part
 def cheapest(tuples, left, low, high, measure):
-    """The first of the tuples with which a record of a class loses least, and that loss."""
+    """Return the first of the tuples with which a record of a class loses least, and that loss."""
     best, least = -1, np.int64(0)
     for i in range(len(tuples)):
         if left[i] > 0:
@@ -117,7 +117,7 @@ def crossed(tuples, left, k, measure, taken):
 
 @part
 def ranked(draw, number):
-    """A place in an order of so many, of which the first is drawn with a weight of `number`, the last with 1."""
+    """Return a place in an order of so many, of which the first is drawn with a weight of `number`, the last with 1."""
     target = np.int64(draw * (number * (number + 1) // 2))
     low, high = np.int64(0), np.int64(number - 1)
     while low < high:

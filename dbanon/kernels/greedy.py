@@ -63,7 +63,7 @@ def join(t, few, axis, axis_codes, terms, state, ask, changed):
 
 @part
 def ask_loss(j, offsets, terms, state, flat):
-    """Fills the part of a question about one attribute: the loss of a record in the cluster with each value."""
+    """Fill the part of a question about one attribute: the loss of a record in the cluster with each value."""
     kind, unit, node_at, value_at = terms[0], terms[1], terms[2], terms[3]
     parent, height, last, first, of = terms[4], terms[5], terms[6], terms[7], terms[8]
     begin, values = offsets[j], value_at[j + 1] - value_at[j]
@@ -108,7 +108,7 @@ def ask_next(sign, index, terms, flat, ask, state, changed, one, number):
 
 @part
 def nth(tree, r):
-    """The tuple of the record that has r others before it, in the order of the index."""
+    """Return the tuple of the record that has r others before it, in the order of the index."""
     left, kid, kids, tuples = tree[2], tree[4], tree[5], tree[8]
     node = 0
     while tuples[node] < 0:
@@ -177,7 +177,7 @@ def greedy_steps(index, terms, flat, ask, k, seeding, reference, draws, steps, m
 
 @part
 def inside(t, few, axis, axis_codes, terms, state, ask):
-    """Whether a tuple widens a cluster nowhere."""
+    """Return whether a tuple widens a cluster nowhere."""
     codes, kind, node_at, value_at = few[0], terms[0], terms[2], terms[3]
     last, first = terms[6], terms[7]
     for j in range(codes.shape[1]):

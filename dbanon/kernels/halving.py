@@ -5,7 +5,7 @@ from dbanon.kernels.jit import part
 
 @part
 def extent(order, begin, end, matrix, axis):
-    """The least and the greatest value of a range of tuples on an axis."""
+    """Return the least and the greatest value of a range of tuples on an axis."""
     low = high = matrix[order[begin], axis]
     for i in range(begin + 1, end):
         low, high = min(low, matrix[order[i], axis]), max(high, matrix[order[i], axis])
@@ -14,7 +14,7 @@ def extent(order, begin, end, matrix, axis):
 
 @part
 def part_at(order, begin, end, middle, matrix, axis):
-    """Permutes a range of tuples so that none before `middle` has a greater code on the axis than one after it."""
+    """Permute a range of tuples so that none before `middle` has a greater code on the axis than one after it."""
     low, high = begin, end - 1
     while low < high:
         # The median of three, so that ranges that are in order already are halved.

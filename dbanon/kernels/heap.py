@@ -5,7 +5,7 @@ from dbanon.kernels.jit import part
 
 @part
 def push(sums, whose, size, total, place):
-    """Puts a tuple with its sum into a heap of `size`."""
+    """Put a tuple with its sum into a heap of `size`."""
     i = size
     while i > 0:
         up = (i - 1) // 2
@@ -18,7 +18,7 @@ def push(sums, whose, size, total, place):
 
 @part
 def pop(sums, whose, size):
-    """Removes the top of a heap of `size`."""
+    """Remove the top of a heap of `size`."""
     total, place = sums[size - 1], whose[size - 1]
     i = 0
     while True:

@@ -18,7 +18,7 @@ def gather_up(parent, first, left):
 
 @kernel
 def build_boxes(order, begins, ends, base, used, matrix, axis_places, nodes):
-    """Boxes below each path of the trie: halves of the tuples along the axis on which they lie farthest apart.
+    """Return boxes below each path of the trie: halves of the tuples along the axis on which they lie farthest apart.
 
     `order` is permuted in place; axis_places: places on the axes, and where those of each begin; nodes: `BoxNodes`.
     Gives the number of nodes used.
@@ -56,7 +56,7 @@ def build_boxes(order, begins, ends, base, used, matrix, axis_places, nodes):
 
 @part
 def add_counts(tree, few, tuples, counts):
-    """Adds counts to tuples, to all nodes above them, and to the values they have."""
+    """Add counts to tuples, to all nodes above them, and to the values they have."""
     leaf, parent, left, leaf_left = tree[0], tree[1], tree[2], tree[3]
     codes, offsets, present = few[0], few[1], few[2]
     for i in range(len(tuples)):

@@ -28,7 +28,7 @@ def kernel(function: Callable[..., Any]) -> Any:
 
 
 def kept_in() -> str | None:
-    """The folder in which compiled kernels are kept; None where none can be written."""
+    """Return the folder in which compiled kernels are kept; None where none can be written."""
     try:
         return str(numba.njit(cache=True, **_OPTIONS)(kept_in).stats.cache_path)
     except RuntimeError:
@@ -60,7 +60,7 @@ class _Part:
 
 
 def part(function: Callable[..., Any]) -> Any:
-    """A function that only kernels and other parts call."""
+    """Return a function that only kernels and other parts call."""
     return _Part(function)
 
 

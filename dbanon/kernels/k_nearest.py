@@ -21,8 +21,10 @@ def distances(item, measure, question):
 
 @part
 def keep(item, away, size, items, far):
-    """Puts an item at a distance into a heap of as many as `items` can hold; gives how many it has. Items ascend from
-    call to call."""
+    """Put an item at a distance into a heap of as many as `items` can hold; return how many it has.
+
+    Items ascend from call to call.
+    """
     if size == len(items):
         if away >= far[0]:
             return size
@@ -66,7 +68,7 @@ def look(other, alive, number, left, tuples, measure, question, items, far):
 
 @part
 def ascending(size, items, far):
-    """Sorts a heap, the nearest first; it is none any more."""
+    """Sort a heap, the nearest first; it is none any more."""
     for last in range(size - 1, 0, -1):
         item, away = items[0], far[0]
         pop(far, items, last + 1)
@@ -75,6 +77,6 @@ def ascending(size, items, far):
 
 @part
 def bring(row, to, rows, place):
-    """Changes places with the record at `to`; `place` is where each record is in `rows`."""
+    """Change places with the record at `to`; `place` is where each record is in `rows`."""
     place[rows[to]], rows[place[row]] = place[row], rows[to]
     place[row], rows[to] = to, row

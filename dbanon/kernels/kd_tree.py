@@ -22,7 +22,7 @@ LEAF = 16
 
 @part
 def apart(points, i, place, terms):
-    """The distance of the point at a place of the order to a place."""
+    """Return the distance of the point at a place of the order to a place."""
     numeric, unit = terms
     coordinates = points[2]
     total = np.int64(0)
@@ -37,7 +37,7 @@ def apart(points, i, place, terms):
 
 @part
 def at_least(boxes, node, place, terms):
-    """The least distance that a point in a box can have to a place."""
+    """Return the least distance that a point in a box can have to a place."""
     numeric, unit = terms
     lows, highs, nulls = boxes
     total = np.int64(0)
@@ -60,7 +60,7 @@ def at_least(boxes, node, place, terms):
 
 @part
 def at_most(boxes, node, place, terms):
-    """The greatest distance that a point in a box can have to a place."""
+    """Return the greatest distance that a point in a box can have to a place."""
     numeric, unit = terms
     lows, highs, nulls = boxes
     total = np.int64(0)
@@ -83,7 +83,7 @@ def at_most(boxes, node, place, terms):
 
 @part
 def fit(node, points, nodes, boxes, terms):
-    """Makes the box of a leaf fit what is left in it."""
+    """Make the box of a leaf fit what is left in it."""
     lows, highs, nulls = boxes
     coordinates = points[2]
     for a in range(coordinates.shape[1]):
@@ -99,7 +99,10 @@ def fit(node, points, nodes, boxes, terms):
 
 @kernel
 def build_points(codes, points, nodes, boxes, terms):
-    """The tree over all tuples: halves along the axis on which they lie farthest apart. Gives the number of nodes."""
+    """Return the tree over all tuples: halves along the axis on which they lie farthest apart.
+
+    Gives the number of nodes.
+    """
     order, at, coordinates, left, _ = points
     begins, ends, kids, parents, records, first = nodes
     lows, highs, nulls = boxes
@@ -159,7 +162,7 @@ def build_points(codes, points, nodes, boxes, terms):
 
 @part
 def farthest(points, nodes, boxes, terms, place):
-    """The first of the tuples that are farthest from a place."""
+    """Return the first of the tuples that are farthest from a place."""
     order = points[0]
     begins, ends, kids, records, first = nodes[0], nodes[1], nodes[2], nodes[4], nodes[5]
     stack = np.empty((128, 2), np.int64)
@@ -236,7 +239,7 @@ def nearest(points, nodes, boxes, terms, place, wanted, sums, whose):
 
 @part
 def remove(t, count, points, nodes, boxes, terms):
-    """Takes records of a tuple; boxes shrink to what is left."""
+    """Take records of a tuple; boxes shrink to what is left."""
     order, at, coordinates, left, _ = points
     ends, kids, parents, records = nodes[1], nodes[2], nodes[3], nodes[4]
     lows, highs, nulls = boxes
@@ -276,7 +279,7 @@ def remove(t, count, points, nodes, boxes, terms):
 
 @part
 def locate(t, points, place):
-    """Copies the coordinates of a tuple."""
+    """Copy the coordinates of a tuple."""
     for a in range(len(place)):
         place[a] = points[2][points[1][t, 0], a]
 

@@ -49,7 +49,7 @@ def split(points, order, nodes, boxes):
 
 @part
 def to_box(point, node, boxes):
-    """The least squared distance of a point to one in a box."""
+    """Return the least squared distance of a point to one in a box."""
     lows, highs = boxes
     total = 0.0
     for a in range(len(point)):
@@ -60,7 +60,7 @@ def to_box(point, node, boxes):
 
 @part
 def look(r, points, order, nodes, boxes, near, squares, stack, bounds):
-    """Fills near[r] with the nearest points but itself, by ascending distance; `squares` has these."""
+    """Fill near[r] with the nearest points but itself, by ascending distance; `squares` has these."""
     begins, ends, kids = nodes
     wanted, found, leaves = near.shape[1], 0, 0
     stack[0], bounds[0], top = 0, 0.0, 1

@@ -20,7 +20,7 @@ CARVED = 20
 
 @part
 def take_set(order, some, items, counts, starts, pool_items, pool_counts):
-    """Copies the entries of some classes; gives their number."""
+    """Copy the entries of some classes; return their number."""
     n = 0
     for c in order[:some]:
         for e in range(starts[c], starts[c + 1]):
@@ -31,7 +31,7 @@ def take_set(order, some, items, counts, starts, pool_items, pool_counts):
 
 @part
 def spread(pool_items, pool_counts, n, records):
-    """Writes an item for each record of some entries."""
+    """Write an item for each record of some entries."""
     r = 0
     for e in range(n):
         for _ in range(pool_counts[e]):
@@ -41,7 +41,7 @@ def spread(pool_items, pool_counts, n, records):
 
 @part
 def keep_set(order, some, entries, made, new):
-    """Appends some classes as they are; gives the number of classes."""
+    """Append some classes as they are; return the number of classes."""
     entry = new.starts[made]
     for c in order[:some]:
         for e in range(entries.starts[c], entries.starts[c + 1]):
@@ -55,7 +55,7 @@ def keep_set(order, some, entries, made, new):
 
 @part
 def put_runs(records, m, back, cuts, made, new):
-    """Appends the runs that records[:m] were cut into; gives the number of classes."""
+    """Append the runs that records[:m] were cut into; return the number of classes."""
     runs, end = 0, m
     while end > 0:
         cuts[runs] = end
@@ -79,7 +79,7 @@ def put_runs(records, m, back, cuts, made, new):
 
 @part
 def line_up(items, starts, classes, blocks, line, codes, terms, lines, state):
-    """The classes in the order of a random line, each at the place of one of its items; block after block."""
+    """Return the classes in the order of a random line, each at the place of one of its items; block after block."""
     draw_line(line, terms, lines, state)
     where = integers(classes)
     for c in range(classes):
@@ -173,7 +173,7 @@ def sweep(entries, options, blocks, measure, asked, apart, scratch, lines, state
 
 @kernel
 def class_losses(items, starts, sizes, classes, measure):
-    """Summed loss of the records of each class."""
+    """Return summed loss of the records of each class."""
     losses = integers(classes)
     span = table(measure.codes.shape[1], np.int64(4))
     for c in range(classes):

@@ -32,7 +32,7 @@ def lost(a, low, high, measure):
 
 @part
 def begin(item, measure, span):
-    """Makes a class of one item; gives its loss."""
+    """Make a class of one item; return its loss."""
     total = np.int64(0)
     for a in range(len(span)):
         code = np.int64(measure.codes[item, a])
@@ -47,7 +47,7 @@ def begin(item, measure, span):
 
 @part
 def widen(loss, item, measure, span):
-    """Lets an item into a class; gives the loss, which was `loss` before."""
+    """Let an item into a class; return the loss, which was `loss` before."""
     for a in range(len(span)):
         code = np.int64(measure.codes[item, a])
         if span[a, 0] <= code <= span[a, 1]:
@@ -70,7 +70,7 @@ def widen(loss, item, measure, span):
 
 @part
 def join(kept, at, other, span, measure):
-    """Makes in `span` the class of the items of two classes, of which one is kept from row `at` on; gives its loss."""
+    """Make in `span` the class of the items of two classes, of which one is kept from row `at` on; return its loss."""
     total = np.int64(0)
     for a in range(len(span)):
         low, high = min(kept[at + a, 0], other[a, 0]), max(kept[at + a, 1], other[a, 1])

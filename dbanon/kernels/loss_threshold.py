@@ -36,8 +36,10 @@ def _each(number):
 
 @part
 def _candidate(kind, begins, left, sums, least, candidates):
-    """Looks for the next candidate of a kind whose last one has no more records; gives how many items were looked at.
-    `least`: no item loses less, and what comes before one that loses no more loses more."""
+    """Look for the next candidate of a kind whose last one has no more records; return how many items were looked at.
+
+    `least`: no item loses less, and what comes before one that loses no more loses more.
+    """
     start, best = begins[kind], candidates[kind]
     if sums[best] == least:
         for item in range(best + 1, begins[kind + 1]):
@@ -54,7 +56,7 @@ def _candidate(kind, begins, left, sums, least, candidates):
 
 @kernel
 def threshold_steps(state, most, options, items, measure, codes_of, growth, labels):
-    """Makes clusters until all records are in one, or about `most` items were looked at; gives how many were.
+    """Make clusters until all records are in one, or about `most` items were looked at; return how many were.
 
     state: next of the records in `order`, clusters that were begun, records in the last one (0: it is complete), what a
     record loses in it.

@@ -14,8 +14,10 @@ PATIENCE = 32
 
 @part
 def average(place, numeric, totals):
-    """The average of what is left: the mean of a number (NaN where all are NULL), the most frequent category. A mean is
-    exact: sums are of whole steps."""
+    """The average of what is left: the mean of a number (NaN where all are NULL), the most frequent category.
+
+    A mean is exact: sums are of whole steps.
+    """
     scale, sums, known, begins, present = totals
     for a in range(len(place)):
         if numeric[a]:
@@ -30,8 +32,10 @@ def average(place, numeric, totals):
 
 @part
 def outermost(far, points, nodes, terms, place):
-    """Fills `far` with the tuples that are farthest from a place, the farthest first, ties by tuple: (distance,
-    tuple). Gives how many."""
+    """Fill `far` with the tuples that are farthest from a place, the farthest first, ties by tuple: (distance, tuple).
+
+    Gives how many.
+    """
     order = points[0]
     begins, ends, kids = nodes[0], nodes[1], nodes[2]
     sums, whose = np.empty(len(far), np.int64), np.empty(len(far), np.int64)
@@ -93,7 +97,7 @@ def still_farthest(far, size, points, terms, place, seen):
 
 @kernel
 def mdav_steps(points, nodes, boxes, terms, totals, outer, k, steps, members):
-    """Makes up to `steps` clusters of k records while at least 2k are left, two a round while at least 3k are.
+    """Make up to `steps` clusters of k records while at least 2k are left, two a round while at least 3k are.
 
     totals: `AverageTotals`; outer: `FarthestTuples`; members: see `gather_steps`. Gives rows used.
     """

@@ -29,7 +29,7 @@ def climb(c, points, axes, way, path, ends):
 
 @part
 def shared(low, high, here, path, begin):
-    """The way to the root from the lowest ancestor that a class has in common with some node from low to high."""
+    """Return the way to the root from the lowest ancestor that a class has in common with some node from low to high."""
     node = min(max(here, low), high)
     while node < path[begin, 0] or node > path[begin, 1]:
         begin += 1
@@ -38,7 +38,7 @@ def shared(low, high, here, path, begin):
 
 @part
 def partner(c, points, sizes, boxes, path, ends, stack, spent):
-    """The class with which a class costs least; ties: the first; NOBODY where there is no other."""
+    """Return the class with which a class costs least; ties: the first; NOBODY where there is no other."""
     box, kid, first = boxes[0], boxes[1], boxes[3]
     axes = points.shape[1] - 1
     own, size = points[c, axes], sizes[c]
@@ -80,7 +80,7 @@ def partner(c, points, sizes, boxes, path, ends, stack, spent):
 
 @part
 def raise_to(c, other, points, axes, way):
-    """Raises a class to what it has in common with another."""
+    """Raise a class to what it has in common with another."""
     at, parent, last = axes[2], axes[3], axes[4]
     total = np.int64(0)
     for a in range(points.shape[1] - 1):
@@ -94,7 +94,7 @@ def raise_to(c, other, points, axes, way):
 
 @part
 def cut_off(c, other, needed, chains):
-    """Gives a class the last records of another, so many."""
+    """Return a class the last records of another, so many."""
     head, tail, following, tuples, counts, used = chains
     while needed > 0:
         before, entry = np.int64(-1), head[other]

@@ -50,7 +50,7 @@ def draw_set(chosen, some, records, groups, state):
 
 @part
 def along_line(pool, m, points, where, spare, line, state):
-    """Sorts pool[:m] along a line: the one through two of its records, or one that is turned from it at random."""
+    """Sort pool[:m] along a line: the one through two of its records, or one that is turned from it at random."""
     p, q = pool[below(np.int64(m), state)], pool[below(np.int64(m), state)]
     turned = below(np.int64(2), state) == 0
     for a in range(points.shape[1]):
@@ -67,7 +67,7 @@ def along_line(pool, m, points, where, spare, line, state):
 
 @part
 def along_path(pool, m, points, state):
-    """Orders pool[:m]: from a random record or the one that is farthest from it, ever to the nearest that is left."""
+    """Order pool[:m]: from a random record or the one that is farthest from it, ever to the nearest that is left."""
     start, sign = pool[below(np.int64(m), state)], 2.0 * below(np.int64(2), state) - 1.0
     for i in range(m):
         best, least = i, np.inf
@@ -136,8 +136,10 @@ def cut_line(pool, m, points, limits, judged, sums, total, back):
 
 @part
 def recut(heat, some, records, groups, free, limits, judged, room, state):
-    """Dissolves and cuts a few groups; they stay so where that gains, or by chance where it loses little beside `heat`.
-    Gives the gain."""
+    """Dissolve and cuts a few groups; they stay so where that gains, or by chance where it loses little beside `heat`.
+
+    Gives the gain.
+    """
     points = records[0]
     member, size, _, gain = groups
     chosen, pool, where, spare, sums, total, back = room
@@ -178,7 +180,7 @@ def recut(heat, some, records, groups, free, limits, judged, room, state):
 
 @kernel
 def lower_squares(options, records, groups, free, limits, judged, room, state):
-    """Makes moves, each a few exchanges and a cut of some groups (see `MoveOptions`). Gives the gain."""
+    """Make moves, each a few exchanges and a cut of some groups (see `MoveOptions`). Gives the gain."""
     moves, each, widest, heat = options
     cycle = np.empty((3, 2), np.int64)
     more = 0.0

@@ -73,7 +73,7 @@ def fill_steps(first, most, items, cap, measure, spans, sizes, losses, labels):
 
 @part
 def ask(a, codes_of, span, measure, table):
-    """Fills what each code loses on an attribute with a cluster; `codes_of`: where the attribute's begin in `table`."""
+    """Fill what each code loses on an attribute with a cluster; `codes_of`: where the attribute's begin in `table`."""
     values = measure.terms[a, 1]
     for code in range(values + 1):
         if span[a, 0] <= code <= span[a, 1]:
@@ -89,7 +89,7 @@ MANY = 1024
 
 @part
 def ask_few(span, before, codes_of, measure, table):
-    """Fills the tables of attributes of few values on which a cluster is wider than it was `before` (attributes, 2)."""
+    """Fill the tables of attributes of few values on which a cluster is wider than it was `before` (attributes, 2)."""
     for a in range(len(span)):
         if span[a, 0] != before[a, 0] or span[a, 1] != before[a, 1]:
             before[a, 0], before[a, 1] = span[a, 0], span[a, 1]
@@ -114,7 +114,7 @@ def lost_with(item, measure, span, codes_of, table):
 
 @part
 def remaining(left):
-    """The items that have records left, and how many they are; there is room for all."""
+    """Return the items that have records left, and how many they are; there is room for all."""
     alive, number = np.empty(len(left), np.int64), np.int64(0)
     for item in range(len(left)):
         if left[item] > 0:

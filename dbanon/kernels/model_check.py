@@ -21,8 +21,10 @@ from dbanon.kernels.sorting import sort_values
 
 @part
 def holds(items, first, end, asked, apart, counts, extra):
-    """Whether the records items[first:end] are a group that meets the model; counts and extra are scratch. Where the
-    number of records is all that counts, it is for the caller to count them."""
+    """Return whether the records items[first:end] are a group that meets the model; counts and extra are scratch.
+
+    Where the number of records is all that counts, it is for the caller to count them.
+    """
     if asked is not None:
         k, values, rules = asked
         if end - first < k:
@@ -70,7 +72,7 @@ def _holds_apart(items, first, end, apart, counts, extra):
 
 @part
 def _distinct(items, first, end, of, ids):
-    """Distinct ids of some items but -1, ascending, in `ids`; gives their number."""
+    """Return distinct ids of some items but -1, ascending, in `ids`; gives their number."""
     n = np.int64(0)
     for i in range(first, end):
         if of[items[i]] >= 0:
@@ -161,7 +163,7 @@ def _add_to_parts(s, items, first, end, at, pairs, people, seen):
 
 @part
 def group_holds(items, first, end, asked, apart, counts, extra):
-    """Whether the counted group, which has the records items[first:end], meets the model, as `holds` says.
+    """Return whether the counted group, which has the records items[first:end], meets the model, as `holds` says.
 
     O(values) for each part that changed since it was asked last.
     """

@@ -60,7 +60,7 @@ def distance(s, counts, size, free, rules, extra):
 
 @part
 def meets_column(s, counts, size, total, rules, extra):
-    """Whether a group meets the models of one sensitive column: `size` records (persons) with `total` values."""
+    """Return whether a group meets the models of one sensitive column: `size` records (persons) with `total` values."""
     at, table, most = rules[0], rules[1], rules[3]
     begin, end = at[s], at[s + 1]
     distinct, known, logs, greatest = 0, np.int64(0), 0.0, np.int64(0)
@@ -91,7 +91,7 @@ def meets_column(s, counts, size, total, rules, extra):
 
 @part
 def meets(counts, size, rules, extra):
-    """Whether a group meets all models."""
+    """Return whether a group meets all models."""
     for s in range(len(rules[1])):
         if not meets_column(s, counts, size, size, rules, extra):
             return False
@@ -100,7 +100,7 @@ def meets(counts, size, rules, extra):
 
 @part
 def may_join(row, values, counts, size, goal, rules, distinct, extra):
-    """Whether a group of `goal` records can still meet the models after a record joined."""
+    """Return whether a group of `goal` records can still meet the models after a record joined."""
     at, table, aim = rules[0], rules[1], rules[4]
     free = goal - size - 1
     for s in range(len(table)):
@@ -208,7 +208,7 @@ def gather_models(index, search, least, begin, chains, judged, labels, label, se
 
 @part
 def unlink(t, head, following, labels):
-    """Takes the records that have a label out of the chain of a tuple."""
+    """Take the records that have a label out of the chain of a tuple."""
     while head[t] >= 0 and labels[head[t]] >= 0:
         head[t] = following[head[t]]
     before = head[t]
@@ -222,7 +222,7 @@ def unlink(t, head, following, labels):
 
 @kernel
 def first_fit(order, row, values, counts, sizes, rules, extra):
-    """The first group in the order that still meets the models when a record joins, or -1."""
+    """Return the first group in the order that still meets the models when a record joins, or -1."""
     at = rules[0]
     columns = values.shape[0]
     for g in order:

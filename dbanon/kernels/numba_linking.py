@@ -10,8 +10,10 @@ from numba.core.typed_passes import NativeLowering
 
 
 class _Library(JITCodeLibrary):
-    """The code of a part and of what it calls, to be linked into that of kernels. By itself it is neither optimized nor
-    translated, which numba would do for each function that a function calls."""
+    """The code of a part and of what it calls, to be linked into that of kernels.
+
+    By itself it is neither optimized nor translated, which numba would do for each function that a function calls.
+    """
 
     def finalize(self) -> None:
         self._raise_if_finalized()

@@ -26,7 +26,7 @@ MANY = 8
 
 @part
 def spans(least, d):
-    """Room for classes: the one that `cut` looks at, and those that it keeps (see `keep_runs`)."""
+    """Return room for classes: the one that `cut` looks at, and those that it keeps (see `keep_runs`)."""
     return table(d, np.int64(4)), table(d, np.int64(4)), table(min(least, 2 * PLACES) * d, np.int64(4))
 
 
@@ -127,7 +127,7 @@ def cut(items, m, least, most, penalty, measure, asked, apart, scratch, room):
 
 @kernel
 def cut_all(items, least, most, penalty, measure, asked, apart, scratch, labels):
-    """Labels of all records by their place on the line; gives the number of classes and the loss."""
+    """Return labels of all records by their place on the line; gives the number of classes and the loss."""
     m = len(items)
     total, back = integers(m + 1), small_integers(m + 1)
     span, ahead, kept = spans(least, measure.codes.shape[1])

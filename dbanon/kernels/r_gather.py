@@ -13,7 +13,7 @@ from dbanon.kernels.jit import kernel, part
 
 @part
 def within(point, limit, times, tree, rows, aimed, open_, stack, found):
-    """The tuples at most `times` limits from a point, where something is open below; how many there are."""
+    """Return the tuples at most `times` limits from a point, where something is open below; how many there are."""
     axes, boxes, seen = tree.axes, tree.boxes, tree.seen
     box, kid, first = boxes[0], boxes[1], boxes[3]
     hierarchies = axes[0].sum()
@@ -42,7 +42,7 @@ def within(point, limit, times, tree, rows, aimed, open_, stack, found):
 
 @part
 def has_within(point, limit, need, tree, rows, aimed, stack):
-    """Whether so many records lie within a limit of a point."""
+    """Return whether so many records lie within a limit of a point."""
     axes, counts, seen = tree.axes, tree.counts, tree.seen
     box, kid, first = tree.boxes[0], tree.boxes[1], tree.boxes[3]
     hierarchies = axes[0].sum()
@@ -76,7 +76,7 @@ def has_within(point, limit, need, tree, rows, aimed, stack):
 
 @part
 def reach_of(point, need, tree, rows, stack, sums, whose):
-    """The distance from a point within which so many records lie."""
+    """Return the distance from a point within which so many records lie."""
     axes, counts, seen = tree.axes, tree.counts, tree.seen
     box, kid, first = tree.boxes[0], tree.boxes[1], tree.boxes[3]
     hierarchies = axes[0].sum()
@@ -104,8 +104,10 @@ def reach_of(point, need, tree, rows, stack, sums, whose):
 
 @kernel
 def reach(begin, steps, need, tree, most):
-    """`most` becomes the greatest distance within which any tuple has so many records, itself among them. Comes back
-    after so many steps; gives the tuple to go on with."""
+    """`most` becomes the greatest distance within which any tuple has so many records, itself among them.
+
+    Comes back after so many steps; gives the tuple to go on with.
+    """
     points, counts, seen = tree.points, tree.counts, tree.seen
     rows, aimed = np.empty(tree.axes[2][-1], np.int64), np.full(points.shape[1], -1, np.int64)
     stack, sums, whose = np.empty((tree.room, 2), np.int64), np.empty(need + 2, np.int64), np.empty(need + 2, np.int64)
@@ -156,7 +158,7 @@ def spread(begin, steps, limit, times, need, tree, open_, center_of, centers, nu
 
 @part
 def give(t, center, amount, entries):
-    """Gives records of a tuple to a center. A tuple has no more entries than records: empty ones are used again."""
+    """Return records of a tuple to a center. A tuple has no more entries than records: empty ones are used again."""
     of, counts, following, used = entries
     entry, empty, last = t, np.int64(-1), t
     while entry >= 0:

@@ -12,7 +12,7 @@ from dbanon.kernels.loss import lost
 
 @part
 def below(n, state):
-    """A random number from 0 to n - 1."""
+    """Return a random number from 0 to n - 1."""
     x = state[0]
     x ^= x >> np.uint64(12)
     x ^= x << np.uint64(25)
@@ -62,7 +62,7 @@ def place_on(line, item, codes, terms, lines):
 
 @part
 def far(item, center, measure):
-    """The loss of a class of two items."""
+    """Return the loss of a class of two items."""
     total = np.int64(0)
     for a in range(measure.codes.shape[1]):
         x, y = np.int64(measure.codes[item, a]), np.int64(measure.codes[center, a])

@@ -21,7 +21,7 @@ FEW = 8
 
 @part
 def cosine(unit, a, b):
-    """The cosine of two tuples in whole steps."""
+    """Return the cosine of two tuples in whole steps."""
     total = 0.0
     for j in range(unit.shape[1]):
         total += unit[a, j] * unit[b, j]
@@ -30,7 +30,7 @@ def cosine(unit, a, b):
 
 @kernel
 def slice_centers(ranked, tuple_of, unit, top, values, k, least):
-    """One record of each slice of k of the ranked records (the last slice has the rest).
+    """Return one record of each slice of k of the ranked records (the last slice has the rest).
 
     Candidates are tuples with a cosine of at least `least` to k - 1 others of the slice, else those with most such
     others. The first of their records, by rank, whose value `top` no center has yet; else the first.
@@ -80,8 +80,10 @@ def slice_centers(ranked, tuple_of, unit, top, values, k, least):
 
 @kernel
 def chain(unit, counts, first, order):
-    """Ranks records one after another: the most similar one that is left, ties to the first. `order` gets their
-    tuples."""
+    """Rank records one after another: the most similar one that is left, ties to the first.
+
+    `order` gets their tuples.
+    """
     left = counts.copy()
     now = first
     for i in range(len(order)):
@@ -123,7 +125,7 @@ def _before(a, b, groups, near, similar):
 
 @part
 def _sink(heap, begin, size, i, groups, near, similar):
-    """Puts the i-th of `size` groups of a heap, which begins at `begin`, where it belongs."""
+    """Put the i-th of `size` groups of a heap, which begins at `begin`, where it belongs."""
     while True:
         first = i
         for child in range(2 * i + 1, min(2 * i + 3, size)):
@@ -137,7 +139,7 @@ def _sink(heap, begin, size, i, groups, near, similar):
 
 @part
 def _front(heap, begin, size, groups, near, similar):
-    """Puts the first of `size` groups where they begin."""
+    """Put the first of `size` groups where they begin."""
     group_tuple, _, rows, row_at, taken, _ = groups
     first = -1
     first_near, first_similar, first_row = False, np.int64(0), np.int64(0)

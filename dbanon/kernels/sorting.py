@@ -5,7 +5,7 @@ from dbanon.kernels.jit import part
 
 @part
 def sort_values(values, n):
-    """Sorts values[:n], ascending."""
+    """Sort values[:n], ascending."""
     gap = 1
     while gap < n // 3:
         gap = 3 * gap + 1
@@ -22,7 +22,7 @@ def sort_values(values, n):
 
 @part
 def sort_entries(places, items, counts, n):
-    """Sorts entries by place, then item."""
+    """Sort entries by place, then item."""
     gap = 1
     while gap < n // 3:
         gap = 3 * gap + 1

@@ -10,7 +10,7 @@ from dbanon.kernels.jit import kernel, part
 
 @part
 def squared(point, box, node, units):
-    """The square of the least distance of a point to one in the box of a node; exact for a box of one point."""
+    """Return the square of the least distance of a point to one in the box of a node; exact for a box of one point."""
     total = np.int64(0)
     for a in range(len(units)):
         low, high, p = box[node, 2 * a], box[node, 2 * a + 1], point[a]
@@ -69,8 +69,10 @@ def place_squared(begin, steps, points, tree, near):
 
 @kernel
 def merge_small(small, stretch, tree, sums, known, into):
-    """Some clusters, in order, join the nearest of those in the tree, whose center then moves. `sums` and `known`: of
-    the coordinates before they were stretched, and of how many records."""
+    """Some clusters, in order, join the nearest of those in the tree, whose center then moves.
+
+    `sums` and `known`: of the coordinates before they were stretched, and of how many records.
+    """
     centers, stack, spent = tree.points, np.empty((tree.room, 2), np.int64), np.zeros(1, np.int64)
     for c in small:
         best = nearest_square(centers[c], tree, stack, spent, NOBODY, NONE)

@@ -109,7 +109,7 @@ def search(tree, few, axis, flat, ask, sign, records, found, taken):
 
 @part
 def ask_near(seed, few, axis, axis_codes, tables, table_starts, flat, ask):
-    """Fills a question with the distances to a tuple."""
+    """Fill a question with the distances to a tuple."""
     codes, offsets = few[0], few[1]
     for j in range(len(offsets)):
         width = (offsets[j + 1] if j + 1 < len(offsets) else len(flat)) - offsets[j]
@@ -125,7 +125,7 @@ def ask_near(seed, few, axis, axis_codes, tables, table_starts, flat, ask):
 
 @part
 def add_near(seed, times, few, axis, axis_codes, tables, table_starts, flat, ask):
-    """Adds the distances to a tuple to a question of sums, so many times."""
+    """Add the distances to a tuple to a question of sums, so many times."""
     codes, offsets = few[0], few[1]
     for j in range(len(offsets)):
         width = (offsets[j + 1] if j + 1 < len(offsets) else len(flat)) - offsets[j]
@@ -144,7 +144,7 @@ def add_near(seed, times, few, axis, axis_codes, tables, table_starts, flat, ask
 
 @part
 def put_members(found, taken, size, members, used):
-    """Appends a cluster of so many tuples to the members (see `gather_steps`); gives the members used."""
+    """Append a cluster of so many tuples to the members (see `gather_steps`); return the members used."""
     for i in range(size):
         members[used + i, 0], members[used + i, 1] = found[i], taken[i]
     members[used + size, 0] = -1
@@ -153,7 +153,7 @@ def put_members(found, taken, size, members, used):
 
 @part
 def take_nearest(index, flat, ask, seed, others, found, taken, members, used):
-    """Takes a record of the tuple `seed` and so many others that are nearest by a question; gives the members used.
+    """Take a record of the tuple `seed` and so many others that are nearest by a question; return the members used.
 
     members: see `gather_steps`; found and taken have room for one more than the others.
     """
@@ -171,7 +171,7 @@ def take_nearest(index, flat, ask, seed, others, found, taken, members, used):
 
 @kernel
 def gather_steps(index, search, k, begin, apart, steps, members, seeds):
-    """Makes up to `steps` clusters of k records: the record with the least (greatest) sum and the k - 1 nearest to it.
+    """Make up to `steps` clusters of k records: the record with the least (greatest) sum and the k - 1 nearest to it.
 
     `begin`: the tuple of the first seed, or -1 to search for that one too; `apart`: no two tuples have the distance 0.
     members (rows, 2): tuple and count of each, clusters one after another, each ending with a row of -1. Gives (rows

@@ -8,7 +8,7 @@ from dbanon.kernels.kd_tree import farthest, locate, nearest, remove, take_neare
 
 @part
 def closest(t, wanted, points, nodes, boxes, terms, sums, whose):
-    """The greatest distance of the `wanted` nearest records that are left to a tuple, and the tuple at it."""
+    """Return the greatest distance of the `wanted` nearest records that are left to a tuple, and the tuple at it."""
     place = np.empty(len(terms[1]))
     locate(t, points, place)
     nearest(points, nodes, boxes, terms, place, wanted, sums, whose)
@@ -17,7 +17,7 @@ def closest(t, wanted, points, nodes, boxes, terms, sums, whose):
 
 @kernel
 def v_mdav_steps(points, nodes, boxes, terms, average, gamma, k, steps, members):
-    """Makes up to `steps` clusters of k to 2k - 1 records while k are left.
+    """Make up to `steps` clusters of k to 2k - 1 records while k are left.
 
     average (axes,): the place from which seeds are farthest. members: see `mdav_steps`. Gives rows used.
     """

@@ -34,7 +34,7 @@ def _room(item, caps, k):
 
 @part
 def _put(item, number, caps, k):
-    """Counts so many more, or fewer, records of an item."""
+    """Count so many more, or fewer, records of an item."""
     for s in range(len(caps.least)):
         value = caps.values[s, item]
         if value < 0:
@@ -151,7 +151,7 @@ def capped_join(first, most, rows, spare, least, items, values, members, measure
 
 @part
 def _fits(row, least, values, before, member, size):
-    """Whether no value of a row has too many records in a cluster with it."""
+    """Return whether no value of a row has too many records in a cluster with it."""
     for s in range(len(least)):
         if least[s] < 2 or values[s, row] < 0:
             continue

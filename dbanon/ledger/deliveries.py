@@ -36,8 +36,10 @@ class Target:
 
 
 def asked(given: str, cursor: Cursor, current: str) -> attached_databases.Place | None:
-    """Database, schema and name where a name is one of an attached database of PostgreSQL; else None. `current` is the
-    session's own database, whose schemas come first."""
+    """Database, schema and name where a name is one of an attached database of PostgreSQL; else None.
+
+    `current` is the session's own database, whose schemas come first.
+    """
     parts = names.table_parts(given) or ()
     if len(parts) < 2:
         return None
@@ -50,7 +52,7 @@ def asked(given: str, cursor: Cursor, current: str) -> attached_databases.Place 
 
 
 def here_and_there(given: str, cursor: Cursor, current: str) -> tuple[str, attached_databases.Place | None]:
-    """The name of a release in its own database, and the place in PostgreSQL where it is asked for, too."""
+    """Return the name of a release in its own database, and the place in PostgreSQL where it is asked for, too."""
     place = asked(given, cursor, current)
     return (given, None) if place is None else (str(identifier(place[2])), place)
 
@@ -62,8 +64,10 @@ def alias(given: str, cursor: Cursor, current: str) -> str | None:
 
 
 def release(function: str, given: str, cursor: Cursor, path: SearchPath) -> Named | None:
-    """The release whose copy a name means; None where it means none. Raises OtherTarget where the ledger knows the name
-    in another database than the one that is attached."""
+    """Return the release whose copy a name means; None where it means none.
+
+    Raises OtherTarget where the ledger knows the name in another database than the one that is attached.
+    """
     place = asked(given, cursor, path.database)
     if place is None:
         return None
@@ -97,7 +101,7 @@ def recorded(cursor: Cursor, of: Named) -> Target | None:
 
 
 def record(cursor: Cursor, of: Named, target: Target) -> None:
-    """Keeps where the copy of a release shall be, with the version that is made."""
+    """Keep where the copy of a release shall be, with the version that is made."""
     if recorded(cursor, of) != target:
         forget(cursor, of)
         row = [*of[1:], target.identity, target.schema, target.name, target.mark]
@@ -105,13 +109,13 @@ def record(cursor: Cursor, of: Named, target: Target) -> None:
 
 
 def note(cursor: Cursor, of: Named, version: int | None) -> None:
-    """Keeps which version the copy is known to show."""
+    """Keep which version the copy is known to show."""
     when = None if version is None else datetime.now(UTC).replace(tzinfo=None)
     cursor.execute(f"UPDATE {_table(of[0])} SET version = ?, delivered_at = ? WHERE {_KEY}", [version, when, *of[1:]])
 
 
 def forget(cursor: Cursor, of: Named) -> None:
-    """Forgets the copy of a release that is dropped."""
+    """Forget the copy of a release that is dropped."""
     if catalog.has_table(cursor, of[0], "delivery"):
         cursor.execute(f"DELETE FROM {_table(of[0])} WHERE {_KEY}", list(of[1:]))
 
@@ -124,7 +128,7 @@ def _table(home: str) -> Sql:
 
 
 def _homes(cursor: Cursor, first: str) -> list[str]:
-    """The attached DuckDB databases that may know of copies, that of the session first."""
+    """Return the attached DuckDB databases that may know of copies, that of the session first."""
     rows = cursor.execute(
         "SELECT DISTINCT database_name FROM system.main.duckdb_tables() "
         "JOIN system.main.duckdb_databases() USING (database_name) "

@@ -34,13 +34,16 @@ def of_tables(cursor: Any, entry: NamedRelease, endings: Sequence[str] = TABLES)
 
 
 def of_relation(cursor: Any, relation: Sql, columns: Mapping[str, str]) -> str:
-    """The hash of any relation with these columns (type by name), as `of_tables` makes it of a table. O(rows) time."""
+    """Return the hash of any relation with these columns (type by name), as `of_tables` makes it of a table.
+
+    O(rows) time.
+    """
     with _settled(cursor):
         return _of(cursor, relation, columns)
 
 
 def of_ledger(cursor: Any, database: str, row: Sql) -> str:
-    """The hash of what the ledger says of a version: `row` is a relation of one row with its columns."""
+    """Return the hash of what the ledger says of a version: `row` is a relation of one row with its columns."""
     types = catalog.columns_of(cursor, (database, catalog.SCHEMA, "release"))
     with _settled(cursor):
         return _of(cursor, row, {name: types[name] for name in LEDGER})
@@ -76,7 +79,7 @@ def _missing(cursor: Any, entry: NamedRelease, endings: Sequence[str]) -> list[s
 
 
 def _kept(cursor: Any, entry: Entry) -> dict[str, str] | None:
-    """The hashes that were made with a version."""
+    """Return the hashes that were made with a version."""
     if "hashes" not in catalog.columns_of(cursor, (entry.database, catalog.SCHEMA, "release")):
         return None
     found = cursor.execute(f"SELECT hashes FROM {_ledger_row(entry)}").fetchall()[0][0]
@@ -104,8 +107,10 @@ def _of(cursor: Any, relation: Sql, columns: Mapping[str, str]) -> str:
 
 
 def _text(column: Sql, type_: str) -> Sql:
-    """A value as text that no other value has: with its length, or `-` for NULL. Lists and maps are taken apart, since
-    versions of DuckDB differ in how they write the texts in them."""
+    """Return a value as text that no other value has: with its length, or `-` for NULL.
+
+    Lists and maps are taken apart, since versions of DuckDB differ in how they write the texts in them.
+    """
     if _COUNTED.fullmatch(type_):
         each, items = f"{_plain(f'{_ITEM}.value')} || ',' || {_plain(f'{_ITEM}.size')}", str(column)
     elif type_.startswith("MAP("):
@@ -135,7 +140,7 @@ def _plain(value: str) -> str:
 
 @contextlib.contextmanager
 def _settled(cursor: Any) -> Iterator[None]:
-    """Instants are written alike wherever the hash is made."""
+    """Return instants are written alike wherever the hash is made."""
     settings = {"TimeZone": "UTC", "Calendar": "gregorian"}
     rows = cursor.execute(
         "SELECT name, value FROM system.main.duckdb_settings() WHERE lower(name) IN ('timezone', 'calendar')"

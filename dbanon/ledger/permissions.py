@@ -46,8 +46,10 @@ class Permission:
 
     @property
     def bounds(self) -> dict[str, Any]:
-        """The bounds of privacy models, which readers see and may tighten. All other parameters are the custodian's:
-        they can name withheld columns, missing codes, hierarchies or keys."""
+        """The bounds of privacy models, which readers see and may tighten.
+
+        All other parameters are the custodian's: they can name withheld columns, missing codes, hierarchies or keys.
+        """
         return _bounds(self.parameters)
 
     @property
@@ -62,7 +64,7 @@ class Permission:
         return self.source, list(self.algorithms), self.k, parameters, self.reader, self.most
 
     def of(self, reader: str, algorithm: str, source: str) -> bool:
-        """Whether it is about what a reader asks for. Sources are compared as they are written, in any case."""
+        """Return whether it is about what a reader asks for. Sources are compared as they are written, in any case."""
         named = self.source.casefold() == source.casefold() and algorithm in self.algorithms
         return named and self.reader in (EVERYBODY, reader)
 
@@ -78,7 +80,7 @@ class Asking:
 
     @classmethod
     def to(cls, algorithm: str, source: str, parameters: Mapping[str, Any]) -> Asking:
-        """An asking for a call."""
+        """Return an asking for a call."""
         return cls(algorithm, source, json.dumps(parameters, sort_keys=True))
 
     @property
@@ -95,12 +97,12 @@ class Asking:
 
 @cache
 def bounds_of_models() -> dict[str, bool]:
-    """The parameters that ask for a privacy model, and whether more of each is stricter."""
+    """Return the parameters that ask for a privacy model, and whether more of each is stricter."""
     return {model.parameter: model.forms[0].is_higher for model in registry.models()}
 
 
 def _bounds(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """The parameters that are bounds of privacy models."""
+    """Return the parameters that are bounds of privacy models."""
     return {name: value for name, value in parameters.items() if name in bounds_of_models()}
 
 
@@ -125,7 +127,7 @@ def redacted(permissions: Sequence[Permission], askings: Sequence[Asking]) -> tu
 
 
 def _private(parameters: Mapping[str, Any]) -> str:
-    """The parameters that readers do not see, as JSON."""
+    """Return the parameters that readers do not see, as JSON."""
     private = {name: value for name, value in parameters.items() if name != "k" and name not in bounds_of_models()}
     return json.dumps(private, sort_keys=True)
 
@@ -159,7 +161,7 @@ def allowed(
 
 
 def _number(algorithm: str, name: str, value: Any) -> int | float:
-    """A value of a parameter that readers may say; InvalidArgument."""
+    """Return a value of a parameter that readers may say; InvalidArgument."""
     parameter = next(p for p in table_functions()[algorithm].parameters if p.name == name)
     known = not isinstance(value, bool) and isinstance(value, int | float) and abs(value) < _GREATEST
     if not known:
@@ -173,12 +175,12 @@ def _number(algorithm: str, name: str, value: Any) -> int | float:
 
 
 def _keeps(more_is_stricter: bool, value: float, bound: Any) -> bool:
-    """Whether a value is at least as strict as a bound, if there is one."""
+    """Return whether a value is at least as strict as a bound, if there is one."""
     return bound is None or (value >= bound if more_is_stricter else value <= bound)
 
 
 def listed(cursor: Any, database: str) -> tuple[list[Permission], list[tuple[str, str]]]:
-    """The permissions of a database, and what is wrong with others: their source, and why they permit nothing."""
+    """Return the permissions of a database, and what is wrong with others: their source, and why they permit nothing."""
     if not catalog.has_table(cursor, database, "permission"):
         return [], []
     rows = cursor.execute(
@@ -195,7 +197,7 @@ def listed(cursor: Any, database: str) -> tuple[list[Permission], list[tuple[str
 
 
 def permission(row: Sequence[Any]) -> Permission:
-    """A row of COLUMNS; ValueError where it permits nothing."""
+    """Return a row of COLUMNS; ValueError where it permits nothing."""
     source, functions, k, parameters, reader, most = row
     named = tuple(str(name).lower() for name in functions if name is not None)
     for name in named:
@@ -218,5 +220,5 @@ def permission(row: Sequence[Any]) -> Permission:
 
 @cache
 def algorithms() -> frozenset[str]:
-    """The algorithms of tables, which are functions of these names."""
+    """Return the algorithms of tables, which are functions of these names."""
     return frozenset(f.algorithm for f in table_functions().values() if f.algorithm)

@@ -110,7 +110,7 @@ def _take_rows(
 
 
 def _ledgers(current: Session, held: Mapping[str, Any]) -> list[str]:
-    """The attached databases whose row is to be held, sorted."""
+    """Return the attached databases whose row is to be held, sorted."""
     with current.cursor() as cursor:
         rows = cursor.execute(
             "SELECT database_name FROM system.main.duckdb_tables() "

@@ -27,7 +27,7 @@ class NamedRelease:
         return self.name if self.schema == "main" else f"{self.schema}.{self.name}"
 
     def table(self, ending: str = "") -> Sql:
-        """One of its tables."""
+        """Return one of its tables."""
         return qualified(self.database, self.schema, self.name + ending)
 
 
@@ -65,7 +65,7 @@ class RelatedRelease(NamedRelease):
 def entries(
     cursor: catalog.Cursor, database: str, where: str = "true", values: Sequence[object] = ()
 ) -> list[RelatedRelease]:
-    """The releases of related tables in a database; none where it has no ledger of them."""
+    """Return the releases of related tables in a database; none where it has no ledger of them."""
     if not catalog.has_table(cursor, database, "related_release"):
         return []
     rows = cursor.execute(
@@ -93,7 +93,7 @@ def entries(
 
 
 def among(cursor: catalog.Cursor, given: str, path: catalog.SearchPath) -> RelatedRelease | None:
-    """The release that a name means, published or dropped; None where it means none."""
+    """Return the release that a name means, published or dropped; None where it means none."""
     name, places = path.named(given)
     where = "(lower(schema_name), lower(name)) = (lower(?), lower(?))"
     return next((e for database, schema in places for e in entries(cursor, database, where, [schema, name])), None)

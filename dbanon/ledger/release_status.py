@@ -113,7 +113,7 @@ def pending(entry: Entry, now: ReleaseSpec) -> Sql:
 
 
 def check_roles(entry: Entry, now: ReleaseSpec) -> None:
-    """Raises KeepRefused where a record is no longer known by the same columns."""
+    """Raise KeepRefused where a record is no longer known by the same columns."""
     if now.run.widens:
         raise errors.KeepRefused(entry.shown, f"{now.algorithm} publishes more of a class than its records span.")
     changed = releases.changed_roles(entry, plan.roles(now))

@@ -95,7 +95,7 @@ class Entry(related_releases.NamedRelease):
         return tuple(c for c, role in self.roles.items() if role in ("sensitive", "other", "mask", "shift"))
 
     def alike(self, other: Entry, column: str) -> bool:
-        """Whether equal values of a column are published as equal ones here and in another version."""
+        """Return whether equal values of a column are published as equal ones here and in another version."""
         mine, theirs = ({c.lower(): basis for c, basis in e.keys.items()} for e in (self, other))
         return mine.get(column.lower()) == theirs.get(column.lower())
 
@@ -162,7 +162,7 @@ class Entry(related_releases.NamedRelease):
 
 
 def entries(cursor: Cursor, database: str, where: str = "true", values: Sequence[object] = ()) -> list[Entry]:
-    """Versions in a database's ledger, latest last; none where it has no ledger."""
+    """Return versions in a database's ledger, latest last; none where it has no ledger."""
     if not catalog.has_table(cursor, database, "release"):
         return []
     found = cursor.execute(
@@ -175,7 +175,7 @@ def entries(cursor: Cursor, database: str, where: str = "true", values: Sequence
 
 
 def _entry(database: str, row: Mapping[str, Any]) -> Entry:
-    """A row of the ledger; one that cannot be written may lack the columns that came later."""
+    """Return a row of the ledger; one that cannot be written may lack the columns that came later."""
     bases = row.get("bases")
     options = json.loads(row["parameters"])
     return Entry(
@@ -203,7 +203,7 @@ def _entry(database: str, row: Mapping[str, Any]) -> Entry:
 
 
 def find(function: str, given: str, cursor: Cursor, path: catalog.SearchPath) -> Entry:
-    """The latest version of a release by its name, or by that of its copy in PostgreSQL; UnknownRelease."""
+    """Return the latest version of a release by its name, or by that of its copy in PostgreSQL; UnknownRelease."""
     of_copy = deliveries.release(function, given, cursor, path)
     name, places = path.named(given) if of_copy is None else (of_copy[2], [of_copy[:2]])
     databases = list(dict.fromkeys(d for d, _ in places))
@@ -221,7 +221,7 @@ def find(function: str, given: str, cursor: Cursor, path: catalog.SearchPath) ->
 
 
 def published(function: str, given: str, cursor: Cursor, path: catalog.SearchPath) -> Entry:
-    """The published version of a release; UnknownRelease."""
+    """Return the published version of a release; UnknownRelease."""
     entry = find(function, given, cursor, path)
     if entry.status != "published":
         raise errors.UnknownRelease(function, given, [])
@@ -242,7 +242,7 @@ def publication(entry: Entry, session: Session, cursor: Any, kind: str = "releas
 
 
 def changed_roles(entry: Entry, now: Mapping[str, str]) -> list[str]:
-    """Columns that a record was or is known by and that have another role now, in words."""
+    """Return columns that a record was or is known by and that have another role now, in words."""
     found = []
     for column in {**entry.roles, **now}:
         was, known = (of.get(column, "not there") for of in (entry.roles, now))
@@ -252,7 +252,7 @@ def changed_roles(entry: Entry, now: Mapping[str, str]) -> list[str]:
 
 
 def same_roles(entry: Entry, now: Mapping[str, str]) -> bool:
-    """Whether the columns that a version shows, and the person, are the same in the same roles."""
+    """Return whether the columns that a version shows, and the person, are the same in the same roles."""
     was, known = ([i for i in of.items() if i[1] in ROLES] for of in (entry.roles, now))
     return sorted(was) == sorted(known)
 
@@ -262,7 +262,7 @@ ROLES = ("quasi", "sensitive", "other", "person", *KNOWN)
 
 
 def columns(entry: Entry, ending: str, cursor: Cursor) -> dict[str, str]:
-    """Types of the columns of one of a release's tables, by name and in order."""
+    """Return types of the columns of one of a release's tables, by name and in order."""
     rows = cursor.execute(
         "SELECT column_name, data_type FROM system.main.duckdb_columns() "
         "WHERE (database_name, schema_name, table_name) = (?, ?, ?) ORDER BY column_index ASC",

@@ -25,7 +25,7 @@ UNKNOWN = "unknown: "
 
 
 def bases(source: Source, cursor: Any) -> tuple[str, ...]:
-    """The tables and files behind a source, as the ledger keeps them: without the source's own database.
+    """Return the tables and files behind a source, as the ledger keeps them: without the source's own database.
 
     DuckDB's own binding says what a view reads, so views over views and macros are seen through; what was copied into a
     table of its own is not. A file is known by its canonical path and by its content. Of what cannot be determined
@@ -64,7 +64,7 @@ def related(entry: Entry, cursor: Any) -> list[Entry]:
 
 
 def releases_of(wanted: set[Base], cursor: Any) -> list[Entry]:
-    """All versions that were made from one of these tables."""
+    """Return all versions that were made from one of these tables."""
     every = (e for database in ledgers("release", cursor) for e in releases.entries(cursor, database))
     return [e for e in every if wanted & bases_of(e)]
 
@@ -76,7 +76,7 @@ def streams_of(wanted: set[Base], cursor: Any) -> list[Grows]:
 
 
 def ledgers(table: str, cursor: Any) -> list[str]:
-    """The attached databases that have a table of the ledger."""
+    """Return the attached databases that have a table of the ledger."""
     rows = cursor.execute(
         "SELECT database_name FROM system.main.duckdb_tables() WHERE (schema_name, table_name) = ('dbanon', ?) "
         "ORDER BY 1 ASC",
@@ -86,7 +86,7 @@ def ledgers(table: str, cursor: Any) -> list[str]:
 
 
 def bases_of(of: Entry | Grows) -> set[Base]:
-    """The tables and files behind a version; of one in another system also by its name here."""
+    """Return the tables and files behind a version; of one in another system also by its name here."""
     source = str(of.call["source"])
     return places(of.bases or (source,), of.database) | attached([source])
 
@@ -106,7 +106,7 @@ _QUOTED = '"""'
 
 
 def places(bases: Iterable[str], database: str) -> set[Base]:
-    """Bases as a ledger in a database names them, to be compared with those of another; not the unknown ones."""
+    """Return bases as a ledger in a database names them, to be compared with those of another; not the unknown ones."""
     found: set[Base] = set()
     for base in bases:
         if base.startswith(UNKNOWN):

@@ -73,19 +73,19 @@ class ArrivalOrder:
         return cls({name: source.columns[name] for name in columns})
 
     def is_valid(self, mark: Mark, cursor: Any) -> bool:
-        """Whether the mark is one of these columns and its values are values of their present types."""
+        """Return whether the mark is one of these columns and its values are values of their present types."""
         if mark.columns != tuple(self.types):
             return False
         values = joined(f"TRY({self._value(c, v)}) IS NOT NULL" for c, v in zip(self.types, mark.values, strict=True))
         return all(cursor.execute(bound(f"SELECT {values}")).fetchall()[0])
 
     def is_at(self, mark: Mark) -> Sql:
-        """The condition for rows that have the values of the mark."""
+        """Return the condition for rows that have the values of the mark."""
         equal = (f"{identifier(c)} = {self._value(c, v)}" for c, v in zip(self.types, mark.values, strict=True))
         return Sql(joined(equal, " AND "))
 
     def is_before(self, mark: Mark) -> Sql:
-        """The condition for rows whose values lie before those of the mark."""
+        """Return the condition for rows whose values lie before those of the mark."""
         pairs = [(identifier(c), self._value(c, v)) for c, v in zip(self.types, mark.values, strict=True)]
         cases = []
         for number, (column, value) in enumerate(pairs):
@@ -112,7 +112,7 @@ class ArrivalOrder:
         return Sql(joined(f"{identifier(c)} DESC NULLS LAST" for c in self.types))
 
     def _value(self, column: str, value: str) -> str:
-        """SQL of a value of the mark."""
+        """Return SQL of a value of the mark."""
         type_ = self.types[column]
         if _is_zoned(type_):
             return f"CAST({text(value if 'infinity' in value else f'{value}+00')} AS TIMESTAMPTZ)"
@@ -141,14 +141,14 @@ def tail_hash(cursor: Any, source: Source, last: int) -> str:
 
 
 def is_tail_unchanged(cursor: Any, source: Source, last: int, stored: str | None) -> bool:
-    """Whether the rows read last are in place; ledgers of earlier versions have a hash of one row."""
+    """Return whether the rows read last are in place; ledgers of earlier versions have a hash of one row."""
     if stored is not None and stored.startswith(_TAIL):
         return tail_hash(cursor, source, last) == stored
     return _last_row_hash(cursor, source, last) == stored
 
 
 def _last_row_hash(cursor: Any, source: Source, last: int) -> str | None:
-    """A hash of one row as earlier versions computed it; None if there is no such row."""
+    """Return a hash of one row as earlier versions computed it; None if there is no such row."""
     values = joined(f"epoch_us({identifier(c)})" if "ZONE" in t else identifier(c) for c, t in source.columns.items())
     found = cursor.execute(
         bound(f"SELECT md5(row({values})::VARCHAR) FROM {source.sql} WHERE rowid = {last}")
@@ -244,7 +244,7 @@ def count_late(cursor: Any, source: Source, order: ArrivalOrder, mark: Mark | No
 
 
 def _rows_at(cursor: Any, source: Source, order: ArrivalOrder, mark: Mark) -> list[str]:
-    """Hashes of the rows at a mark, one more than may be stored at most."""
+    """Return hashes of the rows at a mark, one more than may be stored at most."""
     query = f"SELECT {row_hash(source)} FROM {source.sql} WHERE {order.is_at(mark)} LIMIT {MAX_ROWS_AT_MARK + 1}"
     return [row[0] for row in cursor.execute(bound(query)).fetchall()]
 

@@ -53,7 +53,7 @@ class Grows:
         return self.name if self.schema_name == "main" else f"{self.schema_name}.{self.name}"
 
     def table(self, ending: str = "") -> Sql:
-        """One of its tables."""
+        """Return one of its tables."""
         return qualified(self.database, self.schema_name, self.name + ending)
 
     @property
@@ -76,7 +76,7 @@ _WRITTEN = tuple(f.name for f in fields(Grows) if f.name != "database")
 
 
 def entries(cursor: Cursor, database: str, where: str = "true", values: Sequence[object] = ()) -> list[Grows]:
-    """The streaming views of a database; none where it has no ledger of them."""
+    """Return the streaming views of a database; none where it has no ledger of them."""
     if not catalog.has_table(cursor, database, "stream"):
         return []
     query = f"FROM {qualified(database, SCHEMA, 'stream')} WHERE {where} ORDER BY schema_name, name, status, began_at"
@@ -91,7 +91,7 @@ def entries(cursor: Cursor, database: str, where: str = "true", values: Sequence
 
 
 def find(function: str, given: str, cursor: Cursor, path: catalog.SearchPath) -> Grows:
-    """The view of a name that grows; UnknownStream."""
+    """Return the view of a name that grows; UnknownStream."""
     found = among(cursor, given, path)
     if found is None:
         databases = dict.fromkeys(database for database, _ in path.named(given)[1])
@@ -101,20 +101,20 @@ def find(function: str, given: str, cursor: Cursor, path: catalog.SearchPath) ->
 
 
 def among(cursor: Cursor, given: str, path: catalog.SearchPath) -> Grows | None:
-    """The same, or None."""
+    """Return the same, or None."""
     name, places = path.named(given)
     found = (growing(cursor, (*where, name)) for where in places)
     return next((grows for grows in found if grows is not None), None)
 
 
 def growing(cursor: Cursor, at: tuple[str, str, str]) -> Grows | None:
-    """The view that grows in a database and schema under a name, or None."""
+    """Return the view that grows in a database and schema under a name, or None."""
     where = "status = 'grows' AND (lower(schema_name), lower(name)) = (lower(?), lower(?))"
     return next(iter(entries(cursor, at[0], where, at[1:])), None)
 
 
 def begin(cursor: Cursor, grows: Grows) -> None:
-    """Writes the row of a new view."""
+    """Write the row of a new view."""
     values = {name: getattr(grows, name) for name in _WRITTEN} | {
         "call": json.dumps(grows.call, ensure_ascii=False),
         "roles": json.dumps(grows.roles, ensure_ascii=False),
@@ -130,7 +130,7 @@ def begin(cursor: Cursor, grows: Grows) -> None:
 
 
 def go_on(cursor: Cursor, grows: Grows, changes: Mapping[str, object]) -> None:
-    """Writes how a view goes on."""
+    """Write how a view goes on."""
     said = "".join(f", {name} = ?" for name in changes)
     cursor.execute(
         f"UPDATE {grows.ledger} SET refreshed_at = now()::TIMESTAMPTZ AT TIME ZONE 'UTC'{said} WHERE {grows.row}",

@@ -24,7 +24,7 @@ def sha256(header: str, lines: Any) -> str:
 
 
 def _pieces(batches: Any) -> Iterator[str]:
-    """The hash of the first PIECE - 1 lines, joined, and then of PIECE at a time."""
+    """Yield the hash of the first PIECE - 1 lines, joined, and then of PIECE at a time."""
     import pyarrow as pa  # attach would wait for it
 
     current, held, most = hashlib.sha256(), 0, PIECE - 1

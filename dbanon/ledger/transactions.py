@@ -67,7 +67,7 @@ def _check_policies(cursor: Any, function: str, publications: Sequence[ReleaseSp
 
 
 def check_no_transaction(function: str, connection: Any) -> None:
-    """Raises OpenTransaction inside a transaction of the caller: the work is done in one of its own."""
+    """Raise OpenTransaction inside a transaction of the caller: the work is done in one of its own."""
     try:
         # Only a database of DuckDB numbers its transactions; the moment at which one began has every database.
         asked = (

@@ -60,7 +60,7 @@ def attribute(
     known: Callable[[], list[str]],
     holds: Callable[[str], bool],
 ) -> Attribute:
-    """The attribute of a quasi-identifier.
+    """Return the attribute of a quasi-identifier.
 
     `find` gives the hierarchy of a name, `known` names that exist (for messages), `holds` whether a SQL condition is
     true. Raises UnsupportedType, UnsupportedSetting or UnknownHierarchy.
@@ -112,7 +112,7 @@ def attribute(
 
 
 def _grid(family: str, type_: str, given: str | None, refuse: Callable[[str], errors.DbanonError]) -> str | None:
-    """The grid that holds: as given, month for dates, none for numbers."""
+    """Return the grid that holds: as given, month for dates, none for numbers."""
     if given is None:
         return DEFAULT_DATE_GRID if family in _CALENDAR else None
     if given.lower() == "none":
@@ -147,7 +147,7 @@ def _grid(family: str, type_: str, given: str | None, refuse: Callable[[str], er
 
 
 def _decimals(number: Decimal) -> int:
-    """Digits after the point."""
+    """Return digits after the point."""
     return max(-int(number.normalize(_EXACT).as_tuple().exponent), 0)
 
 
@@ -156,7 +156,7 @@ _DEEPEST = 2**31 - 1
 
 
 def _levels(given: str | None, refuse: Callable[[str, str], errors.DbanonError]) -> int:
-    """The round of a category: every so manyth level from the root down is published."""
+    """Return the round of a category: every so manyth level from the root down is published."""
     try:
         steps = float(given or 1)
     except ValueError:
@@ -167,7 +167,7 @@ def _levels(given: str | None, refuse: Callable[[str, str], errors.DbanonError])
 
 
 def looser(setting: str, type_: str, value: object, before: object, holds: Callable[[str], bool]) -> bool:
-    """Whether a setting of a call would tell a reader more than the declared one (None: the default)."""
+    """Return whether a setting of a call would tell a reader more than the declared one (None: the default)."""
     if setting == "min_level":
         return int(str(value)) < int(str(before or 0))
     if setting in ("top", "bottom") and before is not None:
@@ -214,7 +214,7 @@ _NESTED = ("day", "month", "quarter", "year", "decade", "century")
 
 
 def _coarser(grid: str, than: str) -> bool:
-    """Whether every cell of a grid is made of whole cells of another."""
+    """Return whether every cell of a grid is made of whole cells of another."""
     if grid == than or (grid == "week" and than == "day"):
         return True
     if grid in _NESTED and than in _NESTED:

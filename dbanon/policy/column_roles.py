@@ -57,9 +57,11 @@ class Roles:
 
 @dataclass(frozen=True)
 class _Asked:
-    """What one call asks of a source. `looser` says whether a setting of it would tell a reader more than the declared
-    one, `cuts` whether a top or bottom of it lies within a cell of the grid, `is_value` whether a code can be a value
-    of a type."""
+    """What one call asks of a source.
+
+    `looser` says whether a setting of it would tell a reader more than the declared one, `cuts` whether a top or bottom
+    of it lies within a cell of the grid, `is_value` whether a code can be a value of a type.
+    """
 
     function: str
     source: Source
@@ -74,11 +76,11 @@ class _Asked:
         return self.source.shown
 
     def column(self, name: str, where: str) -> str:
-        """A column as the table spells it; UnknownColumn."""
+        """Return a column as the table spells it; UnknownColumn."""
         return self.source.column(self.function, name, where)
 
     def names(self, parameter: str) -> tuple[str, ...]:
-        """The columns that a parameter lists, as the call spells them."""
+        """Return the columns that a parameter lists, as the call spells them."""
         return self.options.columns(parameter)
 
     def per_column(self, parameter: str) -> dict[str, object]:
@@ -98,7 +100,7 @@ def resolve(
     ontology: Mapping[str, str] | None = None,
     alone: bool = True,
 ) -> Roles:
-    """The roles of one call.
+    """Return the roles of one call.
 
     `options` are validated parameters; `looser` says whether a setting of the call would tell a reader more than the
     declared one, `cuts` whether a top or bottom of the call lies within a cell of the grid, `is_value` whether a code
@@ -139,7 +141,7 @@ def resolve(
 
 
 def _subject(asked: _Asked, policy: Mapping[str, Declared]) -> str | None:
-    """The pseudonym that tells persons apart where no other column does; NoDataSubject where several might."""
+    """Return the pseudonym that tells persons apart where no other column does; NoDataSubject where several might."""
     if any(row.role == "person" for row in policy.values()):
         return None
     found = tellers((name, row.role, dict(row.settings.form)) for name, row in policy.items())
@@ -150,7 +152,7 @@ def _subject(asked: _Asked, policy: Mapping[str, Declared]) -> str | None:
 
 
 def _roles(asked: _Asked, policy: Mapping[str, Declared]) -> dict[str, str]:
-    """The role of each column; Undeclared where the call publishes one that the policy does not name."""
+    """Return the role of each column; Undeclared where the call publishes one that the policy does not name."""
     wanted = _request(asked)
     known = {row.role: name for name, row in policy.items()}
     subject = _subject(asked, policy)
@@ -195,7 +197,7 @@ def _policy(asked: _Asked, declared: Iterable[Declared]) -> dict[str, Declared]:
 
 
 def _request(asked: _Asked) -> dict[str, str]:
-    """Roles the call names, by column."""
+    """Return roles the call names, by column."""
     request: dict[str, str] = {}
     lists = {
         "quasi": ("qi", asked.names("qi")),
@@ -234,7 +236,7 @@ _LISTS = {"quasi": "qi", "sensitive": "sensitive", "other": "other", "person": "
 
 
 def _allowed(asked: _Asked, name: str, declared: str | None, wanted: str | None, known: Mapping[str, str]) -> str:
-    """The role of one column in this call; `known` has a column for each role of the policy."""
+    """Return the role of one column in this call; `known` has a column for each role of the policy."""
     if wanted == "person" and declared not in ("person", "pseudonym") and "pseudonym" in known:
         raise errors.LoosensPolicy(
             asked.function, asked.table, known["pseudonym"], "pseudonym", "another person column"
@@ -310,7 +312,7 @@ def _refuse_codes(asked: _Asked, name: str, declared: Declared | None) -> None:
 
 
 def _rounded(asked: _Asked, name: str, declared: Declared | None, settings: Settings) -> Settings:
-    """The settings with the round of the call."""
+    """Return the settings with the round of the call."""
     rounds = asked.per_column("round")
     if name not in rounds:
         return settings
@@ -356,8 +358,10 @@ IsValue = Callable[[str, str], bool]
 
 
 def _only_quasi(asked: _Asked, quasi: set[str], ordered: set[str]) -> None:
-    """Settings of columns that are no quasi-identifiers would be ignored: refuse them. `ordered`: sensitive columns
-    whose hierarchy is used."""
+    """Settings of columns that are no quasi-identifiers would be ignored: refuse them.
+
+    `ordered`: sensitive columns whose hierarchy is used.
+    """
     for parameter in ("hierarchies", "weights", "min_level", "max_level", "top", "bottom", "grid", "round"):
         for key in asked.options.per_column(parameter):
             name = asked.column(key, parameter)

@@ -15,7 +15,7 @@ from dbanon.table_functions.parameter_types import Codes
 
 
 def declare(connection: Any, table: str, /, **columns: Any) -> None:
-    """Writes the roles of a table's columns to `dbanon.policy`, replacing what these columns had.
+    """Write the roles of a table's columns to `dbanon.policy`, replacing what these columns had.
 
     A column's value is its role, `(role, hierarchy)`, or a dict with role and any of hierarchy, weight, min_level,
     max_level, top, bottom, grid, missing, form:
@@ -55,7 +55,7 @@ def declare(connection: Any, table: str, /, **columns: Any) -> None:
 
 
 def _row(source: catalog.Source, column: str, value: Any) -> dict[str, Any]:
-    """One row of dbanon.policy."""
+    """Return one row of dbanon.policy."""
     name = source.column("declare", column, "the call")
     settings: dict[str, Any]
     if isinstance(value, Mapping):
@@ -91,7 +91,7 @@ def _row(source: catalog.Source, column: str, value: Any) -> dict[str, Any]:
 
 
 def _codes(given: object) -> tuple[str, ...]:
-    """Codes for missing values; InvalidArgument."""
+    """Return codes for missing values; InvalidArgument."""
     try:
         return Codes().check(given)
     except ValueError:
@@ -99,7 +99,7 @@ def _codes(given: object) -> tuple[str, ...]:
 
 
 def _form(column: str, role: str, given: object) -> dict[str, str]:
-    """Settings of a pseudonym, mask or shift, as they are stored; a key in place of a reference never is."""
+    """Return settings of a pseudonym, mask or shift, as they are stored; a key in place of a reference never is."""
     given = dict(given) if isinstance(given, Sequence) and not isinstance(given, str) else given
     if not isinstance(given, Mapping) or role not in KNOWN:
         accepts = f"a dict of settings of one of the roles {', '.join(KNOWN)}"
@@ -110,7 +110,7 @@ def _form(column: str, role: str, given: object) -> dict[str, str]:
 
 
 def _literal(value: Any) -> Sql:
-    """A cell of dbanon.policy."""
+    """Return a cell of dbanon.policy."""
     if isinstance(value, dict):
         return Sql(f"MAP {{{joined(Sql(f'{text(k)}: {text(v)}') for k, v in value.items())}}}::MAP(VARCHAR, VARCHAR)")
     return Sql(f"[{joined(map(text, value))}]::VARCHAR[]") if isinstance(value, tuple) else literal(value)

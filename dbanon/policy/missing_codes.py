@@ -22,7 +22,7 @@ def resolve(
     person: str | None,
     holds: missing_codes.Holds,
 ) -> dict[str, tuple[Sql, ...]]:
-    """The codes of the columns of one call, by column, as SQL values of its type.
+    """Return the codes of the columns of one call, by column, as SQL values of its type.
 
     `read` are the columns that are published, beside the `person`. What is said of all columns holds for those that can
     have such a value, and not for the person, who would be nobody then. Raises UnknownColumn, UnsupportedSetting.
@@ -46,12 +46,12 @@ def resolve(
 
 
 def is_value(holds: missing_codes.Holds, type_: str, code: str) -> bool:
-    """Whether a value of a type can be a code."""
+    """Return whether a value of a type can be a code."""
     return missing_codes.value(type_, code, holds) is not None
 
 
 def _value(function: str, source: Source, column: str, code: str, holds: missing_codes.Holds) -> Sql:
-    """A code that is named for a column, as a value of it; UnsupportedSetting where it cannot be one."""
+    """Return a code that is named for a column, as a value of it; UnsupportedSetting where it cannot be one."""
     type_ = source.columns[column]
     found = missing_codes.value(type_, code, holds)
     if found is None:

@@ -82,7 +82,7 @@ def _of_csv(path: Path, missing: Callable[[str], Any], is_about: IsAbout | None)
 
 
 def _about(path: Path, rows: list[dict[str, str]], is_about: IsAbout | None) -> list[dict[str, str]]:
-    """The rows about the table that is meant; all of them in a file that names no table."""
+    """Return the rows about the table that is meant; all of them in a file that names no table."""
     if is_about is None or "table_name" not in rows[0]:
         return rows
     about = [row for row in rows if not row["table_name"] or is_about(row.get("schema_name"), row["table_name"])]
@@ -96,7 +96,7 @@ def _about(path: Path, rows: list[dict[str, str]], is_about: IsAbout | None) -> 
 
 
 def form(cell: str) -> dict[str, str]:
-    """A cell of settings as DuckDB writes a MAP to CSV, `{length=12, prefix=P-}`, or with colons; ValueError."""
+    """Return a cell of settings as DuckDB writes a MAP to CSV, `{length=12, prefix=P-}`, or with colons; ValueError."""
     pairs = [re.split("[=:]", pair, maxsplit=1) for pair in cell.strip().removeprefix("{").removesuffix("}").split(",")]
     if not cell.strip().startswith("{") or any(len(pair) != 2 for pair in pairs):
         raise ValueError(f"{cell!r:.60} is no settings of a form, such as {{length=12, prefix=P-}}.")
@@ -104,5 +104,5 @@ def form(cell: str) -> dict[str, str]:
 
 
 def of_rows(rows: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Roles and settings by column, from rows of dbanon.policy; what is NULL there is left out."""
+    """Return roles and settings by column, from rows of dbanon.policy; what is NULL there is left out."""
     return {row["column_name"]: {s: row[s] for s in _SETTINGS if row.get(s) is not None} for row in rows}

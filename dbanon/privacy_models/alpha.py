@@ -1,5 +1,7 @@
-"""(alpha, k)-anonymity: no sensitive value has too great a share of a class (Wong et al. 2006). A NULL is a category of
-its own."""
+"""(alpha, k)-anonymity: no sensitive value has too great a share of a class (Wong et al. 2006).
+
+A NULL is a category of its own.
+"""
 
 import numpy as np
 
@@ -10,7 +12,7 @@ from dbanon.table_functions.parameters import Parameter
 
 
 def _share(settings: Settings, sensitive: Sensitive, counts: Floats, sizes: Floats) -> Floats:
-    """The greatest share of a value."""
+    """Return the greatest share of a value."""
     return np.asarray(counts.max(axis=1) / sizes)
 
 

@@ -1,5 +1,7 @@
-"""beta-likeness: no sensitive value gains too much in a class over the whole table (Cao and Karras 2012). A NULL is a
-category of its own."""
+"""beta-likeness: no sensitive value gains too much in a class over the whole table (Cao and Karras 2012).
+
+A NULL is a category of its own.
+"""
 
 import numpy as np
 
@@ -10,19 +12,19 @@ from dbanon.table_functions.parameters import Parameter
 
 
 def _basic(settings: Settings, sensitive: Sensitive, counts: Floats, sizes: Floats) -> Floats:
-    """The greatest relative gain of a share over the whole table."""
+    """Return the greatest relative gain of a share over the whole table."""
     gains, _ = _gains(sensitive, counts)
     return np.asarray(gains.max(axis=1))
 
 
 def _enhanced(settings: Settings, sensitive: Sensitive, counts: Floats, sizes: Floats) -> Floats:
-    """The same, infinite where a gain is above -ln of the share in the table."""
+    """Return the same, infinite where a gain is above -ln of the share in the table."""
     gains, q = _gains(sensitive, counts)
     return np.asarray(np.where(gains > -np.log(q) + SLACK, np.inf, gains).max(axis=1))
 
 
 def _gains(sensitive: Sensitive, counts: Floats) -> tuple[Floats, Floats]:
-    """The relative gain of each value of the table by class, and the values' shares in the table."""
+    """Return the relative gain of each value of the table by class, and the values' shares in the table."""
     there = sensitive.share > 0
     q = sensitive.share[there]
     return np.maximum((shares(counts)[:, there] - q) / q, 0.0), q

@@ -22,10 +22,10 @@ class Groups(Protocol):
     """Groups of records, by number."""
 
     def hold_with(self, group: int, others: Ints) -> Bools:
-        """Whether the union of a group with each of some others makes a group."""
+        """Return whether the union of a group with each of some others makes a group."""
 
     def unite(self, keep: int, gone: int) -> None:
-        """Puts the records of one group into another."""
+        """Put the records of one group into another."""
 
 
 @dataclass(frozen=True)
@@ -54,18 +54,18 @@ class Constraint:
         return ", ".join(dict.fromkeys([f"k = {self.k}", *(m.said for m in self.models)]))
 
     def counts_records(self, space: Space) -> bool:
-        """Whether any `least` records make a group, whatever they are."""
+        """Return whether any `least` records make a group, whatever they are."""
         return space.persons is None and not self.models
 
     def enough(self, space: Space, tuples: Ints) -> bool:
-        """Whether all records of some tuples make a group."""
+        """Return whether all records of some tuples make a group."""
         records = int(space.counts[tuples].sum())
         if records < self.k or (space.persons is None and not self.models):
             return records >= self.k
         return self.holds(space, space.rows_of(tuples))
 
     def holds(self, space: Space, rows: Ints) -> bool:
-        """Whether some records make a group."""
+        """Return whether some records make a group."""
         return self._people(space, rows) >= self.k and all(bool(m.met(self.worst(space, rows, m))) for m in self.models)
 
     def missed(self, space: Space, groups: list[Ints]) -> Ints:
@@ -87,7 +87,7 @@ class Constraint:
         return np.flatnonzero(~held)
 
     def groups(self, space: Space, rows: list[Ints]) -> Groups:
-        """Groups of records that will be united."""
+        """Return groups of records that will be united."""
         values = sum(space.sensitive[m.sensitive].values + 1 for m in self.models)
         if space.persons is not None or (self.joint and len(space.sensitive) > 1) or len(rows) * values > 2**24:
             return _Rows(self, space, rows)
@@ -139,12 +139,12 @@ class Constraint:
         return len(np.unique(persons[persons >= 0]))
 
     def left(self, space: Space) -> Left:
-        """All records of a space as what is left; enough while they might make a group."""
+        """Return all records of a space as what is left; enough while they might make a group."""
         return Left(self.k, np.arange(space.rows) if space.persons is None else space.persons)
 
 
 def tally(space: Space, rows: Ints, sensitive: int) -> tuple[Ints, int]:
-    """Records (distinct persons) of a group by sensitive value, and how many there are."""
+    """Return records (distinct persons) of a group by sensitive value, and how many there are."""
     column = space.sensitive[sensitive]
     codes = column.codes[rows]
     if space.persons is None:

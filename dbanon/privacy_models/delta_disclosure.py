@@ -13,14 +13,14 @@ MOST = 50.0
 
 
 def _shift(settings: Settings, sensitive: Sensitive, counts: Floats, sizes: Floats) -> Floats:
-    """The greatest |ln(p / q)| of a value of the table; infinite where a class does not have the value."""
+    """Return the greatest |ln(p / q)| of a value of the table; infinite where a class does not have the value."""
     there = sensitive.share > 0
     p, q = shares(counts)[:, there], sensitive.share[there]
     return np.asarray(np.abs(np.log(p / q)).max(axis=1, initial=0.0))
 
 
 def _rules(settings: Settings, sensitive: Sensitive) -> Rules:
-    """All values must be there, none too often; that one may be too rare is left to the measure."""
+    """Return all values must be there, none too often; that one may be too rare is left to the measure."""
     values = int((sensitive.share[:-1] > 0).sum())
     gain = np.exp(min(settings["delta_disclosure"], MOST))
     return Rules(least=values, most=sensitive.share * gain, exact=False)

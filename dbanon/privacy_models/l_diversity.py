@@ -1,5 +1,7 @@
-"""l-diversity: sensitive values are well represented in every class (Machanavajjhala et al. 2006). A NULL never
-counts."""
+"""l-diversity: sensitive values are well represented in every class (Machanavajjhala et al. 2006).
+
+A NULL never counts.
+"""
 
 import numpy as np
 

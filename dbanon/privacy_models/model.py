@@ -119,7 +119,7 @@ class Form:
         return self.bound.better == "higher"
 
     def holds(self, measured: Floats | np.float64, bound: float) -> Bools:
-        """Whether measures are enough."""
+        """Return whether measures are enough."""
         if self.is_higher:
             return np.asarray(measured >= bound - SLACK)
         if self.bound.strict:
@@ -157,7 +157,7 @@ class Model:
         return f"privacy_models/{self.name}.sql"
 
     def form(self, name: object) -> Form:
-        """The form of a name; None: the default."""
+        """Return the form of a name; None: the default."""
         return next((f for f in self.forms if f.name == name), self.forms[0])
 
     @property

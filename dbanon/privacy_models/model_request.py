@@ -60,11 +60,11 @@ class Demand:
         return self.rule.sentence.format(form=self.form, **self.settings)
 
     def fields(self) -> dict[str, object]:
-        """The demand as JSON."""
+        """Return the demand as JSON."""
         return asdict(self)
 
     def best(self, measured: float) -> str:
-        """A measure of the whole table as the most that a call may ask for; asking for that works."""
+        """Return a measure of the whole table as the most that a call may ask for; asking for that works."""
         bound = self.rule.bound.parameter
         if self.rule.is_higher:
             whole = int(measured + SLACK)
@@ -74,21 +74,23 @@ class Demand:
         return f"{bound} {'above' if self.rule.bound.strict else '='} {_rounded_up(measured)}"
 
     def measure(self, sensitive: Sensitive, counts: Ints, sizes: Ints) -> Floats:
-        """The measure of each class: counts (classes, values + 1), sizes (classes,)."""
+        """Return the measure of each class: counts (classes, values + 1), sizes (classes,)."""
         with np.errstate(divide="ignore", invalid="ignore"):
             return self.rule.measure(self.settings, sensitive, counts.astype(np.float64), sizes.astype(np.float64))
 
     def met(self, measured: Floats | np.float64) -> Bools:
-        """Whether measures are enough."""
+        """Return whether measures are enough."""
         return self.rule.holds(measured, self.bound)
 
     def rules(self, sensitive: Sensitive) -> Rules:
-        """The demand as compiled code judges it."""
+        """Return the demand as compiled code judges it."""
         return self.rule.rules(self.settings, sensitive)
 
 
 def demands(function: str, table: str, options: Mapping[str, object], sensitive: Sequence[str]) -> tuple[Demand, ...]:
-    """All models that parameters ask for, each for every sensitive column. What `options` does not name is not asked.
+    """Return all models that parameters ask for, each for every sensitive column.
+
+    What `options` does not name is not asked.
 
     Raises NoSensitive where there is none, and UnusedArgument for the form of a model that is not asked for.
     """
@@ -109,7 +111,7 @@ def demands(function: str, table: str, options: Mapping[str, object], sensitive:
 
 
 def refuse_other_forms(function: str, model: Model, options: Mapping[str, object]) -> None:
-    """Raises UnusedArgument for a parameter of a form that is not chosen."""
+    """Raise UnusedArgument for a parameter of a form that is not chosen."""
     chosen = model.form(options.get(model.chooses))
     for form in model.forms:
         for name in form.settings:
@@ -118,7 +120,7 @@ def refuse_other_forms(function: str, model: Model, options: Mapping[str, object
 
 
 def ordered(options: Mapping[str, object]) -> bool:
-    """Whether a model that is asked for depends on the order or the hierarchy of sensitive values."""
+    """Return whether a model that is asked for depends on the order or the hierarchy of sensitive values."""
     return any(bool(m.form(options.get(m.chooses)).order) for m in registry.models() if options.get(m.chooses))
 
 
@@ -130,6 +132,6 @@ def _demand(model: Model, options: Mapping[str, object], sensitive: int) -> Dema
 
 
 def _rounded_up(number: float) -> str:
-    """The least number of six digits that is not below, within SLACK."""
+    """Return the least number of six digits that is not below, within SLACK."""
     six = Context(prec=6, rounding=ROUND_CEILING)
     return f"{float(six.create_decimal(max(number - SLACK, 0.0))):g}"

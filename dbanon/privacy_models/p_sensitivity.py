@@ -1,5 +1,7 @@
-"""p-sensitive k-anonymity: every class has at least p different sensitive values (Truta and Vinay 2006). A NULL never
-counts."""
+"""p-sensitive k-anonymity: every class has at least p different sensitive values (Truta and Vinay 2006).
+
+A NULL never counts.
+"""
 
 from dbanon.privacy_models.l_diversity import distinct
 from dbanon.privacy_models.model import Form, Listed, Metric, Model, ModelBound, Rules

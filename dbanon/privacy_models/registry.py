@@ -10,7 +10,7 @@ from dbanon.table_functions.parameters import Parameter
 
 @cache
 def models() -> tuple[Model, ...]:
-    """All models in their places."""
+    """Return all models in their places."""
     package = importlib.import_module(__package__)
     modules = (importlib.import_module(f"{__package__}.{m.name}") for m in pkgutil.iter_modules(package.__path__))
     found = (getattr(module, "MODEL", None) for module in modules)
@@ -19,12 +19,12 @@ def models() -> tuple[Model, ...]:
 
 @cache
 def find(name: str) -> Model:
-    """The model of a name; KeyError."""
+    """Return the model of a name; KeyError."""
     return {m.name: m for m in models()}[name]
 
 
 def parameters() -> tuple[Parameter, ...]:
-    """The parameters of all models."""
+    """Return the parameters of all models."""
     return tuple(p for m in models() for p in m.parameters)
 
 

@@ -1,5 +1,7 @@
-"""t-closeness: the distribution of sensitive values in a class is close to that of the whole table (Li et al.
-2007). A NULL is a category of its own."""
+"""t-closeness: the distribution of sensitive values in a class is close to that of the whole table (Li et al. 2007).
+
+A NULL is a category of its own.
+"""
 
 from functools import partial
 
@@ -17,7 +19,7 @@ def _equal(settings: Settings, sensitive: Sensitive, counts: Floats, sizes: Floa
 
 
 def _ordered(settings: Settings, sensitive: Sensitive, counts: Floats, sizes: Floats) -> Floats:
-    """Values as far apart as their ranks."""
+    """Return values as far apart as their ranks."""
     there = sensitive.share > 0  # values that are not released have no rank: no reader knows of them
     off = shares(counts) - sensitive.share
     between = np.abs(np.cumsum(off[:, there], axis=1))
@@ -25,7 +27,7 @@ def _ordered(settings: Settings, sensitive: Sensitive, counts: Floats, sizes: Fl
 
 
 def _hierarchical(settings: Settings, sensitive: Sensitive, counts: Floats, sizes: Floats) -> Floats:
-    """Values as far apart as their lowest common ancestor is high."""
+    """Return values as far apart as their lowest common ancestor is high."""
     off = shares(counts) - sensitive.share
     parent, node, length = sensitive.edges()
     extra = np.zeros((len(off), len(parent)))

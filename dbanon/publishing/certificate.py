@@ -45,7 +45,7 @@ class Line:
 
 
 def certificate(connection: Any, name: str, form: str = "text") -> str:
-    """The certificate of a published release as text or JSON ({section: {item: {value, sql}}}).
+    """Return the certificate of a published release as text or JSON ({section: {item: {value, sql}}}).
 
     It is the custodian's: it names the source and the withheld columns. `publish` gives out a shorter one.
     """
@@ -63,13 +63,13 @@ def certificate(connection: Any, name: str, form: str = "text") -> str:
 
 
 def statement(call: Call) -> Sql:
-    """The SQL of certificate('name')."""
+    """Return the SQL of certificate('name')."""
     entry = releases.published(call.function.name, call.text("release"), call.cursor, call.path)
     return rows(unbroken(call.function.name, entry, call.session, call.cursor).lines())
 
 
 def unbroken(function: str, entry: releases.Entry, session: Session, cursor: Any) -> Certificate:
-    """The certificate of a release that is as it was made, as far as that is known; ReleaseChanged."""
+    """Return the certificate of a release that is as it was made, as far as that is known; ReleaseChanged."""
     certificate = Certificate(entry, session, cursor, function)
     for problem in hashes.broken(cursor, entry) or ():
         raise errors.ReleaseChanged(function, entry.shown, problem)
@@ -77,14 +77,14 @@ def unbroken(function: str, entry: releases.Entry, session: Session, cursor: Any
 
 
 def rows(lines: Sequence[Line]) -> Sql:
-    """A statement that gives the certificate as rows."""
+    """Return a statement that gives the certificate as rows."""
     return literal_rows(
         dict.fromkeys(COLUMNS, "VARCHAR"), [[line.section, line.item, line.value, line.sql] for line in lines]
     )
 
 
 def as_text(lines: Sequence[Line]) -> str:
-    """The certificate to read: sections, then the SQL of each number."""
+    """Return the certificate to read: sections, then the SQL of each number."""
     sections = (
         f"{section}\n" + "".join(f"  {one_line(f'{line.item}: {line.value}')}\n" for line in group)
         for section, group in itertools.groupby(lines, key=lambda line: line.section)
@@ -96,7 +96,7 @@ def as_text(lines: Sequence[Line]) -> str:
 
 
 def as_json(lines: Sequence[Line]) -> str:
-    """The certificate as JSON."""
+    """Return the certificate as JSON."""
     document: dict[str, dict[str, dict[str, str]]] = {}
     for line in lines:
         document.setdefault(line.section, {})[line.item] = {"value": line.value} | (
@@ -156,7 +156,7 @@ class Certificate:
         )
 
     def _columns(self, ending: str) -> dict[str, str]:
-        """Columns of one of the release's tables; ReleaseChanged where it is gone."""
+        """Return columns of one of the release's tables; ReleaseChanged where it is gone."""
         place = (self.entry.database, self.entry.schema, self.entry.name + ending)
         if place not in catalog.relations(self.cursor, self.entry.database):
             raise errors.ReleaseChanged(self.function, self.entry.shown, f"table {place[2]} is missing")
@@ -181,13 +181,13 @@ class Certificate:
         return Place(release, metrics, of_classes if classes else None)
 
     def _members(self, table: Sql) -> Sql:
-        """The version's rows of the membership: of what was released or left out, not of what waits."""
+        """Return the version's rows of the membership: of what was released or left out, not of what waits."""
         key = joined([text(self.entry.schema), text(self.entry.name), literal(self.entry.version)])
         waits = " AND waiting IS NOT TRUE" if self.row.get("waiting") else ""
         return Sql(f"(FROM {table} WHERE (schema_name, release, version) = ({key}){waits})")
 
     def recompute(self, at: Place) -> Recompute:
-        """The SQL of the numbers, at a place."""
+        """Return the SQL of the numbers, at a place."""
         return Recompute(
             self._countable, at, self.entry.k, self.demands, self.parameters.get("multi") == "joint", self._cells
         )
@@ -212,7 +212,7 @@ class Certificate:
         return self.shape
 
     def lines(self, at: Place | None = None) -> list[Line]:
-        """All rows. `at` is where a recipient reads the tables; he is told less."""
+        """Return all rows. `at` is where a recipient reads the tables; he is told less."""
         outside = at is not None
         return [
             *self._release(outside),
@@ -293,7 +293,7 @@ class Certificate:
             yield Line("not protected", "pseudonyms", f"readers see which records {belong}")
 
     def _numbers(self, by: Recompute) -> Iterator[Line]:
-        """The lines that have SQL."""
+        """Yield the lines that have SQL."""
 
         def measured(*rows: tuple[str, str, str]) -> Iterator[Line]:
             return (
@@ -437,6 +437,6 @@ FUNCTIONS = (
 
 
 def _compared_by_counts(unchecked: Sequence[str]) -> tuple[list[str], list[str]]:
-    """The versions that were compared by published counts only, and those that were not compared."""
+    """Return the versions that were compared by published counts only, and those that were not compared."""
     unknown = [name.removesuffix(RELATION_UNKNOWN) for name in unchecked if name.endswith(RELATION_UNKNOWN)]
     return [name for name in unchecked if not name.endswith(RELATION_UNKNOWN)], unknown

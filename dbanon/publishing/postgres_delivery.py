@@ -41,9 +41,11 @@ class Later:
         self.named: str | None = None
 
     def known(self, of: Named, named: str | None) -> Target | None:
-        """Where a release is to be shown by the ledger; None: nowhere but in its own database. `named`: by what name
-        its database is attached that is meant. Raises OtherTarget, and TargetRefused where it could not be put
-        there."""
+        """Where a release is to be shown by the ledger; None: nowhere but in its own database.
+
+        `named`: by what name its database is attached that is meant. Raises OtherTarget, and TargetRefused where it
+        could not be put there.
+        """
         self.release, self.named = of, named
         known = deliveries.recorded(self.cursor, of)
         if known is not None:
@@ -53,7 +55,7 @@ class Later:
     def toward(
         self, of: Named, place: attached_databases.Place | None, *, is_new: bool, replace: bool
     ) -> Target | None:
-        """The same at the `place` that is asked for, of a release that `is_new` or whose definition is replaced."""
+        """Return the same at the `place` that is asked for, of a release that `is_new` or whose definition is replaced."""
         if place is None:
             return self.known(of, None)
         known = None if is_new else deliveries.recorded(self.cursor, of)
@@ -69,7 +71,7 @@ class Later:
 
 @contextlib.contextmanager
 def afterwards(function: str, current: Session, cursor: Any) -> Iterator[Later]:
-    """Delivers what is asked for meanwhile, unless something was raised; NotDelivered."""
+    """Deliver what is asked for meanwhile, unless something was raised; NotDelivered."""
     later = Later(function, cursor)
     yield later
     if later.release is not None:
@@ -133,7 +135,7 @@ def intend(function: str, cursor: Any, entry: Entry, target: Target | None) -> N
 
 
 def deliver(function: str, current: Session, cursor: Any, of: Named, named: str | None) -> None:
-    """Makes the copy of a release what the published version is; nothing where it is that already. NotDelivered."""
+    """Make the copy of a release what the published version is; nothing where it is that already. NotDelivered."""
     target = deliveries.recorded(cursor, of)
     if target is None:
         return
@@ -167,8 +169,10 @@ def _published(cursor: Any, of: Named) -> Entry | None:
 
 @contextlib.contextmanager
 def withdrawn(function: str, cursor: Any, entry: Entry, named: str | None) -> Iterator[None]:
-    """Drops the copy of a release that is dropped inside; what is not ours stays. The caller holds the publishing turn,
-    so that no other copy is made. NotDelivered, OtherTarget."""
+    """Drop the copy of a release that is dropped inside; what is not ours stays.
+
+    The caller holds the publishing turn, so that no other copy is made. NotDelivered, OtherTarget.
+    """
     of = (entry.database, entry.schema, entry.name)
     target = deliveries.recorded(cursor, of)
     if target is not None:
@@ -212,7 +216,7 @@ class _Table:
     columns: tuple[tuple[str, str], ...]
 
     def lines(self, relation: str) -> Sql:
-        """The rows of a relation with its columns, each as a hash of all values: no setting makes others equal."""
+        """Return the rows of a relation with its columns, each as a hash of all values: no setting makes others equal."""
         shown = joined(
             (f"coalesce(system.main.strlen({v}::VARCHAR)::VARCHAR || ':' || {v}::VARCHAR, '-')" for v in self._names),
             " || ",
@@ -225,8 +229,10 @@ class _Table:
 
 
 def _copy(function: str, current: Session, cursor: Any, entry: Entry, target: Target, alias: str) -> None:
-    """Replaces the tables in PostgreSQL and compares them, inside a transaction; nothing where they are as they shall
-    be. ReleaseChanged where those in DuckDB are not what was released."""
+    """Replace the tables in PostgreSQL and compare them, inside a transaction; nothing where they are as they shall be.
+
+    ReleaseChanged where those in DuckDB are not what was released.
+    """
     tables = _tables(function, current, cursor, entry, target)
     there = {found.name: found for found in postgres.named(cursor, alias, target.schema, _names(target))}
     for found in there.values():
@@ -256,7 +262,7 @@ def _copy(function: str, current: Session, cursor: Any, entry: Entry, target: Ta
 
 
 def _fill(cursor: Any, table: _Table, place: Sql) -> None:
-    """Writes the rows; what PostgreSQL says of a row is not said, but for what concerns none."""
+    """Write the rows; what PostgreSQL says of a row is not said, but for what concerns none."""
     try:
         cursor.execute(f"INSERT INTO {place} {table.rows}")
     except duckdb.Error as error:
@@ -265,7 +271,7 @@ def _fill(cursor: Any, table: _Table, place: Sql) -> None:
 
 
 def _differ(cursor: Any, table: _Table, alias: str, target: Target) -> bool:
-    """Whether a table in PostgreSQL has other rows than it shall have, in whichever order."""
+    """Return whether a table in PostgreSQL has other rows than it shall have, in whichever order."""
     mine = table.lines(f"({table.rows})")
     theirs = table.lines(qualified(alias, target.schema, table.name))
     query = f"(({mine}) EXCEPT ALL ({theirs})) UNION ALL (({theirs}) EXCEPT ALL ({mine}))"
@@ -287,7 +293,7 @@ def _tables(function: str, current: Session, cursor: Any, entry: Entry, target: 
 
 
 def _table(name: str, relation: Sql, columns: Mapping[str, str]) -> _Table:
-    """A relation as PostgreSQL shall have it, in its order whatever settings say."""
+    """Return a relation as PostgreSQL shall have it, in its order whatever settings say."""
     there = {n: _in_postgres(n, type_) for n, type_ in columns.items()}
     cast = joined(f"{value} AS {identifier(n)}" for n, (value, _) in there.items())
     rows = Sql(f"SELECT {cast} FROM {in_order(relation, columns)}")
@@ -313,8 +319,9 @@ _WIDER = {
 
 
 def _in_postgres(name: str, type_: str) -> tuple[Sql, str]:
-    """A column's value as PostgreSQL takes it, and its type there. Lists, structs and maps are JSON, other types that
-    PostgreSQL has not are texts.
+    """Return a column's value as PostgreSQL takes it, and its type there.
+
+    Lists, structs and maps are JSON, other types that PostgreSQL has not are texts.
 
     >>> _in_postgres("low", "UBIGINT"), _in_postgres("age", "HUGEINT")
     (('CAST("low" AS DECIMAL(20,0))', 'numeric(20,0)'), ('CAST("age" AS VARCHAR)', 'text'))
@@ -337,7 +344,7 @@ def _names(target: Target) -> list[str]:
 
 
 def _is_ours(found: postgres.Relation, target: Target) -> bool:
-    """Whether it is a table that was made for this release, by this ledger."""
+    """Return whether it is a table that was made for this release, by this ledger."""
     known = found.name in _names(target) and found.kind == "r"
     return known and found.comment.startswith(f"dbanon {target.mark} ")
 
@@ -373,7 +380,7 @@ class _Refused(errors.DbanonError):
 
 @contextlib.contextmanager
 def _transaction(cursor: Any) -> Iterator[None]:
-    """All of it or nothing; DuckDB looks anew at PostgreSQL's tables before and after."""
+    """Return all of it or nothing; DuckDB looks anew at PostgreSQL's tables before and after."""
     postgres.forget(cursor)
     cursor.execute("BEGIN")
     try:

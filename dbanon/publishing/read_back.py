@@ -91,13 +91,13 @@ class Reader:
         self.plain, self.target, self.is_escaped = plain, target, is_escaped
 
     def parquet(self, file: Path, released: Released | None = None) -> Written:
-        """A Parquet file."""
+        """Return a Parquet file."""
         columns = {} if released is None else released.columns
         is_exact = not any(written_columns.LOSSY.search(type_) for type_ in columns.values())
         return Written(self.plain, Sql(f"read_parquet({_pattern(file)}, hive_partitioning = false)"), is_exact)
 
     def csv(self, file: Path, released: Released | None = None) -> Written:
-        """A CSV file, with the values that were escaped as they had been."""
+        """Return a CSV file, with the values that were escaped as they had been."""
         columns = dict.fromkeys(certificates.COLUMNS, "VARCHAR") if released is None else released.columns
         header = self._header(file)
         places = [f"c{place}" for place in range(len(header))]
@@ -112,7 +112,7 @@ class Reader:
         return Written(self.plain, relation, all(_EXACT_IN_CSV.fullmatch(type_) for type_ in columns.values()))
 
     def table(self, name: str) -> Written:
-        """A table of the database file that is attached."""
+        """Return a table of the database file that is attached."""
         return Written(self.plain, qualified("handout", name), is_exact=True)
 
     def check(self, *differences: str | None) -> None:

@@ -85,7 +85,7 @@ class Recompute:
         self.joint = joint and len(of.sensitive) > 1
 
     def metric(self, name: str) -> Sql:
-        """The SQL of a measure by its name; where no statement here recomputes it, a look into the metrics."""
+        """Return the SQL of a measure by its name; where no statement here recomputes it, a look into the metrics."""
         base, _, detail = name.partition(":")
         computed = (
             self._model(base, detail)
@@ -102,11 +102,11 @@ class Recompute:
         )
 
     def above(self) -> Sql | None:
-        """The share of the records whose risk is above 1/k."""
+        """Return the share of the records whose risk is above 1/k."""
         return self._sized(f"coalesce(sum(records) FILTER (WHERE size < {self.k}), 0) / sum(records)")
 
     def marketer(self) -> Sql | None:
-        """The share of the records (persons) that a match of all of them finds on average."""
+        """Return the share of the records (persons) that a match of all of them finds on average."""
         return self._sized("count(*) / sum(size)")
 
     # --- measures of the rows ------------------------------------------------------------------------------------
@@ -144,7 +144,7 @@ class Recompute:
         return None
 
     def _persons(self) -> Sql | None:
-        """The number of persons: rows where every person has one, else distinct pseudonyms or the ledger's keys."""
+        """Return the number of persons: rows where every person has one, else distinct pseudonyms or the ledger's keys."""
         if self.of.persons is None:
             return Sql(f"SELECT count(*) FROM {self.at.release}")
         if self.of.person_link is not None:
@@ -153,7 +153,7 @@ class Recompute:
 
     @staticmethod
     def _distinct_persons(link: str) -> Sql:
-        """An aggregate that counts the persons of rows by the pseudonym of the person."""
+        """Return an aggregate that counts the persons of rows by the pseudonym of the person."""
         return Sql(f"count(DISTINCT {identifier(link)})")
 
     @property
@@ -171,7 +171,7 @@ class Recompute:
         return Sql(f"(SELECT count(*) AS records FROM {self.at.release} GROUP BY {self._cells()})")
 
     def _sized(self, expression: str) -> Sql | None:
-        """A measure of class sizes: `records`, and `size` in records, or in persons where there are persons."""
+        """Return a measure of class sizes: `records`, and `size` in records, or in persons where there are persons."""
         if self.of.persons is None:
             of = f"SELECT count(*) AS records, count(*) AS size FROM {self.at.release} GROUP BY {self._cells()}"
         elif self.of.person_link is not None:
@@ -187,7 +187,7 @@ class Recompute:
         return Sql(f"SELECT {expression} FROM ({of})")
 
     def _alike(self, columns: Columns, expression: str) -> Sql | None:
-        """A measure of `size`, the records that are alike in columns of the release; persons are not published."""
+        """Return a measure of `size`, the records that are alike in columns of the release; persons are not published."""
         if self.of.persons is not None or not self.of.unchanged:
             return None
         values = joined(compared(*c) for c in columns)
@@ -210,7 +210,7 @@ class Recompute:
         return None if self.at.members is None else Sql(f"SELECT {expression} FROM {self.at.members} WHERE {condition}")
 
     def _homogeneous(self, columns: Columns) -> Sql:
-        """The share of records in classes with one value, NULL being one, in any of the columns."""
+        """Return the share of records in classes with one value, NULL being one, in any of the columns."""
         values = [compared(*c) for c in columns]
         counts = joined(f"count(DISTINCT {v}) + (count(*) > count({v}))::INTEGER" for v in values)
         return Sql(
@@ -221,7 +221,7 @@ class Recompute:
     # --- privacy models ------------------------------------------------------------------------------------------
 
     def _model(self, base: str, column: str) -> Sql | None:
-        """The SQL of a model of a sensitive column. Persons are not published, so nobody can count them anew."""
+        """Return the SQL of a model of a sensitive column. Persons are not published, so nobody can count them anew."""
         number = [n for n, _ in self.of.sensitive].index(column)
         demand = next((d for d in self.demands if d.sensitive == number and d.rule.metric.name == base), None)
         if demand is None or self.of.persons is not None:
@@ -250,5 +250,5 @@ class Recompute:
 
 
 def compared(name: str, type_: str) -> Sql:
-    """A column whose texts compare byte by byte."""
+    """Return a column whose texts compare byte by byte."""
     return Sql(f"{identifier(name)} COLLATE POSIX") if type_.startswith("VARCHAR") else identifier(name)

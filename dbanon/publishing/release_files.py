@@ -64,7 +64,7 @@ def write_release(session: Session, cursor: Any, entry: Entry, to: str | Path, o
 
 
 def files_of(to: str | Path, name: str) -> list[Path]:
-    """Every file that `publish` of a release of that name may write or remove; InvalidArgument, TargetNotLocal."""
+    """Return every file that `publish` of a release of that name may write or remove; InvalidArgument, TargetNotLocal."""
     return list(_Files.of(str(to), name, True).final.values())
 
 
@@ -99,7 +99,7 @@ class _Files:
         return cls(to, form, final, classes)
 
     def check(self, cursor: Any, overwrite: bool, read: Sequence[Path]) -> None:
-        """Raises TargetInUse for files that are read, TargetExists for others."""
+        """Raise TargetInUse for files that are read, TargetExists for others."""
         output_files.apart("publish", self.final.values(), [*output_files.read_by(cursor), *read])
         with output_files.written("publish", self.asked):
             there = [str(p) for p in self.final.values() if p.exists()]
@@ -107,7 +107,7 @@ class _Files:
             raise errors.TargetExists(self.asked, there)
 
     def drafts(self) -> AbstractContextManager[dict[str, Path]]:
-        """Files to be written beside the final ones, which they become once all are whole; else nothing remains."""
+        """Return files to be written beside the final ones, which they become once all are whole; else nothing remains."""
         wanted = {kind: path for kind, path in self.final.items() if kind != "_classes" or self.classes}
         # An earlier file's classes, and its log, are not of this one.
         gone = (
@@ -120,7 +120,7 @@ class _Files:
 
 
 def _earlier(path: Path) -> list[Path]:
-    """The certificate of a file under the name that it had before the ending of the file was in it."""
+    """Return the certificate of a file under the name that it had before the ending of the file was in it."""
     old = path.with_name(f"{path.stem}_certificate.txt")
     with contextlib.suppress(OSError, UnicodeDecodeError):
         said = old.read_text(encoding="utf-8")
@@ -209,7 +209,7 @@ class _Handout:
         }
 
     def _selected(self, ending: str) -> Sql:
-        """The columns of a table as a file has them."""
+        """Return the columns of a table as a file has them."""
         columns = self._columns(ending)
         if self.files.form == ".csv":
             return self._csv(columns).selected()
@@ -253,7 +253,7 @@ class _Handout:
         return self._csv(self._types(ending)).reader(name, escaped)
 
     def _columns(self, ending: str) -> dict[str, str]:
-        """Names and types of one of the tables."""
+        """Name and types of one of the tables."""
         return catalog.columns_of(self.cursor, (self.entry.database, self.entry.schema, self.entry.name + ending))
 
     def _types(self, ending: str) -> dict[str, str]:
@@ -267,7 +267,7 @@ class _Handout:
         }
 
     def _listed(self, column: str, ending: str) -> str:
-        """The type of a column that is an enumeration; of one without a value, text."""
+        """Return the type of a column that is an enumeration; of one without a value, text."""
         name = identifier(column)
         values = self.cursor.execute(
             f"SELECT CAST(value AS VARCHAR) FROM (SELECT DISTINCT {name} AS value FROM {self.entry.table(ending)} "
@@ -277,7 +277,7 @@ class _Handout:
 
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[Certificate]:
-        """The certificate of tables that are as they were released; ReleaseChanged."""
+        """Return the certificate of tables that are as they were released; ReleaseChanged."""
         self.cursor.execute("BEGIN")
         try:
             certificate = Certificate(self.entry, self.session, self.cursor)
@@ -312,7 +312,7 @@ _SETTINGS: dict[str, str] = {}
 
 
 def write_database(draft: Path, shown: str, storage_version: str, statements: Sequence[str]) -> None:
-    """Makes a database by statements, in a process of its own; NotWritten.
+    """Make a database by statements, in a process of its own; NotWritten.
 
     Pages of a database are written as they lie in memory, gaps included: in this process, where the source was read,
     a few bytes of it can be in them.

@@ -53,7 +53,7 @@ def _problems(certificate: Path) -> list[str]:
 
 
 def _hashes(certificate: Path) -> Mapping[str, str]:
-    """The SHA-256 of files by their names, as a certificate has them."""
+    """Return the SHA-256 of files by their names, as a certificate has them."""
     if certificate.suffix.lower() == ".csv":
         with certificate.open(newline="", encoding="utf-8") as file:
             cells = [[unescaped(row[name]) for name in ("section", "item", "value")] for row in csv.DictReader(file)]

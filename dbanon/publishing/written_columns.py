@@ -16,7 +16,7 @@ ENUMERATION = re.compile(r"""("(?:[^"]|"")*")|\bENUM\((?:'(?:[^']|'')*'(?:, )?)*
 
 
 def without_enumerations(type_: str) -> str:
-    """A type with text for the enumerations in it.
+    """Return a type with text for the enumerations in it.
 
     >>> without_enumerations("STRUCT(b ENUM('a', 'it''s'), c MAP(VARCHAR, ENUM(')')))[]")
     'STRUCT(b VARCHAR, c MAP(VARCHAR, VARCHAR))[]'
@@ -25,13 +25,13 @@ def without_enumerations(type_: str) -> str:
 
 
 def carried(name: str, type_: str, wanted: str) -> Sql:
-    """A column as Parquet carries it without loss to the type that is wanted."""
+    """Return a column as Parquet carries it without loss to the type that is wanted."""
     through = "VARCHAR" if LOSSY.search(wanted) else wanted
     return Sql(identifier(name) if through == type_ else f"CAST({identifier(name)} AS {through})")
 
 
 def plain(name: str, type_: str) -> Sql:
-    """A column as a file has it: enumerations as text, since DuckDB 1 writes their lists into Parquet."""
+    """Return a column as a file has it: enumerations as text, since DuckDB 1 writes their lists into Parquet."""
     type_without = without_enumerations(type_)
     return Sql(identifier(name) if type_without == type_ else f"CAST({identifier(name)} AS {type_without})")
 
@@ -53,14 +53,14 @@ class CsvColumns:
     quasi: Collection[str] = field(default_factory=tuple)
 
     def selected(self) -> Sql:
-        """The SELECT list that is written."""
+        """Return the SELECT list that is written."""
         return joined(
             f"{self._cell(name)} AS {identifier(header)}"
             for name, header in zip(self.types, self.headers(), strict=True)
         )
 
     def headers(self) -> list[str]:
-        """The names of the columns in the first line."""
+        """Return the names of the columns in the first line."""
         return csv_formulas.headers(list(self.types), escape=self.is_escaped)
 
     def with_formulas(self, relation: Sql) -> Sql | None:

@@ -38,7 +38,7 @@ _ORDER = ("rid", "tid", "gid", "cluster", "span", "class_id", "code", "preorder"
 
 
 def _called(function: TableFunction, given: Mapping[str, object]) -> TableFunction:
-    """The form for the function that is explained: with its parameters."""
+    """Return the form for the function that is explained: with its parameters."""
     named = given.get("function")
     publishing = functions.publishing()
     if not isinstance(named, str):
@@ -108,7 +108,7 @@ def _followed(records: tuple[int, ...] | None, step: str, names: list[str]) -> s
 
 
 def _unnamed(call: Call) -> Sql:
-    """Raises MissingArgument: without a function's name there is nothing to explain."""
+    """Raise MissingArgument: without a function's name there is nothing to explain."""
     return text(call.text("function"))
 
 
@@ -121,7 +121,7 @@ def _function(
 
 
 def _functions() -> tuple[TableFunction, ...]:
-    """The two functions, with the parameters of all that publish."""
+    """Return the two functions, with the parameters of all that publish."""
     return (
         _function(
             "explain_release",

@@ -59,7 +59,7 @@ def statement(call: Call) -> Sql:
 
 
 def _functions(algorithm: str) -> Iterator[TableFunction]:
-    """The three functions of an algorithm."""
+    """Yield the three functions of an algorithm."""
     found = find(algorithm)
     for ending, kind in ENDINGS.items():
         known = found.parameters + _OF_KIND.get(kind, ()) + related_parameters.RELATED
@@ -67,7 +67,7 @@ def _functions(algorithm: str) -> Iterator[TableFunction]:
 
 
 def _generic(name: str, algorithm: str | None) -> TableFunction:
-    """A function that takes the algorithm, with the parameters of one; None: of all."""
+    """Return a function that takes the algorithm, with the parameters of one; None: of all."""
     kind = _GENERIC[name]
     own = {p.name: p for a in algorithms() if algorithm in (None, a.name) for p in a.parameters}
     own |= {p.name: p for p in COMMON if algorithm is None}
@@ -99,12 +99,12 @@ def _function(name: str, known: tuple[Parameter, ...], doc: str, algorithm: str 
 
 
 def publishing() -> dict[str, TableFunction]:
-    """All functions that publish, by name."""
+    """Return all functions that publish, by name."""
     return {function.name: function for function in _every()}
 
 
 def _every() -> Iterator[TableFunction]:
-    """The functions of all registered algorithms, then those that take the algorithm."""
+    """Yield the functions of all registered algorithms, then those that take the algorithm."""
     for algorithm in algorithms():
         yield from _functions(algorithm.name)
     yield from (_generic(name, None) for name in _GENERIC)

@@ -19,7 +19,7 @@ _SECONDS = {"ms": 0.001, "s": 1.0, "min": 60.0}
 
 
 def seconds(function: str, given: Mapping[str, Any]) -> float | None:
-    """The time that `improve` gives; None where it is a number of moves or is not given. InvalidArgument."""
+    """Return the time that `improve` gives; None where it is a number of moves or is not given. InvalidArgument."""
     improve = next((value for name, value in given.items() if name.lower() == "improve"), None)
     if not isinstance(improve, str):
         return None
@@ -30,7 +30,7 @@ def seconds(function: str, given: Mapping[str, Any]) -> float | None:
 
 
 def untimed(function: str, given: Mapping[str, Any], moves: int = 0) -> dict[str, Any]:
-    """The parameters with so many moves in place of a time."""
+    """Return the parameters with so many moves in place of a time."""
     if seconds(function, given) is None:
         return dict(given)
     return {name: moves if name.lower() == "improve" else value for name, value in given.items()}

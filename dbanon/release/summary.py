@@ -35,7 +35,7 @@ class Glance:
     measures: tuple[tuple[str, float, str], ...]
 
     def text(self, width: int = WIDTH) -> str:
-        """Lines of at most so many columns; quasi-identifiers that are wider together go below each other.
+        """Return lines of at most so many columns; quasi-identifiers that are wider together go below each other.
 
         >>> print(Glance(("ward", "age"), (("A", "[25, 29]"),), 1, ("age",), (("k", 1.0, "Size."),)).text())
         age       ward
@@ -58,7 +58,7 @@ class Glance:
         return "\n".join([*lines, _cut(said, width), "", *(_cut(line, width) for line in told)])
 
     def html(self) -> str:
-        """The same as tables for a notebook, with all columns."""
+        """Return the same as tables for a notebook, with all columns."""
         order = [*self.quasi, *(name for name in self.columns if name not in self.quasi)]
         places = [self.columns.index(name) for name in order]
         rows = [[shown(row[i]) for i in places] for row in self.rows]
@@ -72,14 +72,14 @@ class Glance:
         return [(name, shown(value), what) for name, value, what in (self.measures[i] for i in chosen)]
 
     def _column(self, name: str) -> list[str]:
-        """The head and the cells of a column, all as wide."""
+        """Return the head and the cells of a column, all as wide."""
         i = self.columns.index(name)
         cells = [_line(name), *(_line(shown(row[i])) for row in self.rows)]
         most = max(map(_wide, cells)) if name in self.quasi else min(max(map(_wide, cells)), _WIDEST)
         return [_padded(_cut(cell, most), most) for cell in cells]
 
     def _blocks(self, width: int) -> tuple[list[list[str]], list[str]]:
-        """Names of columns that stand beside each other, and those that are left out."""
+        """Return names of columns that stand beside each other, and those that are left out."""
         blocks: list[list[str]] = [[]]
         left: list[str] = []
         room = width
@@ -104,7 +104,7 @@ class Glance:
 
 
 def shown(value: object) -> str:
-    """A value on a screen: fractions with six digits that count.
+    """Return a value on a screen: fractions with six digits that count.
 
     >>> shown(0.30000000000000004), shown(None)
     ('0.3', 'NULL')
@@ -115,7 +115,7 @@ def shown(value: object) -> str:
 
 
 def short(number: float) -> str:
-    """A fraction with six digits that count, a large number with all before its point.
+    """Return a fraction with six digits that count, a large number with all before its point.
 
     >>> short(2 / 3), short(20000.0), short(1234567.5), short(1e20), short(-0.000012345678)
     ('0.666667', '20000', '1234568', '1e+20', '-1.23457e-05')
@@ -131,12 +131,12 @@ def _table(names: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def _line(text: str) -> str:
-    """A text on one line, without what would move a terminal's cursor."""
+    """Return a text on one line, without what would move a terminal's cursor."""
     return "".join(c if c.isprintable() else " " for c in text)
 
 
 def _wide(text: str) -> int:
-    """Columns of a terminal that a text takes."""
+    """Return columns of a terminal that a text takes."""
     return sum(0 if unicodedata.combining(c) else 1 + (unicodedata.east_asian_width(c) in "WF") for c in text)
 
 

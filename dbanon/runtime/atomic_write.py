@@ -16,7 +16,7 @@ _DAY = 24 * 60 * 60
 
 @contextlib.contextmanager
 def drafts(final: Mapping[str, Path], gone: Iterable[Path]) -> Iterator[dict[str, Path]]:
-    """Files to be written, by the keys of `final`, which they become once all are whole; else nothing remains.
+    """Return files to be written, by the keys of `final`, which they become once all are whole; else nothing remains.
 
     The first of `final` appears last; `gone` are removed before. Where their folder is not there yet, it appears
     with all of them at once. What killed runs left beside them is removed.
@@ -63,7 +63,7 @@ def _dropped(paths: Iterable[Path]) -> None:
 
 
 def _swept(folder: Path, names: Iterable[str]) -> None:
-    """Removes drafts of files (folders) of these names whose processes are gone."""
+    """Remove drafts of files (folders) of these names whose processes are gone."""
     wanted = set(names)
     with contextlib.suppress(OSError):  # a folder that is not there, or that others may list and we may not
         for path in list(folder.iterdir()):
@@ -73,7 +73,7 @@ def _swept(folder: Path, names: Iterable[str]) -> None:
 
 
 def _runs(process: int, path: Path) -> bool:
-    """Whether the process that writes a draft may still run."""
+    """Return whether the process that writes a draft may still run."""
     if process == os.getpid():
         return True
     if os.name == "nt":  # where asking for a process ends it

@@ -37,7 +37,7 @@ _NO_TEXT = re.compile(
 
 
 def _pattern(one: str) -> str:
-    """The start of a text that is escaped, with the characters as `one` writes a code point."""
+    """Return the start of a text that is escaped, with the characters as `one` writes a code point."""
     ranges = "".join(one.format(low) + ("" if low == high else "-" + one.format(high)) for low, high in _SKIPPED)
     starts = "".join(one.format(ord(character)) for character in _STARTS)
     return f"'*[{ranges}]*[{starts}]"
@@ -60,7 +60,7 @@ def check(function: str, choice: object) -> bool:
 
 
 def is_text(type_: str) -> bool:
-    """Whether cells of a column of this DuckDB type can begin with any character.
+    """Return whether cells of a column of this DuckDB type can begin with any character.
 
     >>> is_text("VARCHAR"), is_text("DECIMAL(9,2)"), is_text("STRUCT(a VARCHAR)[]")
     (True, False, False)

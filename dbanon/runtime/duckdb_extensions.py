@@ -10,7 +10,7 @@ from dbanon.sqltext.quote import Sql, identifier, text
 
 
 def statement(name: str, duckdb: str) -> Sql:
-    """The statement that loads an extension into DuckDB of a version."""
+    """Return the statement that loads an extension into DuckDB of a version."""
     path = _file(name, duckdb)
     return Sql(f"LOAD {identifier(name) if path is None else text(str(path))}")
 
@@ -28,7 +28,7 @@ def why(name: str, duckdb: str, error: Exception) -> str:
 
 
 def _file(name: str, duckdb: str) -> Path | None:
-    """The file of an extension in a Python package, where it is for this DuckDB."""
+    """Return the file of an extension in a Python package, where it is for this DuckDB."""
     path = _folder(name)
     found = None if path is None else path / f"v{duckdb}" / f"{name}.duckdb_extension"
     return found if found is not None and found.exists() else None

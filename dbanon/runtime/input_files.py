@@ -32,7 +32,7 @@ def relation(path: str) -> Sql:
 
 
 def allowed(function: str, path: str, cursor: Any) -> None:
-    """Raises RemoteFile for a name on a network that the connection has no extension or file system for."""
+    """Raise RemoteFile for a name on a network that the connection has no extension or file system for."""
     scheme = names.scheme(path)
     extension = next((e for e, schemes in _EXTENSIONS.items() if scheme in schemes), None)
     if extension is None:
@@ -47,7 +47,7 @@ def allowed(function: str, path: str, cursor: Any) -> None:
 
 
 def content(function: str, path: str, cursor: Any) -> str:
-    """The text of a file. Raises UnreadableFile, RemoteFile."""
+    """Return the text of a file. Raises UnreadableFile, RemoteFile."""
     allowed(function, path, cursor)
     pattern = names.pattern(path)
     try:
@@ -64,7 +64,7 @@ def content(function: str, path: str, cursor: Any) -> str:
 
 
 def why(error: Exception) -> str:
-    """The first line of what DuckDB says, without the pattern that a name was turned into."""
+    """Return the first line of what DuckDB says, without the pattern that a name was turned into."""
     said = str(error).split("\n")[0]
     if "No files found that match" in said:
         return _MISSING

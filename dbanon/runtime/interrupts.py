@@ -12,7 +12,7 @@ _ctrl_c = 0
 
 
 def watch_ctrl_c() -> None:
-    """Makes Ctrl-C visible to a running UDF, whichever thread it is on, and then does what it did before.
+    """Make Ctrl-C visible to a running UDF, whichever thread it is on, and then does what it did before.
 
     Python delivers signals to the main thread, which waits inside DuckDB while a worker thread may run the UDF; the
     UDF polls the count that this handler raises. Only the main thread can set a handler: elsewhere nothing is done.
@@ -45,8 +45,11 @@ class _Handler:
 
 @contextlib.contextmanager
 def timed_search(session: Session, seconds: float) -> Iterator[Search]:
-    """Statements of the session search for a time. Ctrl-C ends the search and nothing else, where this is the main
-    thread: elsewhere Python has its own way with signals."""
+    """Return statements of the session search for a time.
+
+    Ctrl-C ends the search and nothing else, where this is the main thread: elsewhere Python has its own way with
+    signals.
+    """
     session.search = Search(seconds, _ctrl_c)
     before = None
     if threading.current_thread() is threading.main_thread():

@@ -26,7 +26,7 @@ class LabelCache:
         self._running: dict[bytes, threading.Lock] = {}
 
     def get(self, key: bytes, compute: Callable[[], Labels]) -> Labels:
-        """The labels of a key, computed if they are not kept."""
+        """Return the labels of a key, computed if they are not kept."""
         with self._lock:
             if key in self._labels:
                 self._labels.move_to_end(key)
@@ -51,11 +51,11 @@ class LabelCache:
             return labels
 
     def put(self, key: bytes, labels: Labels) -> None:
-        """Keeps labels that were computed elsewhere."""
+        """Keep labels that were computed elsewhere."""
         with self._lock:
             self._labels[key] = labels
 
     def clear(self) -> None:
-        """Forgets all labels."""
+        """Forget all labels."""
         with self._lock:
             self._labels.clear()

@@ -14,7 +14,10 @@ from dbanon.sqltext import names
 
 
 def local(function: str, to: str | Path) -> Path:
-    """The path of a file or folder to be written. Raises TargetNotLocal for `s3://...` and the like, NotWritten."""
+    """Return the path of a file or folder to be written.
+
+    Raises TargetNotLocal for `s3://...` and the like, NotWritten.
+    """
     if names.scheme(str(to)) is not None:
         raise errors.TargetNotLocal(function, str(to))
     with written(function, to):
@@ -26,7 +29,7 @@ def local(function: str, to: str | Path) -> Path:
 
 
 def apart(function: str, targets: Iterable[Path], read: Iterable[Path]) -> None:
-    """Raises TargetInUse where a target is a file that is read, by whatever spelling or link."""
+    """Raise TargetInUse where a target is a file that is read, by whatever spelling or link."""
     sources = [path for one in read for path in (one, log(one))]
     for target in targets:
         if any(_same(target, source) for source in sources):
@@ -34,7 +37,7 @@ def apart(function: str, targets: Iterable[Path], read: Iterable[Path]) -> None:
 
 
 def log(path: Path) -> Path:
-    """The write-ahead log of a database file."""
+    """Return the write-ahead log of a database file."""
     return path.with_name(path.name + ".wal")
 
 
@@ -52,7 +55,7 @@ _TEXTS = re.compile(r"'((?:[^']|'')+)'")
 
 
 def read_by(cursor: Any) -> list[Path]:
-    """Files that a connection reads: attached databases, and whatever its views name.
+    """Return files that a connection reads: attached databases, and whatever its views name.
 
     A text in a view that is no file is a path to nothing, and does no harm.
     """
@@ -68,7 +71,7 @@ def read_by(cursor: Any) -> list[Path]:
 
 @contextlib.contextmanager
 def draft(function: str, target: Path) -> Iterator[Path]:
-    """A file to be written beside the target, which it becomes at the end. Raises NotWritten."""
+    """Return a file to be written beside the target, which it becomes at the end. Raises NotWritten."""
     made = target.with_name(f".{target.name[:80]}.{secrets.token_hex(4)}")
     with written(function, target):
         try:
@@ -81,7 +84,7 @@ def draft(function: str, target: Path) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def written(function: str, target: object) -> Iterator[None]:
-    """Raises NotWritten where the reason is a full disk, a name or a right; other errors pass."""
+    """Raise NotWritten where the reason is a full disk, a name or a right; other errors pass."""
     try:
         yield
     except errors.DbanonError:
@@ -107,7 +110,7 @@ _REASONS = {
 
 
 def why(error: BaseException) -> str | None:
-    """The reason that the system had, of an error of Python or of DuckDB; None where it is another one."""
+    """Return the reason that the system had, of an error of Python or of DuckDB; None where it is another one."""
     if isinstance(error, OSError) and error.errno in _REASONS:
         return _REASONS[error.errno][1]
     said = str(error)

@@ -42,12 +42,12 @@ class Key:
         return hmac.digest(self.secret, b"dbanon key id 1", "sha256").hex()[:16]
 
     def scoped(self, scope: str) -> bytes:
-        """The key of one scope (a release, as a rule): who has it learns nothing of this key or of other scopes."""
+        """Return the key of one scope (a release, as a rule): who has it learns nothing of this key or of other scopes."""
         return hmac.digest(self.secret, b"dbanon scope 1\0" + scope.encode(), "sha256")
 
 
 def find(reference: str | None = None) -> Key:
-    """The key that a reference names: 'env:NAME' or 'file:/absolute/path' (None: DEFAULT).
+    """Return the key that a reference names: 'env:NAME' or 'file:/absolute/path' (None: DEFAULT).
 
     Raises UnreadableKeyReference, KeyMissing (says where it was looked for) or WeakKey.
     """
@@ -109,7 +109,7 @@ def _why(kind: str, name: str) -> str:
 
 
 def _decoded(text: str, where: str) -> bytes:
-    """The bytes of a key; WeakKey where they are too few, no encoding of bytes, or not random."""
+    """Return the bytes of a key; WeakKey where they are too few, no encoding of bytes, or not random."""
     if _HEX.fullmatch(text) and len(text) % 2 == 0:
         secret = bytes.fromhex(text)
     else:

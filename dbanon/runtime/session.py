@@ -69,7 +69,7 @@ class Session:
     """What is told, in lines of text, what the first release of a name will publish, before it does."""
 
     def cursor(self) -> Any:
-        """A cursor of the planner's own; it sees committed state only."""
+        """Return a cursor of the planner's own; it sees committed state only."""
         connection = self.connection()
         if connection is None:
             raise RuntimeError("the connection of this statement is closed")
@@ -77,7 +77,7 @@ class Session:
 
 
 def own_cursor(connection: Any) -> Any:
-    """A cursor of the connection's instance on which functions are DuckDB's own, whatever macros databases hold."""
+    """Return a cursor of the connection's instance on which functions are DuckDB's own, whatever macros databases hold."""
     cursor = connection.cursor()
     cursor.execute("SET search_path = 'system.main'")
     return cursor
@@ -88,7 +88,7 @@ _TOKENS = itertools.count(1)
 
 
 def begin(connection: Any, cache: LabelCache) -> Session:
-    """A new session of a connection; it ends with the connection object."""
+    """Return a new session of a connection; it ends with the connection object."""
     token = f"s{next(_TOKENS)}"
     session = Session(token, weakref.ref(connection, lambda _: _SESSIONS.pop(token, None)), cache)
     _SESSIONS[token] = session
@@ -96,14 +96,14 @@ def begin(connection: Any, cache: LabelCache) -> Session:
 
 
 def get(token: str) -> Session:
-    """The session of a token."""
+    """Return the session of a token."""
     if token not in _SESSIONS:
         raise RuntimeError("this connection is not attached; call dbanon.attach(connection)")
     return _SESSIONS[token]
 
 
 def of_connection(connection: Any) -> Session:
-    """The session of a connection; KeyError if it is not attached."""
+    """Return the session of a connection; KeyError if it is not attached."""
     for session in list(_SESSIONS.values()):
         if session.connection() is connection:
             return session

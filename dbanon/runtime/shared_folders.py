@@ -64,7 +64,7 @@ def _way(path: Path) -> Iterator[tuple[Path, os.stat_result]]:
 
 
 def _other_owner(state: os.stat_result) -> str | None:
-    """The user whom something belongs to, who is neither root nor the one that runs this.
+    """Return the user whom something belongs to, who is neither root nor the one that runs this.
 
     For root in a container, an owner without an account is no user of this system: it is the host's, who mounted it.
     """
@@ -79,14 +79,14 @@ def _other_owner(state: os.stat_result) -> str | None:
 
 
 def _is_open(path: Path, state: os.stat_result) -> bool:
-    """Whether the mode lets somebody else than the owner write."""
+    """Return whether the mode lets somebody else than the owner write."""
     if state.st_mode & stat.S_IWOTH:
         return True
     return bool(state.st_mode & stat.S_IWGRP) and not _is_own_group(path, state)
 
 
 def _is_own_group(path: Path, state: os.stat_result) -> bool:
-    """Whether the group has no member but root or the owner, and no access list grants more than the mode shows."""
+    """Return whether the group has no member but root or the owner, and no access list grants more than the mode shows."""
     import grp
     import pwd
 

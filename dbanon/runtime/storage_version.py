@@ -19,7 +19,7 @@ _TYPE = re.compile(rf"\b({'|'.join(_TYPES)})(?=[,)\[]|$)")
 
 
 def check(function: str, columns: Mapping[str, str], version: str) -> None:
-    """Raises NewerType where a column (type by name) cannot be read by the oldest DuckDB that shall read the file."""
+    """Raise NewerType where a column (type by name) cannot be read by the oldest DuckDB that shall read the file."""
     for name, type_ in columns.items():
         for found in _TYPE.findall(type_):
             if _order(version) < _order(_TYPES[found]):
@@ -27,7 +27,7 @@ def check(function: str, columns: Mapping[str, str], version: str) -> None:
 
 
 def _order(version: str) -> tuple[int, ...]:
-    """Versions in order; words such as `latest` come last."""
+    """Return versions in order; words such as `latest` come last."""
     return tuple(map(int, re.findall(r"\d+", version))) or (1_000_000,)
 
 
@@ -37,7 +37,7 @@ _REFUSED = re.compile(r"with (?:storage )?version number (\d+), but we can only 
 
 @contextlib.contextmanager
 def opening(path: object) -> Iterator[None]:
-    """Raises NewerDatabase where a newer DuckDB wrote the database; other errors pass."""
+    """Raise NewerDatabase where a newer DuckDB wrote the database; other errors pass."""
     try:
         yield
     except Exception as error:
@@ -47,6 +47,6 @@ def opening(path: object) -> Iterator[None]:
 
 
 def refused(error: BaseException | None, path: object) -> errors.NewerDatabase | None:
-    """The error of a database that a newer DuckDB wrote; None for any other."""
+    """Return the error of a database that a newer DuckDB wrote; None for any other."""
     found = _REFUSED.search(str(error))
     return None if found is None else errors.NewerDatabase(str(path), found[1], installed("duckdb"), found[2])

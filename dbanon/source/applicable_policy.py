@@ -77,12 +77,12 @@ class _LocalRelations:
         self._scans: Mapping[str, tuple[Scan, ...]] = session.temporary.scans if session else {}
 
     def policy(self, place: Place) -> stored_policy.TemporaryPolicy | None:
-        """The policy of a temporary table that holds the rows of a query; None for other relations."""
+        """Return the policy of a temporary table that holds the rows of a query; None for other relations."""
         known = self._session.temporary.policies if self._session else {}
         return known.get(place[2]) if place[0] == TEMPORARY else None
 
     def own_macros(self, mentions: Mentions | None) -> dict[str, str]:
-        """Those of dbanon's own table functions that a view calls, with hashes of their definitions."""
+        """Return those of dbanon's own table functions that a view calls, with hashes of their definitions."""
         if self._session is None or mentions is None or not mentions.functions:
             return {}
         return {name: hashed for name, hashed in self._session.own_macros().items() if name in mentions.functions}
@@ -138,7 +138,7 @@ def _refuse_derived(
 
 
 def _stored_tables(source: Source, scans: tuple[Scan, ...] | None) -> frozenset[Place]:
-    """The stored tables of DuckDB databases that a source is or reads."""
+    """Return the stored tables of DuckDB databases that a source is or reads."""
     if source.is_table:
         return frozenset({source.place})
     return frozenset(scan.place for scan in scans or () if scan.place and scan.place[0] != TEMPORARY)
@@ -153,7 +153,7 @@ def _unlike_governed(function: str, source: Source, tables: Collection[Place], c
 
 
 def _with_check(policy: stored_policy.Policy, check: Sql | None) -> stored_policy.Policy:
-    """The policy with a condition before its fingerprint."""
+    """Return the policy with a condition before its fingerprint."""
     if check is None:
         return policy
     return policy._replace(fingerprint_sql=Sql(f"(CASE WHEN {check} THEN {policy.fingerprint_sql} END)"))

@@ -81,7 +81,7 @@ def kind(cursor: Any, database: str) -> str | None:
 
 
 def databases(cursor: Any, kind: str) -> dict[str, str]:
-    """The attached databases of another system, by lower-case name."""
+    """Return the attached databases of another system, by lower-case name."""
     rows = cursor.execute(
         f"SELECT database_name FROM system.main.duckdb_databases() WHERE type = {text(kind)}"
     ).fetchall()
@@ -89,7 +89,7 @@ def databases(cursor: Any, kind: str) -> dict[str, str]:
 
 
 def relations(cursor: Any, database: str, kind: str) -> list[Place]:
-    """All tables and views of a database of another system, as that tells now."""
+    """Return all tables and views of a database of another system, as that tells now."""
     query = _SYSTEMS[kind].relations
     rows = cursor.execute(f"SELECT * FROM {_SYSTEMS[kind].query}({text(database)}, {text(query)})").fetchall()
     return [(database, schema, table) for schema, table in rows]
@@ -106,7 +106,7 @@ def telling(cursor: Any) -> dict[str, tuple[str, str]]:
 
 
 def default_schema(cursor: Any, database: str) -> str:
-    """The schema of `database.table`; "" where there is none."""
+    """Return the schema of `database.table`; "" where there is none."""
     of = kind(cursor, database)
     schema = "main" if of is None else _SYSTEMS[of].schema
     if of is None or schema is not None:
@@ -116,7 +116,7 @@ def default_schema(cursor: Any, database: str) -> str:
 
 
 def identity_sql(database: str, kind: str) -> Sql:
-    """A scalar subquery that asks a database who it is, when the statement runs."""
+    """Return a scalar subquery that asks a database who it is, when the statement runs."""
     system = _SYSTEMS[kind]
     return Sql(f"(SELECT identity FROM {system.query}({text(database)}, {text(system.identity)}))")
 
@@ -186,14 +186,14 @@ def check_read(function: str, cursor: Any, place: Place, kind: str, columns: Ite
 
 
 def remember(function: str, cursor: Any, database: str, foreign: Foreign) -> None:
-    """Writes which database the policy in `foreign.home` means by a name, where that is not said yet; NoIdentity."""
+    """Write which database the policy in `foreign.home` means by a name, where that is not said yet; NoIdentity."""
     known = foreign.identity or identity(function, cursor, database, foreign.kind)
     if _recorded(cursor, foreign.home).get(database.lower()) is None:
         cursor.execute(f"INSERT INTO {_table(foreign.home)} VALUES (?, ?, ?)", [database.lower(), foreign.kind, known])
 
 
 def is_about(place: Place, foreign: Foreign, schema_name: str, table_name: str) -> bool:
-    """Whether a row of the policy is about a table of another system: only one that names the database is."""
+    """Return whether a row of the policy is about a table of another system: only one that names the database is."""
     return _names(place, foreign.kind, foreign.names, schema_name, table_name)
 
 
@@ -203,7 +203,7 @@ def key(place: Place) -> tuple[str, str]:
 
 
 def named(cursor: Any, schema_name: str, table_name: str) -> list[Place]:
-    """The tables of other systems that a row of a policy names, of the databases that are attached."""
+    """Return the tables of other systems that a row of a policy names, of the databases that are attached."""
     parts = names.table_parts(table_name) or ()
     of = kind(cursor, parts[0]) if len(parts) > 1 else None
     if of is None:
@@ -214,7 +214,7 @@ def named(cursor: Any, schema_name: str, table_name: str) -> list[Place]:
 
 
 def is_away(cursor: Any, holder: str, table_name: str) -> bool:
-    """Whether a row of a policy names a table of a database that the policy knows by name."""
+    """Return whether a row of a policy names a table of a database that the policy knows by name."""
     parts = names.table_parts(table_name) or ()
     return len(parts) > 1 and parts[0].lower() in _recorded(cursor, holder)
 
@@ -230,7 +230,7 @@ def _table(home: str) -> Sql:
 
 
 def _holders(cursor: Any) -> list[str]:
-    """The attached databases that have a policy; what another system calls so is none."""
+    """Return the attached databases that have a policy; what another system calls so is none."""
     rows = cursor.execute(
         "SELECT DISTINCT database_name, type FROM system.main.duckdb_tables() "
         "JOIN system.main.duckdb_databases() USING (database_name) "
@@ -240,7 +240,7 @@ def _holders(cursor: Any) -> list[str]:
 
 
 def _recorded(cursor: Any, holder: str) -> dict[str, str]:
-    """The identities that a policy means, by lower-case name; none where it is older than that."""
+    """Return the identities that a policy means, by lower-case name; none where it is older than that."""
     there = cursor.execute(
         "SELECT 1 FROM system.main.duckdb_tables() "
         "WHERE (database_name, schema_name, table_name) = (?, 'dbanon', 'foreign_database')",
@@ -251,7 +251,7 @@ def _recorded(cursor: Any, holder: str) -> dict[str, str]:
 
 
 def _alike(cursor: Any, place: Place, kind: str) -> list[str]:
-    """The tables whose names differ from this one's by capitals at most: a policy does not tell them apart."""
+    """Return the tables whose names differ from this one's by capitals at most: a policy does not tell them apart."""
     lower = [part.lower() for part in place]
     found = (p for p in relations(cursor, place[0], kind) if [part.lower() for part in p] == lower)
     return sorted(str(qualified(*p)) for p in found)
@@ -270,7 +270,7 @@ def _policy_names(cursor: Any, holder: str) -> list[tuple[str, str]]:
 
 
 def _names(place: Place, kind: str, called: Iterable[str], schema_name: str, table_name: str) -> bool:
-    """Whether a row names a table of the database that is `called` so: `pg.public.patients`, `pg.patients`."""
+    """Return whether a row names a table of the database that is `called` so: `pg.public.patients`, `pg.patients`."""
     parts = tuple(part.lower() for part in names.table_parts(table_name) or ())
     schema, table = place[1].lower(), place[2].lower()
     if schema_name.lower() not in ("main", schema) or len(parts) < 2 or parts[0] not in called:
@@ -286,7 +286,7 @@ def _check_named(function: str, cursor: Any, holder: str, called: Iterable[str],
 
 
 def _may_name(place: Place, kind: str, called: Iterable[str], table_name: str) -> bool:
-    """Whether a name means another table with each connection, and this one with some: `my.patients`."""
+    """Return whether a name means another table with each connection, and this one with some: `my.patients`."""
     parts = tuple(part.lower() for part in names.table_parts(table_name) or ())
     if _SYSTEMS[kind].schema is not None or len(parts) != 2:
         return False

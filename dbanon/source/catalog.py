@@ -112,11 +112,11 @@ class Source:
         return {names.folded(name): name for name in self.columns}
 
     def spelled(self, name: str) -> str | None:
-        """A column as the table spells it; None where it has none of that name."""
+        """Return a column as the table spells it; None where it has none of that name."""
         return self._spelled.get(names.folded(name))
 
     def column(self, function: str, name: str, where: str) -> str:
-        """The same of a column that a call of `function` names in `where`; UnknownColumn."""
+        """Return the same of a column that a call of `function` names in `where`; UnknownColumn."""
         found = self.spelled(name)
         if found is None:
             raise errors.UnknownColumn(function, self.shown, name, where, self.columns)
@@ -131,7 +131,7 @@ def resolve(
     local: Mapping[str, Mapping[str, str]],
     trusting: bool = False,
 ) -> Source:
-    """The table, view, file or known temporary relation that a source argument names.
+    """Return the table, view, file or known temporary relation that a source argument names.
 
     `local` holds relations that only the caller's connection sees by folded name, where they are known: temporary
     ones, and as `schema.table` those of its open transaction. Raises NotATable, UnknownTable, DatabaseAway,
@@ -188,7 +188,7 @@ def _found(
     bare: bool,
     of: attached_databases.Foreign | None,
 ) -> Source:
-    """A stored table or view as a source; what `resolve` says of one in another system."""
+    """Return a stored table or view as a source; what `resolve` says of one in another system."""
     is_table = _is_table(cursor, found)
     if not is_table and view_references.calls(function, found, cursor):  # DuckDB's own error speaks of recursion
         raise errors.CallsItself(function, given)
@@ -210,7 +210,7 @@ _RELATIONS = """
 def stored(
     function: str, cursor: Cursor, given: str, parts: tuple[str, ...] | None, path: SearchPath
 ) -> tuple[str, str, str] | None:
-    """The one stored relation that the name can mean, or None."""
+    """Return the one stored relation that the name can mean, or None."""
     rows: list[tuple[str, str, str]] = cursor.execute(
         bound(
             f"SELECT * FROM ({_RELATIONS}) WHERE lower(table_name) IN (SELECT lower(unnest(?))) "
@@ -270,7 +270,7 @@ def _described(cursor: Cursor, relation: Sql) -> dict[str, str]:
 
 
 def relations(cursor: Cursor, database: str) -> list[tuple[str, str, str]]:
-    """All tables and views of a database: (database, schema, table)."""
+    """Return all tables and views of a database: (database, schema, table)."""
     for told, kind in attached_databases.telling(cursor).values():
         if told == database:
             return attached_databases.relations(cursor, told, kind)
@@ -287,7 +287,7 @@ def _known(cursor: Cursor, path: SearchPath, local: Mapping[str, object]) -> lis
 
 
 def _spelled(name: str) -> str:
-    """A name as a source argument spells it: in double quotes where it would be read as something else."""
+    """Return a name as a source argument spells it: in double quotes where it would be read as something else."""
     return name if names.table_parts(name) == (name,) else identifier(name)
 
 
@@ -295,7 +295,7 @@ def _spelled(name: str) -> str:
 
 
 def has_table(cursor: Cursor, database: str, table: str) -> bool:
-    """Whether the database has `dbanon.<table>`."""
+    """Return whether the database has `dbanon.<table>`."""
     return bool(
         cursor.execute(
             "SELECT 1 FROM system.main.duckdb_tables() WHERE (database_name, schema_name, table_name) = (?, ?, ?)",
@@ -305,7 +305,7 @@ def has_table(cursor: Cursor, database: str, table: str) -> bool:
 
 
 def has_schema(cursor: Cursor, database: str, schema: str) -> bool:
-    """Whether the database has the schema."""
+    """Return whether the database has the schema."""
     rows = cursor.execute(
         bound("SELECT 1 FROM system.main.duckdb_schemas() WHERE database_name = ? AND lower(schema_name) = lower(?)"),
         [database, schema],
@@ -329,7 +329,7 @@ def hierarchy_table(
 
 
 def stored_hierarchies(cursor: Cursor, database: str) -> list[str]:
-    """Names of the hierarchies stored in one database."""
+    """Return names of the hierarchies stored in one database."""
     if not has_table(cursor, database, "hierarchy"):
         return []
     table = qualified(database, SCHEMA, "hierarchy")

@@ -18,7 +18,7 @@ _CATEGORIES = re.compile(r"^(VARCHAR|BOOLEAN|UUID|ENUM\(.*)$", re.DOTALL)
 
 
 def is_category(type_: str) -> bool:
-    """Whether values of a type are told apart by their text."""
+    """Return whether values of a type are told apart by their text."""
     return _CATEGORIES.match(type_) is not None
 
 
@@ -42,7 +42,7 @@ def family(type_: str) -> tuple[str | None, int]:
 
 
 def is_zoned(type_: str) -> bool:
-    """Whether values of a type are instants, whose text depends on the session's time zone."""
+    """Return whether values of a type are instants, whose text depends on the session's time zone."""
     return type_ == ZONED
 
 
@@ -59,12 +59,12 @@ def label_text(value: Sql, type_: str) -> Sql:
 
 
 def alike_as_keys(one: str, other: str) -> bool:
-    """Whether values of two types are equal where they name the same person."""
+    """Return whether values of two types are equal where they name the same person."""
     return one == other or {one, other} <= set(INTEGERS)
 
 
 def person_value(value: Sql, type_: str) -> Sql | None:
-    """The person that a column tells, read as `value`; None where values of its type cannot tell people apart."""
+    """Return the person that a column tells, read as `value`; None where values of its type cannot tell people apart."""
     if type_ in ("FLOAT", "DOUBLE"):
         return Sql(f"({value} + 0::{type_})")
     if type_ == "TIMESTAMP WITH TIME ZONE":

@@ -51,7 +51,7 @@ def governed_tables(
 
 
 def governed_scans(function: str, shown: str, scans: Iterable[Scan], cursor: Any, home: str) -> Iterator[str]:
-    """The tables with a policy among those that are scanned."""
+    """Yield the tables with a policy among those that are scanned."""
     for scan in scans:
         if scan.operator in _DATABASE_READERS:
             raise errors.DatabaseReadAsFileError(function, shown, [scan.operator.lower()])
@@ -121,7 +121,7 @@ def governed_names(mentions: Mentions, cursor: Any, home: str) -> Iterator[str]:
 
 
 def has_policy(place: Place, cursor: Any, home: str) -> bool:
-    """Whether a table or view has policy rows; `home` is where those of other systems may be."""
+    """Return whether a table or view has policy rows; `home` is where those of other systems may be."""
     shown = ".".join(place)
     found = attached_databases.of(shown, cursor, place, home)
     return bool(stored_policy.policy_rows(catalog.Source(shown, Sql(""), {}, *place, foreign=found), cursor))

@@ -33,12 +33,12 @@ _EXACT = Context(prec=1000)
 
 
 def can_have(type_: str) -> bool:
-    """Whether codes can be compared with values of a type: not with lists, structs, intervals, bytes."""
+    """Return whether codes can be compared with values of a type: not with lists, structs, intervals, bytes."""
     return family(type_)[0] is not None or is_category(type_)
 
 
 def value(type_: str, code: str, holds: Holds) -> Sql | None:
-    """The value of a type that a code is, as `compared` has it; None where it cannot be one."""
+    """Return the value of a type that a code is, as `compared` has it; None where it cannot be one."""
     kind, scale = family(type_)
     if kind in ("integer", "huge", "decimal"):
         plain = _plain(code, scale)
@@ -61,7 +61,7 @@ def value(type_: str, code: str, holds: Holds) -> Sql | None:
 
 
 def _plain(code: str, scale: int) -> str | None:
-    """A number without an exponent; None where it is none, or has more decimals than a type."""
+    """Return a number without an exponent; None where it is none, or has more decimals than a type."""
     if not _NUMBER.fullmatch(code) or len(code) >= _MOST:
         return None
     number = Decimal(code).normalize(_EXACT)
@@ -70,7 +70,7 @@ def _plain(code: str, scale: int) -> str | None:
 
 
 def _moment(kind: str, type_: str, code: str, holds: Holds) -> Sql | None:
-    """A date or a time; what is between two values of the type is none of them."""
+    """Return a date or a time; what is between two values of the type is none of them."""
     match = (_TIME if kind == "time" else _MOMENT).fullmatch(code)
     if match is None or len((match["fraction"] or "").rstrip("0")) > _FRACTION.get(type_, 6):
         return None
@@ -80,19 +80,19 @@ def _moment(kind: str, type_: str, code: str, holds: Holds) -> Sql | None:
 
 
 def _cast(code: str, type_: str, holds: Holds) -> Sql | None:
-    """A code in a type; None where DuckDB cannot read it so."""
+    """Return a code in a type; None where DuckDB cannot read it so."""
     return Sql(f"CAST({text(code)} AS {type_})") if holds(f"TRY_CAST({text(code)} AS {type_}) IS NOT NULL") else None
 
 
 def compared(name: str, type_: str) -> Sql:
-    """A column as its codes are compared with it: instants in UTC, categories by their bytes."""
+    """Return a column as its codes are compared with it: instants in UTC, categories by their bytes."""
     if type_ == "TIMESTAMP WITH TIME ZONE":
         return Sql(f"({identifier(name)} AT TIME ZONE 'UTC')")
     return Sql(f"CAST({identifier(name)} AS VARCHAR) COLLATE POSIX") if is_category(type_) else identifier(name)
 
 
 def read(name: str, type_: str, codes: Sequence[Sql]) -> Sql:
-    """A column of the source with NULL in place of codes (of `value`), in its own type."""
+    """Return a column of the source with NULL in place of codes (of `value`), in its own type."""
     if not codes:
         return identifier(name)
     return Sql(f"(CASE WHEN {compared(name, type_)} IN ({joined(codes)}) THEN NULL ELSE {identifier(name)} END)")
@@ -105,7 +105,7 @@ def cleaned(source: Source, declared: Iterable[Declared], holds: Holds) -> Sourc
 
 
 def relation(of: Sql, columns: Mapping[str, str], codes: Mapping[str, Sequence[str]], holds: Holds) -> Sql | None:
-    """The same of a relation with these columns and types, by codes of columns; None where nothing is replaced."""
+    """Return the same of a relation with these columns and types, by codes of columns; None where nothing is replaced."""
     given = {column.lower(): own for column, own in codes.items()}
     values = {}
     for name, type_ in columns.items():
@@ -115,7 +115,7 @@ def relation(of: Sql, columns: Mapping[str, str], codes: Mapping[str, Sequence[s
 
 
 def selected(of: Sql, columns: Mapping[str, str], values: Mapping[str, Sequence[Sql]]) -> Sql | None:
-    """The same by codes as `value` gives them, by the columns' own names."""
+    """Return the same by codes as `value` gives them, by the columns' own names."""
     if not any(values.values()):
         return None
     reads = ((name, read(name, type_, values.get(name, ()))) for name, type_ in columns.items())

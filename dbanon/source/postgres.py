@@ -32,7 +32,7 @@ class Relation:
 
 
 def schemas(cursor: Any, database: str, name: str) -> list[tuple[str, bool]]:
-    """The schemas of a name that may differ by capitals, and whether tables may be made there."""
+    """Return the schemas of a name that may differ by capitals, and whether tables may be made there."""
     return _asked(cursor, (database, "", ""), _SCHEMAS.format(schema=_decoded(name)))
 
 
@@ -47,12 +47,12 @@ def named(cursor: Any, database: str, schema: str, names: Iterable[str]) -> list
 
 
 def run(cursor: Any, database: str, statement: str) -> None:
-    """Runs a statement of PostgreSQL's own, in the transaction that is open."""
+    """Run a statement of PostgreSQL's own, in the transaction that is open."""
     cursor.execute(f"FROM system.main.postgres_execute({text(database)}, {text(statement)})").fetchall()
 
 
 def forget(cursor: Any) -> None:
-    """Lets DuckDB look anew at the tables of PostgreSQL, of which it keeps a list."""
+    """Let DuckDB look anew at the tables of PostgreSQL, of which it keeps a list."""
     cursor.execute("FROM system.main.pg_clear_cache()").fetchall()
 
 
@@ -114,5 +114,5 @@ ORDER BY c.relname, a.attnum
 
 
 def _decoded(name: str) -> str:
-    """A text for PostgreSQL, whose literals depend on a setting of the server: as its bytes."""
+    """Return a text for PostgreSQL, whose literals depend on a setting of the server: as its bytes."""
     return f"pg_catalog.convert_from(pg_catalog.decode('{name.encode().hex()}', 'hex'), 'UTF8')"

@@ -74,7 +74,7 @@ def current_version() -> int:
 
 
 def _migrations() -> dict[int, str]:
-    """The names of the migrations by the version to which each leads: `source/migrations/0002_what_changes.sql`.
+    """Return the names of the migrations by the version to which each leads: `source/migrations/0002_what_changes.sql`.
 
     Each can run again where it has run before.
     """
@@ -104,12 +104,12 @@ def _migrate(cursor: Any, database: str, version: int) -> None:
 
 
 def _statements(name: str) -> str:
-    """The text of a file; a view that stays in the database calls DuckDB's own functions by their whole names."""
+    """Return the text of a file; a view that stays in the database calls DuckDB's own functions by their whole names."""
     return _VIEW.sub(lambda view: view[1] + bound(view[2]), resources.sql(name))
 
 
 def _is_complete(cursor: Any, database: str) -> bool:
-    """Whether no table or view of the schema is missing; asking the catalog costs more."""
+    """Return whether no table or view of the schema is missing; asking the catalog costs more."""
     try:
         cursor.execute(_LAST_COLUMNS.format(database=identifier(database)))
     except Exception:  # whatever is missing is made; if something else is wrong, making it says so

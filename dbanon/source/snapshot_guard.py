@@ -40,8 +40,10 @@ _SCANS = {"sqlite": "SQLITE_SCAN", "mysql": "MYSQL_SCAN"}
 
 
 def guard(cursor: Any, shown: str, kinds: tuple[str, ...]) -> Sql | None:
-    """What holds in a statement that reads such a relation well, and ends another: ManyThreads, PushedDown. None where
-    that is any."""
+    """What holds in a statement that reads such a relation well, and ends another: ManyThreads, PushedDown.
+
+    None where that is any.
+    """
     said = []
     if "sqlite" in kinds:
         said.append(f"WHEN NOT {_is_on(_THREADS)} THEN {_error(errors.ManyThreads(shown))}")
@@ -53,7 +55,7 @@ def guard(cursor: Any, shown: str, kinds: tuple[str, ...]) -> Sql | None:
 
 
 def read(relation: Sql, guard: Sql | None) -> Sql:
-    """A relation that is read where that holds."""
+    """Return a relation that is read where that holds."""
     return relation if guard is None else Sql(f"(SELECT * FROM {relation} WHERE {guard})")
 
 
@@ -70,7 +72,7 @@ _ISOLATION = "SHOW SESSION VARIABLES WHERE Variable_name IN ('tx_isolation', 'tr
 
 
 def leave_to_duckdb(cursor: Any) -> None:
-    """Sets all of PUSHES that this DuckDB has, for all sessions."""
+    """Set all of PUSHES that this DuckDB has, for all sessions."""
     for name in _known(cursor, PUSHES):
         cursor.execute(f"SET GLOBAL {name} = false")
 

@@ -104,7 +104,7 @@ def _path(source: Source) -> str:
 
 
 def _foreign_tables(scan: Scan, cursor: Any) -> set[Place]:
-    """The attached tables of another system that a scan may read, and what views among them read."""
+    """Return the attached tables of another system that a scan may read, and what views among them read."""
     kind, parts = FOREIGN_SCANS[scan.operator], names.read_parts(scan.table or "")
     found = set[Place]()
     for database in attached_databases.databases(cursor, kind).values() if parts else ():
@@ -115,7 +115,7 @@ def _foreign_tables(scan: Scan, cursor: Any) -> set[Place]:
 
 
 def _named_tables(mentions: Mentions, cursor: Any) -> set[Place]:
-    """Every stored table whose name a view mentions."""
+    """Return every stored table whose name a view mentions."""
     rows = cursor.execute(
         "SELECT database_name, schema_name, table_name FROM system.main.duckdb_tables() "
         "WHERE NOT internal AND database_name <> 'temp' ORDER BY ALL ASC"
@@ -139,7 +139,7 @@ def _read_files(readers: set[str], mentions: Mentions | None, cursor: Any, found
 
 
 def _patterns(query: str, readers: set[str], found: SourceReads) -> Iterator[str]:
-    """Names of files in the arguments of readers, and behind FROM in quotation marks."""
+    """Yield names of files in the arguments of readers, and behind FROM in quotation marks."""
     for reader in sorted(readers):
         for call in re.finditer(rf'(?<!\w)"?{re.escape(reader)}"?\s*\(\s*', query, re.IGNORECASE):
             argument = re.compile(rf"{_LITERALS}\s*(?=[,)])").match(query, call.end())

@@ -40,7 +40,7 @@ class Declared:
 
 
 def applies(source: tuple[str, str, str], schema_name: str, table_name: str) -> bool:
-    """Whether a policy row is about a table (database, schema, table), however its table_name is spelled."""
+    """Return whether a policy row is about a table (database, schema, table), however its table_name is spelled."""
     database, schema, table = map(names.folded, source)
     here = names.folded(schema_name)
     if names.folded(table_name) == table and here == schema:
@@ -54,7 +54,7 @@ def applies(source: tuple[str, str, str], schema_name: str, table_name: str) -> 
 
 
 def is_about(source: catalog.Source, schema_name: str, table_name: str) -> bool:
-    """Whether a row of the policy at the source's home is about the source."""
+    """Return whether a row of the policy at the source's home is about the source."""
     if source.foreign is not None:
         return attached_databases.is_about(source.place, source.foreign, schema_name, table_name)
     return applies(source.place, schema_name, table_name)
@@ -66,12 +66,12 @@ def key(source: catalog.Source) -> tuple[str, str]:
 
 
 def _near(source: catalog.Source) -> Sql:
-    """SQL condition that holds for every policy row about the source, and for few others."""
+    """Return SQL condition that holds for every policy row about the source, and for few others."""
     return contained((source.table,))
 
 
 def contained(words: Sequence[str], column: str = "table_name") -> Sql:
-    """SQL condition: a table_name, or another `column`, has one of the names in it, however that is quoted."""
+    """Return SQL condition: a table_name, or another `column`, has one of the names in it, however that is quoted."""
     spelled = {spelled for word in words for spelled in (word, word.replace('"', '""'))}
     return bound("(" + " OR ".join(f"contains(lower({column}), lower({text(n)}))" for n in sorted(spelled)) + ")")
 
@@ -86,12 +86,12 @@ class PolicyRow:
 
 
 def policy_rows(source: catalog.Source, cursor: catalog.Cursor) -> list[PolicyRow]:
-    """The stored rows about a source."""
+    """Return the stored rows about a source."""
     return _rows(source, cursor) if catalog.has_table(cursor, source.home, "policy") else []
 
 
 def _rows(source: catalog.Source, cursor: catalog.Cursor) -> list[PolicyRow]:
-    """The same where there is a policy."""
+    """Return the same where there is a policy."""
     found = cursor.execute(
         f"SELECT * FROM {qualified(source.home, catalog.SCHEMA, 'policy')} WHERE {_near(source)} "
         "ORDER BY schema_name ASC, table_name ASC, column_name ASC"
@@ -102,7 +102,7 @@ def _rows(source: catalog.Source, cursor: catalog.Cursor) -> list[PolicyRow]:
 
 
 def _row(cells: Mapping[str, Any]) -> PolicyRow:
-    """A row from its cells by their names; a policy that was made before `missing` or `form` has none."""
+    """Return a row from its cells by their names; a policy that was made before `missing` or `form` has none."""
     plain = {name: cells[name] for name in ("hierarchy", "min_level", "max_level", "top", "bottom", "grid")}
     weight = 1.0 if cells["weight"] is None else cells["weight"]
     settings = Settings(weight=weight, missing=codes(cells.get("missing")), form=form(cells.get("form")), **plain)
@@ -110,20 +110,21 @@ def _row(cells: Mapping[str, Any]) -> PolicyRow:
 
 
 def codes(stored: Sequence[str | None] | None) -> tuple[str, ...]:
-    """Codes for missing values as they are stored, each once; NULL is missing anyway."""
+    """Return codes for missing values as they are stored, each once; NULL is missing anyway."""
     return tuple(dict.fromkeys(code for code in stored or () if code is not None))
 
 
 def form(stored: Mapping[str, object] | None) -> tuple[tuple[str, str], ...]:
-    """Settings of a pseudonym, mask or shift as they are stored, in the order of their names; NULL says nothing."""
+    """Return settings of a pseudonym, mask or shift as they are stored, in the order of their names; NULL says nothing."""
     return tuple(
         sorted({name.lower(): str(value) for name, value in (stored or {}).items() if value is not None}.items())
     )
 
 
 def tellers(rows: Iterable[tuple[str, str, Mapping[str, str]]]) -> list[str]:
-    """Of columns with their roles and forms, those that tell persons apart: of the role person, else a pseudonym. Of
-    several pseudonyms it is the one that says so; several are told where none says so, or several do.
+    """Of columns with their roles and forms, those that tell persons apart: of the role person, else a pseudonym.
+
+    Of several pseudonyms it is the one that says so; several are told where none says so, or several do.
 
     >>> tellers([("patient", "pseudonym", {"person": "true"}), ("visit", "pseudonym", {})])
     ['patient']
@@ -136,7 +137,7 @@ def tellers(rows: Iterable[tuple[str, str, Mapping[str, str]]]) -> list[str]:
 
 
 def has_any_rows(cursor: catalog.Cursor) -> bool:
-    """Whether any attached DuckDB database has a policy with rows."""
+    """Return whether any attached DuckDB database has a policy with rows."""
     databases = cursor.execute(
         "SELECT database_name FROM system.main.duckdb_databases() WHERE NOT internal AND type = 'duckdb'"
     ).fetchall()
@@ -144,17 +145,17 @@ def has_any_rows(cursor: catalog.Cursor) -> bool:
 
 
 def governed_views(cursor: catalog.Cursor) -> list[tuple[str, str, str]]:
-    """The views of DuckDB databases that have a policy of their own."""
+    """Return the views of DuckDB databases that have a policy of their own."""
     return [place for place, _ in _governed(cursor, "view", None)]
 
 
 def governed_numbers(cursor: catalog.Cursor, database: str) -> list[int]:
-    """The numbers that DuckDB gave the tables of a database that have a policy."""
+    """Return the numbers that DuckDB gave the tables of a database that have a policy."""
     return [number for _, number in _governed(cursor, "table", database)]
 
 
 def _governed(cursor: catalog.Cursor, kind: str, only: str | None) -> Iterator[tuple[tuple[str, str, str], int]]:
-    """Tables or views that policy rows of their own database are about, with their numbers in the catalog."""
+    """Yield tables or views that policy rows of their own database are about, with their numbers in the catalog."""
     stored = cursor.execute(
         bound(
             f"SELECT database_name, schema_name, {kind}_name, {kind}_oid FROM duckdb_{kind}s() "
@@ -201,8 +202,11 @@ class TemporaryPolicy(NamedTuple):
 
 
 def policy_of(source: catalog.Source, cursor: catalog.Cursor) -> Policy:
-    """What is declared of a source now. That of one in another system changes, too, where its name stands for another
-    database, and where a second policy is about it: both can happen after the call was planned."""
+    """What is declared of a source now.
+
+    That of one in another system changes, too, where its name stands for another database, and where a second policy is
+    about it: both can happen after the call was planned.
+    """
     exists = catalog.has_table(cursor, source.home, "policy")
     sql = _fingerprint_sql(source.home, exists, _near(source))
     if source.foreign is not None:
@@ -223,7 +227,7 @@ _LATER = r"(, '(missing|form)': NULL)*\}$"
 
 
 def _fingerprint_sql(home: str, exists: bool, near: Sql) -> Sql:
-    """A scalar subquery that changes when the rows of a database's policy do for which `near` holds.
+    """Return a scalar subquery that changes when the rows of a database's policy do for which `near` holds.
 
     A row without codes and form has the text that it had before there were columns for them: making these changes no
     policy.

@@ -23,7 +23,7 @@ class Row:
     pairs: Pairs
 
     def is_about(self, child: catalog.Source, entity: catalog.Source) -> bool:
-        """Whether it relates these two tables of one database."""
+        """Return whether it relates these two tables of one database."""
         return stored_policy.is_about(child, self.schema, self.table) and stored_policy.is_about(
             entity, self.entity_schema, self.entity
         )
@@ -39,7 +39,7 @@ class Stored(NamedTuple):
 
 
 def rows(cursor: catalog.Cursor, database: str) -> list[Row]:
-    """All rows of a database; none where it has no such table yet."""
+    """Return all rows of a database; none where it has no such table yet."""
     if not catalog.has_table(cursor, database, "relation"):
         return []
     found = cursor.execute(
@@ -61,12 +61,12 @@ def of_tables(cursor: catalog.Cursor, child: catalog.Source, entity: catalog.Sou
 
 
 def _pairs(own: Sequence[str | None], theirs: Sequence[str | None]) -> Pairs:
-    """A name that is NULL is the name of no column."""
+    """Return a name that is NULL is the name of no column."""
     return tuple((a or "", b or "") for a, b in zip(own, theirs, strict=True))
 
 
 def _fingerprint_sql(cursor: catalog.Cursor, child: catalog.Source, entity: catalog.Source) -> Sql:
-    """A scalar subquery that changes when the rows about two tables do, and with few others."""
+    """Return a scalar subquery that changes when the rows about two tables do, and with few others."""
     if not catalog.has_table(cursor, child.home, "relation"):
         return bound(
             "(SELECT count(*)::VARCHAR FROM duckdb_tables() WHERE (database_name, schema_name, table_name) = "

@@ -69,7 +69,7 @@ def _is_one_of(column: str, wanted: Iterable[str]) -> Sql:
 
 
 def _is_own(macros: Mapping[str, str]) -> Sql:
-    """A condition that holds for dbanon's own table functions, as they were installed."""
+    """Return a condition that holds for dbanon's own table functions, as they were installed."""
     if not macros:
         return Sql("false")
     known = joined(f"({text(name)}, {text(hashed)})" for name, hashed in sorted(macros.items()))
@@ -77,7 +77,7 @@ def _is_own(macros: Mapping[str, str]) -> Sql:
 
 
 def check_sql(function: str, source: str, state: CatalogState) -> Sql:
-    """A condition that holds where the catalog is that of the planner, and ends the statement elsewhere."""
+    """Return a condition that holds where the catalog is that of the planner, and ends the statement elsewhere."""
     message = text(str(errors.SourceChangedError(function, source)))
     return Sql(
         f"(CASE WHEN {state.sql} IS NOT DISTINCT FROM {literal(state.planned)} THEN true "

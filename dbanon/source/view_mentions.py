@@ -45,7 +45,7 @@ def view_mentions(view: tuple[str, str, str], cursor: Any, temporary: Mapping[st
 
 
 def temporary_views(connection: Any) -> dict[str, str]:
-    """The statements of the connection's temporary views by folded name."""
+    """Return the statements of the connection's temporary views by folded name."""
     rows = connection.execute(
         "SELECT view_name, sql FROM system.main.duckdb_views() WHERE database_name = 'temp' AND NOT internal"
     ).fetchall()
@@ -92,7 +92,7 @@ def _relations(query: str, called: Iterable[str], cursor: Any) -> Iterator[str]:
 
 
 def _view_statements(cursor: Any, name: str, place: tuple[str, str, str] | None = None) -> list[str | None]:
-    """Statements of the stored views of a name, or of the one at a place."""
+    """Return statements of the stored views of a name, or of the one at a place."""
     where, values = ("lower(view_name) = lower(?)", [name]) if place is None else (_AT_PLACE, list(place))
     rows = cursor.execute(bound(f"SELECT sql FROM duckdb_views() WHERE NOT internal AND {where}"), values).fetchall()
     return [row[0] for row in rows]
@@ -102,7 +102,7 @@ _AT_PLACE = "(database_name, schema_name, view_name) = (?, ?, ?)"
 
 
 def _macros(cursor: Any, called: Iterable[str]) -> list[str | None]:
-    """Definitions of the stored macros that have one of the names."""
+    """Return definitions of the stored macros that have one of the names."""
     if not (wanted := list(called)):
         return []
     rows = cursor.execute(

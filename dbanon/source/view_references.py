@@ -18,7 +18,7 @@ def words(text: str) -> tuple[set[str], set[str]]:
 
 
 def calls(function: str, view: tuple[str, str, str], cursor: Any) -> bool:
-    """Whether the view calls the function. Every word of a view may be a view that it reads."""
+    """Return whether the view calls the function. Every word of a view may be a view that it reads."""
     rows = cursor.execute(
         "SELECT sql FROM system.main.duckdb_views() WHERE (database_name, schema_name, view_name) = (?, ?, ?)",
         list(view),
@@ -55,7 +55,7 @@ def macros(named: set[str], cursor: Any) -> list[str]:
 
 
 def _views(named: set[str], cursor: Any) -> list[str]:
-    """The statements that made the views of these names."""
+    """Return the statements that made the views of these names."""
     rows = cursor.execute(
         bound("SELECT sql FROM duckdb_views() WHERE NOT internal AND lower(view_name) IN (SELECT unnest(?))"),
         [list(named)],

@@ -24,13 +24,13 @@ class Steps:
     result: str
 
     def statement(self, result: str) -> str:
-        """The statement with another SELECT at its end."""
+        """Return the statement with another SELECT at its end."""
         relations = ",\n".join(step.sql for step in self.relations)
         return f"WITH RECURSIVE\n{relations}\n{result}" if relations else result
 
 
 def steps(query: str) -> Steps:
-    """The steps of a statement as templates write it. O(n)."""
+    """Return the steps of a statement as templates write it. O(n)."""
     found = spaced_words(tidy(query))
     words = [word.lower() for _, word in found]
     if words[:1] != ["with"]:

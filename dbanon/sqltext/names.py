@@ -8,7 +8,7 @@ _FILE = re.compile(r"\.(csv|tsv|txt|parquet|json|ndjson|jsonl)(\.(gz|zst))?$", r
 
 
 def table_parts(text: str) -> tuple[str, ...] | None:
-    """One to three name parts (database, schema, table), or None if the text is no such name.
+    """Return one to three name parts (database, schema, table), or None if the text is no such name.
 
     >>> table_parts('clinic."odd name"')
     ('clinic', 'odd name')
@@ -23,7 +23,7 @@ def table_parts(text: str) -> tuple[str, ...] | None:
 
 
 def read_parts(text: str) -> tuple[str, ...] | None:
-    """The same of a table as DuckDB names one that a query reads, with an alias or a sample behind it.
+    """Return the same of a table as DuckDB names one that a query reads, with an alias or a sample behind it.
 
     >>> read_parts('main.patients AS p')
     ('main', 'patients')
@@ -35,7 +35,7 @@ _ASCII_LOWER = {upper: upper + 32 for upper in range(ord("A"), ord("Z") + 1)}
 
 
 def folded(name: str) -> str:
-    """A name as DuckDB's catalog compares it: ASCII letters in lower case, all others unchanged.
+    """Return a name as DuckDB's catalog compares it: ASCII letters in lower case, all others unchanged.
 
     >>> folded("Patients"), folded("ΠΕΛΑΤΕΣ") == folded("πελατες")
     ('patients', False)
@@ -47,7 +47,7 @@ _ENTRY = re.compile(r'\s*((?:"(?:[^"]|"")*"|[^",.])+)(?:\.((?:"(?:[^"]|"")*"|[^"
 
 
 def path_entries(setting: str) -> list[tuple[str, ...]]:
-    """Entries of a search_path setting: (schema,) or (database, schema); names in it are not always quoted.
+    """Return entries of a search_path setting: (schema,) or (database, schema); names in it are not always quoted.
 
     >>> path_entries('memory.odd ward,main')
     [('memory', 'odd ward'), ('main',)]
@@ -60,12 +60,12 @@ def path_entries(setting: str) -> list[tuple[str, ...]]:
 
 
 def is_file(text: str) -> bool:
-    """Whether the text ends like a file that DuckDB scans by name."""
+    """Return whether the text ends like a file that DuckDB scans by name."""
     return _FILE.search(text) is not None
 
 
 def file_ending(text: str) -> str:
-    """The ending of such a text in lower case, without that of its compression; empty where it is none.
+    """Return the ending of such a text in lower case, without that of its compression; empty where it is none.
 
     >>> file_ending('Patients.CSV.gz')
     'csv'
@@ -78,7 +78,7 @@ _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/")
 
 
 def scheme(path: str) -> str | None:
-    """The scheme of a name such as `s3://bucket/x.csv` in lower case; None for a path.
+    """Return the scheme of a name such as `s3://bucket/x.csv` in lower case; None for a path.
 
     >>> scheme('S3://bucket/x.csv'), scheme('C:/x.csv')
     ('s3', None)
@@ -88,7 +88,7 @@ def scheme(path: str) -> str | None:
 
 
 def pattern(file: str) -> str:
-    """The name of a file as the pattern that it alone fits, as functions that read files take it.
+    """Return the name of a file as the pattern that it alone fits, as functions that read files take it.
 
     >>> pattern('p[12]*.csv')
     'p[[]12][*].csv'

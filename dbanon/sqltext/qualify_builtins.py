@@ -75,7 +75,7 @@ _FOLLOWING = frozenset({*_PRECEDENCE, "(", "[", "::", "collate", "at"})
 
 @lru_cache(maxsize=128)
 def bound(query: str) -> Sql:
-    """The query, every function and operator of which is DuckDB's own. O(n); the last ones are kept.
+    """Return the query, every function and operator of which is DuckDB's own. O(n); the last ones are kept.
 
     Read are the forms that our SQL uses. Names that are called must not be quoted; a name behind AS is none. Comments
     and blank lines are left out.
@@ -87,7 +87,7 @@ def bound(query: str) -> Sql:
 
 
 def tidy(query: str) -> str:
-    """The query without blank lines and blanks at ends of lines; comments stand as far in as what follows them.
+    """Return the query without blank lines and blanks at ends of lines; comments stand as far in as what follows them.
 
     What is quoted stays as it is. O(n).
     """
@@ -108,7 +108,7 @@ def _separator(blank: str) -> str:
 
 
 def _utc(value: str) -> str:
-    """The moment of a TIMESTAMPTZ as a TIMESTAMP of UTC; timezone() counts years as the session's calendar does."""
+    """Return the moment of a TIMESTAMPTZ as a TIMESTAMP of UTC; timezone() counts years as the session's calendar does."""
     ends = ("infinity", "-infinity")
     same = [f" WHEN {value} = CAST('{end}' AS TIMESTAMPTZ) THEN CAST('{end}' AS TIMESTAMP)" for end in ends]
     return f"(CASE{''.join(same)} ELSE {OWN}make_timestamp({OWN}epoch_us({value})) END)"
@@ -136,7 +136,7 @@ class _Reader:
         return self.level(0, len(self.word))
 
     def raw(self, at: int, end: int) -> str:
-        """Tokens as they are."""
+        """Return tokens as they are."""
         return "".join(self.token[at:end])
 
     def level(self, at: int, end: int) -> str:
@@ -170,14 +170,14 @@ class _Reader:
         return "".join(pieces)
 
     def begins(self, at: int) -> bool:
-        """Whether an operand begins here."""
+        """Return whether an operand begins here."""
         word = self.lower[at]
         if word[0].isalpha() or word[0] == "_":
             return word not in _WORDS or (word in ("left", "right", "replace") and self.calls(at))
         return word[0] in "'\"([{-.?$" or word[0].isdigit()
 
     def calls(self, at: int) -> bool:
-        """Whether this is the name of a function that is called."""
+        """Return whether this is the name of a function that is called."""
         if at + 1 >= len(self.word) or self.word[at + 1] != "(" or self.lower[at] in _NO_CALLS:
             return False
         return not (self.lower[at] == "replace" and self.word[at - 1] in ("*", ")"))  # * REPLACE (x AS y)
@@ -201,7 +201,7 @@ class _Reader:
         return at
 
     def operand(self, at: int, end: int, least: int) -> tuple[str, int]:
-        """Operands with operators between them that bind at least so well."""
+        """Return operands with operators between them that bind at least so well."""
         blank = self.blank[at]
         left, at = self.signed(at, end)
         while at < end and _PRECEDENCE.get(self.word[at], -1) >= max(least, 0) and self.word[at] in _PRECEDENCE:
@@ -211,14 +211,14 @@ class _Reader:
         return blank + left, at
 
     def signed(self, at: int, end: int) -> tuple[str, int]:
-        """An operand with its sign, without the blanks before it."""
+        """Return an operand with its sign, without the blanks before it."""
         if self.word[at] != "-":
             return self.postfixed(at, end)
         value, stop = self.signed(at + 1, end)
         return (f"-{value}" if value[0].isdigit() else f'{OWN}"-"({value})'), stop
 
     def postfixed(self, at: int, end: int) -> tuple[str, int]:
-        """An operand with its casts, subscripts and collations."""
+        """Return an operand with its casts, subscripts and collations."""
         value, at = self.primary(at, end)
         while at < end:
             word = self.word[at]
@@ -253,7 +253,7 @@ class _Reader:
         return f"{OWN}array_extract({value}, {self.level(at + 1, close).strip()})"
 
     def primary(self, at: int, end: int) -> tuple[str, int]:
-        """A literal, a column, a call, or what stands in brackets."""
+        """Return a literal, a column, a call, or what stands in brackets."""
         word, lower = self.word[at], self.lower[at]
         close = self.close.get(at)
         if close is not None:
@@ -274,7 +274,7 @@ class _Reader:
         return name, stop
 
     def is_row(self, at: int) -> bool:
-        """Whether a bracket that no name stands before makes a row: (a, b), but not IN (1, 2)."""
+        """Return whether a bracket that no name stands before makes a row: (a, b), but not IN (1, 2)."""
         if self.lower[at - 1] in ("in", "using", "exclude", "sets", "values") or self.values:
             return False
         if self.lower[at + 1] in ("select", "from", "with", "values"):
@@ -287,7 +287,7 @@ class _Reader:
         return False
 
     def call(self, name: str, lower: str, at: int, end: int) -> tuple[str, int]:
-        """A call and what belongs to it: FILTER, OVER."""
+        """Return a call and what belongs to it: FILTER, OVER."""
         close = self.close[at]
         if lower in _EXPANDED and name.startswith(OWN):
             return _EXPANDED[lower](*self.arguments(at + 1, close)), close + 1
@@ -301,7 +301,7 @@ class _Reader:
         return made, at
 
     def arguments(self, at: int, end: int) -> list[str]:
-        """Arguments of a call, one by one."""
+        """Return arguments of a call, one by one."""
         found, first = [], at
         while at < end:
             if self.word[at] == ",":
@@ -311,7 +311,7 @@ class _Reader:
         return [*found, self.level(first, end).strip()]
 
     def fields(self, at: int, end: int) -> str:
-        """Fields of a struct: 'a': 1, b: 2."""
+        """Return fields of a struct: 'a': 1, b: 2."""
         made = []
         while at < end:
             name, first = self.word[at], at + 2

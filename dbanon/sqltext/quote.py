@@ -17,7 +17,7 @@ class Sql(str):
 
 
 def identifier(name: str) -> Sql:
-    """A quoted identifier: any text but the NUL character is a legal name.
+    """Return a quoted identifier: any text but the NUL character is a legal name.
 
     >>> print(identifier('odd name'))
     "odd name"
@@ -33,7 +33,7 @@ def qualified(*parts: str) -> Sql:
 
 
 def literal(value: str | int | float | bool | None) -> Sql:
-    """A SQL literal of a Python scalar."""
+    """Return a SQL literal of a Python scalar."""
     if value is None:
         return Sql("NULL")
     if isinstance(value, bool):
@@ -49,14 +49,15 @@ def literal(value: str | int | float | bool | None) -> Sql:
 
 
 def text(value: str) -> Sql:
-    """A string literal; NUL characters are spelled with chr(0), which a literal cannot hold."""
+    """Return a string literal; NUL characters are spelled with chr(0), which a literal cannot hold."""
     pieces = ["'" + piece.replace("'", "''") + "'" for piece in value.split("\0")]
     return Sql(pieces[0] if len(pieces) == 1 else "(" + " || chr(0) || ".join(pieces) + ")")
 
 
 def argument(value: object) -> Sql:
-    """A parameter's value: a scalar, a list or a mapping. A list or a map has one type in DuckDB, so that all are texts
-    where some are.
+    """Return a parameter's value: a scalar, a list or a mapping.
+
+    A list or a map has one type in DuckDB, so that all are texts where some are.
 
     >>> print(argument({"age": ["NA", 999]}))
     MAP {'age': ['NA', '999']}
@@ -65,7 +66,7 @@ def argument(value: object) -> Sql:
 
 
 def _leaves(value: object) -> Iterator[object]:
-    """The scalars in a value."""
+    """Yield the scalars in a value."""
     inner = value.values() if isinstance(value, Mapping) else value if isinstance(value, (list, tuple)) else None
     if inner is None:
         yield value
@@ -97,16 +98,16 @@ def one_line(value: str) -> str:
 
 
 def as_json(value: object) -> Sql:
-    """A JSON document as a string literal."""
+    """Return a JSON document as a string literal."""
     return text(json.dumps(value, ensure_ascii=False))
 
 
 def joined(parts: Iterable[str], separator: str = ", ") -> Sql:
-    """Several pieces of SQL as one."""
+    """Return several pieces of SQL as one."""
     return Sql(separator.join(parts))
 
 
 def literal_rows(columns: Mapping[str, object], rows: Sequence[Sequence[object]]) -> Sql:
-    """A statement that gives literal rows; `columns` are their types by name."""
+    """Return a statement that gives literal rows; `columns` are their types by name."""
     document = [dict(zip(columns, row, strict=True)) for row in rows]
     return Sql(f"SELECT unnest(from_json({as_json(document)}, {as_json([dict(columns)])}), max_depth := 2)")

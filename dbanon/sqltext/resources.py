@@ -7,7 +7,7 @@ _PACKAGE = Path(__file__).resolve().parents[1]
 
 
 def folder(name: str) -> Path:
-    """The folder `sql` or `hierarchies`: inside the wheel, or beside the package in a checkout."""
+    """Return the folder `sql` or `hierarchies`: inside the wheel, or beside the package in a checkout."""
     for base in (_PACKAGE, _PACKAGE.parent):
         if (base / name).is_dir():
             return base / name
@@ -16,17 +16,17 @@ def folder(name: str) -> Path:
 
 @cache
 def sql(path: str) -> str:
-    """The text of one SQL file, such as `release/plan/release.sql` or `release/metrics/precision.sql`."""
+    """Return the text of one SQL file, such as `release/plan/release.sql` or `release/metrics/precision.sql`."""
     return (folder("sql") / path).read_text(encoding="utf-8")
 
 
 @cache
 def sql_names(subfolder: str) -> tuple[str, ...]:
-    """Names of the SQL files of a subfolder, sorted, without their ending."""
+    """Return names of the SQL files of a subfolder, sorted, without their ending."""
     return tuple(sorted(p.stem for p in (folder("sql") / subfolder).glob("*.sql")))
 
 
 @cache
 def shipped_hierarchies() -> tuple[str, ...]:
-    """Names of the hierarchies that come with the package."""
+    """Return names of the hierarchies that come with the package."""
     return tuple(sorted(p.stem for p in folder("hierarchies").glob("*.csv")))

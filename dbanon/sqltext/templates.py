@@ -91,13 +91,13 @@ def _whole_line(line: str) -> str:
 
 
 def _sql(*pieces: str | int) -> Fragment:
-    """Words of a template as SQL, to be handed to a macro: `sql('q', 3)`."""
+    """Return words of a template as SQL, to be handed to a macro: `sql('q', 3)`."""
     return Fragment("".join(str(p) for p in pieces))
 
 
 @jinja2.pass_environment
 def _of(environment: jinja2.Environment, step: str, *columns: object) -> Fragment:
-    """The name of a relation that exists once for each column (or pair): `"age: tree"`.
+    """Return the name of a relation that exists once for each column (or pair): `"age: tree"`.
 
     No other relation has it: the names of all others are written without a colon, and no step has one, so that what
     stands before the last one is the column, or the columns as they are quoted.
@@ -108,28 +108,28 @@ def _of(environment: jinja2.Environment, step: str, *columns: object) -> Fragmen
 
 
 def _filled(form: Sql, **pieces: object) -> Fragment:
-    """SQL with pieces in its braces; pieces that it has no braces for are left out."""
+    """Return SQL with pieces in its braces; pieces that it has no braces for are left out."""
     return Fragment(form.format(**{name: str(piece) for name, piece in pieces.items()}))
 
 
 def _comment(words: str) -> Fragment:
-    """Any text as a part of a comment."""
+    """Return any text as a part of a comment."""
     return Fragment(one_line(words))
 
 
 def fill(template: str, **values: object) -> str:
-    """The text of a template in sql/, with `Sql` values made printable."""
+    """Return the text of a template in sql/, with `Sql` values made printable."""
     return str(_templates().get_template(template).render({k: _fragments(v) for k, v in values.items()}))
 
 
 def fill_text(source: str, values: Mapping[str, object]) -> Sql:
-    """The same for a template given as text."""
+    """Return the same for a template given as text."""
     return Sql(str(_of_text(_templates(), source).render({k: _fragments(v) for k, v in values.items()})))
 
 
 @lru_cache(256)
 def _of_text(environment: jinja2.Environment, source: str) -> jinja2.Template:
-    """A template given as text, compiled once: jinja2 keeps only those that it loads by name."""
+    """Return a template given as text, compiled once: jinja2 keeps only those that it loads by name."""
     return environment.from_string(_whole_lines(source))
 
 
@@ -158,7 +158,7 @@ class _View:
 
 
 def values(of: DataclassInstance) -> dict[str, object]:
-    """The fields of a dataclass by name: what a template is filled with."""
+    """Return the fields of a dataclass by name: what a template is filled with."""
     return {f.name: getattr(of, f.name) for f in fields(of)}
 
 
@@ -171,12 +171,12 @@ _LATER = re.compile(f"<{_KEY}>(.*?)</{_KEY}>", re.DOTALL)
 
 
 def later(expression: str) -> str:
-    """A message argument that a SQL expression will give."""
+    """Return a message argument that a SQL expression will give."""
     return f"<{_KEY}>{expression}</{_KEY}>"
 
 
 def message(error: Exception) -> Sql:
-    """An error's text as a SQL expression."""
+    """Return an error's text as a SQL expression."""
     pieces = _LATER.split(str(error))
     return Sql(
         "(" + " || ".join(f"({p})::VARCHAR" if i % 2 else text(p) for i, p in enumerate(pieces) if i % 2 or p) + ")"

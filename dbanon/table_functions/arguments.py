@@ -26,7 +26,7 @@ SLOTS = 12
 
 
 def capture(slots: Sequence[str], names: Sequence[str]) -> str:
-    """SQL for a VARCHAR[] of the bound texts of positional slots, with `names` captured."""
+    """Return SQL for a VARCHAR[] of the bound texts of positional slots, with `names` captured."""
     inner = "to_json([" + ", ".join(f"alias(CASE WHEN false THEN {s} END)" for s in slots) + "])::VARCHAR"
     alone, paired = names[: len(names) % 2], names[len(names) % 2 :]
     for one, two in zip(paired[::2], paired[1::2], strict=True):
@@ -57,7 +57,7 @@ def slot(function: str, text: str, placed: str | None = None) -> tuple[str, obje
 
 
 def _plain(text: str) -> str:
-    """The bound text without its outer brackets and its casts, for a message."""
+    """Return the bound text without its outer brackets and its casts, for a message."""
     while (start := text.find("CAST(")) >= 0:
         depth, as_at, end = 0, -1, start + 4
         for end in range(start + 4, len(text)):
@@ -87,7 +87,7 @@ class _Reader:
         self.at = 0
 
     def text_alone(self) -> str | None:
-        """The text that this is and nothing else; None where it is another expression."""
+        """Return the text that this is and nothing else; None where it is another expression."""
         if self.peek()[1] == "(":  # a comparison
             return None
         value = self.value()
@@ -167,7 +167,7 @@ class _Reader:
         return dict(zip(keys, values, strict=True))  # type: ignore[call-overload]
 
     def items(self, end: str) -> list[object]:
-        """Values up to the closing bracket."""
+        """Return values up to the closing bracket."""
         found: list[object] = []
         while self.peek()[1] != end:
             if found:
@@ -177,7 +177,7 @@ class _Reader:
         return found
 
     def fields(self) -> dict[str, object]:
-        """A struct as a prepared value shows it: {'zip': 'z'}."""
+        """Return a struct as a prepared value shows it: {'zip': 'z'}."""
         found: dict[str, object] = {}
         while self.peek()[1] != "}":
             if found:
@@ -208,7 +208,7 @@ class _Reader:
         return _Cast(inner, fields) if isinstance(inner, str) else inner
 
     def type(self) -> tuple[str, ...]:
-        """Skips a type up to the closing bracket; gives the names of a struct's fields."""
+        """Skip a type up to the closing bracket; return the names of a struct's fields."""
         fields: list[str] = []
         depth = 0
         struct = self.peek()[1].upper() == "STRUCT"
@@ -240,7 +240,7 @@ class _Cast:
 
 
 def _plain_value(value: object, fields: tuple[str, ...]) -> object:
-    """A Python value out of the reader's nodes."""
+    """Return a Python value out of the reader's nodes."""
     if isinstance(value, _Cast):
         value = value.inner
     if isinstance(value, _Struct):
@@ -257,8 +257,10 @@ def _plain_value(value: object, fields: tuple[str, ...]) -> object:
 def merged(
     function: str, slots: Sequence[str], named_values: dict[str, object], placed: Sequence[str] = ()
 ) -> dict[str, object]:
-    """All arguments of a call by name; RepeatedArgument when one is given twice. `placed` are names of the first slots,
-    whose values may be texts without a name."""
+    """Return all arguments of a call by name; RepeatedArgument when one is given twice.
+
+    `placed` are names of the first slots, whose values may be texts without a name.
+    """
     given = {name: value for name, value in named_values.items() if value is not None}
     for text, place in zip_longest(slots, placed[: len(slots)]):
         found = slot(function, text, place)

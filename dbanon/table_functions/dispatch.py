@@ -12,7 +12,7 @@ from dbanon.table_functions.table_function import Call
 
 
 def answer(session: Session, call: Mapping[str, Any], places: Sequence[str]) -> str:
-    """The SQL of one call. `call` has function, positional, slots and named."""
+    """Return the SQL of one call. `call` has function, positional, slots and named."""
     if session.recorded is not None:
         session.recorded.append(call)
         return "SELECT 1"

@@ -7,8 +7,10 @@ from typing import Any
 
 @dataclass(frozen=True, eq=False)
 class Options(Mapping[str, Any]):
-    """Validated parameters by name, those too that were not given. Each method reads one that is of its type; None
-    stands for what was not given and has no default."""
+    """Validated parameters by name, those too that were not given.
+
+    Each method reads one that is of its type; None stands for what was not given and has no default.
+    """
 
     given: Mapping[str, object]
 
@@ -22,27 +24,27 @@ class Options(Mapping[str, Any]):
         return len(self.given)
 
     def text(self, name: str) -> str | None:
-        """A word."""
+        """Return a word."""
         value = self.get(name)
         return None if value is None else str(value)
 
     def number(self, name: str) -> float | None:
-        """A number."""
+        """Return a number."""
         value = self.get(name)
         return None if value is None else float(value)
 
     def whole(self, name: str) -> int | None:
-        """A whole number."""
+        """Return a whole number."""
         value = self.get(name)
         return None if value is None else int(value)
 
     def listed(self, name: str) -> tuple[Any, ...] | None:
-        """Columns, words or numbers of a list."""
+        """Return columns, words or numbers of a list."""
         value = self.get(name)
         return None if value is None else tuple(value)
 
     def columns(self, name: str) -> tuple[str, ...]:
-        """Columns of a list; none where it is not given."""
+        """Return columns of a list; none where it is not given."""
         return self.listed(name) or ()
 
     def per_column(self, name: str) -> Mapping[str, Any]:
@@ -51,5 +53,5 @@ class Options(Mapping[str, Any]):
         return value if isinstance(value, Mapping) else {}
 
     def of_column(self, name: str, column: str) -> Any:
-        """The same of one column, however the call spells it."""
+        """Return the same of one column, however the call spells it."""
         return next((value for key, value in self.per_column(name).items() if key.lower() == column.lower()), None)

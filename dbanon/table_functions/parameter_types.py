@@ -316,8 +316,10 @@ class Words:
 
 @dataclass(frozen=True)
 class Names:
-    """A list of different names of things, in any order and case; a single one may stand alone. `words` are those there
-    are; None: who uses them knows."""
+    """A list of different names of things, in any order and case; a single one may stand alone.
+
+    `words` are those there are; None: who uses them knows.
+    """
 
     what: str
     example: str
@@ -343,7 +345,7 @@ class Names:
 
 
 def _forms(words: tuple[str, ...], ending: str = "_clusters") -> list[str]:
-    """Words, with those that others have an ending more than said in one: a list of all of them is long."""
+    """Return words, with those that others have an ending more than said in one: a list of all of them is long."""
     ended = {word for word in words if word.endswith(ending) and word.removesuffix(ending) in words}
     return [f"{word}[{ending}]" if word + ending in ended else word for word in words if word not in ended]
 

@@ -45,7 +45,7 @@ def validated(function: str, parameters: tuple[Parameter, ...], given: Mapping[s
 
 
 def shown(value: object) -> str:
-    """A value as SQL would show it, shortened."""
+    """Return a value as SQL would show it, shortened."""
     if value is None:
         return "NULL"
     if isinstance(value, bool):

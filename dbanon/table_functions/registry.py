@@ -21,7 +21,7 @@ _DECLARATION = b"\nFUNCTIONS"
 
 @cache
 def table_functions() -> dict[str, TableFunction]:
-    """All table functions by name: folder by folder, a folder's modules by name."""
+    """Return all table functions by name: folder by folder, a folder's modules by name."""
     every: dict[str, TableFunction] = {}
     for module in _declaring():
         declared = module.FUNCTIONS
@@ -33,13 +33,13 @@ def table_functions() -> dict[str, TableFunction]:
 
 
 def called(name: str, given: Mapping[str, object]) -> TableFunction:
-    """The function of a name, in the form that it has with what a call gives. UnknownAlgorithm."""
+    """Return the function of a name, in the form that it has with what a call gives. UnknownAlgorithm."""
     function = table_functions()[name]
     return function if function.narrowed is None else function.narrowed(given)
 
 
 def check_algorithm(function: str, name: str) -> None:
-    """Raises UnknownAlgorithm where no algorithm that publishes has the name, IsStream where it is a stream system."""
+    """Raise UnknownAlgorithm where no algorithm that publishes has the name, IsStream where it is a stream system."""
     known = sorted({f.algorithm for f in table_functions().values() if f.algorithm})
     if name in known:
         return

@@ -92,8 +92,10 @@ FUNCTIONS = (
 
 
 def macros(place: str = "TEMP", without: Container[str] = ()) -> Iterator[Sql]:
-    """The statements that create the functions on a connection, or in its database where `place` is empty. Forms with
-    an argument that is one of `without` are left out."""
+    """Yield the statements that create the functions on a connection, or in its database where `place` is empty.
+
+    Forms with an argument that is one of `without` are left out.
+    """
     for function in FUNCTIONS:
         forms = ", ".join(
             f"({', '.join(form.arguments)}) AS ({bound(_body(function, form))})"

@@ -27,7 +27,7 @@ ORDER BY ALL ASC NULLS LAST
 
 
 def refuse(function: str, cursor: Any) -> None:
-    """Raises ShadowedLiterals where any schema of any attached database has a macro that literals would call.
+    """Raise ShadowedLiterals where any schema of any attached database has a macro that literals would call.
 
     `cursor` is one of `session.own_cursor`. Costs about a millisecond and one more for a hundred schemas: the list of
     all functions, which takes fifty, is read only where there may be such a macro.

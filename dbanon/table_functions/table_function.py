@@ -74,7 +74,7 @@ class Call:
     path: catalog.SearchPath
 
     def text(self, name: str) -> str:
-        """A positional argument, which must be a text."""
+        """Return a positional argument, which must be a text."""
         value = self.positional.get(name)
         if value is None:
             raise errors.MissingArgument(
@@ -85,7 +85,7 @@ class Call:
         return value
 
     def source(self, trusting: bool = False) -> catalog.Source:
-        """The relation that the argument `tbl` names; `trusting` as in `catalog.resolve`."""
+        """Return the relation that the argument `tbl` names; `trusting` as in `catalog.resolve`."""
         given, local = self.text("tbl"), self.session.temporary.columns
         source = catalog.resolve(self.function.name, given, self.cursor, self.path, local, trusting)
         policy = self.session.temporary.policies.get(names.folded(source.table))
@@ -94,11 +94,11 @@ class Call:
         return replace(source, database=policy.database)
 
     def column(self, source: catalog.Source) -> str:
-        """The column that the argument `col` names, as the table spells it; UnknownColumn."""
+        """Return the column that the argument `col` names, as the table spells it; UnknownColumn."""
         return source.column(self.function.name, self.text("col"), "col")
 
     def holds(self, condition: str) -> bool:
-        """Whether a SQL condition about literals is true."""
+        """Return whether a SQL condition about literals is true."""
         return bool(self.cursor.execute(f"SELECT coalesce({condition}, false)").fetchall()[0][0])
 
     @cached_property
@@ -107,7 +107,7 @@ class Call:
         return cache(partial(catalog.stored_hierarchies, self.cursor))
 
     def attached(self) -> list[str]:
-        """The attached databases."""
+        """Return the attached databases."""
         rows = self.cursor.execute(
             "SELECT database_name FROM system.main.duckdb_databases() WHERE NOT internal ORDER BY 1 ASC"
         )

@@ -1,5 +1,7 @@
-"""Columns of numbers from Arrow and to it. What pyarrow offers for this imports its functions and pandas: together a
-sixth of the first statement of a process."""
+"""Columns of numbers from Arrow and to it.
+
+What pyarrow offers for this imports its functions and pandas: together a sixth of the first statement of a process.
+"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -9,7 +11,7 @@ import pyarrow as pa
 
 
 def items(lists: Any) -> Any:
-    """The items of one list; none of a NULL."""
+    """Return the items of one list; none of a NULL."""
     return lists[0].values if lists[0].is_valid else lists.values[:0]
 
 
@@ -31,13 +33,13 @@ def numbers(column: Any, missing: float = np.nan) -> Any:
 
 
 def packed(values: Any) -> Any:
-    """An array of numbers as a column without NULLs."""
+    """Return an array of numbers as a column without NULLs."""
     values = np.ascontiguousarray(values)
     return pa.Array.from_buffers(pa.from_numpy_dtype(values.dtype), len(values), [None, pa.py_buffer(values)])
 
 
 def texts(values: Sequence[str]) -> Any:
-    """A column of texts without NULLs."""
+    """Return a column of texts without NULLs."""
     encoded = [value.encode() for value in values]
     ends = np.cumsum([0, *map(len, encoded)], dtype=np.int32)
     buffers = [None, pa.py_buffer(ends), pa.py_buffer(b"".join(encoded))]
@@ -45,10 +47,10 @@ def texts(values: Sequence[str]) -> Any:
 
 
 def flags(values: Sequence[bool]) -> Any:
-    """A column of truth values without NULLs."""
+    """Return a column of truth values without NULLs."""
     return pa.Array.from_buffers(pa.bool_(), len(values), [None, bits(np.asarray(values, bool))])
 
 
 def bits(values: Any) -> Any:
-    """Truth values as Arrow keeps them."""
+    """Return truth values as Arrow keeps them."""
     return pa.py_buffer(np.packbits(values, bitorder="little"))

@@ -28,7 +28,7 @@ def dbanon_attack(request: Any, given: Any) -> Any:
 
 
 def _inferred(asked: dict[str, Any], given: Any) -> Any:
-    """The answer of one attack, as an array of one."""
+    """Return the answer of one attack, as an array of one."""
     rows = _learned(asked, given) if asked["kind"] == "prediction" else _cuts(given)
     arrays = [pa.array(column, field.type) for column, field in zip(rows, INFERRED.value_type, strict=True)]
     values = pa.StructArray.from_arrays(arrays, fields=list(INFERRED.value_type))

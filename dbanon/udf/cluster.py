@@ -44,7 +44,7 @@ def dbanon_cluster(request: Any, rows: Any, *domains: Any) -> Any:
 
 
 def _clusters(asked: dict[str, Any], records: Any, domains: list[Any]) -> Any:
-    """The clusters of one table, as an array of one."""
+    """Return the clusters of one table, as an array of one."""
     if records is None:  # a refresh to which nothing came
         return pa.array([{"parts": []}], ANSWER)
     table, order = cluster_input.table(asked, records, domains)
@@ -68,7 +68,7 @@ def _clusters(asked: dict[str, Any], records: Any, domains: list[Any]) -> Any:
 
 
 def limits_of(asked: dict[str, Any]) -> constraint.Constraint:
-    """The privacy model that a request asks for."""
+    """Return the privacy model that a request asks for."""
     return constraint.Constraint(asked["k"], tuple(Demand(**fields) for fields in asked["models"]), asked["joint"])
 
 
@@ -86,7 +86,7 @@ def _answer(parts: Any, wide: list[dict[str, object]] | None = None, drawn: Any 
 
 
 def _drawn(found: algorithms.Drawn) -> Any:
-    """Rows of `drawn`."""
+    """Return rows of `drawn`."""
     rows, width = found.code.shape
     ends = pa.array(np.arange(rows + 1, dtype=np.int32) * width)
     code, position = found.code.reshape(-1), found.position.reshape(-1)
@@ -97,8 +97,11 @@ def _drawn(found: algorithms.Drawn) -> Any:
 
 
 def _noise_key(asked: dict[str, Any], table: encoded_table.Space, tie: Any) -> bytes:
-    """What noise is drawn by: a hash of all that is clustered and published. The same table has the same noise, which
-    asking again does not average out; who does not know the table cannot draw it."""
+    """What noise is drawn by: a hash of all that is clustered and published.
+
+    The same table has the same noise, which asking again does not average out; who does not know the table cannot draw
+    it.
+    """
     hashed = hashlib.blake2b(json.dumps(asked["noise"], sort_keys=True).encode(), digest_size=32)
     hashed.update(content(asked, table))
     hashed.update(np.ascontiguousarray(tie).data)
@@ -108,7 +111,7 @@ def _noise_key(asked: dict[str, Any], table: encoded_table.Space, tie: Any) -> b
 def _wide(
     table: encoded_table.Space, clusters: encoded_table.Ints, ends: algorithms.PublishedEnds
 ) -> list[dict[str, object]]:
-    """Rows of `wide`."""
+    """Return rows of `wide`."""
     nulls = np.array([a.values for a in table.attributes])
     raised = np.where((ends.low < nulls) & (ends.high == nulls), -2, ends.raised_nodes)
     rows = zip(clusters.tolist(), ends.low.tolist(), ends.high.tolist(), raised.tolist(), strict=True)
@@ -116,7 +119,7 @@ def _wide(
 
 
 def _parts(gid: encoded_table.Ints, sizes: encoded_table.Ints, runs: algorithms.Runs) -> Any:
-    """The runs cut where groups end; groups, in canonical order, are tuples or parts of them."""
+    """Return the runs cut where groups end; groups, in canonical order, are tuples or parts of them."""
     counts, group, run = met(sizes, runs.counts)
     last = np.cumsum(counts) - (np.cumsum(sizes) - sizes)[group]
     arrays = [gid[group], runs.clusters[run], (last - counts + 1).astype(np.int32), last.astype(np.int32)]
@@ -124,7 +127,7 @@ def _parts(gid: encoded_table.Ints, sizes: encoded_table.Ints, runs: algorithms.
 
 
 def _runs(asked: dict[str, Any], table: encoded_table.Space, limits: constraint.Constraint) -> algorithms.Runs:
-    """The clusters of all records, from the cache where they are known."""
+    """Return the clusters of all records, from the cache where they are known."""
     current = session.get(asked["session"])
     moves, search = asked["improve"], current.search
     budget = None if moves is None and search is None else algorithms.Budget(moves or 0)

@@ -42,29 +42,29 @@ def _whole(domain: Any, sensitive: encoded_table.Sensitive) -> encoded_table.Int
 
 
 def whole(records: Any, name: str) -> encoded_table.Ints:
-    """A field without NULLs as integers."""
+    """Return a field without NULLs as integers."""
     return np.asarray(numbers(records.field(name)), np.int64)
 
 
 def features(records: Any, name: str = "f") -> Any:
-    """The lists of numbers of rows, each as long, as a matrix."""
+    """Return the lists of numbers of rows, each as long, as a matrix."""
     flat = records.field(name).flatten().to_numpy(zero_copy_only=False).astype(np.float64)
     return flat.reshape(len(records), -1 if len(records) else 0)
 
 
 def array(column: Any) -> Any:
-    """A column as one array."""
+    """Return a column as one array."""
     return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
 
 
 def each(request: Any, rows: Any, domains: tuple[Any, ...], answer: Callable[..., Any], type_: Any) -> Any:
-    """The answers to the requests of a chunk, each from its slice of rows and domains."""
+    """Return the answers to the requests of a chunk, each from its slice of rows and domains."""
     rows, columns = array(rows), [array(domain) for domain in domains]
     return answers(request, lambda asked, i: answer(asked, rows[i].values, [of.slice(i, 1) for of in columns]), type_)
 
 
 def answers(request: Any, answer: Callable[[dict[str, Any], int], Any], type_: Any) -> Any:
-    """The answers to the requests of a chunk, from each and its place; what is refused is a text in them."""
+    """Return the answers to the requests of a chunk, from each and its place; what is refused is a text in them."""
     found = []
     for i, text in enumerate(array(request).to_pylist()):
         asked = json.loads(text)
@@ -83,12 +83,12 @@ def interruptible(asked: dict[str, Any]) -> AbstractContextManager[Callable[[], 
 
 
 def one(rows: Any, type_: Any) -> Any:
-    """An array of one list."""
+    """Return an array of one list."""
     return pa.ListArray.from_arrays(packed(np.array([0, len(rows)], np.int32)), rows, type=type_)
 
 
 def attribute_of(kind: dict[str, Any], domain: Any) -> encoded_table.Attribute:
-    """The attribute of a domain: a list of positions, or a struct of two lists of nodes."""
+    """Return the attribute of a domain: a list of positions, or a struct of two lists of nodes."""
     if kind["kind"] == "number":
         integral, weight, bare = kind["integral"], kind["weight"], kind["bare"]
         if not pa.types.is_struct(domain.type):
@@ -104,12 +104,12 @@ def attribute_of(kind: dict[str, Any], domain: Any) -> encoded_table.Attribute:
 
 
 def flat(lists: Any, type_: Any) -> Any:
-    """The items of one list."""
+    """Return the items of one list."""
     return numbers(items(lists)).astype(type_)
 
 
 def _sensitive(records: Any, i: int, domain: Any) -> tuple[encoded_table.Codes, int, encoded_table.Tree | None]:
-    """Codes of a sensitive column by row (NULL the code after the last), its number of values and its hierarchy."""
+    """Return codes of a sensitive column by row (NULL the code after the last), its number of values and its hierarchy."""
     values, tree = _values(domain)
     return np.asarray(numbers(records.field(f"s{i}"), values), np.int32), values, tree
 
@@ -122,28 +122,28 @@ def _values(domain: Any) -> tuple[int, encoded_table.Tree | None]:
 
 
 def sensitive_of(domain: Any) -> encoded_table.Sensitive:
-    """A sensitive column of a larger table, without its rows."""
+    """Return a sensitive column of a larger table, without its rows."""
     _, tree = _values(domain)
     return encoded_table.Sensitive(np.zeros(0, np.int32), flat(domain.field("whole"), np.int64), tree)
 
 
 def _numbers(domain: Any, name: str) -> Any:
-    """A list of numbers by code, where it was asked for."""
+    """Return a list of numbers by code, where it was asked for."""
     return flat(domain.field(name), np.float64) if name in [f.name for f in domain.type] else None
 
 
 def codes_of(records: Any, j: int, attribute: encoded_table.Attribute) -> encoded_table.Codes:
-    """Codes of one attribute by row; NULL is the code after the last."""
+    """Return codes of one attribute by row; NULL is the code after the last."""
     return np.asarray(numbers(records.field(f"c{j}"), attribute.values), np.int32)
 
 
 def sensitive_codes_of(records: Any, i: int) -> encoded_table.Ints:
-    """Codes of a sensitive column by row; -1 for NULL."""
+    """Return codes of a sensitive column by row; -1 for NULL."""
     return np.asarray(numbers(records.field(f"s{i}"), -1), np.int64)
 
 
 def persons_of(records: Any) -> encoded_table.Ints:
-    """Dense numbers of persons by row, -1 where unknown."""
+    """Return dense numbers of persons by row, -1 where unknown."""
     person = records.field("person")
     _, dense = np.unique(numbers(person, 0), return_inverse=True)
     dense[~known(person)] = -1

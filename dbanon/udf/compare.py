@@ -29,7 +29,7 @@ def dbanon_compare(request: Any, rows: Any, *domains: Any) -> Any:
 
 
 def _compared(asked: dict[str, Any], records: Any, domains: list[Any]) -> Any:
-    """The figures of all runs on one table, as an array of one."""
+    """Return the figures of all runs on one table, as an array of one."""
     encoded = Encoded.of(asked, records, domains)
     unread = _Unread.of(asked, records, domains, encoded.table)
 
@@ -42,7 +42,9 @@ def _compared(asked: dict[str, Any], records: Any, domains: list[Any]) -> Any:
 @dataclass(frozen=True)
 class _Unread:
     """The table as it is clustered where nothing looks at sensitive values: these do not order a person's records.
-    `row[i]` is the canonical row, in the table that has them, of its row i."""
+
+    `row[i]` is the canonical row, in the table that has them, of its row i.
+    """
 
     table: Space
     row: Ints
@@ -112,7 +114,7 @@ class _Run:
             pass  # few records may miss what all of them meet
 
     def _clusters(self, table: Space, seed: int, told: Told | None) -> tuple[algorithms.Runs, dict[str, Any]]:
-        """The clusters of a table, and the options that they were made with."""
+        """Return the clusters of a table, and the options that they were made with."""
         asked, options = self.asked, dict(self.asked["options"])
         if "seed" in options:
             options["seed"] += seed
@@ -135,6 +137,6 @@ class _Run:
 
 
 def _seen(attribute: Attribute, ends: bool, magnitudes: bool) -> Attribute:
-    """An attribute with what an algorithm is told of it."""
+    """Return an attribute with what an algorithm is told of it."""
     attribute = attribute if magnitudes else replace(attribute, magnitudes=None)
     return attribute if ends or not isinstance(attribute, Number) else replace(attribute, ends=None)

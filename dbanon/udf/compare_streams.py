@@ -24,7 +24,7 @@ def dbanon_compare_streams(request: Any, rows: Any, *rest: Any) -> Any:
 
 
 def _compared(asked: dict[str, Any], groups: Any, rest: list[Any]) -> Any:
-    """The figures of all runs on one stream, as an array of one."""
+    """Return the figures of all runs on one stream, as an array of one."""
     encoded = Encoded.of(asked, groups, rest[1:])
     of, arrived = stream_input.places(groups, rest[0].values)
     rank = np.empty(len(groups), np.int64)
@@ -109,7 +109,7 @@ class _Run:
         return np.arange(len(numbers)), PublishedEnds.covering(low, high)
 
     def _greatest(self, runs: Runs, least: Ints) -> Ints:
-        """The greatest codes of clusters, of values alone where these have any."""
+        """Return the greatest codes of clusters, of values alone where these have any."""
         table, kept, high = self.encoded.table, runs.kept(), least.copy()
         for j, attribute in enumerate(table.attributes):
             codes = table.codes[kept.tuples, j]

@@ -42,7 +42,7 @@ class Measured(Protocol):
     """One algorithm with one k on one table."""
 
     def prepare(self) -> None:
-        """Runs it on few records, so that no run that is timed loads or compiles its kernels."""
+        """Run it on few records, so that no run that is timed loads or compile its kernels."""
 
     def figures(self, seed: int) -> tuple[dict[str, float], float]:
         """The metrics with a seed, so many after the first, and the seconds of clustering; a DbanonError where the run
@@ -130,7 +130,7 @@ def _rows(
     problem: str | None,
     place: dict[str, int],
 ) -> list[dict[str, object]]:
-    """Rows of one run: one a metric, or the one that says why there is none."""
+    """Return rows of one run: one a metric, or the one that says why there is none."""
     told = place | {"algorithm": asked["algorithm"], "k": asked["k"], "n": records, "runs": len(found)}
     if problem is not None:
         return [told | {"problem": problem}]
@@ -142,7 +142,7 @@ def _rows(
 
 
 def _spread(values: list[float]) -> dict[str, float | None]:
-    """Mean and sample standard deviation; None of one value, and where the table has no such metric."""
+    """Return the mean and sample standard deviation; None of one value, and where the table has no such metric."""
     if np.isnan(values).any():
         return {"mean": None, "stddev": None}
     return {"mean": statistics.fmean(values), "stddev": statistics.stdev(values) if len(values) > 1 else None}

@@ -48,7 +48,7 @@ def _diversified(asked: dict[str, Any], records: Any, given: list[Any]) -> Any:
 
 
 def _held(asked: dict[str, Any], values: Any, row_of: Ints) -> tuple[algorithms.Held, ...]:
-    """The values of each column by person, in the order of the space's rows."""
+    """Return the values of each column by person, in the order of the space's rows."""
     rows = row_of[whole(values, "rid")]
     holding, place, value = (whole(values, name) for name in ("holding", "place", "value"))
     order = np.lexsort((place, rows, holding))

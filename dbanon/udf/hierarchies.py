@@ -62,7 +62,7 @@ def dbanon_trees(request: Any, values: Any, stored: Any) -> Any:
 
 
 def _answer(asked: dict[str, Any], values: Any, stored: Any) -> Any:
-    """The trees of one statement, as an array of one."""
+    """Return the trees of one statement, as an array of one."""
     values_of, rows_of = _by_tree(values, "value"), _by_tree(stored, "node", "parent", "label")
     found = []
     for number, has_rows, min_level in asked["trees"]:
@@ -95,7 +95,7 @@ class Rows:
 
 
 def _by_tree(lists: Any, *names: str) -> dict[int, list[list[Any]]]:
-    """Columns of the rows of each tree, which stand together, in a list of one, as texts."""
+    """Return columns of the rows of each tree, which stand together, in a list of one, as texts."""
     if not lists[0].is_valid:
         return {}
     rows = items(lists)
@@ -112,7 +112,7 @@ def _stored(names: Sequence[str], parents: Sequence[str | None], labels: Sequenc
 
 
 def _flat(values: Sequence[str], names: bool) -> Rows:
-    """Values under one root, with names where these are asked for."""
+    """Return values under one root, with names where these are asked for."""
     parent = np.arange(len(values) + 1).clip(max=1) - 1
     return Rows(parent, ["", *(f"={value}" for value in values)] if names else [], [ALL, *values])
 
@@ -175,7 +175,7 @@ class Tree:
 
 
 def _nodes(number: int, tree: Tree) -> Any:
-    """A row a node."""
+    """Return a row a node."""
     of = tree.order
     joined, ends = of.lines()
     lines = pa.ListArray.from_arrays(_packed(np.concatenate([[0], ends])), _packed(joined))
@@ -192,7 +192,7 @@ def _packed(values: Whole) -> Any:
 
 
 def _or_null(values: Whole) -> Any:
-    """Numbers, NULL where they are negative."""
+    """Return numbers, NULL where they are negative."""
     return pa.Array.from_buffers(_INT, len(values), [bits(values >= 0), pa.py_buffer(np.asarray(values, np.int32))])
 
 
@@ -217,7 +217,7 @@ class Matched:
 
 
 def _matched(tree: Tree, values: Sequence[str], min_level: int) -> Matched:
-    """A value is a leaf, or, where leaves that read like inner nodes are told apart, else an inner node."""
+    """Return a value is a leaf, or, where leaves that read like inner nodes are told apart, else an inner node."""
     found = list(map(_by_label(tree, True).get, values))
     ambiguous = found.count(_SEVERAL)
     if tree.escape:
@@ -248,7 +248,7 @@ def _by_label(tree: Tree, leaves: bool) -> dict[str, int]:
 
 
 def _codes(number: int, matched: Matched) -> Any:
-    """A row a value that has a code."""
+    """Return a row a value that has a code."""
     arrays = [
         _packed(np.full(len(matched.values), number)), texts(matched.values),
         _packed(matched.codes), _packed(matched.nodes), _packed(matched.own),
@@ -285,7 +285,7 @@ def _fact(number: int, tree: Tree, matched: Matched) -> Any:
 
 
 def _has_same_labels(rows: Rows) -> bool:
-    """Whether two nodes under one parent have the same label."""
+    """Return whether two nodes under one parent have the same label."""
     if len(set(rows.labels)) == len(rows.labels):
         return False
     return len(set(zip(rows.parent.tolist(), rows.labels, strict=True))) < len(rows.labels)

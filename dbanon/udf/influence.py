@@ -26,7 +26,7 @@ def dbanon_influence(request: Any, rows: Any, *domains: Any) -> Any:
 
 
 def _influences(asked: dict[str, Any], records: Any, domains: list[Any]) -> Any:
-    """The influences of one table's attributes, as an array of one."""
+    """Return the influences of one table's attributes, as an array of one."""
     table, _ = cluster_input.table(asked, records, domains)
     rows = []
     for place, (column, found) in enumerate(zip(asked["sensitive"], _forests(table, asked), strict=True)):
@@ -41,7 +41,7 @@ def _influences(asked: dict[str, Any], records: Any, domains: list[Any]) -> Any:
 
 
 def _forests(table: encoded_table.Space, asked: dict[str, Any]) -> list[influence_forest.Influence]:
-    """The influences on each sensitive column, from the cache where they are known."""
+    """Return the influences on each sensitive column, from the cache where they are known."""
     current = session.get(asked["session"])
     settings = influence_forest.Settings(**asked["forest"]["settings"])
     found = []
@@ -57,7 +57,7 @@ def _forests(table: encoded_table.Space, asked: dict[str, Any]) -> list[influenc
 
 
 def influenced(table: encoded_table.Space, asked: dict[str, Any]) -> encoded_table.Space:
-    """The space with the attributes' influence, and weights by it where that is asked for."""
+    """Return the space with the attributes' influence, and weights by it where that is asked for."""
     scores = influence_forest.combined([f.scores(asked["forest"]["score"]) for f in _forests(table, asked)])
     factors = influence_forest.weights(scores) if asked["forest"]["weigh"] else [1.0] * len(scores)
     attributes = tuple(

@@ -24,7 +24,7 @@ _LOCK = threading.Lock()
 
 
 def attach(connection: Any, *, catalog: bool = True) -> Any:
-    """Makes the table functions available on a DuckDB connection, and gives the connection back.
+    """Make the table functions available on a DuckDB connection, and return the connection back.
 
     Creates the schema `dbanon` (policy, hierarchies) in the current database where that can be written and `catalog`
     is true. Macros are temporary and belong to this connection: attach cursors and pool connections too. Attaching
@@ -51,7 +51,7 @@ _CACHES: weakref.WeakValueDictionary[int, label_cache.LabelCache] = weakref.Weak
 
 
 def _cache_of(connection: Any) -> label_cache.LabelCache:
-    """The label cache of the connection's instance; registers the UDFs where they are missing.
+    """Return the label cache of the connection's instance; registers the UDFs where they are missing.
 
     One of them tells the instance's number, so that all its connections find the same cache.
     """
@@ -70,7 +70,7 @@ def _cache_of(connection: Any) -> label_cache.LabelCache:
 
 
 def _instance(connection: Any) -> int | None:
-    """The number of the connection's instance; None where the UDFs are missing.
+    """Return the number of the connection's instance; None where the UDFs are missing.
 
     It is asked for on a cursor, so the caller's transaction does not see an error.
     """
@@ -100,7 +100,7 @@ atexit.register(_READ.clear)  # DuckDB complains at exit of a statement that is 
 
 
 def _parsed() -> list[Any]:
-    """The CREATE MACRO statements that are the same for all connections; reading their text is half their cost.
+    """Return the CREATE MACRO statements that are the same for all connections; reading their text is half their cost.
 
     They are read with DuckDB's settings, not with those of whoever attaches first.
     """
@@ -145,7 +145,7 @@ def planned_call(connection: Any) -> str:
 
 
 def _planned(token: str, call: str) -> str:
-    """SQL for the statement that answers a call."""
+    """Return SQL for the statement that answers a call."""
     places = "[current_database(), current_schema(), current_setting('search_path')]"
     planned = f"dbanon_plan({text(token)}, {call}, to_json({places})::VARCHAR)"
     return bound(f"list_transform([{planned}], lambda p: CASE WHEN p[1] = '!' THEN error(p[2:]) ELSE p END)[1]")
@@ -154,8 +154,10 @@ def _planned(token: str, call: str) -> str:
 def macros(
     query: str = f"{OWN}query(", end: str = ")", only: Callable[[TableFunction], object] = lambda function: True
 ) -> Iterator[str]:
-    """The CREATE MACRO statements of the table functions: first what they share. `query` and `end` are the call of what
-    answers a statement, before and after it; `only` says which functions."""
+    """Yield the CREATE MACRO statements of the table functions: first what they share.
+
+    `query` and `end` are the call of what answers a statement, before and after it; `only` says which functions.
+    """
     yield (
         f"CREATE OR REPLACE TEMP MACRO dbanon_slots({', '.join(_SLOTS)}) AS "
         f"{bound(arguments.capture(_SLOTS, arguments.CAPTURED))}"
@@ -167,7 +169,7 @@ _SLOTS = [f"a{i}" for i in range(1, arguments.SLOTS + 1)]
 
 
 def _slots(function: TableFunction) -> str:
-    """SQL for the texts of a function's positional slots."""
+    """Return SQL for the texts of a function's positional slots."""
     if not function.parameters:
         return "NULL" if function.positional else bound(arguments.capture(_SLOTS[:1], ()))
     if function.captured == arguments.CAPTURED:

@@ -18,12 +18,12 @@ from dbanon.udf.cluster_input import array
 
 
 def dbanon_pseudonym(values: Any, how: Any) -> Any:
-    """The pseudonyms of texts; `how` has key, scope, format, length and prefix."""
+    """Return the pseudonyms of texts; `how` has key, scope, format, length and prefix."""
     return _made(values, how, _pseudonyms, pa.string())
 
 
 def dbanon_pseudonym_again(values: Any, how: Any) -> Any:
-    """The same, by the gate's own code."""
+    """Return the same, by the gate's own code."""
     return _made(values, how, pseudonyms.expected, pa.string())
 
 
@@ -33,12 +33,12 @@ def dbanon_shift(persons: Any, how: Any) -> Any:
 
 
 def dbanon_shift_again(persons: Any, how: Any) -> Any:
-    """The same, by the gate's own code."""
+    """Return the same, by the gate's own code."""
     return _made(persons, how, pseudonyms.expected_days, pa.int32())
 
 
 def dbanon_pseudonym_length(lists: Any, how: Any) -> Any:
-    """The least length at which the pseudonyms of the texts of each list differ; NULL where none holds."""
+    """Return the least length at which the pseudonyms of the texts of each list differ; NULL where none holds."""
 
     def of(all_texts: list[list[str] | None], told: dict[str, Any]) -> list[int | None]:
         return [

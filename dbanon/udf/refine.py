@@ -52,7 +52,7 @@ def _answer(asked: dict[str, Any], given: Any) -> dict[str, Any]:
 
 
 def _columns(asked: dict[str, Any], given: Any) -> list[Column]:
-    """The columns as the attack knows them."""
+    """Return the columns as the attack knows them."""
     nodes, tight = items(given.field("nodes")), given.field("tight")[0].as_py()
     return [
         Column(
@@ -67,6 +67,6 @@ def _columns(asked: dict[str, Any], given: Any) -> list[Column]:
 
 
 def _nodes(listed: Any) -> Any:
-    """First leaf, last leaf and depth of each node of a hierarchy (nodes, 3)."""
+    """Return the first leaf, last leaf and depth of each node of a hierarchy (nodes, 3)."""
     rows = listed.flatten()
     return np.column_stack([numbers(rows.field(name)) for name in ("first", "last", "depth")])

@@ -75,12 +75,12 @@ def _left(asked: dict[str, Any], groups: Any, rest: list[Any]) -> Any:
 
 
 def _names(asked: dict[str, Any], named: list[Any]) -> list[list[str | None]]:
-    """The names of the nodes of each tree, and the texts of numbers whose positions are not exact."""
+    """Return the names of the nodes of each tree, and the texts of numbers whose positions are not exact."""
     return [items(names).to_pylist() for names in named[: len(asked["attributes"])]]
 
 
 def _numbered(sensitive: encoded_table.Ints, hashes: list[Any], segment: StreamSegment) -> encoded_table.Ints:
-    """The sensitive values by numbers that stay the same for as long as a stream goes on."""
+    """Return the sensitive values by numbers that stay the same for as long as a stream goes on."""
     columns = []
     for i, codes in enumerate(sensitive.T):
         known_as = segment.numbers(i, cluster_input.flat(hashes[i], np.uint64))
@@ -89,7 +89,7 @@ def _numbered(sensitive: encoded_table.Ints, hashes: list[Any], segment: StreamS
 
 
 def _span(came: Arrivals, state: State, old: int) -> None:
-    """Makes classes as narrow as what they publish: their records alone."""
+    """Make classes as narrow as what they publish: their records alone."""
     from dbanon.kernels.streams.intervals import span
 
     begun = np.zeros(len(state.lows), bool)

@@ -22,7 +22,7 @@ def attributes(asked: dict[str, Any], domains: list[Any]) -> list[encoded_table.
 
 
 def places(groups: Any, records: Any) -> tuple[encoded_table.Ints, encoded_table.Ints]:
-    """The group of each record in the order of arrival, and at which place each arrived."""
+    """Return the group of each record in the order of arrival, and at which place each arrived."""
     rid, gid = (cluster_input.whole(records, name) for name in ("rid", "gid"))
     order = np.argsort(rid, kind="stable")
     place = np.empty(len(groups), np.int64)
@@ -37,7 +37,7 @@ def people(
     arrived: encoded_table.Ints,
     segment: StreamSegment | None,
 ) -> tuple[encoded_table.Ints | None, Any]:
-    """Numbers of the persons of records (None: each record is one's own), and hashes of the persons by number."""
+    """Return numbers of the persons of records (None: each record is one's own), and hashes of the persons by number."""
     if segment is None:
         return (cluster_input.persons_of(groups)[of] if asked["person"] else None), None
     if asked["person"]:
@@ -62,7 +62,7 @@ def arrivals(
     *,
     growth: tuple[StreamSegment, list[Scale | None]] | None = None,
 ) -> Arrivals:
-    """The records in the order of arrival; `growth` is a stream that grows, with the scales of its numbers."""
+    """Return the records in the order of arrival; `growth` is a stream that grows, with the scales of its numbers."""
     segment, scales = growth or (None, None)
     codes = np.stack([cluster_input.codes_of(groups, j, a)[of] for j, a in enumerate(attributes)], axis=1)
     width = len(asked["attributes"])

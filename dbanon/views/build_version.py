@@ -37,6 +37,7 @@ INTERRUPTED = re.compile("interrupted", re.IGNORECASE)
 @dataclass(frozen=True, repr=False)
 class Release:
     """One version that was made: its name, number and size, and how many people its other releases expose.
+
     `waiting`: how many records came and wait (None: none may).
 
     On a terminal and in a notebook it shows its head, quasi-identifiers first, and five measures (`glance`).
@@ -60,8 +61,9 @@ class Release:
 
 
 def build(cursor: Any, entry: Entry, publication: ReleaseSpec, making: Making, short: int = 0) -> Release:
-    """Tables, membership and ledger row of a version, inside a transaction. `short`: how many of its classes are known
-    to differ by too few.
+    """Return tables, membership and ledger row of a version, inside a transaction.
+
+    `short`: how many of its classes are known to differ by too few.
 
     Raises SamePeople, UnstableSource, DeltaRefused, CompositionUnchecked or CompositionRefused.
     """
@@ -136,7 +138,7 @@ def _built(
 
 
 def _written(cursor: Any, entry: Entry, publication: ReleaseSpec) -> dict[str, float]:
-    """Makes the tables and the membership of a version; gives its measures."""
+    """Make the tables and the membership of a version; return its measures."""
     for ending, kind in (("", "release"), ("_classes", "classes")):
         cursor.execute(f"CREATE TABLE {entry.table(ending)} AS {plan.statement(replace(publication, kind=kind))}")
     metrics = _measured(cursor, entry, publication)
@@ -150,7 +152,7 @@ def _written(cursor: Any, entry: Entry, publication: ReleaseSpec) -> dict[str, f
 def current_release(
     cursor: Any, entry: Entry, together: Mapping[str, int] | None = None, holds: bool = False
 ) -> Release:
-    """A version as its tables are; `holds`: with how many records wait."""
+    """Return a version as its tables are; `holds`: with how many records wait."""
     records, classes = cursor.execute(
         f"SELECT (SELECT count(*) FROM {entry.table()}), (SELECT count(*) FROM {entry.table('_classes')})"
     ).fetchall()[0]
@@ -169,7 +171,7 @@ def _glance(cursor: Any, entry: Entry, records: int) -> Glance:
 
 
 def _remember(cursor: Any, entry: Entry, members: str) -> None:
-    """Writes who is in a version."""
+    """Write who is in a version."""
     cursor.execute(
         f"INSERT INTO {entry.membership} BY NAME "
         f'SELECT {text(entry.schema)} AS schema_name, {text(entry.name)} AS "release", {entry.version} AS version, * '
@@ -178,7 +180,7 @@ def _remember(cursor: Any, entry: Entry, members: str) -> None:
 
 
 def _measured(cursor: Any, entry: Entry, publication: ReleaseSpec) -> dict[str, float]:
-    """Makes the table of the measures that go out; gives all of them, which the ledger keeps."""
+    """Make the table of the measures that go out; return all of them, which the ledger keeps."""
     rows = cursor.execute(plan.statement(replace(publication, kind="metrics"))).fetchall()
     types = {"metric": "VARCHAR", "value": "DOUBLE", "better": "VARCHAR", "description": "VARCHAR"}
     table = entry.table("_metrics")
@@ -188,8 +190,10 @@ def _measured(cursor: Any, entry: Entry, publication: ReleaseSpec) -> dict[str, 
 
 
 def _one_table(cursor: Any, entry: Entry, publication: ReleaseSpec) -> None:
-    """Raises UnstableSource if the statements did not see the same rows: a view may give others each time. Where
-    records wait: if those that are published, left out or wait are not all records of the source, each once."""
+    """Raise UnstableSource if the statements did not see the same rows: a view may give others each time.
+
+    Where records wait: if those that are published, left out or wait are not all records of the source, each once.
+    """
     waits = publication.continuity.waits is not None
     query = plan.filled(
         "views/unchanged_source_check.sql",

@@ -75,7 +75,7 @@ class VersionComparison:
 
 
 def respelled_versions(recognized: Sequence[recognized_people.Recognized]) -> list[Entry]:
-    """The other versions with their values as the new one spells them; none where all are spelled alike."""
+    """Return the other versions with their values as the new one spells them; none where all are spelled alike."""
     same = [r for r in recognized if not r.are_others]
     return [r.respelled or r.other for r in same] if any(r.respelled for r in same) else []
 
@@ -147,7 +147,7 @@ def compare_versions(
 
 
 def disclose(cursor: Any, entry: Entry, making: Making, beside: VersionComparison) -> None:
-    """Warns of what readers of other versions can tell."""
+    """Warn of what readers of other versions can tell."""
     exposed, old = beside.exposed, making.old
     if making.erase:
         for said in erasure.learned(entry.shown, count_held_back(cursor, entry), _exposed(None, beside.differences)):
@@ -236,7 +236,7 @@ def _exposed(together: Mapping[str, int] | None, differences: Sequence[version_d
 
 
 def count_held_back(cursor: Any, entry: Entry) -> int:
-    """Records of the source that are left out since an erasure."""
+    """Return records of the source that are left out since an erasure."""
     query = f"SELECT coalesce(sum(records), 0) FROM {entry.membership} WHERE {entry.row} AND held"
     return int(cursor.execute(query).fetchall()[0][0])
 

@@ -33,7 +33,7 @@ def remember(cursor: Any, entry: Entry, old: Entry, publication: ReleaseSpec, wh
 
 
 def _write(cursor: Any, entry: Entry, publication: ReleaseSpec, known: Sql, who: str) -> None:
-    """Writes that those who came beside the `known` members wait, as far as they are `who`."""
+    """Write that those who came beside the `known` members wait, as far as they are `who`."""
     same = "person_key IS NOT DISTINCT FROM t.person_key AND "
     same += "value_hash = t.value_hash" if entry.person_key else "row_hash = t.row_hash"
     shown = Sql(
@@ -56,7 +56,7 @@ def _write(cursor: Any, entry: Entry, publication: ReleaseSpec, known: Sql, who:
 
 
 def stay_with(cursor: Any, entry: Entry, old: Entry) -> Entry:
-    """Those who were to wait in `entry` wait in `old`, since no version is made; the ledger counts them anew."""
+    """Return those who were to wait in `entry` wait in `old`, since no version is made; the ledger counts them anew."""
     forget(cursor, old)
     cursor.execute(
         f"UPDATE {old.membership} SET version = {old.version} WHERE {entry.row} AND waiting",
@@ -71,7 +71,7 @@ def stay_with(cursor: Any, entry: Entry, old: Entry) -> Entry:
 
 
 def forget(cursor: Any, entry: Entry) -> None:
-    """Deletes who waits in a version: a later one says who does now."""
+    """Delete who waits in a version: a later one says who does now."""
     cursor.execute(f"DELETE FROM {entry.membership} WHERE {entry.row} AND waiting")
 
 

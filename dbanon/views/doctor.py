@@ -25,7 +25,7 @@ class Problem:
 
 
 def problems(connection: Any) -> list[Problem]:
-    """All findings in the current database of an attached connection, as it is committed; none if all is well."""
+    """Return all findings in the current database of an attached connection, as it is committed; none if all is well."""
     raw = getattr(connection, "raw", connection)
     database = str(raw.execute("SELECT system.main.current_database()").fetchall()[0][0])
     with session.of_connection(raw).cursor() as plain:
@@ -40,7 +40,7 @@ def problems(connection: Any) -> list[Problem]:
 
 
 def _cache() -> Iterator[Problem]:
-    """The folder of compiled kernels where another user can write it: what is read from there is run as code."""
+    """Yield the folder of compiled kernels where another user can write it: what is read from there is run as code."""
     from dbanon.kernels.jit import kept_in
 
     folder = kept_in()
@@ -57,7 +57,7 @@ _UNKNOWN = re.compile(r"Table Function with name \"?(\w+)\"? does not exist")
 
 
 def _views(plain: Any, database: str) -> Iterator[Problem]:
-    """Views that a connection without dbanon cannot read because of our functions: directly, or through a view."""
+    """Yield views that a connection without dbanon cannot read because of our functions: directly, or through a view."""
     for schema, view in plain.execute(
         "SELECT schema_name, view_name FROM system.main.duckdb_views() WHERE NOT internal AND database_name = ? "
         "ORDER BY ALL ASC NULLS LAST",
@@ -73,7 +73,7 @@ def _views(plain: Any, database: str) -> Iterator[Problem]:
 
 
 def _changed(plain: Any, database: str) -> Iterator[Problem]:
-    """Published releases whose tables are gone or are not what was released."""
+    """Yield published releases whose tables are gone or are not what was released."""
     for entry in releases.entries(plain, database, "status = 'published'"):
         broken = hashes.broken(plain, entry)
         if broken is None:
@@ -86,7 +86,7 @@ def _changed(plain: Any, database: str) -> Iterator[Problem]:
 
 
 def _several(plain: Any, database: str) -> Iterator[Problem]:
-    """The same of releases of related tables."""
+    """Yield the same of releases of related tables."""
     return (
         Problem("release", release.shown, said)
         for release in related_releases.entries(plain, database, "status = 'published'")

@@ -29,7 +29,7 @@ def without(entry: Entry, publication: ReleaseSpec, cursor: Any) -> ReleaseSpec:
 
 
 def statement(publication: ReleaseSpec) -> str:
-    """The records of the source that are held back, as rows of the membership."""
+    """Return the records of the source that are held back, as rows of the membership."""
     return plan.filled("views/withheld.sql", publication)
 
 

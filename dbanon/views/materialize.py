@@ -56,7 +56,7 @@ def materialize(
     progress: Callable[[float, float], None] | None = None,
     **parameters: Any,
 ) -> Release:
-    """Makes the tables `name`, `name_classes` and `name_metrics`, with a row in `dbanon.release`.
+    """Make the tables `name`, `name_classes` and `name_metrics`, with a row in `dbanon.release`.
 
     `algorithm` and the parameters are those of the table function; `key` names columns that tell people apart where
     no column has the role person and the source has no primary key. Where people of this release are in other
@@ -127,7 +127,7 @@ def refresh(
     if_stale: bool = False,
     erase: bool = False,
 ) -> Release:
-    """Makes the next version of a release from its source as it is now; readers see the old one until it is whole.
+    """Make the next version of a release from its source as it is now; readers see the old one until it is whole.
 
     `refresh="keep"` leaves published records in their classes and clusters only those that came; "recluster" clusters
     all anew, and a reader of both versions can intersect their classes. Rows that a class gains or loses between the
@@ -188,14 +188,14 @@ def _refreshed(cursor: Any, old: Entry, publication: ReleaseSpec, how: str, maki
 
 @contextlib.contextmanager
 def _working(function: str, connection: Any) -> Iterator[tuple[session.Session, Any, postgres_delivery.Later]]:
-    """The session of a connection, a cursor of its own, and what is delivered at the end."""
+    """Return the session of a connection, a cursor of its own, and what is delivered at the end."""
     current = session.of_connection(getattr(connection, "raw", connection))
     with current.cursor() as cursor, postgres_delivery.afterwards(function, current, cursor) as later:
         yield current, cursor, later
 
 
 def _first(cursor: Any, entry: Entry, publication: ReleaseSpec, name: str, making: Making) -> Release:
-    """The first version, or the first since the release was dropped; `name` is how messages call it."""
+    """Return the first version, or the first since the release was dropped; `name` is how messages call it."""
     with transactions.transaction(cursor, making.function, name, [publication]):
         if release_target.taken(cursor, (entry.database, entry.schema, entry.name), TABLES):
             raise errors.Busy(making.function, name, "its tables were made meanwhile")
@@ -203,7 +203,7 @@ def _first(cursor: Any, entry: Entry, publication: ReleaseSpec, name: str, makin
 
 
 def _held(cursor: Any, entry: Entry, publication: ReleaseSpec, old: Entry) -> ReleaseSpec:
-    """The publication without those who are held back since an erasure, where it is known who they are."""
+    """Return the publication without those who are held back since an erasure, where it is known who they are."""
     if old.person_key != entry.person_key:
         return publication
     return resolve.keyed(publication, entry.person_key).continued(held=release_status.held_back(old, cursor))
@@ -218,7 +218,7 @@ class _NothingNew(Exception):
 
 
 def _next(cursor: Any, entry: Entry, publication: ReleaseSpec, old: Entry, making: Making) -> Release:
-    """The next version in place of the old one, in one transaction."""
+    """Return the next version in place of the old one, in one transaction."""
     function, making = making.function, replace_(making, old=old)
     with transactions.transaction(cursor, function, old.shown, [publication]):
         _check_published(cursor, function, old)
@@ -247,7 +247,7 @@ def _next(cursor: Any, entry: Entry, publication: ReleaseSpec, old: Entry, makin
 
 @contextlib.contextmanager
 def _explained(entry: Entry, old: Entry) -> Iterator[None]:
-    """Raises KeepRefused where statements of a version that keeps classes refuse it themselves."""
+    """Raise KeepRefused where statements of a version that keeps classes refuse it themselves."""
     try:
         yield
     except duckdb.InvalidInputException as error:
@@ -257,8 +257,10 @@ def _explained(entry: Entry, old: Entry) -> Iterator[None]:
 
 
 def drop(connection: Any, name: str, *, if_exists: bool = False) -> None:
-    """Drops the tables of a release, and first those in PostgreSQL that show it. The ledger keeps its versions until
-    `forget_release`."""
+    """Drop the tables of a release, and first those in PostgreSQL that show it.
+
+    The ledger keeps its versions until `forget_release`.
+    """
     transactions.check_no_transaction("drop", connection)
     current = session.of_connection(getattr(connection, "raw", connection))
     with current.cursor() as cursor:
@@ -296,7 +298,7 @@ def _drop(cursor: Any, name: str, here: Sequence[str]) -> None:
 
 
 def forget_release(connection: Any, name: str, version: int | None = None) -> int:
-    """Deletes versions of a release (default: all but the published one) from ledger and membership; how many.
+    """Delete versions of a release (default: all but the published one) from ledger and membership; how many.
 
     What is forgotten can no longer be held against later releases, though readers may still have it. A published
     version cannot be forgotten: drop it first.
@@ -370,7 +372,7 @@ def _entry(
 
 
 def _key_columns(publication: ReleaseSpec, given: str | Sequence[str] | None) -> tuple[str, ...] | None:
-    """The columns of `key`, as the source spells them; none where the person tells people apart."""
+    """Return the columns of `key`, as the source spells them; none where the person tells people apart."""
     if given is None or publication.roles.person is not None:
         return None
     columns = [given] if isinstance(given, str) else given
@@ -378,7 +380,7 @@ def _key_columns(publication: ReleaseSpec, given: str | Sequence[str] | None) ->
 
 
 def _check_published(cursor: Any, function: str, entry: Entry) -> None:
-    """Raises Busy where another connection made another version meanwhile, or dropped it."""
+    """Raise Busy where another connection made another version meanwhile, or dropped it."""
     where = "(schema_name, name, version, status) = (?, ?, ?, 'published')"
     if not releases.entries(cursor, entry.database, where, [entry.schema, entry.name, entry.version]):
         raise errors.Busy(function, entry.shown, f"version {entry.version} is not the published one any more")

@@ -14,7 +14,7 @@ CALL = "withhold = ['{}'] in the call"
 
 
 def review_of(call: Call, publication: ReleaseSpec) -> list[review.Row]:
-    """The rows of the review of a call, by the roles that its columns have in the end."""
+    """Return the rows of the review of a call, by the roles that its columns have in the end."""
     source = publication.source
     declared = {source.spelled(row.declared.column): row for row in stored_policy.policy_rows(source, call.cursor)}
     settings = {quasi.column: quasi.settings for quasi in publication.roles.quasi}
@@ -40,7 +40,7 @@ def review_of(call: Call, publication: ReleaseSpec) -> list[review.Row]:
 
 
 def lines(call: Call, publication: ReleaseSpec, name: str) -> list[str]:
-    """The same as lines of text, under the name of the release."""
+    """Return the same as lines of text, under the name of the release."""
     shown = publication.source.shown
     made = review.lines(review_of(call, publication), f"First release of {shown} as {name}")
     return [*made, one_line(f"  FROM policy_review({text(shown)}) has a statement that changes each.")]

@@ -83,7 +83,7 @@ def _target(name: str, found: Relation, here: Sequence[str], cursor: Any) -> tup
 
 
 def drop(cursor: Any, of: RelatedRelease) -> None:
-    """Drops the tables of a release. The ledger keeps that there was one."""
+    """Drop the tables of a release. The ledger keeps that there was one."""
     release_target.check_writable(cursor, "drop", of.database)
     with transactions.transaction(cursor, "drop", of.shown):
         for ending in of.endings:
@@ -92,7 +92,7 @@ def drop(cursor: Any, of: RelatedRelease) -> None:
 
 
 def forget(cursor: Any, of: RelatedRelease) -> None:
-    """Deletes a release that was dropped from the ledger: its people may be released anew."""
+    """Delete a release that was dropped from the ledger: its people may be released anew."""
     release_target.check_writable(cursor, "forget_release", of.database)
     with transactions.transaction(cursor, "forget_release", of.shown):
         cursor.execute(f"DELETE FROM {of.ledger} WHERE {of.row} AND status = 'dropped'")
@@ -138,7 +138,7 @@ def _check_free(cursor: Any, name: str, of: RelatedRelease) -> None:
 
 
 def _made(cursor: Any, of: RelatedRelease, found: Relation, query: Sql) -> Release:
-    """The tables and the row of the ledger, in a transaction."""
+    """Return the tables and the row of the ledger, in a transaction."""
     own = Own.of(found)
     cursor.execute(f"CREATE OR REPLACE TEMP TABLE {_MADE} AS {query}")
     for i, ending in enumerate(of.tables):

@@ -104,20 +104,20 @@ def _allowed(
 
 
 def _is_refusal(error: BaseException) -> bool:
-    """Whether asking again would come to the same; DuckDB hands on what our functions raise as text."""
+    """Return whether asking again would come to the same; DuckDB hands on what our functions raise as text."""
     ours = isinstance(error, errors.DbanonError | duckdb.InvalidInputException)
     return ours and outcome(error) not in ("busy", "interrupted")
 
 
 def _make(connection: Any, cursor: Any, database: str, release: tuple[str, str], asking: Asking) -> None:
-    """Makes the release, with the database as the current one."""
+    """Make the release, with the database as the current one."""
     cursor.execute(f"CREATE SCHEMA IF NOT EXISTS {qualified(database, PLACE)}")
     name = str(qualified(database, *release))
     materialize.materialize(connection, name, asking.algorithm, asking.source, composition="refuse", **asking.given)
 
 
 def _free(cursor: Any, database: str, asking: Asking) -> str:
-    """A name that no release had: kacpc_patients_k20."""
+    """Return a name that no release had: kacpc_patients_k20."""
     bounds = {n: v for n, v in asking.given.items() if n == "k" or n in permissions.bounds_of_models()}
     said = [asking.algorithm, asking.source[:40], *(f"{name}{value}" for name, value in bounds.items())]
     plain = re.sub(r"[^a-z0-9]+", "_", "_".join(said).lower()).strip("_")

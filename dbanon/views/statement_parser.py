@@ -61,7 +61,7 @@ Parse = Callable[[str], Any]
 
 
 def steps(query: Any, parse: Parse) -> list[Any]:
-    """The statements of a query in order, ours as `View`; the query itself where none is ours.
+    """Return the statements of a query in order, ours as `View`; the query itself where none is ours.
 
     Nothing has run when this raises: UnreadableStatement, NotOneCall, or DuckDB's ParserException.
     """
@@ -98,7 +98,7 @@ class _Reader:
         self.statement = ""
 
     def view(self) -> View | None:
-        """The statement, or None if it is not ours."""
+        """Return the statement, or None if it is not ours."""
         replace = self.took("CREATE", "OR", "REPLACE")
         verb = "CREATE" if replace else self.peek()
         self.at += 0 if replace else 1
@@ -133,7 +133,7 @@ class _Reader:
         return self.words[self.at - 1].text
 
     def took(self, *keywords: str) -> bool:
-        """Whether these words come next; then they are behind."""
+        """Return whether these words come next; then they are behind."""
         if [t.upper for t in self.words[self.at : self.at + len(keywords)]] != list(keywords):
             return False
         self.at += len(keywords)
@@ -149,7 +149,7 @@ class _Reader:
         )
 
     def part(self, what: str) -> str:
-        """One name as DuckDB's grammar accepts it."""
+        """Return one name as DuckDB's grammar accepts it."""
         token = self.words[self.at]
         good = token.kind in ("word", "quoted") and token.name != ""
         try:
@@ -162,7 +162,7 @@ class _Reader:
         return token.name
 
     def name(self) -> tuple[str, ...]:
-        """One to three name parts."""
+        """Return one to three name parts."""
         parts = [self.part("a name")]
         while self.took("."):
             parts.append(self.part("a name"))

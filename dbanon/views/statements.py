@@ -103,7 +103,7 @@ def _grown(made: streaming.Grown) -> Sql:
 
 
 def _resolved(connection: Any, parts: Sequence[str]) -> str:
-    """The name with database and schema, spelled as the catalog has them, where it has more than one part.
+    """Return the name with database and schema, spelled as the catalog has them, where it has more than one part.
 
     The first of two parts is a schema of the current database, or a database.
     """
@@ -128,5 +128,5 @@ def _resolved(connection: Any, parts: Sequence[str]) -> str:
 
 
 def _shown(parts: Sequence[str]) -> str:
-    """A name as text, quoted where needed."""
+    """Return a name as text, quoted where needed."""
     return joined((p if re.fullmatch(r"[^\W\d][\w$]*", p) else identifier(p) for p in parts), ".")

@@ -47,8 +47,10 @@ class Grown:
 
 @dataclass(frozen=True)
 class Unread:
-    """The rows of a source that a stream has not read: those for which `is_new` holds. They come after `last_row`, or
-    after `mark` where there is one."""
+    """The rows of a source that a stream has not read: those for which `is_new` holds.
+
+    They come after `last_row`, or after `mark` where there is one.
+    """
 
     is_new: Sql
     last_row: int
@@ -56,7 +58,7 @@ class Unread:
 
     @classmethod
     def after_row(cls, last_row: int) -> Unread:
-        """The rows after the last one that was read."""
+        """Return the rows after the last one that was read."""
         return cls(Sql(f"rowid > {last_row}"), last_row)
 
 
@@ -64,7 +66,8 @@ class Unread:
 class _Reading:
     """The rows of a source to read: the `columns` of the call, and the `new` rows that are `unread`, up to row `last`.
 
-    `place` and `row` are columns of the pending records, `cluster` one of the records of this refresh."""
+    `place` and `row` are columns of the pending records, `cluster` one of the records of this refresh.
+    """
 
     columns: tuple[str, ...]
     unread: Unread
@@ -80,7 +83,7 @@ class _Reading:
         return Sql(joined(identifier(name) for name in self.columns))
 
     def relation(self, grows: Grows, source: Sql) -> Sql:
-        """Those that wait and those that are new."""
+        """Return those that wait and those that are new."""
         return Sql(
             f"(SELECT {self.read}, {self.place}, {self.row} FROM {grows.waits} "
             f"UNION ALL SELECT {self.read}, NULL, rowid FROM {source} "
@@ -89,7 +92,7 @@ class _Reading:
 
 
 def first(cursor: Any, grows: Grows, publication: ReleaseSpec, options: Options) -> Grown:
-    """Makes the tables of a view and reads what there is."""
+    """Make the tables of a view and read what there is."""
     source = publication.source
     unread = Unread.after_row(grows.last_row)
     reading = _reading(cursor, grows, publication, unread)
@@ -120,8 +123,11 @@ def following(
     pruned: bool = False,
     is_kept: bool = True,
 ) -> Grown:
-    """Reads what was added. With `flush` nobody goes on waiting; `pruned` says that rows of the source are gone, and
-    not `is_kept` that rows are deleted from source and view once they are read."""
+    """Read what was added.
+
+    With `flush` nobody goes on waiting; `pruned` says that rows of the source are gone, and not `is_kept` that rows are
+    deleted from source and view once they are read.
+    """
     reading = _reading(cursor, grows, publication, unread)
     if not reading.new and not (flush and grows.waiting):
         if pruned or grows.mark is None:
@@ -145,7 +151,7 @@ def following(
 
 
 def _step(statement: GrownStatement, reading: _Reading, options: Options) -> stream_check.Step:
-    """The records of this refresh, for the check of what it wrote."""
+    """Return the records of this refresh, for the check of what it wrote."""
     return stream_check.Step(
         table=_STEP,
         values=statement.shown,
@@ -267,7 +273,7 @@ def _size(statement: GrownStatement) -> str:
 
 
 def _publish(cursor: Any, grows: Grows, statement: GrownStatement, reading: _Reading) -> Grown:
-    """Adds what leaves to the tables: the rows of a class in an order that does not tell when each came."""
+    """Add what leaves to the tables: the rows of a class in an order that does not tell when each came."""
     own = {name: identifier(of) for name, of in statement.own.items()}
     shown, class_id = joined(identifier(c) for c in statement.shown), identifier(statement.class_id)
     cursor.execute(
@@ -308,7 +314,7 @@ def _keep_waiting(cursor: Any, grows: Grows, source: Source, reading: _Reading) 
 
 
 def _note_rows(cursor: Any, grows: Grows, publication: ReleaseSpec, reading: _Reading) -> None:
-    """Writes what rows the source has up to the last one that was read, and its mark."""
+    """Write what rows the source has up to the last one that was read, and its mark."""
     source, order = publication.source, ArrivalOrder.from_source(publication.source, publication.reading.order)
     old = grows.mark if reading.unread.mark is None else reading.unread.mark
     if old is not None and not order.is_valid(old, cursor):
@@ -334,7 +340,7 @@ def _note(
     made: Grown,
     state: bytes,
 ) -> None:
-    """Writes how the view goes on."""
+    """Write how the view goes on."""
     delay, class_id = identifier(statement.own["delay"]), identifier(statement.class_id)
     total, longest = cursor.execute(
         f"SELECT coalesce(sum({delay}), 0)::BIGINT, coalesce(max({delay}), 0) FROM {_STEP} WHERE {class_id} IS NOT NULL"

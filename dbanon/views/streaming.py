@@ -33,7 +33,7 @@ __all__ = ["Grown", "create_stream", "drop_stream", "exists", "read_on", "refres
 
 
 def create_stream(connection: Any, name: str, system: str, source: str, **parameters: Any) -> Grown:
-    """Makes the tables `name` and `name_classes` and publishes in them what is due of the rows that `source` has.
+    """Make the tables `name` and `name_classes` and publish in them what is due of the rows that `source` has.
 
     `system` and the parameters are those of the table function, such as fads. The source is a table of the same
     database, to which rows are added only: they arrive when they are read, those of one refresh in the order of
@@ -81,7 +81,7 @@ def create_stream(connection: Any, name: str, system: str, source: str, **parame
 
 
 def refresh_stream(connection: Any, name: str, *, flush: bool = False, pruned: bool = False) -> Grown:
-    """Reads what was added to the source of a streaming view and publishes what is due.
+    """Read what was added to the source of a streaming view and publish what is due.
 
     Args:
         connection: The connection.
@@ -105,7 +105,7 @@ def refresh_stream(connection: Any, name: str, *, flush: bool = False, pruned: b
 
 
 def read_on(connection: Any, name: str, *, flush: bool = False) -> Grown:
-    """The same where the source holds nothing but what came since, as what was read is deleted there."""
+    """Return the same where the source holds nothing but what came since, as what was read is deleted there."""
     return _refreshed(connection, name, flush=flush, pruned=False, is_kept=False)
 
 
@@ -144,7 +144,7 @@ def _refreshed(connection: Any, name: str, *, flush: bool, pruned: bool, is_kept
 
 
 def drop_stream(connection: Any, name: str, *, if_exists: bool = False) -> None:
-    """Drops the tables of a streaming view and all that waits. The ledger keeps that there was one."""
+    """Drop the tables of a streaming view and all that waits. The ledger keeps that there was one."""
     transactions.check_no_transaction("drop_stream", connection)
     current = session.of_connection(getattr(connection, "raw", connection))
     with current.cursor() as cursor:
@@ -165,7 +165,7 @@ def drop_stream(connection: Any, name: str, *, if_exists: bool = False) -> None:
 
 
 def exists(connection: Any, name: str) -> bool:
-    """Whether a streaming view has the name."""
+    """Return whether a streaming view has the name."""
     current = session.of_connection(getattr(connection, "raw", connection))
     with current.cursor() as cursor, contextlib.suppress(errors.UnknownStream):
         stream_ledger.find("create_stream", name, cursor, SearchPath.of(*target.current(connection)))

@@ -10,7 +10,7 @@ from dbanon.sqltext.quote import identifier, qualified
 
 
 def current(connection: Any) -> tuple[str, str, str]:
-    """The connection's current database and schema, and its search path."""
+    """Return the connection's current database and schema, and its search path."""
     own = "SELECT system.main.current_database(), system.main.current_schema(), "
     database, schema, path = connection.execute(f"{own}system.main.current_setting('search_path')").fetchall()[0]
     return str(database), str(schema), str(path)
@@ -39,7 +39,7 @@ def durable(source: catalog.Source, given: str) -> str:
 
 
 def remember_database(cursor: Any, source: catalog.Source) -> None:
-    """Keeps which database a source in another system is of, so that no refresh reads another one by its name."""
+    """Keep which database a source in another system is of, so that no refresh reads another one by its name."""
     if source.foreign is not None and catalog.has_table(cursor, source.home, "foreign_database"):
         attached_databases.remember("materialize", cursor, source.database, source.foreign)
 
@@ -50,7 +50,7 @@ def home_schema(source: catalog.Source) -> str:
 
 
 def taken(cursor: Any, target: tuple[str, str, str], endings: Sequence[str]) -> list[str]:
-    """Names with these endings that tables or views have already."""
+    """Return names with these endings that tables or views have already."""
     rows = cursor.execute(
         "SELECT table_name FROM (SELECT database_name, schema_name, table_name FROM system.main.duckdb_tables() "
         "UNION ALL SELECT database_name, schema_name, view_name FROM system.main.duckdb_views()) "
@@ -61,7 +61,7 @@ def taken(cursor: Any, target: tuple[str, str, str], endings: Sequence[str]) -> 
 
 
 def check_writable(cursor: Any, function: str, database: str) -> None:
-    """Raises ReadOnly where the ledger of the database cannot be written."""
+    """Raise ReadOnly where the ledger of the database cannot be written."""
     rows = cursor.execute(
         "SELECT readonly FROM system.main.duckdb_databases() WHERE database_name = ?", [database]
     ).fetchall()

@@ -55,7 +55,7 @@ def generalized(metrics: Mapping[str, float]) -> list[str]:
 
 
 def _shares(metrics: Mapping[str, float]) -> Iterable[tuple[str, float]]:
-    """Columns, and the share of the records for which each tells nothing."""
+    """Return columns, and the share of the records for which each tells nothing."""
     return ((name.removeprefix(_METRIC), share) for name, share in metrics.items() if name.startswith(_METRIC))
 
 

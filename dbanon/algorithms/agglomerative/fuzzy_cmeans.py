@@ -13,7 +13,7 @@ STILL = 2.0**-20
 
 
 def fuzzy_centers(points: Floats, counts: Ints, number: int, draws: Draws | None, rounds: int, check: Check) -> Floats:
-    """Centers (number, axes) of points (axes, points), each of which stands for so many; exponent 2.
+    """Return centers (number, axes) of points (axes, points), each of which stands for so many; exponent 2.
 
     The first centers are chosen as k-means++ does, by `draws` of 64 bits; without draws the first point, then again and
     again the one farthest from all of them. Sums go point by point, so that all machines agree.
@@ -36,12 +36,12 @@ def fuzzy_centers(points: Floats, counts: Ints, number: int, draws: Draws | None
 
 
 def squares(points: Floats, center: Floats) -> Floats:
-    """Squared distances of points (axes, points) to a center."""
+    """Return squared distances of points (axes, points) to a center."""
     return sum(((at - c) * (at - c) for at, c in zip(points, center, strict=True)), np.zeros(points.shape[1]))
 
 
 def nearest(points: Floats, centers: Floats) -> tuple[Ints, Floats]:
-    """The first of the nearest centers of each point, to which most of it belongs, and the squared distance."""
+    """Return the first of the nearest centers of each point, to which most of it belongs, and the squared distance."""
     of, least = np.zeros(points.shape[1], np.int64), squares(points, centers[0])
     for c, center in enumerate(centers[1:], 1):
         away = squares(points, center)

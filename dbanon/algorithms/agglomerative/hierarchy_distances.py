@@ -23,8 +23,11 @@ class Ladder:
 
 
 def ladders(space: Space, beta: float) -> list[Ladder]:
-    """The ladders of all attributes. Costs are rounded once to a multiple of 2^-s, s the largest for which those of all
-    records of the whole run stay below 2^62. O(values * levels) of a tree, O(values) of a number."""
+    """Return the ladders of all attributes.
+
+    Costs are rounded once to a multiple of 2^-s, s the largest for which those of all records of the whole run stay
+    below 2^62. O(values * levels) of a tree, O(values) of a number.
+    """
     total = space.total * sum(a.weight for a in space.attributes)
     scale = 2.0 ** (62 - math.frexp(total)[1])
     return [_ladder(a, beta, a.weight * scale) for a in space.attributes]

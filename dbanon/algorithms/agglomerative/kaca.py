@@ -67,7 +67,7 @@ class Merging:
         self.tree = CenterTree(points, axes, boxes, 128 * (d + 1) + 4 * sum(r.levels for r in rungs))
 
     def finish(self, check: Check) -> None:
-        """Merges until no class is too small."""
+        """Merge until no class is too small."""
         from dbanon.kernels.centers import build
         from dbanon.kernels.merge_small import merge_small
 
@@ -89,7 +89,7 @@ class Merging:
                 pauses.paused(progress.Sample((state[3] - before) / small, STEPS * EACH, progress.clock() - clock))
 
     def found(self) -> Runs:
-        """The classes, in the order of their first tuples."""
+        """Return the classes, in the order of their first tuples."""
         head, _, following, tuples, counts, used = self.chains
         entries = int(used[0])
         alive = self.sizes > 0

@@ -75,12 +75,12 @@ class Rows:
         self.kept: list[dict[int, Ints]] = [{} for _ in tables]
 
     def of(self, codes: Codes) -> Rows:
-        """Those of another tuple."""
+        """Return those of another tuple."""
         self.codes = codes.tolist()
         return self
 
     def row(self, j: int) -> Ints:
-        """The distances to all values of an attribute."""
+        """Return the distances to all values of an attribute."""
         kept, code = self.kept[j], self.codes[j]
         if code not in kept:
             row = self.tables[j].row(code)
@@ -90,11 +90,11 @@ class Rows:
         return kept[code]
 
     def question(self, index: Index) -> Question:
-        """The distance to the tuple, asked of an index."""
+        """Return the distance to the tuple, asked of an index."""
         return index.question([self.row(j) for j in sorted(index.tabular)], self.codes, self.codes)
 
     def to(self, codes: Codes) -> Ints:
-        """Distances to some tuples."""
+        """Return the distances to some tuples."""
         total = np.zeros(len(codes), np.int64)
         for j, table in enumerate(self.tables):
             total += _along(table, self.codes[j], codes[:, j]) if isinstance(table, Axis) else self.row(j)[codes[:, j]]
@@ -102,7 +102,7 @@ class Rows:
 
 
 def _along(axis: Axis, code: int, codes: Codes) -> Ints:
-    """Distances of a value of an axis to some."""
+    """Return the distances of a value of an axis to some."""
     last, null = len(axis.places) - 1, codes == len(axis.places)
     if code > last:
         return np.where(null, 0, axis.null)
@@ -122,7 +122,7 @@ class Pool:
         self.at = self.space.starts.copy()
 
     def next_of(self, t: int, free: Bools) -> int:
-        """The first free row of a tuple."""
+        """Return the first free row of a tuple."""
         while not free[self.rows[self.at[t]]]:
             self.at[t] += 1
         return int(self.rows[self.at[t]])
@@ -148,7 +148,7 @@ class Dealing:
         return sum(pool.index.steps for pool in self.pools)
 
     def classes(self, work: progress.Work) -> Ints:
-        """The class of every record."""
+        """Return the class of every record."""
         labels, made, left = np.full(self.space.rows, -1, np.int64), 0, self.space.rows
         clock, steps = 0.0, 0
         while left >= self.k:
@@ -169,7 +169,7 @@ class Dealing:
         return labels
 
     def _class(self) -> Ints:
-        """The rows of the next class."""
+        """Return the rows of the next class."""
         pools = self.pools
         begins = max(range(len(pools)), key=lambda c: (pools[c].index.records, -c))
         pool = pools[begins]
@@ -219,11 +219,11 @@ class _Nearest:
         self.away = self.rows.to(self.pool.space.codes[self.tuples])
 
     def now(self) -> int:
-        """The tuple of the next record."""
+        """Return the tuple of the next record."""
         return int(self.tuples[self.at])
 
     def head(self, free: Bools) -> tuple[int, int] | None:
-        """Distance and row of the next record."""
+        """Return the distance and row of the next record."""
         if self.at == len(self.tuples):
             if int(self.counts.sum()) >= self.pool.index.records:
                 return None
@@ -243,7 +243,7 @@ class _Nearest:
 
 
 def _sensitive_clusters(space: Space, k: int, options: Options, check: Check) -> tuple[Ints, Ints]:
-    """The cluster of the sensitive values of each record, and the rank of its distance to the center."""
+    """Return the cluster of the sensitive values of each record, and the rank of its distance to the center."""
     if not space.sensitive:
         return np.zeros(space.rows, np.int64), np.zeros(space.rows, np.int64)
     codes = np.stack([s.codes for s in space.sensitive])
@@ -292,7 +292,7 @@ class Deviation:
 def _close(
     space: Space, constraint: Constraint, models: Sequence[Demand], loss: Loss, labels: Ints, work: progress.Work
 ) -> Ints:
-    """The classes, each united with the nearest until its deviation is at most t."""
+    """Return the classes, each united with the nearest until its deviation is at most t."""
     rows = members(labels)
     extents, deviation = Extents.of(space, rows), Deviation(space, constraint, models, rows)
     low, high = extents.low, extents.high

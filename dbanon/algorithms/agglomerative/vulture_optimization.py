@@ -90,7 +90,7 @@ def _rounded(place: Floats) -> Floats:
 
 
 def _draws(seed: int) -> Draw:
-    """Numbers from 0 to 1, in any shape."""
+    """Return numbers from 0 to 1, in any shape."""
     stream = np.random.PCG64(seed)  # its stream, unlike a Generator's, is promised
 
     def draw(*shape: int) -> Floats:

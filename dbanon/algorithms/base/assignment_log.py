@@ -16,7 +16,7 @@ class Dealt:
         self._taken: list[tuple[Whole, Whole, Whole]] = []
 
     def take(self, members: Ints, first: int) -> int:
-        """Groups from the number `first` on took records; gives how many groups they are.
+        """Return groups from the number `first` on took records; gives how many groups they are.
 
         members (rows, 2): tuple and count of each member, groups one after another, each ending with a row of -1.
         """
@@ -37,12 +37,12 @@ class Dealt:
             self.put(tuples, np.ones(len(tuples), np.int64), groups_of(self.runs(), tuples))
 
     def runs(self) -> Runs:
-        """All that was taken."""
+        """Return all that was taken."""
         tuples, groups, counts = (np.concatenate(column) for column in zip(*self._taken, strict=True))
         return Runs.of(tuples, groups, counts)
 
 
 def next_rows(index: Index, tuples: Sequence[int] | Ints, counts: Sequence[int] | Ints) -> Ints:
-    """The next rows of each tuple, in canonical order, which are still in the index."""
+    """Return the next rows of each tuple, in canonical order, which are still in the index."""
     space, taken = index.space, np.asarray(tuples)
     return ranges(space.starts[taken] + space.counts[taken] - index.left[taken], np.asarray(counts))

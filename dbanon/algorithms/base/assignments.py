@@ -29,7 +29,7 @@ class Runs:
 
     @classmethod
     def of(cls, tuples: Numbers, clusters: Numbers, counts: Numbers) -> Runs:
-        """Runs whose tuples come in any order, those of a tuple in the order of its records. O(n log n) time."""
+        """Run whose tuples come in any order, those of a tuple in the order of its records. O(n log n) time."""
         if len(tuples) and (tuples[1:] < tuples[:-1]).any():
             order = np.argsort(tuples, kind="stable")
             tuples, clusters, counts = tuples[order], clusters[order], counts[order]
@@ -41,13 +41,15 @@ class Runs:
 
     @classmethod
     def assigned(cls, space: Space, found: Runs | Ints) -> Runs:
-        """Runs of what an algorithm gives: runs, or the cluster of every canonical row."""
+        """Run of what an algorithm gives: runs, or the cluster of every canonical row."""
         return found if isinstance(found, Runs) else cls.from_labels(space, found)
 
     @classmethod
     def joined(cls, parts: Iterable[tuple[Ints, Runs]]) -> Runs:
-        """Runs of parts of a space, each with the tuples of the space that are its own, in order. The clusters of a
-        part are numbered after those of the parts before it; -1 stays."""
+        """Run of parts of a space, each with the tuples of the space that are its own, in order.
+
+        The clusters of a part are numbered after those of the parts before it; -1 stays.
+        """
         every = list(parts)
         firsts = np.cumsum([0, *(runs.clusters_most for _, runs in every)])[:-1]
         numbered = [np.where(r.clusters >= 0, r.clusters + f, -1) for (_, r), f in zip(every, firsts, strict=True)]
@@ -56,17 +58,17 @@ class Runs:
 
     @classmethod
     def of_tuples(cls, space: Space, clusters: Numbers) -> Runs:
-        """Runs of whole tuples: the cluster of each."""
+        """Run of whole tuples: the cluster of each."""
         return cls(np.arange(len(space.counts), dtype=np.int32), clusters.astype(np.int32), narrow(space.counts))
 
     @classmethod
     def one(cls, space: Space) -> Runs:
-        """All records in one cluster."""
+        """Return all records in one cluster."""
         return cls.of_tuples(space, np.zeros(len(space.counts), np.int32))
 
     @classmethod
     def from_labels(cls, space: Space, labels: Numbers) -> Runs:
-        """The runs of cluster numbers of all records in canonical order."""
+        """Return the runs of cluster numbers of all records in canonical order."""
         changes = labels[1:] != labels[:-1]
         changes[space.starts[1:] - 1] = True
         begins = _begins(changes, len(labels))
@@ -99,19 +101,19 @@ class Runs:
         return bool((self.clusters >= 0).all())
 
     def kept(self) -> Runs:
-        """Those that are not left out."""
+        """Return those that are not left out."""
         if self.are_all_kept:
             return self
         kept = self.clusters >= 0
         return Runs(self.tuples[kept], self.clusters[kept], self.counts[kept])
 
     def numbered(self, number: Numbers) -> Runs:
-        """The same with another number of each cluster; -1 stays."""
+        """Return the same with another number of each cluster; -1 stays."""
         clusters = np.append(number, -1)[self.clusters].astype(np.int32)
         return Runs.of(self.tuples, clusters, self.counts)
 
     def some(self, tuples: Ints, among: int) -> Runs:
-        """The runs of some of so many tuples, ascending, which are numbered from 0."""
+        """Return the runs of some of so many tuples, ascending, which are numbered from 0."""
         number = np.full(among, -1, np.int32)
         number[tuples] = np.arange(len(tuples), dtype=np.int32)
         of = number[self.tuples]
@@ -146,7 +148,7 @@ def met(first: Numbers, second: Numbers) -> tuple[Ints, Ints, Ints]:
 
 
 def heads(following: Ints) -> Ints:
-    """The first entry of the chain that each entry is in, as kernels keep lists that grow and are joined.
+    """Return the first entry of the chain that each entry is in, as kernels keep lists that grow and are joined.
 
     `following`: the next entry, -1 for none. O(n log n) time.
     """

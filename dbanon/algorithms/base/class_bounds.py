@@ -21,14 +21,14 @@ class Extents:
 
     @classmethod
     def of(cls, space: Space, members: list[Ints]) -> Extents:
-        """The extents of clusters of canonical rows. O(rows * attributes)."""
+        """Return the extents of clusters of canonical rows. O(rows * attributes)."""
         rows = np.concatenate(members)
         sizes = np.array([len(m) for m in members], np.int64)
         return cls._of(space, space.tuple_of[rows], np.cumsum(sizes) - sizes, sizes)
 
     @classmethod
     def of_runs(cls, space: Space, runs: Runs) -> Extents:
-        """The extents of the clusters of runs, by their numbers. O(runs * attributes)."""
+        """Return the extents of the clusters of runs, by their numbers. O(runs * attributes)."""
         kept = runs.kept()
         order = np.argsort(kept.clusters, kind="stable")
         clusters = kept.clusters[order]
@@ -38,7 +38,7 @@ class Extents:
 
     @classmethod
     def _of(cls, space: Space, tuples: Whole, starts: Ints, sizes: Ints) -> Extents:
-        """The extents of clusters of tuples, one after another."""
+        """Return the extents of clusters of tuples, one after another."""
         low, high = np.empty((2, len(starts), len(space.attributes)), np.int64)
         for j in range(len(space.attributes)):
             codes = space.codes[:, j][tuples]
@@ -46,12 +46,12 @@ class Extents:
         return cls(low, high, sizes.astype(np.float64))
 
     def losses(self, space: Space) -> Floats:
-        """Loss of a record of each cluster: 0 to the number of attributes."""
+        """Return the loss of a record of each cluster: 0 to the number of attributes."""
         return losses(space, self.low, self.high)
 
 
 def members(labels: Ints) -> list[Ints]:
-    """Rows of each cluster in the order of the labels; rows of label -1 are in none."""
+    """Return rows of each cluster in the order of the labels; rows of label -1 are in none."""
     order = np.argsort(labels, kind="stable")[int((labels < 0).sum()) :]
     sizes = np.bincount(labels[order]) if len(order) else np.empty(0, np.int64)
     return [m for m in np.split(order, np.cumsum(sizes)[:-1]) if len(m)]
@@ -90,7 +90,7 @@ def published_nodes(attribute: Tree, low: Ints, high: Ints, raised_nodes: Ints |
 
 
 def united(space: Space, labels: Ints) -> Ints:
-    """The labels with clusters that publish the same values made one; label -1 stays."""
+    """Return the labels with clusters that publish the same values made one; label -1 stays."""
     extents = Extents.of(space, members(labels))
     number = classes(space, extents.low, extents.high)
     assigned = labels >= 0
@@ -101,9 +101,10 @@ def united(space: Space, labels: Ints) -> Ints:
 
 
 def classes(space: Space, first: Ints, last: Ints, *, are_ends: bool = False, raised_nodes: Ints | None = None) -> Ints:
-    """Numbers of clusters of the codes first to last (clusters, attributes), equal where they publish the same.
-    `are_ends`: of numbers these are ranks of published ends already; `raised_nodes`: what is published instead,
-    or -1."""
+    """Return numbers of clusters of the codes first to last (clusters, attributes), equal where they publish the same.
+
+    `are_ends`: of numbers these are ranks of published ends already; `raised_nodes`: what is published instead, or -1.
+    """
     low, high = first.copy(), last.copy()
     for j, attribute in enumerate(space.attributes):
         known = low[:, j] < attribute.values

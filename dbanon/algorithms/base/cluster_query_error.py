@@ -45,7 +45,7 @@ class Questions:
 
     @classmethod
     def of(cls, space: Space, intervals: Sequence[Interval], steps: Sequence[float], count: int) -> Questions:
-        """The questions that query_error() draws with its default seed. O(questions * tuples) time.
+        """Return the questions that query_error() draws with its default seed. O(questions * tuples) time.
 
         `steps`: how far neighbouring values of a column are apart, 1 where they are counted, 0 where they are measured.
         """
@@ -75,7 +75,7 @@ class Questions:
 
 
 def _within(low: Floats, high: Floats, first: float, last: float, step: float) -> Floats:
-    """Share of published intervals within a range: all values of one are equally likely."""
+    """Return the share of published intervals within a range: all values of one are equally likely."""
     inside = (low == high) | ((first <= low) & (high <= last))
     with np.errstate(invalid="ignore", divide="ignore"):
         part = (np.minimum(high, last) - np.maximum(low, first) + step) / (high - low + step)
@@ -118,7 +118,7 @@ def _question(number: int, domains: Sequence[_Domain]) -> Question:
 
 
 def _hash(number: int, what: str, column: int) -> int:
-    """The lower half of an MD5, as DuckDB's md5_number_lower gives it."""
+    """Return the lower half of an MD5, as DuckDB's md5_number_lower gives it."""
     digest = hashlib.md5(f"{SEED}:{number}:{what}:{column}".encode(), usedforsecurity=False).digest()
     return int.from_bytes(digest[8:], "little")
 
@@ -133,7 +133,7 @@ def _places(space: Space, intervals: Sequence[Interval]) -> list[Floats]:
 
 
 def _leaves_before(tree: Tree) -> Ints:
-    """Leaves that come before each node, or its first one."""
+    """Leave that come before each node, or its first one."""
     leaf = ~tree.is_inner
     return np.cumsum(leaf) - leaf
 

@@ -20,7 +20,7 @@ def sums_to_all(space: Space) -> Ints:
 
 
 def _on_axis(term: Term, records: Ints) -> Ints:
-    """Summed |a - b| of each value to those of all records, which are not NULL."""
+    """Return summed |a - b| of each value to those of all records, which are not NULL."""
     before, below = np.cumsum(records) - records, np.cumsum(records * term.places) - records * term.places
     after = int(records.sum()) - before
     above = int((records * term.places).sum()) - below
@@ -28,8 +28,10 @@ def _on_axis(term: Term, records: Ints) -> Ints:
 
 
 def _in_tree(term: Term, tree: Tree, records: Ints) -> Ints:
-    """Summed heights of the lowest common ancestors of each value with those of all records. A value shares with the
-    records below an ancestor, but not below the next node on the way, that ancestor."""
+    """Return summed heights of the lowest common ancestors of each value with those of all records.
+
+    A value shares with the records below an ancestor, but not below the next node on the way, that ancestor.
+    """
     own = np.zeros(len(tree.parent), np.int64)
     own[tree.node] = records
     until = np.cumsum(own)

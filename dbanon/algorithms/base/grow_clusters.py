@@ -74,7 +74,7 @@ class Rules(ABC):
 
     @abstractmethod
     def can_go_on(self) -> bool:
-        """Whether what is left might make a group."""
+        """Return whether what is left might make a group."""
 
     @abstractmethod
     def form(self, first: int, most: int) -> int:
@@ -83,10 +83,10 @@ class Rules(ABC):
 
     @abstractmethod
     def place(self, groups: int, check: Check) -> None:
-        """Puts records that are in none of so many groups, in canonical order, into one."""
+        """Put records that are in none of so many groups, in canonical order, into one."""
 
     def found(self) -> Assignment:
-        """The group of every record."""
+        """Return the group of every record."""
         return self.dealt.runs()
 
 
@@ -122,7 +122,7 @@ class CountedRules(Rules):
 
 
 def grow(space: Space, rules: Rules, check: Check) -> Assignment:
-    """The group of every record; one group where none could be made."""
+    """Return the group of every record; one group where none could be made."""
     groups, most, work = 0, FEWEST, progress.work(check)
     sample = _Sampling(space, rules, work)
     while rules.can_go_on():

@@ -91,7 +91,7 @@ class Layout:
 
 
 def layout(space: Space, constraint: Constraint, heights: str) -> Layout:
-    """The arrays of a space. O(tuples) memory where k records are enough, else O(rows)."""
+    """Return the arrays of a space. O(tuples) memory where k records are enough, else O(rows)."""
     terms, data = _terms(space, heights)
     by_row, codes, sizes, mode = None, space.codes, space.counts, _mode(space, constraint)
     if mode == 1:
@@ -112,7 +112,7 @@ def _mode(space: Space, constraint: Constraint) -> int:
 
 
 def _distinct(key: Any) -> tuple[Ints, Ints]:
-    """First row of each distinct key, and the number of the key by row."""
+    """Return the first row of each distinct key, and the number of the key by row."""
     order = np.lexsort(key.T[::-1])
     new = np.append(True, (key[order[1:]] != key[order[:-1]]).any(axis=1))
     number = np.empty(len(key), np.int64)

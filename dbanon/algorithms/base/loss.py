@@ -31,7 +31,7 @@ class Term:
     last: Ints
 
     def losses(self, low: Whole, high: Whole) -> Ints:
-        """Loss of a record in clusters whose codes go from low to high (clusters,)."""
+        """Return the loss of a record in clusters whose codes go from low to high (clusters,)."""
         values = self.attribute.values
         none, mixed = low == values, (high == values) & (low < values)
         if isinstance(self.attribute, Tree):
@@ -44,8 +44,10 @@ class Term:
 
 
 class Loss:
-    """The loss of a space's records; `heights` is edges, leaves or top. Sums of (2k + 1) losses, and of n / k, stay
-    below 2^62. `unit`: what an attribute of weight 1 can lose."""
+    """The loss of a space's records; `heights` is edges, leaves or top.
+
+    Sums of (2k + 1) losses, and of n / k, stay below 2^62. `unit`: what an attribute of weight 1 can lose.
+    """
 
     def __init__(self, space: Space, k: int, heights: str) -> None:
         total = sum(a.weight for a in space.attributes) * max(2 * k + 1, space.total // k)
@@ -54,13 +56,15 @@ class Loss:
         self.terms = [_term(a, self.unit, heights) for a in space.attributes]
 
     def of(self, low: Ints, high: Ints) -> Ints:
-        """Loss of a record in clusters of the codes low to high (clusters, attributes)."""
+        """Return the loss of a record in clusters of the codes low to high (clusters, attributes)."""
         own = (term.losses(low[:, j], high[:, j]) for j, term in enumerate(self.terms))
         return sum(own, np.zeros(len(low), np.int64))
 
     def tables(self, space: Space) -> list[Table]:
-        """The loss of two records as a distance. A number with NULLs is asked by table: what a mixed cluster loses is
-        no distance to an interval."""
+        """Return the loss of two records as a distance.
+
+        A number with NULLs is asked by table: what a mixed cluster loses is no distance to an interval.
+        """
         has_null = [bool((space.codes[:, j] == a.values).any()) for j, a in enumerate(space.attributes)]
         return [
             Axis(term.places, term.unit) if isinstance(term.attribute, Number) and not null else Pairs(term)
@@ -75,7 +79,7 @@ class Pairs:
     term: Term
 
     def row(self, code: int) -> Ints:
-        """Loss of one value with every value and, last, with NULL, by code."""
+        """Return the loss of one value with every value and, last, with NULL, by code."""
         values = self.term.attribute.values
         row = np.full(values + 1, self.term.unit)
         if code < values:

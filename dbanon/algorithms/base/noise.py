@@ -19,9 +19,12 @@ value they were made from."""
 
 @dataclass(frozen=True)
 class Noise:
-    """What is published instead of classes. Numbers get Laplace noise of scale range / `epsilon`: of the range in the
-    cluster, and kept within that of the release; or, with `by_column`, of the release's range, and not kept within it.
-    `categories` are drawn too; else they are published as those of classes. `asked` is how the call says so."""
+    """What is published instead of classes.
+
+    Numbers get Laplace noise of scale range / `epsilon`: of the range in the cluster, and kept within that of the
+    release; or, with `by_column`, of the release's range, and not kept within it. `categories` are drawn too; else they
+    are published as those of classes. `asked` is how the call says so.
+    """
 
     asked: str
     epsilon: float
@@ -43,13 +46,13 @@ class Drawn:
 
 
 def uniforms(key: bytes, name: str, count: int) -> Floats:
-    """Numbers above 0 and below 1 that nobody foretells without the key (SHAKE-256), the same on every machine."""
+    """Return numbers above 0 and below 1 that nobody foretells without the key (SHAKE-256), the same on every machine."""
     stream = hashlib.shake_256(key + name.encode()).digest(8 * count)
     return ((np.frombuffer(stream, "<u8") >> np.uint64(12)).astype(np.float64) + 0.5) * 2.0**-52
 
 
 def renumbered(labels: Ints, key: bytes) -> Ints:
-    """The clusters in another order: theirs tells where in the table they are. -1 stays."""
+    """Return the clusters in another order: theirs tells where in the table they are. -1 stays."""
     place = np.argsort(uniforms(key, "clusters", int(labels.max(initial=-1)) + 1), kind="stable")
     return np.where(labels >= 0, np.append(place, -1)[labels], -1)
 
@@ -84,7 +87,7 @@ def drawn(space: Space, labels: Ints, noise: Noise, key: bytes) -> Drawn:
 
 
 def _noisy(number: Number, own: Ints, first: Ints, group: Ints, noise: Noise, chance: Floats) -> tuple[Ints, Floats]:
-    """Codes of values that are published as they are, else -1; and positions of noisy ones, else NaN."""
+    """Return codes of values that are published as they are, else -1; and positions of noisy ones, else NaN."""
     known = own < number.values
     if not known.any():
         return np.full(len(own), -1, np.int64), np.full(len(own), np.nan)

@@ -25,14 +25,19 @@ class Classes:
 
     @classmethod
     def room(cls, rows: int, least: int, number: int) -> Classes:
-        """Room for all classes that so many rows can have, or for `number`. What is not written takes no memory."""
+        """Return room for all classes that so many rows can have, or for `number`.
+
+        What is not written takes no memory.
+        """
         starts, sizes = np.zeros((2, max(rows // max(least, 1), number) + 3), np.int64)
         return cls(np.zeros(rows, np.int32), np.zeros(rows, np.int32), starts, sizes, 0)
 
     @classmethod
     def of(cls, problem: Layout, runs: Runs) -> Classes:
-        """The clusters of runs, but for what they leave out. O(n log n) time for n runs, or records where a model looks
-        at each."""
+        """Return the clusters of runs, but for what they leave out.
+
+        O(n log n) time for n runs, or records where a model looks at each.
+        """
         items, clusters, counts = problem.entries(runs)
         order = np.lexsort((items, clusters))
         of, cluster, records = items[order], clusters[order], counts[order]
@@ -54,14 +59,16 @@ class Classes:
         return ClassEntries(self.items, self.counts, self.starts, self.sizes)
 
     def loss(self, problem: Layout) -> int:
-        """Summed loss of all records."""
+        """Return summed loss of all records."""
         from dbanon.kernels.local_search import class_losses
 
         return int(class_losses(self.items, self.starts, self.sizes, self.number, problem.measure).sum())
 
     def runs(self, problem: Layout, space: Space, before: Runs) -> Runs:
-        """The classes as runs; `before` says who is left out. The records of an item are dealt in canonical order to
-        its classes in their order."""
+        """Return the classes as runs; `before` says who is left out.
+
+        The records of an item are dealt in canonical order to its classes in their order.
+        """
         entries = int(self.starts[self.number])
         cluster = np.repeat(np.arange(self.number, dtype=np.int32), np.diff(self.starts[: self.number + 1]))
         items = self.items[:entries]

@@ -63,14 +63,14 @@ class Work:
             self._told(now)
 
     def part(self, first: float, last: float) -> Work:
-        """The check of a part of this stretch."""
+        """Return the check of a part of this stretch."""
         wide = self._last - self._first
         begin, end = self._first + wide * first, self._first + wide * last
         return Work(self._check, self._told, begin, end, expected=self.expect)
 
 
 def work(check: Callable[[], None]) -> Work:
-    """The check as one that can say how far work has come; where nobody listens it says nothing."""
+    """Return the check as one that can say how far work has come; where nobody listens it says nothing."""
     return check if isinstance(check, Work) else Work(check, lambda share: None)
 
 
@@ -83,7 +83,7 @@ class Sample:
     seconds: float
 
     def whole(self, factor: float = 1.0) -> tuple[float, float]:
-        """Steps and seconds of all of it, where the rest is so many times as hard."""
+        """Return steps and seconds of all of it, where the rest is so many times as hard."""
         return self.steps / self.share * factor, self.seconds / self.share * factor
 
 
@@ -120,7 +120,7 @@ def remaining(seconds: float, done: float) -> str:
 
 
 def roughly(seconds: float) -> str:
-    """A length of time as people say it: 'some 40 minutes'."""
+    """Return a length of time as people say it: 'some 40 minutes'."""
     unit, name = next(
         (unit, name)
         for least, unit, name in (

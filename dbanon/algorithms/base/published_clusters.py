@@ -233,12 +233,12 @@ def _sums_from(code: int, steps: Floats) -> Floats:
 
 
 def _sums(group_of: Ints, sizes: Ints) -> Ints:
-    """Summed sizes of each group, as whole numbers."""
+    """Return summed sizes of each group, as whole numbers."""
     return np.bincount(group_of, sizes).astype(np.int64)
 
 
 def _widths(of: Interval, low: Ints, high: Ints, seen: Bools) -> Floats:
-    """Widths of intervals over that of all that is seen; 0 where nothing is."""
+    """Return widths of intervals over that of all that is seen; 0 where nothing is."""
     widths = np.zeros(len(low))
     if seen.any():
         first, last = of.below[low[seen]], of.above[high[seen]]
@@ -249,7 +249,7 @@ def _widths(of: Interval, low: Ints, high: Ints, seen: Bools) -> Floats:
 
 
 def _most(group: Ints, codes: Ints, counts: Floats, groups: int) -> Floats:
-    """Records of the most frequent value of each group."""
+    """Return records of the most frequent value of each group."""
     pairs, of = np.unique(np.stack((group, codes.astype(np.int64))), axis=1, return_inverse=True)
     most = np.zeros(groups)
     np.maximum.at(most, pairs[0], _weighed(np.asarray(of, np.int64).reshape(-1), counts, pairs.shape[1]))
@@ -257,7 +257,7 @@ def _most(group: Ints, codes: Ints, counts: Floats, groups: int) -> Floats:
 
 
 def _deviations(group: Ints, places: Floats, counts: Floats, filled: Floats) -> Floats:
-    """Summed square distances to the mean of each group, over the range of all."""
+    """Return summed square distances to the mean of each group, over the range of all."""
     reach = float(np.ptp(places)) if len(places) else 0.0
     if reach == 0:
         return np.zeros(len(filled))
@@ -267,5 +267,5 @@ def _deviations(group: Ints, places: Floats, counts: Floats, filled: Floats) -> 
 
 
 def _weighed(group: Ints, weights: Floats, groups: int) -> Floats:
-    """Summed weights of each group."""
+    """Return summed weights of each group."""
     return np.asarray(np.bincount(group, weights=weights, minlength=groups), np.float64)

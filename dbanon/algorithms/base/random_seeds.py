@@ -8,18 +8,18 @@ from dbanon.encoding.encoded_table import Ints, Space
 
 
 def generator(options: Mapping[str, object]) -> np.random.Generator:
-    """The random numbers of a call's seed."""
+    """Return the random numbers of a call's seed."""
     return np.random.Generator(np.random.PCG64(int(str(options["seed"]))))
 
 
 def random_tuple(space: Space, options: Mapping[str, object], draws: np.random.Generator) -> int:
-    """The tuple of a random record; in the deterministic mode of the first one."""
+    """Return the tuple of a random record; in the deterministic mode of the first one."""
     record = 0 if options["mode"] == "deterministic" else int(draws.integers(space.rows))
     return int(np.searchsorted(space.starts, record, side="right")) - 1
 
 
 def random_order(space: Space, options: Mapping[str, object]) -> Ints:
-    """All records in a random order; in the deterministic mode in the canonical one."""
+    """Return all records in a random order; in the deterministic mode in the canonical one."""
     if options["mode"] == "deterministic":
         return np.arange(space.rows)
     random = np.random.PCG64(int(str(options["seed"])))  # its stream, unlike a Generator's, is promised

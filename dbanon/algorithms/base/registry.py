@@ -37,7 +37,7 @@ Run = Callable[[Space, Constraint, Options, Check], Assignment]
 
 
 def one_cluster_below_2k(run: Run) -> Run:
-    """The algorithm, asked only where there are records for two clusters; fewer are one."""
+    """Return the algorithm, asked only where there are records for two clusters; fewer are one."""
 
     @wraps(run)
     def checked(space: Space, constraint: Constraint, options: Options, check: Check) -> Assignment:
@@ -123,8 +123,10 @@ class Influence:
 
 @dataclass(frozen=True)
 class NoiseRelease:
-    """Publishes values hidden in noise instead of classes, where options ask for that (else None). `only`: parameters
-    of noise alone, and why they are refused without it."""
+    """Publishes values hidden in noise instead of classes, where options ask for that (else None).
+
+    `only`: parameters of noise alone, and why they are refused without it.
+    """
 
     noise: Callable[[Options], Noise | None]
     only: Mapping[str, str] = field(default_factory=dict)
@@ -286,12 +288,12 @@ def discover(*packages: ModuleType) -> None:
 
 
 def algorithms() -> tuple[Algorithm, ...]:
-    """All algorithms by name."""
+    """Return all algorithms by name."""
     return tuple(_REGISTRY[name] for name in sorted(_REGISTRY))
 
 
 def find(name: str) -> Algorithm:
-    """The algorithm of a name; UnknownAlgorithm."""
+    """Return the algorithm of a name; UnknownAlgorithm."""
     if name not in _REGISTRY:
         raise errors.UnknownAlgorithm(name, sorted(_REGISTRY))
     return _REGISTRY[name]

@@ -30,7 +30,7 @@ class Kinds:
 
     @classmethod
     def by(cls, space: Space, codes: Ints) -> Kinds:
-        """The kinds of a space by some codes of every record (columns, rows). O(n log n) time, O(n) memory."""
+        """Return the kinds of a space by some codes of every record (columns, rows). O(n log n) time, O(n) memory."""
         values, of = np.unique(codes, axis=1, return_inverse=True)
         of = np.asarray(of, np.int64).reshape(-1)
         tuple_of = space.tuple_of
@@ -56,7 +56,7 @@ class Kinds:
         return self.rows[self.at[:-1]]
 
     def in_order(self) -> Items:
-        """The items in the order of their first records."""
+        """Return the items in the order of their first records."""
         order = np.argsort(self.first)
         rank = np.empty(len(order), np.int64)
         rank[order] = np.arange(len(order))
@@ -82,5 +82,5 @@ class Items:
 
 
 def sensitive_codes(space: Space) -> Ints:
-    """Codes of all sensitive values (columns, rows)."""
+    """Return codes of all sensitive values (columns, rows)."""
     return np.stack([s.codes.astype(np.int64) for s in space.sensitive])

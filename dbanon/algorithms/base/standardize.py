@@ -12,13 +12,13 @@ from dbanon.encoding.encoded_table import Floats, Number, Space, Whole
 
 
 def varies(attribute: Number, codes: Whole) -> bool:
-    """Whether there are several values that differ as doubles; a column of one value has no z-scores."""
+    """Return whether there are several values that differ as doubles; a column of one value has no z-scores."""
     places = attribute.positions[codes[codes < attribute.values]]
     return bool(len(places) and (places != places[0]).any())
 
 
 def z_scores(attribute: Number, codes: Whole, counts: Floats) -> tuple[Floats, Floats]:
-    """Places of a number's codes on two axes: its z-score, 0 for NULL, and 1 for NULL, else 0."""
+    """Place of a number's codes on two axes: its z-score, 0 for NULL, and 1 for NULL, else 0."""
     known = codes < attribute.values
     places = np.append(attribute.positions, 0.0)[codes]
     # Squares of great distances would be infinite. A power of two changes no digit.
@@ -44,7 +44,7 @@ def points(space: Space, counts: Floats) -> Floats:
 
 
 def within(at: Floats, groups: Whole, counts: Floats) -> float:
-    """Summed squared distances of points to the mean of their group, of which so many records of each count."""
+    """Return summed squared distances of points to the mean of their group, of which so many records of each count."""
     sizes = np.maximum(np.bincount(groups, counts), 1e-300)
     total = 0.0
     for axis in at.T:

@@ -56,7 +56,7 @@ def _nearest(work: Work) -> Callable[[], Ints]:
 
 
 def no1(work: Work) -> Ints:
-    """Algorithm No. 1 (Figures 1 and 4): k-means whose clusters are adjusted to k records in every round.
+    """Return algorithm No. 1 (Figures 1 and 4): k-means whose clusters are adjusted to k records in every round.
 
     floor(n/k) random records are the first centers. In each round all records go to the nearest center, ADJUST moves
     records until every cluster has k, and the centers become the means and modes of that; until the centers are those
@@ -77,7 +77,7 @@ def no1(work: Work) -> Ints:
 
 
 def no2(work: Work) -> Ints:
-    """Algorithm No. 2 (Figure 3): k-means in which a cluster of k records is closed while others have fewer.
+    """Return algorithm No. 2 (Figure 3): k-means in which a cluster of k records is closed while others have fewer.
 
     As No. 1 without ADJUST: in each round the records, in canonical order, go to the nearest center among the clusters
     of fewer than k records while there is one, and to the nearest of all then. O(rounds * n^2 / k) time at worst, O(n)
@@ -94,7 +94,7 @@ def no2(work: Work) -> Ints:
 
 
 def no3(work: Work) -> Ints:
-    """Algorithm No. 3 (Figure 2): plain k-means, and ADJUST once, at the end.
+    """Return algorithm No. 3 (Figure 2): plain k-means, and ADJUST once, at the end.
 
     Starts, and ends its rounds, as No. 1. A cluster without records keeps its center. O(rounds * n^2 / k) time at
     worst, O(n) memory.
@@ -103,14 +103,14 @@ def no3(work: Work) -> Ints:
 
 
 def settled(work: Work) -> Ints:
-    """The clusters of k-means, adjusted once its rounds are over."""
+    """Return the clusters of k-means, adjusted once its rounds are over."""
     labels = plain(work)
     work.adjust(labels)
     return labels
 
 
 def plain(work: Work) -> Ints:
-    """The clusters of k-means before any adjustment, of any number of records, and the centers that made them."""
+    """Return the clusters of k-means before any adjustment, of any number of records, and the centers that made them."""
     labels, work.centers = _rounds(work, _nearest(work))
     return labels
 

@@ -67,8 +67,11 @@ def _clustered(space: Space, k: int, options: Options, check: Check) -> Ints:
 
 
 def _far_out(space: Space, deviations: float, most: int) -> Bools:
-    """Whether each tuple has a number so many standard deviations from its mean. Of more than so many records those
-    with the most deviations come first (ties: the first tuple); NULLs are not far from anything."""
+    """Return whether each tuple has a number so many standard deviations from its mean.
+
+    Of more than so many records those with the most deviations come first (ties: the first tuple); NULLs are not far
+    from anything.
+    """
     far = np.zeros(len(space.counts))
     for j, attribute in enumerate(space.attributes):
         if isinstance(attribute, Number):
@@ -93,7 +96,7 @@ def _deviations(attribute: Number, codes: Codes, counts: Ints) -> Floats:
 
 
 def apart(space: Space, number: int, options: Options, check: Check) -> Ints:
-    """Tuples of so many seeds, chosen as k-means++ does, of numbers alone. O(number * tuples) time."""
+    """Return tuples of so many seeds, chosen as k-means++ does, of numbers alone. O(number * tuples) time."""
     (_, null, *_), points = axes_of(space)
     axes = [(np.ascontiguousarray(column), column == NONE, int(null[a])) for a, column in enumerate(points.T)]
     draws = np.random.PCG64(int(str(options["seed"]))).jumped()  # its stream, unlike a Generator's, is promised
@@ -123,7 +126,7 @@ Axis = tuple[Ints, Ints, int]
 
 
 def _distances(axes: list[Axis], seed: int) -> Ints:
-    """Distance of each tuple to one of them."""
+    """Return the distance of each tuple to one of them."""
     total = np.zeros(len(axes[0][0]), np.int64)
     for at, is_null, null in axes:
         if is_null[seed]:
@@ -134,7 +137,7 @@ def _distances(axes: list[Axis], seed: int) -> Ints:
 
 
 def _drawn(distances: Floats, counts: Ints, raw: int) -> int:
-    """A tuple with a probability in proportion to its records and the square of its distance."""
+    """Return a tuple with a probability in proportion to its records and the square of its distance."""
     until = np.cumsum(distances * distances * counts)
     at = (raw >> 11) * 2.0**-53 * until[-1]
     return int(np.searchsorted(until, min(at, math.nextafter(until[-1], 0.0)), side="right"))

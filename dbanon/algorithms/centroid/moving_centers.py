@@ -30,7 +30,7 @@ Axes = tuple[Ints, ...]
 
 
 def axes_of(space: Space) -> tuple[Axes, Ints]:
-    """The axes, hierarchies first, and the tuples' coordinates on them, as `dbanon.kernels.centers` has them."""
+    """Return the axes, hierarchies first, and the tuples' coordinates on them, as `dbanon.kernels.centers` has them."""
     total = space.total * sum(a.weight for a in space.attributes)
     scale = 2.0 ** (62 - math.frexp(total)[1])
     order = sorted(range(len(space.attributes)), key=lambda j: isinstance(space.attributes[j], Number))
@@ -54,8 +54,10 @@ def axes_of(space: Space) -> tuple[Axes, Ints]:
 
 
 def as_numbers(space: Space) -> Space:
-    """The space with each category a number: 0, 1, 2 ... for the values that occur, in the order of the leaves. Codes
-    stay as they are."""
+    """Return the space with each category a number: 0, 1, 2 ... for the values that occur, in the order of the leaves.
+
+    Codes stay as they are.
+    """
     attributes = (
         Number(np.arange(float(a.values)), integral=True, weight=a.weight) if isinstance(a, Tree) else a
         for a in space.attributes
@@ -64,7 +66,7 @@ def as_numbers(space: Space) -> Space:
 
 
 def _subtrees(tree: Tree) -> tuple[Ints, Ints]:
-    """The last node of each node's subtree, and its height in edges (Hsub)."""
+    """Return the last node of each node's subtree, and its height in edges (Hsub)."""
     last, height = np.arange(len(tree.parent)), np.zeros(len(tree.parent), np.int64)
     for node in range(len(tree.parent) - 1, 0, -1):
         above = tree.parent[node]
@@ -75,8 +77,11 @@ def _subtrees(tree: Tree) -> tuple[Ints, Ints]:
 
 @dataclass
 class Work:
-    """A table and the centers of its clusters, which move. `k`: least number of records of a cluster; `seeds`: their
-    first records; `order`: the records in the order in which those that are moved are dealt out."""
+    """A table and the centers of its clusters, which move.
+
+    `k`: least number of records of a cluster; `seeds`: their first records; `order`: the records in the order in which
+    those that are moved are dealt out.
+    """
 
     space: Space
     k: int
@@ -106,8 +111,10 @@ class Work:
         return CenterTree(self.centers, self.axes, self.boxes, self.room)
 
     def paused(self, share: float, seconds: float) -> None:
-        """A search of all tuples or records came back after STEPS, in which it did this share of it. By the second time
-        it is judged how long all searches take, one a round: kernels may be compiled for the first."""
+        """A search of all tuples or records came back after STEPS, in which it did this share of it.
+
+        By the second time it is judged how long all searches take, one a round: kernels may be compiled for the first.
+        """
         self.pauses.paused(progress.Sample(share, STEPS * EACH, seconds), self.rounds)
 
     def build(self, which: Ints) -> None:
@@ -158,7 +165,7 @@ class Work:
         self.deal(self.order[labels[self.order] < 0], free, labels)
 
     def recenter(self, labels: Ints) -> Ints:
-        """Centers of the clusters; gives which of them moved. One without records keeps its center."""
+        """Return centers of the clusters; gives which of them moved. One without records keeps its center."""
         from dbanon.kernels import assign_to_centers as kernels
 
         moved: Ints = np.flatnonzero(kernels.recenter(labels, self.tuple_of, self.points, self.centers, self.axes))
@@ -166,7 +173,7 @@ class Work:
 
 
 def centers_first(method: Callable[[Work], Ints]) -> Run:
-    """The method as algorithms are called."""
+    """Return the method as algorithms are called."""
 
     @one_cluster_below_2k
     @functools.wraps(method)

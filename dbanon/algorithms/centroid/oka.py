@@ -28,7 +28,7 @@ def oka(work: Work) -> Ints:
 
 
 def absorbed(work: Work) -> Ints:
-    """The clusters before the adjustment, of any number of records; the centers move."""
+    """Return the clusters before the adjustment, of any number of records; the centers move."""
     from dbanon.kernels import assign_to_centers as kernels
 
     left = work.space.counts.copy()

@@ -75,7 +75,7 @@ Seeded = Callable[[Space, int, Options, Check], Ints]
 
 
 def seeded(method: Seeded) -> Run:
-    """The method as algorithms are called."""
+    """Return the method as algorithms are called."""
 
     @functools.wraps(method)
     def run(space: Space, constraint: Constraint, options: Options, check: Check) -> Assignment:
@@ -86,13 +86,13 @@ def seeded(method: Seeded) -> Run:
 
 
 def every_kth(space: Space, k: int, options: Options) -> Ints:
-    """Every k-th record, from a random one of the first k on; in the deterministic mode from the middle one."""
+    """Return every k-th record, from a random one of the first k on; in the deterministic mode from the middle one."""
     begin = (k + 1) // 2 - 1 if options["mode"] == "deterministic" else int(generator(options).integers(k))
     return begin + np.arange(space.rows // k) * k
 
 
 def one_of_each(groups: Ints, options: Options) -> Ints:
-    """A random one of each row (groups, k); in the deterministic mode the first."""
+    """Return a random one of each row (groups, k); in the deterministic mode the first."""
     if options["mode"] == "deterministic":
         return np.asarray(groups[:, 0], np.int64)
     chosen = generator(options).integers(groups.shape[1], size=len(groups))

@@ -121,7 +121,7 @@ class _Means:
             self.weights = (self.weights + np.array(shares) / whole) / 2
 
     def merged(self, k: int) -> Ints:
-        """The cluster of each tuple once those of fewer than k records have joined others."""
+        """Return the cluster of each tuple once those of fewer than k records have joined others."""
         from dbanon.kernels import square_centers as kernels
 
         clusters, counts, stretch = len(self.centers), self.space.counts, self.stretch
@@ -136,12 +136,12 @@ class _Means:
         return into[self.near]
 
     def _tree(self, stretch: Floats) -> CenterTree:
-        """The centers in coordinates that are stretched, and room for their tree."""
+        """Return the centers in coordinates that are stretched, and room for their tree."""
         axes = (self.axes[0], _units(stretch), *self.axes[2:])
         return CenterTree(_stretched(self.centers, stretch), axes, self.boxes, 128 * (len(stretch) + 1))
 
     def _averages(self) -> list[int]:
-        """The mean of each column, rounded to whole places."""
+        """Return the mean of each column, rounded to whole places."""
         counts, averages = self.space.counts, []
         for at in self.points.T:
             known = int(counts[at != NONE].sum())
@@ -155,7 +155,7 @@ def _stretched(places: Ints, stretch: Floats) -> Ints:
 
 
 def _units(stretch: Floats) -> Ints:
-    """The range of each column, which is also the distance of a NULL to a value."""
+    """Return the range of each column, which is also the distance of a NULL to a value."""
     return np.rint(UNIT * stretch).astype(np.int64)
 
 

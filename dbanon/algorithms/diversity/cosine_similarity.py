@@ -23,7 +23,7 @@ STEP = 2.0**40
 
 
 def directions(space: Space, scale: str) -> Floats:
-    """Vectors of length 1 of the tuples; the last coordinate is that of zero vectors, which have no direction."""
+    """Return vectors of length 1 of the tuples; the last coordinate is that of zero vectors, which have no direction."""
     columns = [_coordinates(a, scale)[space.codes[:, j]] for j, a in enumerate(space.attributes)]
     greatest = np.max([np.abs(column) for column in columns], axis=0)
     columns = [column / np.where(greatest == 0, 1.0, greatest) for column in columns]  # squares shall not overflow
@@ -34,7 +34,7 @@ def directions(space: Space, scale: str) -> Floats:
 
 
 def _coordinates(attribute: Attribute, scale: str) -> Floats:
-    """The coordinate of each code; the last is that of NULL."""
+    """Return the coordinate of each code; the last is that of NULL."""
     if not isinstance(attribute, Number) and attribute.magnitudes is None:
         codes = np.arange(attribute.values + 1.0)
         return codes / max(attribute.values - 1, 1) if scale == "minmax" else codes

@@ -46,7 +46,7 @@ def knn_gs(space: Space, constraint: Constraint, options: Options, check: Check)
 
 
 def value_groups(sensitive: Sensitive, groups: int, level: int | None) -> Ints:
-    """The group of each value, by code; of NULL, which is the last."""
+    """Return the group of each value, by code; of NULL, which is the last."""
     if level is not None and sensitive.tree is not None:
         return np.asarray(np.unique(sensitive.tree.block(level), return_inverse=True)[1], np.int64)
     records = np.bincount(sensitive.codes, minlength=sensitive.values + 1)

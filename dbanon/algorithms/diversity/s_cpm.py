@@ -81,7 +81,7 @@ class _Merging:
         self.columns = columns
 
     def clusters(self, rows: Ints, check: Check) -> Ints:
-        """The cluster of each record of a part, numbered from 0."""
+        """Return the cluster of each record of a part, numbered from 0."""
         from dbanon.kernels.agglomerate import merge_steps
 
         state, number = np.zeros(1, np.int64), len(rows)
@@ -106,7 +106,7 @@ class _Merging:
 
 
 def _parts(space: Space, k: int, options: Options, check: Check) -> Ints:
-    """The part of each tuple."""
+    """Return the part of each tuple."""
     tables = Loss(space, 1, "edges").tables(space)
 
     def away(t: int) -> Ints:
@@ -145,7 +145,7 @@ def _plus_plus(space: Space, number: int, draws: np.random.Generator, away: Away
 
 
 def _nearest(medoids: Ints, away: Away, check: Check) -> Ints:
-    """The nearest medoid of each tuple, the first of several; every medoid is in its own part."""
+    """Return the nearest medoid of each tuple, the first of several; every medoid is in its own part."""
     least = away(int(medoids[0]))
     nearest = np.zeros(len(least), np.int64)
     for p, medoid in enumerate(medoids[1:].tolist(), 1):

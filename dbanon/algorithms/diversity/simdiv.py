@@ -50,7 +50,7 @@ LITERAL = {
 
 
 def resolved(options: Options) -> dict[str, Any]:
-    """The options, where those that were not given follow `reproduce`."""
+    """Return the options, where those that were not given follow `reproduce`."""
     literal = int(options["reproduce"] == "paper")
     return dict(options) | {n: options[n] if options[n] is not None else d[literal] for n, d in LITERAL.items()}
 
@@ -111,12 +111,12 @@ def simdiv(space: Space, constraint: Constraint, options: Options, check: Check)
 
 
 def influences(space: Space, options: Mapping[str, Any]) -> Floats:
-    """The attributes' influence; their weights where these stand for it."""
+    """Return the attributes' influence; their weights where these stand for it."""
     return np.array([a.weight if options["influence"] == "weights" else a.influence for a in space.attributes])
 
 
 def _groups(tuple_of: Ints, codes: Ints, labels: Ints) -> tuple[Any, ...]:
-    """Records without a label, grouped by tuple and sensitive values (see `dbanon.kernels.simdiv`)."""
+    """Return records without a label, grouped by tuple and sensitive values (see `dbanon.kernels.simdiv`)."""
     rows = np.flatnonzero(labels < 0)
     key = tuple_of[rows]
     for column in codes:
@@ -141,7 +141,7 @@ def _kinds(group_codes: Ints) -> tuple[Ints, Ints, Ints, Ints]:
 
 
 def _residuals(rest: Ints, unit: Floats, tuple_of: Ints, seeds: Ints, labels: Ints, most: float) -> None:
-    """Labels what is left (Algorithm 3, lines 23-26). Where all clusters have their greatest size, it is ignored."""
+    """Label what is left (Algorithm 3, lines 23-26). Where all clusters have their greatest size, it is ignored."""
     sizes = np.bincount(labels[labels >= 0], minlength=len(seeds))
     centers = unit[tuple_of[seeds]]
     for row in rest.tolist():
@@ -155,8 +155,10 @@ def _residuals(rest: Ints, unit: Floats, tuple_of: Ints, seeds: Ints, labels: In
 
 
 def _most(k: int, cap: str) -> float:
-    """Greatest size of a cluster that residuals join. The paper names three factors "depending on k"; which is for
-    which k is this project's choice."""
+    """Return the greatest size of a cluster that residuals join.
+
+    The paper names three factors "depending on k"; which is for which k is this project's choice.
+    """
     by_k = "half" if k <= 10 else "third" if k <= 100 else "quarter"
     part = {"half": 2, "third": 3, "quarter": 4, "none": 0}[by_k if cap == "by_k" else cap]
     return k + math.ceil(k / part) if part else math.inf

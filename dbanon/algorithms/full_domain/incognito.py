@@ -27,7 +27,7 @@ def incognito(space: Space, constraint: Constraint, options: Options, check: Che
 
 
 def records(options: Options, k: int) -> int | None:
-    """Most records to be left out, beside the share."""
+    """Return the most records to be left out, beside the share."""
     return None if options["most"] is None else int(str(options["most"]))
 
 

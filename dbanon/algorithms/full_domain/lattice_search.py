@@ -60,7 +60,7 @@ def full_domain(space: Space, constraint: Constraint, name: str, check: Check, m
 
 
 def kept_by_union(space: Space, constraint: Constraint, *, counts_only: bool = False) -> Constraint:
-    """The part of a privacy model that a union of disjoint classes meets wherever each of them does.
+    """Return the part of a privacy model that a union of disjoint classes meets wherever each of them does.
 
     k and numbers of different values only grow, whatever is counted. Where records are counted, a value's share in the
     union is an average of its shares in the classes; why the other models hold then, each says in its file. Judged
@@ -75,8 +75,10 @@ def kept_by_union(space: Space, constraint: Constraint, *, counts_only: bool = F
 
 @dataclass(frozen=True)
 class Search:
-    """The records by their blocks on the lowest levels, and the levels of their attributes. At most `most` records may
-    stand in groups that miss the model."""
+    """The records by their blocks on the lowest levels, and the levels of their attributes.
+
+    At most `most` records may stand in groups that miss the model.
+    """
 
     space: Space
     levels: list[Levels]
@@ -85,7 +87,7 @@ class Search:
     most: int = 0
 
     def candidates(self, some: tuple[int, ...], passing: dict[tuple[int, ...], Bools]) -> Bools:
-        """Nodes of some attributes that pass on all sets of one attribute less."""
+        """Return nodes of some attributes that pass on all sets of one attribute less."""
         alive = np.ones([len(self.levels[j].numbers) for j in some], bool)
         if len(some) > 1:
             for i in range(len(some)):
@@ -93,7 +95,7 @@ class Search:
         return alive
 
     def passing(self, some: tuple[int, ...], alive: Bools, constraint: Constraint) -> Bools:
-        """Nodes of some attributes whose groups meet the constraint."""
+        """Return nodes of some attributes whose groups meet the constraint."""
         passed = np.zeros_like(alive)
         floor = self._floor(some, alive)
         for _, node in self._bottom_up(some, alive):
@@ -102,7 +104,7 @@ class Search:
         return passed
 
     def best(self, alive: Bools, constraint: Constraint) -> Runs:
-        """The label of every record on the best node of all attributes; one class where none passes."""
+        """Return the label of every record on the best node of all attributes; one class where none passes."""
         everything = tuple(range(len(self.levels)))
         floor = self._floor(everything, alive)
         loss = Loss(self.space, 1, "leaves")  # 1: sums over all records are exact
@@ -117,7 +119,7 @@ class Search:
         return Runs.of_tuples(self.space, labels)
 
     def _bottom_up(self, some: tuple[int, ...], alive: Bools) -> Iterator[tuple[int, Node]]:
-        """Sum of levels and node, ascending."""
+        """Yield the sum of levels and node, ascending."""
         nodes = np.argwhere(alive)
         levels = (np.array(self.levels[j].numbers)[nodes[:, i]] for i, j in enumerate(some))
         sums = sum(levels, np.zeros(len(nodes), np.int64))
@@ -125,16 +127,16 @@ class Search:
             yield int(sums[at]), tuple(nodes[at].tolist())
 
     def _floor(self, some: tuple[int, ...], alive: Bools) -> Frequencies:
-        """The frequency set of the highest node below all candidates, which all of them are rolled up from."""
+        """Return the frequency set of the highest node below all candidates, which all of them are rolled up from."""
         node = tuple(np.argwhere(alive).min(axis=0).tolist()) if alive.any() else (0,) * len(some)
         return self._tuples(some).up([self.levels[j] for j in some], node)
 
     def _tuples(self, some: tuple[int, ...]) -> Frequencies:
-        """The records by some attributes; equal ones are not yet together."""
+        """Return the records by some attributes; equal ones are not yet together."""
         return Frequencies((0,) * len(some), tuple(self.base.blocks[j] for j in some), self.base.records)
 
     def passes(self, node: Node, constraint: Constraint) -> bool:
-        """Whether a node of all attributes meets the constraint, but for so many records as may miss it."""
+        """Return whether a node of all attributes meets the constraint, but for so many records as may miss it."""
         return self._meets(tuple(range(len(self.levels))), self.base, node, constraint)
 
     def _meets(self, some: tuple[int, ...], floor: Frequencies, node: Node, constraint: Constraint) -> bool:
@@ -175,7 +177,7 @@ class Search:
         return missed
 
     def _smallest_first(self, group: Ints, groups: int) -> Iterator[list[Ints]]:
-        """The rows of groups, ever more of them at a time; `group` of each tuple."""
+        """Yield the rows of groups, ever more of them at a time; `group` of each tuple."""
         sizes = sums(group, groups, self.space.counts)
         by_size = np.argsort(sizes, kind="stable")
         rank = np.empty_like(by_size)

@@ -28,7 +28,7 @@ class Levels:
 
     @classmethod
     def of(cls, attribute: Attribute, codes: Whole) -> Levels:
-        """The levels of an attribute for some codes of it.
+        """Return the levels of an attribute for some codes of it.
 
         Of a tree: the ancestors so many steps above each value, up to max_level; of a number: blocks of 1, 2, 4, 8 ...
         distinct values. A NULL is a block of its own below the top and joins all others there, where `*` is published.
@@ -49,7 +49,7 @@ class Levels:
         return cls(tuple(numbers), tuple(steps), tuple(blocks))
 
     def up(self, low: int, high: int) -> Ints:
-        """The block at one level of each block at a lower one, or the same."""
+        """Return the block at one level of each block at a lower one, or the same."""
         of = np.arange(self.blocks[low])
         for level in range(low + 1, high + 1):
             of = self.steps[level][of]
@@ -57,7 +57,7 @@ class Levels:
 
 
 def _top(attribute: Attribute) -> int:
-    """The level at which everything is one."""
+    """Return the level at which everything is one."""
     if isinstance(attribute, Number):
         return max(attribute.height, 1)
     height = int(attribute.depth[attribute.node].max(initial=1))
@@ -76,21 +76,23 @@ def _blocks(attribute: Attribute, codes: Ints, level: int) -> Ints:
 
 @dataclass(frozen=True)
 class Frequencies:
-    """A frequency set: the groups of records of some attributes on a node. blocks (attributes, groups); records
-    (groups,)."""
+    """A frequency set: the groups of records of some attributes on a node.
+
+    blocks (attributes, groups); records (groups,).
+    """
 
     node: Node
     blocks: tuple[Ints, ...]
     records: Ints
 
     def groups(self, levels: Sequence[Levels], node: Node) -> tuple[Ints, int]:
-        """The group that each group belongs to on a node above, and how many there are."""
+        """Return the group that each group belongs to on a node above, and how many there are."""
         above = [of.up(low, high) for of, low, high in zip(levels, self.node, node, strict=True)]
         columns = [up[blocks] for up, blocks in zip(above, self.blocks, strict=True)]
         return grouped(columns, [of.blocks[level] for of, level in zip(levels, node, strict=True)])
 
     def up(self, levels: Sequence[Levels], node: Node) -> Frequencies:
-        """The frequency set of a node above: rolled up, without a look at the records."""
+        """Return the frequency set of a node above: rolled up, without a look at the records."""
         group, groups = self.groups(levels, node)
         blocks = []
         for of, low, high, column in zip(levels, self.node, node, self.blocks, strict=True):
@@ -101,7 +103,10 @@ class Frequencies:
 
 
 def grouped(columns: Sequence[Ints], sizes: Sequence[int]) -> tuple[Ints, int]:
-    """A number of each row from 0, equal where all columns are, and how many there are. `sizes`: values of a column."""
+    """Return a number of each row from 0, equal where all columns are, and how many there are.
+
+    `sizes`: values of a column.
+    """
     key, size = combined_key(columns, sizes)
     if size <= 4 * len(key) + 1024:
         number = np.cumsum(np.bincount(key, minlength=size) > 0) - 1
@@ -111,5 +116,5 @@ def grouped(columns: Sequence[Ints], sizes: Sequence[int]) -> tuple[Ints, int]:
 
 
 def sums(group: Ints, groups: int, records: Ints) -> Ints:
-    """Records by group. Sums of doubles are exact for less than 2^53 records."""
+    """Return records by group. Sums of doubles are exact for less than 2^53 records."""
     return np.bincount(group, weights=records, minlength=groups).astype(np.int64)

@@ -69,7 +69,7 @@ def _level(levels: Levels, low: Ints, high: Ints) -> tuple[int, Ints]:
 
 
 def _ends(block: Ints) -> tuple[Ints, Ints]:
-    """The least and the greatest code of each block; codes that do not occur are in none."""
+    """Return the least and the greatest code of each block; codes that do not occur are in none."""
     codes = np.flatnonzero(block >= 0)
     first, last = np.full(int(block.max(initial=0)) + 1, len(block)), np.full(int(block.max(initial=0)) + 1, -1)
     np.minimum.at(first, block[codes], codes)

@@ -49,7 +49,7 @@ def samarati(space: Space, constraint: Constraint, options: Options, check: Chec
 
 
 def at_height(tops: Sequence[int], height: int) -> Iterator[Node]:
-    """All nodes of a height, the first attribute lowest first; `tops` are the greatest levels."""
+    """Yield all nodes of a height, the first attribute lowest first; `tops` are the greatest levels."""
     if not tops:
         if height == 0:
             yield ()

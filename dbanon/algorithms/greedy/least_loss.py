@@ -33,7 +33,7 @@ class Seeding:
 
     @classmethod
     def of(cls, space: Space, rule: int, options: Options) -> Seeding:
-        """The rule of a call. In the deterministic mode a random record is the first one."""
+        """Return the rule of a call. In the deterministic mode a random record is the first one."""
         draws = generator(options)
         reference = random_tuple(space, options, draws) if rule == FAR else 0
         if rule == RANDOM and options["mode"] == "deterministic":
@@ -96,7 +96,7 @@ class LeastLoss(Rules):
 
 
 def greedy(space: Space, constraint: Constraint, options: Options, check: Check, rule: int, heights: str) -> Assignment:
-    """Groups of records that lose least together. `rule`: FAR, RANDOM or FIRST; `heights`: see `Loss`."""
+    """Return groups of records that lose least together. `rule`: FAR, RANDOM or FIRST; `heights`: see `Loss`."""
     loss = Loss(space, constraint.least, heights)
     return grow(space, LeastLoss(space, constraint, loss, Seeding.of(space, rule, options)), check)
 

@@ -94,7 +94,7 @@ class _Growth:
         self.left = left
 
     def labels(self, check: Check) -> Ints:
-        """The cluster of every record."""
+        """Return the cluster of every record."""
         from dbanon.kernels.loss_threshold import threshold_steps
 
         work, clock, steps, told = progress.work(check), progress.clock(), 0, False

@@ -34,7 +34,7 @@ def mckl(space: Space, constraint: Constraint, options: Options, check: Check) -
 
 
 def by_width(space: Space) -> list[int]:
-    """The attributes, that on which a class of all records loses most first."""
+    """Return the attributes, that on which a class of all records loses most first."""
     terms = Loss(space, 1, "edges").terms
     low, high = space.codes.min(axis=0, keepdims=True), space.codes.max(axis=0, keepdims=True)
     widths = [int(term.losses(low[:, j], high[:, j])[0]) for j, term in enumerate(terms)]

@@ -61,7 +61,7 @@ def variation(space: Space, j: int, attribute: Attribute) -> float:
 
 
 def _outliers(space: Space, number: int) -> Runs:
-    """The records of the greatest summed distance to all; ties: the first ones."""
+    """Return the records of the greatest summed distance to all; ties: the first ones."""
     far = np.argsort(-sums_to_all(space), kind="stable")
     counts = np.diff(np.minimum(np.cumsum(space.counts[far]), number), prepend=0)
     some = far[counts > 0]

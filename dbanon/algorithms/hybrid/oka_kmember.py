@@ -30,7 +30,7 @@ def oka_kmember(space: Space, constraint: Constraint, options: Options, check: C
 
 
 def _kept(space: Space, constraint: Constraint, options: Options, check: Check) -> Runs | None:
-    """The clusters that stay as they are, if there are any."""
+    """Return the clusters that stay as they are, if there are any."""
     from dbanon.kernels import assign_to_centers as kernels
 
     number = space.rows // constraint.least

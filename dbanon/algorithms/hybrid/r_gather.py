@@ -112,7 +112,7 @@ class Limits:
             limit = (low + high + 1) // 2
 
     def flowing(self, limit: int) -> Tried:
-        """Clusters of records within a limit of their centers, if there are any."""
+        """Return clusters of records within a limit of their centers, if there are any."""
         from dbanon.kernels.r_gather import flow
 
         self.seen[1:] = 0, NONE
@@ -134,7 +134,7 @@ class Limits:
         return self._tried(self._settled(tuple_of[there], of[there], number[there], centers))
 
     def spread_apart(self, limit: int) -> Tried:
-        """Clusters around centers more than two limits apart, with few left out, if there are any."""
+        """Return clusters around centers more than two limits apart, with few left out, if there are any."""
         from dbanon.kernels.centers import distances
 
         self.seen[1:] = 0, NONE
@@ -154,13 +154,13 @@ class Limits:
     # --- steps -------------------------------------------------------------------------------------------
 
     def _widest(self) -> int:
-        """No two records are farther apart than this."""
+        """Return no two records are farther apart than this."""
         points, null = self.work.points, self.work.axes[1]
         places = np.where(points < NONE, points, 0).max(axis=0)
         return int(np.where(self.work.axes[0] > 0, null, np.maximum(null, places)).sum())
 
     def _reach(self) -> int:
-        """The greatest distance within which any record has k - 1 others."""
+        """Return the greatest distance within which any record has k - 1 others."""
         from dbanon.kernels.r_gather import reach
 
         most, t, tuples = np.zeros(1, np.int64), 0, len(self.space.counts)
@@ -170,7 +170,7 @@ class Limits:
         return int(most[0])
 
     def _spread(self, limit: int, times: int, need: int) -> tuple[Ints, Ints]:
-        """The center that marked each tuple, and the centers."""
+        """Return the center that marked each tuple, and the centers."""
         from dbanon.kernels.r_gather import spread
 
         tuples = len(self.space.counts)
@@ -187,8 +187,11 @@ class Limits:
         return center_of, centers[:number]
 
     def _step(self, begin: int, end: int, kernel: Callable[[int], int], whole: float = (1 - BEFORE) / TESTS) -> int:
-        """A kernel goes on until it comes back; gives where. `whole`: about what share of all work this kind is. By the
-        second time it is judged how long all takes: kernels may be compiled for the first."""
+        """Return a kernel goes on until it comes back; gives where.
+
+        `whole`: about what share of all work this kind is. By the second time it is judged how long all takes: kernels
+        may be compiled for the first.
+        """
         self.check()
         clock, before = progress.clock(), int(self.seen[0])
         now = kernel(begin)
@@ -220,7 +223,7 @@ class Limits:
         return Runs.of(tuples[order], of[order], counts[order])
 
     def _nearest(self, tuples: Ints, centers: Ints) -> Ints:
-        """The first of the nearest centers of some tuples; 0 for the others."""
+        """Return the first of the nearest centers of some tuples; 0 for the others."""
         work = Work(self.space, self.k, self.space.starts[centers], tuples, True, 1, self.check)
         near = np.zeros(len(self.space.counts), np.int64)
         work.build(np.arange(len(centers)))

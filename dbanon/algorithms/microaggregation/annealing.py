@@ -40,9 +40,11 @@ Start = Callable[[Ints], Groups]
 
 
 def lowered(space: Space, constraint: Constraint, runs: Runs, search: Search, repair: Repair, check: Check) -> Runs:
-    """The clusters after a search; who is left out stays so, and the SSE is never above that of the start.
+    """Return the clusters after a search; who is left out stays so, and the SSE is never above that of the start.
+
     O(n log n + moves * size of a few classes) time, O(n * attributes) memory. `repair` unites classes until they meet
-    the model."""
+    the model.
+    """
     rest = rest_of(space, constraint, runs)
     problem = layout(rest, constraint, "top")
     labels = runs.labels()
@@ -69,13 +71,13 @@ def lowered(space: Space, constraint: Constraint, runs: Runs, search: Search, re
 
 
 def _squares(at: Floats, labels: Ints) -> float:
-    """The SSE of all records but those that are left out."""
+    """Return the SSE of all records but those that are left out."""
     kept = labels >= 0
     return within(at[kept], labels[kept], np.ones(int(kept.sum())))
 
 
 def _searched(problem: Layout, at: Floats, labels: Ints, asked: Search, before: float, check: Check) -> Ints:
-    """Labels of all records after the search."""
+    """Return labels of all records after the search."""
     from dbanon.kernels.microaggregation_moves import lower_squares
 
     limits = problem.least, problem.most
@@ -105,9 +107,10 @@ def _searched(problem: Layout, at: Floats, labels: Ints, asked: Search, before: 
 
 
 def _annealed(search: Moves, start: Start, labels: Ints, budget: Budget, before: float, check: Check) -> Ints:
-    """The groups of the best state that a batch of moves ended in. `before`: the SSE at first.
+    """Return the groups of the best state that a batch of moves ended in. `before`: the SSE at first.
 
-    Each round begins at the best state of those before (see dbanon.algorithms.microaggregation.annealing_schedule)."""
+    Each round begins at the best state of those before (see dbanon.algorithms.microaggregation.annealing_schedule).
+    """
     clock, best, most, records = time.perf_counter(), labels, 0.0, len(labels)
     for turn in count():
         batch, length = annealing_schedule.batch(records, turn), annealing_schedule.length(records, turn)

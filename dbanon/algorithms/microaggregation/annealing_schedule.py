@@ -37,7 +37,7 @@ def batch(records: int, turn: int) -> int:
 
 
 def heat(records: int, turn: int, made: int) -> float:
-    """The heat of a round after so many of its moves, in average squares of a record at first."""
+    """Return the heat of a round after so many of its moves, in average squares of a record at first."""
     moves = length(records, turn)
     hot = min(HOT, COLD + WARMER * moves / records)
     return float(hot * (COLD / hot) ** (made / moves))

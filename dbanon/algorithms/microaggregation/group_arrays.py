@@ -26,7 +26,7 @@ class Groups:
 
     @classmethod
     def of(cls, at: Floats, labels: Ints, limits: tuple[int, int], near: Any) -> Groups:
-        """The groups that labels (-1: none) say. O(n * (axes + most / least)) memory."""
+        """Return the groups that labels (-1: none) say. O(n * (axes + most / least)) memory."""
         least, most = limits
         inside = np.flatnonzero(labels >= 0)
         order = inside[np.argsort(labels[inside], kind="stable")]
@@ -48,8 +48,10 @@ class Groups:
 
 
 def neighbours(at: Floats, wanted: int, check: Check) -> Any:
-    """The nearest of all others of each point (points, wanted): nearly always, where axes are many.
-    O(n log n + n * 1024 * axes) time."""
+    """Return the nearest of all others of each point (points, wanted): nearly always, where axes are many.
+
+    O(n log n + n * 1024 * axes) time.
+    """
     from dbanon.kernels.knn_tree import LEAF, neighbours
 
     n, axes = at.shape

@@ -14,8 +14,10 @@ for it where they were more."""
 
 
 def start(space: Space, constraint: Constraint, check: Check) -> Runs:
-    """Clusters of MDAV (Domingo-Ferrer and Torra 2005) in z-scores. Where these would take too long, tuples
-    are cut into cells first. O(n) memory."""
+    """Return clusters of MDAV (Domingo-Ferrer and Torra 2005) in z-scores.
+
+    Where these would take too long, tuples are cut into cells first. O(n) memory.
+    """
     least = 2 * constraint.least
     cell_of = int(max(WORK * constraint.least / (len(space.counts) * len(space.attributes)), CELL))
 

@@ -46,7 +46,7 @@ class Diverse(Nearest):
         return self.labels
 
     def place(self, groups: int, check: Check) -> None:
-        """Puts records into the nearest group that meets the models with them, or into one for the repair."""
+        """Put records into the nearest group that meets the models with them, or into one for the repair."""
         from dbanon.kernels.model_gathering import first_fit
 
         labels, at = self.labels, self.models[0]

@@ -63,7 +63,7 @@ def parts_by_score(counts: Ints, parts: int, least: int) -> Ints:
 
 
 def scores(space: Space) -> Floats:
-    """The score of each tuple, rounded to 12 decimals."""
+    """Return the score of each tuple, rounded to 12 decimals."""
     total = np.zeros(len(space.counts))
     for j, attribute in enumerate(space.attributes):
         codes = space.codes[:, j]
@@ -76,7 +76,7 @@ def scores(space: Space) -> Floats:
 
 
 def _clustered(space: Space, score: Floats, constraint: Constraint, check: Check) -> Ints:
-    """The cluster of every record of a part."""
+    """Return the cluster of every record of a part."""
     k = constraint.least
     if space.rows < 2 * k:
         return np.zeros(space.rows, np.int64)
@@ -103,7 +103,7 @@ class Reserved(UntilEnough):
         return int(self.centers[len(self.seeds)])
 
     def taken(self, seed: int) -> Ints:
-        """The record of a center, which stands aside from the beginning."""
+        """Return the record of a center, which stands aside from the beginning."""
         row = self.own[seed]
         self.own[seed] = row + 1
         return np.array([row])

@@ -39,7 +39,7 @@ def multilevel_mdav(space: Space, constraint: Constraint, options: Options, chec
 
 
 def averages(space: Space, scaled: Sequence[Floats], length: int, scale: str) -> tuple[Space, list[Floats]]:
-    """The table in which so many numbers in a row are one, and the scaled places of its values."""
+    """Return the table in which so many numbers in a row are one, and the scaled places of its values."""
     numbers = [j for j, a in enumerate(space.attributes) if isinstance(a, Number)]
     kinds: list[Attribute] = []
     columns: list[Codes] = []
@@ -56,7 +56,7 @@ def averages(space: Space, scaled: Sequence[Floats], length: int, scale: str) ->
 
 
 def _average(space: Space, scaled: Sequence[Floats], some: Sequence[int]) -> tuple[Number, Codes]:
-    """The average of some numbers, and the code of each tuple; NULL where none is known."""
+    """Return the average of some numbers, and the code of each tuple; NULL where none is known."""
     total, known = np.zeros((2, len(space.counts)))
     for j in some:
         codes, weight = space.codes[:, j], space.attributes[j].weight
@@ -71,7 +71,7 @@ def _average(space: Space, scaled: Sequence[Floats], some: Sequence[int]) -> tup
 
 
 def _divided(table: Space, at: list[Floats], groups: Runs, k: int, work: Work) -> Runs:
-    """The groups of MDAV within each group."""
+    """Return the groups of MDAV within each group."""
     parts, done, alone = [], 0, groups.clusters_most == 1
     for number, (own, records) in enumerate(_members(groups)):
         work()
@@ -87,7 +87,7 @@ def _divided(table: Space, at: list[Floats], groups: Runs, k: int, work: Work) -
 
 
 def _members(groups: Runs) -> Iterator[tuple[Ints, Ints]]:
-    """The tuples of each group, and how many records of each."""
+    """Yield the tuples of each group, and how many records of each."""
     order = np.argsort(groups.clusters, kind="stable")
     begins = np.flatnonzero(np.append(True, np.diff(groups.clusters[order]) > 0))
     for some in np.split(order, begins[1:]):

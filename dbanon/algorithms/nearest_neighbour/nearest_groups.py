@@ -36,12 +36,15 @@ class Seeding(Protocol):
         """1: later seeds have the least summed distance to all earlier seeds; -1: the greatest; 0: neither."""
 
     def next(self, index: Index, sums: Question, groups: int) -> int:
-        """The tuple of the next seed after so many groups."""
+        """Return the tuple of the next seed after so many groups."""
 
 
 class InOrder:
-    """Of the records of a list (canonical rows) the next that is left. The records that are left of a tuple are its
-    last ones. Where the list ends while records are left (equal ones stood in for each other) it begins again."""
+    """Of the records of a list (canonical rows) the next that is left.
+
+    The records that are left of a tuple are its last ones. Where the list ends while records are left (equal ones stood
+    in for each other) it begins again.
+    """
 
     sign = 0
 
@@ -82,15 +85,15 @@ class Nearest(grow_clusters.Rules):
         return self.records >= self.constraint.least
 
     def seed(self) -> int:
-        """The tuple of the next seed."""
+        """Return the tuple of the next seed."""
         return self.seeding.next(self.index, self.sums, len(self.seeds))
 
     def given_seed(self) -> int:
-        """The first seed; -1 for later ones, which kernels find by the sums."""
+        """Return the first seed; -1 for later ones, which kernels find by the sums."""
         return -1 if self.seeds else self.seed()
 
     def nearest(self, tuples: Ints, check: Check) -> Ints:
-        """The first of the nearest seeds of some tuples. O(tuples * seeds)."""
+        """Return the first of the nearest seeds of some tuples. O(tuples * seeds)."""
         nearest = np.empty(len(tuples), np.int64)
         for i, t in enumerate(tuples.tolist()):
             check()
@@ -98,7 +101,7 @@ class Nearest(grow_clusters.Rules):
         return nearest
 
     def to_seeds(self, t: int) -> Ints:
-        """Distances of a tuple to all seeds."""
+        """Return the distances of a tuple to all seeds."""
         return distance.to_tuples(self.index.tables, self.space.codes[t], self.space.codes[self.seeds])
 
 
@@ -175,7 +178,7 @@ class UntilEnough(Nearest):
         return self.labels
 
     def _group(self, seed: int) -> Ints | None:
-        """Takes the seed and as many of the nearest records as the model needs; None if all that is left miss it."""
+        """Take the seed and as many of the nearest records as the model needs; None if all that is left miss it."""
         index = self.index
         own = self.taken(seed)
         near = index.to(self.space.codes[seed])
@@ -195,7 +198,7 @@ class UntilEnough(Nearest):
         return rows[:needed]
 
     def taken(self, seed: int) -> Ints:
-        """Takes a record of a tuple, as a seed."""
+        """Take a record of a tuple, as a seed."""
         one = np.ones(1, np.int64)
         own = next_rows(self.index, [seed], one)
         self.index.take(np.array([seed]), one)

@@ -1,5 +1,8 @@
-"""best: the least loss that there is time for. All records in one line are cut where the whole loss is least, along
-several lines and covers; the search of dbanon.algorithms.postprocess.improve goes on from the best of them."""
+"""best: the least loss that there is time for.
+
+All records in one line are cut where the whole loss is least, along several lines and covers; the search of
+dbanon.algorithms.postprocess.improve goes on from the best of them.
+"""
 
 from collections.abc import Iterator
 
@@ -87,7 +90,7 @@ def best(space: Space, constraint: Constraint, options: Options, check: Check) -
 
 
 def _along_lines(so_far: Best, many: list[int], effort: str, whole: progress.Work) -> None:
-    """Tries lines while neighbours of the best one lose less and there is time."""
+    """Try lines while neighbours of the best one lose less and there is time."""
     problem, space = so_far.problem, so_far.space
     work = space.rows * problem.most * (1 if problem.mode == 0 else JUDGING)
     lines = max(WORK[effort] // max(work, 1), 1)
@@ -121,7 +124,7 @@ def _first(space: Space, many: list[int], classes: int) -> Line:
 
 
 def _neighbours(line: Line, many: list[int]) -> Iterator[Line]:
-    """Lines with two neighbours exchanged, or a number half or twice as coarse."""
+    """Yield lines with two neighbours exchanged, or a number half or twice as coarse."""
     for i in range(len(line) - 1):
         yield (*line[:i], line[i + 1], line[i], *line[i + 2 :])
     for i, (j, bits) in enumerate(line):

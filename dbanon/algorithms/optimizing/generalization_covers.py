@@ -70,7 +70,7 @@ def covers(space: Space, problem: Layout, effort: str, heights: str, check: Chec
 
 
 def _by_groups(turn: Ints, key: Ints, place: Ints) -> Codes:
-    """Items by turn, then by group, which comes where its first item does, then by place."""
+    """Return items by turn, then by group, which comes where its first item does, then by place."""
     order = np.lexsort((place, key, turn))
     new = np.append(True, (key[order[1:]] != key[order[:-1]]) | (turn[order[1:]] != turn[order[:-1]]))
     first = np.empty_like(place)
@@ -89,14 +89,17 @@ class Some(NamedTuple):
     lost: Ints
 
     def where(self, which: Any) -> Some:
-        """Those of them."""
+        """Return those of them."""
         return Some(self.rows[which], self.keys[which], self.lost[which])
 
 
 @dataclass
 class Lattice:
-    """The levels of all attributes. By attribute `columns` has the code of each item, and by attribute and level `keys`
-    and `losses` are by code; `whole` is all that a record can lose. `looks` are counted, `most` are wanted."""
+    """The levels of all attributes.
+
+    By attribute `columns` has the code of each item, and by attribute and level `keys` and `losses` are by code;
+    `whole` is all that a record can lose. `looks` are counted, `most` are wanted.
+    """
 
     columns: list[Codes]
     keys: list[list[Ints]]
@@ -117,7 +120,10 @@ class Lattice:
 
     @classmethod
     def of(cls, space: Space, problem: Layout, heights: str, most: int, check: Check) -> Lattice:
-        """The lattice of a space's attributes. O(items * attributes) memory, O(values * levels) of each of these."""
+        """Return the lattice of a space's attributes.
+
+        O(items * attributes) memory, O(values * levels) of each of these.
+        """
         columns = [np.ascontiguousarray(column) for column in problem.codes.T]
         keys: list[list[Ints]] = []
         losses: list[list[Ints]] = []
@@ -144,7 +150,7 @@ class Lattice:
         return tuple(len(keys) - 1 for keys in self.keys)
 
     def at(self, node: Node, rows: Ints) -> Some:
-        """Items on a node."""
+        """Return items on a node."""
         keys, lost = np.zeros((2, len(rows)), np.int64)
         for column, of, losses, level in zip(self.columns, self.keys, self.losses, node, strict=True):
             codes = column[rows]
@@ -153,7 +159,7 @@ class Lattice:
         return Some(rows, keys, lost)
 
     def moved(self, some: Some, j: int, before: int, level: int) -> Some:
-        """The items with an attribute on another level."""
+        """Return the items with an attribute on another level."""
         codes = self.columns[j][some.rows]
         keys, losses = self.keys[j], self.losses[j]
         lost = some.lost + losses[level][codes] - losses[before][codes]
@@ -172,7 +178,7 @@ class Lattice:
         return int(records) * worth - int(total), int(records) * worth
 
     def kept(self, some: Some) -> Some:
-        """Those items of the last question that stand in groups of the least number or more."""
+        """Return those items of the last question that stand in groups of the least number or more."""
         from dbanon.kernels.cover_gain import COUNT
 
         return some.where((self.table[self.places[: len(some.rows)]] & COUNT) >= self.least)
@@ -185,7 +191,7 @@ def _by_code(values: int, present: Ints, what: Ints) -> Ints:
 
 
 def _mixed(block: Ints, j: int, level: int) -> Ints:
-    """Keys of the blocks of a level, mixed as SplitMix64 does."""
+    """Return keys of the blocks of a level, mixed as SplitMix64 does."""
     x = block.astype(np.uint64) + (np.uint64(j + 1) << np.uint64(48)) + (np.uint64(level + 1) << np.uint64(40))
     x *= np.uint64(0x9E3779B97F4A7C15)
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -220,7 +226,7 @@ def _cover(lattice: Lattice, worth: int) -> tuple[Ints, Ints]:
 
 
 def _descended(lattice: Lattice, node: Node, some: Some, worth: int) -> tuple[Node, int]:
-    """The best node on a way down, each step of which is the one that gains most, and what is gained there."""
+    """Return the best node on a way down, each step of which is the one that gains most, and what is gained there."""
     best, gained = node, 0
     while True:
         steps = [(*lattice.gain(some, j, node[j], node[j] - 1, worth), -j) for j in range(len(node)) if node[j] > 0]
@@ -236,7 +242,7 @@ def _descended(lattice: Lattice, node: Node, some: Some, worth: int) -> tuple[No
 
 
 def _climbed(lattice: Lattice, node: Node, gained: int, worth: int, left: Ints) -> tuple[Node, int]:
-    """A node from which no attribute goes a level up, or up with another one down, for more; and what is gained."""
+    """Return a node from which no attribute goes a level up, or up with another one down, for more; and what is gained."""
     end = lattice.looks + lattice.most // 4
     while gained > 0 and lattice.looks <= end:
         some, best, found = lattice.at(node, left), gained, node

@@ -14,8 +14,10 @@ Line = tuple[tuple[int, int], ...]
 
 
 def ordered(problem: Layout, line: Line) -> Codes:
-    """The items along a line. Of the last attribute every other run goes down, so that what meets at the end of a run
-    is alike."""
+    """Return the items along a line.
+
+    Of the last attribute every other run goes down, so that what meets at the end of a run is alike.
+    """
     keys = [problem.codes[:, j].astype(np.int64) >> bits for j, bits in line]
     runs = _packed(keys[:-1])
     front = np.lexsort(runs[::-1]) if runs else np.arange(len(problem.codes))
@@ -29,7 +31,7 @@ def ordered(problem: Layout, line: Line) -> Codes:
 
 
 def _packed(keys: Sequence[Ints]) -> list[Ints]:
-    """Keys of whole numbers from 0 on in fewer keys of the same order."""
+    """Return keys of whole numbers from 0 on in fewer keys of the same order."""
     packed: list[Ints] = []
     room = 0
     for key in keys:
@@ -44,7 +46,7 @@ def _packed(keys: Sequence[Ints]) -> list[Ints]:
 
 
 def cut(problem: Layout, order: Codes) -> tuple[int, Ints]:
-    """The loss and the sizes of the classes that lose least of all that an order can be cut into."""
+    """Return the loss and the sizes of the classes that lose least of all that an order can be cut into."""
     from dbanon.kernels.optimal_cut import cut_all
 
     records = np.repeat(order, problem.sizes[order])
@@ -58,7 +60,7 @@ def cut(problem: Layout, order: Codes) -> tuple[int, Ints]:
 
 
 def along(problem: Layout, space: Space, order: Codes, classes: Ints) -> Runs:
-    """Classes of so many records each along an order of the items; the last has the number 0."""
+    """Return classes of so many records each along an order of the items; the last has the number 0."""
     counts, place, which = met(problem.sizes[order], classes)
     items = order[place]
     by_item = np.argsort(items, kind="stable")
@@ -76,7 +78,7 @@ class Best:
     loss: int = -1
 
     def offered(self, order: Codes) -> int:
-        """The loss along another order."""
+        """Return the loss along another order."""
         loss, classes = cut(self.problem, order)
         if self.loss < 0 or loss < self.loss:
             self.loss, self.runs = loss, along(self.problem, self.space, order, classes)

@@ -1,5 +1,7 @@
-"""Starts that grow: classes of kacpc and kmember, in cells of tuples that lie together. Where most tuples are alone a
-line through them passes few neighbours, and taking the nearest loses less."""
+"""Starts that grow: classes of kacpc and kmember, in cells of tuples that lie together.
+
+Where most tuples are alone a line through them passes few neighbours, and taking the nearest loses less.
+"""
 
 from collections.abc import Sequence
 
@@ -67,7 +69,7 @@ def less_lost(
 
 
 def _cells(space: Space, constraint: Constraint, most: int) -> list[Ints]:
-    """Tuples of cells of at most so many, as far as each has records for two groups and meets the model."""
+    """Return tuples of cells of at most so many, as far as each has records for two groups and meets the model."""
 
     def enough(tuples: Ints) -> bool:
         return int(space.counts[tuples].sum()) >= 2 * constraint.least and constraint.enough(space, tuples)
@@ -76,7 +78,7 @@ def _cells(space: Space, constraint: Constraint, most: int) -> list[Ints]:
 
 
 def _sample(pieces: Sequence[Ints]) -> tuple[Ints, ...]:
-    """Some cells, evenly over all."""
+    """Return some cells, evenly over all."""
     which = np.unique(np.linspace(0, len(pieces) - 1, SAMPLE[0]).round().astype(np.int64))
     return tuple(pieces[i] for i in which)
 
@@ -84,7 +86,7 @@ def _sample(pieces: Sequence[Ints]) -> tuple[Ints, ...]:
 def _in_cells(
     space: Space, constraint: Constraint, pieces: Sequence[Ints], run: Run, options: Options, check: Check
 ) -> Runs:
-    """Clusters made cell by cell; records of no cell are left out."""
+    """Return clusters made cell by cell; records of no cell are left out."""
     parts = []
     for piece in pieces:
         check()
@@ -101,7 +103,7 @@ def _in_cells(
 
 
 def _lost(problem: Layout, runs: Runs) -> Ints:
-    """Loss by tuple: each record has its part of what its cluster loses."""
+    """Return the loss by tuple: each record has its part of what its cluster loses."""
     from dbanon.kernels.local_search import class_losses
 
     classes = Classes.of(problem, runs)

@@ -48,7 +48,7 @@ def dhkmeans(space: Space, constraint: Constraint, options: Options, check: Chec
 
 
 def _halves(distances: Distances, codes: Codes, counts: Ints, centers: list[Point], rounds: int) -> Bools:
-    """Whether each tuple belongs to the second of two centers, after 2-means."""
+    """Return whether each tuple belongs to the second of two centers, after 2-means."""
     of_second = None
     for _ in range(rounds):
         before, of_second = of_second, distances.to(centers[1], codes) < distances.to(centers[0], codes)
@@ -74,7 +74,7 @@ class _Sampling:
         self.most = int(str(self.options["pairs"]))
 
     def seeds(self, part: Part, codes: Codes) -> list[Point]:
-        """The first centers of a part."""
+        """Return the first centers of a part."""
         pairs = self._pairs(int(part.counts.sum()))
         ends = np.cumsum(part.counts)
         items = np.searchsorted(ends, pairs, side="right")
@@ -87,7 +87,7 @@ class _Sampling:
         return [self.distances.point(codes[:, item]) for item in items[:, best]]
 
     def _pairs(self, records: int) -> Ints:
-        """Pairs of different numbers below the number of records (2, pairs)."""
+        """Return pairs of different numbers below the number of records (2, pairs)."""
         if records * (records - 1) // 2 <= self.most:
             return np.stack(np.triu_indices(records, 1))
         if self.options["mode"] == "deterministic":

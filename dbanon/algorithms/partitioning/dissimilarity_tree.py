@@ -49,7 +49,7 @@ class _Tree:
     distances: Distances
 
     def cut(self, part: Part) -> list[Part]:
-        """The sides of the two poles; none where the part is a class."""
+        """Return the sides of the two poles; none where the part is a class."""
         least = self.constraint.least
         if int(part.counts.sum()) < 2 * least or len(part.tuples) == 1:
             return []
@@ -69,7 +69,7 @@ class _Tree:
         return self._filled(part, order, int(sides[short[0]].counts.sum()))
 
     def _filled(self, part: Part, order: Ints, own: int) -> list[Part]:
-        """The part cut where the first records in an order, the side's own and then more, are enough."""
+        """Return the part cut where the first records in an order, the side's own and then more, are enough."""
         least, records = self.constraint.least, int(part.counts.sum())
         size = max(own + 1, least)
         while records - size >= least:
@@ -80,7 +80,7 @@ class _Tree:
         return []
 
     def refine(self, one: Ints, other: Ints) -> None:
-        """Swaps records (canonical rows) of two clusters in place."""
+        """Swap records (canonical rows) of two clusters in place."""
         tuple_of = self.tuple_of
         by_records = self.constraint.counts_records(self.space)
         if min(len(one), len(other)) < 2:
@@ -97,7 +97,7 @@ class _Tree:
                 return
 
     def tuple_of(self, rows: Ints) -> Ints:
-        """The tuples of some rows."""
+        """Return the tuples of some rows."""
         return np.searchsorted(self.space.starts, rows, side="right") - 1
 
     def _best_swap(self, one: Codes, other: Codes) -> tuple[int, int] | None:

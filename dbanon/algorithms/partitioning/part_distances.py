@@ -22,11 +22,11 @@ class Distances:
         self.columns = [_column(term, codes) for term, codes in zip(loss.terms, self._codes, strict=True)]
 
     def codes(self, tuples: Whole) -> Codes:
-        """Codes of some tuples (attributes, tuples)."""
+        """Return codes of some tuples (attributes, tuples)."""
         return self._codes[:, tuples]
 
     def point(self, codes: Codes) -> Point:
-        """A record (attributes,) as a point."""
+        """Return a record (attributes,) as a point."""
         return [column.point(int(code)) for column, code in zip(self.columns, codes, strict=True)]
 
     def average(self, codes: Codes, counts: Ints) -> Point:
@@ -35,16 +35,16 @@ class Distances:
         return [column.average(of, counts) for column, of in zip(self.columns, codes, strict=True)]
 
     def to(self, point: Point, codes: Codes) -> Ints:
-        """Distances of tuples (attributes, tuples) to a point."""
+        """Return the distances of tuples (attributes, tuples) to a point."""
         away = (column.to(at, of) for column, at, of in zip(self.columns, point, codes, strict=True))
         return sum(away, np.zeros(codes.shape[1], np.int64))
 
     def apart(self, one: Point, other: Point) -> int:
-        """The distance of two points."""
+        """Return the distance of two points."""
         return sum(column.apart(a, b) for column, a, b in zip(self.columns, one, other, strict=True))
 
     def between(self, one: Codes, other: Codes) -> Ints:
-        """Distances of pairs of tuples (attributes, pairs)."""
+        """Return the distances of pairs of tuples (attributes, pairs)."""
         away = (
             np.where(a == b, 0, column.lost(np.minimum(a, b), np.maximum(a, b)))
             for column, a, b in zip(self.columns, one, other, strict=True)
@@ -52,7 +52,7 @@ class Distances:
         return sum(away, np.zeros(one.shape[1], np.int64))
 
     def lost(self, low: Codes, high: Codes) -> Ints:
-        """Loss of a record in clusters of the codes low to high (attributes, clusters)."""
+        """Return the loss of a record in clusters of the codes low to high (attributes, clusters)."""
         own = (column.lost(first, last) for column, first, last in zip(self.columns, low, high, strict=True))
         return sum(own, np.zeros(low.shape[1], np.int64))
 

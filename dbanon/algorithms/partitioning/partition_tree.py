@@ -31,15 +31,15 @@ class Part:
     counts: Ints
 
     def some(self, which: Bools) -> Part:
-        """The records of some of the tuples."""
+        """Return the records of some of the tuples."""
         return Part(self.tuples[which], self.first[which], self.counts[which])
 
     def rows(self) -> Ints:
-        """All canonical rows."""
+        """Return all canonical rows."""
         return ranges(self.first, self.counts)
 
     def enough(self, space: Space, constraint: Constraint) -> bool:
-        """Whether the records meet the model."""
+        """Return whether the records meet the model."""
         records = int(self.counts.sum())
         if records < constraint.least or constraint.counts_records(space):
             return records >= constraint.least
@@ -47,7 +47,7 @@ class Part:
 
 
 def united(parts: Sequence[Part]) -> Runs:
-    """Parts of all records as clusters, in their order."""
+    """Return parts of all records as clusters, in their order."""
     sizes = [len(part.tuples) for part in parts]
     tuples, first, counts = (
         np.concatenate([getattr(part, name) for part in parts]) for name in ("tuples", "first", "counts")
@@ -97,7 +97,7 @@ def level_by_level(space: Space, least: int, cut: Cut, check: Check, each: float
 
 
 def first_cut(space: Space, constraint: Constraint, part: Part, strict: bool) -> list[Part]:
-    """The sides of the first allowable cut, first codes first; none if there is none."""
+    """Return the sides of the first allowable cut, first codes first; none if there is none."""
     for j in _by_width(space, part.tuples):
         attribute, codes = space.attributes[j], space.codes[part.tuples, j]
         if strict or not isinstance(attribute, Number) or codes.max() == attribute.values:
@@ -111,12 +111,12 @@ def first_cut(space: Space, constraint: Constraint, part: Part, strict: bool) ->
 
 
 def _by_width(space: Space, part: Ints) -> Iterator[int]:
-    """Attributes that can be cut, widest first."""
+    """Yield attributes that can be cut, widest first."""
     yield from by_width(space.attributes, [space.codes[part, j] for j in range(len(space.attributes))])
 
 
 def by_width(attributes: Sequence[Attribute], codes: Sequence[Ints]) -> Iterator[int]:
-    """Attributes that can be cut, widest first; codes of each that a part has, in whatever order."""
+    """Yield attributes that can be cut, widest first; codes of each that a part has, in whatever order."""
     widths = [a.weight * _width(a, of) for a, of in zip(attributes, codes, strict=True)]
     for j in np.argsort([-w for w in widths], kind="stable").tolist():
         if widths[j] > 0:
@@ -124,7 +124,7 @@ def by_width(attributes: Sequence[Attribute], codes: Sequence[Ints]) -> Iterator
 
 
 def _width(attribute: Attribute, codes: Ints) -> float:
-    """Share of the attribute that a part spans: 0 for one value, 1 for NULL beside values."""
+    """Return the share of the attribute that a part spans: 0 for one value, 1 for NULL beside values."""
     last = int(codes.max())
     first = int(codes.min())
     if first == last:
@@ -141,7 +141,7 @@ def _width(attribute: Attribute, codes: Ints) -> float:
 
 
 def _cut(attribute: Attribute, codes: Ints, part: Part) -> list[Part]:
-    """The sides of a cut that keeps values together, first codes first."""
+    """Return the sides of a cut that keeps values together, first codes first."""
     side = np.searchsorted(begins(attribute, codes, part.counts), codes, side="right")
     return [part.some(side == s) for s in range(int(side.max()) + 1)]
 
@@ -178,7 +178,7 @@ def _balanced(codes: Ints, part: Part, once: bool) -> Iterator[list[Part]]:
 
 
 def after(part: Part, order: Ints, records: int) -> list[Part]:
-    """The part cut after so many records in an order of its tuples, some at least on either side."""
+    """Return the part cut after so many records in an order of its tuples, some at least on either side."""
     ends = np.cumsum(part.counts[order])
     middle = int(np.searchsorted(ends, records))
     before, after = np.zeros_like(part.counts), part.counts.copy()
@@ -190,7 +190,10 @@ def after(part: Part, order: Ints, records: int) -> list[Part]:
 
 
 def _lower_median(codes: Ints, counts: Ints) -> int:
-    """The code of the record at index (n - 1) // 2 in ascending order. O(m log m) for m tuples of whatever codes."""
+    """Return the code of the record at index (n - 1) // 2 in ascending order.
+
+    O(m log m) for m tuples of whatever codes.
+    """
     order = np.argsort(codes, kind="stable")
     records = np.cumsum(counts[order])
     return int(codes[order[np.searchsorted(records, (int(records[-1]) - 1) // 2, side="right")]])

@@ -47,8 +47,10 @@ Progress = Callable[[float, float], None]
 
 @dataclass
 class Budget:
-    """How long a search goes on: `moves` or, if given, `seconds`. `done` counts the moves made; `keep` takes what was
-    found when the search is interrupted, instead of stopping all."""
+    """How long a search goes on: `moves` or, if given, `seconds`.
+
+    `done` counts the moves made; `keep` takes what was found when the search is interrupted, instead of stopping all.
+    """
 
     moves: int
     seconds: float | None = None
@@ -79,8 +81,10 @@ class Search:
 
 
 def improved(space: Space, constraint: Constraint, runs: Runs, search: Search, repair: Repair, check: Check) -> Runs:
-    """The clusters after a search; who is left out stays so. `repair` unites classes until they meet the model.
-    O(moves * size of a few classes) time, O(n) memory for n runs, or records where a model looks at each.
+    """Return the clusters after a search; who is left out stays so.
+
+    `repair` unites classes until they meet the model. O(moves * size of a few classes) time, O(n) memory for n runs, or
+    records where a model looks at each.
 
     The loss is that of the published values (KACPC paper, Eq. 1) times the weights, and never above that of the start.
     """
@@ -157,7 +161,7 @@ def _focus(
 
 
 def _block_of(problem: Layout, space: Space, blocks: Ints | None) -> Ints:
-    """Blocks by item."""
+    """Return blocks by item."""
     if blocks is None:
         return np.zeros(0, np.int64)
     if problem.by_row is None:

@@ -39,11 +39,11 @@ class Judge(Protocol):
         """Which of several groups of records do not hold."""
 
     def groups(self, space: Space, rows: list[Ints]) -> Groups:
-        """Groups of records that will be united."""
+        """Return groups of records that will be united."""
 
 
 def joined(space: Space, constraint: Judge, labels: Ints, check: Check) -> Ints:
-    """The labels with clusters merged until each meets the constraint.
+    """Return the labels with clusters merged until each meets the constraint.
 
     The smallest offender goes first (ties: the first). Its partner is the one with the least additional loss among
     those with which the union meets the model; if there is none among the nearest, the one with the least loss.

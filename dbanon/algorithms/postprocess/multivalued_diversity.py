@@ -58,13 +58,13 @@ class Shares:
     sizes: Ints
 
     def achieved(self, people: Ints) -> list[int]:
-        """The greatest l of a cluster in each column; l where nothing is published."""
+        """Return the greatest l of a cluster in each column; l where nothing is published."""
         sizes = self.sizes[people].min(axis=0)
         found = (held.achieved(people, int(sizes[held.table])) for held in self.columns)
         return [self.least if of is None else of for of in found]
 
     def holds(self, people: Ints) -> bool:
-        """Whether a cluster is diverse enough."""
+        """Return whether a cluster is diverse enough."""
         return len(people) >= self.least and min(self.achieved(people), default=self.least) >= self.least
 
     def missed(self, space: Space, groups: list[Ints]) -> Ints:
@@ -72,11 +72,11 @@ class Shares:
         return np.array([g for g, people in enumerate(groups) if not self.holds(people)], np.int64)
 
     def groups(self, space: Space, rows: list[Ints]) -> _Groups:
-        """Clusters that will be united."""
+        """Return clusters that will be united."""
         return _Groups(self, list(rows))
 
     def part(self, rows: Ints) -> Shares:
-        """The same of some of the people."""
+        """Return the same of some of the people."""
         columns = tuple(Held(h.name, h.table, h.first[rows], h.count[rows], h.place, h.value) for h in self.columns)
         return Shares(self.least, columns, self.sizes[rows])
 

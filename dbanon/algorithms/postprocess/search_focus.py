@@ -1,5 +1,7 @@
-"""The classes that a search works on: those that lose something, and their neighbours. Where most classes lose nothing,
-the others are set aside, since a sweep over them takes time and changes nothing."""
+"""The classes that a search works on: those that lose something, and their neighbours.
+
+Where most classes lose nothing, the others are set aside, since a sweep over them takes time and changes nothing.
+"""
 
 from typing import Any
 
@@ -65,7 +67,7 @@ def united(problem: Layout, searched: Classes, aside: Classes | None) -> Classes
 def _with_neighbours(
     problem: Layout, classes: Classes, lossy: Bools, blocks: Ints, draws: np.random.Generator
 ) -> Bools:
-    """The classes that lose something and, for each record of theirs, the nearest others along a few lines."""
+    """Return the classes that lose something and, for each record of theirs, the nearest others along a few lines."""
     starts, number = classes.starts, classes.number
     searched = lossy.copy()
     others = np.flatnonzero(~lossy)
@@ -88,7 +90,7 @@ def _with_neighbours(
 
 
 def _some(problem: Layout, classes: Classes, chosen: Bools) -> Classes:
-    """Some of the classes, in their order."""
+    """Return some of the classes, in their order."""
     which = np.flatnonzero(chosen)
     entries = np.diff(classes.starts[: classes.number + 1])[which]
     at = ranges(classes.starts[which], entries)

@@ -37,8 +37,11 @@ def left_out(space: Space, constraint: Constraint, clusters: Runs, whole: Runs, 
 
 
 def taken_back(space: Space, constraint: Constraint, clusters: Runs, repair: Repair) -> Runs:
-    """The clusters of an algorithm that leaves records out by its own rule, repaired. The models compare with what is
-    released; where that cannot meet them, what was left out is a cluster again and repaired with the others."""
+    """Return the clusters of an algorithm that leaves records out by its own rule, repaired.
+
+    The models compare with what is released; where that cannot meet them, what was left out is a cluster again and
+    repaired with the others.
+    """
     if clusters.are_all_kept:
         return repair(space, clusters)
     if clusters.clusters_most:
@@ -51,14 +54,14 @@ def taken_back(space: Space, constraint: Constraint, clusters: Runs, repair: Rep
 
 
 def rest_of(space: Space, constraint: Constraint, runs: Runs) -> Space:
-    """The space where models compare with the records that runs do not leave out."""
+    """Return the space where models compare with the records that runs do not leave out."""
     if constraint.counts_records(space) or runs.are_all_kept:
         return space
     return space.among(np.flatnonzero(runs.labels() >= 0))
 
 
 def _without(space: Space, constraint: Constraint, runs: Runs, budget: int, offenders: bool) -> Runs:
-    """The runs where clusters are left out as long as the budget of records lasts."""
+    """Return the runs where clusters are left out as long as the budget of records lasts."""
     extents = Extents.of_runs(space, runs)
     loss, sizes = extents.losses(space), extents.sizes
     order: list[int] = []
@@ -91,6 +94,6 @@ def _missed(space: Space, constraint: Constraint, runs: Runs, extents: Extents) 
 
 
 def _mean_loss(space: Space, runs: Runs) -> float:
-    """Average loss of a released record."""
+    """Return the average loss of a released record."""
     extents = Extents.of_runs(space, runs)
     return float((extents.losses(space) * extents.sizes).sum() / extents.sizes.sum())

@@ -91,7 +91,7 @@ class Arrivals:
         return len(self.values)
 
     def first(self, records: int) -> Arrivals:
-        """The first so many records alone."""
+        """Return the first so many records alone."""
         return replace(
             self,
             values=self.values[:records],

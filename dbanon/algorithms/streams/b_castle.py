@@ -33,7 +33,7 @@ def _alpha(options: Options, k: int) -> int:
 
 
 def problem(options: Options, k: int) -> tuple[str, str] | None:
-    """A parameter that options or k exclude, and what it must be; None where nothing does."""
+    """Return a parameter that options or k exclude, and what it must be; None where nothing does."""
     if _alpha(options, k) < k:
         return "alpha", f"at least {k}, as many records as a class needs"
     return None

@@ -118,7 +118,7 @@ class StreamSegment:
 
     @classmethod
     def of(cls, state: bytes | None, arrived: int, *, ends: bool) -> StreamSegment:
-        """One that goes on from what `written` gave; None: that begins."""
+        """Return one that goes on from what `written` gave; None: that begins."""
         if state is None:
             return cls(None, arrived, ends)
         with np.load(io.BytesIO(state), allow_pickle=False) as arrays:
@@ -130,7 +130,7 @@ class StreamSegment:
         return np.empty(0, np.int64) if self.put is None else self.put["classes"]
 
     def nodes(self, attribute: int) -> list[str]:
-        """The names of the nodes of an attribute that the state knows."""
+        """Return the names of the nodes of an attribute that the state knows."""
         known = [] if self.put is None else self.put.get(f"{_NODES}{attribute}", np.empty(0)).tolist()
         return [str(name) for name in known]
 
@@ -155,7 +155,7 @@ class StreamSegment:
         return exact_scale(positions, texts, is_integral, known)
 
     def people(self, system: Stream) -> npt.NDArray[np.uint64]:
-        """Hashes of the persons that the state knows."""
+        """Return hashes of the persons that the state knows."""
         known = [] if self.put is None else [self.put[f"{OWN}{name}"].ravel() for name in system.kept.people]
         return np.concatenate([np.empty(0, np.uint64), *known])
 
@@ -169,7 +169,7 @@ class StreamSegment:
         return order[np.searchsorted(known, hashes, sorter=order)]
 
     def before(self, system: Stream, meaning: Meaning, function: str, waiting: int) -> State | None:
-        """The state that the stream is taken up from, with so many records that wait; NodeGone."""
+        """Return the state that the stream is taken up from, with so many records that wait; NodeGone."""
         if self.put is None:
             return None
         try:
@@ -178,7 +178,7 @@ class StreamSegment:
             raise errors.NodeGone(function, str(error.args[0])) from None
 
     def after(self, system: Stream, state: State, meaning: Meaning) -> None:
-        """Notes the state that the stream is left in."""
+        """Note the state that the stream is left in."""
         self.aside = put_aside(system, state, meaning) | self.values
 
     def written(self, class_ids: Mapping[int, int]) -> bytes:
@@ -198,7 +198,7 @@ _SEGMENTS: WeakValueDictionary[str, StreamSegment] = WeakValueDictionary()
 def _renumbered(
     system: Stream, arrays: Own, spans: Sequence[tuple[str, str]], meaning: Meaning, renumber: Renumber
 ) -> Own:
-    """The arrays with their nodes by other numbers; the last node below one follows from it where that is known."""
+    """Return the arrays with their nodes by other numbers; the last node below one follows from it where that is known."""
     made = {**arrays, **system.kept.nodes(arrays, renumber)}
     for name, other in spans:
         lows, highs = made[name].astype(np.float64), made[other].astype(np.float64)
@@ -214,7 +214,7 @@ def _renumbered(
 
 
 def _last(places: Places, a: int, nodes: Ints) -> Floats:
-    """The last nodes below nodes; of numbers that stand for others it does not matter."""
+    """Return the last nodes below nodes; of numbers that stand for others it does not matter."""
     begin, size = places.first[a], places.first[a + 1] - places.first[a]
     last: Ints = places.nodes[begin + np.minimum(nodes, size - 1), 1]
     return last.astype(np.float64)

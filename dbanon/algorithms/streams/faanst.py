@@ -81,7 +81,7 @@ def _window(options: Options) -> int:
 
 
 def problem(options: Options, k: int) -> tuple[str, str] | None:
-    """A parameter that options or k exclude, and what it must be; None where nothing does."""
+    """Return a parameter that options or k exclude, and what it must be; None where nothing does."""
     delta, mu = int(str(options["delta"])), _window(options)
     if mu < k:
         return "mu", f"at least {k}, as many records as a class needs"

@@ -70,7 +70,7 @@ def _ahead(options: Options, k: int) -> int:
 
 
 def problem(options: Options, k: int) -> tuple[str, str] | None:
-    """A parameter that options or k exclude, and what it must be; None where nothing does."""
+    """Return a parameter that options or k exclude, and what it must be; None where nothing does."""
     most = int(str(options["delta"])) - k
     if _ahead(options, k) > most:
         return "ahead", f"at most {most}, delta less as many records as a class needs"

@@ -43,7 +43,7 @@ def kl_clustering(desk: Desk) -> State:
 
 
 def problem(options: Options, k: int) -> tuple[str, str] | None:
-    """A parameter that options or k exclude, and what it must be; None where nothing does."""
+    """Return a parameter that options or k exclude, and what it must be; None where nothing does."""
     if options.get("l") is not None and int(str(options["l"])) > k:
         return "l", f"at most {k}, as a group is exactly k records"
     return None

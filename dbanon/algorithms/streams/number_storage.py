@@ -63,7 +63,7 @@ def with_keys(system: Stream, put: Put, a: int, is_integral: bool) -> Put:
 
 
 def _ends(low: float, high: float, is_integral: bool) -> tuple[Key | None, Key | None]:
-    """The ends that an interval of positions has in any case; None where it is open."""
+    """Return the ends that an interval of positions has in any case; None where it is open."""
     first = None if not np.isfinite(low) else key_of_position(low, is_integral)
     last = None if not np.isfinite(high) else key_of_position(high, is_integral)
     if is_integral and first is not None and abs(low) >= MAX_EXACT:
@@ -76,7 +76,7 @@ def _ends(low: float, high: float, is_integral: bool) -> tuple[Key | None, Key |
 
 
 def has_inexact(system: Stream, put: Put, a: int) -> bool:
-    """Whether a state of an earlier version has positions of an attribute that are not exact."""
+    """Return whether a state of an earlier version has positions of an attribute that are not exact."""
     arrays = [put[name][:, a] for pair in _spans(system, OWN) for name in pair]
     return any(bool((np.isfinite(v) & (np.abs(v) >= MAX_EXACT)).any()) for v in (*arrays, put["seen"][a]))
 
@@ -112,7 +112,7 @@ def keys_to_ranks(system: Stream, arrays: Put, a: int, scale: Scale, put: Put, i
 
 
 def _mapped(system: Stream, arrays: Put, a: int, change: Callable[[Floats], Floats]) -> Put:
-    """The arrays with other numbers of an attribute, infinite ones excepted."""
+    """Return the arrays with other numbers of an attribute, infinite ones excepted."""
     made = dict(arrays)
     for name in {name for pair in _spans(system, "") for name in pair}:
         made[name] = made[name].astype(np.float64)

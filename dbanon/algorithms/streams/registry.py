@@ -41,11 +41,14 @@ class Kept:
 
 @dataclass(frozen=True)
 class Stream:
-    """One registered system. `evidence` is a word of EVIDENCE; `own` are parameters that only this one has, `defaults`
-    its own defaults of common ones, `kept` what it keeps of its own. Where it is `maybe`, a NULL may stand in a class
-    of values (maybe match) and is published as the class is; where it `widens`, classes publish more than their records
-    span; where it `looks_up`, it sees what sensitive values are of, as hierarchies of their columns say. `problem`
-    gives, of options and k that exclude each other, a parameter and what it must be."""
+    """One registered system.
+
+    `evidence` is a word of EVIDENCE; `own` are parameters that only this one has, `defaults` its own defaults of common
+    ones, `kept` what it keeps of its own. Where it is `maybe`, a NULL may stand in a class of values (maybe match) and
+    is published as the class is; where it `widens`, classes publish more than their records span; where it `looks_up`,
+    it sees what sensitive values are of, as hierarchies of their columns say. `problem` gives, of options and k that
+    exclude each other, a parameter and what it must be.
+    """
 
     name: str
     title: str
@@ -93,12 +96,12 @@ def register(method: Callable[[Desk], State], **fields: Any) -> Stream:
 
 
 def streams() -> tuple[Stream, ...]:
-    """All systems by name."""
+    """Return all systems by name."""
     return tuple(_REGISTRY[name] for name in sorted(_REGISTRY))
 
 
 def find(name: str) -> Stream:
-    """The system of a name; UnknownAlgorithm."""
+    """Return the system of a name; UnknownAlgorithm."""
     if name not in _REGISTRY:
         raise errors.UnknownAlgorithm(name, sorted(_REGISTRY))
     return _REGISTRY[name]

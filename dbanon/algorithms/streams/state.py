@@ -81,8 +81,10 @@ class Desk:
     def of(
         cls, arrivals: Arrivals, model: Model, options: Options, check: Check, before: State | None, ends: bool
     ) -> Desk:
-        """The desk of a stream that goes on; `before` None: that begins. Every class has at least k records that came,
-        so the arrays of classes are linear in these."""
+        """Return the desk of a stream that goes on; `before` None: that begins.
+
+        Every class has at least k records that came, so the arrays of classes are linear in these.
+        """
         records, width = arrivals.values.shape
         codes = int(arrivals.sensitive.max(initial=0)) + 1
         old = 0 if before is None else len(before.born)

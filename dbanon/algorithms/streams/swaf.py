@@ -82,7 +82,7 @@ def swaf(desk: Desk) -> State:
 
 
 def _renumbered(own: Own, renumber: Renumber) -> Own:
-    """The shape of a tree whose regions of child nodes have these by other numbers."""
+    """Return the shape of a tree whose regions of child nodes have these by other numbers."""
     from dbanon.kernels.streams.region_tree import ABOVE, AXIS, BRANCH, CATEGORY, KIND
 
     shape = own["shape"].astype(np.int64)
@@ -95,7 +95,7 @@ def _renumbered(own: Own, renumber: Renumber) -> Own:
 
 
 def _cuts(own: Own, attribute: int) -> dict[str, Bools]:
-    """The regions that are cut at a number of an attribute."""
+    """Return the regions that are cut at a number of an attribute."""
     from dbanon.kernels.streams.region_tree import AXIS, KIND, NUMBER
 
     shape = own["shape"]

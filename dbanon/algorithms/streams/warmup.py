@@ -33,7 +33,7 @@ def _run(system: Stream) -> None:
 
 
 def _stream() -> Arrivals:
-    """A number, a category, a sensitive column that is the label too, people of two records."""
+    """Return a number, a category, a sensitive column that is the label too, people of two records."""
     at = np.arange(RECORDS)
     attributes: list[Attribute] = [
         Number(np.arange(40.0), integral=True),

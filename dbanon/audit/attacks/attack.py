@@ -25,7 +25,7 @@ from dbanon.table_functions.table_function import Call, TableFunction
 
 
 def statement(call: Call) -> Sql:
-    """The SQL of `attack(release, kind=..., source=...)` and of `attack_summary`.
+    """Return the SQL of `attack(release, kind=..., source=...)` and of `attack_summary`.
 
     Raises UnknownTable, UnknownColumn, UnknownRole, TwoRoles, NoPolicy, NothingShared, NoSensitive,
     NoSensitiveHierarchy, UnsupportedPerson, UnsupportedType, UnsupportedSetting, UnknownHierarchy, MissingArgument,
@@ -119,7 +119,7 @@ _WITHOUT_DEFAULT = ("register", "k", "l", "alpha", "sample")
 
 
 def _check(function: str, kind: Attack, options: Options) -> None:
-    """Refuses what would be ignored, and asks for what an attack cannot do without."""
+    """Refuse what would be ignored, and ask for what an attack cannot do without."""
     for name in _WITHOUT_DEFAULT:
         if name not in kind.uses and options[name] is not None:
             raise errors.UnusedArgument(function, name, f"it is not about {kind.name}")
@@ -130,7 +130,7 @@ def _check(function: str, kind: Attack, options: Options) -> None:
 
 
 def _threshold(kind: Attack, options: Options, alpha: float) -> float:
-    """The confidence from which on somebody counts as exposed."""
+    """Return the confidence from which on somebody counts as exposed."""
     given = options.number("threshold")
     if given is not None:
         return given
@@ -185,7 +185,7 @@ def _bounds(call: Call, tables: Tables, kind: Attack) -> _Bounds:
 
 
 def _has_person(call: Call, tables: Tables) -> bool:
-    """Whether a column names people, such that they are known again in another table."""
+    """Return whether a column names people, such that they are known again in another table."""
     return call.options["person"] is not None or any(row.role.lower() == "person" for row in tables.declared)
 
 
@@ -244,13 +244,13 @@ def _sensitive(
 
 
 def _unseen(call: Call, tables: Tables, register: str, name: str) -> Sql:
-    """The sensitive value of the people of a register, who are guessed."""
+    """Return the sensitive value of the people of a register, who are guessed."""
     table = audit_context.people(call, tables, register)
     return _as_text(table, table.column(tables.function, name, "sensitive"))
 
 
 def _as_text(table: Source, name: str) -> Sql:
-    """A column's values as texts that are equal where the values are."""
+    """Return a column's values as texts that are equal where the values are."""
     type_ = table.columns[name]
     value = f"({identifier(name)} + 0::{type_})" if type_ in ("FLOAT", "DOUBLE") else identifier(name)
     return Sql(f"{label_text(Sql(value), type_)} COLLATE POSIX")

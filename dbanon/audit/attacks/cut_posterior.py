@@ -41,7 +41,7 @@ def posteriors(sizes: Sequence[int], limits: Sequence[int], held: int) -> list[f
 
 
 def _binomial(n: int, share: float, most: int) -> Floats:
-    """Chances of 0 to `most` successes among n."""
+    """Return chances of 0 to `most` successes among n."""
     up_to = min(n, most)
     logs = [
         math.lgamma(n + 1) - math.lgamma(x + 1) - math.lgamma(n - x + 1)
@@ -52,7 +52,7 @@ def _binomial(n: int, share: float, most: int) -> Floats:
 
 
 def _products(counts: Sequence[Floats], most: int) -> list[Floats]:
-    """Convolutions of the first 0, 1, .. all of the distributions."""
+    """Return convolutions of the first 0, 1, .. all of the distributions."""
     found = [np.eye(1, most + 1)[0]]
     for one in counts:
         found.append(np.convolve(found[-1], one)[: most + 1])

@@ -36,7 +36,7 @@ class Program:
 
     @classmethod
     def of(cls, whole: tuple[float, float], size: int, known: Sequence[Span], bounds: Sequence[Span]) -> Program | None:
-        """The optimum for `size` records; None where no numbers of records meet all bounds.
+        """Return the optimum for `size` records; None where no numbers of records meet all bounds.
 
         A bound of -m in `known` says that there are m records at least. O(places^3).
         """
@@ -50,7 +50,7 @@ class Program:
         return None if np.diagonal(most).min() < 0 else cls(places, most, anyway, bounds)
 
     def between(self, low: float, high: float) -> tuple[int, int]:
-        """The most records between two places, by all bounds and by what is known anyway."""
+        """Return the most records between two places, by all bounds and by what is known anyway."""
         i, j = np.searchsorted(self.places, [low, high])
         return int(self.most[i, j]), int(self.anyway[i, j])
 
@@ -66,7 +66,7 @@ def _with(steps: Floats, places: Floats, spans: Sequence[Span]) -> Floats:
 
 
 def _shortest(steps: Floats) -> Floats:
-    """Lengths of the shortest paths between all places; a negative one to itself where there are none."""
+    """Return lengths of the shortest paths between all places; a negative one to itself where there are none."""
     for i in range(len(steps)):
         steps = np.minimum(steps, steps[:, i, None] + steps[None, i, :])
     return steps

@@ -96,8 +96,11 @@ class _Classes:
     k: int
 
     def freed(self, c: int) -> Floats:
-        """What one record loses less of, besides what it loses then, if 1, 2, .. records go out of class c: its own
-        loss as long as k are left; beyond, that of a class within it, which can fill it up again."""
+        """What one record loses less of, besides what it loses then, if 1, 2, ..
+
+        records go out of class c: its own loss as long as k are left; beyond, that of a class within it, which can fill
+        it up again.
+        """
         spare = np.minimum(self.records - self.k, TOGETHER)
         inside = np.all((self.low >= self.low[c]) & (self.high <= self.high[c]), axis=1) & (spare > spare[c])
         freed = np.zeros(max(int(spare[inside].max(initial=0)), int(spare[c])))
@@ -127,13 +130,13 @@ def _of_class(classes: _Classes, c: int, freed: Floats) -> list[Bound]:
 
 
 def _afforded(freed: Floats, own: Floats, records: Ints) -> Floats:
-    """The loss below which each class, with 1, 2, .. records more, makes the total fall (classes, records)."""
+    """Return the loss below which each class, with 1, 2, .. records more, makes the total fall (classes, records)."""
     moved = np.arange(1, len(freed) + 1)
     return np.asarray((moved * freed + (records * own)[:, None]) / (moved + records[:, None]))
 
 
 def _tightest(spans: Iterator[Span]) -> list[Span]:
-    """The bounds of which none follows from another one, the tightest and of these the widest."""
+    """Return the bounds of which none follows from another one, the tightest and of these the widest."""
     kept: list[Span] = []
     for span in sorted(set(spans), key=lambda s: (s.most, s.low - s.high, s.low)):
         if not any(k.low <= span.low and span.high <= k.high for k in kept):

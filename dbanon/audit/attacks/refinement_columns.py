@@ -18,9 +18,12 @@ EPSILON = 1e-9
 
 @dataclass(frozen=True)
 class Column:
-    """A column as the reader knows it. `step`: 1 where values are counted, 0 where they are measured. `is_tight`: the
-    ends of its intervals, or two children of its nodes, are occupied. `nodes` (nodes, 3) are first and last leaf and
-    depth of the nodes of a hierarchy; None for a number, and for values without a hierarchy."""
+    """A column as the reader knows it.
+
+    `step`: 1 where values are counted, 0 where they are measured. `is_tight`: the ends of its intervals, or two
+    children of its nodes, are occupied. `nodes` (nodes, 3) are first and last leaf and depth of the nodes of a
+    hierarchy; None for a number, and for values without a hierarchy.
+    """
 
     is_number: bool
     weight: float = 1.0
@@ -30,8 +33,10 @@ class Column:
 
 
 class Axis:
-    """A column of all classes: what each loses there, and what can be inferred. This one has values without a
-    hierarchy: all is lost where they differ, and nothing is inferred of them."""
+    """A column of all classes: what each loses there, and what can be inferred.
+
+    This one has values without a hierarchy: all is lost where they differ, and nothing is inferred of them.
+    """
 
     own: Floats
 
@@ -40,16 +45,16 @@ class Axis:
         self.own = np.where(low == high, 0.0, column.weight)
 
     def joined(self, c: int) -> Floats:
-        """Loss of every class if it were one with class c."""
+        """Return the loss of every class if it were one with class c."""
         same = (self.low == self.low[c]) & (self.high == self.high[c])
         return np.where(same, self.own[c], self.column.weight)
 
     def is_open(self, c: int) -> bool:
-        """Whether class c hides values of which something can be inferred."""
+        """Return whether class c hides values of which something can be inferred."""
         return False
 
     def whole(self, c: int) -> tuple[float, float]:
-        """The values of class c, the second excluded."""
+        """Return the values of class c, the second excluded."""
         return float(self.low[c]), float(self.high[c])
 
     def known(self, c: int, size: int) -> list[Span]:
@@ -57,17 +62,19 @@ class Axis:
         return []
 
     def spans(self, c: int, others: Ints, room: Floats) -> Iterator[Span]:
-        """The bounds that others set: below `room` (others, g) the loss of each with g more records must be here."""
+        """Yield the bounds that others set: below `room` (others, g) the loss of each with g more records must be here."""
         return iter(())
 
     def told(self, c: int, program: Program) -> Iterator[tuple[float, float, int]]:
-        """First and last value, and the greatest number of records: what is worth telling."""
+        """Yield the first and last value, and the greatest number of records: what is worth telling."""
         return iter(())
 
 
 class Number(Axis):
-    """A number: it loses its range over that of the column. Classes grow to where published intervals end, since a grid
-    may forbid other ends."""
+    """A number: it loses its range over that of the column.
+
+    Classes grow to where published intervals end, since a grid may forbid other ends.
+    """
 
     def __init__(self, column: Column, low: Floats, high: Floats) -> None:
         super().__init__(column, low, high)
@@ -86,7 +93,7 @@ class Number(Axis):
         self.own = self._loss(self.low, self.high, self.missing)
 
     def _loss(self, low: Floats, high: Floats, missing: Flags) -> Floats:
-        """All is lost where missing values are mixed with others, nothing where all are missing."""
+        """Return all is lost where missing values are mixed with others, nothing where all are missing."""
         lost = np.where(missing, 0.0, self.column.weight)
         return np.where(np.isfinite(low), (high - low) * self.scale, lost)
 
@@ -171,7 +178,7 @@ class Tree(Axis):
         self._rows: dict[int, Floats] = {}
 
     def _line(self, node: int) -> list[int]:
-        """The node and those above it, the root first."""
+        """Return the node and those above it, the root first."""
         line = [node]
         while line[-1]:
             line.append(int(self.parent[line[-1]]))
@@ -244,7 +251,7 @@ class Tree(Axis):
 
 
 def _widest(lows: Floats, highs: Floats) -> Iterator[tuple[float, float]]:
-    """The intervals that lie in no other one."""
+    """Yield the intervals that lie in no other one."""
     order = np.lexsort((-highs, lows))
     lows, highs = lows[order], highs[order]
     before = np.concatenate([[-np.inf], np.maximum.accumulate(highs)[:-1]])[: len(highs)]

@@ -51,7 +51,9 @@ class Run:
 
 def whole(call: Call, asked: Mapping[str, object]) -> ReleaseSpec:
     """What all runs have in common: source, roles and hierarchies are those of a release with the same parameters.
-    `asked` stands for parameters of which the call has several values; that k is too great is for each run to say."""
+
+    `asked` stands for parameters of which the call has several values; that k is too great is for each run to say.
+    """
     call.session.compared = 0
     usual = {p.name: p.default for p in COMMON}
     given = {name: call.options[name] for name in usual if call.options.get(name) is not None}
@@ -88,7 +90,7 @@ def figures(
     parts: int = 1,
     timed: bool = True,
 ) -> Sql:
-    """A statement of one encoding, on which all runs are made: a row a run and metric.
+    """Return a statement of one encoding, on which all runs are made: a row a run and metric.
 
     The source is encoded once, with all that any of the runs looks at. `parts`: of so many such statements that stand
     in one; unless `timed`, clusters that are known are not made again. `queries`: of so many is query_error.

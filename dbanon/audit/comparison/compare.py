@@ -25,7 +25,7 @@ from dbanon.table_functions.table_function import Call, TableFunction
 
 
 def statement(call: Call) -> Sql:
-    """The SQL of one call: a part an encoding of the source, on which all algorithms run with every k.
+    """Return the SQL of one call: a part an encoding of the source, on which all algorithms run with every k.
 
     Raises what the policy, the roles and the hierarchies raise for a release, and UnknownAlgorithm. What one algorithm
     refuses is a row that says so.
@@ -79,7 +79,7 @@ def _of_stream(call: Call, systems: Sequence[Stream], base: ReleaseSpec, parts: 
 
 
 def algorithms(function: str, options: Options) -> list[static_algorithms.Algorithm]:
-    """Those of tables that a call names; UnknownAlgorithm, IsStream."""
+    """Return those of tables that a call names; UnknownAlgorithm, IsStream."""
     if options["algorithms"] == ("all",):
         return list(static_algorithms.algorithms())
     for name in options["algorithms"]:
@@ -88,7 +88,7 @@ def algorithms(function: str, options: Options) -> list[static_algorithms.Algori
 
 
 def named(function: str, options: Options) -> list[static_algorithms.Algorithm | Stream]:
-    """Those that a call names, of tables and streams; UnknownAlgorithm, MissingArgument, UnusedArgument."""
+    """Return those that a call names, of tables and streams; UnknownAlgorithm, MissingArgument, UnusedArgument."""
     of_streams = streams.streams() if options["algorithms"] != ("all",) or options["delta"] is not None else ()
     known: dict[str, static_algorithms.Algorithm | Stream] = {a.name: a for a in static_algorithms.algorithms()}
     known |= {s.name: s for s in of_streams}
@@ -108,7 +108,7 @@ def named(function: str, options: Options) -> list[static_algorithms.Algorithm |
 
 
 def _narrowed(whole: ReleaseSpec, d: int, rows: int | None, seed: int) -> ReleaseSpec:
-    """The same of the first d quasi-identifiers, and of some of the rows."""
+    """Return the same of the first d quasi-identifiers, and of some of the rows."""
     roles = replace(whole.roles, quasi=whole.roles.quasi[:d])
     source = whole.source if rows is None else _sample(whole.source, rows, seed)
     return replace(whole, roles=roles, attributes=whole.attributes[:d], source=source)
@@ -126,7 +126,7 @@ QUERIES = Parameter("queries", Integer(0, 10**6), "How many random queries query
 
 
 def _parameters() -> Iterator[Parameter]:
-    """Those of a release that play a part; of what an algorithm may have another default of, none."""
+    """Yield those of a release that play a part; of what an algorithm may have another default of, none."""
     usual = ("kacpc", "kmember", "mdav", "mondrian")
     differ = {name for algorithm in static_algorithms.algorithms() for name in algorithm.defaults}
     known = {p.name: p for p in COMMON}

@@ -53,7 +53,7 @@ def whole(call: Call, *, looks_up: bool) -> ReleaseSpec:
 
 
 def run(call: Call, base: ReleaseSpec, system: Stream, k: int) -> StreamRun:
-    """A run with k and the model that the call asks for; other options are the system's own defaults."""
+    """Return a run with k and the model that the call asks for; other options are the system's own defaults."""
     options = _options(call, system.parameters, k)
     repeat = 1
     if "seed" in options:
@@ -71,8 +71,10 @@ def run(call: Call, base: ReleaseSpec, system: Stream, k: int) -> StreamRun:
 
 
 def _options(call: Call, parameters: Sequence[Parameter], k: int) -> Options:
-    """The options of a stream: those that the call has, and defaults. What it says of suppression is a share, which no
-    stream promises."""
+    """Return the options of a stream: those that the call has, and defaults.
+
+    What it says of suppression is a share, which no stream promises.
+    """
     shared = {p.name for p in streams.COMMON} - {"suppress"}
     given = {name: call.options[name] for name in shared if call.options.get(name) is not None}
     return Options({**{p.name: p.default for p in parameters}, **given, "k": k})
@@ -94,7 +96,7 @@ def _refuse_unpromised(call: Call) -> None:
 
 
 def figures(base: ReleaseSpec, runs: Sequence[StreamRun], metrics: Sequence[str], *, queries: int, parts: int) -> Sql:
-    """A statement of one encoding, on which all runs are made: a row a run and metric."""
+    """Return a statement of one encoding, on which all runs are made: a row a run and metric."""
     made = [r.publication for r in runs if r.publication is not None]
     values = "homogeneous_share" in metrics and bool(base.roles.sensitive)
     sensitive = values or any(p.looks_at_sensitive for p in made)

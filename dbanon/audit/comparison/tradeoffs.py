@@ -43,7 +43,7 @@ class Configuration:
 
 
 def statement(call: Call) -> Sql:
-    """The SQL of one call.
+    """Return the SQL of one call.
 
     Attacks are run on the releases themselves. Which configurations cannot be released is found out then when the call
     is planned, by running them on what is committed; clusters are kept, so that the statement does not make them again.
@@ -120,13 +120,16 @@ def _written(call: Call, run: Run, asked: Mapping[str, object]) -> str:
 
 
 def _shown(value: object) -> str:
-    """A value as a user would write it."""
+    """Return a value as a user would write it."""
     return repr(value) if isinstance(value, float) else str(argument(value))
 
 
 def _tried(call: Call, base: ReleaseSpec, every: Sequence[Configuration]) -> list[Configuration]:
-    """The same with the problems of what cannot be released. What the planner does not see (temporary tables, what is
-    not committed) cannot be tried: then the statement itself fails."""
+    """Return the same with the problems of what cannot be released.
+
+    What the planner does not see (temporary tables, what is not committed) cannot be tried: then the statement itself
+    fails.
+    """
     source = base.source
     if {source.table.lower(), f"{source.schema}.{source.table}".lower()} & call.session.temporary.columns.keys():
         return list(every)
@@ -142,8 +145,10 @@ def _tried(call: Call, base: ReleaseSpec, every: Sequence[Configuration]) -> lis
 def _questions(
     call: Call, number: int, configuration: Configuration, attacks: Sequence[str]
 ) -> dict[str, object] | None:
-    """What is asked of a configuration's release: the SQL of the release, and of the answers. None where there is no
-    release, or nothing is asked."""
+    """What is asked of a configuration's release: the SQL of the release, and of the answers.
+
+    None where there is no release, or nothing is asked.
+    """
     publication = configuration.run.publication
     if publication is None or not attacks:
         return None
@@ -172,14 +177,14 @@ def _questions(
 
 
 def _columns(publication: ReleaseSpec) -> dict[str, str]:
-    """The columns of a release and their types."""
+    """Return the columns of a release and their types."""
     names, quasi = plan.published_names(publication)
     types = dict.fromkeys(quasi, "VARCHAR") | {names[-1]: "BIGINT"}
     return {name: types.get(name) or publication.source.columns[name] for name in names}
 
 
 def _parameters() -> Iterator[Parameter]:
-    """The axes, and those of a release that play a part."""
+    """Yield the axes, and those of a release that play a part."""
     several = ("k", "l", "t")
     known = {p.name: p for p in COMMON}
     each = Integers(1, descending=False, alone=True)

@@ -20,8 +20,11 @@ _ERRORS = ("query_error", SECONDS)
 
 
 def drawing(rows: Sequence[Row]) -> Drawing:
-    """By the axis with most values; where others have several, each combination is a line. Where there is nothing to
-    go along, bars. Runs that were refused are left out. InvalidArgument where nothing is left."""
+    """By the axis with most values; where others have several, each combination is a line.
+
+    Where there is nothing to go along, bars. Runs that were refused are left out. InvalidArgument where nothing is
+    left.
+    """
     kept = [row for row in rows if row["mean"] is not None]
     if not kept:
         raise errors.InvalidArgument("plot", "found", "rows of compare() with a mean", f"{len(rows)} without one")
@@ -54,7 +57,7 @@ def drawing(rows: Sequence[Row]) -> Drawing:
 
 
 def _better() -> dict[str, str]:
-    """Whether a higher or a lower figure is better, by metric."""
+    """Return whether a higher or a lower figure is better, by metric."""
     of_streams = {measure.name: measure.direction for measure in streams_metrics.MEASURES}
     of_tables = {metric.name: metric.better for metric in plan_metrics.all_metrics()}
     return of_streams | of_tables | dict.fromkeys(_ERRORS, "lower")

@@ -45,8 +45,10 @@ class Drawing:
     figure: Figure
 
     def save(self, path: str | Path) -> Path:
-        """Writes a .svg, .png or .pdf file, whole or not at all, in place of one that is there. InvalidArgument,
-        TargetNotLocal, NotWritten."""
+        """Write a .svg, .png or .pdf file, whole or not at all, in place of one that is there.
+
+        InvalidArgument, TargetNotLocal, NotWritten.
+        """
         file = writable(path)
         content = self._as(file.suffix.lower()[1:])
         with output_files.draft("plot", file) as new:
@@ -68,7 +70,7 @@ class Drawing:
 
 
 def writable(path: str | Path) -> Path:
-    """The file that a plot is written to; InvalidArgument, TargetNotLocal, NotWritten, and MissingExtra."""
+    """Return the file that a plot is written to; InvalidArgument, TargetNotLocal, NotWritten, and MissingExtra."""
     file = output_files.local("plot", path)
     if file.suffix.lower() not in FORMATS:
         raise errors.InvalidArgument("plot", "path", f"a file that ends in {', '.join(FORMATS)}", repr(str(path)))
@@ -89,7 +91,7 @@ def _dateless(kind: str) -> dict[str, None]:
 
 
 def panels(number: int) -> tuple[Any, list[Any]]:
-    """A figure and its panels, at most three in a row. MissingExtra."""
+    """Return a figure and its panels, at most three in a row. MissingExtra."""
     library()
     from matplotlib import rc_context
     from matplotlib.figure import Figure
@@ -111,7 +113,7 @@ def legend(figure: Any, of: Any, names: int) -> None:
 
 
 def rows_of(found: Any) -> list[Row]:
-    """The rows of a DataFrame, of a DuckDB relation, or rows as they are, with None where there is no value."""
+    """Return the rows of a DataFrame, of a DuckDB relation, or rows as they are, with None where there is no value."""
     if hasattr(found, "df"):
         found = found.df()
     rows = found.to_dict("records") if hasattr(found, "to_dict") else list(found)

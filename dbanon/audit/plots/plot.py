@@ -8,7 +8,7 @@ from dbanon.audit.plots.drawing import Drawing, rows_of
 
 
 def plot(found: Any) -> Drawing:
-    """A plot of the rows of compare() (a panel a metric) or of choose() (risk against utility).
+    """Return a plot of the rows of compare() (a panel a metric) or of choose() (risk against utility).
 
     `found`: a DataFrame, a DuckDB relation or a list of dicts. In a notebook the plot shows itself; `save("out.svg")`
     writes it. InvalidArgument for other rows, MissingExtra without matplotlib.

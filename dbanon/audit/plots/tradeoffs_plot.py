@@ -56,7 +56,7 @@ def drawing(rows: Sequence[Row]) -> Drawing:
 
 
 def _label(panel: Any, rows: Sequence[Row], risk: str, several: Sequence[str]) -> None:
-    """Names the points of the frontier by what differs, and joins those that no other of them beats in this panel."""
+    """Name the points of the frontier by what differs, and join those that no other of them beats in this panel."""
     best: list[Row] = []
     for row in sorted((r for r in rows if r.get(risk) is not None), key=lambda row: (-row["precision"], row[risk])):
         if not best or row[risk] < best[-1][risk]:

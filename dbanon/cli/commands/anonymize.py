@@ -136,7 +136,7 @@ def _report(
 
 
 def _review(unnamed: Sequence[str]) -> None:
-    """Says on stderr which columns are withheld because nobody has said what they are."""
+    """Say on stderr which columns are withheld because nobody has said what they are."""
     click.echo(
         f"Withheld, for review: {', '.join(unnamed)}. Nothing says what they are; name them with --qi, --sensitive "
         "or --other to publish them, with --identifier to leave them out knowingly.",
@@ -145,7 +145,7 @@ def _review(unnamed: Sequence[str]) -> None:
 
 
 def _algorithm(option: str | None, given: Sequence[str]) -> tuple[str, list[str]]:
-    """The algorithm, which -p names too, and the other parameters."""
+    """Return the algorithm, which -p names too, and the other parameters."""
     named = {"algorithm": option} if option else {}
     others = []
     for text_ in given:
@@ -164,7 +164,7 @@ def _rest(files: Sequence[Path], name: str) -> str:
 
 
 def _tell(metrics: Mapping[str, float], files: Sequence[Path]) -> None:
-    """Prints what was published, and where."""
+    """Print what was published, and where."""
     click.echo(
         f"{int(metrics['records'])} records in {int(metrics['classes'])} classes of at least {int(metrics['k'])}; "
         f"precision {metrics['precision']:.4f}."
@@ -191,7 +191,7 @@ def _name(output: str) -> str:
 
 
 def _hierarchy_files(parameters: Mapping[str, Any]) -> list[Path]:
-    """The files of hierarchies that parameters name."""
+    """Return the files of hierarchies that parameters name."""
     hierarchies = parameters.get("hierarchies")
     return hierarchy_files(hierarchies.values()) if isinstance(hierarchies, Mapping) else []
 

@@ -104,7 +104,7 @@ def _databases(con: Any) -> set[str]:
 
 
 def _resolve_table(cursor: Any, path: Path, database: str, table: str) -> Source:
-    """The table or view of the database that --table names; click.BadParameter for anything else."""
+    """Return the table or view of the database that --table names; click.BadParameter for anything else."""
     with contextlib.suppress(errors.UnknownTable, errors.UnreadableFile, errors.NotATable, errors.DatabaseAway):
         source = catalog.resolve("anonymize", table, cursor, SearchPath(database, "main"), {})
         if source.database == database and source.sql == qualified(*source.place):  # no file, and no table of ours

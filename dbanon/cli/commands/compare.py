@@ -103,7 +103,7 @@ def choose(
 
 
 def _asked(function: str, given: Sequence[str], **options: str | None) -> dict[str, Any]:
-    """The parameters of a call: those of -p and those that have an option of their own; UnknownParameter."""
+    """Return the parameters of a call: those of -p and those that have an option of their own; UnknownParameter."""
     kinds = {p.name: p.kind for p in table_functions()[function].parameters}
     texts = [*given, *(f"{name}={value}" for name, value in options.items() if value is not None)]
     found: dict[str, Any] = {}
@@ -126,8 +126,10 @@ def _answered(
     quiet: bool,
     as_json: bool,
 ) -> None:
-    """Runs the function, prints what it found, whether it can be drawn or not, and draws it. JSON is one document: what
-    was found, or why it cannot be drawn."""
+    """Run the function, print what it found, whether it can be drawn or not, and draw it.
+
+    JSON is one document: what was found, or why it cannot be drawn.
+    """
     from dbanon.api import compare as compare_module
     from dbanon.audit.plots.drawing import rows_of, writable
     from dbanon.audit.plots.plot import plot as drawn
@@ -161,5 +163,5 @@ def _printed(title: str, found: Sequence[Mapping[str, Any]]) -> None:
 
 
 def _short(value: object) -> object:
-    """Numbers to four digits, of which a screen has room."""
+    """Return numbers to four digits, of which a screen has room."""
     return float(f"{value:.4g}") if isinstance(value, float) else value

@@ -54,7 +54,7 @@ def demo(database: Path, force: bool, k: int | None, l: int | None, t: float | N
 
 
 def _lines(found: list[dict[str, Any]]) -> str:
-    """Rows under their names, indented."""
+    """Return rows under their names, indented."""
     cells = [list(found[0]), *([str(value) for value in row.values()] for row in found)]
     wide = [max(map(len, column)) for column in zip(*cells, strict=True)]
     return "\n".join("  " + "  ".join(f"{c:{w}}" for c, w in zip(line, wide, strict=True)).rstrip() for line in cells)

@@ -87,7 +87,7 @@ def init(database: Path, table: str, k: int, yes: bool, force: bool, as_json: bo
 
 
 def _initialized(database: Path, table: str, k: int, yes: bool, force: bool) -> dict[str, Any]:
-    """Proposes and writes; gives the columns that have a role now, those that are withheld, and what is wrong."""
+    """Propose and write; return the columns that have a role now, those that are withheld, and what is wrong."""
     with _opened(database) as con:
         source = catalog.resolve("init", table, con.cursor(), catalog.SearchPath.here(con), {}, trusting=True)
         old = stored_policy.policy_rows(source, con)
@@ -130,7 +130,7 @@ def _initialized(database: Path, table: str, k: int, yes: bool, force: bool) -> 
 
 @contextlib.contextmanager
 def _opened(database: Path) -> Iterator[Any]:
-    """A connection that can write; every mistake becomes a message of the command line."""
+    """Return a connection that can write; every mistake becomes a message of the command line."""
     from dbanon.api.connection import connect
 
     try:
@@ -153,7 +153,7 @@ def _opened(database: Path) -> Iterator[Any]:
 
 
 def _proposals(con: Any, table: str) -> list[Proposal]:
-    """The proposals of profile(); a hierarchy that misses values is not proposed, as a release would be refused."""
+    """Return the proposals of profile(); a hierarchy that misses values is not proposed, as a release would be refused."""
     rows = con.execute(
         "SELECT column_name, type, distinct_values, missing, unique_alone, "
         f"CASE WHEN proposed_role <> {text(column_roles.WITHHELD)} THEN proposed_role END, reason, "
@@ -167,7 +167,7 @@ def _proposals(con: Any, table: str) -> list[Proposal]:
 
 
 def _taken(proposals: list[Proposal], asking: _Asking) -> list[Proposal]:
-    """The proposals with what --yes takes of the offers: what publishes no more than without it."""
+    """Return the proposals with what --yes takes of the offers: what publishes no more than without it."""
     person = next((p.column for p in proposals if p.role == "person"), None)
     decided = []
     for p in proposals:
@@ -179,14 +179,14 @@ def _taken(proposals: list[Proposal], asking: _Asking) -> list[Proposal]:
 
 
 def _offered(p: Proposal, person: str | None, asking: _Asking) -> Proposal:
-    """A proposal with the offers for its column, if it is to be generalized."""
+    """Return a proposal with the offers for its column, if it is to be generalized."""
     if p.role != "quasi":
         return replace(p, missing=() if p.role in (None, "identifier") else p.missing)
     return replace(p, offers=offers(asking.con, asking.source, p.column, person, asking.k, p.missing))
 
 
 def _asked(proposals: list[Proposal], asking: _Asking) -> list[Proposal]:
-    """The proposals as the user decides."""
+    """Return the proposals as the user decides."""
     decided: list[Proposal] = []
     for number, p in enumerate(proposals, 1):
         click.echo(f"\n{click.style(p.column, bold=True)}  {p.type}  ({number} of {len(proposals)})")
@@ -202,12 +202,12 @@ def _asked(proposals: list[Proposal], asking: _Asking) -> list[Proposal]:
 
 
 def _say(words: str) -> None:
-    """Prints a sentence that fits the screen."""
+    """Print a sentence that fits the screen."""
     click.echo(click.wrap_text(words, _WIDTH, initial_indent="  ", subsequent_indent="    "))
 
 
 def _with_codes(p: Proposal) -> Proposal:
-    """Codes for missing values, as they are found or as the user lists them."""
+    """Return codes for missing values, as they are found or as the user lists them."""
     if not p.missing:
         return p
     shown = ", ".join(code or "''" for code in p.missing)
@@ -219,7 +219,7 @@ def _with_codes(p: Proposal) -> Proposal:
 
 
 def _with_settings(p: Proposal, person: str | None) -> Proposal:
-    """A top of numbers, a grid of dates; neither fits a column with a hierarchy."""
+    """Return a top of numbers, a grid of dates; neither fits a column with a hierarchy."""
     if p.hierarchy is not None or p.offers is None:
         return p
     offered = p.offers
@@ -255,7 +255,7 @@ def _with_role(proposal: Proposal, person: str | None) -> Proposal:
 
 
 def _with_hierarchy(p: Proposal, asking: _Asking) -> Proposal:
-    """A hierarchy that there is, or one that is built. Sensitive columns need none, and have none built."""
+    """Return a hierarchy that there is, or one that is built. Sensitive columns need none, and have none built."""
     categories = p.type == "VARCHAR" or p.type.startswith("ENUM(")
     built = p.offers.built if p.offers else None
     asks = p.role == "quasi" and (p.hierarchy or categories or built)
@@ -278,7 +278,7 @@ def _with_hierarchy(p: Proposal, asking: _Asking) -> Proposal:
 
 
 def _free(column: str, asking: _Asking) -> str:
-    """A name for a hierarchy that no other has."""
+    """Return a name for a hierarchy that no other has."""
     names = [column, f"{asking.source.table} {column}"]
     more = (f"{names[1]} {number}" for number in itertools.count(2))
     return next(name for name in itertools.chain(names, more) if name not in asking.known)
@@ -299,7 +299,7 @@ def _show(source: catalog.Source, written: list[Proposal], skipped: int, old: in
 
 
 def _line(head: str, p: Proposal) -> str:
-    """A column with what is written of it."""
+    """Return a column with what is written of it."""
     said = [f"hierarchy {p.hierarchy}{f' (built: {p.build.builder})' if p.build else ''}"] if p.hierarchy else []
     said += [f"{name} {value}" for name, value in (("top", p.top), ("grid", p.grid)) if value is not None]
     said += [f"missing {', '.join(code or repr(code) for code in p.missing)}"] if p.missing else []
@@ -353,7 +353,7 @@ def _columns(count: int) -> str:
 
 
 def _write(con: Any, source: catalog.Source, old: list[stored_policy.PolicyRow], written: list[Proposal]) -> None:
-    """Replaces the table's policy and builds its hierarchies, as a whole or not at all. Raises ReadOnly."""
+    """Replace the table's policy and build its hierarchies, as a whole or not at all. Raises ReadOnly."""
     schema.create(con.raw, source.home)
     if not catalog.has_table(con, source.home, "policy"):
         raise errors.ReadOnly("init", source.home)

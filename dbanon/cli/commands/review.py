@@ -31,7 +31,7 @@ def _beside(lines: list[str]) -> None:
 
 
 def before_files(source: Path, quiet: bool) -> Callable[[list[str]], None] | None:
-    """The same of `dbanon anonymize`, whose options say what statements say elsewhere."""
+    """Return the same of `dbanon anonymize`, whose options say what statements say elsewhere."""
     if quiet:
         return None
     changes = "  --identifier COLUMN withholds a column, --qi COLUMN generalizes it."
@@ -62,7 +62,7 @@ def reviews(con: Any, table: str | None = None) -> dict[str, list[review.Row]]:
 
 
 def show(rows: Iterable[review.Row], title: str, statements: bool = True) -> None:
-    """Prints a review; problems of the policy are for others to print."""
+    """Print a review; problems of the policy are for others to print."""
     kept = [row for row in rows if row[0] != "problem"]
     click.echo("\n".join(review.lines(kept, title, WIDTH, statements)))
     click.echo(one_line(f"  FROM policy_review({text(title)}) has a statement that changes each."))

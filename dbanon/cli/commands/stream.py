@@ -91,7 +91,7 @@ def stream(
 
 
 def _read_on(database: Path, name: str, every: float | None, how: Mapping[str, bool], as_json: bool) -> None:
-    """Refreshes once, or again and again; a connection a time, so that others may write meanwhile."""
+    """Refresh once, or again and again; a connection a time, so that others may write meanwhile."""
     from dbanon.views import streaming
 
     while True:
@@ -132,7 +132,7 @@ class _Pipe:
 
 
 def _parameters(system: str, asked: Mapping[str, Any], policy: PolicyFile | None) -> dict[str, Any]:
-    """The parameters of the call: those of -p, and the options for models and roles."""
+    """Return the parameters of the call: those of -p, and the options for models and roles."""
     options = role_parameters(asked["qi"], asked["sensitive"], asked["person"], asked["identifiers"], asked["other"])
     parameters = of_system(system, asked["given"], k=asked["k"], l=asked["l"], **options)
     declared = [] if policy is None else roles_of(policy[1])
@@ -141,7 +141,7 @@ def _parameters(system: str, asked: Mapping[str, Any], policy: PolicyFile | None
 
 
 def _policy(path: Path | None, source: str) -> PolicyFile | None:
-    """The policy file, whose rows may name the file of the lines."""
+    """Return the policy file, whose rows may name the file of the lines."""
     lines_file = Path(source)
     known = ("input",) if source == "-" else ("input", lines_file.stem, lines_file.name)
     columns = policy_columns(path, "the lines", is_named(*known))

@@ -60,7 +60,7 @@ _CITED = re.compile(
 
 
 def page() -> str:
-    """The bibliography."""
+    """Return the bibliography."""
     parts = [
         "# Bibliography",
         "What code, SQL and documentation cite: papers, standards, data and software. A DOI stands where it is known "
@@ -72,7 +72,7 @@ def page() -> str:
 
 
 def cited(text: str) -> list[Work]:
-    """The papers that a text names, in its order."""
+    """Return the papers that a text names, in its order."""
     return [_BY_NAME[name.lower()] for name in _CITED.findall(text) if name]
 
 

@@ -17,12 +17,12 @@ class Commands:
     shell: Mapping[str, str]
 
     def walk(self) -> Iterator[tuple[str, click.Command]]:
-        """All of the command line with what is typed to call them, groups before what is in them."""
+        """Yield all of the command line with what is typed to call them, groups before what is in them."""
         yield from _walk(self.root, "dbanon")
 
 
 def page(commands: Commands) -> str:
-    """All commands."""
+    """Return all commands."""
     parts = [
         "# Commands",
         "`-h` and `--help` tell about each.",
@@ -58,7 +58,7 @@ def _section(path: str, command: click.Command) -> Iterator[str]:
 
 
 def _paragraph(text: str) -> str:
-    """A paragraph of a command's help; one whose lines click leaves as they are is a block."""
+    """Return a paragraph of a command's help; one whose lines click leaves as they are is a block."""
     if text.startswith("\b"):
         return f"```text{text[1:].rstrip()}\n```"
     return prose(" ".join(text.split()))

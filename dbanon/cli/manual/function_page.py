@@ -21,12 +21,12 @@ SCALARS = {f.name: f for f in scalar_functions.FUNCTIONS}
 
 
 def names() -> list[str]:
-    """All functions that have a page: table functions, then scalar ones."""
+    """Return all functions that have a page: table functions, then scalar ones."""
     return [*table_functions(), *SCALARS]
 
 
 def signature(function: TableFunction, most: int = 6) -> str:
-    """The call with its parameters; what must be given stands without brackets.
+    """Return the call with its parameters; what must be given stands without brackets.
 
     >>> signature(table_functions()["hierarchy_intervals"])
     'hierarchy_intervals(name, tbl, col, widths)'
@@ -41,7 +41,7 @@ def signature(function: TableFunction, most: int = 6) -> str:
 
 
 def page(name: str, *, alone: bool = False) -> str:
-    """The page of a table function or a scalar function; KeyError where there is none of that name.
+    """Return the page of a table function or a scalar function; KeyError where there is none of that name.
 
     `alone`: with the parameters of every algorithm, which otherwise have a page of their own.
     """
@@ -50,19 +50,19 @@ def page(name: str, *, alone: bool = False) -> str:
 
 
 def prose(words: str) -> str:
-    """Text as Markdown shows it unchanged, in a table's cell too."""
+    """Return text as Markdown shows it unchanged, in a table's cell too."""
     return words.replace("|", "\\|").replace("*", "\\*")
 
 
 def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    """A Markdown table of cells that are Markdown already."""
+    """Return a Markdown table of cells that are Markdown already."""
     head = list(head)
     lines = [head, ["---"] * len(head), *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def block(example: Example) -> str:
-    """An example in a fenced block, with what must run before it."""
+    """Return an example in a fenced block, with what must run before it."""
     before = "\n".join(example.before)
     if example.language == "sql" or not before:
         return _fenced(example.language, "\n".join([*example.before, example.code]))
@@ -74,7 +74,7 @@ def _fenced(language: str, code: str) -> str:
 
 
 def link(name: str) -> str:
-    """A link from one function's page to another's."""
+    """Return a link from one function's page to another's."""
     return f"[{name}]({name}.md)"
 
 
@@ -98,7 +98,7 @@ def _table(function: TableFunction, alone: bool) -> list[str]:
 
 
 def _parameters(function: TableFunction, alone: bool) -> list[str]:
-    """A function's own parameters, then those that every algorithm has, or a link to them."""
+    """Return a function's own parameters, then those that every algorithm has, or a link to them."""
     if not function.kind:
         return ["## Parameters", _rows(function.parameters)] if function.parameters else []
     own = [p for p in function.parameters if p.required or p not in _COMMON]
@@ -112,7 +112,7 @@ def _parameters(function: TableFunction, alone: bool) -> list[str]:
 
 
 def common() -> str:
-    """The page of the parameters that every algorithm has."""
+    """Return the page of the parameters that every algorithm has."""
     parts = [
         f"# {_COMMON_TITLE}",
         "All functions of all algorithms take them, with `:=` or `=`, in any order. The page of a function tells where "
@@ -173,7 +173,7 @@ def _system(system: Stream) -> list[str]:
 
 
 def _siblings(function: TableFunction) -> list[str]:
-    """The other functions of the same algorithm or system."""
+    """Return the other functions of the same algorithm or system."""
     if function.system:
         return [name for name in (function.system + ending for ending in ENDINGS) if name != function.name]
     own = next((ending for ending, kind in ENDINGS.items() if kind == function.kind), None)

@@ -8,7 +8,7 @@ from dbanon.release.plan.metrics import Metric
 
 
 def page() -> str:
-    """All measures."""
+    """Return all measures."""
     parts = [
         "# Metrics",
         "Each is one row of the functions that end in `_metrics`: `SELECT metric, value FROM kacpc_metrics('patients', "

@@ -14,7 +14,7 @@ from dbanon.table_functions.table_function import TableFunction
 
 
 def pages(commands: Commands) -> dict[str, str]:
-    """All pages by their path below the manual's folder."""
+    """Return all pages by their path below the manual's folder."""
     citing = {
         "index.md": _index(),
         "parameters.md": function_page.common(),
@@ -41,7 +41,7 @@ def topics(commands: Commands) -> dict[str, str]:
 
 
 def write(folder: str | Path, commands: Commands, *, overwrite: bool = False) -> list[Path]:
-    """Writes all pages below a folder, which is made where it is missing; gives their paths.
+    """Write all pages below a folder, which is made where it is missing; return their paths.
 
     Raises TargetNotLocal, NotWritten, and TargetExists unless `overwrite`; nothing is written then.
     """

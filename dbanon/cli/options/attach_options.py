@@ -31,7 +31,7 @@ class _Other:
 
 
 def _kept(context: click.Context, option: click.Parameter, values: tuple[str, ...]) -> None:
-    """Keeps what an option says for `attach`; BadParameter, without the connection string."""
+    """Keep what an option says for `attach`; BadParameter, without the connection string."""
     for value in values:
         match = _GIVEN.fullmatch(value)
         if match is None:
@@ -45,7 +45,7 @@ def _kept(context: click.Context, option: click.Parameter, values: tuple[str, ..
 
 
 def attaching(command: Callable[..., None]) -> Callable[..., None]:
-    """The two options; what they say is for `attach`, not for the command."""
+    """Return the two options; what they say is for `attach`, not for the command."""
     metavar = "NAME=SYSTEM:WHERE"
     reading = click.option(
         "--attach",
@@ -68,7 +68,7 @@ def attaching(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def attach(connection: Any) -> None:
-    """Attaches to a connection what the command's user asked for; NoScanner, NotAttached."""
+    """Attach to a connection what the command's user asked for; NoScanner, NotAttached."""
     from dbanon.api.extensions import load_extension
 
     context = click.get_current_context(silent=True)

@@ -13,7 +13,7 @@ def _kept(context: click.Context, option: click.Parameter, value: str | None) ->
 
 
 def bounds(command: Callable[..., None]) -> Callable[..., None]:
-    """The two options; what they say is for `bounded`, not for the command."""
+    """Return the two options; what they say is for `bounded`, not for the command."""
     memory = click.option(
         "--memory", metavar="AMOUNT", expose_value=False, callback=_kept, help="Most memory of DuckDB: 2GB, 500MB."
     )
@@ -28,6 +28,6 @@ def bounds(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def bounded() -> dict[str, Any]:
-    """The arguments of `connect` that the command's user gave."""
+    """Return the arguments of `connect` that the command's user gave."""
     context = click.get_current_context(silent=True)
     return dict(context.meta.get(_BOUNDS, {})) if context is not None else {}

@@ -28,7 +28,7 @@ _STATEMENTS = {
 
 
 def spelled(message: str, context: click.Context | None) -> str:
-    """The message as the user of a command writes it; unchanged outside of one."""
+    """Return the message as the user of a command writes it; unchanged outside of one."""
     if context is None:
         return message
     from dbanon.table_functions.registry import table_functions
@@ -73,7 +73,7 @@ _INPUT = re.compile(r"""\"main\"\.\"input\"|(?<![\w./-])input(?=\.[\w"]|'| has )
 
 
 def _of_input(message: str, context: click.Context) -> str:
-    """The message with the names that the user has given to the rows and to the policy."""
+    """Return the message with the names that the user has given to the rows and to the policy."""
     name = context.params.get("table") or context.params.get("source")
     if name is not None and "policy" in context.params:
         shown = str(name) if context.params.get("table") else Path(str(name)).name
@@ -92,7 +92,7 @@ def _prose(message: str, at: int) -> bool:
 
 
 def _flag(option: click.Option, value: str) -> str:
-    """An option with its value: `--force`, `--qi age --qi zip`."""
+    """Return an option with its value: `--force`, `--qi age --qi zip`."""
     name = str(max(option.opts, key=len))
     if option.is_flag:
         return name
@@ -107,7 +107,7 @@ def _each(value: str, several: bool) -> Iterator[str]:
 
 
 def _plain(value: str) -> str:
-    """A literal as -p takes it without quotes, where it has none that are needed: age,zip for ['age', 'zip']."""
+    """Return a literal as -p takes it without quotes, where it has none that are needed: age,zip for ['age', 'zip']."""
     written = list(_each(value, several=value.startswith("[")))
     plain = written and all(one.isidentifier() and one.lower() not in ("true", "false", "null") for one in written)
     return ",".join(written) if plain else value

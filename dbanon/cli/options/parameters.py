@@ -69,22 +69,22 @@ _IMPROVE = click.option(
 
 
 def models(command: Callable[..., None]) -> Callable[..., None]:
-    """The options -k, -l and -t."""
+    """Return the options -k, -l and -t."""
     return _K(_L(_T(command)))
 
 
 def parameters(command: Callable[..., None]) -> Callable[..., None]:
-    """The options -k, -l, -t, -p and --improve."""
+    """Return the options -k, -l, -t, -p and --improve."""
     return models(_P(_IMPROVE(command)))
 
 
 def stream_parameters(command: Callable[..., None]) -> Callable[..., None]:
-    """The options -k, -l and -p, of a stream."""
+    """Return the options -k, -l and -p, of a stream."""
     return _K(_L(_P(command)))
 
 
 def of_system(system: str, given: Iterable[str], **options: object) -> dict[str, Any]:
-    """All parameters of a call of a stream system, likewise."""
+    """Return all parameters of a call of a stream system, likewise."""
     known = sorted({f.system for f in table_functions().values() if f.system})
     if system not in known:
         raise errors.UnknownAlgorithm(system, known)
@@ -92,7 +92,7 @@ def of_system(system: str, given: Iterable[str], **options: object) -> dict[str,
 
 
 def together(algorithm: str, given: Iterable[str], **options: object) -> dict[str, Any]:
-    """All parameters of a call: those of -p and those that have an option of their own (None: not given).
+    """Return all parameters of a call: those of -p and those that have an option of their own (None: not given).
 
     BadParameter where one is given twice, with different values; UnknownAlgorithm, UnknownParameter, OneTableOnly.
     """
@@ -140,7 +140,7 @@ def _put(found: dict[str, Any], name: str, value: Any, hint: str) -> None:
 
 
 def improvement(given: str | None) -> int | str | None:
-    """The parameter `improve` of --improve: a number of moves, or a time as text."""
+    """Return the parameter `improve` of --improve: a number of moves, or a time as text."""
     return given if given is None or not given.strip().isdecimal() else int(given)
 
 
@@ -170,7 +170,7 @@ def parameter(given: str, kinds: Mapping[str, Kind]) -> tuple[str, Any]:
 
 
 def _quoted(text: str) -> str:
-    """The same with the numbers in its lists as texts."""
+    """Return the same with the numbers in its lists as texts."""
     from dbanon.api import missing_codes
 
     return missing_codes.quoted(text)
@@ -180,7 +180,7 @@ def _quoted(text: str) -> str:
 
 
 def literal(text: str) -> tuple[bool, Any]:
-    """Whether a text is one SQL literal, and its value. DuckDB reads it; only constants are evaluated."""
+    """Return whether a text is one SQL literal, and its value. DuckDB reads it; only constants are evaluated."""
     import duckdb
 
     with duckdb.connect(config={"enable_external_access": "false"}) as scratch:
@@ -197,7 +197,7 @@ def literal(text: str) -> tuple[bool, Any]:
 
 
 def _is_literal(query: dict[str, Any], empty: dict[str, Any]) -> bool:
-    """Whether a statement is like `SELECT NULL`, with another constant."""
+    """Return whether a statement is like `SELECT NULL`, with another constant."""
     statements = query.get("statements", ())
     if len(statements) != 1:
         return False
@@ -207,7 +207,7 @@ def _is_literal(query: dict[str, Any], empty: dict[str, Any]) -> bool:
 
 
 def _nodes(of: object) -> Iterable[Mapping[str, Any]]:
-    """All expressions within one."""
+    """Return all expressions within one."""
     if isinstance(of, Mapping):
         if "class" in of:
             yield of
@@ -224,7 +224,7 @@ def _constant(node: Mapping[str, Any]) -> bool:
 
 
 def _plain(value: Any) -> Any:
-    """A value of DuckDB as parameters take it."""
+    """Return a value of DuckDB as parameters take it."""
     if isinstance(value, Decimal):
         return float(value)
     if isinstance(value, Mapping):

@@ -118,7 +118,7 @@ _ROLE_PARAMETERS = (*_PARAMETERS.values(), "withhold", "person")
 
 
 def _columns(parameters: Mapping[str, Any], name: str) -> Sequence[str]:
-    """The columns that a parameter lists; one may stand alone."""
+    """Return the columns that a parameter lists; one may stand alone."""
     given = parameters.get(name) or ()
     return [given] if isinstance(given, str) else given
 
@@ -210,13 +210,13 @@ def policy_parameters(path: Path, columns: PolicyColumns, declared: Iterable[Dec
 
 
 def _form(settings: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    """The settings of a pseudonym, mask or shift as the policy stores them."""
+    """Return the settings of a pseudonym, mask or shift as the policy stores them."""
     form = settings.get("form")
     return stored_policy.form(form) if isinstance(form, Mapping) else ()
 
 
 def _is_held(setting: str, value: Any, stored: Settings) -> bool:
-    """Whether the stored policy says the same of a column."""
+    """Return whether the stored policy says the same of a column."""
     before = getattr(stored, setting)
     if setting == "missing":
         codes = value if isinstance(value, (list, tuple)) else [value]

@@ -32,7 +32,7 @@ class Known:
     reserved: frozenset[str] = field(default_factory=frozenset)
 
     def spelled(self, name: str) -> str:
-        """A name as a statement must write it."""
+        """Return a name as a statement must write it."""
         return name if _PLAIN.fullmatch(name) and name not in self.reserved else str(identifier(name))
 
     def named(self, names: Iterable[str]) -> list[Relation]:
@@ -45,7 +45,7 @@ class Known:
 
 
 def read(query: Callable[[str], Rows]) -> Known:
-    """Asks a connection. Costs some milliseconds."""
+    """Ask a connection. Costs some milliseconds."""
     keywords = [
         (str(k), str(c)) for k, c in query("SELECT keyword_name, keyword_category FROM system.main.duckdb_keywords()")
     ]

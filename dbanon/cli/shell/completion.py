@@ -95,7 +95,7 @@ class _Place:
 
     @staticmethod
     def of(words: Sequence[Token]) -> _Place:
-        """Reads a statement up to the cursor, without the word that is being typed."""
+        """Read a statement up to the cursor, without the word that is being typed."""
         words = [w for w in words if w.kind not in ("space", "comment")]
         brackets: list[_Bracket] = []
         for i, word in enumerate(words):
@@ -148,7 +148,7 @@ class _Place:
 
 
 def _behind(last: Token | None, after: str) -> list[Token]:
-    """The words between the cursor and the end of the statement."""
+    """Return the words between the cursor and the end of the statement."""
     if last is not None and last.is_unfinished and last.kind in ("string", "quoted"):
         quote = last.text.lstrip("bBeExX")[0]
         if after.count(quote) % 2:  # the quote that the cursor is in is closed there
@@ -159,7 +159,7 @@ def _behind(last: Token | None, after: str) -> list[Token]:
 
 
 def _mentioned(words: Iterable[Token]) -> Iterator[str]:
-    """Names and texts in a statement: what may name a relation."""
+    """Name and texts in a statement: what may name a relation."""
     for word in words:
         if word.kind in ("word", "quoted"):
             yield word.name
@@ -222,7 +222,7 @@ def _parameters(function: TableFunction, given: Sequence[str]) -> Iterator[Offer
 
 
 def _argument(name: str, call: _Bracket, known: Known) -> Iterator[Offer]:
-    """A positional argument, which is a text."""
+    """Yield a positional argument, which is a text."""
     if name in ("tbl", "a", "b", "release"):
         yield from ((r.name, quoted(r.name), f"{len(r.columns)} columns") for r in known.relations)
     elif name == "col":
@@ -241,7 +241,7 @@ def _source(call: _Bracket, known: Known) -> list[Relation]:
 def _values(
     parameter: Parameter, inner: _Bracket, before: str, source: Sequence[Relation], known: Known
 ) -> Iterator[Offer]:
-    """Values of a parameter; within its brackets the parts of a value."""
+    """Yield values of a parameter; within its brackets the parts of a value."""
     kind = parameter.kind
     columns = {c: t.lower() for r in source for c, t in r.columns.items()}
     in_value = inner.sign in "[{"
@@ -316,7 +316,7 @@ def _command(line: str, known: Known) -> list[Candidate]:
 
 
 def _matching(offered: Iterable[Offer], prefix: str, back: int, after: str, *, lower: bool) -> list[Candidate]:
-    """Offers that begin with what is typed, then those that hold it; each once. The cursor keeps what follows it."""
+    """Offer that begin with what is typed, then those that hold it; each once. The cursor keeps what follows it."""
     low = prefix.lower()
     following = re.match(r"[('\"\w]*", after)
     tail = following[0] if following else ""

@@ -38,7 +38,7 @@ class Leave(Exception):
 
 
 def command(shell: Shell, line: str) -> bool:
-    """Runs a line such as `.mode csv`; whether it went well. UnknownCommand, UnreadableCommand."""
+    """Run a line such as `.mode csv`; whether it went well. UnknownCommand, UnreadableCommand."""
     name, _, rest = line.strip().partition(" ")
     known = COMMANDS.get(ALIASES.get(name, name))
     if known is not None and known.takes_sql:
@@ -156,7 +156,7 @@ def _schema(shell: Shell, words: list[str]) -> None:
 
 
 def _spread(sql: str) -> str:
-    """A CREATE TABLE with a column a line; DuckDB gives it on one line."""
+    """Return a CREATE TABLE with a column a line; DuckDB gives it on one line."""
     from dbanon.sqltext.tokenizer import tokens
 
     if not sql.upper().startswith(("CREATE TABLE", "CREATE TEMP TABLE")):
@@ -209,7 +209,7 @@ def _page(shell: Shell, text: str) -> None:
 
 
 def _variant(name: str) -> bool:
-    """Whether a function gives the classes or metrics of another one."""
+    """Return whether a function gives the classes or metrics of another one."""
     function = table_functions().get(name)
     return function is not None and function.kind in ("classes", "metrics")
 

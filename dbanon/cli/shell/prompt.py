@@ -90,7 +90,7 @@ def state_folder() -> Path:
 
 
 def history(keep: bool = True) -> History:
-    """The history file, or a history of this session where none is wanted or it cannot be written."""
+    """Return the history file, or a history of this session where none is wanted or it cannot be written."""
     if not keep:
         return InMemoryHistory()
     try:
@@ -100,7 +100,7 @@ def history(keep: bool = True) -> History:
 
 
 def finished(text: str) -> bool:
-    """Whether Enter runs the text: a dot command, nothing, or statements of which none is unfinished."""
+    """Return whether Enter runs the text: a dot command, nothing, or statements of which none is unfinished."""
     if text.lstrip().startswith(".") or not text.strip():
         return True
     done, rest = statements(text)
@@ -114,7 +114,7 @@ def prompt_session(
     source: Input | None = None,
     screen: Output | None = None,
 ) -> PromptSession[str]:
-    """A prompt; `source` and `screen` stand in for the terminal."""
+    """Return a prompt; `source` and `screen` stand in for the terminal."""
     return PromptSession(
         lexer=PygmentsLexer(Lexer),
         completer=SqlCompleter(known),

@@ -6,7 +6,7 @@ from dbanon.sqltext.tokenizer import code_tokens
 
 
 def statements(text: str) -> tuple[list[str], str]:
-    """The statements that a semicolon ends, without it, and what follows the last one; empty ones are left out.
+    """Return the statements that a semicolon ends, without it, and what follows the last one; empty ones are left out.
 
     >>> statements("SELECT ';'; SELECT 2; FROM")
     (["SELECT ';'", 'SELECT 2'], ' FROM')
@@ -28,7 +28,7 @@ def blank(text: str) -> bool:
 
 
 def script(lines: Iterable[str]) -> Iterator[str]:
-    """Statements and dot commands of a text; the last statement needs no semicolon.
+    """Yield statements and dot commands of a text; the last statement needs no semicolon.
 
     A dot command is a line that begins with a dot where no statement is open.
     """

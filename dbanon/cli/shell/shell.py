@@ -79,7 +79,7 @@ class Shell:
             connection.reviewed = self._reviewed
 
     def close(self) -> None:
-        """Ends the shell; the connection stays open."""
+        """End the shell; the connection stays open."""
         self._worker.close()
 
     @property
@@ -93,11 +93,11 @@ class Shell:
     # --- statements ------------------------------------------------------------------------------------------
 
     def script(self, lines: Iterable[str]) -> bool:
-        """Runs statements and dot commands up to the first that fails; whether all went well."""
+        """Run statements and dot commands up to the first that fails; whether all went well."""
         return all(self.run(step) for step in shell_script.script(lines))
 
     def run(self, step: str) -> bool:
-        """Runs one statement or dot command; whether it went well. Errors are written, Ctrl-C is raised."""
+        """Run one statement or dot command; whether it went well. Errors are written, Ctrl-C is raised."""
         started = time.perf_counter()
         try:
             with compile_events.listen(self._compiled.append):
@@ -116,7 +116,7 @@ class Shell:
         return True
 
     def _statement(self, query: str) -> None:
-        """Runs a statement and writes its result."""
+        """Run a statement and write its result."""
         with warnings.catch_warnings(record=True) as warned:
             warnings.simplefilter("always")
             self._current.released = []
@@ -142,36 +142,36 @@ class Shell:
             self.console.print(Text(said, style="dim"))
 
     def query(self, query: str, parameters: object = None) -> list[Row]:
-        """The rows of a query of the shell's own."""
+        """Return the rows of a query of the shell's own."""
         return self._worker.run(lambda: list(self.connection.raw.execute(query, parameters or []).fetchall()))
 
     def rows_of(self, query: str) -> tuple[tuple[str, ...], tuple[str, ...], list[Row]]:
-        """Names, types and rows of a query as somebody would type it, functions of ours included."""
+        """Return names, types and rows of a query as somebody would type it, functions of ours included."""
         self._worker.run(lambda: self.connection.execute(query))
         described = self.connection.description or []
         names, types = tuple(str(d[0]) for d in described), tuple(str(d[1]) for d in described)
         return names, types, [row for chunk in self._chunks() for row in chunk]
 
     def write(self, names: tuple[str, ...], types: tuple[str, ...], rows: Sequence[Row]) -> None:
-        """Writes rows as results are written."""
+        """Write rows as results are written."""
         render(Result(names, types, iter([rows])), self.mode, self.page)
 
     def quiet(self, query: str) -> list[Row] | None:
-        """The same at once; None where it fails, as in a transaction that was aborted."""
+        """Return the same at once; None where it fails, as in a transaction that was aborted."""
         try:
             return list(self.connection.raw.execute(query).fetchall())
         except duckdb.Error:
             return None
 
     def show(self, query: str, parameters: Sequence[object] = ()) -> None:
-        """Writes the result of a query of the shell's own."""
+        """Write the result of a query of the shell's own."""
         self._worker.run(lambda: self.connection.raw.execute(query, list(parameters)))
         described = self.connection.description
         names, types = tuple(str(d[0]) for d in described), tuple(str(d[1]) for d in described)
         render(Result(names, types, self._chunks()), self.mode, self.page)
 
     def _chunks(self) -> Iterator[Sequence[Row]]:
-        """The rows of the statement that ran, some thousand at a time."""
+        """Yield the rows of the statement that ran, some thousand at a time."""
 
         def more() -> Sequence[Row]:
             return list(self.connection.raw.fetchmany(CHUNK))
@@ -180,7 +180,7 @@ class Shell:
             yield rows
 
     def _gives_rows(self, query: str, names: tuple[str, ...]) -> bool:
-        """Whether a statement's result is worth a table, and not DuckDB's word that it ran."""
+        """Return whether a statement's result is worth a table, and not DuckDB's word that it ran."""
         if names == ("Success",):
             return False
         if names != ("Count",):
@@ -193,24 +193,24 @@ class Shell:
     # --- what is said about it -------------------------------------------------------------------------------
 
     def say(self, text: str) -> None:
-        """Writes a text for people."""
+        """Write a text for people."""
         self.print(Text(text))
 
     def print(self, made: RenderableType) -> None:
-        """Writes what rich can write."""
+        """Write what rich can write."""
         self.console.print(made, soft_wrap=False, width=None if self.watched else PLAIN_WIDTH)
 
     def _reviewed(self, lines: list[str]) -> None:
-        """Writes what the first release of a name will publish."""
+        """Write what the first release of a name will publish."""
         self.console.print(Text(harmless("\n".join(lines)), style="dim"), soft_wrap=True)
 
     def code(self, text: str) -> None:
-        """Writes SQL, to be copied: lines are not broken."""
+        """Write SQL, to be copied: lines are not broken."""
         if text:
             self.console.print(Text(harmless(text)), soft_wrap=True)
 
     def fail(self, error: BaseException | str) -> None:
-        """Writes an error as one block."""
+        """Write an error as one block."""
         self.failed = "failed" if isinstance(error, str) else outcome(error)
         first, *rest = for_people(str(error)).split("\n")
         block = Text("Error: ", style="bold red")
@@ -220,16 +220,18 @@ class Shell:
         self.errors.print(block)
 
     def stopped(self) -> None:
-        """Says that Ctrl-C was heard."""
+        """Say that Ctrl-C was heard."""
         self.errors.print(Text("Stopped.", style="yellow"))
 
     def _come(self, done: float, gone: float) -> None:
-        """Notes how far a statement has come."""
+        """Note how far a statement has come."""
         self._done = done
 
     def _running(self, seconds: float | None) -> None:
-        """A line that says how long a statement has been running; None: it is done. Above it, once, that kernels are
-        compiled."""
+        """A line that says how long a statement has been running; None: it is done.
+
+        Above it, once, that kernels are compiled.
+        """
         if self._compiled and not self._said_compiling:
             self._said_compiling = True
             if self._waiting:

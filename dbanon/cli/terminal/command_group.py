@@ -42,7 +42,7 @@ class Commands(click.Group):
 
 
 def tell(message: str, code: int) -> None:
-    """Writes an error as JSON, where the answer would be."""
+    """Write an error as JSON, where the answer would be."""
     said, _, hint = message.partition(" Hint: ")
     error = {"kind": OUTCOMES.get(code, "failed"), "exit_code": code, "message": said, "hint": hint or None}
     click.echo(as_json({"error": error}))

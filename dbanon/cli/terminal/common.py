@@ -44,7 +44,7 @@ AS_JSON = click.option(JSON, "as_json", is_flag=True, help="Answer with JSON; er
 
 
 def opened(database: Path, read_only: bool = False) -> Any:
-    """An attached connection to a database file, and beside it what --attach says."""
+    """Return an attached connection to a database file, and beside it what --attach says."""
     from dbanon.api.connection import connect
 
     con = connect(database, read_only=read_only, **bounded())
@@ -89,7 +89,7 @@ def errors_as_messages() -> Iterator[None]:
 
 
 def answer(value: object, as_json: bool, text: str = "") -> None:
-    """Prints what a command did: as JSON, or in words ("": nothing)."""
+    """Print what a command did: as JSON, or in words ("": nothing)."""
     if as_json:
         click.echo(json_text(value))
     elif text:
@@ -97,7 +97,7 @@ def answer(value: object, as_json: bool, text: str = "") -> None:
 
 
 def rows(con: Any, query: str, values: Sequence[object] = ()) -> list[dict[str, Any]]:
-    """The rows of a query, by column."""
+    """Return the rows of a query, by column."""
     result = con.execute(query, list(values)) if values else con.execute(query)
     names = [column[0] for column in result.description]
     return [dict(zip(names, row, strict=True)) for row in result.fetchall()]
@@ -111,8 +111,10 @@ def show(
     values: Sequence[object] = (),
     columns: Sequence[str] | None = None,
 ) -> None:
-    """Prints the result of a query as a table, or as JSON, a list of objects. The table has those of `columns`
-    (default: all) that have a value anywhere; JSON has all."""
+    """Print the result of a query as a table, or as JSON, a list of objects.
+
+    The table has those of `columns` (default: all) that have a value anywhere; JSON has all.
+    """
     found = rows(con, query, values)
     if as_json:
         answer(found, as_json)
@@ -126,7 +128,7 @@ WIDTH = 80
 
 
 def headlines(measured: Sequence[Mapping[str, Any]], rest: str) -> str:
-    """The measures of a release that are worth reading first, a line each, and how to see the `rest`."""
+    """Return the measures of a release that are worth reading first, a line each, and how to see the `rest`."""
     chosen = [measured[i] for i in headline([row["metric"] for row in measured])]
     name = max(len(row["metric"]) for row in chosen)
     value = max(len(_cell(row["value"])) for row in chosen)
@@ -173,7 +175,10 @@ def _cell(value: object) -> str:
 
 @contextlib.contextmanager
 def progress(quiet: bool) -> Iterator[Any]:
-    """A line on the terminal that says what is being done and for how long. What is compiled first is said anywhere."""
+    """Return a line on the terminal that says what is being done and for how long.
+
+    What is compiled first is said anywhere.
+    """
     from rich.console import Console
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
@@ -195,7 +200,7 @@ def progress(quiet: bool) -> Iterator[Any]:
 
 
 def searched(step: Callable[[str], None]) -> Callable[[float, float], None]:
-    """Shows how far clustering and a search have come, and how long what is left will take."""
+    """Show how far clustering and a search have come, and how long what is left will take."""
     from dbanon.algorithms.base.progress import remaining
 
     began = time.monotonic()

@@ -45,5 +45,5 @@ _KINDS: Mapping[Outcome, type[click.ClickException]] = MappingProxyType(
 
 
 def failure(message: str, outcome: Outcome = "failed") -> click.ClickException:
-    """The exception that ends a command with a message and the exit code of what it means."""
+    """Return the exception that ends a command with a message and the exit code of what it means."""
     return _KINDS[outcome](message)

@@ -14,13 +14,15 @@ AT_ONCE = 1 << 20
 
 
 def types_of(names: Mapping[str, str]) -> dict[str, Any]:
-    """Arrow's types of these names, such as double, int64 or date32, by column; ValueError."""
+    """Return Arrow's types of these names, such as double, int64 or date32, by column; ValueError."""
     return {column: pa.type_for_alias(name) for column, name in names.items()}
 
 
 def tables(file: IO[bytes], format_: str, types: Mapping[str, Any]) -> Iterator[Any]:
-    """Tables of the whole lines that have come, whenever some have. Columns and their types are those of the first
-    lines, but where `types` has others. UnreadableLines."""
+    """Yield tables of the whole lines that have come, whenever some have.
+
+    Columns and their types are those of the first lines, but where `types` has others. UnreadableLines.
+    """
     header, schema = b"", None
     for first, chunk in _chunks(file):
         if format_ == "csv" and not header:
@@ -37,7 +39,7 @@ def tables(file: IO[bytes], format_: str, types: Mapping[str, Any]) -> Iterator[
 
 
 def _chunks(file: IO[bytes]) -> Iterator[tuple[int, bytes]]:
-    """Whole lines as they come, with the number of the first."""
+    """Yield whole lines as they come, with the number of the first."""
     rest, line = b"", 1
     read = getattr(file, "read1", file.read)
     while piece := read(AT_ONCE):
@@ -51,7 +53,7 @@ def _chunks(file: IO[bytes]) -> Iterator[tuple[int, bytes]]:
 
 
 def _parsed(data: bytes, format_: str, schema: Any, types: Mapping[str, Any]) -> Any:
-    """One table. Columns that the first lines did not have are left out."""
+    """Return one table. Columns that the first lines did not have are left out."""
     known = {**({} if schema is None else dict(_named(schema))), **types}
     if format_ == "csv":
         from pyarrow import csv as arrow_csv
@@ -68,6 +70,6 @@ def _parsed(data: bytes, format_: str, schema: Any, types: Mapping[str, Any]) ->
 
 
 def _named(schema: Any) -> Iterator[tuple[str, Any]]:
-    """Types by column; one of which the first lines have only NULL may be anything that is text."""
+    """Yield types by column; one of which the first lines have only NULL may be anything that is text."""
     for field in schema:
         yield field.name, pa.string() if pa.types.is_null(field.type) else field.type

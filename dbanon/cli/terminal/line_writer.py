@@ -50,5 +50,5 @@ class Lines:
 
 
 def _is_plain(type_: Any) -> bool:
-    """Whether values of an Arrow type are numbers, truth values, dates or times."""
+    """Return whether values of an Arrow type are numbers, truth values, dates or times."""
     return bool(pa.types.is_primitive(type_) or pa.types.is_decimal(type_))

@@ -46,7 +46,7 @@ class Result:
             yield from chunk
 
     def first(self, count: int | None) -> tuple[list[Row], int]:
-        """The first rows (all: None), and how many there are in all."""
+        """Return the first rows (all: None), and how many there are in all."""
         kept: list[Row] = []
         total = 0
         for chunk in self.chunks:
@@ -66,12 +66,12 @@ class Page:
     """Whether text cells of CSV that a spreadsheet would execute are escaped."""
 
     def write(self, text: str) -> None:
-        """Writes text as it is; a terminal gets no control characters from it."""
+        """Write text as it is; a terminal gets no control characters from it."""
         self.console.file.write(harmless(text) if self.watched else text)
 
 
 def render(result: Result, mode: str, page: Page) -> None:
-    """Writes a result in a mode; `table`, `markdown` and `line` keep to the page's limit and say what is left."""
+    """Write a result in a mode; `table`, `markdown` and `line` keep to the page's limit and say what is left."""
     _WRITERS[mode](result, page)
 
 
@@ -177,7 +177,7 @@ def fitted(wide: Sequence[int], screen: int | None) -> tuple[list[int | None], l
 
 
 def led(wide: Sequence[int], first: Sequence[int], screen: int) -> tuple[list[int | None], list[int]]:
-    """The same where some columns stand first and are not cut: of the others as many as fit, in their order.
+    """Return the same where some columns stand first and are not cut: of the others as many as fit, in their order.
 
     >>> led([30, 9, 8, 30, 30], [1, 2], 60)
     ([1, 2, 0, 3], [18, 9, 8, 12, 12])
@@ -200,7 +200,7 @@ def led(wide: Sequence[int], first: Sequence[int], screen: int) -> tuple[list[in
 
 
 def cut(text: str, width: int) -> str:
-    """A text of at most so many columns of a terminal, with `…` where something is left out."""
+    """Return a text of at most so many columns of a terminal, with `…` where something is left out."""
     return text if cell_len(text) <= width else set_cell_size(text, max(0, width - 1)) + "…"
 
 
@@ -217,7 +217,7 @@ def _csv(result: Result, page: Page) -> None:
 
 
 def _field(value: object, is_escaped: bool = False, is_quasi: bool = False) -> str:
-    """A value in CSV as COPY writes it: NULL is empty, an empty text is quoted."""
+    """Return a value in CSV as COPY writes it: NULL is empty, an empty text is quoted."""
     if value is None:
         return ""
     text = csv_formulas.escaped(shown(value), is_quasi=is_quasi) if is_escaped else shown(value)

@@ -11,7 +11,7 @@ from dbanon.release.summary import short as short
 
 
 def shown(value: object, number: Callable[[float], str] = str) -> str:
-    """A value as SQL shows it; `number` writes fractions.
+    """Return a value as SQL shows it; `number` writes fractions.
 
     >>> shown([1.5, None, {'a': True}])
     '[1.5, NULL, {a: true}]'
@@ -36,7 +36,7 @@ def shown(value: object, number: Callable[[float], str] = str) -> str:
 
 
 def as_json(value: object) -> str:
-    """A value as JSON; what JSON cannot hold is text, and a number that is none is null."""
+    """Return a value as JSON; what JSON cannot hold is text, and a number that is none is null."""
     return json.dumps(_plain(value), ensure_ascii=False)
 
 
@@ -51,7 +51,7 @@ def _plain(value: Any) -> Any:
 
 
 def unlike(names: Iterable[str]) -> list[str]:
-    """Column names, repeated ones with a number: an object has a key once.
+    """Return the column names, repeated ones with a number: an object has a key once.
 
     >>> unlike(["a", "a", "a_1"])
     ['a', 'a_2', 'a_1']

@@ -35,7 +35,7 @@ class Worker:
         return future.result()
 
     def close(self) -> None:
-        """Ends the thread."""
+        """End the thread."""
         self._pool.shutdown()
 
 

@@ -19,7 +19,7 @@ def packages_yml(folder: str | Path) -> str:
 
 
 def copy(folder: str | Path, *, overwrite: bool = False) -> list[Path]:
-    """Copies the package into a folder, which is made where it is missing; gives the paths of its files.
+    """Copy the package into a folder, which is made where it is missing; return the paths of its files.
 
     Raises TargetNotLocal, NotWritten, and TargetExists unless `overwrite`; nothing is written then.
     """

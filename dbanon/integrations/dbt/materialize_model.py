@@ -23,7 +23,7 @@ from dbanon.views import materialize, statement_parser, target
 
 
 def released(connection: Connection, model: Model) -> list[str]:
-    """Makes the next version of a model's release, on a connection in no transaction; what there is to warn of.
+    """Make the next version of a model's release, on a connection in no transaction; what there is to warn of.
 
     Without a published release it is the first; with one it is a refresh, and with `full_refresh` the next version with
     the call as it is now, all clustered anew. The ledger holds it against all versions either way. Raises ChangedModel
@@ -49,7 +49,7 @@ def released(connection: Connection, model: Model) -> list[str]:
 
 
 def _call(connection: Connection, name: str, query: str) -> str:
-    """The query of a model, without what stands around it; NotOneCall, UnreadableStatement."""
+    """Return the query of a model, without what stands around it; NotOneCall, UnreadableStatement."""
     steps = statement_parser.steps(f"{statement_parser.CREATE} {name} AS {query}", connection.raw.extract_statements)
     if len(steps) > 1:
         publishing = [f.name for f in table_functions().values() if f.kind == "release"]
@@ -58,7 +58,7 @@ def _call(connection: Connection, name: str, query: str) -> str:
 
 
 def _published(connection: Connection, model: Model) -> Entry | None:
-    """The published version of the model's release."""
+    """Return the published version of the model's release."""
     database, *rest = model.place
     with session.of_connection(connection.raw).cursor() as cursor:
         where = "schema_name = ? AND lower(name) = lower(?) AND status = 'published'"

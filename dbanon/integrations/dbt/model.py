@@ -40,7 +40,7 @@ class Model:
         full_refresh: bool = False,
         of_dbt: Collection[str] = (),
     ) -> Model:
-        """A model with its configuration validated; `of_dbt` are keys that mean something to dbt.
+        """Return a model with its configuration validated; `of_dbt` are keys that mean something to dbt.
 
         InvalidArgument; UnknownParameter for a key that is one of ours but for a letter. Others are for others.
         """

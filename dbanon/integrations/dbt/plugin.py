@@ -37,17 +37,17 @@ class Plugin(BasePlugin):
     _instance: Any = None
 
     def configure_connection(self, conn: Any) -> None:
-        """Makes the schema `dbanon` in the database of the profile, once."""
+        """Make the schema `dbanon` in the database of the profile, once."""
         with _ATTACHING:
             self._instance = attach(conn)
 
     def configure_cursor(self, cursor: Any) -> None:
-        """Attaches a cursor: macros belong to one connection, and each model has one of its own."""
+        """Attach a cursor: macros belong to one connection, and each model has one of its own."""
         with _ATTACHING:
             attach(cursor, catalog=False)
 
     def store(self, target_config: Any) -> None:
-        """Makes the next version of a release, for the materialization `anonymized`."""
+        """Make the next version of a release, for the materialization `anonymized`."""
         if target_config.location.format != FORMAT:
             super().store(target_config)
         relation = target_config.relation

@@ -9,14 +9,14 @@ _LOADED: dict[int, Magic] = {}
 
 
 def load_ipython_extension(shell: Any) -> None:
-    """Puts `%dbanon` and `%%dbanon` on a shell of IPython."""
+    """Put `%dbanon` and `%%dbanon` on a shell of IPython."""
     magic = _LOADED.setdefault(id(shell), Magic(shell))
     shell.register_magic_function(magic.line, "line", "dbanon")
     shell.register_magic_function(magic.cell, "cell", "dbanon")
 
 
 def unload_ipython_extension(shell: Any) -> None:
-    """Takes the magics away, and closes the database that `%dbanon FILE` opened."""
+    """Take the magics away, and close the database that `%dbanon FILE` opened."""
     magic = _LOADED.pop(id(shell), None)
     if magic is not None:
         magic.close()

@@ -46,12 +46,14 @@ class Magic:
         return self._shown(self._line, line.strip())
 
     def cell(self, line: str, cell: str) -> Any:
-        """Runs the statements of a cell and shows the rows of the last one. Behind `%%dbanon` may stand a connection or
-        a file, and `name <<`; see `%dbanon`."""
+        """Run the statements of a cell and show the rows of the last one.
+
+        Behind `%%dbanon` may stand a connection or a file, and `name <<`; see `%dbanon`.
+        """
         return self._shown(self._cell, line.strip(), cell)
 
     def close(self) -> None:
-        """Closes the connection, if it was opened here."""
+        """Close the connection, if it was opened here."""
         if self.opened:
             self.connection.close()
         self.connection, self.name, self.opened = None, "", False
@@ -80,7 +82,7 @@ class Magic:
         return self._run(f"{assigned[2]} {cell}" if assigned else cell)
 
     def _use(self, text: str) -> bool:
-        """Takes the connection that a text names; False where it can be a statement."""
+        """Take the connection that a text names; False where it can be a statement."""
         value = self.shell.user_ns.get(text) if text.isidentifier() else None
         if isinstance(value, (Connection, duckdb.DuckDBPyConnection)):
             self.close()
@@ -98,7 +100,7 @@ class Magic:
         return False
 
     def _run(self, text: str) -> Anonymized | Answer | None:
-        """Runs statements; None where the last one gives no rows, or they are assigned."""
+        """Run statements; None where the last one gives no rows, or they are assigned."""
         name, query = _parts(text)
         if self.connection is None:
             raise errors.NoConnection("%dbanon")
@@ -124,11 +126,11 @@ class Magic:
             return None if answer.rows.column_names == ["Success"] and not len(answer) else answer
 
     def _in_notebook(self, code: str, **names: Any) -> Any:
-        """The value of an expression among the variables of the notebook, so that its DataFrames are sources."""
+        """Return the value of an expression among the variables of the notebook, so that its DataFrames are sources."""
         return eval(code, self.shell.user_ns, {"connection": self.connection, **names})  # noqa: S307
 
     def _parameters(self, query: str) -> dict[str, Any] | None:
-        """Values of the variables that the last statement names with a dollar sign."""
+        """Return values of the variables that the last statement names with a dollar sign."""
         try:
             statements = self.connection.raw.extract_statements(query)
         except duckdb.Error:  # what is wrong, or is a statement of dbanon, says so when it runs
@@ -147,7 +149,7 @@ _WORDS = frozenset(("BEGIN", "COMMIT", "ROLLBACK", "ABORT", "CHECKPOINT", "VACUU
 
 
 def _parts(text: str) -> tuple[str | None, str]:
-    """The variable that rows go to, if one is named, and the statements."""
+    """Return the variable that rows go to, if one is named, and the statements."""
     found = _ASSIGNED.match(text)
     if found is None or not found[1].isidentifier() or keyword.iskeyword(found[1]):
         return None, text

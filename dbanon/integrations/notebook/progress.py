@@ -37,7 +37,7 @@ class ProgressBar:
             self._handle.update(_picture(done, gone), raw=True)
 
     def end(self, *_: object) -> None:
-        """Takes the bar away."""
+        """Take the bar away."""
         handle, shell = self._handle, self._shell
         self._began, self._handle, self._shell = 0.0, None, None
         if shell is not None:

@@ -19,23 +19,25 @@ WIDEST = 200
 
 @dataclass(frozen=True)
 class Answer:
-    """The rows that a statement gave, all of them, in an Arrow table. A notebook shows the first ten; `df()`, `pl()`
-    and `arrow()` give all as a frame of pandas, of polars, and of Arrow."""
+    """The rows that a statement gave, all of them, in an Arrow table.
+
+    A notebook shows the first ten; `df()`, `pl()` and `arrow()` give all as a frame of pandas, of polars, and of Arrow.
+    """
 
     rows: pa.Table
 
     def df(self) -> Any:
-        """A DataFrame of pandas."""
+        """Return a DataFrame of pandas."""
         return frame_adapters.plain_pandas(self.rows)
 
     def pl(self) -> Any:
-        """A DataFrame of polars; ImportError where that is not installed."""
+        """Return a DataFrame of polars; ImportError where that is not installed."""
         import polars
 
         return polars.from_arrow(self.rows)
 
     def arrow(self) -> pa.Table:
-        """An Arrow table."""
+        """Return an Arrow table."""
         return self.rows
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> Any:
@@ -73,7 +75,7 @@ class Answer:
 
 
 def cell(value: object, *, printable: bool = False) -> str:
-    """A value as it is shown, no longer than `WIDEST`; `printable`: without what would command a terminal."""
+    """Return a value as it is shown, no longer than `WIDEST`; `printable`: without what would command a terminal."""
     text = shown(value)
     text = text if len(text) <= WIDEST else text[: WIDEST - 1] + "…"
     return "".join(c if c.isprintable() else " " for c in text) if printable else text

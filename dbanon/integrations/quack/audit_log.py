@@ -18,7 +18,7 @@ class Journal:
             os.close(os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600))
 
     def note(self, event: str, who: str | None, session: str, functions: Sequence[str] = (), why: str = "") -> None:
-        """Writes what happened; `session` is shortened, as whoever knows the whole of it can use the session."""
+        """Write what happened; `session` is shortened, as whoever knows the whole of it can use the session."""
         if self.path is None:
             return
         line = {

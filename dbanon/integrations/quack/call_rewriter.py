@@ -65,13 +65,13 @@ NOTHING = Asks((), _none)
 
 
 def asks(name: str) -> bool:
-    """Whether a table function is answered here."""
+    """Return whether a table function is answered here."""
     return name in (PERMISSIONS, WRITTEN) or name in _calls()
 
 
 @cache
 def _calls() -> Mapping[str, tuple[str, str]]:
-    """The functions of all algorithms: the algorithm, and the ending of its table."""
+    """Return the functions of all algorithms: the algorithm, and the ending of its table."""
     return {algorithm + ending: (algorithm, ending) for algorithm in permissions.algorithms() for ending in ENDINGS}
 
 
@@ -96,7 +96,7 @@ def permission_rows(permissions: Sequence[Permission]) -> Sql:
 
 
 def _call(name: str, children: list[Any]) -> Call:
-    """A call as it was written; MissingArgument, InvalidArgument, RepeatedArgument, UnreadableArgument."""
+    """Return a call as it was written; MissingArgument, InvalidArgument, RepeatedArgument, UnreadableArgument."""
     if name == WRITTEN:
         return _as_json(children)
     given: dict[str, Any] = {}
@@ -113,7 +113,7 @@ def _call(name: str, children: list[Any]) -> Call:
 
 
 def _as_json(children: list[Any]) -> Call:
-    """A call that a client's file wrote."""
+    """Return a call that a client's file wrote."""
     try:
         ((_, value),) = [_argument(WRITTEN, child) for child in children]
         said = json.loads(value)
@@ -134,7 +134,7 @@ def _of(name: str, source: Any, given: dict[str, Any]) -> Call:
 
 
 def _argument(function: str, child: Mapping[str, Any]) -> tuple[str, Any]:
-    """The name of an argument, "" where it has none, and its value: `x`, `k := x`, `k => x` or `k = x`."""
+    """Return the name of an argument, "" where it has none, and its value: `x`, `k := x`, `k => x` or `k = x`."""
     named, value = str(child["alias"]), child
     if child["class"] == "COMPARISON" and child["type"] == "COMPARE_EQUAL" and child["left"]["class"] == "COLUMN_REF":
         names = child["left"]["column_names"]
@@ -143,7 +143,7 @@ def _argument(function: str, child: Mapping[str, Any]) -> tuple[str, Any]:
 
 
 def _value(function: str, named: str, node: Mapping[str, Any]) -> Any:
-    """A literal text or number; None for NULL."""
+    """Return a literal text or number; None for NULL."""
     if node["class"] == "CONSTANT":
         type_, value = node["value"]["type"], node["value"].get("value")
         if node["value"]["is_null"]:

@@ -22,7 +22,7 @@ TOKEN = "DBANON_TOKEN"  # noqa: S105
 
 
 def written(uri: str, name: str, role: str) -> str:
-    """The content of a file for `duckdb -init`; `name` is what the server is attached as."""
+    """Return the content of a file for `duckdb -init`; `name` is what the server is attached as."""
     token = f"getenv('{TOKEN}')"
     asked = f"quack_query({text(uri)}, "
     statements = [
@@ -41,7 +41,7 @@ _HEAD = (
 
 
 def _calls(asked: str, token: str, only: Callable[[TableFunction], object] = lambda function: True) -> Iterator[str]:
-    """Table functions, with all of their parameters."""
+    """Yield table functions, with all of their parameters."""
     call = f"{OWN}replace({install.CALL}, '''', '''''')"
     yield (
         f"CREATE OR REPLACE TEMP MACRO dbanon_statement({install.CALL_ARGUMENTS}) AS "

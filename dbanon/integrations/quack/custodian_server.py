@@ -41,7 +41,7 @@ class Everything:
             self.changed.set()
 
     def _of(self, session: str) -> Connection:
-        """The connection of a session."""
+        """Return the connection of a session."""
         with self._lock:
             own = self._own.get(session)
             if own is None:
@@ -61,14 +61,14 @@ class Everything:
             own.close()
 
     def told(self, error: BaseException) -> str | None:
-        """All of it, without the lines that quote the statement."""
+        """Return all of it, without the lines that quote the statement."""
         if isinstance(error, (DbanonError, duckdb.Error)):
             return str(error).split("\n\nLINE ")[0].strip().removeprefix("Invalid Input Error: ")
         return f"{type(error).__name__}: {error}"
 
 
 def serve(serving: Serving, bounds: dict[str, Any], told: Callable[[str], None], ready: Callable[[], None]) -> None:
-    """Serves the custodian until SIGTERM or Ctrl-C; NoQuack, NotListening, and the errors of `connect`.
+    """Serve the custodian until SIGTERM or Ctrl-C; NoQuack, NotListening, and the errors of `connect`.
 
     `told` is given what readers are not served, and warnings of what statements disclose: a client is not shown these.
     """
@@ -87,7 +87,7 @@ def serve(serving: Serving, bounds: dict[str, Any], told: Callable[[str], None],
 
 @contextlib.contextmanager
 def _warnings(told: Callable[[str], None]) -> Iterator[None]:
-    """Tells warnings when they come."""
+    """Report warnings when they come."""
     with warnings.catch_warnings():
         warnings.simplefilter("always")
         warnings.showwarning = lambda message, *_, **__: told(f"Warning: {message}")

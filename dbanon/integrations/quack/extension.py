@@ -16,7 +16,7 @@ through."""
 
 
 def load(connection: Any, function: str) -> None:
-    """Loads the extensions into the connection's instance; NoQuack."""
+    """Load the extensions into the connection's instance; NoQuack."""
     if not duckdb.__version__.startswith(READ):
         why = f"serving is made for DuckDB {READ}x, whose protocol and parsed statements it knows"
         raise errors.NoQuack(function, duckdb.__version__, "quack", why)
@@ -29,5 +29,5 @@ def load(connection: Any, function: str) -> None:
 
 
 def statement(name: str) -> Sql:
-    """The statement that loads an extension."""
+    """Return the statement that loads an extension."""
     return duckdb_extensions.statement(name, duckdb.__version__)

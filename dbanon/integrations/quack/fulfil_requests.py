@@ -12,7 +12,7 @@ from dbanon.views import release_requests
 
 
 def made(connection: Any, waiting: Iterable[Request]) -> Iterator[str]:
-    """Answers requests one by one; gives what came of each, for whoever runs the server."""
+    """Answer requests one by one; return what came of each, for whoever runs the server."""
     for request in waiting:
         who = f"{request.reader} asked for {request.algorithm} of {request.source!r:.60}"
         try:

@@ -78,7 +78,7 @@ class PlanChecker:
         self._connection.execute("SET lock_configuration = true")
 
     def cursor(self) -> Any:
-        """A connection for one check, which its user closes; it can only read."""
+        """Return a connection for one check, which its user closes; it can only read."""
         cursor = self._connection.cursor()
         cursor.execute("BEGIN TRANSACTION READ ONLY")
         return cursor
@@ -154,7 +154,7 @@ class PlanChecker:
 
 
 def _definitions(tables: Columns) -> Iterator[Sql]:
-    """The statements that make the empty tables and the functions for readers."""
+    """Yield the statements that make the empty tables and the functions for readers."""
     schemas = {SCHEMA, *(schema for schema, _ in tables)}
     yield from (Sql(f"CREATE SCHEMA IF NOT EXISTS {identifier(schema)}") for schema in sorted(schemas))
     for place, columns in tables.items():
@@ -182,7 +182,7 @@ def _answer(cursor: Any, function: str, statement: str) -> dict[str, Any]:
 
 
 def _nodes(plan: Any) -> Iterator[dict[str, Any]]:
-    """Every dictionary in a serialized plan or tree, at any depth."""
+    """Yield every dictionary in a serialized plan or tree, at any depth."""
     pending = [plan]
     while pending:
         part = pending.pop()

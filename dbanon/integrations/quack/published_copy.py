@@ -48,7 +48,7 @@ def folder_of(database: Path) -> Path:
 
 
 def prepared(folder: Path) -> None:
-    """Makes the folder, which nobody else can read, and removes what processes that were killed left in it."""
+    """Make the folder, which nobody else can read, and remove what processes that were killed left in it."""
     folder.mkdir(mode=0o700, exist_ok=True)
     for left in folder.glob(f"{_MAKING}*"):
         with contextlib.suppress(OSError):
@@ -65,7 +65,7 @@ class Copies:
 
 
 def current(folder: Path) -> Copies | None:
-    """The newest file of a folder; None where none was made, or by a version that made them in another way."""
+    """Return the newest file of a folder; None where none was made, or by a version that made them in another way."""
     with contextlib.suppress(FileNotFoundError):
         said = json.loads((folder / _CURRENT).read_text(encoding="utf-8"))
         path = folder / str(said["file"])
@@ -75,7 +75,7 @@ def current(folder: Path) -> Copies | None:
 
 
 def refreshed(connection: Any, folder: Path) -> Copies:
-    """The file of what an attached connection's database has published now, made where it is not there yet."""
+    """Return the file of what an attached connection's database has published now, made where it is not there yet."""
     attached = session.of_connection(getattr(connection, "raw", connection))
     database = catalog.SearchPath.here(connection).places[0][0]
     with attached.cursor() as cursor:
@@ -108,7 +108,7 @@ def _name(mark: str, left_out: list[tuple[str, str]]) -> str:
 
 @contextlib.contextmanager
 def _replaced(path: Path) -> Iterator[Path]:
-    """A draft that becomes the file once it is whole."""
+    """Return a draft that becomes the file once it is whole."""
     with atomic_write.drafts({"": path}, []) as written:
         yield written[""]
 
@@ -136,7 +136,7 @@ def _fingerprint(cursor: Any, entries: list[Entry], asking: _Asking) -> str:
 
 
 def _hashes(cursor: Any, entry: Entry) -> str:
-    """The hashes that the ledger keeps of a version: one that was forgotten and made anew has others."""
+    """Return the hashes that the ledger keeps of a version: one that was forgotten and made anew has others."""
     found = cursor.execute(
         f"SELECT CAST(hashes AS VARCHAR) FROM {qualified(entry.database, catalog.SCHEMA, 'release')} "
         "WHERE (schema_name, name, version) = (?, ?, ?)",
@@ -146,7 +146,7 @@ def _hashes(cursor: Any, entry: Entry) -> str:
 
 
 def _handed_out(connection: Any, entries: list[Entry], making: Path) -> tuple[dict[Path, Entry], list[tuple[str, str]]]:
-    """A file of each release that may be handed out, and why the others may not."""
+    """Return a file of each release that may be handed out, and why the others may not."""
     files: dict[Path, Entry] = {}
     left_out: list[tuple[str, str]] = []
     for number, entry in enumerate(entries):
@@ -209,7 +209,7 @@ def _carried(name: str, type_: str) -> Sql:
 
 
 def _listed(entry: Entry, part: Sql) -> Sql:
-    """The release in the list that readers see."""
+    """Return the release in the list that readers see."""
     certificate = f"{part}.main.{identifier(entry.name + '_certificate')}"
     return Sql(
         f"INSERT INTO {catalog.SCHEMA}.served SELECT {joined(map(literal, (entry.schema, entry.name, entry.shown)))}, "

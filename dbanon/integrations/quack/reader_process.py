@@ -82,7 +82,7 @@ class Copy:
         self.releases = {Asking(*row[:3]): row[3:] if row[4] else None for row in rows}
 
     def _columns(self) -> dict[tuple[str, str], dict[str, str]]:
-        """Names and types of the columns of the published tables; names of tables in lower case."""
+        """Name and types of the columns of the published tables; names of tables in lower case."""
         rows = self.connection.execute(
             "SELECT lower(schema_name), lower(table_name), column_name, data_type FROM duckdb_columns() "
             f"{_PUBLISHED} ORDER BY schema_name, table_name, column_index"
@@ -103,7 +103,7 @@ class Reading:
         self._copy: Copy | None = None
 
     def serve(self, path: Path) -> None:
-        """Answers from another copy from now on; what runs keeps the one that it began with."""
+        """Answer from another copy from now on; what runs keeps the one that it began with."""
         self._copy = Copy(path, self.limits)
 
     @property
@@ -112,7 +112,7 @@ class Reading:
         return None if self._copy is None else self._copy.path.name
 
     def newest(self) -> Copy:
-        """The copy that is answered from."""
+        """Return the copy that is answered from."""
         if self._copy is None:
             raise errors.ServerStops("The server")
         return self._copy
@@ -198,7 +198,7 @@ class Reading:
             last.cancel()  # one that was not started yet never ends anything
 
     def _fetched(self, cursor: Any) -> Answer:
-        """The answer, up to the limit."""
+        """Return the answer, up to the limit."""
         rows, room = 0, min(self.limits.rows * 1000, _ROOM)
 
         def seen(batch: Any) -> None:
@@ -238,7 +238,7 @@ CATALOG = {
 
 
 def main(job: Mapping[str, Any]) -> int:
-    """Serves until it is told to stop, by a signal or by the end of its input; 0, or AGAIN."""
+    """Serve until it is told to stop, by a signal or by the end of its input; 0, or AGAIN."""
     stopping = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stopping.set())
@@ -265,7 +265,7 @@ def main(job: Mapping[str, Any]) -> int:
 
 
 def _follow(desk: Reading, folder: Path) -> None:
-    """Answers from the newest copy."""
+    """Answer from the newest copy."""
     with contextlib.suppress(duckdb.Error, OSError, ValueError):  # one that was just replaced
         found = published_copy.current(folder)
         if found is not None and found.path.name != desk.served:
@@ -273,7 +273,7 @@ def _follow(desk: Reading, folder: Path) -> None:
 
 
 def _until_end(stopping: threading.Event) -> None:
-    """Stops with the process that started this one."""
+    """Stop with the process that started this one."""
     sys.stdin.read()
     stopping.set()
 
@@ -283,7 +283,7 @@ def _say(what: Mapping[str, object]) -> None:
 
 
 def _resident() -> int:
-    """Bytes of memory that this process has; 0 where the system does not say."""
+    """Return bytes of memory that this process has; 0 where the system does not say."""
     try:
         pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
     except OSError:

@@ -1,5 +1,8 @@
-"""Serving readers: this process opens no database. It starts one that copies what was published whenever the database
-has changed or a reader asks for a release, keeps one running that answers from the copy, and stops both."""
+"""Serving readers: this process opens no database.
+
+It starts one that copies what was published whenever the database has changed or a reader asks for a release, keeps one
+running that answers from the copy, and stops both.
+"""
 
 import contextlib
 import json
@@ -28,7 +31,7 @@ _RESIDENT = 3
 
 
 def serve(serving: Serving, limits: Limits, told: Callable[[str], None], ready: Callable[[], None]) -> None:
-    """Serves readers until SIGTERM or Ctrl-C; NothingToServe, NotServed."""
+    """Serve readers until SIGTERM or Ctrl-C; NothingToServe, NotServed."""
     with subprocesses.stopped() as stopping:
         _Watch(serving, limits, told, stopping).run(ready)
 
@@ -68,14 +71,14 @@ class _Watch:
                 subprocesses.ended(process, self.limits.seconds + 20)
 
     def _first(self) -> None:
-        """Waits for a copy to begin with."""
+        """Wait for a copy to begin with."""
         end = time.monotonic() + _PATIENCE
         while (why := self._copied()) is not None and published_copy.current(self.folder) is None:
             if time.monotonic() > end or self.stopping.wait(_LOOK):
                 raise errors.NothingToServe("serve", str(self.serving.database), why)
 
     def _copied(self) -> str | None:
-        """Copies what was published where the database has changed since; why not, where that did not work."""
+        """Copy what was published where the database has changed since; why not, where that did not work."""
         seen = _state(self.serving.database)
         same = seen == self._seen and not request_files.waiting(self.folder)
         if same or (published_copy.current(self.folder) is not None and time.monotonic() < self._not_before):
@@ -94,7 +97,7 @@ class _Watch:
         return why
 
     def _begun(self) -> subprocess.Popen[str]:
-        """A process that answers, once it listens."""
+        """Return a process that answers, once it listens."""
         serving = self.serving
         job: dict[str, Any] = {
             "folder": str(self.folder.resolve()),
@@ -115,7 +118,7 @@ class _Watch:
         return process
 
     def _again(self, process: subprocess.Popen[str]) -> None:
-        """Says that the process ended, and waits a little."""
+        """Say that the process ended, and wait a little."""
         subprocesses.ended(process)
         why = "a statement took too much" if process.returncode == AGAIN else f"exit code {process.returncode}"
         self.told(f"The process that answers ended ({why}) and is started again.")
@@ -136,7 +139,7 @@ _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 
 
 def _bytes(memory: str) -> int:
-    """An amount of memory such as 500MB, in bytes."""
+    """Return an amount of memory such as 500MB, in bytes."""
     digits = memory.strip().rstrip("iIbB ").lower()
     unit = digits[-1] if digits[-1:].isalpha() else ""
     return int(float(digits.removesuffix(unit)) * _UNITS[unit])

@@ -34,8 +34,10 @@ class Known(Protocol):
 
 @dataclass(frozen=True)
 class Releases:
-    """The releases that one reader asks for in one statement. `newest` is the newest copy, `whom` the custodians,
-    `folder` where requests are left."""
+    """The releases that one reader asks for in one statement.
+
+    `newest` is the newest copy, `whom` the custodians, `folder` where requests are left.
+    """
 
     newest: Callable[[], Known]
     whom: Callable[[], list[str]]
@@ -44,7 +46,7 @@ class Releases:
     seconds: float
 
     def of(self, call: Call) -> tuple[str, str]:
-        """Schema and name of the release of a call; NotPermitted, InvalidArgument, NotReleased, StillMade."""
+        """Return the schema and name of the release of a call; NotPermitted, InvalidArgument, NotReleased, StillMade."""
         known = self.newest()
         asked = self.reader, call.algorithm, call.source, call.given
         _, asking = permissions.allowed(known.permissions, *asked, self.whom())
@@ -57,7 +59,7 @@ class Releases:
         return release
 
     def _made(self, asking: Asking, request: Request) -> Known:
-        """Asks for a release, and waits for the copy that says what became of it."""
+        """Ask for a release, and wait for the copy that says what became of it."""
         end = time.monotonic() + self.seconds * _SHARE
         if not _WAITING.acquire(blocking=False):
             raise errors.StillMade(asking.said, "waits for others that are being made")

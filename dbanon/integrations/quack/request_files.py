@@ -36,7 +36,7 @@ class Request:
 
 
 def write(folder: Path, request: Request) -> Path | None:
-    """Leaves a request; None where too many wait."""
+    """Leave a request; None where too many wait."""
     path = request.file(folder)
     if not path.exists():
         if len(list(folder.glob("ask-*.json"))) >= MOST:
@@ -48,7 +48,7 @@ def write(folder: Path, request: Request) -> Path | None:
 
 @contextlib.contextmanager
 def taken(folder: Path) -> Iterator[list[Request]]:
-    """The requests that wait; they are removed behind it, whatever came of them."""
+    """Return the requests that wait; they are removed behind it, whatever came of them."""
     found: dict[Path, Request] = {}
     paths = sorted(folder.glob("ask-*.json"))
     for path in paths:
@@ -65,12 +65,12 @@ def taken(folder: Path) -> Iterator[list[Request]]:
 
 
 def waiting(folder: Path) -> bool:
-    """Whether there are any."""
+    """Return whether there are any."""
     return any(folder.glob("ask-*.json"))
 
 
 def forget_old(folder: Path) -> None:
-    """Removes what nobody answered for an hour."""
+    """Remove what nobody answered for an hour."""
     for path in folder.glob("ask-*.json"):
         with contextlib.suppress(OSError):
             if time.time() - path.stat().st_mtime > _HOUR:

@@ -55,9 +55,11 @@ def checked(
     functions: Collection[str],
     asks: Asks = call_rewriter.NOTHING,
 ) -> Checked:
-    """What a reader's statement runs; NotForReaders. `tables` are schemas and names in lower case, `functions` those
-    that may be called beside DuckDB's. Calls of algorithms become the tables of releases, as `asks` has them: once all
-    else of the statement is known to be allowed."""
+    """What a reader's statement runs; NotForReaders.
+
+    `tables` are schemas and names in lower case, `functions` those that may be called beside DuckDB's. Calls of
+    algorithms become the tables of releases, as `asks` has them: once all else of the statement is known to be allowed.
+    """
     if len(statement) > LONGEST:
         raise errors.NotForReaders(f"A statement of {len(statement)} characters (at most {LONGEST})")
     if "\0" in statement:
@@ -87,7 +89,7 @@ def called(statement: str, read: Read) -> list[str]:
 
 
 def _names(node: Any) -> Iterator[str]:
-    """Names of functions in a tree."""
+    """Yield names of functions in a tree."""
     if isinstance(node, dict):
         if isinstance(name := node.get("function_name"), str):
             yield name.lower()
@@ -98,7 +100,7 @@ def _names(node: Any) -> Iterator[str]:
 
 
 def _tree(statement: str, read: Read) -> dict[str, Any]:
-    """The tree of one statement; NotForReaders where it is none, another one than SELECT, or several."""
+    """Return the tree of one statement; NotForReaders where it is none, another one than SELECT, or several."""
     try:
         tree = json.loads(read("SELECT json_serialize_sql(?)", [statement]))
     except RecursionError:
@@ -114,13 +116,13 @@ def _tree(statement: str, read: Read) -> dict[str, Any]:
 
 
 def _kind(statement: str) -> str:
-    """The first word of a statement, where it is one of SQL's."""
+    """Return the first word of a statement, where it is one of SQL's."""
     word = next((token.upper for token in code_tokens(statement)), "")
     return word if word in _STATEMENTS else "A statement"
 
 
 def _bare(node: Any) -> Any:
-    """A tree without places in the text."""
+    """Return a tree without places in the text."""
     if isinstance(node, dict):
         return {name: _bare(value) for name, value in node.items() if name != "query_location"}
     return [_bare(item) for item in node] if isinstance(node, list) else node
@@ -243,7 +245,7 @@ class _Checker:
             self._is(node.get(name) is None, f"'{name.removesuffix('_clause')}'")
 
     def _ctes(self, cte_map: dict[str, Any], ctes: frozenset[str], depth: int) -> frozenset[str]:
-        """The names that are in scope behind a WITH; each of its queries sees those before it."""
+        """Return the names that are in scope behind a WITH; each of its queries sees those before it."""
         self._is(set(cte_map) == {"map"}, "A CTE of an unknown form")
         for entry in cte_map["map"]:
             value = entry["value"]
@@ -255,7 +257,7 @@ class _Checker:
         return ctes
 
     def _expression(self, kind: str, node: Mapping[str, Any]) -> tuple[str, ...]:
-        """Checks an expression; gives the fields that need not be gone into."""
+        """Check an expression; return the fields that need not be gone into."""
         if kind in ("FUNCTION", "WINDOW"):
             name = node["function_name"].lower()
             self._is(not node["catalog"] and node["schema"] in ("", "main"), "A function with the name of its schema")
@@ -281,7 +283,7 @@ class _Checker:
         self._is(not any(isinstance(part, dict | list) for part in parts), "A literal of an unknown form")
 
     def _relation(self, kind: str, node: dict[str, Any], ctes: frozenset[str], depth: int) -> tuple[str, ...]:
-        """Checks what stands in FROM; gives the fields that need not be gone into."""
+        """Check what stands in FROM; return the fields that need not be gone into."""
         if kind == "BASE_TABLE":
             schema, name = node["schema_name"].lower(), node["table_name"].lower()
             found = (schema or "main", name) in self.tables or (not schema and name in ctes)

@@ -47,7 +47,7 @@ def stopped() -> Iterator[threading.Event]:
 
 
 def begun(module: str, job: Mapping[str, object]) -> subprocess.Popen[str]:
-    """A process that runs `main(job)` of a module. It is told to stop by the end of its input."""
+    """Return a process that runs `main(job)` of a module. It is told to stop by the end of its input."""
     environment = {name: os.environ[name] for name in _KEPT if name in os.environ}
     process = subprocess.Popen(  # noqa: S603
         [sys.executable, "-I", "-c", _RUN],
@@ -64,7 +64,7 @@ def begun(module: str, job: Mapping[str, object]) -> subprocess.Popen[str]:
 
 
 def ended(process: subprocess.Popen[str], wait: float = 10.0) -> None:
-    """Waits for a process that was told to stop, and ends it where it does not."""
+    """Wait for a process that was told to stop, and ends it where it does not."""
     try:
         process.communicate(timeout=wait)
     except subprocess.TimeoutExpired:

@@ -36,7 +36,7 @@ class Token:
     expires: str | None
 
     def is_valid(self, now: datetime) -> bool:
-        """Whether it has not expired."""
+        """Return whether it has not expired."""
         return self.expires is None or now < datetime.fromisoformat(self.expires)
 
 
@@ -46,7 +46,7 @@ def file_of(database: Path) -> Path:
 
 
 def add(path: Path, name: str, role: str, expires: str | None = None) -> str:
-    """Makes a token and keeps its hash; gives the token, which nothing can show again. TokenExists, InvalidArgument."""
+    """Make a token and keep its hash; return the token, which nothing can show again. TokenExists, InvalidArgument."""
     if role not in ROLES:
         raise errors.InvalidArgument("token add", "role", " or ".join(ROLES), role)
     if not re.fullmatch(r"[\w.@+-]{1,60}", name):
@@ -63,7 +63,7 @@ def add(path: Path, name: str, role: str, expires: str | None = None) -> str:
 
 
 def revoke(path: Path, name: str) -> None:
-    """Removes a token; UnknownToken."""
+    """Remove a token; UnknownToken."""
     with _changed(path) as tokens:
         if not any(token.name == name for token in tokens):
             raise errors.UnknownToken(name, [token.name for token in tokens])
@@ -71,7 +71,7 @@ def revoke(path: Path, name: str) -> None:
 
 
 def listed(path: Path) -> list[Token]:
-    """All tokens in the order in which they were made; none where there is no file."""
+    """Return all tokens in the order in which they were made; none where there is no file."""
     with contextlib.suppress(FileNotFoundError):
         return [Token(**entry) for entry in json.loads(path.read_text(encoding="utf-8"))["tokens"]]
     return []
@@ -91,7 +91,7 @@ def _hash(secret: str) -> str:
 
 @contextlib.contextmanager
 def _changed(path: Path) -> Iterator[list[Token]]:
-    """The tokens, which are written back whole; one process at a time."""
+    """Return the tokens, which are written back whole; one process at a time."""
     with _locked(path.with_name(path.name + ".lock")):
         tokens = listed(path)
         yield tokens
@@ -103,7 +103,7 @@ def _changed(path: Path) -> Iterator[list[Token]]:
 
 @contextlib.contextmanager
 def _locked(path: Path) -> Iterator[None]:
-    """Waits until no other process holds the lock; where there are no such locks, changes one after the other."""
+    """Wait until no other process holds the lock; where there are no such locks, change one after the other."""
     try:
         import fcntl
     except ImportError:  # pragma: no cover
@@ -129,7 +129,7 @@ class Checker:
         self._tokens: list[Token] = []
 
     def holder(self, secret: str) -> Token | None:
-        """The valid token that this is. Every hash is compared, each in constant time."""
+        """Return the valid token that this is. Every hash is compared, each in constant time."""
         given, found, now = _hash(secret), None, datetime.now(UTC)
         for token in self._valid(now):
             if hmac.compare_digest(token.hash, given):
@@ -137,7 +137,7 @@ class Checker:
         return found
 
     def is_valid(self, token: Token) -> bool:
-        """Whether a token that was right is still there: not revoked, not expired."""
+        """Return whether a token that was right is still there: not revoked, not expired."""
         return any(token == other for other in self._valid(datetime.now(UTC)))
 
     def _valid(self, now: datetime) -> list[Token]:

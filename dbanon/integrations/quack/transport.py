@@ -73,10 +73,10 @@ class Desk(Protocol):
     """Who answers statements."""
 
     def answer(self, session: str, who: str, statement: str) -> Answer:
-        """The rows of a statement; `who` has the token. Errors are told to the client."""
+        """Return the rows of a statement; `who` has the token. Errors are told to the client."""
 
     def functions(self, statement: str) -> list[str]:
-        """The functions that a statement calls, for the log."""
+        """Return the functions that a statement calls, for the log."""
 
     def ended(self, session: str) -> None:
         """A session is no more."""
@@ -119,7 +119,7 @@ class Transport:
         self._connection: Any = None
 
     def listen(self, host: str, port: int) -> None:
-        """Begins to listen; NoQuack, NotListening."""
+        """Begin to listen; NoQuack, NotListening."""
         address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
         self._connection = connection = duckdb.connect(config=self._config)
         extension.load(connection, "serve")
@@ -143,7 +143,7 @@ class Transport:
         threading.Thread(target=self._sweeping, daemon=True).start()
 
     def stop(self, wait: float) -> None:
-        """Takes no more statements, waits for those that run and for their answers to be fetched, and closes."""
+        """Take no more statements, wait for those that run and for their answers to be fetched, and close."""
         self._stopping = True
         end = time.monotonic() + wait
         while self.running and time.monotonic() < end:
@@ -155,8 +155,10 @@ class Transport:
             self._connection.cursor().execute(f"CALL quack_stop({text(self._uri)})")
 
     def give_up(self, why: str) -> None:
-        """Ends the process, which is to be started again: what runs cannot be ended otherwise. The log says whose it
-        was."""
+        """End the process, which is to be started again: what runs cannot be ended otherwise.
+
+        The log says whose it was.
+        """
         for running in list(self.running.values()):
             begun = self._sessions.get(running.session)
             self.journal.note("gave up", None if begun is None else begun.token.name, running.session, why=why)
@@ -165,7 +167,7 @@ class Transport:
     # --- what Quack calls --------------------------------------------------------------------------------------------
 
     def _admit(self, session: str, given: str, _: str) -> bool:
-        """Whether a session may begin."""
+        """Return whether a session may begin."""
         token = self.checker.holder(given)
         if token is None:
             self._delay(session)
@@ -185,8 +187,10 @@ class Transport:
         return False
 
     def _delay(self, session: str) -> None:
-        """Makes a wrong token wait, longer with every one of the last minute. Too many at once do not wait, and are not
-        in the log, which they could fill."""
+        """Make a wrong token wait, longer with every one of the last minute.
+
+        Too many at once do not wait, and are not in the log, which they could fill.
+        """
         now = time.monotonic()
         with self._lock:
             self._wrong = [*(t for t in self._wrong if now - t < 60), now][-100:]
@@ -237,7 +241,7 @@ class Transport:
     # --- answers -----------------------------------------------------------------------------------------------------
 
     def _kept(self, begun: _Session, answer: Answer) -> str:
-        """Keeps an answer until the session asks again or ends; gives the statement that reads it."""
+        """Keep an answer until the session asks again or ends; return the statement that reads it."""
         name = f"answer_{secrets.token_hex(16)}"  # which nobody can guess
         with self._lock:
             old, begun.answer = begun.answer, name
@@ -260,7 +264,7 @@ class Transport:
                 self._sweep()
 
     def _sweep(self) -> None:
-        """Forgets sessions that have ended, and their answers."""
+        """Forget sessions that have ended, and their answers."""
         listed = {str(row[0]) for row in self._listed()}
         now = time.monotonic()
         with self._lock:
@@ -275,7 +279,7 @@ class Transport:
             self.desk.ended(session)
 
     def _active(self) -> bool:
-        """Whether an answer is still being fetched."""
+        """Return whether an answer is still being fetched."""
         with contextlib.suppress(duckdb.Error):
             return any(row[1] == "active" for row in self._listed())
         return False
@@ -287,16 +291,16 @@ class Transport:
 
 
 def _registered(connection: Any, name: str, function: Callable[..., Any], many: int, gives: Any) -> None:
-    """Registers a Python function that is called anew for each row, with NULL too."""
+    """Register a Python function that is called anew for each row, with NULL too."""
     types: Any = ["VARCHAR"] * many
     connection.create_function(name, function, types, gives, null_handling="special", side_effects=True)
 
 
 def _taken(column: str, type_: str) -> Sql:
-    """A column of an answer in the type that it had."""
+    """Return a column of an answer in the type that it had."""
     return Sql(f"CAST({column} AS {type_}) AS {column}" if "ENUM(" in type_ else column)
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine reaches an address."""
+    """Return whether only this machine reaches an address."""
     return host == "localhost" or host == "::1" or re.fullmatch(r"127(\.\d{1,3}){3}", host) is not None

@@ -5,17 +5,17 @@ from pyspark.sql.types import DataType
 
 
 def named(name: str) -> Column:
-    """A column by its whole name, whatever is in it."""
+    """Return a column by its whole name, whatever is in it."""
     return fn.col("`" + name.replace("`", "``") + "`")
 
 
 def of_struct(struct: str, name: str) -> Column:
-    """A field of a struct."""
+    """Return a field of a struct."""
     return fn.col(struct).getField(name)
 
 
 def is_hashed(type_: DataType) -> bool:
-    """Whether Spark groups, hashes and orders values of the type."""
+    """Return whether Spark groups, hashes and orders values of the type."""
     return not _has(type_, "map<", "interval", "variant")
 
 

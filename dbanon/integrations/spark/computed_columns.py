@@ -56,7 +56,7 @@ class _Lineage:
         self._output = self._follow(df._jdf.queryExecution().analyzed())
 
     def sources(self, name: str) -> frozenset[str]:
-        """The columns that a column of the DataFrame is computed from."""
+        """Return the columns that a column of the DataFrame is computed from."""
         return self._of[self._output[self._names.index(name)]]
 
     def _follow(self, plan: Any) -> list[int]:
@@ -99,7 +99,7 @@ class _Lineage:
         self._of[number] = self._of.get(number, frozenset()) | sources
 
     def _sources_of(self, expression: Any) -> set[str]:
-        """The columns that an expression is computed from; notes those of the names that it gives."""
+        """Return the columns that an expression is computed from; notes those of the names that it gives."""
         if self._is(expression, "OuterReference"):
             return self._sources_of(expression.e())
         if self._is(expression, "AttributeReference"):

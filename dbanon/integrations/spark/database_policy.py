@@ -70,7 +70,7 @@ def _database(con: Connection) -> str:
 
 
 def _governed(con: Connection, name: str) -> tuple[catalog.Source, tuple[Declared, ...]]:
-    """The table and the rows that govern it; a table that is not in the database may have rows, too."""
+    """Return the table and the rows that govern it; a table that is not in the database may have rows, too."""
     current = session.of_connection(con.raw)
     with current.cursor() as cursor:
         path, parts = catalog.SearchPath.here(con.raw), duckdb_parts(name)

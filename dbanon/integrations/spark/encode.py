@@ -25,7 +25,7 @@ Place = Callable[[DataFrame], DataFrame]
 
 
 def by_codes(part: Callable[[Codes], Ints], rows: DataFrame) -> DataFrame:
-    """Rows with the part that their codes have: a function from codes (attributes, rows) to numbers."""
+    """Return rows with the part that their codes have: a function from codes (attributes, rows) to numbers."""
 
     def placed(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -47,7 +47,7 @@ class Values(NamedTuple):
 
 
 def larger_table(of: Planned, kinds: DataFrame) -> LargerTable:
-    """The values of the columns that the clustering looks at, with how many records (persons) have each."""
+    """Return the values of the columns that the clustering looks at, with how many records (persons) have each."""
     person = of.publication.roles.person
     counted = fn.sum("weight") if person is None else fn.countDistinct(of_struct("own", person))
     found = {}
@@ -76,7 +76,7 @@ class Coded:
         self.groups = self.kinds.groupBy(*looked).agg(fn.sum("weight").alias("weight")).persist()
 
     def forget(self) -> None:
-        """Gives back what is kept of it."""
+        """Return back what is kept of it."""
         self.tuples.unpersist()
         self.groups.unpersist()
 
@@ -120,7 +120,7 @@ class Coded:
 
 
 def _judged(demand: Demand, sensitive: Sensitive, tallied: Sequence[Any], rows: Sequence[Any]) -> set[int]:
-    """The parts with a block that misses a model."""
+    """Return the parts with a block that misses a model."""
     numbers = {(r["part"], json.dumps(r["block"])): i for i, r in enumerate(rows)}
     counts = np.zeros((len(rows), sensitive.values + 1), np.int64)
     for row in tallied:
@@ -140,7 +140,7 @@ def _by_part(rows: Sequence[Any], attributes: int) -> Iterator[tuple[int, list[V
 
 
 def _pair(j: int, attribute: Attribute, most: int) -> Column:
-    """An attribute's number and code; of more than `most` values neighbours are one."""
+    """Return an attribute's number and code; of more than `most` values neighbours are one."""
     code = fn.col("codes")[j]
     shift = max((attribute.values - 1) // most, 0).bit_length()
     if shift:
@@ -181,7 +181,7 @@ def _coded(
 
 
 def _spaces(of: Planned, larger: LargerTable) -> tuple[list[Attribute], list[Sensitive]]:
-    """The attributes and sensitive columns as the clustering is given them."""
+    """Return the attributes and sensitive columns as the clustering is given them."""
     row = of.domains(larger)
     asked: Mapping[str, Any] = json.loads(row.column(0)[0].as_py())
     domains = [column.combine_chunks() for column in row.columns[1:]]

@@ -43,7 +43,7 @@ def _form(asked: Asked, own: StructType) -> StructType:
 
 
 def kept(asked: Asked, rows: DataFrame) -> DataFrame:
-    """Rows without a NULL among the quasi-identifiers."""
+    """Return rows without a NULL among the quasi-identifiers."""
 
     def keep(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -81,14 +81,16 @@ def judged(asked: Asked, rows: DataFrame, larger: LargerTable) -> DataFrame:
 
 
 def _own(part: pa.Table, name: str = "own") -> pa.Table:
-    """A column of structs as a table."""
+    """Return a column of structs as a table."""
     own: Any = part.column(name).combine_chunks()
     return pa.Table.from_arrays(own.flatten(), names=[f.name for f in own.type])
 
 
 def _tried(columns: pa.Schema, made: Callable[[], pa.Table]) -> pa.Table:
-    """What is made, with the columns that Spark expects. What fails would be tried again and again, and Spark's message
-    would quote values: an error is handed on as a row."""
+    """What is made, with the columns that Spark expects.
+
+    What fails would be tried again and again, and Spark's message would quote values: an error is handed on as a row.
+    """
     try:
         found = made()
         return found.append_column("error", pa.nulls(len(found), pa.string())).cast(columns)

@@ -44,7 +44,7 @@ def _columns(made: Made, released: DataFrame) -> None:
 
 
 def _seal(rows: DataFrame, names: list[str], of: str | None = None) -> Column:
-    """A number that tells which values a row has."""
+    """Return a number that tells which values a row has."""
     schema = rows.schema[of].dataType if of else rows.schema
     columns = [of_struct(of, name) if of else named(name) for name in names]
     hashed = [
@@ -179,7 +179,7 @@ def _overall(made: Made) -> LargerTable:
 
 
 def _told(rows: list[Any]) -> list[Any]:
-    """The rows, unless one says that a part could not be judged."""
+    """Return the rows, unless one says that a part could not be judged."""
     for row in rows:
         if row["error"] is not None:
             raise errors.InAPart(row["error"])

@@ -101,7 +101,7 @@ def given_policy(source: PolicySource, columns: pa.Table) -> GivenPolicy:
 
 
 def _database_path(policy: Any) -> Path | None:
-    """The path of a policy that is a DuckDB database; None for any other. NotPolicy for a path of no file."""
+    """Return the path of a policy that is a DuckDB database; None for any other. NotPolicy for a path of no file."""
     if not isinstance(policy, (str, Path)):
         return None
     path = Path(policy).expanduser()
@@ -137,7 +137,7 @@ def _insert(con: Connection, table: str, rows: pa.Table) -> None:
 
 
 def _roles(source: PolicySource) -> tuple[Mapping[str, Any], bool]:
-    """The roles by column of a policy that is no database, and whether its rows name their table."""
+    """Return the roles by column of a policy that is no database, and whether its rows name their table."""
     policy, is_by_table = source.policy, False
     if isinstance(policy, (str, Path)):
         policy, is_by_table = _read(source, Path(policy).expanduser())
@@ -153,7 +153,7 @@ def _roles(source: PolicySource) -> tuple[Mapping[str, Any], bool]:
 
 
 def _read(source: PolicySource, path: Path) -> tuple[Mapping[str, Any], bool]:
-    """The roles by column of a TOML or CSV file, and whether its rows name their table."""
+    """Return the roles by column of a TOML or CSV file, and whether its rows name their table."""
     named: list[tuple[str, str]] = []
 
     def is_about(schema_name: str | None, table_name: str) -> bool:
@@ -167,7 +167,7 @@ def _read(source: PolicySource, path: Path) -> tuple[Mapping[str, Any], bool]:
 
 
 def _by_column(source: PolicySource, rows: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Roles and settings by column; TwoRoles where rows name a column twice."""
+    """Return roles and settings by column; TwoRoles where rows name a column twice."""
     roles: dict[str, str] = {}
     for row in rows:
         column, role = str(row["column_name"]), str(row["role"])
@@ -178,7 +178,7 @@ def _by_column(source: PolicySource, rows: Iterable[Mapping[str, Any]]) -> dict[
 
 
 def _rows_about(source: PolicySource, rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Those rows of a policy by table that are about the table."""
+    """Return those rows of a policy by table that are about the table."""
     keys = [(str(row.get("schema_name") or "main"), str(row.get("table_name") or "")) for row in rows]
     found = [row for row, key in zip(rows, keys, strict=True) if _is_about(source, *key)]
     if not found:
@@ -187,7 +187,7 @@ def _rows_about(source: PolicySource, rows: Sequence[Mapping[str, Any]]) -> list
 
 
 def _is_about(source: PolicySource, schema_name: str, table_name: str) -> bool:
-    """Whether a row is about the table; PolicyNameMissingError where the call does not name it."""
+    """Return whether a row is about the table; PolicyNameMissingError where the call does not name it."""
     if not source.name:
         raise errors.PolicyNameMissingError(_FUNCTION, "policy")
     *place, table = duckdb_parts(source.name)
@@ -196,7 +196,7 @@ def _is_about(source: PolicySource, schema_name: str, table_name: str) -> bool:
 
 
 def _rows(policy: Any) -> list[dict[str, Any]]:
-    """Rows of a DataFrame (Spark, pandas, Arrow) with the columns of dbanon.policy; NotPolicy."""
+    """Return rows of a DataFrame (Spark, pandas, Arrow) with the columns of dbanon.policy; NotPolicy."""
     rows: list[dict[str, Any]] | None = None
     if hasattr(policy, "toArrow"):
         rows = policy.toArrow().to_pylist()

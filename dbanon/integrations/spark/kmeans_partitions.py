@@ -86,7 +86,7 @@ class _Within:
         self.distances = Distances(one, "edges")
 
     def averages(self, values: Mapping[int, Sequence[Values]]) -> dict[int, Point]:
-        """The centers of parts."""
+        """Return the centers of parts."""
         columns = self.distances.columns
         return {
             part: [column.average(v.codes.astype(np.int32), v.records) for column, v in zip(columns, of, strict=True)]
@@ -94,16 +94,16 @@ class _Within:
         }
 
     def first(self, center: Point, others: Centers) -> int:
-        """The part of the center nearest to another one (ties: the first)."""
+        """Return the part of the center nearest to another one (ties: the first)."""
         return min(others, key=lambda part: (self.distances.apart(center, others[part]), part))
 
     def nearest(self, stages: Sequence[Stage]) -> Place:
-        """Tuples in the part of the nearest center (ties: the first), stage by stage."""
+        """Return tuples in the part of the nearest center (ties: the first), stage by stage."""
         return partial(by_codes, partial(_placed, self.distances, tuple(stages)))
 
 
 def _placed(distances: Distances, stages: Sequence[Stage], codes: Codes) -> Ints:
-    """The part of each tuple (attributes, tuples)."""
+    """Return the part of each tuple (attributes, tuples)."""
     parts = np.zeros(codes.shape[1], np.int64)
     for stage in stages:
         before = parts.copy()

@@ -15,7 +15,7 @@ _METRICS = "metric string, value double, better string, description string, publ
 
 
 def classes(made: Made) -> DataFrame:
-    """One row an equivalence class, and one a reason why records were left out: the columns of NAME_classes."""
+    """Return one row an equivalence class, and one a reason why records were left out: the columns of NAME_classes."""
     publication = made.of.publication
     names = plan.class_names(publication)
     _, quasi = plan.published_names(publication)
@@ -35,7 +35,7 @@ def classes(made: Made) -> DataFrame:
 
 
 def metrics(made: Made, achieved: Mapping[int, float]) -> DataFrame:
-    """The measures of NAME_metrics that follow from counts of classes, one row each."""
+    """Return the measures of NAME_metrics that follow from counts of classes, one row each."""
     known = {name: list(found) for name, found in _measured(made, achieved)}
     persons = made.of.publication.roles.person is not None
     rows = [
@@ -156,14 +156,14 @@ def _losing(made: Made) -> DataFrame:
 
 
 def _with_persons(made: Made, of: DataFrame) -> DataFrame:
-    """The classes with how many persons each has, where they are declared."""
+    """Return the classes with how many persons each has, where they are declared."""
     if made.of.publication.roles.person is None:
         return of
     return of.join(made.placed.groupBy("class_id").agg(fn.countDistinct("person").alias("persons")), "class_id")
 
 
 def _left_out(made: Made) -> DataFrame:
-    """One row a reason why records were left out."""
+    """Return one row a reason why records were left out."""
     out = made.dealt.where("keys IS NULL")
     counts = [fn.sum("size").alias("size")]
     if made.of.publication.roles.person is not None:
@@ -172,7 +172,7 @@ def _left_out(made: Made) -> DataFrame:
 
 
 def _values(made: Made, name: str) -> DataFrame:
-    """The sensitive values of each class with how many records have them, most first."""
+    """Return the sensitive values of each class with how many records have them, most first."""
     counted = made.placed.groupBy("class_id", of_struct("own", name).alias("value")).agg(fn.sum("size").alias("size"))
     pairs = fn.collect_list(
         fn.struct((-fn.col("size")).alias("order"), fn.col("value").isNull().alias("last"), "value", "size")

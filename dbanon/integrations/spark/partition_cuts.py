@@ -67,13 +67,13 @@ class _Tree:
     levels: list[list[Cut]] = field(default_factory=list)
 
     def propose(self, part: int, way: tuple[int, Sequence[int]]) -> Cut:
-        """A cut whose new sides have numbers that no other part has."""
+        """Return a cut whose new sides have numbers that no other part has."""
         self.parts += len(way[1])
         return Cut(part, way[0], tuple(way[1]), tuple(range(self.parts - len(way[1]), self.parts)))
 
 
 def whole(rows: DataFrame) -> DataFrame:
-    """All rows in one part."""
+    """Return all rows in one part."""
     return rows.withColumn("part", fn.lit(0))
 
 
@@ -88,7 +88,7 @@ def cut(coded: Coded, most: int, rule: Rule, start: Place = whole) -> Place:
 
 
 def _level(coded: Coded, tree: _Tree, most: int, rule: Rule, start: Place) -> None:
-    """Cuts every part once that has too many tuples and can be cut."""
+    """Cut every part once that has too many tuples and can be cut."""
     wanted = [part for part, n in tree.waiting.items() if n > most]
     values = coded.values(partial(divided, start, tree.levels), wanted)
     ways = {part: iter(rule.ways(coded.attributes, values[part])) for part in wanted}
@@ -124,7 +124,7 @@ def first_cuts(coded: Coded, rule: Rule, values: Mapping[int, Sequence[Values]],
 
 
 def divided(start: Place, levels: Sequence[Sequence[Cut]], rows: DataFrame) -> DataFrame:
-    """Rows with the part that the cuts, after `start`, put each in."""
+    """Return rows with the part that the cuts, after `start`, put each in."""
     rows, session = start(rows), rows.sparkSession
     for level in levels:
         table = [(c.part, c.j, list(c.begins), list(c.sides)) for c in level]

@@ -123,7 +123,7 @@ def _shares(coded: Coded) -> Shares:
 
 
 def _by_score(shares: Shares, first: Ints | None, rows: DataFrame) -> DataFrame:
-    """Rows with their grade as the part; or, where parts begin at some grades, with the part."""
+    """Return rows with their grade as the part; or, where parts begin at some grades, with the part."""
 
     def graded(codes: Codes) -> Ints:
         score = sum((share[of] for share, of in zip(shares, codes, strict=True)), np.zeros(codes.shape[1]))

@@ -58,7 +58,7 @@ def frame_call(df: DataFrame, function: str, source: PolicySource, given: Mappin
 
 
 def _all_hierarchies(function: str, installed: Mapping[str, str], called: Any) -> dict[str, Any]:
-    """The hierarchies of a session by column with those of a call, which must not replace one of them."""
+    """Return the hierarchies of a session by column with those of a call, which must not replace one of them."""
     if called is not None and not isinstance(called, Mapping):
         raise errors.InvalidArgument(function, "hierarchies", "names of hierarchies by column", repr(called))
     before = set(map(folded, installed))
@@ -70,7 +70,7 @@ def _all_hierarchies(function: str, installed: Mapping[str, str], called: Any) -
 
 
 def checked_cell(function: str, cell: object) -> int | None:
-    """The parameter `cell`; InvalidArgument."""
+    """Return the parameter `cell`; InvalidArgument."""
     known = tuple(parameter for parameter in COMMON if parameter.name == "cell")
     found = parameters.validated(function, known, {"cell": cell})["cell"]
     return None if found is None else int(str(found))
@@ -86,7 +86,7 @@ def _function(function: str) -> tuple[str, str]:
 
 
 def _columns(df: DataFrame) -> pa.Table:
-    """An empty table of the columns; TwoColumns where DuckDB could not tell them apart."""
+    """Return an empty table of the columns; TwoColumns where DuckDB could not tell them apart."""
     names = [folded(name) for name in df.columns]
     for name in df.columns:
         if names.count(folded(name)) > 1:

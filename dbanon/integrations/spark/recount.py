@@ -96,7 +96,7 @@ def _number(made: Made) -> Column:
 
 
 def _unchanged(made: Made) -> list[str]:
-    """The columns that are published as they are."""
+    """Return the columns that are published as they are."""
     columns, quasi = plan.published_names(made.of.publication)
     return [name for name in columns[:-1] if name not in quasi]
 
@@ -164,7 +164,7 @@ def _unlike_values(made: Made, released: DataFrame, classes: DataFrame, name: st
 
 
 def _counted_metrics(made: Made, released: DataFrame, achieved: Mapping[int, float]) -> Iterator[tuple[str, float]]:
-    """Metrics by name, as far as released rows and the number of records of the source determine them."""
+    """Yield metrics by name, as far as released rows and the number of records of the source determine them."""
     publication = made.of.publication
     has_persons = publication.roles.person is not None
     size = fn.col("size")
@@ -206,7 +206,7 @@ def _counted_metrics(made: Made, released: DataFrame, achieved: Mapping[int, flo
 
 
 def _counted_combinations(made: Made, released: DataFrame) -> Iterator[tuple[str, float]]:
-    """Metrics of the combinations of all unchanged values."""
+    """Yield metrics of the combinations of all unchanged values."""
     unchanged = [named(name) for name in _unchanged(made)]
     if unchanged:
         yield "k_all", released.groupBy(_number(made), *unchanged).count().agg(fn.min("count")).collect()[0][0]

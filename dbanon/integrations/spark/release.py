@@ -19,9 +19,12 @@ CELL = 50_000
 
 @dataclass(frozen=True)
 class Made:
-    """A release before it is judged. Of the source: `rows` those that are clustered; `dealt` these by kinds, with what
-    is published of them (dbanon.integrations.spark.executor_tasks); `classes` one row a class: `class_id`, `keys`,
-    `published`, `lost`, `size`, from the same `ordered` by keys; `released` the rows that would leave."""
+    """A release before it is judged.
+
+    Of the source: `rows` those that are clustered; `dealt` these by kinds, with what is published of them
+    (dbanon.integrations.spark.executor_tasks); `classes` one row a class: `class_id`, `keys`, `published`, `lost`,
+    `size`, from the same `ordered` by keys; `released` the rows that would leave.
+    """
 
     asked: Asked
     of: Planned
@@ -33,7 +36,7 @@ class Made:
     released: DataFrame
 
     def forget(self) -> None:
-        """Gives back what is kept of it."""
+        """Return back what is kept of it."""
         for kept_ in (self.dealt, self.ordered, self.classes):
             kept_.unpersist()
 
@@ -115,14 +118,14 @@ def _order(of: Planned) -> list[Column]:
 
 
 def _ordered(of: Planned, found: DataFrame) -> DataFrame:
-    """One row a class of all parts, in their order, and its `place` in the partition that it is in."""
+    """Return one row a class of all parts, in their order, and its `place` in the partition that it is in."""
     firsts = (fn.first(name).alias(name) for name in ("published", "lost"))
     classes = found.where("keys IS NOT NULL").groupBy("keys").agg(*firsts, fn.sum("size").alias("size"))
     return classes.orderBy(*_order(of)).withColumn("place", fn.monotonically_increasing_id())
 
 
 def _numbered(ordered: DataFrame) -> DataFrame:
-    """The classes numbered from 1, without bringing them to one place."""
+    """Return the classes numbered from 1, without bringing them to one place."""
     partition, place = fn.shiftright("place", 33), fn.col("place").bitwiseAND(2**33 - 1)
     first, offsets = 1, []
     for row in ordered.groupBy(partition.alias("partition")).count().orderBy("partition").collect():
@@ -139,7 +142,7 @@ def _classed(found: DataFrame, classes: DataFrame) -> DataFrame:
 
 
 def _released(of: Planned, placed: DataFrame) -> DataFrame:
-    """The rows as they leave, in an order that nothing but what they publish tells."""
+    """Return the rows as they leave, in an order that nothing but what they publish tells."""
     columns, quasi = plan.published_names(of.publication)
     shown = [of_struct("published" if name in quasi else "own", name).alias(name) for name in columns[:-1]]
     copies = fn.explode(fn.array_repeat(fn.lit(0), fn.col("size").cast("int")))

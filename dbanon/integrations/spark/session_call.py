@@ -42,8 +42,11 @@ class LargerTable:
 
 @dataclass(frozen=True)
 class Asked:
-    """One call of a table function. `name` is what messages call the source, `columns` an empty table of its columns,
-    `policy` and `hierarchy` the tables of these names, `zone` the time zone in which times are told."""
+    """One call of a table function.
+
+    `name` is what messages call the source, `columns` an empty table of its columns, `policy` and `hierarchy` the
+    tables of these names, `zone` the time zone in which times are told.
+    """
 
     function: str
     name: str
@@ -61,7 +64,7 @@ class Asked:
 
 
 def spelled(name: str) -> str:
-    """A table's name as a call writes it."""
+    """Return a table's name as a call writes it."""
     return name if names.table_parts(name) == (name,) else str(identifier(name))
 
 
@@ -122,7 +125,7 @@ class Planned:
     # --- what a part is asked --------------------------------------------------------------------------------
 
     def types(self) -> dict[str, str]:
-        """The columns of `dealt` and their types, as DuckDB says them."""
+        """Return the columns of `dealt` and their types, as DuckDB says them."""
         rows = self.con.execute(f"DESCRIBE {self._dealt(self.publication)}").fetchall()
         return {name: type_ for name, type_, *_ in rows}
 
@@ -133,7 +136,7 @@ class Planned:
         return self._answer(self._dealt(self._beside(larger)))
 
     def kept(self, rows: pa.Table) -> pa.Table:
-        """Those without a NULL among the quasi-identifiers, as these are read."""
+        """Return those without a NULL among the quasi-identifiers, as these are read."""
         self._fill(rows, pa.repeat(1, len(rows)))
         return rows.take(self._answer(self._filled("non_null_rows", self.publication)).column(0))
 
@@ -157,7 +160,7 @@ class Planned:
         return self._answer(self._filled("codes", self._beside(larger), of=column))
 
     def domains(self, larger: LargerTable) -> pa.Table:
-        """One row: what the clustering is asked, and the domains of the columns."""
+        """Return one row: what the clustering is asked, and the domains of the columns."""
         of = self._beside(larger)
         return self._answer(self._filled("domains", of, request=cluster_request(of)))
 
@@ -179,7 +182,7 @@ class Planned:
             self.con.raw.execute(f"DROP TABLE IF EXISTS {_SHOWN}")
 
     def _beside(self, larger: LargerTable | None) -> ReleaseSpec:
-        """The publication of a part of a larger table."""
+        """Return the publication of a part of a larger table."""
         if larger is None:
             return self.publication
         places = {name: qualified(_HOME, "part", f"values {i}") for i, name in enumerate(larger.columns)}

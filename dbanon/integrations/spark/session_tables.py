@@ -56,19 +56,19 @@ def _place(session: SparkSession, name: str, like: Parts | None = None) -> Parts
 
 
 def _parsed(session: SparkSession, name: str) -> Parts:
-    """The parts of a name, as Spark's SQL reads it."""
+    """Return the parts of a name, as Spark's SQL reads it."""
     parts: Any = session._jsparkSession.sessionState().sqlParser().parseMultipartIdentifier(name)
     return tuple(parts.apply(i) for i in range(parts.size()))
 
 
 def _is_same(session: SparkSession, one: Parts, other: Parts) -> bool:
-    """Whether Spark's catalog takes two places for one."""
+    """Return whether Spark's catalog takes two places for one."""
     if str(session.conf.get("spark.sql.caseSensitive")).lower() == "true":
         return one == other
     return tuple(map(str.lower, one)) == tuple(map(str.lower, other))
 
 
 def _duckdb_parts(place: Parts) -> Parts:
-    """The schema and the name of a table in a database of DuckDB; it has no word for catalogs of Spark."""
+    """Return the schema and the name of a table in a database of DuckDB; it has no word for catalogs of Spark."""
     _, *namespace, name = place
     return (name,) if [part.lower() for part in namespace] in ([], [_DEFAULT_DATABASE]) else (*namespace, name)

@@ -46,7 +46,7 @@ def install(
 def _answered(
     session: SparkSession, query: str, policy: Any, hierarchies: Any, cell: int | None, views: list[str]
 ) -> str:
-    """The statement with the names of views in place of calls."""
+    """Return the statement with the names of views in place of calls."""
     pieces, done = [], 0
     for start, end in _calls(query):
         with connect() as con:

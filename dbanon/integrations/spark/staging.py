@@ -21,7 +21,7 @@ class Place:
         self.kept: DataFrame | None = None
 
     def write(self, rows: DataFrame) -> DataFrame:
-        """The rows as they can be read later; nobody else is told where they are."""
+        """Return the rows as they can be read later; nobody else is told where they are."""
         if not self.draft:
             self.kept = self.keep(rows)
             return self.kept
@@ -29,7 +29,7 @@ class Place:
         return self.session.read.schema(rows.schema).parquet(self.draft)
 
     def commit(self) -> DataFrame:
-        """The rows, where they were to go."""
+        """Return the rows, where they were to go."""
         if self.kept is not None:
             lasting = self.session.sparkContext.getCheckpointDir() is not None
             return self.kept.checkpoint(eager=True) if lasting else self.kept
@@ -45,7 +45,7 @@ class Place:
         return rows.localCheckpoint(eager=True)
 
     def clear(self) -> None:
-        """Removes the draft."""
+        """Remove the draft."""
         if self.draft:
             files, path = _files(self.session, self.draft)
             files.delete(path, True)
@@ -53,7 +53,7 @@ class Place:
 
 @contextlib.contextmanager
 def staged(session: SparkSession, asked: Asked, to: str | Path | None) -> Iterator[Place]:
-    """A place for a release; TargetExists where something is there. A draft is removed whatever happens."""
+    """Return a place for a release; TargetExists where something is there. A draft is removed whatever happens."""
     target = "" if to is None else str(to)
     if target:
         files, path = _files(session, target)
@@ -71,6 +71,6 @@ def _path(session: SparkSession, name: str) -> Any:
 
 
 def _files(session: SparkSession, name: str) -> tuple[Any, Any]:
-    """The file system of a path, and the path."""
+    """Return the file system of a path, and the path."""
     path = _path(session, name)
     return path.getFileSystem(session._jsc.hadoopConfiguration()), path

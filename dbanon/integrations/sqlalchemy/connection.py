@@ -29,14 +29,14 @@ def resolved(function: str, table: Table, connection: Connection, cursor: Any = 
 
 
 def schema_of(table: Table, connection: Connection) -> str | None:
-    """The schema of a table as this connection has it."""
+    """Return the schema of a table as this connection has it."""
     translated = connection.get_execution_options().get("schema_translate_map") or {}
     schema: str | None = translated.get(table.schema, table.schema)
     return schema
 
 
 def written(table: Table, connection: Connection) -> str:
-    """The name of a table as this connection writes it."""
+    """Return the name of a table as this connection writes it."""
     preparer = connection.dialect.identifier_preparer
     schema = schema_of(table, connection)
     name = preparer.quote(table.name)

@@ -121,7 +121,7 @@ def _create_query_table(element: CreateQueryTable, compiler: Any, **kw: Any) -> 
 
 
 def view_query(number: str, columns: Sequence[str], call: str, order: Sequence[str]) -> Sql:
-    """The query of a view of a call, with a column that numbers its rows by what is published."""
+    """Return the query of a view of a call, with a column that numbers its rows by what is published."""
     ordered = joined(identifier(c) for c in order)
     return Sql(
         f"SELECT row_number() OVER (ORDER BY {ordered}) AS {identifier(number)}, "
@@ -130,6 +130,6 @@ def view_query(number: str, columns: Sequence[str], call: str, order: Sequence[s
 
 
 def call(function: str, source: tuple[str, str], given: Mapping[str, object]) -> Sql:
-    """A call with its arguments as literals; `source` is schema and table."""
+    """Return a call with its arguments as literals; `source` is schema and table."""
     arguments = "".join(f", {identifier(n)} := {argument(v)}" for n, v in given.items())
     return Sql(f"{identifier(function)}({text(qualified(*source))}{arguments})")

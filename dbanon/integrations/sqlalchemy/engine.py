@@ -31,7 +31,7 @@ READ_ONLY = "dbanon_read_only"
 
 
 def install(engine: Any) -> Any:
-    """Makes the functions available on every connection of a DuckDB engine, and gives the engine back.
+    """Make the functions available on every connection of a DuckDB engine, and return the engine back.
 
     Connections are attached when the pool opens them; those that it has already, when they are next checked out. One
     that is checked out while this runs is not: close it first. Installing twice is harmless. It works with every pool
@@ -51,7 +51,7 @@ def install(engine: Any) -> Any:
 
 
 def _attach(dbapi_connection: Any, *_: object) -> None:
-    """Attaches a pool connection where it is not; one at a time, because each may create the catalog."""
+    """Attach a pool connection where it is not; one at a time, because each may create the catalog."""
     raw = raw_connection(dbapi_connection)
     try:
         session.of_connection(raw)
@@ -61,7 +61,7 @@ def _attach(dbapi_connection: Any, *_: object) -> None:
 
 
 def _not_opened(context: Any) -> None:
-    """Raises NewerDatabase where the dialect could not open the file for that."""
+    """Raise NewerDatabase where the dialect could not open the file for that."""
     newer = storage_version.refused(context.original_exception, context.engine.url.database)
     if newer is not None:
         raise newer
@@ -73,7 +73,7 @@ def _not_opened(context: Any) -> None:
 def _before_execute(
     connection: Connection, statement: Any, multiparams: Any, params: Any, options: Mapping[str, Any]
 ) -> None:
-    """Refuses writes to anonymized views; makes the tables of the anonymized queries in a statement."""
+    """Refuse writes to anonymized views; make the tables of the anonymized queries in a statement."""
     if not isinstance(statement, (SelectBase, UpdateBase)) or options.get(_READY):
         return
     written = getattr(statement, "table", None) if isinstance(statement, UpdateBase) else None
@@ -105,7 +105,7 @@ class _QueryRun:
 def _before_cursor_execute(
     connection: Connection, cursor: Any, statement: str, parameters: Any, context: Any, executemany: bool
 ) -> None:
-    """Judges a query as DuckDB binds it, in the form in which it is about to run."""
+    """Judge a query as DuckDB binds it, in the form in which it is about to run."""
     run = context.execution_options.get(_READY) if context is not None else None
     if isinstance(run, _QueryRun):
         head = CreateQueryTable(run.name.rows, run.name.query).head
@@ -115,7 +115,7 @@ def _before_cursor_execute(
 
 
 def _show_planner(connection: Connection) -> None:
-    """Tells the planner of the connection's query tables, which its own cursor cannot see, and of their policies."""
+    """Report the planner of the connection's query tables, which its own cursor cannot see, and of their policies."""
     local: dict[str, dict[str, str]] = {}
     raw: Any = connection.connection.dbapi_connection
     rows = raw.execute(
@@ -134,7 +134,7 @@ def _show_planner(connection: Connection) -> None:
 
 
 def _forget(dbapi_connection: Any, info: dict[Any, Any]) -> None:
-    """Drops the query tables of a connection."""
+    """Drop the query tables of a connection."""
     for table in info.pop(_TABLES, ()):
         with contextlib.suppress(duckdb.Error):  # a transaction that failed takes them along
             dbapi_connection.execute(f"DROP TABLE IF EXISTS {qualified('temp', 'main', table)}")

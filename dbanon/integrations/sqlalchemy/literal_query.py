@@ -49,7 +49,7 @@ def literal_query(connection: Connection, query: ClauseElement, values: Mapping[
 
 
 def without_annotations(table: Any) -> Table:
-    """The table itself, where SQLAlchemy works on an annotated copy."""
+    """Return the table itself, where SQLAlchemy works on an annotated copy."""
     found: Table = table._deannotate() if hasattr(table, "_deannotate") else table
     return found
 

@@ -48,7 +48,7 @@ Filter = Callable[[Any, str | None, str, bool, Any], bool]
 
 
 def include_object(connection: Connection) -> Filter:
-    """An `include_object` of `context.configure` that leaves out the schema `dbanon` and the tables of releases.
+    """Return an `include_object` of `context.configure` that leaves out the schema `dbanon` and the tables of releases.
 
     They are in the database and not in the model, so autogenerate would propose to drop them. Where there is an
     `include_object` already: `lambda *asked: mine(*asked) and ours(*asked)`.
@@ -67,12 +67,12 @@ def include_object(connection: Connection) -> Filter:
 
 
 def _bare(schema: str | None) -> str | None:
-    """A schema without its database, which the dialect puts before it where all schemas are compared."""
+    """Return a schema without its database, which the dialect puts before it where all schemas are compared."""
     return None if schema is None else schema.split(".")[-1].strip('"')
 
 
 def _release_tables(connection: Connection) -> set[tuple[str, str]]:
-    """Schema and name of every table of a published release in the current database."""
+    """Return the schema and name of every table of a published release in the current database."""
     raw = raw_connection(connection)
     with raw.cursor() as cursor:
         database = catalog.SearchPath.here(raw).database
@@ -99,7 +99,7 @@ class Definition:
     policy: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def rendered(self) -> str:
-        """The arguments as a migration writes them; what is the default is left out."""
+        """Return the arguments as a migration writes them; what is the default is left out."""
         usual = Definition(self.name)
         given = {n: v for n, v in vars(self).items() if n != "name" and v != getattr(usual, n)}
         if self.query is not None:
@@ -130,7 +130,7 @@ class CreateAnonymizedView(MigrateOperation):
         parameters: Mapping[str, Any] | None = None,
         policy: Mapping[str, Mapping[str, Any]] | None = None,
     ) -> None:
-        """Makes the view `name` of a query, or without one materializes `source`, in place of what is there.
+        """Make the view `name` of a query, or without one materializes `source`, in place of what is there.
 
         `policy` (role and settings by column) is written first where `dbanon.policy` says nothing of the source. A
         materialized view is made of the rows that are committed; where there are none, its first `refresh` makes it.
@@ -158,7 +158,7 @@ class DropAnonymizedView(MigrateOperation):
     def drop_anonymized_view(
         cls, operations: Operations, name: str, *, schema: str | None = None, materialized: bool = False
     ) -> None:
-        """Drops the view `name`, or the tables of a materialized one (the ledger keeps its versions)."""
+        """Drop the view `name`, or the tables of a materialized one (the ledger keeps its versions)."""
         operations.invoke(cls(Definition(name, None if materialized else "", schema)))
 
     def reverse(self) -> MigrateOperation:
@@ -198,7 +198,7 @@ def _run_drop(operations: Operations, operation: DropAnonymizedView) -> None:
 
 
 def _source(asked: Definition) -> Table | None:
-    """The source as a table whose columns have the roles of the policy."""
+    """Return the source as a table whose columns have the roles of the policy."""
     if asked.source is None:
         return None
     columns = []
@@ -289,7 +289,7 @@ def definition(connection: Connection, table: Table) -> Definition:
 
 
 def _compare_release(connection: Connection, table: Table, asked: Definition) -> Iterator[MigrateOperation]:
-    """A release that is missing while its source is new or has rows, or one of another definition."""
+    """Yield a release that is missing while its source is new or has rows, or one of another definition."""
     spec: view.View = table.info[READ_ONLY]
     old = view.published(raw_connection(connection), written(table, connection))
     if old is None:
@@ -313,7 +313,7 @@ def _calls_ours(query: str) -> bool:
 
 
 def _stored(connection: Connection) -> dict[tuple[str | None, str], str]:
-    """Queries of the views of the current database as DuckDB keeps them; the schema is None where it is current."""
+    """Return queries of the views of the current database as DuckDB keeps them; the schema is None where it is current."""
     rows = connection.execute(
         sa.text(
             "SELECT CASE WHEN schema_name <> system.main.current_schema() THEN schema_name END, view_name, sql "
@@ -341,7 +341,7 @@ _PROBE = "dbanon_migration_probe"
 
 
 def _as_stored(connection: Connection, query: str) -> str | None:
-    """A query as DuckDB would keep it; None where it cannot be made now, as before a column is added."""
+    """Return a query as DuckDB would keep it; None where it cannot be made now, as before a column is added."""
     raw: Any = connection.connection.dbapi_connection
     try:
         raw.execute(f"CREATE OR REPLACE TEMP VIEW {identifier(_PROBE)} AS {query}")

@@ -37,7 +37,7 @@ class Drift:
 
 
 def declare_models(base: Any, engine: Engine, *, write: bool = True) -> Drift:
-    """Writes the roles of all mapped tables to `dbanon.policy`, and says what was different; twice is harmless.
+    """Write the roles of all mapped tables to `dbanon.policy`, and say what was different; twice is harmless.
 
     `base` is a declarative base, a registry or a MetaData. Tables without any role are left alone; of the others the
     model decides: what only the database has is removed, so its columns are withheld. All is written in one
@@ -120,7 +120,7 @@ def _write(
 
 
 def policy_from_reflection(engine: Engine, table: str | Table, *, set_info: bool = False) -> dict[str, Role]:
-    """The declared roles of a table's columns, by column name, as `dbanon.policy` has them.
+    """Return the declared roles of a table's columns, by column name, as `dbanon.policy` has them.
 
     With `set_info` and a Table (one that was reflected, say) they become the `info` of its columns, in place of roles
     that stand there, so that `anonymized(table, ...)` knows them.
@@ -142,7 +142,7 @@ def policy_from_reflection(engine: Engine, table: str | Table, *, set_info: bool
 
 
 def same(connection: Connection, function: str, declared: Mapping[Table, Mapping[str, Role | None]]) -> None:
-    """Raises PolicyDrift where the database has a policy of these tables that is not what the model says."""
+    """Raise PolicyDrift where the database has a policy of these tables that is not what the model says."""
     for drift in drifts(connection, function, declared):
         raise drift
 
@@ -163,7 +163,7 @@ def drifts(
 
 
 def is_declared(connection: Connection, table: Table) -> bool:
-    """Whether the database says anything about a table's columns."""
+    """Return whether the database says anything about a table's columns."""
     source = resolved("declare_models", table, connection)
     return bool(stored_policy.policy_rows(source, raw_connection(connection)))
 
@@ -178,17 +178,17 @@ def roles(table: Table) -> dict[str, Role | None]:
 
 
 def stored_role(declared: Declared) -> Role:
-    """The role that a row of the policy says."""
+    """Return the role that a row of the policy says."""
     return Role(declared.role.lower(), Settings(**{n: getattr(declared.settings, n) for n in STORED}))
 
 
 def _roles(rows: Iterable[PolicyRow]) -> dict[str, Role]:
-    """The roles that rows of the policy say, by folded column."""
+    """Return the roles that rows of the policy say, by folded column."""
     return {names.folded(row.declared.column): stored_role(row.declared) for row in rows}
 
 
 def _cells(settings: Settings) -> list[object]:
-    """The cells of a row of the policy after its role; no codes and no form are NULL."""
+    """Return the cells of a row of the policy after its role; no codes and no form are NULL."""
     found = {name: getattr(settings, name) for name in STORED}
     found |= {"missing": list(settings.missing) or None, "form": dict(settings.form) or None}
     return list(found.values())

@@ -55,7 +55,7 @@ class Shape:
         return quasi | {name: role for role, columns in others.items() for name in columns} | dict(self.roles.made)
 
     def columns(self, kind: str) -> list[ColumnClause[Any]]:
-        """The columns of NAME (`release`), NAME_classes (`classes`) or NAME_metrics (`metrics`)."""
+        """Return the columns of NAME (`release`), NAME_classes (`classes`) or NAME_metrics (`metrics`)."""
         made = {"release": self._release, "classes": self._classes, "metrics": self._metrics}[kind]()
         return [sa.column(name, type_) for name, type_ in made]
 
@@ -70,7 +70,7 @@ class Shape:
         return [n for n in self.relation.types if n in (*self.roles.sensitive, *self.roles.other, *self.roles.made)]
 
     def _type(self, column: str) -> Type:
-        """The type of a column that is published as it is, or as what is made of it."""
+        """Return the type of a column that is published as it is, or as what is made of it."""
         return sa.String() if self.roles.made.get(column) in ("pseudonym", "mask") else self.relation.types[column]
 
     def _release(self) -> list[tuple[str, Type]]:
@@ -108,7 +108,7 @@ class Shape:
                 ("published", sa.Boolean())]  # fmt: skip
 
     def _quasi(self, schema: PublishedSchema) -> list[tuple[str, Type]]:
-        """Published columns of the quasi-identifiers."""
+        """Return published columns of the quasi-identifiers."""
         made: list[tuple[str, Type]] = []
         for a in self.attributes:
             end = _end(a, self.relation.types[a.quasi.column])
@@ -145,7 +145,7 @@ def shape(called: TableFunction, relation: Relation, options: Mapping[str, objec
 
 
 def _looser(setting: str, type_: str, value: object, before: object) -> bool:
-    """Whether a call's setting tells more than the model's; where only the database could say, it does."""
+    """Return whether a call's setting tells more than the model's; where only the database could say, it does."""
     if setting in ("top", "bottom") and before is not None:
         try:
             ends: list[Any] = [Decimal(str(value)), Decimal(str(before))]
@@ -159,7 +159,7 @@ def _looser(setting: str, type_: str, value: object, before: object) -> bool:
 
 
 def _end(made: Attribute, type_: Type) -> Type:
-    """The type of an interval's end. One that is snapped to a grid may lie beyond the column's type."""
+    """Return the type of an interval's end. One that is snapped to a grid may lie beyond the column's type."""
     if made.family in ("date", "timestamp", "nanos") and made.grid is not None:
         return sa.Date()
     if made.family == "timestamp":
@@ -174,7 +174,7 @@ def _struct(**fields: Type) -> Type:
 
 
 def _counted(type_: Type) -> Type:
-    """The type of values with the records that have them."""
+    """Return the type of values with the records that have them."""
     return cast(Type, sa.ARRAY(_struct(value=type_, size=sa.BigInteger())))
 
 
@@ -193,7 +193,7 @@ _SPELLINGS = (
 
 
 def _duckdb(type_: Type) -> str:
-    """DuckDB's name of a type. What cannot be known is taken for text; the database decides."""
+    """Return DuckDB's name of a type. What cannot be known is taken for text; the database decides."""
     if isinstance(type_, sa.Enum):
         return "VARCHAR"
     try:

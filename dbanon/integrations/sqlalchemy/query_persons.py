@@ -95,7 +95,7 @@ def check_persons(
 
 
 def _follows(branch: Branch, person: Origin, scan: int, columns: Sequence[str]) -> bool:
-    """Whether a column of a scan is the person, or equal to it wherever it is not NULL."""
+    """Return whether a column of a scan is the person, or equal to it wherever it is not NULL."""
     wanted = {Origin(scan, names.folded(column)) for column in columns}
     known = {_folded(person)}
     while not known & wanted:
@@ -107,7 +107,7 @@ def _follows(branch: Branch, person: Origin, scan: int, columns: Sequence[str]) 
 
 
 def _directed(branch: Branch) -> Iterator[tuple[Origin, Origin]]:
-    """Pairs of columns of which the second is the first, or NULL."""
+    """Yield pairs of columns of which the second is the first, or NULL."""
     for equality in branch.equal:
         yield _folded(equality.first), _folded(equality.second)
         if equality.is_mutual:
@@ -119,7 +119,7 @@ def _folded(origin: Origin) -> Origin:
 
 
 def _is_counted(connection: Any, branch: Branch, scan: int, persons: Sequence[Origin], is_repeated: bool) -> bool:
-    """Whether k counts the records of a scan: each is in one row, or has a person of its own."""
+    """Return whether k counts the records of a scan: each is in one row, or has a person of its own."""
     compared = {c.column for e in branch.equal for c in (e.first, e.second) if c.scan == scan}
     keys = [column for column in sorted(compared) if _is_unique(connection, branch.scans[scan], (column,))]
     if any(_follows(branch, person, scan, keys) for person in persons):
@@ -128,7 +128,7 @@ def _is_counted(connection: Any, branch: Branch, scan: int, persons: Sequence[Or
 
 
 def _has_single_rows(connection: Any, branch: Branch, scan: int) -> bool:
-    """Whether every record of a scan is in one row at most: all other sources have one row for it."""
+    """Return whether every record of a scan is in one row at most: all other sources have one row for it."""
     found = {scan}
     waiting = [source for source in branch.sources if scan not in source.scans]
     while waiting:
@@ -143,7 +143,7 @@ def _has_single_rows(connection: Any, branch: Branch, scan: int) -> bool:
 def _is_looked_up(
     connection: Any, branch: Branch, scans: frozenset[int], key: frozenset[Origin] | None, found: set[int]
 ) -> bool:
-    """Whether a source has at most one row for each row of the scans that are found."""
+    """Return whether a source has at most one row for each row of the scans that are found."""
     pairs = [(e.first, e.second) for e in branch.equal] + [(e.second, e.first) for e in branch.equal]
     equal = {b for a, b in pairs if a.scan in found and b.scan in scans}
     if key is not None and key <= equal:
@@ -155,7 +155,7 @@ def _is_looked_up(
 
 
 def _is_unique(connection: Any, place: Place, columns: Sequence[str]) -> bool:
-    """Whether no two rows of a table have the same values in some columns."""
+    """Return whether no two rows of a table have the same values in some columns."""
     listed = joined(identifier(column) for column in columns)
     query = bound(f"SELECT count(*) = count(DISTINCT row({listed})) FROM {qualified(*place)}")
     return bool(connection.execute(query).fetchall()[0][0])

@@ -140,7 +140,7 @@ class _Reader:
         self._ctes: dict[int, Node] = {}
 
     def branches(self, node: Node) -> list[Branch]:
-        """The branches of a node, with its columns in the order in which its parent refers to them."""
+        """Return the branches of a node, with its columns in the order in which its parent refers to them."""
         if self._views and (view := self._views.get(plan_shape(node))) is not None:
             return [self._scan(view.place, view.columns)]
         kind = node["type"].removeprefix("LOGICAL_")
@@ -173,7 +173,7 @@ class _Reader:
         return [self._scan(_place(node), columns)]
 
     def _scan(self, place: Place | None, columns: Sequence[str | None]) -> Branch:
-        """The rows of a table; of one that is not stored nothing is known."""
+        """Return the rows of a table; of one that is not stored nothing is known."""
         if place is None:
             return self._rows(len(columns))
         number = next(self._numbers)
@@ -192,11 +192,11 @@ class _Reader:
     _column_data_get = _delim_get
 
     def _rows(self, width: int) -> Branch:
-        """Rows that no table has."""
+        """Return rows that no table has."""
         return Branch((None,) * width, {}, (), (self._repeats(),))
 
     def _repeats(self) -> RowSource:
-        """A source with an unknown number of rows for each row of the others."""
+        """Return a source with an unknown number of rows for each row of the others."""
         return RowSource(frozenset((next(self._numbers),)))
 
     # --- one child
@@ -297,7 +297,7 @@ _PASSING = frozenset({"ORDER_BY", "LIMIT", "DISTINCT", "TOP_N", "SAMPLE"})
 
 
 def _place(node: Node) -> Place | None:
-    """The stored table that a scan reads; None where it reads something else."""
+    """Return the stored table that a scan reads; None where it reads something else."""
     path = (node.get("qname") or {}).get("path") or [node.get("name")]
     data = node.get("function_data") or {}
     if path[-1] != "seq_scan" or not data.get("table"):
@@ -306,7 +306,7 @@ def _place(node: Node) -> Place | None:
 
 
 def _position(expression: Node) -> int | None:
-    """The position of the column that an expression is, in the columns of the operator beneath; None for others."""
+    """Return the position of the column that an expression is, in the columns of the operator beneath; None for others."""
     return expression["index"] if expression["expression_class"] == "BOUND_REF" else None
 
 
@@ -316,7 +316,7 @@ def _reference(expression: Node, branch: Branch) -> Origin | None:
 
 
 def _projected(node: Node, key: str, branch: Branch) -> Branch:
-    """The branch with the columns that an operator leaves."""
+    """Return the branch with the columns that an operator leaves."""
     kept = node.get(key)
     return replace(branch, columns=tuple(branch.columns[i] for i in kept)) if kept else branch
 
@@ -331,14 +331,14 @@ def _join_branches(left: Branch, right: Branch) -> Branch:
 
 
 def _conditions(node: Node) -> Iterator[tuple[int, int]]:
-    """Positions of the columns that a join takes to be equal: on its left and on its right."""
+    """Yield positions of the columns that a join takes to be equal: on its left and on its right."""
     for condition in node.get("conditions") or ():
         if condition.get("comparison") == "COMPARE_EQUAL":
             yield from _pair(condition["left"], condition["right"])
 
 
 def _compared(expression: Node) -> Iterator[tuple[int, int]]:
-    """Positions of the columns that a filter takes to be equal."""
+    """Yield positions of the columns that a filter takes to be equal."""
     if expression["type"] == "CONJUNCTION_AND":
         for part in expression["children"]:
             yield from _compared(part)
@@ -347,7 +347,7 @@ def _compared(expression: Node) -> Iterator[tuple[int, int]]:
 
 
 def _pair(left: Node, right: Node) -> Iterator[tuple[int, int]]:
-    """The positions of two expressions, if both are columns."""
+    """Yield the positions of two expressions, if both are columns."""
     first, second = _position(left), _position(right)
     if first is not None and second is not None:
         yield first, second
@@ -356,7 +356,7 @@ def _pair(left: Node, right: Node) -> Iterator[tuple[int, int]]:
 def _equalities(
     first: Branch, second: Branch, pairs: Iterable[tuple[int, int]], is_mutual: bool = True
 ) -> Iterator[Equality]:
-    """The columns of two branches that are equal, by their positions."""
+    """Yield the columns of two branches that are equal, by their positions."""
     for i, j in pairs:
         a, b = first.columns[i], second.columns[j]
         if a is not None and b is not None:

@@ -117,7 +117,7 @@ def judged_query(connection: Connection, model: QueryModel, query: BoundQuery) -
 
 
 def _model_policy(model: QueryModel) -> TemporaryPolicy | None:
-    """The roles of the model, for a query that reads no table with a policy."""
+    """Return the roles of the model, for a query that reads no table with a policy."""
     declared = tuple(role.declared(name) for name, role in model.roles.items() if role is not None)
     return TemporaryPolicy(Policy(declared, Sql("''"), "")) if declared else None
 
@@ -136,7 +136,7 @@ class MappedTable:
 def _mapped_tables(
     connection: Connection, function: str, tables: Iterable[Table]
 ) -> Iterator[tuple[Place, MappedTable]]:
-    """The tables in the FROM of a query with the places where they are stored."""
+    """Yield the tables in the FROM of a query with the places where they are stored."""
     for table in tables:
         try:
             source = resolved(function, table, connection)
@@ -146,7 +146,7 @@ def _mapped_tables(
 
 
 def _outside_views(governed: Sequence[str], scans: Iterable[Scan], read: Iterable[Place]) -> list[str]:
-    """The tables with a policy that are read other than by a view with a policy of its own."""
+    """Return the tables with a policy that are read other than by a view with a policy of its own."""
     stored = {".".join(scan.place) for scan in scans if scan.place}
     outside = set(map(".".join, read))
     return [table for table in governed if table in outside or table not in stored]
@@ -182,7 +182,7 @@ def _rows(
     tables: Mapping[Place, GovernedTable],
     mapped: Mapping[Place, MappedTable],
 ) -> dict[str, Declared]:
-    """The rows of the policy of a query, by column."""
+    """Return the rows of the policy of a query, by column."""
     found: dict[str, Declared] = {}
     for i, (name, role) in enumerate(model.roles.items()):
         row = _row(model.function, name, [_column_role(branch, i, tables, mapped) for branch in branches])
@@ -198,7 +198,7 @@ def _rows(
 def _column_role(
     branch: Branch, i: int, tables: Mapping[Place, GovernedTable], mapped: Mapping[Place, MappedTable]
 ) -> Declared | None:
-    """The role of one column of one branch: that of the policy, or of the model for a table without a policy."""
+    """Return the role of one column of one branch: that of the policy, or of the model for a table without a policy."""
     origin = branch.columns[i]
     if origin is None:
         return None
@@ -213,7 +213,7 @@ def _column_role(
 
 
 def _row(function: str, name: str, found: Sequence[Declared | None]) -> Declared | None:
-    """The one role that a column has in all branches."""
+    """Return the one role that a column has in all branches."""
     roles: dict[Role | None, Declared | None] = {None if row is None else stored_role(row): row for row in found}
     if len(roles) > 1:
         raise errors.TwoRoles(function, SHOWN, name, [str(role or "withheld") for role in roles])
@@ -226,7 +226,7 @@ def _row(function: str, name: str, found: Sequence[Declared | None]) -> Declared
 def _governing(
     check: Sql, tables: Mapping[Place, GovernedTable], rows: Sequence[Declared], database: str
 ) -> TemporaryPolicy:
-    """The policy of the rows, with a fingerprint of the policies that they come from."""
+    """Return the policy of the rows, with a fingerprint of the policies that they come from."""
     fingerprints = [table.policy.fingerprint_sql for table in tables.values()] or [Sql("''")]
     sql = Sql(f"(CASE WHEN {check} THEN {OWN}concat({joined(fingerprints)}) END)")
     fingerprint = "".join(table.policy.fingerprint for table in tables.values())
@@ -234,7 +234,7 @@ def _governing(
 
 
 def _database(function: str, tables: Iterable[Place]) -> str | None:
-    """The one database whose policies apply, where hierarchies are looked up."""
+    """Return the one database whose policies apply, where hierarchies are looked up."""
     databases = sorted({place[0] for place in tables})
     if len(databases) > 1:
         why = f"reads tables with policies of several databases ({', '.join(databases)})"

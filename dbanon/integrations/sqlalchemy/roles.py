@@ -34,7 +34,7 @@ class Role:
     settings: Settings = field(default_factory=Settings)
 
     def declared(self, column: str) -> Declared:
-        """The row of the policy that says so."""
+        """Return the row of the policy that says so."""
         return Declared(column, self.role, self.settings)
 
     def __str__(self) -> str:
@@ -98,8 +98,10 @@ def pseudonym(
     person: bool = False,
     missing: Any = None,
 ) -> Info:
-    """`info` of an identifier that is published as its pseudonym. It is the person where no other column is; of several
-    pseudonyms the one with `person`."""
+    """`info` of an identifier that is published as its pseudonym.
+
+    It is the person where no other column is; of several pseudonyms the one with `person`.
+    """
     said = "true" if person else None
     return _made("pseudonym", missing, format=format, length=length, prefix=prefix, key=key, scope=scope, person=said)
 
@@ -122,7 +124,10 @@ def _made(role: str, missing: Any, **given: object) -> Info:
 
 
 def role_of(column: Column[Any]) -> Role | None:
-    """The role that a column's `info` says, or None. Raises TwoRoles, as where a column overrides an Annotated type."""
+    """Return the role that a column's `info` says, or None.
+
+    Raises TwoRoles, as where a column overrides an Annotated type.
+    """
     found = [key for key in column.info if isinstance(key, Role)]
     if len(found) > 1:
         table = column.table.description if column.table is not None else ""
@@ -131,7 +136,7 @@ def role_of(column: Column[Any]) -> Role | None:
 
 
 def plain(value: object) -> object:
-    """A setting's value as the policy has it: dates and decimals are text."""
+    """Return a setting's value as the policy has it: dates and decimals are text."""
     if isinstance(value, datetime):
         return value.isoformat(sep=" ")
     return value.isoformat() if isinstance(value, date) else str(value) if isinstance(value, Decimal) else value
@@ -142,7 +147,7 @@ def _declared(role: str, **given: object) -> Info:
 
 
 def _info(role: Role) -> Info:
-    """The role is a key, not a value: SQLAlchemy merges the info of Annotated types, and both must stay visible."""
+    """Return the role is a key, not a value: SQLAlchemy merges the info of Annotated types, and both must stay visible."""
     return {role: "dbanon"}
 
 

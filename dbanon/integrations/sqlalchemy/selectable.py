@@ -25,7 +25,7 @@ from dbanon.table_functions.table_function import TableFunction
 
 
 def anonymized(source: Any, algorithm: str = "kacpc", /, **parameters: Any) -> TableValuedAlias:
-    """The released rows of a source as a FROM element: `.c` has the published columns, typed, and `.c.class_id`.
+    """Return the released rows of a source as a FROM element: `.c` has the published columns, typed, and `.c.class_id`.
 
     `source` is a mapped class, a Table or a SELECT; algorithm and parameters are those of the table function, columns
     can be named by mapped attributes (`qi=[Patient.age]`). Values are bound. Mistakes raise dbanon's errors here, as
@@ -51,12 +51,12 @@ def anonymized(source: Any, algorithm: str = "kacpc", /, **parameters: Any) -> T
 
 
 def classes(source: Any, algorithm: str = "kacpc", /, **parameters: Any) -> TableValuedAlias:
-    """One row an equivalence class, as a FROM element; arguments as for `anonymized`."""
+    """Return one row an equivalence class, as a FROM element; arguments as for `anonymized`."""
     return request("_classes", source, algorithm, parameters).element()
 
 
 def metrics(source: Any, algorithm: str = "kacpc", /, **parameters: Any) -> TableValuedAlias:
-    """One row a measure, as a FROM element; arguments as for `anonymized`."""
+    """Return one row a measure, as a FROM element; arguments as for `anonymized`."""
     return request("_metrics", source, algorithm, parameters).element()
 
 
@@ -71,7 +71,7 @@ class Request:
     declared: Declarations
 
     def element(self) -> TableValuedAlias:
-        """The call as a FROM element."""
+        """Return the call as a FROM element."""
         first: ColumnElement[str]
         if isinstance(self.source, sa.Table):
             first = TableName(self.source)
@@ -87,7 +87,7 @@ class Request:
 
 
 def request(ending: str, source: Any, algorithm: str, given: Mapping[str, Any]) -> Request:
-    """A call of NAME or NAME_classes or NAME_metrics; raises what is wrong with it."""
+    """Return a call of NAME or NAME_classes or NAME_metrics; raises what is wrong with it."""
     functions = table_functions()
     known = sorted({f.algorithm for f in functions.values() if f.algorithm})
     if not isinstance(algorithm, str) or algorithm.lower() not in known:
@@ -125,7 +125,7 @@ def request(ending: str, source: Any, algorithm: str, given: Mapping[str, Any]) 
 
 
 def _source(function: str, source: Any) -> sa.Table | SelectBase:
-    """The table or the query that a source is."""
+    """Return the table or the query that a source is."""
     if isinstance(source, (sa.Table, SelectBase)):
         return source
     mapper = sa.inspect(source, raiseerr=False)
@@ -139,7 +139,7 @@ def _source(function: str, source: Any) -> sa.Table | SelectBase:
 
 
 def _plain(value: Any) -> Any:
-    """A parameter's value with columns as names, and dates and decimals as text."""
+    """Return a parameter's value with columns as names, and dates and decimals as text."""
     column = value.__clause_element__() if hasattr(value, "__clause_element__") else value
     if isinstance(column, sa.ColumnElement) and isinstance(name := getattr(column, "name", None), str):
         return str(name)

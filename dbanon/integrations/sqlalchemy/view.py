@@ -113,7 +113,7 @@ class AnonymizedView:
         if_stale: bool = False,
         erase: bool = False,
     ) -> releases.Release:
-        """Makes the next version from the committed source, or the first; see `dbanon.refresh` for the arguments.
+        """Make the next version from the committed source, or the first; see `dbanon.refresh` for the arguments.
 
         Where the class asks for something else than what was released, the next version is of that; but `erase` is of
         the definition that was released, so that an erasure needs nothing else to change. The session must not be in a
@@ -146,7 +146,7 @@ class AnonymizedView:
 
     @classmethod
     def status(cls, session: Session) -> Status:
-        """The release beside its source as it is now."""
+        """Return the release beside its source as it is now."""
         view = _materialized(cls)
         with _bound(cls, session) as connection:
             raw = raw_connection(connection)
@@ -174,7 +174,7 @@ for _happening in ("before_insert", "before_update", "before_delete"):
 
 
 def _table(cls: type[AnonymizedView]) -> Table:
-    """The table that a class is mapped onto; it is known to the base's MetaData without being in it."""
+    """Return the table that a class is mapped onto; it is known to the base's MetaData without being in it."""
     metadata: MetaData | None = getattr(cls, "metadata", None)
     if metadata is None:
         raise errors.UnmappableView(cls.__name__, "there is no declarative base beside AnonymizedView.")
@@ -224,13 +224,13 @@ def _materialized(cls: type[AnonymizedView]) -> View:
 
 
 def _bound(cls: type[Any], session: Session) -> Any:
-    """A connection of the session's engine, to be used in a with statement; the session's own where it has one."""
+    """Return a connection of the session's engine, to be used in a with statement; the session's own where it has one."""
     bind = session.get_bind(cls)
     return bind.connect() if isinstance(bind, sa.Engine) else contextlib.nullcontext(bind)
 
 
 def views_of(metadata: MetaData) -> list[Table]:
-    """The tables of the views that belong to a MetaData."""
+    """Return the tables of the views that belong to a MetaData."""
     return list(metadata.info[_VIEWS].tables.values()) if _VIEWS in metadata.info else []
 
 
@@ -287,7 +287,7 @@ def query(view: View, source: tuple[str, str]) -> Sql:
 
 
 def with_source(connection: Connection, source: Table | None, statement: str) -> None:
-    """Runs a statement. DuckDB binds calls in it, and the planner has to be told of a source that is not committed."""
+    """Run a statement. DuckDB binds calls in it, and the planner has to be told of a source that is not committed."""
     raw = raw_connection(connection)
     current = session.of_connection(raw)
     before = current.temporary.columns
@@ -347,7 +347,7 @@ def _drop(metadata: MetaData, connection: Connection, *, tables: Any = (), **_: 
 
 
 def dropped(connection: Connection, table: Table, *, materialized: bool) -> None:
-    """Drops a view where it is there, a materialized one in a transaction of its own."""
+    """Drop a view where it is there, a materialized one in a transaction of its own."""
     if materialized:
         with raw_connection(connection).cursor() as cursor:
             releases.drop(attach(cursor), written(table, connection), if_exists=True)
@@ -356,7 +356,7 @@ def dropped(connection: Connection, table: Table, *, materialized: bool) -> None
 
 
 def published(raw: Any, name: str) -> ledger_releases.Entry | None:
-    """The published version of a release, if there is one."""
+    """Return the published version of a release, if there is one."""
     with own_cursor(raw) as cursor:
         try:
             entry = ledger_releases.find("refresh", name, cursor, catalog.SearchPath.here(raw))
@@ -366,7 +366,7 @@ def published(raw: Any, name: str) -> ledger_releases.Entry | None:
 
 
 def differs(view: View, entry: ledger_releases.Entry, connection: Connection) -> bool:
-    """Whether a release is another one than the class asks for."""
+    """Return whether a release is another one than the class asks for."""
     with own_cursor(raw_connection(connection)) as cursor:
         try:
             source = resolved("status", view.source, connection, cursor)

@@ -37,7 +37,7 @@ class CastleOptions(NamedTuple):
 
 @kernel
 def castle_steps(state, most, options, requirement, records, classes, attributes, losses, clusters, scratch):
-    """Lets records arrive until all have, or about `most` clusters and records were looked at; gives how many were.
+    """Let records arrive until all have, or about `most` clusters and records were looked at; return how many were.
 
     state: records that have arrived, oldest that may wait, classes, kept classes, clusters opened so far, open ones,
     losses in `recent`, next place in it. `beta`: most open clusters, beyond which none is opened; `alpha`: a cluster of
@@ -86,7 +86,7 @@ def castle_steps(state, most, options, requirement, records, classes, attributes
 
 @part
 def mean_of(state, recent):
-    """The mean loss of the last classes; 0 before the first."""
+    """Return the mean loss of the last classes; 0 before the first."""
     number = min(state[6], len(recent))
     total = 0.0
     for i in range(number):
@@ -131,7 +131,7 @@ def _select(t, state, beta, alpha, records, recent, attributes, clusters, grown)
 
 @part
 def _is_outlier(c, state, clusters):
-    """Whether more than half of the open clusters are larger."""
+    """Return whether more than half of the open clusters are larger."""
     larger = np.int64(0)
     for other in range(len(clusters.is_open)):
         larger += clusters.is_open[other] and clusters.sizes[other] > clusters.sizes[c]

@@ -35,7 +35,7 @@ def _has_ranks(node_starts):
 
 @part
 def position(a, value, attributes):
-    """The position of a number."""
+    """Return the position of a number."""
     if has_ranks(attributes.node_starts):
         start = attributes.node_starts[len(attributes.seen_ranges) + 1 + a]
         if start >= 0:
@@ -128,14 +128,14 @@ def lost(a, low, high, attributes):
 
 @part
 def begin(value, low, high, attributes):
-    """Makes a class of one record."""
+    """Make a class of one record."""
     for a in range(len(value)):
         low[a], high[a] = alone(a, value[a], attributes)
 
 
 @part
 def widen(value, low, high, attributes):
-    """Lets a record into a class."""
+    """Let a record into a class."""
     for a in range(len(value)):
         low[a], high[a] = reach(a, low[a], high[a], value[a], attributes)
 
@@ -176,7 +176,7 @@ def growth(value, c, lows, highs, most, attributes):
 
 @part
 def covers(value, low, high):
-    """Whether what a class publishes stands for a record."""
+    """Return whether what a class publishes stands for a record."""
     for a in range(len(low)):
         if value[a] != value[a]:
             if low[a] <= high[a] and low[a] != -np.inf:

@@ -11,13 +11,13 @@ from dbanon.kernels.jit import inlined, part
 
 @inlined
 def has_new_person(t, requirement, records):
-    """Whether a record is of a known person who is not counted yet."""
+    """Return whether a record is of a known person who is not counted yet."""
     return records.people[t] >= 0 and requirement.person_marks[records.people[t]] != requirement.clock[0]
 
 
 @inlined
 def has_new_value(t, s, requirement, records):
-    """Whether a record has a value of sensitive column `s` that is not counted yet."""
+    """Return whether a record has a value of sensitive column `s` that is not counted yet."""
     code = records.sensitive[t, s]
     return code >= 0 and requirement.value_marks[s, code] != requirement.clock[0]
 
@@ -63,13 +63,13 @@ def lacking(persons, requirement, own):
 
 @inlined
 def brings(t, column, requirement, records):
-    """Whether a record is of a new person and, where `column` is one, has a new value there."""
+    """Return whether a record is of a new person and, where `column` is one, has a new value there."""
     return has_new_person(t, requirement, records) and (column < 0 or has_new_value(t, column, requirement, records))
 
 
 @part
 def suffices(x, end, marks, chosen, requirement, records):
-    """Whether those of the records from `x` to `end` that have the mark `chosen` are enough for a class."""
+    """Return whether those of the records from `x` to `end` that have the mark `chosen` are enough for a class."""
     requirement.clock[0] += 1
     persons = np.int64(0)
     for i in range(x, end):

@@ -25,9 +25,10 @@ class CudsaOptions(NamedTuple):
 
 @kernel
 def cudsa_steps(state, most, options, requirement, records, classes, attributes, labels):
-    """Lets records arrive until all have, or about `most` records were looked at; gives how many were. The oldest
-    leaves when it is due: with the class of the store that covers it and costs least, if that costs less than a group
-    of it, or where there are too few for a group. The store are the last `store` classes.
+    """Let records arrive until all have, or about `most` records were looked at; return how many were.
+
+    The oldest leaves when it is due: with the class of the store that covers it and costs least, if that costs less
+    than a group of it, or where there are too few for a group. The store are the last `store` classes.
 
     state: records that have arrived, oldest that may wait, classes, kept classes.
     """

@@ -25,7 +25,8 @@ class FaanstOptions(NamedTuple):
 
 @kernel
 def faanst_steps(state, most, options, requirement, records, classes, attributes, rounds):
-    """Lets records arrive until all have, or about `most` records and clusters were looked at; gives how many were.
+    """Let records arrive until all have, or about `most` records and clusters were looked at; return how many were.
+
     `mode`: 0 base, 1 passive, 2 proactive; `is_by_member`: k-member instead of k-means.
 
     state: records that have arrived, oldest that may wait, classes, kept classes, arrival at which the last round was
@@ -130,8 +131,11 @@ def _publish(n, state, threshold, records, classes, attributes, batch):
 
 @part
 def _force(t, due, hopeless, state, requirement, threshold, records, classes, attributes, rounds):
-    """A record leaves: with an accepted class, or with the clusters that are nearest. One that is due and can do
-    neither is suppressed. `hopeless`: all that wait are not enough for a class; gives whether that is so now."""
+    """Return a record leaves: with an accepted class, or with the clusters that are nearest.
+
+    One that is due and can do neither is suppressed. `hopeless`: all that wait are not enough for a class; gives
+    whether that is so now.
+    """
     c, _ = least_class(records.values[t], classes, state[3], attributes)
     if c < 0 and not hopeless and records.people[t] >= 0:
         n = _gather(t, state[1], state[0], requirement, records, attributes, rounds)

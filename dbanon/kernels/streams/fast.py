@@ -64,7 +64,7 @@ def fast_steps(state, most, options, requirement, records, classes, attributes, 
 
 @kernel
 def guess(worker, workers, state, requirement, records, attributes, table, far, batches):
-    """Looks for the groups of every so many records of a batch, as though those before them had left alone."""
+    """Look for the groups of every so many records of a batch, as though those before them had left alone."""
     for i in range(worker, state[5], workers):
         x = batches.batch[i]
         batches.numbers[i] = group(x, x, state[0], requirement, records, attributes, table, batches.groups[i], far)
@@ -72,7 +72,7 @@ def guess(worker, workers, state, requirement, records, attributes, table, far, 
 
 @part
 def _fill(x, state, records, batch):
-    """Puts the oldest records of the round that wait into a batch, for which groups are to be looked for."""
+    """Put the oldest records of the round that wait into a batch, for which groups are to be looked for."""
     size = np.int64(0)
     while x < state[4] and size < len(batch):
         if records.class_ids[x] == WAITING:

@@ -59,10 +59,11 @@ class IdeaOptions(NamedTuple):
 
 @kernel
 def idea_steps(state, most, options, requirement, records, classes, attributes, found, away):
-    """Lets records arrive until all have, or about `most` records were looked at; gives how many were. The oldest
-    leaves when it is due: with the class of the store that stands for it and loses least, if that loses no more than a
-    group of it and the most similar, or where there are too few for a group. A group that loses less than `theta` is
-    stored; the store are the last `store` of these.
+    """Let records arrive until all have, or about `most` records were looked at; return how many were.
+
+    The oldest leaves when it is due: with the class of the store that stands for it and loses least, if that loses no
+    more than a group of it and the most similar, or where there are too few for a group. A group that loses less than
+    `theta` is stored; the store are the last `store` of these.
 
     state: records that have arrived, oldest that may wait, classes, kept classes. found (k + values that are
     needed,) and away (records,): scratch.
@@ -97,8 +98,7 @@ def idea_steps(state, most, options, requirement, records, classes, attributes, 
 
 @part
 def _similar(x, y, attributes):
-    """How similar two records are: the share of attributes that both have, times one less the mean distance on
-    these."""
+    """How similar two records are: the share of attributes that both have, times one less the mean distance on these."""
     both, far = 0.0, 0.0
     for a in range(len(x)):
         if x[a] == x[a] and y[a] == y[a]:
@@ -109,7 +109,7 @@ def _similar(x, y, attributes):
 
 @part
 def _span_known(x, number, found, records, low, high, attributes):
-    """Makes a class of what record x and the first `number` of `found` have; of NULLs where all lack it."""
+    """Make a class of what record x and the first `number` of `found` have; of NULLs where all lack it."""
     for a in range(len(low)):
         low[a], high[a] = alone(a, records.values[x, a], attributes)
         for j in range(number):
@@ -155,11 +155,12 @@ class PartitionOptions(NamedTuple):
 
 @kernel
 def pattern_steps(state, most, options, requirement, records, classes, attributes, partitions):
-    """Lets records arrive until all have, or about `most` records were looked at; gives how many were. The oldest
-    leaves when it is due, with the nearest of its partition by what all of these have; where that is too small, of it
-    and the partitions that are merged with it: the most similar ones or, `is_by_size`, the largest. If all together are
-    too few, it leaves with a class of the store that covers it, or is suppressed. The store are the last `store`
-    classes of one partition.
+    """Let records arrive until all have, or about `most` records were looked at; return how many were.
+
+    The oldest leaves when it is due, with the nearest of its partition by what all of these have; where that is too
+    small, of it and the partitions that are merged with it: the most similar ones or, `is_by_size`, the largest. If all
+    together are too few, it leaves with a class of the store that covers it, or is suppressed. The store are the last
+    `store` classes of one partition.
 
     state: records that have arrived, oldest that may wait, classes, kept classes.
     """
@@ -193,8 +194,10 @@ def pattern_steps(state, most, options, requirement, records, classes, attribute
 
 @part
 def _gather(x, end, requirement, by_size, records, partitions):
-    """Takes the partition of record x, and others until all together are enough for a class. Gives what all have, how
-    many others were taken (-1: all are not enough), and how many records were looked at."""
+    """Take the partition of record x, and others until all together are enough for a class.
+
+    Gives what all have, how many others were taken (-1: all are not enough), and how many records were looked at.
+    """
     common, merged, looked = partitions.patterns[x], np.int64(0), np.int64(0)
     for i in range(x, end):
         partitions.taken[i] = records.class_ids[i] == WAITING and partitions.patterns[i] == partitions.patterns[x]

@@ -6,8 +6,10 @@ from dbanon.kernels.streams.class_loss import begin, widen
 
 @kernel
 def span(class_ids, values, attributes, old, begun, lows, highs):
-    """Makes the classes from `old` on as narrow as the records that left with them (class_ids, -1 and less for none).
-    begun (classes,): scratch, false."""
+    """Make the classes from `old` on as narrow as the records that left with them (class_ids, -1 and less for none).
+
+    begun (classes,): scratch, false.
+    """
     for t in range(len(class_ids)):
         c = class_ids[t]
         if c < old:

@@ -58,7 +58,7 @@ def means(size, number, rounds, records, attributes):
 
 @part
 def listed(size, number, rounds):
-    """Makes the lists of clusters."""
+    """Make the lists of clusters."""
     for c in range(number):
         rounds.heads[c] = -1
     for j in range(size - 1, -1, -1):
@@ -69,7 +69,7 @@ def listed(size, number, rounds):
 
 @part
 def _move(number, records, attributes, rounds):
-    """Moves centers to where their records are. One without records stays."""
+    """Move centers to where their records are. One without records stays."""
     for c in range(number):
         if rounds.heads[c] >= 0:
             middle(
@@ -167,8 +167,10 @@ def members(size, number, requirement, rounds, records, attributes):
 
 @part
 def _start(last, size, rounds, records, attributes):
-    """The record with which a cluster begins, or -1; `last`: with which the last one began, -1 for none. A random one
-    is the first known person's from a random place on."""
+    """Return the record with which a cluster begins, or -1; `last`: with which the last one began, -1 for none.
+
+    A random one is the first known person's from a random place on.
+    """
     if last < 0:
         at = below(np.int64(size), rounds.random)
         for j in range(size):

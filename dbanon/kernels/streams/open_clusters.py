@@ -13,7 +13,7 @@ from dbanon.kernels.streams.counting import count_person, count_value
 
 @part
 def open_cluster(t, state, clusters, records, attributes):
-    """Opens a cluster for a record in the first free slot, whose list is empty yet; gives the slot."""
+    """Open a cluster for a record in the first free slot, whose list is empty yet; return the slot."""
     c = np.int64(0)
     while clusters.is_open[c]:
         c += 1
@@ -26,14 +26,14 @@ def open_cluster(t, state, clusters, records, attributes):
 
 @part
 def put(t, c, clusters):
-    """Puts a record first into the list of a cluster."""
+    """Put a record first into the list of a cluster."""
     clusters.next_record[t], clusters.heads[c], clusters.cluster_ids[t] = clusters.heads[c], t, c
     clusters.sizes[c] += 1
 
 
 @part
 def put_back(t, c, clusters):
-    """Puts a record into the list of a cluster where it belongs by its arrival."""
+    """Put a record into the list of a cluster where it belongs by its arrival."""
     if clusters.heads[c] < t:
         put(t, c, clusters)
         return
@@ -46,7 +46,7 @@ def put_back(t, c, clusters):
 
 @part
 def take_out(t, c, clusters):
-    """Takes a record out of the list of a cluster."""
+    """Take a record out of the list of a cluster."""
     if clusters.heads[c] == t:
         clusters.heads[c] = clusters.next_record[t]
     else:
@@ -106,7 +106,7 @@ def pour(source, c, clusters):
 
 @part
 def is_enough(c, requirement, heads, link, records):
-    """Whether a cluster has k persons and, of each sensitive column, as many values as it needs."""
+    """Return whether a cluster has k persons and, of each sensitive column, as many values as it needs."""
     requirement.clock[0] += 1
     if count(c, requirement.k, heads, link, records, requirement) < requirement.k:
         return False
@@ -119,7 +119,7 @@ def is_enough(c, requirement, heads, link, records):
 
 @part
 def can_be_enough(requirement, clusters, records):
-    """Whether all open clusters together are enough for a class."""
+    """Return whether all open clusters together are enough for a class."""
     heads, link = clusters.heads, clusters.next_record
     requirement.clock[0] += 1
     persons = np.int64(0)
@@ -160,7 +160,7 @@ def count_values(c, s, most, heads, link, records, requirement):
 
 @part
 def is_before(c, other, clusters):
-    """Whether a cluster is smaller than another one, or was opened before it and is as small."""
+    """Return whether a cluster is smaller than another one, or was opened before it and is as small."""
     return clusters.sizes[c] < clusters.sizes[other] or (
         clusters.sizes[c] == clusters.sizes[other] and clusters.ids[c] < clusters.ids[other]
     )

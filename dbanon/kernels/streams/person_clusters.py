@@ -23,8 +23,9 @@ class PersonOptions(NamedTuple):
 
 @kernel
 def person_steps(state, most, options, requirement, records, classes, attributes, loose_records, clusters):
-    """Lets records arrive until all have, or about `most` records were looked at; gives how many were. A record that is
-    due makes a cluster of its person and the nearest that have none, or is suppressed.
+    """Let records arrive until all have, or about `most` records were looked at; return how many were.
+
+    A record that is due makes a cluster of its person and the nearest that have none, or is suppressed.
 
     state: records that have arrived, oldest that may wait, classes, -, clusters, persons without a cluster of whom a
     record waits. `loose_records` have -1 for people who have a cluster.
@@ -132,7 +133,7 @@ def _found(x, state, requirement, records, attributes, clusters):
 
 @part
 def _next(x, number, end, records, attributes, others):
-    """The nearest record to x of a person who is not among the first `number` of `others` (ties: the oldest)."""
+    """Return the nearest record to x of a person who is not among the first `number` of `others` (ties: the oldest)."""
     best, least = np.int64(-1), np.inf
     for i in range(x, end):
         if records.class_ids[i] != WAITING or records.people[i] < 0 or records.people[i] == records.people[x]:
@@ -187,7 +188,7 @@ def _emit(c, now, state, requirement, records, classes, attributes, clusters):
 
 @part
 def _has_values(requirement, records, clusters):
-    """Whether a group has as many values of each sensitive column as it needs."""
+    """Return whether a group has as many values of each sensitive column as it needs."""
     requirement.clock[0] += 1
     for s in range(len(requirement.min_values)):
         number = np.int64(0)

@@ -34,10 +34,11 @@ class PuriOptions(NamedTuple):
 
 @kernel
 def puri_steps(state, most, options, requirement, records, classes, attributes, clusters, value_sets):
-    """Lets records arrive until all have, or about `most` records were looked at; gives how many were. A record joins
-    the open group that loses least with it, of those that have fewer than two of its kinds, or a new one, if it widens
-    that and fewer than `beta` are open. A group leaves once it is enough for a class and has another set of values than
-    the last ones; what is due leaves as in fads_steps.
+    """Let records arrive until all have, or about `most` records were looked at; return how many were.
+
+    A record joins the open group that loses least with it, of those that have fewer than two of its kinds, or a new
+    one, if it widens that and fewer than `beta` are open. A group leaves once it is enough for a class and has another
+    set of values than the last ones; what is due leaves as in fads_steps.
 
     state: records that have arrived, oldest that may wait, classes, kept classes, groups opened so far, open ones, and
     of `sets` how many are known and the next place.
@@ -126,7 +127,7 @@ def _join(t, state, beta, records, attributes, clusters):
 
 @part
 def _takes(c, t, records, clusters):
-    """Whether a group has fewer than two records of each kind of a record."""
+    """Return whether a group has fewer than two records of each kind of a record."""
     for s in range(records.sensitive.shape[1]):
         number, i = np.int64(0), clusters.heads[c]
         while i >= 0 and records.sensitive[t, s] >= 0:
@@ -139,7 +140,7 @@ def _takes(c, t, records, clusters):
 
 @part
 def _set_of(c, clusters, value_sets, clock):
-    """A hash of the sets of values that a group has, in whatever order."""
+    """Return a hash of the sets of values that a group has, in whatever order."""
     clock[0] += 1
     total, i = np.uint64(0), clusters.heads[c]
     while i >= 0:
@@ -154,7 +155,7 @@ def _set_of(c, clusters, value_sets, clock):
 
 @part
 def _mixed(z):
-    """The finalizer of SplitMix64."""
+    """Return the finalizer of SplitMix64."""
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return z ^ (z >> np.uint64(31))
@@ -162,7 +163,7 @@ def _mixed(z):
 
 @part
 def _is_recent(own, state, sets):
-    """Whether one of the last groups had the same values; groups without values have none."""
+    """Return whether one of the last groups had the same values; groups without values have none."""
     if own == np.uint64(0):
         return False
     for i in range(state[6]):

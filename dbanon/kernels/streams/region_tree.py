@@ -18,7 +18,7 @@ LEAF, NUMBER, NULLS, CATEGORY = range(4)
 
 @part
 def enter(t, records, attributes, regions):
-    """A record comes to the deepest region that has room for it; gives the region."""
+    """Return a record comes to the deepest region that has room for it; gives the region."""
     v, value = np.int64(0), records.values[t]
     while True:
         regions.shape[v, SIZE] += 1
@@ -35,7 +35,7 @@ def enter(t, records, attributes, regions):
 
 @part
 def _child(v, value, node_starts, nodes, shape, cuts):
-    """The child of a region that a record stands in, or -1: a leaf has none, and others not for all."""
+    """Return the child of a region that a record stands in, or -1: a leaf has none, and others not for all."""
     kind, a = shape[v, KIND], shape[v, AXIS]
     if kind == LEAF:
         return np.int64(-1)
@@ -88,7 +88,7 @@ def specialize(v, state, requirement, records, attributes, regions, scratch):
 
 @part
 def _specialize(v, state, requirement, records, attributes, regions, scratch):
-    """Cuts a leaf at its widest attribute (ties: the first) that can be cut."""
+    """Cut a leaf at its widest attribute (ties: the first) that can be cut."""
     regions.shape[v, CAME] = 0
     size, t = np.int64(0), regions.heads[v]
     while t >= 0:

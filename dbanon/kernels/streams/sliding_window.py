@@ -45,7 +45,7 @@ def diverse(x, number, begins, ends, records, requirement, attributes, found, aw
 
 @part
 def has_already(i, x, number, s, records, found):
-    """Whether a group has the person or the value of a record."""
+    """Return whether a group has the person or the value of a record."""
     if records.sensitive[x, s] == records.sensitive[i, s]:
         return True
     for j in range(number):
@@ -87,7 +87,7 @@ def group(x, begins, ends, requirement, records, attributes, table, found, far):
 
 @part
 def span(x, number, found, records, low, high, attributes):
-    """Makes a class of record x and the first `number` of `found`."""
+    """Make a class of record x and the first `number` of `found`."""
     begin(records.values[x], low, high, attributes)
     for j in range(number):
         widen(records.values[found[j]], low, high, attributes)
@@ -111,9 +111,11 @@ class FadsOptions(NamedTuple):
 
 @kernel
 def fads_steps(state, most, options, requirement, records, classes, attributes, search):
-    """Lets records arrive until all have, or about `most` records were looked at. The oldest leaves when it is one of
-    `delta` that came (with `ends`: all leave in the end): with the class of least loss that covers it and was made less
-    than `life` arrivals ago, if that loses less than a group of its nearest, or where there are too few for a group.
+    """Let records arrive until all have, or about `most` records were looked at.
+
+    The oldest leaves when it is one of `delta` that came (with `ends`: all leave in the end): with the class of least
+    loss that covers it and was made less than `life` arrivals ago, if that loses less than a group of its nearest, or
+    where there are too few for a group.
 
     state: records that have arrived, oldest that may wait, classes, kept classes. Gives how many were
     looked at.
@@ -151,7 +153,7 @@ def publish(x, number, state, life, records, classes, attributes, found):
 
 @part
 def arrive(state, records, attributes):
-    """The next record; gives it."""
+    """Return the next record; gives it."""
     t = state[0]
     see(records.values[t], attributes)
     state[0], state[LAST] = t + 1, records.arrived_at[t]
@@ -160,7 +162,7 @@ def arrive(state, records, attributes):
 
 @part
 def waiting(state, class_ids):
-    """The oldest record that waits; that after the last one that has arrived where none does."""
+    """Return the oldest record that waits; that after the last one that has arrived where none does."""
     while state[1] < state[0] and class_ids[state[1]] != WAITING:
         state[1] += 1
     return state[1]
@@ -168,14 +170,16 @@ def waiting(state, class_ids):
 
 @part
 def is_due(x, delta, state, ends, records):
-    """Whether a record must leave before the next one arrives."""
+    """Return whether a record must leave before the next one arrives."""
     return (ends and state[0] == len(records.arrived_at)) or state[LAST] - records.arrived_at[x] + 1 >= delta
 
 
 @part
 def next_due(steps, most, options, state, records, attributes):
-    """Lets records arrive until one is due; gives it, and how many were looked at so far. -1 where all have arrived, or
-    `most` were looked at."""
+    """Let records arrive until one is due; return it, and how many were looked at so far.
+
+    -1 where all have arrived, or `most` were looked at.
+    """
     while steps < most:
         x = waiting(state, records.class_ids)
         if x < state[0] and is_due(x, options.delta, state, options.ends, records):
@@ -189,7 +193,7 @@ def next_due(steps, most, options, state, records, attributes):
 
 @part
 def forget(state, oldest, classes):
-    """Forgets classes made at `oldest` or before."""
+    """Forget classes made at `oldest` or before."""
     number = np.int64(0)
     for i in range(state[3]):
         if classes.made_at[classes.reusable[i]] > oldest:

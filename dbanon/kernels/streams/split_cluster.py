@@ -16,7 +16,7 @@ PIECE, FREE, LEFT = 1, 2, 3
 
 @part
 def listed(c, heads, link, rows):
-    """Lists the records of a cluster, which are in no piece; gives how many."""
+    """List the records of a cluster, which are in no piece; return how many."""
     size, t = np.int64(0), heads[c]
     while t >= 0:
         size, t = size + 1, link[t]
@@ -30,7 +30,7 @@ def listed(c, heads, link, rows):
 
 @part
 def split(size, base, requirement, records, classes, attributes, scratch):
-    """Splits the records that are listed into classes from `base` on; gives how many, of which none may come about."""
+    """Split the records that are listed into classes from `base` on; return how many, of which none may come about."""
     pieces, left = np.int64(0), size
     while _take(pieces, left, requirement, records, attributes, scratch):
         pieces += 1
@@ -82,7 +82,7 @@ def _take(piece, left, requirement, records, attributes, scratch):
 
 @part
 def _nearest_of(size, rows, away):
-    """The nearest record that may be taken (ties: the oldest)."""
+    """Return the nearest record that may be taken (ties: the oldest)."""
     best, least = np.int64(-1), np.inf
     for i in range(size):
         if away[i] < least and rows[PIECE, rows[FREE, i]] < 0:
@@ -119,7 +119,7 @@ def _take_shares(piece, x, size, left, requirement, records, scratch):
 
 @part
 def _has(piece, left, requirement, records, rows):
-    """Whether a piece has as many values of each sensitive column as it needs."""
+    """Return whether a piece has as many values of each sensitive column as it needs."""
     requirement.clock[0] += 1
     for s in range(len(requirement.min_values)):
         number = np.int64(0)

@@ -12,7 +12,7 @@ from dbanon.kernels.streams.class_loss import covers, loss
 
 @part
 def is_beyond(value, attributes):
-    """Whether a record that arrives makes the range of a number wider."""
+    """Return whether a record that arrives makes the range of a number wider."""
     for a in range(len(attributes.seen_ranges)):
         if attributes.node_starts[a] == attributes.node_starts[a + 1] and (
             value[a] < attributes.seen_ranges[a, 0] or value[a] > attributes.seen_ranges[a, 1]

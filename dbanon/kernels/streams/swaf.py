@@ -20,9 +20,10 @@ class SwafOptions(NamedTuple):
 
 @kernel
 def swaf_steps(state, most, options, requirement, records, classes, attributes, regions, scratch):
-    """Lets records arrive until all have, or about `most` records were looked at; gives how many were. A record that is
-    due leaves with the class of the deepest region that it stands in and whose class covers it, or that has enough
-    records for a new one.
+    """Let records arrive until all have, or about `most` records were looked at; return how many were.
+
+    A record that is due leaves with the class of the deepest region that it stands in and whose class covers it, or
+    that has enough records for a new one.
 
     state: records that have arrived, oldest that may wait, classes, -, regions.
     """
@@ -80,7 +81,7 @@ def swaf_steps(state, most, options, requirement, records, classes, attributes, 
 
 @kernel
 def take_up(state, regions):
-    """Puts the records that wait already where they stood."""
+    """Put the records that wait already where they stood."""
     for t in range(state[0]):
         v = regions.region_ids[t]
         if regions.shape[v, KIND] == LEAF:
@@ -117,7 +118,7 @@ def _oldest(v, x, end, requirement, records, regions, batch):
 
 @part
 def _is_in(u, v, shape):
-    """Whether a region is another one or below it."""
+    """Return whether a region is another one or below it."""
     while u > v:  # each has a greater number than that above it
         u = shape[u, ABOVE]
     return u == v

@@ -32,9 +32,10 @@ class UbdsaOptions(NamedTuple):
 
 @kernel
 def ubdsa_steps(state, most, options, requirement, records, classes, attributes, clusters):
-    """Lets records arrive until all have, or about `most` clusters and records were looked at; gives how many were. A
-    record leaves at once with a class of the store that loses no more than `theta`, or joins an open cluster, of which
-    at most `beta` are open unless it can join none; the store are the last `store` classes.
+    """Let records arrive until all have, or about `most` clusters and records were looked at; return how many were.
+
+    A record leaves at once with a class of the store that loses no more than `theta`, or joins an open cluster, of
+    which at most `beta` are open unless it can join none; the store are the last `store` classes.
 
     state: records that have arrived, oldest that may wait, classes, kept classes, clusters opened so far, open ones.
     """

@@ -22,7 +22,7 @@ def composition(call: Call) -> Sql:
 
 
 def _version(call: Call, latest: Entry, parameter: str) -> Entry:
-    """The version of a release that a parameter asks for; UnknownVersion."""
+    """Return the version of a release that a parameter asks for; UnknownVersion."""
     wanted = call.options.whole(parameter)
     if wanted is None:
         return latest
@@ -34,7 +34,7 @@ def _version(call: Call, latest: Entry, parameter: str) -> Entry:
 
 
 def composed(function: str, first: Entry, second: Entry, alone: bool = False) -> Sql:
-    """The same for two versions that are known; `alone`: with who is in one of them only.
+    """Return the same for two versions that are known; `alone`: with who is in one of them only.
 
     CompositionUnknown where people cannot be told apart.
     """

@@ -28,7 +28,7 @@ class Promised:
 
 
 def promised(publication: ReleaseSpec, others: Sequence[Entry]) -> Promised:
-    """The publication with what other versions demand of columns that it publishes unchanged, too."""
+    """Return the publication with what other versions demand of columns that it publishes unchanged, too."""
     unchanged = {c.lower(): c for c in (*publication.roles.sensitive, *publication.roles.other)}
     sensitive, own = list(publication.roles.sensitive), list(publication.demands)
     by: dict[int, tuple[int, ...]] = {}
@@ -60,7 +60,7 @@ def promised(publication: ReleaseSpec, others: Sequence[Entry]) -> Promised:
 
 
 def _demands(entry: Entry) -> list[tuple[str, model_request.Demand]]:
-    """The models of a version, each with its column."""
+    """Return the models of a version, each with its column."""
     sensitive = [c for c, role in entry.roles.items() if role == "sensitive"]
     return [
         (sensitive[d.sensitive], d) for d in model_request.demands("refresh", entry.shown, entry.options, sensitive)

@@ -19,8 +19,10 @@ from dbanon.sqltext.templates import fill
 
 
 def check(cursor: Any, entry: Entry, publication: ReleaseSpec, others: Sequence[Entry], moved: str) -> None:
-    """LinkedVersions where a version and earlier ones with its pseudonyms tell people apart that are too few. `moved`
-    ends the names of tables of the version that is replaced. Linear in the rows of these versions."""
+    """LinkedVersions where a version and earlier ones with its pseudonyms tell people apart that are too few.
+
+    `moved` ends the names of tables of the version that is replaced. Linear in the rows of these versions.
+    """
     mine = [o for o in others if set(entry.links) & set(o.links)]
     if not mine:
         return
@@ -55,7 +57,7 @@ def _of_persons(cursor: Any, publication: ReleaseSpec) -> bool:
 def _missed(
     cursor: Any, entry: Entry, publication: ReleaseSpec, mine: Sequence[Entry], moved: str
 ) -> list[tuple[str, int]]:
-    """The parameters that are missed, with the number of persons."""
+    """Return the parameters that are missed, with the number of persons."""
     wanted = promised(publication, mine)
     allowed = {n.lower() for n in publication.options.columns("allow_rare")}
     rare = [

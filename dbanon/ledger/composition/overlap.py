@@ -35,13 +35,13 @@ def refuse_others(cursor: Any, of: related_releases.RelatedRelease, composition:
 
 
 def _every(cursor: Any) -> Iterator[related_releases.RelatedRelease]:
-    """All releases of related tables that an attached ledger has, those that were dropped too."""
+    """Yield all releases of related tables that an attached ledger has, those that were dropped too."""
     for database in same_source.ledgers("related_release", cursor):
         yield from related_releases.entries(cursor, database)
 
 
 def _about(cursor: Any, of: related_releases.RelatedRelease) -> set[same_source.Base]:
-    """The tables behind a release, and those behind every other table that is said to be about its people."""
+    """Return the tables behind a release, and those behind every other table that is said to be about its people."""
     people = same_source.places(of.people, of.database)
     found = same_source.places(of.bases, of.database) | same_source.attached(of.tables.values())
     for child, entity in _relations(cursor, of.database):
@@ -51,7 +51,7 @@ def _about(cursor: Any, of: related_releases.RelatedRelease) -> set[same_source.
 
 
 def _relations(cursor: Any, database: str) -> Iterator[tuple[str, str]]:
-    """Tables and the tables of people that they are about, by names: as dbanon.relation and foreign keys say."""
+    """Yield tables and the tables of people that they are about, by names: as dbanon.relation and foreign keys say."""
     for row in stored_relation.rows(cursor, database):
         yield _named(row.schema, row.table), _named(row.entity_schema, row.entity)
     for schema, table, referenced in cursor.execute(
@@ -63,13 +63,13 @@ def _relations(cursor: Any, database: str) -> Iterator[tuple[str, str]]:
 
 
 def _named(schema: str, table: str) -> str:
-    """A table as a row of the policy names it: with its schema, unless that is in the name already."""
+    """Return a table as a row of the policy names it: with its schema, unless that is in the name already."""
     parts = names.table_parts(table) or (table,)
     return table if len(parts) > 1 else str(qualified(schema, parts[0]))
 
 
 def _bases(cursor: Any, database: str, name: str) -> set[same_source.Base]:
-    """The tables behind a table or view; none where it is not there or its database is not attached."""
+    """Return the tables behind a table or view; none where it is not there or its database is not attached."""
     try:
         source = catalog.resolve("materialize", name, cursor, catalog.SearchPath(database, "main"), {})
     except (errors.UnknownTable, errors.DatabaseAway):

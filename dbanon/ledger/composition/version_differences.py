@@ -32,18 +32,18 @@ class Apart:
 
 
 def comparable(entry: Entry, other: Entry) -> bool:
-    """Whether it is known who is in both versions."""
+    """Return whether it is known who is in both versions."""
     mine, theirs = ([c.lower() for c in e.person_key or ()] for e in (entry, other))
     return bool(mine) and mine == theirs
 
 
 def same_name(entry: Entry, others: Sequence[Entry]) -> list[Entry]:
-    """Earlier versions under the same name."""
+    """Return earlier versions under the same name."""
     return [o for o in others if o.place[:3] == entry.place[:3]]
 
 
 def kept_since(entry: Entry, others: Sequence[Entry]) -> list[Entry]:
-    """Earlier versions whose clusters the new one keeps."""
+    """Return earlier versions whose clusters the new one keeps."""
     lineages = _lineages(entry, others)
     return [o for o in others if lineages.get(o.place) == lineages[entry.place]]
 
@@ -66,7 +66,7 @@ def apart(
 
 
 def _are_alike(entry: Entry, others: Sequence[Entry]) -> bool:
-    """Whether all versions are of one source and publish the same columns, which are compared with the people."""
+    """Return whether all versions are of one source and publish the same columns, which are compared with the people."""
     return all(o.call["source"] == entry.call["source"] and same_values(entry, o) for o in others)
 
 
@@ -176,7 +176,7 @@ def _groups(entry: Entry, others: Sequence[Entry]) -> Iterator[_Group]:
 
 
 def _by_columns(entry: Entry, others: Sequence[Entry], who: Sql, known: bool) -> Iterator[_Group]:
-    """A group for each set of columns that versions have in common with the new one."""
+    """Yield a group for each set of columns that versions have in common with the new one."""
     exact = [o for o in others if same_values(entry, o)]
     if exact:
         yield _Group(who, entry.values, tuple(exact), known, True)
@@ -186,13 +186,13 @@ def _by_columns(entry: Entry, others: Sequence[Entry], who: Sql, known: bool) ->
 
 
 def same_values(entry: Entry, other: Entry) -> bool:
-    """Whether both publish the same columns, in which equal values are equal."""
+    """Return whether both publish the same columns, in which equal values are equal."""
     same_format = other.hash_format == entry.hash_format or not entry.values
     return same_format and other.values == entry.values and all(entry.alike(other, c) for c in entry.values)
 
 
 def _shared(entry: Entry, other: Entry) -> tuple[str, ...]:
-    """The columns that both publish as they are; none where the ledger has no hashes of single columns."""
+    """Return the columns that both publish as they are; none where the ledger has no hashes of single columns."""
     theirs = {c.lower() for c in other.values} if other.hash_format == entry.hash_format else set()
     return tuple(c for c in entry.values if c.lower() in theirs and entry.alike(other, c))
 
@@ -208,7 +208,9 @@ def _judged(
     by_who: bool = False,
 ) -> list[Apart]:
     """Sets of too few in a group; `linked`: only among classes of one other version and the new one with one number.
-    `by_who`: records that are alike are those of whom the membership says it."""
+
+    `by_who`: records that are alike are those of whom the membership says it.
+    """
     others, last = group.others, len(group.others)
     lineages = _lineages(entry, others)
     versions = [
@@ -256,13 +258,13 @@ def _judged(
 
 
 def _parameters(linked: Sequence[Mapping[int, int]]) -> dict[str, list[int]]:
-    """Parameters of a statement: the classes of each side and their numbers."""
+    """Return parameters of a statement: the classes of each side and their numbers."""
     classes = {f"classes{i}": list(by) for i, by in enumerate(linked)}
     return classes | {f"numbers{i}": list(by.values()) for i, by in enumerate(linked)}
 
 
 def _had(places: Sequence[int]) -> Sql:
-    """Whether the people of a part were in one of these versions."""
+    """Return whether the people of a part were in one of these versions."""
     bits: dict[int, int] = {}
     for i in places:
         bits[i // _BITS] = bits.get(i // _BITS, 0) | 1 << i % _BITS
@@ -305,12 +307,12 @@ def _lineages(entry: Entry, others: Sequence[Entry]) -> dict[tuple[str, str, str
 
 
 def live(cursor: Any, entry: Entry, others: Sequence[Entry], moved: str) -> list[Sql]:
-    """Tables of these versions, which all publish the same columns, as far as they still stand."""
+    """Return tables of these versions, which all publish the same columns, as far as they still stand."""
     return _live(cursor, entry, _Group(Sql("person_key"), entry.values, tuple(others), True, True), moved)
 
 
 def _live(cursor: Any, entry: Entry, group: _Group, moved: str) -> list[Sql]:
-    """Tables of versions that still stand and have the group's columns: what the values behind hashes are."""
+    """Return tables of versions that still stand and have the group's columns: what the values behind hashes are."""
     if not group.columns:
         return [Sql(f"(SELECT 1 FROM {entry.table()})")]
     mine = releases.columns(entry, "", cursor)

@@ -89,7 +89,7 @@ def agreement(counts: Sequence[tuple[int, int, int]], places: tuple[int, ...]) -
 
 
 def _moments(total: int, share: float) -> tuple[float, float]:
-    """The mean and the variance of |2 X - total|, X binomial."""
+    """Return the mean and the variance of |2 X - total|, X binomial."""
     if total > _MANY:
         return _folded_normal(total * (2 * share - 1), 4 * total * share * (1 - share))
     values, weights = _distribution(total, share)
@@ -102,7 +102,7 @@ _MANY = 2000
 
 
 def _folded_normal(mean: float, variance: float) -> tuple[float, float]:
-    """The mean and the variance of the absolute value of a normal variable."""
+    """Return the mean and the variance of the absolute value of a normal variable."""
     deviation = math.sqrt(variance)
     ratio = mean / deviation
     folded = deviation * math.sqrt(2 / math.pi) * math.exp(-ratio * ratio / 2) + mean * math.erf(ratio / math.sqrt(2))
@@ -110,7 +110,7 @@ def _folded_normal(mean: float, variance: float) -> tuple[float, float]:
 
 
 def _distribution(total: int, share: float) -> tuple[np.ndarray, np.ndarray]:
-    """The values of |2 X - total| with their probabilities."""
+    """Return the values of |2 X - total| with their probabilities."""
     trials = np.arange(total + 1)
     factorials = np.concatenate(([0.0], np.cumsum(np.log(np.arange(1, total + 1)))))
     logs = factorials[total] - factorials - factorials[::-1]
@@ -119,7 +119,7 @@ def _distribution(total: int, share: float) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _at_most(totals: Sequence[int], share: float, limit: int) -> float:
-    """The probability that the sum of |2 X - t| over the totals t is at most a limit."""
+    """Return the probability that the sum of |2 X - t| over the totals t is at most a limit."""
     sums = np.ones(1)
     for total in totals:
         values, weights = _distribution(total, share)

@@ -34,7 +34,7 @@ def without_disjoint(entry: Entry, others: Sequence[Entry]) -> list[Entry]:
 
 
 def _names(declared: Sequence[str], other: Entry) -> bool:
-    """Whether a declaration names a release, or the source of it."""
+    """Return whether a declaration names a release, or the source of it."""
     return any(_is(name, other) for name in declared)
 
 

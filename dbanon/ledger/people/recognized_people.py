@@ -171,7 +171,7 @@ class _Common:
 
 
 def _common(entry: Entry, other: Entry) -> list[_Common]:
-    """The columns of which both versions have hashes, quasi-identifiers first."""
+    """Return the columns of which both versions have hashes, quasi-identifiers first."""
     mine, theirs = ({**_places(e.quasi, "quasi_cells"), **_places(e.values, "cells")} for e in (entry, other))
     shared = [
         name for name in mine if name in theirs and (name not in _lower(entry.values) or entry.alike(other, name))

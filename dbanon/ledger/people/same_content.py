@@ -66,7 +66,7 @@ def same_content(entry: Entry, others: Sequence[Entry], cursor: Any) -> list[Ent
 
 
 def _sketches(versions: Sequence[Entry], cursor: Any) -> dict[tuple[str, str, str, int], _Sketch]:
-    """The sketches of versions of one database."""
+    """Return the sketches of versions of one database."""
     wanted = joined(Sql(f"({text(e.schema)}, {text(e.name)}, {literal(e.version)})") for e in versions)
     rows = cursor.execute(
         "SELECT schema_name, release, version, count(*), "

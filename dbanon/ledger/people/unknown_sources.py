@@ -66,7 +66,7 @@ def warn_of_unknown(new: Published, unknown: Mapping[str, str]) -> None:
 
 
 def _all_published(cursor: Any) -> Iterator[Published]:
-    """Every release and stream of the attached ledgers, the latest versions first."""
+    """Yield every release and stream of the attached ledgers, the latest versions first."""
     for database in same_source.ledgers("release", cursor):
         yield from reversed(releases.entries(cursor, database))
     for database in same_source.ledgers("stream", cursor):
@@ -86,13 +86,13 @@ def _unknown_bases(of: Published) -> list[str]:
 
 
 def _columns(of: Published) -> list[frozenset[str]]:
-    """The columns of each source."""
+    """Return the columns of each source."""
     sources = of.columns if isinstance(of, related_releases.RelatedRelease) else [of.roles]
     return [frozenset(map(names.folded, columns)) for columns in sources]
 
 
 def _existing(cursor: Any) -> set[Base]:
-    """All tables and views of attached databases, as ledgers name them."""
+    """Return all tables and views of attached databases, as ledgers name them."""
     found: set[Base] = set()
     for (database,) in cursor.execute(
         "SELECT database_name FROM system.main.duckdb_databases() WHERE NOT internal"

@@ -91,7 +91,7 @@ def statement(call: Call, only: catalog.Source | None = None) -> Sql:
 
 
 def _stored(call: Call, database: str) -> list[tuple[Declared, stored_policy.Settings]]:
-    """The rows of a database's policy, each with its settings."""
+    """Return the rows of a database's policy, each with its settings."""
     table = qualified(database, catalog.SCHEMA, "policy")
     found = call.cursor.execute(f"SELECT * FROM {table} ORDER BY schema_name ASC, table_name ASC, column_name ASC")
     names = [column[0] for column in found.description]
@@ -120,7 +120,7 @@ def _stored(call: Call, database: str) -> list[tuple[Declared, stored_policy.Set
 
 
 def _hierarchy(call: Call, row: Declared, name: str) -> Hierarchy | None:
-    """A hierarchy that the policy of a row's table names; None where there is none."""
+    """Return a hierarchy that the policy of a row's table names; None where there is none."""
     there = replace(call, path=catalog.SearchPath(row.database, row.schema))
     try:
         return lookup.find(there, name, None)
@@ -129,7 +129,7 @@ def _hierarchy(call: Call, row: Declared, name: str) -> Hierarchy | None:
 
 
 def _reported(row: Declared, problem: str) -> tuple[str | None, ...]:
-    """One row of the answer, without a statement."""
+    """Return one row of the answer, without a statement."""
     return row.database, row.schema, row.table, row.column, problem, None
 
 
@@ -192,7 +192,7 @@ def _reading_problems(call: Call, place: Place, kind: str) -> list[str]:
 
 
 def _code_problems(call: Call, row: Declared, type_: str) -> list[str]:
-    """Codes for missing values that no value of the column can be."""
+    """Return codes for missing values that no value of the column can be."""
     setting = missing_codes.SETTING
     return [
         str(
@@ -206,7 +206,7 @@ def _code_problems(call: Call, row: Declared, type_: str) -> list[str]:
 
 
 def _cleaned(call: Call, relation: Relation, rows: Sequence[Declared]) -> Relation:
-    """A relation with NULL in place of its codes for missing values."""
+    """Return a relation with NULL in place of its codes for missing values."""
     codes = {row.column: row.missing for row in rows if row.missing}
     if not codes:
         return relation

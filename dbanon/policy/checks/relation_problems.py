@@ -99,7 +99,7 @@ def _side(
     named: tuple[str, str, tuple[str, ...]],
     found: list[Found],
 ) -> _Side | None:
-    """A table that a row names; what is wrong with the name or the columns goes to `found`."""
+    """Return a table that a row names; what is wrong with the name or the columns goes to `found`."""
     schema, table, key = named
     about = [place for place in places if stored_policy.applies(place, schema, table)]
     about += attached_databases.named(call.cursor, schema, table)
@@ -139,7 +139,7 @@ def _roles(call: Call, database: str, side: _Side, is_child: bool) -> Iterator[F
 
 
 def _declared(call: Call, database: str, place: Place) -> dict[str, str]:
-    """Roles of the columns of a table by lower-case name, as the policy in a database declares them."""
+    """Return roles of the columns of a table by lower-case name, as the policy in a database declares them."""
     if not catalog.has_table(call.cursor, database, "policy"):
         return {}
     policy = qualified(database, catalog.SCHEMA, "policy")
@@ -154,7 +154,7 @@ def _declared(call: Call, database: str, place: Place) -> dict[str, str]:
 
 
 def _declares(database: str, side: _Side, name: str, role: str | None, wanted: str) -> str | None:
-    """The statement that gives a column without a role one; a role that it has is not taken away."""
+    """Return the statement that gives a column without a role one; a role that it has is not taken away."""
     if role is not None:
         return None
     values = joined(text(part) for part in (side.schema, side.table, name, wanted))

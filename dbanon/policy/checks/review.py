@@ -72,7 +72,7 @@ def _bare(name: str) -> str:
 
 
 def statement(call: Call) -> Sql:
-    """The SQL of policy_review()."""
+    """Return the SQL of policy_review()."""
     source = call.source()
     rows = {source.spelled(row.declared.column): row for row in stored_policy.policy_rows(source, call.cursor)}
     columns = [
@@ -86,7 +86,7 @@ def statement(call: Call) -> Sql:
 
 
 def reviewed(call: Call, source: catalog.Source, columns: Sequence[Reviewed], known: Sql | None = None) -> Sql:
-    """SQL that gives the rows of a review; `known` gives problem and statement of what is wrong in the policy."""
+    """Return SQL that gives the rows of a review; `known` gives problem and statement of what is wrong in the policy."""
     at = _Place.of(call, source)
     literals = [row for place, column in enumerate(columns) for row in _fixed(call, at, place, column)]
     types = dict.fromkeys(("topic", "column_name", "finding", "statement"), "VARCHAR")
@@ -235,7 +235,7 @@ def _prefix(at: _Place, column: Reviewed) -> str | None:
 
 
 def lines(rows: Iterable[Row], title: str, width: int = 80, statements: bool = True) -> list[str]:
-    """A review as text: what is published how in a line a topic, then what stands out, with what changes it."""
+    """Return a review as text: what is published how in a line a topic, then what stands out, with what changes it."""
     listed = list(rows)
     head = next((finding for topic, _, finding, _ in listed if topic == "source"), "")
     made = [one_line(f"{title}: {head}")]
@@ -261,7 +261,7 @@ def _wrapped(topic: str, said: str, width: int) -> list[str]:
 
 
 def as_objects(rows: Iterable[Row]) -> list[Mapping[str, str | None]]:
-    """A review as JSON has it."""
+    """Return a review as JSON has it."""
     return [dict(zip(("topic", "column_name", "finding", "statement"), row, strict=True)) for row in rows]
 
 

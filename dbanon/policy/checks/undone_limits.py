@@ -127,7 +127,7 @@ def _texts(values: Iterable[str]) -> Sql:
 
 
 def _value(column: Published) -> Sql:
-    """SQL that gives a column's values in their order, without those that have no place in it."""
+    """Return SQL that gives a column's values in their order, without those that have no place in it."""
     name, kind = identifier(column.column), family(column.type)[0]
     if kind is None:
         return Sql(f"CAST({name} AS VARCHAR) COLLATE POSIX")
@@ -144,7 +144,7 @@ def _moment(name: Sql, type_: str) -> Sql:
 
 
 def _cell(column: Published, find: Find) -> Sql | None:
-    """SQL that gives what a column's limit publishes of a value; None for a column without a limit."""
+    """Return SQL that gives what a column's limit publishes of a value; None for a column without a limit."""
     if column.declared.role.lower() != "quasi":
         return None
     settings, kind = column.settings, family(column.type)[0]
@@ -176,7 +176,7 @@ def _calendar_cell(value: Sql, grid: str) -> Sql:
 
 
 def _raised(column: Published, find: Find) -> Sql | None:
-    """SQL that gives the node of a value on the least level that is published."""
+    """Return SQL that gives the node of a value on the least level that is published."""
     value, level = _value(column), column.settings.min_level or 0
     found = None if column.settings.hierarchy is None else find(column.settings.hierarchy)
     if found is None:
@@ -195,6 +195,6 @@ def _raised(column: Published, find: Find) -> Sql | None:
 
 
 def _shown_limit(column: Published) -> str:
-    """The limit of a column in words: names and values of its settings."""
+    """Return the limit of a column in words: names and values of its settings."""
     settings = ((name, getattr(column.settings, name)) for name in ("top", "bottom", "grid", "min_level"))
     return ", ".join(f"{name} {value}" for name, value in settings if value is not None)

@@ -55,7 +55,7 @@ GROUPS = {
 
 
 def words(name: str) -> tuple[str, ...]:
-    """The words of a column's name, in lower case and without accents.
+    """Return the words of a column's name, in lower case and without accents.
 
     >>> words('patientNbr'), words('ZIP_code'), words('diag_1'), words('Größe')
     (('patient', 'nbr'), ('zip', 'code'), ('diag',), ('grosse',))
@@ -141,7 +141,7 @@ class Match:
 
 @cache
 def _vocabulary() -> tuple[dict[str, tuple[Match, ...]], tuple[tuple[re.Pattern[str], Match], ...]]:
-    """The matches of each word that is listed for itself, and a pattern of each of the others with its match."""
+    """Return the matches of each word that is listed for itself, and a pattern of each of the others with its match."""
     whole: dict[str, tuple[Match, ...]] = {}
     patterns: list[tuple[re.Pattern[str], Match]] = []
     for kind, listed in VOCABULARY.items():
@@ -178,7 +178,7 @@ _KEY_ENDS = re.compile(r"(.{3,})(?:ids?|no|nr|nbr|num|numb|key|ref|pk)|(?:id|no|
 
 @cache
 def all_matches(word: str) -> tuple[Match, ...]:
-    """Every word of the vocabulary that a word is or holds. `groesse` is read as `grosse`, too."""
+    """Return every word of the vocabulary that a word is or holds. `groesse` is read as `grosse`, too."""
     whole, patterns = _vocabulary()
     spelled = {word, functools.reduce(lambda w, pair: w.replace(*pair), _DIGRAPHS, word)}
     listed = [match for w in spelled for match in whole.get(w, ())]
@@ -210,7 +210,7 @@ def _kinds(word: str) -> frozenset[str]:
 
 
 def is_ambiguous(word: str) -> bool:
-    """Whether a word is published generalized by what it means in one language, unchanged by what in another."""
+    """Return whether a word is published generalized by what it means in one language, unchanged by what in another."""
     found = matches(word)
     generalized = {match.language for match in found if GROUPS.get(match.kind) == "generalized"}
     unchanged = {match.language for match in found if GROUPS.get(match.kind) == "unchanged"}

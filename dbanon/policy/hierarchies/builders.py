@@ -39,7 +39,7 @@ class Builder:
 
 
 def statement(call: Call, *, builder: Builder) -> Sql:
-    """The SQL of a call of a builder: rows for dbanon.hierarchy, none of codes for missing values.
+    """Return the SQL of a call of a builder: rows for dbanon.hierarchy, none of codes for missing values.
 
     Raises UnknownTable, UnknownColumn, InvalidArgument.
     """

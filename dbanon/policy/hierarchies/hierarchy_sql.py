@@ -7,7 +7,7 @@ from dbanon.sqltext.templates import fill
 
 
 def rows(hierarchy: Stored | Inline) -> Sql:
-    """SQL for the rows (node, parent, label, ord) of a hierarchy."""
+    """Return SQL for the rows (node, parent, label, ord) of a hierarchy."""
     if isinstance(hierarchy, Stored):
         table = qualified(hierarchy.database, SCHEMA, "hierarchy")
         columns = "node COLLATE POSIX AS node, parent COLLATE POSIX AS parent, label COLLATE POSIX AS label, ord"
@@ -16,7 +16,7 @@ def rows(hierarchy: Stored | Inline) -> Sql:
 
 
 def paths(hierarchy: Inline) -> Sql:
-    """SQL for the label paths of an inline hierarchy: (path from the root, place)."""
+    """Return SQL for the label paths of an inline hierarchy: (path from the root, place)."""
     document = as_json([list(p) for p in hierarchy.paths])
     return Sql(
         "SELECT unnest(paths) AS path, generate_subscripts(paths, 1) AS place "
@@ -25,10 +25,10 @@ def paths(hierarchy: Inline) -> Sql:
 
 
 def rows_of_paths(relation: Sql) -> Sql:
-    """SQL for hierarchy rows of a relation (path VARCHAR[] from the root, place)."""
+    """Return SQL for hierarchy rows of a relation (path VARCHAR[] from the root, place)."""
     return Sql(fill("policy/hierarchies/hierarchy_rows.sql", paths=relation))
 
 
 def named_rows(name: str, paths: Sql) -> Sql:
-    """SQL for rows of dbanon.hierarchy: name, node, parent, label, ord."""
+    """Return SQL for rows of dbanon.hierarchy: name, node, parent, label, ord."""
     return Sql(f"SELECT {text(name)} AS name, * FROM ({rows_of_paths(paths)}) ORDER BY ord ASC, node ASC")

@@ -7,7 +7,7 @@ from dbanon.table_functions.table_function import Call
 
 
 def find(call: Call, name: str, source: catalog.Source | None, is_declared: bool = False) -> storage.Hierarchy | None:
-    """A hierarchy by name: ARX rows as text, a stored one, or a shipped one; None where there is none.
+    """Return a hierarchy by name: ARX rows as text, a stored one, or a shipped one; None where there is none.
 
     One that a call names is stored with the source or in the session's database. One that a policy names
     (`is_declared`) is stored with the policy and nowhere else, so that no other database can replace it.
@@ -19,7 +19,7 @@ def find(call: Call, name: str, source: catalog.Source | None, is_declared: bool
 
 
 def known(call: Call, source: catalog.Source | None, is_declared: bool = False) -> list[str]:
-    """Names that `find` knows."""
+    """Return names that `find` knows."""
     stored = [n for db in _databases(call, source, is_declared) for n in call.hierarchies(db)]
     return [*stored, *resources.shipped_hierarchies()]
 

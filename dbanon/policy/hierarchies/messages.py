@@ -6,8 +6,10 @@ from dbanon.sqltext.templates import later, message
 
 
 def tree_messages(table: str, column: str, shown: str, given: str | None) -> dict[str, Sql]:
-    """What is said about a hierarchy that does not fit; `given`: how the call named it. Columns of the
-    names of the messages say how many values they are about."""
+    """What is said about a hierarchy that does not fit; `given`: how the call named it.
+
+    Columns of the names of the messages say how many values they are about.
+    """
     malformed = {
         "roots": "it must have exactly one root (a row without parent).",
         "unreachable": "some nodes are not reachable from the root.",

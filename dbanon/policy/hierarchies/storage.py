@@ -35,7 +35,7 @@ Hierarchy = Stored | Inline
 
 
 def read_arx(name: str, text: str) -> Inline:
-    """The hierarchy of an ARX text. Raises MalformedHierarchy.
+    """Return the hierarchy of an ARX text. Raises MalformedHierarchy.
 
     >>> read_arx('sex', 'M;*\\nF;*').paths
     (('*', 'M'), ('*', 'F'))
@@ -50,7 +50,7 @@ def read_arx(name: str, text: str) -> Inline:
 
 
 def from_rows(name: str, rows: Iterable[Sequence[str]]) -> Inline:
-    """The hierarchy of rows from the leaf to the root. Raises MalformedHierarchy."""
+    """Return the hierarchy of rows from the leaf to the root. Raises MalformedHierarchy."""
 
     def wrong(why: str) -> errors.DbanonError:
         return errors.MalformedHierarchy(name, why, stored=False)
@@ -88,7 +88,7 @@ def _is_label(value: object) -> bool:
 
 
 def _without_repeats(row: Sequence[str]) -> list[str]:
-    """Labels of a row, where a label repeated on the next level is one node; padding at the end is dropped."""
+    """Return labels of a row, where a label repeated on the next level is one node; padding at the end is dropped."""
     labels = list(row)
     while len(labels) > 1 and not labels[-1]:
         labels.pop()
@@ -96,7 +96,7 @@ def _without_repeats(row: Sequence[str]) -> list[str]:
 
 
 def shipped(name: str) -> Inline | None:
-    """A hierarchy that comes with the package, or None."""
+    """Return a hierarchy that comes with the package, or None."""
     if name not in resources.shipped_hierarchies():
         return None
     return read_arx(name, (resources.folder("hierarchies") / f"{name}.csv").read_text(encoding="utf-8-sig"))

@@ -15,7 +15,7 @@ from dbanon.sqltext.quote import qualified, text
 
 
 def load_hierarchy(connection: Any, name: str, rows: str | Path | Sequence[Sequence[str]] | None = None) -> None:
-    """Writes a hierarchy to `dbanon.hierarchy` of the current database, replacing one of that name.
+    """Write a hierarchy to `dbanon.hierarchy` of the current database, replacing one of that name.
 
     `rows` is an ARX file (`value;level1;...;*`), rows from the leaf to the root, or None for the shipped hierarchy of
     that name. Raises MalformedHierarchy, UnreadableFile, RemoteFile, UnknownHierarchy; nothing is written then.
@@ -44,7 +44,7 @@ def load_hierarchy(connection: Any, name: str, rows: str | Path | Sequence[Seque
 
 
 def save_hierarchy(connection: Any, name: str, path: str | Path) -> None:
-    """Writes a stored hierarchy of the current database to an ARX file, in place of one that is there.
+    """Write a stored hierarchy of the current database to an ARX file, in place of one that is there.
 
     Raises UnknownHierarchy, TargetNotLocal, NotWritten, and TargetInUse for a file that the connection reads.
     """

@@ -48,7 +48,7 @@ _SHAPES = ("CONTACT", "DATE", "GIVEN_FIRST", "SENTENCE", "SURNAME_FIRST", "TITLE
 
 
 def statement(call: Call) -> Sql:
-    """The SQL of one call: a row a column, in the table's order. Nothing is read before it runs."""
+    """Return the SQL of one call: a row a column, in the table's order. Nothing is read before it runs."""
     source = call.source()
     rows = stored_policy.policy_rows(source, call.cursor)
     source = missing_codes.cleaned(source, [row.declared for row in rows], call.holds)
@@ -148,7 +148,7 @@ _CALENDAR = ("date", "timestamp", "nanos")
 
 
 def _number(kind: str | None, type_: str) -> Sql | None:
-    """SQL of a number, date or time `value` as a DOUBLE, NULL if it is not finite; None for what has no order."""
+    """Return SQL of a number, date or time `value` as a DOUBLE, NULL if it is not finite; None for what has no order."""
     if kind is None:
         return None
     if kind in ("integer", "huge", "decimal"):
@@ -191,7 +191,7 @@ def _leaves(call: Call, known: list[tuple[str | None, str]]) -> list[Sql]:
 
 
 def _affinities(source: catalog.Source, hierarchies: list[str]) -> Sql:
-    """Rows of columns and hierarchies whose names have words in common: place, name, affinity."""
+    """Return rows of columns and hierarchies whose names have words in common: place, name, affinity."""
     rows = [
         (place, name, shared)
         for place, column in enumerate(source.columns)

@@ -75,7 +75,7 @@ class Form:
 
 
 def _date(format_: str, order: str | None = None, twin: int | None = None) -> Form:
-    """Dates in a format of strptime."""
+    """Return dates in a format of strptime."""
     type_ = "TIMESTAMP" if "%H" in format_ else "DATE"
     taken = None
     if twin is not None:

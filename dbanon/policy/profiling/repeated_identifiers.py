@@ -60,7 +60,7 @@ class Unreadable:
 def candidates(
     relation: Relation, rows: Iterable[Declared], cursor: catalog.Cursor
 ) -> Iterator[Candidate | Unreadable]:
-    """Identifiers of a relation, as its rows declare them; none where one declares a person."""
+    """Yield identifiers of a relation, as its rows declare them; none where one declares a person."""
     rows = list(rows)
     identifiers = [row for row in rows if row.role.lower() == "identifier"]
     if not identifiers or any(row.role.lower() in ("person", "pseudonym") for row in rows):
@@ -76,7 +76,7 @@ def candidates(
 
 
 def binds(cursor: catalog.Cursor, query: Sql) -> bool:
-    """Whether a query can be planned: a view may be broken, and one broken view must not hide other problems."""
+    """Return whether a query can be planned: a view may be broken, and one broken view must not hide other problems."""
     try:
         cursor.execute(f"EXPLAIN {query}").fetchall()
     except Exception:
@@ -100,7 +100,7 @@ def values(candidate: Candidate) -> dict[str, Sql]:
 
 
 def _declares_person(row: Declared) -> str:
-    """The statement that makes an identifier the person."""
+    """Return the statement that makes an identifier the person."""
     key = ", ".join(text(part) for part in (row.schema, row.table, row.column))
     return (
         f"UPDATE {qualified(row.database, catalog.SCHEMA, 'policy')} SET role = 'person' "

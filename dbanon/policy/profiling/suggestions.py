@@ -1,5 +1,7 @@
-"""How a quasi-identifier could be generalized, from its values: a hierarchy that is built, a `top`, a `grid`. They are
-for a person to take; `dbanon init` asks."""
+"""How a quasi-identifier could be generalized, from its values: a hierarchy that is built, a `top`, a `grid`.
+
+They are for a person to take; `dbanon init` asks.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -46,7 +48,7 @@ class Built:
         return f"{', '.join(said)}, *"
 
     def rows(self, name: str, source: Source, column: str) -> Sql:
-        """SQL of the rows of the hierarchy under a name."""
+        """Return SQL of the rows of the hierarchy under a name."""
         return Sql(f"FROM hierarchy_{self.builder}({text(name)}, {text(source.sql)}, {text(column)}, {self.argument})")
 
 
@@ -121,7 +123,7 @@ def _listed(name: str, numbers: Sequence[int]) -> Sql:
 
 
 def _widths(span: float) -> list[int]:
-    """Three widths, each twice the one before, the first 1, 2 or 5 times a power of ten."""
+    """Return three widths, each twice the one before, the first 1, 2 or 5 times a power of ten."""
     width, factors = 1, (2, 5, 10)
     while span / width > INTERVALS:
         power = 10 ** (len(str(width)) - 1)

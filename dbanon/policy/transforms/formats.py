@@ -57,7 +57,7 @@ def form(column: str, format: str | None = None, length: object = None, prefix: 
 
 
 def whole(given: object) -> int | None:
-    """An integer that is given as a number or a text; None where it is none."""
+    """Return an integer that is given as a number or a text; None where it is none."""
     try:
         return int(str(given))
     except ValueError:

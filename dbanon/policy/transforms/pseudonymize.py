@@ -14,7 +14,7 @@ _MOST_DIGITS = 60
 
 
 def pseudonyms(values: Iterable[str | None], key: Key, scope: str, form: Form) -> list[str | None]:
-    """The pseudonym of each value, None of None.
+    """Return the pseudonym of each value, None of None.
 
     Equal values have equal pseudonyms in one scope, and unrelated ones in two: each is the beginning of the
     HMAC-SHA-256 of the value's UTF-8, by the key of the scope, in the form. Two values can share a beginning: whoever
@@ -40,8 +40,11 @@ def shifts(persons: Iterable[str | None], key: Key, scope: str, days: int) -> li
 
 
 def least_length(values: Iterable[str], key: Key, scope: str, form: Form) -> int | None:
-    """The fewest characters by which the pseudonyms of different values differ; None where no length holds. It is at
-    least `form.length`, and it is enough to give it those values that share a pseudonym of that length. O(n log n)."""
+    """Return the fewest characters by which the pseudonyms of different values differ; None where no length holds.
+
+    It is at least `form.length`, and it is enough to give it those values that share a pseudonym of that length. O(n
+    log n).
+    """
     whole = pseudonyms(set(values), key, scope, form.longest)
     texts = sorted(p[len(form.prefix) :] for p in whole if p is not None)
     needed = max([_common(a, b) for a, b in pairwise(texts)], default=0) + 1
@@ -54,7 +57,7 @@ def _common(one: str, other: str) -> int:
 
 
 def _digesting(key: bytes, what: bytes) -> Callable[[str], bytes]:
-    """The HMAC of a text by a key; `what` keeps pseudonyms and shifts apart."""
+    """Return the HMAC of a text by a key; `what` keeps pseudonyms and shifts apart."""
     begun = hmac.new(key, what, hashlib.sha256)
 
     def digest(value: str) -> bytes:
@@ -66,7 +69,7 @@ def _digesting(key: bytes, what: bytes) -> Callable[[str], bytes]:
 
 
 def _days(digest: bytes, most: int) -> int:
-    """A number of days from 256 random bits; 2 * most is small beside these, so no number is more likely."""
+    """Return a number of days from 256 random bits; 2 * most is small beside these, so no number is more likely."""
     at = int.from_bytes(digest) % (2 * most) - most
     return at if at < 0 else at + 1
 

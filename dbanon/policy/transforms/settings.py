@@ -48,8 +48,10 @@ KNOWN = {
 
 
 def made(column: str, role: str, given: Mapping[str, str]) -> Made:
-    """What is made of a column (its name as messages show it) in one of these roles. InvalidForm where a setting is
-    unknown or does not fit; UnreadableKeyReference."""
+    """What is made of a column (its name as messages show it) in one of these roles.
+
+    InvalidForm where a setting is unknown or does not fit; UnreadableKeyReference.
+    """
     for name in given:
         if name not in KNOWN[role]:
             raise errors.InvalidForm(column, f"form of the role {role}", f"of {', '.join(KNOWN[role])}", name)

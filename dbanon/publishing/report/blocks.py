@@ -77,7 +77,7 @@ class Section:
 
 
 def shown(value: Any) -> str | None:
-    """A cell as it is read: one line of at most MOST characters, numbers to six digits; None for NULL.
+    """Return a cell as it is read: one line of at most MOST characters, numbers to six digits; None for NULL.
 
     >>> [shown(1234567), shown(0.1 + 0.2), shown("a\\nb"), shown(None)]
     ['1,234,567', '0.3', 'a\\\\nb', None]

@@ -77,7 +77,7 @@ def leading(asking: Asking) -> Section:
 
 
 def _of(asking: Asking, name: str, type_: str) -> list[Part]:
-    """The plot and the table of one column."""
+    """Return the plot and the table of one column."""
     counted = asking.of(lambda at: _leading(asking, at, name, type_, "counted"))
     drawn = svg.shares(
         [(row[0], row[2]) for row in asking.rows(counted)], "share of the most frequent value", "records"

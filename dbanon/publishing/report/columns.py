@@ -66,7 +66,7 @@ def loss(asking: Asking, before: Before | None) -> Section:
 
 
 def values(asking: Asking, before: Before | None) -> Section:
-    """Each published column: different and missing values, and for the custodian the most frequent ones."""
+    """Return each published column: different and missing values, and for the custodian the most frequent ones."""
     columns = [c for c, role in asking.entry.roles.items() if c in asking.certificate.shown and role]
     asked = _summary(asking, columns, before)
     rows = asking.rows(asked)
@@ -112,7 +112,7 @@ def _summary(asking: Asking, columns: list[str], before: Before | None) -> Query
 
 
 def _frequent(asking: Asking, column: str, before: Before | None) -> Beside:
-    """The most frequent values of a column, in the source where that is told, and in the release."""
+    """Return the most frequent values of a column, in the source where that is told, and in the release."""
     tables: list[Table] = []
     if before is not None:
         person = None if before.person is None else Sql(f"CAST({identifier(before.person)} AS VARCHAR)")
@@ -136,7 +136,7 @@ def _most(value: Sql, of: Sql, least: int | None, person: Sql | None) -> Sql:
 
 
 def published(asking: Asking, column: str) -> list[str]:
-    """The columns of the release that show one of the source: the ends of a number may be two."""
+    """Return the columns of the release that show one of the source: the ends of a number may be two."""
     names = {name.lower(): name for name in asking.certificate.columns}
     ends = [names.get(f"{column}{end}".lower()) for end in ("_min", "_max")]
     own = names.get(column.lower())

@@ -38,7 +38,7 @@ class _Queries:
 
 
 def html(page: Page) -> str:
-    """The page as text. Every name and value in it is escaped."""
+    """Return the page as text. Every name and value in it is escaped."""
     return _environment().get_template("page.html").render(page=page, queries=_Queries())
 
 
@@ -60,13 +60,13 @@ def _environment() -> jinja2.Environment:
 
 
 def _told(line: Line) -> str:
-    """The value of a certificate's line: numbers that have SQL as everywhere on the page, words whole."""
+    """Return the value of a certificate's line: numbers that have SQL as everywhere on the page, words whole."""
     if line.sql is None or not math.isfinite(number := float(line.value)):
         return one_line(line.value)
     return shown(number) or ""
 
 
 def _grouped(facts: Facts) -> list[tuple[str, list[Line]]]:
-    """Lines by their section, in order."""
+    """Return lines by their section, in order."""
     sections = dict.fromkeys(line.section for line in facts.lines)
     return [(section, [line for line in facts.lines if line.section == section]) for section in sections]

@@ -26,15 +26,15 @@ class Asking:
         return found
 
     def of(self, make: Callable[[Place], Sql]) -> Query:
-        """A query over the tables of the release, wherever they are read."""
+        """Return a query over the tables of the release, wherever they are read."""
         return Query(make(self.at), bound(make(self.full)))
 
     def table(self, caption: str, head: Sequence[str], query: Query) -> Table:
-        """A query's result as a table."""
+        """Return a query's result as a table."""
         return Table(caption, head, self.rows(query), query.shown)
 
     def function(self, name: str, columns: Sequence[str], given: Mapping[str, object], where: str = "true") -> Query:
-        """The rows of a table function about the release; raises what the function raises."""
+        """Return the rows of a table function about the release; raises what the function raises."""
         places = (self.entry.database, "main", "")
         call = make_call(
             self.certificate.session, self.cursor, name, {"release": str(self.full.release)}, given, places
@@ -52,5 +52,5 @@ def _selected(columns: Sequence[str], of: str, where: str) -> Sql:
 
 
 def values(rows: Sequence[Sequence[Any]]) -> Mapping[str, Any]:
-    """Rows of a name and a value, by name; the first of a name counts."""
+    """Return rows of a name and a value, by name; the first of a name counts."""
     return {row[0]: row[1] for row in reversed(rows)}

@@ -76,7 +76,7 @@ def report(
 
 
 def _check_target(target: Path, overwrite: bool, cursor: Any) -> None:
-    """Raises TargetInUse for a file that is read, TargetExists for another one."""
+    """Raise TargetInUse for a file that is read, TargetExists for another one."""
     output_files.apart("report", [target], output_files.read_by(cursor))
     with output_files.written("report", target):
         if not target.parent.is_dir():
@@ -86,7 +86,7 @@ def _check_target(target: Path, overwrite: bool, cursor: Any) -> None:
 
 
 def statement(call: Call) -> Sql:
-    """The SQL of report('name'): one row, the page."""
+    """Return the SQL of report('name'): one row, the page."""
     library()
     entry = releases.published(call.function.name, call.text("release"), call.cursor, call.path)
     options = call.options
@@ -102,7 +102,7 @@ def _page(
     outgoing: bool,
     population: str | None,
 ) -> str:
-    """The page of a version; ReleaseChanged, and errors of the population."""
+    """Return the page of a version; ReleaseChanged, and errors of the population."""
     if outgoing and population is not None:
         raise errors.UnusedArgument("report", "population", "what goes out is judged by the released rows alone")
     if population is not None:
@@ -121,7 +121,10 @@ def _page(
 
 
 def _sections(asking: Asking, before: columns.Before | None, population: str | None) -> Sequence[Section]:
-    """The chapters. What goes out has the lines of the certificate that goes out, and asks nothing but the tables."""
+    """Return the chapters.
+
+    What goes out has the lines of the certificate that goes out, and asks nothing but the tables.
+    """
     lines = asking.certificate.lines(asking.at if asking.outgoing else None)
     found = [
         certificate_sections.released(lines),
@@ -140,7 +143,7 @@ def _sections(asking: Asking, before: columns.Before | None, population: str | N
 
 
 def _named(table: catalog.Source, entry: releases.Entry) -> str:
-    """A table as a call names it that is read beside the release."""
+    """Return a table as a call names it that is read beside the release."""
     if names.is_file(table.table):
         return table.table
     return qualified(*([] if table.database == entry.database else [table.database]), table.schema, table.table)
@@ -154,7 +157,7 @@ _CHANGED = (
 
 
 def _source(entry: releases.Entry, session: Session, cursor: Any) -> tuple[columns.Before | None, str | None]:
-    """The source, where it is what was released, and otherwise a sentence about that."""
+    """Return the source, where it is what was released, and otherwise a sentence about that."""
     try:
         now = releases.publication(entry, session, cursor)
         fresh = release_status.is_fresh(entry, now, cursor)
@@ -173,7 +176,7 @@ def _source(entry: releases.Entry, session: Session, cursor: Any) -> tuple[colum
 
 @contextlib.contextmanager
 def _reading(cursor: Any) -> Iterator[None]:
-    """One state of the database, for all that a page says."""
+    """Return one state of the database, for all that a page says."""
     cursor.execute("BEGIN")
     try:
         yield

@@ -77,7 +77,7 @@ def shares(points: Sequence[tuple[float, int]], along: str, up: str) -> str:
 
 
 def bars(of: Sequence[tuple[str, float]], along: str) -> str:
-    """A bar a name, from 0 to 1."""
+    """Return a bar a name, from 0 to 1."""
 
     def draw(axes: Any) -> None:
         axes.barh(range(len(of)), [value for _, value in of], color=_ROLES["first"], height=0.6)
@@ -89,7 +89,7 @@ def bars(of: Sequence[tuple[str, float]], along: str) -> str:
 
 
 def before_and_after(of: Sequence[tuple[Any, ...]], along: str) -> str:
-    """A name with one number, or with two: before as a ring, after as a dot, and a line between."""
+    """Return a name with one number, or with two: before as a ring, after as a dot, and a line between."""
     after = [row[-1] for row in of]
 
     def draw(axes: Any) -> None:
@@ -109,7 +109,7 @@ def before_and_after(of: Sequence[tuple[Any, ...]], along: str) -> str:
 
 
 def ranges(of: Sequence[tuple[str, float, float]], along: str) -> str:
-    """A name with two numbers: the lower one as a dot, the upper one as a diamond, and a line between."""
+    """Return a name with two numbers: the lower one as a dot, the upper one as a diamond, and a line between."""
 
     def draw(axes: Any) -> None:
         places = range(len(of))
@@ -169,7 +169,7 @@ def _svg(draw: Callable[[Any], None], height: float) -> str:
 
 
 def _element(file: bytes) -> str:
-    """The SVG of a file without what is not drawn, in roles for colours, and without a size of its own."""
+    """Return the SVG of a file without what is not drawn, in roles for colours, and without a size of its own."""
     from xml.etree import ElementTree
 
     ElementTree.register_namespace("", "http://www.w3.org/2000/svg")

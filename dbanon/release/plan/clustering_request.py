@@ -8,12 +8,12 @@ from dbanon.sqltext.quote import Sql, as_json
 
 
 def cluster_request(call: ReleaseSpec) -> Sql:
-    """The first argument of the clustering UDF, as a JSON literal."""
+    """Return the first argument of the clustering UDF, as a JSON literal."""
     return as_json(request(call))
 
 
 def request(call: ReleaseSpec) -> dict[str, object]:
-    """The same as values."""
+    """Return the same as values."""
     asked = {} if call.reading.larger is None else {"records": call.reading.larger.records}
     return asked | {
         "function": call.function,
@@ -48,6 +48,6 @@ def request(call: ReleaseSpec) -> dict[str, object]:
 
 
 def _max_level(attribute: Attribute) -> int | None:
-    """Steps that are left to a value after min_level was applied."""
+    """Return steps that are left to a value after min_level was applied."""
     settings = attribute.quasi.settings
     return None if settings.max_level is None else settings.max_level - (settings.min_level or 0)

@@ -37,7 +37,7 @@ class Metric:
 
 @cache
 def all_metrics() -> tuple[Metric, ...]:
-    """All measures in the order in which they are shown."""
+    """Return all measures in the order in which they are shown."""
     read = [_read(name) for name in resources.sql_names("release/metrics")]
     return tuple(sorted([*read, *_of_models()], key=lambda m: m.place))
 

@@ -152,7 +152,7 @@ def _number_value(attribute: Attribute, read: Sql) -> Sql:
 
 
 def _step(attribute: Attribute, calendar: bool) -> Sql | None:
-    """The grid that interval ends snap to: a calendar unit, or a number, exact where its type is."""
+    """Return the grid that interval ends snap to: a calendar unit, or a number, exact where its type is."""
     if attribute.grid is None:
         return None
     if calendar:
@@ -162,7 +162,7 @@ def _step(attribute: Attribute, calendar: bool) -> Sql | None:
 
 
 def _fraction(attribute: Attribute) -> tuple[Sql, Sql]:
-    """The grid of floating numbers as a fraction of two that a DOUBLE holds: 3 / 10 is 0.3 where 3 * 0.1 is not."""
+    """Return the grid of floating numbers as a fraction of two that a DOUBLE holds: 3 / 10 is 0.3 where 3 * 0.1 is not."""
     if attribute.grid is None or attribute.family != "float":
         return Sql("1::DOUBLE"), Sql("1::DOUBLE")
     units, parts = Decimal(attribute.grid).as_integer_ratio()
@@ -172,7 +172,7 @@ def _fraction(attribute: Attribute) -> tuple[Sql, Sql]:
 
 
 def _end_type(attribute: Attribute) -> Sql:
-    """The type of published interval ends. One that was snapped to a grid may lie beyond the column's type."""
+    """Return the type of published interval ends. One that was snapped to a grid may lie beyond the column's type."""
     if attribute.grid is None:
         return value_type(attribute)
     wider = {"integer": "HUGEINT", "decimal": f"DECIMAL(38,{attribute.scale})"}
@@ -182,7 +182,7 @@ def _end_type(attribute: Attribute) -> Sql:
 
 
 def _limits(attribute: Attribute) -> tuple[Sql, Sql]:
-    """Least and greatest value of the type of interval ends: where an end is that the grid puts beyond them."""
+    """Return the least and greatest value of the type of interval ends: where an end is that the grid puts beyond them."""
     type_ = _end_type(attribute)
     if type_ == "DATE":
         return Sql("DATE '5877642-06-25 (BC)'"), Sql("DATE '5881580-07-10'")

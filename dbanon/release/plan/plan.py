@@ -117,7 +117,7 @@ class Columns:
     built_count: int
 
     def only(self, names: Container[str]) -> Columns:
-        """The same with some of the published columns alone."""
+        """Return the same with some of the published columns alone."""
         unchanged = tuple(u for u in self.unchanged if u.plain in names)
         left = {u.i for u in unchanged}
         return replace(
@@ -142,7 +142,7 @@ class Names:
 
     @classmethod
     def of(cls, schema: PublishedSchema) -> Names:
-        """Those of a schema, as the templates have them."""
+        """Return those of a schema, as the templates have them."""
         names = {n: identifier(getattr(schema, n)) for n in ("size", "persons", "loss", "suppressed")}
         of_rows = (identifier(n) for n in (schema.copies, schema.place, schema.copy))
         return cls(identifier(schema.class_id), schema.class_id, names, *of_rows)
@@ -191,7 +191,7 @@ class Plan:
 
 
 def plan(call: ReleaseSpec) -> Plan:
-    """The plan of a publication."""
+    """Return the plan of a publication."""
     columns, names = _columns(call)
     asked = gate_request(call)
     gate = rules(asked)
@@ -254,7 +254,7 @@ def statement(call: ReleaseSpec) -> str:
 
 
 def _last_select(kind: str, of: Plan) -> str | None:
-    """The SELECT with which the gate expects the statement of a release, its classes or its metrics to end."""
+    """Return the SELECT with which the gate expects the statement of a release, its classes or its metrics to end."""
     if kind == "release":
         return statement_check.released_rows(of.names.copies, of.names.place, of.names.copy)
     if kind == "classes":
@@ -265,13 +265,13 @@ def _last_select(kind: str, of: Plan) -> str | None:
 
 
 def published_names(call: ReleaseSpec) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The names of a release's columns in their order, and those of its quasi-identifiers."""
+    """Return the names of a release's columns in their order, and those of its quasi-identifiers."""
     columns, names = _columns(call)
     return (*(c.plain for c in columns.output), names.class_name), tuple(c.plain for c in columns.quasi_output)
 
 
 def class_names(call: ReleaseSpec) -> PublishedSchema:
-    """The names that columns of a release and of its classes have, beside those of the source."""
+    """Return the names that columns of a release and of its classes have, beside those of the source."""
     quasi = {a.quasi.column: a.is_number for a in call.attributes}
     return published_schema(
         call.source.columns, quasi, [u.plain for u in template_columns.unchanged(call)], call.intervals
@@ -279,7 +279,7 @@ def class_names(call: ReleaseSpec) -> PublishedSchema:
 
 
 def filled(name: str, call: ReleaseSpec, only: Container[str] | None = None, **more: object) -> str:
-    """Another statement about the same publication, about some of its columns where `only` is given."""
+    """Return another statement about the same publication, about some of its columns where `only` is given."""
     of = plan(call)
     if only is not None:
         of = replace(of, columns=of.columns.only(only))
@@ -324,7 +324,7 @@ def _columns(call: ReleaseSpec) -> tuple[Columns, Names]:
 
 
 def _published(parts: Sequence[Part], of: str, q: QuasiColumn) -> list[PublishedColumn]:
-    """The published columns of one quasi-identifier; `of` qualifies what they are made from."""
+    """Return the published columns of one quasi-identifier; `of` qualifies what they are made from."""
     i, is_dated = q.i, isinstance(q, NumberColumn) and q.is_dated
     pair = f"CASE WHEN {of}low{i} IS NOT NULL THEN {{'low': {of}low{i}, 'high': {of}high{i}}} END"
     expressions = {"value": f"{of}p{i}", "low": f"{of}low{i}", "high": f"{of}high{i}", "pair": pair}
@@ -409,7 +409,7 @@ class MetricView:
 
 
 def _metrics(of: Plan, values: Mapping[str, object], divergence: bool) -> list[MetricView]:
-    """The measures that apply; `divergence`: the costly one too."""
+    """Return the measures that apply; `divergence`: the costly one too."""
     columns, person = of.columns, of.reading.person is not None
     have = {
         "sensitive": any(u.is_sensitive for u in columns.unchanged),

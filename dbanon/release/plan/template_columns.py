@@ -164,7 +164,7 @@ class SensitiveColumn:
 
 
 def quasi(call: ReleaseSpec, i: int, attribute: Attribute) -> QuasiColumn:
-    """The view of one quasi-identifier."""
+    """Return the view of one quasi-identifier."""
     column, settings = attribute.quasi.column, attribute.quasi.settings
     function, table = call.function, call.source.shown
     n_nulls = later(f"(facts.records - facts.filled{i})")
@@ -193,13 +193,13 @@ def quasi(call: ReleaseSpec, i: int, attribute: Attribute) -> QuasiColumn:
 
 
 def _is_plain(type_: str) -> bool:
-    """Whether values of a type are numbers as they stand."""
+    """Return whether values of a type are numbers as they stand."""
     name = family(type_)[0]
     return name is not None and FAMILIES[name].is_plain
 
 
 def unchanged(call: ReleaseSpec) -> list[PassthroughColumn]:
-    """The columns that are published as they are, in the table's order."""
+    """Return the columns that are published as they are, in the table's order."""
     roles, function, table = call.roles, call.function, call.source.shown
     allowed = {n.lower() for n in call.options.columns("allow_rare")}
     names = call.unchanged
@@ -230,7 +230,7 @@ def _made(call: ReleaseSpec, name: str) -> Sql:
 
 
 def tested(call: ReleaseSpec, unchanged: Sequence[PassthroughColumn]) -> list[SensitiveColumn]:
-    """The sensitive columns that privacy models are about or that the algorithm reads, with these models."""
+    """Return the sensitive columns that privacy models are about or that the algorithm reads, with these models."""
     if not call.looks_at_sensitive:
         return []
     numbers = {u.plain: u.i for u in unchanged}
@@ -253,7 +253,7 @@ def tested(call: ReleaseSpec, unchanged: Sequence[PassthroughColumn]) -> list[Se
 
 
 def _sensitive_tree(call: ReleaseSpec, i: int, name: str, hierarchy: Hierarchy) -> TreeColumn:
-    """The hierarchy of a sensitive column, in the form of a quasi-identifier's."""
+    """Return the hierarchy of a sensitive column, in the form of a quasi-identifier's."""
     say = tree_messages(call.source.shown, name, call.roles.orders[name], call.options.of_column("hierarchies", name))
     type_, rows = call.source.columns[name], hierarchy_sql.rows(hierarchy)
     return TreeColumn(Sql(f"s{i}"), -1 - i, name, call.read(name), say, type_, rows, is_sensitive=True)
@@ -268,7 +268,7 @@ def _magnitude(type_: str) -> Magnitude | None:
 def tying(
     call: ReleaseSpec, unchanged: Sequence[PassthroughColumn], tested: Sequence[SensitiveColumn]
 ) -> tuple[PassthroughColumn, ...]:
-    """The columns that tell records of equal codes apart for the clustering.
+    """Return the columns that tell records of equal codes apart for the clustering.
 
     Those that models are about. All, where noise is drawn, which must not be known to who does not know the table, and
     where a refresh keeps classes, which knows records by all that is published of them.
@@ -290,7 +290,7 @@ def tie_by(call: ReleaseSpec, columns: Sequence[PassthroughColumn]) -> str:
 
 
 def person(call: ReleaseSpec) -> Sql | None:
-    """The person of a record, such that equal persons have equal texts in every session."""
+    """Return the person of a record, such that equal persons have equal texts in every session."""
     name = call.roles.person
     if name is None:
         return None
@@ -301,7 +301,7 @@ def person(call: ReleaseSpec) -> Sql | None:
 
 
 def key(call: ReleaseSpec) -> Sql | None:
-    """The key of a record, where columns other than a person tell people apart."""
+    """Return the key of a record, where columns other than a person tell people apart."""
     names = call.continuity.key
     texts = [canonical_form(call.source.columns[n]).format(value=identifier(n)) for n in names]
     if len(texts) > 1:
@@ -310,7 +310,7 @@ def key(call: ReleaseSpec) -> Sql | None:
 
 
 def person_text(call: ReleaseSpec) -> Sql | None:
-    """SQL of the canonical text of a person, read as `{value}`: the same whatever type the column has."""
+    """Return SQL of the canonical text of a person, read as `{value}`: the same whatever type the column has."""
     name = call.roles.person
     if name is None:
         return None

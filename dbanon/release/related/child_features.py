@@ -48,7 +48,7 @@ class Feature:
 
 
 def features(tables: Sequence[Related], first: int) -> list[list[Feature]]:
-    """The features of each table, of which that of people has none; the first of all has the number `first`."""
+    """Return the features of each table, of which that of people has none; the first of all has the number `first`."""
     found: list[list[Feature]] = [[]]
     for table in tables[1:]:
         found.append(list(_features(table.publication, first)))
@@ -75,12 +75,12 @@ def _features(of: ReleaseSpec, first: int) -> Iterator[Feature]:
 
 
 def _size(attribute: Attribute, i: int) -> QuasiColumn:
-    """The column of the number of rows, which always has a value."""
+    """Return the column of the number of rows, which always has a value."""
     return number_column(attribute, FAMILIES["integer"], i, Sql(f"q{i}"), _NEVER, drawn=False)
 
 
 def as_read(column: QuasiColumn, plain: str) -> QuasiColumn:
-    """A column whose values have been read already, as q with its number; `plain` is unlike any other's."""
+    """Return a column whose values have been read already, as q with its number; `plain` is unlike any other's."""
     value = Sql(f"q{column.i}")
     if isinstance(column, TreeColumn):
         return replace(column, plain=plain, read=value)

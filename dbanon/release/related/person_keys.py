@@ -50,7 +50,7 @@ def of_tables(call: Call, sources: Sequence[Source], stored: Sequence[Stored]) -
 
 
 def _key(call: Call, entity: Source, child: Source, stored: Stored) -> _Key:
-    """The key of a table: that of dbanon.relation, of the call, or of its one foreign key."""
+    """Return the key of a table: that of dbanon.relation, of the call, or of its one foreign key."""
     given: Pairs | None = call.options["key"]
     if len(stored.keys) > 1:
         raise errors.TwoRelations(call.function.name, child.shown, entity.shown)
@@ -70,12 +70,12 @@ def _key(call: Call, entity: Source, child: Source, stored: Stored) -> _Key:
 
 
 def _names(pairs: Pairs) -> set[tuple[str, str]]:
-    """The pairs, whatever their order and capitals."""
+    """Return the pairs, whatever their order and capitals."""
     return {(own.lower(), theirs.lower()) for own, theirs in pairs}
 
 
 def _as_given(pairs: Pairs) -> str | list[str] | dict[str, str]:
-    """A key as a call gives it."""
+    """Return a key as a call gives it."""
     if any(own != theirs for own, theirs in pairs):
         return dict(pairs)
     return pairs[0][0] if len(pairs) == 1 else [own for own, _ in pairs]

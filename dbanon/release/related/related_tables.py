@@ -36,8 +36,7 @@ _WAYS = ("it leaves records out or publishes more than they span", "kacpc, mondr
 
 @dataclass(frozen=True)
 class Related:
-    """One of the tables: what of it is published, and the columns that say who a row is about, with how these are
-    read."""
+    """One of the tables: what of it is published, and the columns that say who a row is about, with how these are read."""
 
     publication: ReleaseSpec
     key: tuple[str, ...]
@@ -69,7 +68,7 @@ class Relation:
 
 
 def relation(call: Call) -> Relation:
-    """The tables that a call is about.
+    """Return the tables that a call is about.
 
     Raises OneTableOnly, MissingArgument, InvalidArgument, UnknownColumn, TwoRelations, OtherRelation, KeyTypes,
     KeyRole, RowsTellApart, and what a call for each table alone would.

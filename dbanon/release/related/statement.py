@@ -17,7 +17,7 @@ from dbanon.table_functions.table_function import Call
 
 
 def statement(call: Call) -> Sql:
-    """The SQL of a call with `entity` or `children`; errors are those of `relation`."""
+    """Return the SQL of a call with `entity` or `children`; errors are those of `relation`."""
     return of(relation(call), str(call.function.kind))
 
 
@@ -59,7 +59,7 @@ def of(found: Relation, kind: str) -> Sql:
 
 
 def _filled(view: TableView, of: plan.Plan, own: Own) -> TableView:
-    """The table with its two statements: what its rows publish, and how the gate judges them."""
+    """Return the table with its two statements: what its rows publish, and how the gate judges them."""
     read = {"origin": view.step("rows"), "source_twice": True, "has_rowid": False, "key": own.row, "person": None}
     made = fill("release/related/person_clusters.sql", **(of.values | read), assigned=view.step("assigned"))
     names = {"row": own.row, "second": view.step("second"), "leaving": view.step("leaving")}
@@ -77,14 +77,14 @@ class _Holding:
 
 
 def _holdings(tables: Sequence[TableView]) -> list[_Holding]:
-    """The sensitive columns of all tables."""
+    """Return the sensitive columns of all tables."""
     return [_Holding(table, u.plain, u.i) for table in tables for u in table.unchanged if u.is_sensitive]
 
 
 def _clustered(
     found: Relation, of: plan.Plan, more: Sequence[child_features.Feature], tables: Sequence[TableView]
 ) -> Sql:
-    """The statement that clusters people, by what they are and by the features of their rows."""
+    """Return the statement that clusters people, by what they are and by the features of their rows."""
     people = found.entity.publication
     wider = replace(people, attributes=(*people.attributes, *(feature.attribute for feature in more)))
     running = resolve.running(wider, found.algorithm)

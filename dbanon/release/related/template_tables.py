@@ -118,14 +118,14 @@ class TableView(NamedColumn):
         return {word: text(f"{word}:{self.shown}") for word in ("loss", "rows", "rows_surplus", "rows_above_cap")}
 
     def step(self, name: str) -> Sql:
-        """A step that there is once for each table."""
+        """Return a step that there is once for each table."""
         return identifier(f"{self.plain}: {name}")
 
 
 def views(
     found: Relation, plans: Sequence[Plan], own: Own, features: Sequence[Sequence[Feature]]
 ) -> tuple[TableView, ...]:
-    """The tables of a release with their plans and features, without statements of their own."""
+    """Return the tables of a release with their plans and features, without statements of their own."""
     people = [q.plain for q in plans[0].columns.quasi]
     counted = ["size", *(f"{table.publication.source.table}_rows" for table in found.tables[1:])]
     sizes = gate_rules.unlike([*people, plans[0].names.class_name], counted)
@@ -171,7 +171,7 @@ def _view(found: Relation, i: int, of: Plan, own: Own, more: tuple[Sequence[Feat
 
 
 def _sensitive(table: Related, column: str) -> SensitiveView:
-    """A sensitive column, by the policy alone: the gate judges by it."""
+    """Return a sensitive column, by the policy alone: the gate judges by it."""
     name, type_ = identifier(column), table.publication.source.columns[column]
     value = f"epoch_us({name})" if type_ == "TIMESTAMP WITH TIME ZONE" else name
     return SensitiveView(
@@ -183,18 +183,18 @@ def _sensitive(table: Related, column: str) -> SensitiveView:
 
 
 def _rank(column: QuasiColumn) -> int:
-    """Dates before numbers before categories."""
+    """Return dates before numbers before categories."""
     if isinstance(column, TreeColumn):
         return 2
     return 0 if column.family.is_calendar else 1
 
 
 def _row(keys: Sequence[str]) -> Sql:
-    """A key of several columns; none where one of them is missing."""
+    """Return a key of several columns; none where one of them is missing."""
     filled = joined((f"{key} IS NOT NULL" for key in keys), " AND ")
     return Sql(f"CASE WHEN {filled} THEN row({joined(keys)}) END")
 
 
 def _own_key(name: str, type_: str) -> Sql:
-    """A column of the key as the gate compares it."""
+    """Return a column of the key as the gate compares it."""
     return Sql(f"{identifier(name)} COLLATE POSIX") if type_ == "VARCHAR" else identifier(name)

@@ -9,8 +9,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Part:
-    """One published column of a quasi-identifier. `part` is what it holds: a `value` (a text, or a number that was
-    drawn), the `low` or the `high` end of an interval, or the `pair` of both."""
+    """One published column of a quasi-identifier.
+
+    `part` is what it holds: a `value` (a text, or a number that was drawn), the `low` or the `high` end of an interval,
+    or the `pair` of both.
+    """
 
     name: str
     part: str = "value"
@@ -39,8 +42,11 @@ class PublishedSchema:
 def published_schema(
     columns: Iterable[str], quasi: Mapping[str, bool], unchanged: Sequence[str], intervals: str
 ) -> PublishedSchema:
-    """The names. `columns` are those of the source in its order; `quasi` says which quasi-identifiers are numbers,
-    `unchanged` are the columns that are published as they are, `intervals` is the form of numbers."""
+    """Return the names.
+
+    `columns` are those of the source in its order; `quasi` says which quasi-identifiers are numbers, `unchanged` are
+    the columns that are published as they are, `intervals` is the form of numbers.
+    """
     parts = _quasi(quasi, unchanged, intervals)
     rows = [
         name
@@ -55,8 +61,10 @@ def published_schema(
 
 
 def _quasi(quasi: Mapping[str, bool], unchanged: Sequence[str], intervals: str) -> dict[str, tuple[Part, ...]]:
-    """The published columns of each quasi-identifier. Columns that keep their name have it; the names of typed bounds
-    give way to them."""
+    """Return the published columns of each quasi-identifier.
+
+    Columns that keep their name have it; the names of typed bounds give way to them.
+    """
     bounded = {name for name, is_number in quasi.items() if is_number and intervals == "bounds"}
     taken = {name for name in (*quasi, *unchanged) if name not in bounded}
     parts: dict[str, tuple[Part, ...]] = {}
@@ -83,7 +91,7 @@ def classes_order(quasi: int, sensitive: int, *, persons: bool, suppressed: bool
 
 
 def free(name: str, taken: Iterable[str]) -> str:
-    """The name, with underscores until it differs from those that are taken."""
+    """Return the name, with underscores until it differs from those that are taken."""
     lowered = {t.lower() for t in taken}
     while name.lower() in lowered:
         name += "_"

@@ -53,7 +53,7 @@ POLICY = (
 
 
 def asks(given: Mapping[str, object]) -> bool:
-    """Whether a call is about related tables."""
+    """Return whether a call is about related tables."""
     return given.get("entity") is not None or given.get("children") is not None
 
 

@@ -146,7 +146,7 @@ class ReleaseSpec:
         return tuple(name for name in self.source.columns if name in shown)
 
     def read(self, column: str) -> Sql:
-        """A column of the source as it is read: NULL in place of codes for missing values."""
+        """Return a column of the source as it is read: NULL in place of codes for missing values."""
         return missing_codes.read(column, self.source.columns[column], self.reading.missing.get(column, ()))
 
     @property
@@ -181,5 +181,5 @@ class ReleaseSpec:
         return replace(self, options=Options({**self.options, **changed}))
 
     def continued(self, **owed: object) -> ReleaseSpec:
-        """The same with other fields of its continuity."""
+        """Return the same with other fields of its continuity."""
         return replace(self, continuity=replace(self.continuity, **owed))  # type: ignore[arg-type]

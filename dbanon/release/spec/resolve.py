@@ -50,7 +50,7 @@ def resolve_spec(call: Call, view: tuple[str, str] | None = None) -> ReleaseSpec
 
 
 def running(publication: ReleaseSpec, algorithm: algorithms.Algorithm) -> ReleaseSpec:
-    """The publication with what a run of the algorithm is given; NoSensitive, InvalidArgument."""
+    """Return the publication with what a run of the algorithm is given; NoSensitive, InvalidArgument."""
     options = publication.options
     own = {p.name: options[p.name] for p in algorithm.own}
     influence, suppression = algorithm.ability(Influence), algorithm.ability(Suppression)
@@ -135,7 +135,7 @@ def noise_of(function: TableFunction, options: Mapping[str, object]) -> algorith
 
 
 def forest_of(publication: ReleaseSpec, options: Mapping[str, object], weigh: bool = False) -> ForestRequest:
-    """Settings of a forest that predicts the sensitive columns; InvalidArgument where it cannot."""
+    """Return settings of a forest that predicts the sensitive columns; InvalidArgument where it cannot."""
     for column in publication.roles.sensitive:
         type_ = publication.source.columns[column]
         if options.get("forest") == "regression" and column_types.family(type_)[0] is None:
@@ -216,7 +216,7 @@ def _scope(publication: ReleaseSpec, view: tuple[str, str] | None) -> str:
 
 
 def order(call: Call, source: catalog.Source, column: str, name: str, policy: Policy | None = None) -> Hierarchy:
-    """The hierarchy of a sensitive column."""
+    """Return the hierarchy of a sensitive column."""
     is_declared = policy is not None and _is_declared(policy, name)
     found = lookup.find(call, name, source, is_declared)
     if found is None:
@@ -239,19 +239,19 @@ def _attribute(call: Call, source: catalog.Source, quasi: column_roles.Quasi, po
 
 
 def _is_declared(policy: Policy, hierarchy: str | None) -> bool:
-    """Whether a hierarchy is one that the policy names."""
+    """Return whether a hierarchy is one that the policy names."""
     return any(row.settings.hierarchy == hierarchy for row in policy.declared)
 
 
 def keyed(publication: ReleaseSpec, key: Sequence[str] | None, kind: str = "release") -> ReleaseSpec:
-    """The publication with the columns that tell its people apart."""
+    """Return the publication with the columns that tell its people apart."""
     return replace(publication, kind=kind).continued(
         key=() if key is None or publication.roles.person is not None else tuple(key)
     )
 
 
 def unique_key(publication: ReleaseSpec, cursor: Any) -> tuple[str, ...] | None:
-    """The columns that tell people apart: the person, else the source's primary key, else a unique key; or None."""
+    """Return the columns that tell people apart: the person, else the source's primary key, else a unique key; or None."""
     if publication.roles.person is not None:
         return (publication.roles.person,)
     source = publication.source
@@ -265,7 +265,7 @@ def unique_key(publication: ReleaseSpec, cursor: Any) -> tuple[str, ...] | None:
 
 
 def hierarchy_fingerprint(publication: ReleaseSpec, cursor: Any) -> str:
-    """A text that changes when a hierarchy of the publication does."""
+    """Return a text that changes when a hierarchy of the publication does."""
     used = {a.quasi.column: a.hierarchy for a in publication.attributes if a.hierarchy is not None} | dict(
         publication.orders
     )
@@ -273,7 +273,7 @@ def hierarchy_fingerprint(publication: ReleaseSpec, cursor: Any) -> str:
 
 
 def fingerprint_of(used: Mapping[str, Hierarchy], cursor: Any) -> str:
-    """A text that changes when a hierarchy of these columns does."""
+    """Return a text that changes when a hierarchy of these columns does."""
     every = "md5(coalesce(string_agg(r::VARCHAR, chr(10) ORDER BY r::VARCHAR COLLATE POSIX ASC), ''))"
     queries = [f"SELECT {every} FROM ({hierarchy_sql.rows(hierarchy)}) AS r" for _, hierarchy in sorted(used.items())]
     pieces = [cursor.execute(query).fetchall()[0][0] for query in queries]

@@ -85,7 +85,7 @@ def resolve(
 
 
 def own_scope(scope: str, column: str) -> str:
-    """The scope of a pseudonym that is not the only one of its table, nor the person's."""
+    """Return the scope of a pseudonym that is not the only one of its table, nor the person's."""
     return f"column {json.dumps([scope, column.lower()])}"
 
 
@@ -141,7 +141,7 @@ def sql(function: str, shown: str, made: MadeColumn, value: Sql, type_: str, per
 
 
 def as_text(value: Sql, type_: str) -> Sql:
-    """The text of a value, such that equal values have equal texts: the integer 1 and the text '1' are alike."""
+    """Return the text of a value, such that equal values have equal texts: the integer 1 and the text '1' are alike."""
     return Sql(f"CAST({person_value(value, type_)} AS VARCHAR)")
 
 

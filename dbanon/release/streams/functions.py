@@ -26,7 +26,7 @@ _EXAMPLES = {
 
 
 def _functions(system: Stream) -> Iterator[TableFunction]:
-    """The three functions of a system."""
+    """Yield the three functions of a system."""
     given = ", ".join(
         {"k": "k = 5", "delta": "delta = 50", "order_by": "order_by = 'patient_number'"}.get(p.name, p.example)
         for p in system.parameters

@@ -7,8 +7,11 @@ from dbanon.sqltext.quote import Sql, literal, text
 
 @dataclass(frozen=True)
 class Measure:
-    """One measure; `direction` is 'higher' or 'lower', what is better. It is `published` where it follows from the
-    released rows alone; `sql_where_dropped` is its form where records that are left out have no rows."""
+    """One measure; `direction` is 'higher' or 'lower', what is better.
+
+    It is `published` where it follows from the released rows alone; `sql_where_dropped` is its form where records that
+    are left out have no rows.
+    """
 
     name: str
     direction: str

@@ -89,7 +89,7 @@ class GrownStatement:
 
 
 def grown_statement(publication: ReleaseSpec, options: Options, system: Stream, grown: Grown) -> GrownStatement:
-    """The statement of a publication whose source has the columns of `grown`."""
+    """Return the statement of a publication whose source has the columns of `grown`."""
     own = _names(publication)
     publication = replace(publication, run=replace(publication.run, widens=False))
     shown, quasi = plan.published_names(publication)
@@ -108,8 +108,10 @@ def prepared(call: Call, system: Stream, kind: str = "release") -> ReleaseSpec:
 
 
 def running(found: ReleaseSpec, system: Stream, given: Options) -> ReleaseSpec:
-    """The publication with what a run of the system is given. UnknownColumn, InvalidArgument, NoSensitive and
-    UnsupportedSetting."""
+    """Return the publication with what a run of the system is given.
+
+    UnknownColumn, InvalidArgument, NoSensitive and UnsupportedSetting.
+    """
     function = found.function
     order = tuple(found.source.column(function, name, "order_by") for name in given.columns("order_by"))
     if not order:
@@ -138,7 +140,7 @@ def running(found: ReleaseSpec, system: Stream, given: Options) -> ReleaseSpec:
 
 
 def _label(publication: ReleaseSpec, own: Mapping[str, object]) -> int | None:
-    """The number of the sensitive column that has the labels; InvalidArgument where it is none."""
+    """Return the number of the sensitive column that has the labels; InvalidArgument where it is none."""
     label = own.get("label")
     if label is None:
         return None
@@ -158,7 +160,7 @@ def as_of_table(given: Options) -> Options:
 
 
 def filled(template: str, publication: ReleaseSpec, options: Options, system: Stream, **more: object) -> str:
-    """A statement about a stream."""
+    """Return a statement about a stream."""
     of = plan.plan(publication)
     names = _names(publication)
     view = StreamView(
@@ -200,7 +202,7 @@ def order_values(publication: ReleaseSpec) -> dict[str, list[Sql]]:
 
 
 def _names(publication: ReleaseSpec) -> dict[str, str]:
-    """The names of what a row says beside its values; `reused` is a column of NAME_classes alone."""
+    """Return the names of what a row says beside its values; `reused` is a column of NAME_classes alone."""
     quasi = {a.quasi.column: a.is_number for a in publication.attributes}
     unchanged = [*publication.roles.sensitive, *publication.roles.other]
     schema = published_schema(publication.source.columns, quasi, unchanged, publication.intervals)
@@ -211,7 +213,7 @@ def _names(publication: ReleaseSpec) -> dict[str, str]:
 
 
 def _leave(publication: ReleaseSpec) -> list[str]:
-    """The names of the columns that leave, as the gate reads the policy."""
+    """Return the names of the columns that leave, as the gate reads the policy."""
     names = rules.leaving(plan.gate_request(publication))
     return [*names, *rules.unlike(names, OWN)]
 
@@ -236,7 +238,7 @@ def _refusals(publication: ReleaseSpec) -> dict[str, Sql]:
 
 
 def _measures(of: plan.Plan, drops: bool) -> Iterator[Measure]:
-    """The measures of a stream; those of sensitive values where a model is about them."""
+    """Yield the measures of a stream; those of sensitive values where a model is about them."""
     yield from (replace(m, sql=m.sql_where_dropped if drops and m.sql_where_dropped else m.sql) for m in MEASURES)
     yield from (
         Measure(
