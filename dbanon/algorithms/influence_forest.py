@@ -153,7 +153,8 @@ def key(space: Space, sensitive: Sensitive, settings: Settings) -> bytes:
 
 
 def influence(space: Space, sensitive: Sensitive, settings: Settings, check: Any = lambda: None) -> Influence:
-    """Return the influence of every attribute on a sensitive column. MissingExtra where scikit-learn is not installed.
+    """Return the influence of every attribute on a sensitive column. MissingExtraError where scikit-learn is not
+    installed.
 
     A share `train` of the records trains the trees, each on a sample with replacement; its drops are measured on the
     training records outside that sample. Trees are CART (gini impurity; variance for regressions). A sensitive NULL is
@@ -211,7 +212,7 @@ def _library() -> Any:
     try:
         from sklearn import tree
     except ModuleNotFoundError as missing:
-        raise errors.MissingExtra("influence", "scikit-learn", "learn") from missing
+        raise errors.MissingExtraError("influence", "scikit-learn", "learn") from missing
     return tree
 
 

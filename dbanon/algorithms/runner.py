@@ -75,11 +75,11 @@ def run(
 ) -> Runs:
     """Return the clusters of all records, -1 where a record is left out.
 
-    Where attributes have a max_level, records that it keeps apart are clustered apart; TooSmallBlock if one of these
-    blocks cannot meet the model. Blocks of more than `cell` tuples are cut into cells
+    Where attributes have a max_level, records that it keeps apart are clustered apart; MaxLevelBlockTooSmallError if
+    one of these blocks cannot meet the model. Blocks of more than `cell` tuples are cut into cells
     (dbanon.encoding.coarse_partitions), as far as each has two groups' records and meets the model, and these are
     clustered one by one. A group that misses a model of its sensitive values is merged with others of its cell, then of
-    its block, until it meets it; ModelNotMet if the whole table does not.
+    its block, until it meets it; ModelNotMetError if the whole table does not.
     """
     names = replace(names, function=names.function or algorithm.name)
     heights = refinement.searched
@@ -178,12 +178,15 @@ class _Stretch:
 
 
 def _asked_for(space: Space, constraint: Constraint, options: Options, names: Names) -> Expected:
-    """Refuse work of too many steps, of an algorithm with the parameter `large`, unless that is set: TooLarge."""
+    """Refuse work of too many steps, of an algorithm with the parameter `large`, unless that is set.
+
+    TableTooLargeError.
+    """
 
     def expected(steps: float, seconds: float) -> None:
         if steps > progress.LARGEST and not options.get("large", True):
             clusters = space.rows // constraint.least
-            raise errors.TooLarge(names.function, len(space.counts), clusters, progress.roughly(seconds))
+            raise errors.TableTooLargeError(names.function, len(space.counts), clusters, progress.roughly(seconds))
 
     return expected
 
@@ -199,7 +202,7 @@ def _numbers(space: Space, blocks: Sequence[Ints]) -> Ints | None:
 
 
 def _feasible(space: Space, constraint: Constraint, names: Names) -> None:
-    """ModelNotMet where the whole table misses a model; of several columns, the one that allows least."""
+    """ModelNotMetError where the whole table misses a model; of several columns, the one that allows least."""
     if not constraint.models:
         return
     everything = np.arange(space.rows)
@@ -210,7 +213,7 @@ def _feasible(space: Space, constraint: Constraint, names: Names) -> None:
             pick = min if model.rule.is_higher else max
             least, of = pick(alike, key=lambda pair: pair[0])
             column = names.sensitive[of.sensitive] if names.sensitive else f"sensitive column {of.sensitive + 1}"
-            raise errors.ModelNotMet(names.function, of.said, column, of.best(float(least)))
+            raise errors.ModelNotMetError(names.function, of.said, column, of.best(float(least)))
 
 
 def _of_blocks(space: Space, blocks: Sequence[Ints], runs_of: Callable[[Space, Ints], Runs]) -> Runs:
@@ -249,17 +252,17 @@ def _numbered(runs: Runs) -> Runs:
 
 
 def _agreed(space: Space, names: Names) -> None:
-    """RoundAboveLevel where `round` would publish a class above max_level."""
+    """CoarsenAboveMaxLevelError where `round` would publish a class above max_level."""
     for j, attribute in enumerate(space.attributes):
         if isinstance(attribute, Tree) and attribute.max_level is not None and attribute.round > 1:
             highest = attribute.block(attribute.max_level)[:-1]
             if (attribute.raised[highest] != highest).any():
                 name = names.attributes[j] if names.attributes else f"attribute {j + 1}"
-                raise errors.RoundAboveLevel(names.function, name, attribute.round)
+                raise errors.CoarsenAboveMaxLevelError(names.function, name, attribute.round)
 
 
 def _blocks(space: Space, constraint: Constraint, names: Names) -> list[Ints]:
-    """Return tuples of the blocks that max_level keeps apart; TooSmallBlock."""
+    """Return tuples of the blocks that max_level keeps apart; MaxLevelBlockTooSmallError."""
     blocks = apart(space)
     if not any(map(_limited, space.attributes)) or len(space.codes) == 0:
         return blocks
@@ -267,7 +270,7 @@ def _blocks(space: Space, constraint: Constraint, names: Names) -> list[Ints]:
     if small:
         limited = [n for n, a in zip(names.attributes, space.attributes, strict=True) if _limited(a)]
         rows = sum(int(space.counts[block].sum()) for block in small)
-        raise errors.TooSmallBlock(names.function, limited, rows, constraint.said)
+        raise errors.MaxLevelBlockTooSmallError(names.function, limited, rows, constraint.said)
     return blocks
 
 

@@ -17,15 +17,15 @@ def with_metrics(connection: Any, query: str, parameters: object = None) -> Anon
     """The release of a query that is one call of an algorithm, `FROM best('patients', k=10)`, with its classes and
     metrics, as DataFrames of pandas; it shows itself in a notebook. The rows are clustered once.
 
-    `connection` is one of `dbanon.connect`. InvalidArgument for others and for another query, and what
+    `connection` is one of `dbanon.connect`. InvalidArgumentError for others and for another query, and what
     the call raises.
     """
     if not isinstance(connection, Connection):
         accepts = "a connection of dbanon.connect"
-        raise errors.InvalidArgument("with_metrics", "connection", accepts, f"a {type(connection).__name__}")
+        raise errors.InvalidArgumentError("with_metrics", "connection", accepts, f"a {type(connection).__name__}")
     if not is_release(query):
         accepts = "one call of an algorithm and nothing else, such as FROM best('patients', k=10)"
-        raise errors.InvalidArgument("with_metrics", "query", accepts, "another statement")
+        raise errors.InvalidArgumentError("with_metrics", "query", accepts, "another statement")
     name, source, given = connection.called(query, parameters, sys._getframe(1))
     connection.raw.fetchall()  # a result that is not fetched to its end would stand in the way of the next statement
     return answered(connection, Call(name, text(source), given), frame_adapters.FILE, given)
@@ -42,7 +42,7 @@ def is_release(query: str) -> bool:
         words.pop()
     try:
         statement_parser.one_call(statement_parser.CREATE, words)
-    except errors.NotOneCall:
+    except errors.NotASingleCallError:
         return False
     name = words[3 if words[0].upper == "SELECT" else 1].text.strip('"').lower()
     return f"{name}_metrics" in table_functions()

@@ -22,7 +22,7 @@ def risk(of: Any, release: str | None = None, **parameters: Any) -> pd.DataFrame
 
     `of` is a connection, then `release` names a table; or what `anonymize` gave, whose roles count unless parameters
     say otherwise; or a release as a DataFrame, a relation or a file. Parameters are those of the table function;
-    `source` is a table's name on a connection, else data as in `anonymize`. Raises UnknownParameter, and what the
+    `source` is a table's name on a connection, else data as in `anonymize`. Raises UnknownParameterError, and what the
     function raises.
 
     >>> import pandas as pd
@@ -53,7 +53,8 @@ def attack(of: Any, release: str | None = None, **parameters: Any) -> pd.DataFra
 
 def profile(of: Any, table: str | None = None, **parameters: Any) -> pd.DataFrame:
     """The table function `profile` as a DataFrame: a proposed role for each column of a table of a connection, of a
-    DataFrame, a relation or a file, or of what `anonymize` gave. Raises UnknownParameter, and what the function raises.
+    DataFrame, a relation or a file, or of what `anonymize` gave. Raises UnknownParameterError, and what the function
+    raises.
 
     >>> import pandas as pd
     >>> profile(pd.DataFrame({"email": ["ann@example.org", "bob@example.org"]}))["proposed_role"].tolist()
@@ -68,10 +69,12 @@ def answered(function: str, of: Any, name: str | None, parameters: Mapping[str, 
     known = [p.name for p in called.parameters]
     for parameter in parameters:
         if parameter not in known:
-            raise errors.UnknownParameter(function, parameter, known)
+            raise errors.UnknownParameterError(function, parameter, known)
     if _is_connection(of):
         if name is None:
-            raise errors.MissingArgument(function, called.positional[0], "a text", f"dbanon docs {function} shows it")
+            raise errors.MissingArgumentError(
+                function, called.positional[0], "a text", f"dbanon docs {function} shows it"
+            )
         return _rows(of, function, text(name), parameters)
     with _holding(of, function) as (con, table):
         given = _roles(of, known) | dict(parameters)

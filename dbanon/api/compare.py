@@ -39,8 +39,8 @@ def compare(of: Any, table: str | None = None, *, into: str | None = None, **par
     `of` is a connection, then `table` names a table; or data as in `anonymize`. Parameters are those of the table
     function. `into` names a table of the connection's database that keeps the rows: each run is added when it is done,
     and what the table has is not run again, so that a comparison that was stopped goes on; other values of algorithms,
-    k, d and rows are added to it. All rows of the table are given. Raises UnknownParameter, OtherComparison, and what
-    the function raises.
+    k, d and rows are added to it. All rows of the table are given. Raises UnknownParameterError,
+    ComparisonTableMismatchError, and what the function raises.
 
     >>> import pandas as pd
     >>> people = pd.DataFrame({"age": [21, 23, 24, 61, 65, 68]})
@@ -50,7 +50,9 @@ def compare(of: Any, table: str | None = None, *, into: str | None = None, **par
     if into is None:
         return answered("compare", of, table, parameters)
     if table is None:
-        raise errors.MissingArgument("compare", "tbl", "a table's name, as into is given", "compare(con, 'patients')")
+        raise errors.MissingArgumentError(
+            "compare", "tbl", "a table's name, as into is given", "compare(con, 'patients')"
+        )
     kept = _Kept(of, table, into, parameters)
     kept.make()
     for missing in kept.missing():
@@ -61,7 +63,7 @@ def compare(of: Any, table: str | None = None, *, into: str | None = None, **par
 def choose(of: Any, table: str | None = None, **parameters: Any) -> pd.DataFrame:
     """The table function `choose` as a DataFrame: what configurations of a release cost and leave at risk, a row each.
 
-    Arguments as for `compare`. Raises UnknownParameter, and what the function raises.
+    Arguments as for `compare`. Raises UnknownParameterError, and what the function raises.
 
     >>> import pandas as pd
     >>> people = pd.DataFrame({"age": [21, 23, 24, 61, 65, 68]})
@@ -84,14 +86,14 @@ class _Kept:
         }
         parts = names.table_parts(into)
         if parts is None:
-            raise errors.InvalidArgument("compare", "into", "a table's name", repr(into))
+            raise errors.InvalidArgumentError("compare", "into", "a table's name", repr(into))
         self._parts = parts
         self._name = qualified(*parts)
         said = {name: value for name, value in self._fixed.items() if name not in _ANY}
         self._comment = json.dumps({"compare": of, "with": said}, sort_keys=True, default=str)
 
     def make(self) -> None:
-        """Make the table where there is none; OtherComparison where it holds something else."""
+        """Make the table where there is none; ComparisonTableMismatchError where it holds something else."""
         cursor = self._con.cursor()
         path = catalog.SearchPath.here(self._con)
         found = catalog.stored("compare", cursor, self._into, self._parts, path)
@@ -107,7 +109,7 @@ class _Kept:
         ).fetchall()
         comment = rows[0][0] if rows else None
         if comment != self._comment:
-            raise errors.OtherComparison(self._into, _held(comment))
+            raise errors.ComparisonTableMismatchError(self._into, _held(comment))
 
     def missing(self) -> list[dict[str, Any]]:
         """Return the combinations that the table has no figures of."""

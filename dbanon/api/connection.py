@@ -40,7 +40,8 @@ def connect(
     """Open a database as `duckdb.connect` does (same options) and attach dbanon to it.
 
     `memory`, such as '2GB', is the most that DuckDB takes: what needs more is written to `temp_directory` meanwhile,
-    raw rows among it. What Python needs comes on top. InvalidArgument where these are not usable; NewerDatabase.
+    raw rows among it. What Python needs comes on top. InvalidArgumentError where these are not usable;
+    NewerDatabaseError.
 
     `progress` is called by what takes long and can say how far it has come: `best`, `mondrian`, `improve`, and the
     forests of `influence` and `attack`. It is called while a statement runs, so it must not use the connection.

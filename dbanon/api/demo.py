@@ -126,12 +126,12 @@ def _pick(random: np.random.Generator, weights: Any) -> Any:
 def build(path: Path, *, overwrite: bool = False) -> Connection:
     """Make the demo database, for every DuckDB to open, and open it; it appears whole or not at all.
 
-    Raises TargetExists for a file that is there: one that this made is replaced if `overwrite`, with all that somebody
-    added to it, and any other file never.
+    Raises TargetExistsError for a file that is there: one that this made is replaced if `overwrite`, with all that
+    somebody added to it, and any other file never.
     """
     output_files.local("demo", path)
     if path.exists() and not (overwrite and is_demo(path)):
-        raise errors.DemoExists(str(path), is_demo(path))
+        raise errors.DemoExistsError(str(path), is_demo(path))
     with output_files.draft("demo", path) as draft:
         try:
             _fill(draft)

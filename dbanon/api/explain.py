@@ -14,8 +14,8 @@ def explain(connection: Any, query: str, parameters: object = None) -> str:
     Nothing is run but the planning.
 
     It is the custodian's: it names what is withheld. What runs is this text without its comments, each function of
-    DuckDB's being called by its whole name, so that no macro can take its place. InvalidArgument where the query calls
-    none of the functions, and the errors of those it calls.
+    DuckDB's being called by its whole name, so that no macro can take its place. InvalidArgumentError where the query
+    calls none of the functions, and the errors of those it calls.
     """
     current = session.of_connection(getattr(connection, "raw", connection))
     current.explained = []
@@ -29,5 +29,5 @@ def explain(connection: Any, query: str, parameters: object = None) -> str:
     finally:
         current.explained = None
     if not found:
-        raise errors.InvalidArgument("explain", "query", "a statement that calls a table function", shown(query))
+        raise errors.InvalidArgumentError("explain", "query", "a statement that calls a table function", shown(query))
     return "\n".join(f"-- What {function} runs.\n{tidy(statement)};" for function, statement in found)

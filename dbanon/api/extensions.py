@@ -18,16 +18,16 @@ def load_extension(connection: Any, name: str) -> None:
 
     It comes with `pip install 'dbanon[postgres]'` (or `[sqlite]`, `[mysql]`); where it does not, one that DuckDB itself
     installed is taken. It stays loaded in the connection's instance, for whose sessions that of MySQL is also told to
-    leave filtering, counting and sorting to DuckDB. Raises InvalidArgument, NoScanner.
+    leave filtering, counting and sorting to DuckDB. Raises InvalidArgumentError, ScannerExtensionMissingError.
     """
     if name not in _SCANNERS:
         accepts = "one of " + ", ".join(f"'{known}'" for known in _SCANNERS)
-        raise errors.InvalidArgument("load_extension", "name", accepts, repr(name))
+        raise errors.InvalidArgumentError("load_extension", "name", accepts, repr(name))
     scanner = _SCANNERS[name]
     try:
         connection.execute(duckdb_extensions.statement(scanner, duckdb.__version__))
     except duckdb.Error as error:
         why = duckdb_extensions.why(scanner, duckdb.__version__, error)
-        raise errors.NoScanner("load_extension", duckdb.__version__, name, why) from None
+        raise errors.ScannerExtensionMissingError("load_extension", duckdb.__version__, name, why) from None
     if name == "mysql":
         snapshot_guard.leave_to_duckdb(connection)

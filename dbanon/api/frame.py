@@ -78,7 +78,7 @@ def anonymize(
     names = [p.name for p in table_functions()[algorithm].parameters]
     for name in parameters:
         if name not in names:
-            raise errors.UnknownParameter("anonymize", name, names)
+            raise errors.UnknownParameterError("anonymize", name, names)
     with connect() as con:
         given = dict(parameters)
         if isinstance(hierarchies := given.get("hierarchies"), Mapping):
@@ -146,7 +146,10 @@ def _glance(release: pa.Table, classes: pa.Table, measures: tuple[Any, ...], sen
 
 
 def relation_name(con: Any, data: Any, function: str = "anonymize", name: str = "data") -> Sql:
-    """Return the name of the data, as a call writes it. Raises NotData, RepeatedColumns, EmptySource."""
+    """Return the name of the data, as a call writes it.
+
+    Raises UnsupportedInputError, DuplicateColumnError, EmptySourceError.
+    """
     return _read(con, data, function, name)[1]
 
 
@@ -154,13 +157,13 @@ def _read(con: Any, data: Any, function: str, name: str) -> tuple[Kind, Sql]:
     """Return the kind of the data, and its name on a connection, as a call writes it."""
     if isinstance(data, (str, Path)):
         if not names.is_file(str(data)):
-            raise errors.NotData(function, repr(str(data)))
+            raise errors.UnsupportedInputError(function, repr(str(data)))
         return frame_adapters.FILE, text(str(data))
     kind = frame_adapters.of(data, function)
     try:
         con.register(name, kind.rows)
     except Exception:
-        raise errors.NotData(function, f"a {type(data).__name__}") from None
+        raise errors.UnsupportedInputError(function, f"a {type(data).__name__}") from None
     return kind, text(name)
 
 

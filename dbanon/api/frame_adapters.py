@@ -35,8 +35,8 @@ class Kind:
 def of(data: Any, function: str) -> Kind:
     """Return the kind of a frame; what can be read only once, or is a plan, is read here.
 
-    NotData, RepeatedColumns, EmptySource where there are no columns, UnreadableValue; RelationOverPolicyError of a
-    relation that reads a table with a policy.
+    UnsupportedInputError, DuplicateColumnError, EmptySourceError where there are no columns, UnreadableValueError;
+    RelationOverPolicyError of a relation that reads a table with a policy.
     """
     kind = _of(data, function)
     _tell_apart(kind.rows, function)
@@ -108,11 +108,11 @@ FILE = Kind(None, None, plain_pandas, plain_pandas)
 
 @contextlib.contextmanager
 def _withheld(function: str, kind: type[Exception]) -> Iterator[None]:
-    """Raise UnreadableValue in place of an error of another library, whose message may quote a value."""
+    """Raise UnreadableValueError in place of an error of another library, whose message may quote a value."""
     try:
         yield
     except kind as error:
-        raise errors.UnreadableValue(function, ["the data"], type(error).__name__) from None
+        raise errors.UnreadableValueError(function, ["the data"], type(error).__name__) from None
 
 
 def _same(made: pa.Table) -> pa.Table:
@@ -125,11 +125,11 @@ def _batch(made: pa.Table) -> pa.RecordBatch:
 
 
 def _streamed(data: Any, function: str) -> pa.Table:
-    """Return the rows of an Arrow C stream; NotData where it is one of values."""
+    """Return the rows of an Arrow C stream; UnsupportedInputError where it is one of values."""
     try:
         return pa.RecordBatchReader.from_stream(data).read_all()
     except (pa.ArrowException, TypeError, ValueError):
-        raise errors.NotData(function, f"a {type(data).__name__}") from None
+        raise errors.UnsupportedInputError(function, f"a {type(data).__name__}") from None
 
 
 def _narrowed(frame: Any, polars: Any) -> Any:
@@ -178,7 +178,7 @@ def _pandas(made: pa.Table, dtypes: Mapping[str, Any]) -> Any:
 
 
 def _tell_apart(rows: Any, function: str) -> None:
-    """RepeatedColumns where DuckDB would give a column another name, which roles of the call would then miss."""
+    """DuplicateColumnError where DuckDB would give a column another name, which roles of the call would then miss."""
     if isinstance(rows, (pa.Table, pa.RecordBatch)):
         names = rows.schema.names
     elif hasattr(type(rows), "columns"):  # of pandas and polars
@@ -186,9 +186,9 @@ def _tell_apart(rows: Any, function: str) -> None:
     else:
         return
     if not names:
-        raise errors.EmptySource(function, "data")
+        raise errors.EmptySourceError(function, "data")
     seen: dict[str, str] = {}
     for name in names:
         if name.lower() in seen:
-            raise errors.RepeatedColumns(function, seen[name.lower()], name)
+            raise errors.DuplicateColumnError(function, seen[name.lower()], name)
         seen[name.lower()] = name

@@ -64,13 +64,16 @@ def _mention() -> re.Pattern[str]:
 
 
 def rewrite_arguments(query: str, calls: list[FunctionCall]) -> str:
-    """Return the statement with `name = value` as `name := value` and codes as texts in our calls. UnknownParameter."""
+    """Return the statement with `name = value` as `name := value` and codes as texts in our calls.
+
+    UnknownParameterError.
+    """
     marks: list[int] = []
     for call in calls:
         known = [*call.function.positional, *(p.name for p in call.function.parameters)]
         for at, name, operator in call.names:
             if name.lower() not in known:
-                raise errors.UnknownParameter(call.function.name, name, [p.name for p in call.function.parameters])
+                raise errors.UnknownParameterError(call.function.name, name, [p.name for p in call.function.parameters])
             if operator.startswith("=") and not operator.startswith("=>"):
                 marks.append(at)
     edits = [(at, at, ":") for at in marks]

@@ -18,8 +18,8 @@ def settings(
 ) -> dict[str, Any]:
     """Return the settings of DuckDB, with those of `config`.
 
-    InvalidArgument where an amount is none or is too small, where nothing can be written to the directory, and where
-    `config` says the same setting.
+    InvalidArgumentError where an amount is none or is too small, where nothing can be written to the directory, and
+    where `config` says the same setting.
     """
     found = dict(config or {})
     if memory is not None:
@@ -34,7 +34,7 @@ def settings(
 def _only(config: Mapping[str, Any], name: str, same: tuple[str, ...]) -> None:
     for setting in same:
         if setting in config:
-            raise errors.InvalidArgument("connect", name, f"left out where config has {setting}", "both")
+            raise errors.InvalidArgumentError("connect", name, f"left out where config has {setting}", "both")
 
 
 def _amount(memory: object) -> str:
@@ -44,7 +44,7 @@ def _amount(memory: object) -> str:
         if float(match[1]) * base ** ("KMGT".index(match[2].upper()) + 1) >= _LEAST:
             return match[0]
     accepts = "an amount of at least 100MB, in MB, GB or TB (or MiB, GiB, TiB) such as '2GB' or '500MB'"
-    raise errors.InvalidArgument("connect", "memory", accepts, repr(memory))
+    raise errors.InvalidArgumentError("connect", "memory", accepts, repr(memory))
 
 
 def _directory(path: str | Path) -> str:
@@ -58,4 +58,4 @@ def _directory(path: str | Path) -> str:
         except OSError as error:
             why = f"({error.strerror})" if error.strerror else "which cannot be written"
     accepts = "a directory that exists and can be written to"
-    raise errors.InvalidArgument("connect", "temp_directory", accepts, f"{str(path)!r} {why}")
+    raise errors.InvalidArgumentError("connect", "temp_directory", accepts, f"{str(path)!r} {why}")

@@ -30,11 +30,11 @@ def publish(
     `source` is the path of a database, or an attached connection. `to` ends in .duckdb (tables NAME, NAME_metrics and
     NAME_certificate), in .parquet or .csv (the release there, `_metrics` and `_certificate` beside it), or is a folder
     (the same by the release's name, in Parquet). `classes` adds NAME_classes; `storage_version` is the oldest DuckDB
-    that shall read a .duckdb file: v1.0.0, unless a column has a type that needs a newer one (NewerType). Each file
-    appears whole or not at all, the release last, and a folder that is new with all of its files at once; the
-    certificate names the SHA-256 of the others, which `verify` compares. Existing files are refused unless `overwrite`.
-    So is a release that is not what it was when it was made. Every file is read back and compared with the release
-    before it appears (OutputDiffersError).
+    that shall read a .duckdb file: v1.0.0, unless a column has a type that needs a newer one
+    (StorageVersionTooOldError). Each file appears whole or not at all, the release last, and a folder that is new with
+    all of its files at once; the certificate names the SHA-256 of the others, which `verify` compares. Existing files
+    are refused unless `overwrite`. So is a release that is not what it was when it was made. Every file is read back
+    and compared with the release before it appears (OutputDiffersError).
 
     `csv_formulas="escape"` puts an apostrophe before text cells and column names of a .csv file that a spreadsheet
     would execute: those that begin with `=`, `+`, `-` or `@`. Numbers are never changed. "keep" changes nothing.

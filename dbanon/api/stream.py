@@ -27,7 +27,7 @@ class Pipe:
         find(system)
         self.system, self.parameters, self.prepare = system, dict(parameters), prepare
         if "order_by" in self.parameters:
-            raise errors.UnusedArgument(system, "order_by", "batches arrive in the order in which they come")
+            raise errors.UnusedArgumentError(system, "order_by", "batches arrive in the order in which they come")
         self.connection = connect()
         self._arrived, self._begun = 0, False
 

@@ -24,7 +24,7 @@ class Warmed:
 
 def warmup(names: Sequence[str] = (), told: Callable[[str, float], None] = lambda step, done: None) -> Warmed:
     """Compiles all that calls of the table functions can need, or those of some algorithms and stream systems, so that
-    no call waits for it: a minute or two after an installation, a few seconds later on. UnknownAlgorithm.
+    no call waits for it: a minute or two after an installation, a few seconds later on. UnknownAlgorithmError.
 
     `told` is called before each step with what it is for and the share of all steps that are done.
 
@@ -39,7 +39,7 @@ def warmup(names: Sequence[str] = (), told: Callable[[str, float], None] = lambd
     systems = {s.name: s for s in streams.streams()}
     for name in names:
         if name not in algorithms and name not in systems:
-            raise errors.UnknownAlgorithm(name, [*algorithms, *systems])
+            raise errors.UnknownAlgorithmError(name, [*algorithms, *systems])
     chosen = names or (*algorithms, *systems)
     steps = [
         *of_tables.steps([algorithms[name] for name in chosen if name in algorithms]),

@@ -102,8 +102,8 @@ class _Columns:
 def _columns(function: str, source: Source, declared: Iterable[Declared], options: Options, judges: bool) -> _Columns:
     """What a call names, and where it names nothing, what the policy declares and the call does not use otherwise.
 
-    Measuring publishes nothing, so a call may name any column. Raises UnknownColumn, UnknownRole, TwoRoles, NoPolicy,
-    NoSensitive.
+    Measuring publishes nothing, so a call may name any column. Raises UnknownColumnError, UnknownRoleError,
+    ConflictingRolesError, PolicyMissingError, SensitiveColumnMissingError.
     """
     column = partial(source.column, function)
     asked: dict[str, str] = {}
@@ -112,15 +112,15 @@ def _columns(function: str, source: Source, declared: Iterable[Declared], option
         for given in (value,) if isinstance(value, str) else value or ():
             name = column(given, parameter)
             if name in asked:
-                raise errors.TwoRoles(function, source.shown, name, (asked[name], parameter))
+                raise errors.ConflictingRolesError(function, source.shown, name, (asked[name], parameter))
             asked[name] = parameter
     roles: dict[str, str] = {}
     for row in declared:
         name, role = column(row.column, "dbanon.policy"), row.role.lower()
         if role not in ROLES:
-            raise errors.UnknownRole(source.shown, name, row.role, ROLES)
+            raise errors.UnknownRoleError(source.shown, name, row.role, ROLES)
         if name in roles:
-            raise errors.TwoRoles(function, source.shown, name, (roles[name], role))
+            raise errors.ConflictingRolesError(function, source.shown, name, (roles[name], role))
         roles[name] = role
 
     def found(parameter: str, role: str) -> tuple[str, ...]:
@@ -135,15 +135,15 @@ def _columns(function: str, source: Source, declared: Iterable[Declared], option
         persons = list(found("person", "person"))
     if len(persons) > 1 and roles[persons[0]] == "pseudonym":
         said = forms.get(persons[0], {}).get("person", "").lower() == "true"
-        raise errors.NoDataSubject(function, source.shown, persons, several=said)
+        raise errors.AmbiguousDataSubjectError(function, source.shown, persons, several=said)
     if len(persons) > 1:
-        raise errors.TwoRoles(function, source.shown, persons[1], ("person", f"person of {persons[0]}"))
+        raise errors.ConflictingRolesError(function, source.shown, persons[1], ("person", f"person of {persons[0]}"))
     if persons and asked.get(persons[0], "person") != "person":
-        raise errors.TwoRoles(function, source.shown, persons[0], (asked[persons[0]], "person"))
+        raise errors.ConflictingRolesError(function, source.shown, persons[0], (asked[persons[0]], "person"))
     if not qi:
-        raise errors.NoPolicy(function, source.shown, suggested_quasi_identifier(source.columns))
+        raise errors.PolicyMissingError(function, source.shown, suggested_quasi_identifier(source.columns))
     if judges and not sensitive and function != _ALL:
-        raise errors.NoSensitive(function, function, source.shown)
+        raise errors.SensitiveColumnMissingError(function, function, source.shown)
     return _Columns(qi, sensitive, persons[0] if persons else None)
 
 
@@ -157,7 +157,8 @@ def _judged(
 ) -> list[_Judged]:
     """Return the sensitive columns, each with its hierarchy where a distance of their values is measured.
 
-    Raises UnknownColumn, UnsupportedSetting, UnusedArgument, UnknownHierarchy, NoSensitiveHierarchy.
+    Raises UnknownColumnError, UnsupportedSettingError, UnusedArgumentError, UnknownHierarchyError,
+    SensitiveHierarchyMissingError.
     """
     model = None if function in (_K_ANONYMITY, _ALL) else _model_of(function)
     form = model.form(options.get(model.chooses)) if model else None
@@ -166,10 +167,10 @@ def _judged(
         name = source.column(function, key, "hierarchies")
         if name not in sensitive:
             why = "it is not a sensitive column of this call."
-            raise errors.UnsupportedSetting(function, "hierarchies", source.shown, name, why)
+            raise errors.UnsupportedSettingError(function, "hierarchies", source.shown, name, why)
         given[name] = value
     if given and model and form and not form.order:
-        raise errors.UnusedArgument(function, "hierarchies", f"{model.chooses} is '{form.name}'")
+        raise errors.UnusedArgumentError(function, "hierarchies", f"{model.chooses} is '{form.name}'")
     stored = {source.spelled(d.column): d.settings.hierarchy for d in declared if d.role.lower() == "sensitive"}
     found = []
     for name in sensitive:
@@ -179,7 +180,7 @@ def _judged(
             shown = hierarchy if ";" not in hierarchy else "given as text"
             judged = replace(judged, hierarchy=find(name, hierarchy), shown=shown, asked=given.get(name))
         elif form is not None and form.order == "hierarchy":
-            raise errors.NoSensitiveHierarchy(function, source.shown, name)
+            raise errors.SensitiveHierarchyMissingError(function, source.shown, name)
         found.append(judged)
     return found
 
@@ -198,8 +199,9 @@ def statement(
 
     `policy` is what `stored_policy.policy_of` gives, `find` the hierarchy of a column by name.
 
-    Raises UnknownColumn, UnknownRole, TwoRoles, NoPolicy, NoSensitive, UnsupportedPerson, UnsupportedSetting,
-    UnusedArgument, UnknownHierarchy, NoSensitiveHierarchy.
+    Raises UnknownColumnError, UnknownRoleError, ConflictingRolesError, PolicyMissingError, SensitiveColumnMissingError,
+    UnsupportedPersonError, UnsupportedSettingError, UnusedArgumentError, UnknownHierarchyError,
+    SensitiveHierarchyMissingError.
     """
     declared, fingerprint_sql, fingerprint = policy
     if function not in (_K_ANONYMITY, _ALL):
@@ -221,9 +223,9 @@ def statement(
             fingerprint=text(fingerprint),
             bare=text(source.table.lower()) if source.bare else None,
             say={
-                "policy_changed": message(errors.PolicyChanged(function, table)),
-                "shadowed": message(errors.ShadowedTable(function, table, str(source.sql))),
-                "empty": message(errors.EmptySource(function, table)),
+                "policy_changed": message(errors.PolicyChangedError(function, table)),
+                "shadowed": message(errors.ShadowedTableError(function, table, str(source.sql))),
+                "empty": message(errors.EmptySourceError(function, table)),
             },
         )
     )
@@ -244,7 +246,7 @@ def _person(function: str, source: Source, name: str | None) -> Sql | None:
         return None
     value = person_value(identifier(name), source.columns[name])
     if value is None:
-        raise errors.UnsupportedPerson(function, source.shown, name, source.columns[name])
+        raise errors.UnsupportedPersonError(function, source.shown, name, source.columns[name])
     return value
 
 
@@ -315,7 +317,7 @@ def _shown(m: _Measure, judged: _Judged, options: Options, within: bool) -> dict
 
 
 def measured(call: Call) -> Sql:
-    """Return the SQL of a call; errors are those of `statement`, and UnknownTable."""
+    """Return the SQL of a call; errors are those of `statement`, and UnknownTableError."""
     source = call.source()
     policy = stored_policy.policy_of(source, call.cursor)
     source = missing_codes.cleaned(source, policy.declared, call.holds)

@@ -64,9 +64,9 @@ def resolved(call: Call, *, judges: bool, counts_persons: bool = True, needs_sou
     """What a call is about; `judges`: sensitive columns matter; `counts_persons`: a person column of the release, too;
     `needs_source`: nothing can be said without one.
 
-    What the call does not say of a release is taken from the ledger, else from the policy. Raises UnknownTable,
-    UnknownColumn, UnknownRole, TwoRoles, NoPolicy, NothingShared, NotTheRelease, SourceGone, ContradictsLedger and
-    MissingArgument.
+    What the call does not say of a release is taken from the ledger, else from the policy. Raises UnknownTableError,
+    UnknownColumnError, UnknownRoleError, ConflictingRolesError, PolicyMissingError, NoCommonQuasiIdentifiersError,
+    ReleaseTableMismatchError, SourceNotFoundError, LedgerMismatchError and MissingArgumentError.
     """
     function, options = call.function.name, call.options
     pair = _cleaned(call, paired(call, needs_source))
@@ -85,7 +85,7 @@ def resolved(call: Call, *, judges: bool, counts_persons: bool = True, needs_sou
     for role, names in (("qi", tuple(qi)), ("sensitive", sensitive), ("person", persons[:1])):
         for name in names:
             if roles.setdefault(name.lower(), role) != role:
-                raise errors.TwoRoles(function, release.shown, name, (roles[name.lower()], role))
+                raise errors.ConflictingRolesError(function, release.shown, name, (roles[name.lower()], role))
     named = (
         sensitive,
         *(_released(function, release, source, declared, role, None) for role in ("sensitive", "other")),
@@ -121,7 +121,7 @@ def paired(call: Call, needs_source: bool) -> _Pair:
             raise release_lookup.gone(call, entry)
         return _Pair(release, source or release, release_lookup.declared(entry), entry)
     if given is None and needs_source:
-        raise errors.MissingArgument(function, "source", "a table's name", "source = 'patients'")
+        raise errors.MissingArgumentError(function, "source", "a table's name", "source = 'patients'")
     source = given or release
     return _Pair(release, source, stored_policy.policy_of(source, call.cursor).declared)
 
@@ -149,7 +149,7 @@ def _quasi(call: Call, pair: _Pair) -> dict[str, Sql]:
 def hierarchies(call: Call, tables: Tables, others: Sequence[str] = ()) -> dict[str, tuple[str, str | None]]:
     """(hierarchy, how the call named it) of the columns that have one; `others`: columns that may have one, too.
 
-    Raises HierarchiesChanged, UnknownColumn, UnsupportedSetting.
+    Raises HierarchiesChangedError, UnknownColumnError, UnsupportedSettingError.
     """
     declared = tables.declared
     if tables.entry is not None:
@@ -169,7 +169,7 @@ def _released(
     if given is None:
         for row in declared:
             if row.role.lower() not in ROLES:
-                raise errors.UnknownRole(source.shown, row.column, row.role, ROLES)
+                raise errors.UnknownRoleError(source.shown, row.column, row.role, ROLES)
         names = [row.column.lower() for row in declared if row.role.lower() == role]
         return tuple(name for name in release.columns if name.lower() in names)
     return tuple(release.column(function, name, role) for name in given)
@@ -187,7 +187,7 @@ def classes(tables: Tables, of: object = "published") -> dict[str, object]:
         quasi.append({"name": name, "value": name})
     value = None if person is None else person_value(identifier(person), release.columns[person])
     if person is not None and value is None:
-        raise errors.UnsupportedPerson(function, release.shown, person, release.columns[person])
+        raise errors.UnsupportedPersonError(function, release.shown, person, release.columns[person])
     return {
         "source": release.rows,
         "quasi": quasi,
@@ -218,7 +218,7 @@ def _plain(release: Source, name: str, published: Sql) -> Sql:
 def people(call: Call, tables: Tables, name: str) -> Source:
     """Return another table of such people: codes for missing values of the source are codes there, too.
 
-    UnknownTable.
+    UnknownTableError.
     """
     found = catalog.resolve(tables.function, name, call.cursor, call.path, call.session.temporary.columns)
     return _without(call, found, tables.codes)
@@ -229,7 +229,7 @@ def strangers(
 ) -> list[PairedColumn]:
     """Return the release's quasi-identifiers that another table of people has.
 
-    Raises NothingShared, UnsupportedType.
+    Raises NoCommonQuasiIdentifiersError, UnsupportedTypeError.
     """
     attributes: list[PairedColumn] = []
     for i, (column, published) in enumerate(tables.qi.items()):
@@ -241,5 +241,5 @@ def strangers(
         )
         attributes.append(replace(column_pairs.attribute(call, tables.release, other, pair), q=i))
     if not attributes:
-        raise errors.NothingShared(tables.function, other.shown, tables.release.shown, tuple(tables.qi))
+        raise errors.NoCommonQuasiIdentifiersError(tables.function, other.shown, tables.release.shown, tuple(tables.qi))
     return attributes

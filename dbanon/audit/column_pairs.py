@@ -22,8 +22,8 @@ def stands(function: str, source: Source) -> dict[str, object]:
     """What is said where a table is not the one that was planned with."""
     return {
         "bare": text(source.table.lower()) if source.bare else None,
-        "changed": message(errors.PolicyChanged(function, source.shown)),
-        "shadowed": message(errors.ShadowedTable(function, source.shown, str(source.sql))),
+        "changed": message(errors.PolicyChangedError(function, source.shown)),
+        "shadowed": message(errors.ShadowedTableError(function, source.shown, str(source.sql))),
     }
 
 
@@ -38,26 +38,26 @@ def columns(
     if given is None:
         for row in declared:
             if row.role.lower() not in ROLES:
-                raise errors.UnknownRole(source.shown, row.column, row.role, ROLES)
+                raise errors.UnknownRoleError(source.shown, row.column, row.role, ROLES)
         names = [row.column for row in declared if row.role.lower() == "quasi"]
         order = [name.lower() for name in source.columns]
         names.sort(key=lambda name: order.index(name.lower()) if name.lower() in order else -1)
     else:
         names = list(given)
     if not names:
-        raise errors.NoPolicy(function, source.shown, suggested_quasi_identifier(source.columns))
+        raise errors.PolicyMissingError(function, source.shown, suggested_quasi_identifier(source.columns))
     shared: dict[str, Sql] = {}
     for name in names:
         column = source.column(function, name, where)
         if column in shared:
-            raise errors.TwoRoles(function, source.shown, column, ("quasi", "quasi"))
+            raise errors.ConflictingRolesError(function, source.shown, column, ("quasi", "quasi"))
         published = published_as(release, column)
         if published is None and given is not None:
-            raise errors.UnknownColumn(function, release.shown, name, where, release.columns)
+            raise errors.UnknownColumnError(function, release.shown, name, where, release.columns)
         if published is not None:
             shared[column] = published
     if not shared:
-        raise errors.NothingShared(function, release.shown, source.shown, names)
+        raise errors.NoCommonQuasiIdentifiersError(function, release.shown, source.shown, names)
     return shared
 
 
@@ -91,7 +91,7 @@ def hierarchies(
         if key.lower() not in spelled:
             source.column(function, key, "hierarchies")
             why = "it is not a quasi-identifier that release and source share."
-            raise errors.UnsupportedSetting(function, "hierarchies", source.shown, key, why)
+            raise errors.UnsupportedSettingError(function, "hierarchies", source.shown, key, why)
         chosen[spelled[key.lower()]] = (name, name)
     return chosen
 
@@ -164,13 +164,13 @@ class PairedColumn(Reading):
 
 
 def attribute(call: Call, release: Source, source: Source, pair: Pair) -> PairedColumn:
-    """Return one column of both. Raises UnsupportedType, UnknownHierarchy."""
+    """Return one column of both. Raises UnsupportedTypeError, UnknownHierarchyError."""
     function, column, hierarchy = call.function.name, pair.column, pair.hierarchy
     type_ = source.columns[column]
     kind = None if hierarchy else family(type_)[0]
     nested = type_.endswith("]") or type_.startswith(("STRUCT", "MAP", "UNION", "JSON", "VARIANT", "BLOB", "BIT"))
     if (kind is None and hierarchy is None and not is_category(type_)) or nested:
-        raise errors.UnsupportedType(function, source.shown, column, type_)
+        raise errors.UnsupportedTypeError(function, source.shown, column, type_)
     name, given = hierarchy or ("none", None)
     forms, rows = "node" if hierarchy else "flat", None
     if kind is not None:
@@ -179,10 +179,10 @@ def attribute(call: Call, release: Source, source: Source, pair: Pair) -> Paired
     else:
         rows = hierarchy_sql.rows(resolve.order(call, pair.home or source, column, name)) if hierarchy else None
         reading = Reading(Sql(f"{label_text(identifier(column), type_)} COLLATE POSIX"))
-    unread = errors.NotAPublishedForm(function, later("count(*)"), release.shown, column, _FORMS[forms])
+    unread = errors.UnparsablePublishedValueError(function, later("count(*)"), release.shown, column, _FORMS[forms])
     say = {
-        "no_values": message(errors.NoValues(function, source.shown, column)),
-        "wild": message(errors.NotFinite(function, source.shown, column, later("sum(records)"))),
+        "no_values": message(errors.ColumnAllNullError(function, source.shown, column)),
+        "wild": message(errors.NonFiniteValueError(function, source.shown, column, later("sum(records)"))),
         "unread": message(unread),
     }
     return PairedColumn(

@@ -17,14 +17,15 @@ from dbanon.table_functions.table_function import Call, TableFunction
 
 
 def statement(call: Call) -> Sql:
-    """Return the SQL of one call: a row an attribute and sensitive column. NoSensitive where there is none.
+    """Return the SQL of one call: a row an attribute and sensitive column. SensitiveColumnMissingError where there is
+    none.
 
     Roles are those of the policy and the call, as for a release; `k` and the models play no part.
     """
     usual = {p.name: p.default for p in COMMON} | {"k": 2}
     publication = resolve.prepared(call, Options(usual | dict(call.options)), call.function.name, "influence")
     if not publication.roles.sensitive:
-        raise errors.NoSensitive(publication.function, "influence", publication.source.shown)
+        raise errors.SensitiveColumnMissingError(publication.function, "influence", publication.source.shown)
     publication = replace(
         publication,
         roles=replace(publication.roles, other=(), person=None),

@@ -21,8 +21,9 @@ MOST = 100
 def statement(call: Call) -> Sql:
     """Return the SQL of `ml_utility(release, ...)`.
 
-    Raises UnsupportedType, UnsupportedSetting, UnknownHierarchy, MissingArgument, UnknownColumn, TwoRoles, ManyValues,
-    FewRecords, MissingExtra, and what `released.resolved` and `released.hierarchies` raise.
+    Raises UnsupportedTypeError, UnsupportedSettingError, UnknownHierarchyError, MissingArgumentError,
+    UnknownColumnError, ConflictingRolesError, TooManyTargetValuesError, TooFewTrainingRecordsError, MissingExtraError,
+    and what `released.resolved` and `released.hierarchies` raise.
     """
     function, options = call.function.name, call.options
     tables = audit_context.resolved(call, judges=False, counts_persons=False, needs_source=True)
@@ -52,10 +53,10 @@ def statement(call: Call) -> Sql:
             most=MOST,
             sources=[{**column_pairs.stands(function, s), **tables.fingerprints} for s in (source, release)],
             say={
-                "empty": message(errors.EmptySource(function, source.shown)),
-                "empty_release": message(errors.EmptySource(function, release.shown)),
-                "few": message(errors.FewRecords(function, source.shown, target)),
-                "many": message(errors.ManyValues(function, source.shown, target, later("labels"), MOST)),
+                "empty": message(errors.EmptySourceError(function, source.shown)),
+                "empty_release": message(errors.EmptySourceError(function, release.shown)),
+                "few": message(errors.TooFewTrainingRecordsError(function, source.shown, target)),
+                "many": message(errors.TooManyTargetValuesError(function, source.shown, target, later("labels"), MOST)),
             },
         )
     )
@@ -68,14 +69,14 @@ def _target(call: Call, tables: Tables) -> str:
         names = [row.column for row in tables.declared if row.role.lower() == "sensitive"]
         released_ = [name for name in names if tables.release.spelled(name) is not None]
         if len(released_) != 1:
-            raise errors.MissingArgument(
+            raise errors.MissingArgumentError(
                 function, "target", "a column that is published as it is", "target = 'disease'"
             )
         given = released_[0]
     column = tables.source.column(function, given, "target")
     tables.release.column(function, given, "target")
     if column in tables.qi:
-        raise errors.TwoRoles(function, tables.source.shown, column, ("quasi", "target"))
+        raise errors.ConflictingRolesError(function, tables.source.shown, column, ("quasi", "target"))
     return column
 
 

@@ -109,7 +109,7 @@ def scores(
     release, all tested on records of the source that none of them has seen: they are taken out of the release, too.
 
     `step` is called before each tree, `check` often; both raise where the call is interrupted. The order of rows does
-    not matter. O(trees * d * n log n) time for n different rows. Raises MissingExtra.
+    not matter. O(trees * d * n log n) time for n different rows. Raises MissingExtraError.
     """
     random = np.random.default_rng(train.seed)
     source, release = source.ordered(), release.ordered()

@@ -33,7 +33,7 @@ def guesses(
     """The forest's guesses for the rows `asked`; it learns `counts` records of each row of `features` and `labels`.
 
     Confidence is not the share of votes, which flatters itself, but the chance of the label by `shares`. `check` raises
-    where the call is interrupted. The order of rows does not matter. Raises MissingExtra.
+    where the call is interrupted. The order of rows does not matter. Raises MissingExtraError.
     """
     order = np.lexsort((labels, *features.T[::-1]))
     features, labels, counts = features[order], labels[order], counts[order]
@@ -95,7 +95,7 @@ def votes(
     try:
         from sklearn.tree import DecisionTreeRegressor
     except ImportError:
-        raise errors.MissingExtra(asked_by, "scikit-learn", "learn") from None
+        raise errors.MissingExtraError(asked_by, "scikit-learn", "learn") from None
     random = np.random.default_rng(seed)
     codes, code = np.unique(labels, return_inverse=True)
     # Least squares on indicators of the labels is Gini's impurity.

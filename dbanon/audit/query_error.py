@@ -15,7 +15,7 @@ from dbanon.table_functions.table_function import Call, TableFunction
 def statement(call: Call) -> Sql:
     """Return the SQL of `query_error(release, ...)`.
 
-    Raises UnsupportedType, UnsupportedSetting, UnknownHierarchy, and what `released.resolved` and
+    Raises UnsupportedTypeError, UnsupportedSettingError, UnknownHierarchyError, and what `released.resolved` and
     `released.hierarchies` raise.
     """
     function, options = call.function.name, call.options
@@ -40,8 +40,8 @@ def statement(call: Call) -> Sql:
             sanity=literal(options.number("sanity")),
             sources=[{**column_pairs.stands(function, s), **tables.fingerprints} for s in (source, release)],
             say={
-                "empty": message(errors.EmptySource(function, source.shown)),
-                "empty_release": message(errors.EmptySource(function, release.shown)),
+                "empty": message(errors.EmptySourceError(function, source.shown)),
+                "empty_release": message(errors.EmptySourceError(function, release.shown)),
             },
         )
     )

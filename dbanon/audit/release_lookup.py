@@ -63,11 +63,11 @@ def _spelled(column: str, table: Source) -> list[str]:
 def unchanged(call: Call, entry: Entry, needed: bool) -> Entry | None:
     """Return the release, where a table is it by its rows too and the ledger says of it what it said when it was made.
 
-    Else None, or NotTheRelease where it is needed. O(rows) time.
+    Else None, or ReleaseTableMismatchError where it is needed. O(rows) time.
     """
     problems = hashes.broken(call.cursor, entry, endings=("",))
     if problems and needed:
-        raise errors.NotTheRelease(call.function.name, entry.shown, problems[0])
+        raise errors.ReleaseTableMismatchError(call.function.name, entry.shown, problems[0])
     return None if problems else entry
 
 
@@ -103,20 +103,20 @@ def with_persons(call: Call, entry: Entry, release: Source) -> Source | None:
 def chosen(call: Call, entry: Entry, given: Source | None) -> Source | None:
     """Return the table that a release is held against: its source, or, where that is gone, the one that is given.
 
-    None where it is gone and none is given. Raises ContradictsLedger where another one is given.
+    None where it is gone and none is given. Raises LedgerMismatchError where another one is given.
     """
     own = _source(call, entry)
     if own is None or given is None:
         return own or given
     if not _same(own, given):
-        raise errors.ContradictsLedger(call.function.name, entry.shown, "source", own.shown, given.shown)
+        raise errors.LedgerMismatchError(call.function.name, entry.shown, "source", own.shown, given.shown)
     return given
 
 
 def _source(call: Call, entry: Entry) -> Source | None:
     """Return the source of a release as it is now; None where it is gone, or lacks columns that were released."""
     path = SearchPath(entry.database, str(entry.call["schema"]))
-    with contextlib.suppress(errors.UnknownTable, errors.UnreadableFile, errors.AmbiguousTable):
+    with contextlib.suppress(errors.UnknownTableError, errors.UnreadableFileError, errors.AmbiguousTableError):
         now = catalog.resolve(call.function.name, str(entry.call["source"]), call.cursor, path, {})
         if all(map(now.spelled, _published(entry))):
             return replace(now, shown=now.shown if now.foreign else _shown(now.schema, now.table), bare=False)
@@ -134,10 +134,10 @@ def _same(own: Source, given: Source) -> bool:
     return own.sql == given.sql
 
 
-def gone(call: Call, entry: Entry) -> errors.SourceGone:
+def gone(call: Call, entry: Entry) -> errors.SourceNotFoundError:
     """Return the error where a call needs the source of a release, and there is none."""
     home = _home(entry)
-    return errors.SourceGone(call.function.name, entry.shown, _shown(home.schema, home.table))
+    return errors.SourceNotFoundError(call.function.name, entry.shown, _shown(home.schema, home.table))
 
 
 def _home(entry: Entry) -> Source:
@@ -170,12 +170,12 @@ def declared_of_release(call: Call, entry: Entry, table: Source) -> tuple[Declar
 
 def columns(function: str, entry: Entry, table: Source, given: Sequence[str] | None) -> dict[str, Sql]:
     """The quasi-identifiers of a release without its source: SQL for what was published, by their names in the source;
-    UnknownColumn."""
+    UnknownColumnError."""
     shared = {}
     for name in given if given is not None else [c for c, role in entry.roles.items() if role == "quasi"]:
         published = column_pairs.published_as(table, name)
         if published is None:
-            raise errors.UnknownColumn(function, table.shown, name, "qi", table.columns)
+            raise errors.UnknownColumnError(function, table.shown, name, "qi", table.columns)
         shared[name] = published
     return shared
 
@@ -184,12 +184,12 @@ def with_hierarchies(call: Call, entry: Entry, source: Source, rows: Sequence[De
     """What columns were, with the hierarchies of the release: those of its call, else those that are declared now.
 
     Where these are not the hierarchies of the release any more, only those count that this call names; where it names
-    none, HierarchiesChanged.
+    none, HierarchiesChangedError.
     """
     named = _hierarchies(call, entry, source)
     if _fingerprint(call, entry, named) != entry.hierarchy_fingerprint:
         if not call.options.per_column("hierarchies"):
-            raise errors.HierarchiesChanged(call.function.name, entry.shown)
+            raise errors.HierarchiesChangedError(call.function.name, entry.shown)
         named = {}
     return tuple(replace(row, settings=Settings(named.get(row.column))) for row in rows)
 
@@ -238,11 +238,11 @@ def codes(call: Call, source: Source, entry: Entry | None) -> dict[str, Sequence
 
 
 def made_with(call: Call, entry: Entry | None, name: str) -> float | None:
-    """Return a number of the call, or else what a release was made with; ContradictsLedger where they differ."""
+    """Return a number of the call, or else what a release was made with; LedgerMismatchError where they differ."""
     given = call.options.number(name)
     known = None if entry is None else entry.options.get(name)
     if entry is None or not isinstance(known, int | float):
         return given
     if given is not None and given != known:
-        raise errors.ContradictsLedger(call.function.name, entry.shown, name, f"{known:.12g}", f"{given:.12g}")
+        raise errors.LedgerMismatchError(call.function.name, entry.shown, name, f"{known:.12g}", f"{given:.12g}")
     return known

@@ -30,20 +30,21 @@ def raw(source: Source, attributes: Sequence[PairedColumn], name: str, person: S
 def statement(call: Call, *, groups: tuple[str, ...]) -> Sql:
     """Return the SQL of `risk(release, ...)` and of the functions that give some of its numbers.
 
-    Raises UnknownTable, UnknownColumn, UnknownRole, TwoRoles, NoPolicy, NothingShared, NoSensitive, UnsupportedPerson,
-    UnsupportedType, UnsupportedSetting, UnknownHierarchy, MissingArgument, UnusedArgument, and what `released.resolved`
-    and `released.hierarchies` raise of a release of the ledger.
+    Raises UnknownTableError, UnknownColumnError, UnknownRoleError, ConflictingRolesError, PolicyMissingError,
+    NoCommonQuasiIdentifiersError, SensitiveColumnMissingError, UnsupportedPersonError, UnsupportedTypeError,
+    UnsupportedSettingError, UnknownHierarchyError, MissingArgumentError, UnusedArgumentError, and what
+    `released.resolved` and `released.hierarchies` raise of a release of the ledger.
     """
     function, options = call.function.name, call.options
     judging = "disclosure" in groups or "exposure" in groups
     tables = audit_context.resolved(call, judges=judging, needs_source=function in _OF_THE_SOURCE)
     if judging and not tables.sensitive and function != "risk":
-        raise errors.NoSensitive(function, function, tables.release.shown)
+        raise errors.SensitiveColumnMissingError(function, function, tables.release.shown)
     groups = _possible(tables, groups)
     population = _population(call, tables)
     fraction = options.number("fraction")
     if population is not None and fraction is not None:
-        raise errors.UnusedArgument(function, "fraction", "a population is given")
+        raise errors.UnusedArgumentError(function, "fraction", "a population is given")
     compared = population is not None or any(g in _OF_THE_SOURCE for g in groups)
     hierarchies = audit_context.hierarchies(call, tables) if compared or options.get("hierarchies") else {}
     threshold = options.number("threshold") or 0.0
@@ -78,9 +79,9 @@ def statement(call: Call, *, groups: tuple[str, ...]) -> Sql:
                 for s in (tables.source, tables.release, *([population] if population else ()))
             ],
             say={
-                "policy_changed": message(errors.PolicyChanged(function, tables.source.shown)),
-                "empty": message(errors.EmptySource(function, tables.release.shown)),
-                "empty_source": message(errors.EmptySource(function, tables.source.shown)),
+                "policy_changed": message(errors.PolicyChangedError(function, tables.source.shown)),
+                "empty": message(errors.EmptySourceError(function, tables.release.shown)),
+                "empty_source": message(errors.EmptySourceError(function, tables.source.shown)),
             },
         )
     )
@@ -94,11 +95,13 @@ def _possible(tables: Tables, groups: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _weights(call: Call, tables: Tables) -> dict[str, float]:
-    """Return weights of columns in the distortion, by lower-case name; UnknownColumn."""
+    """Return weights of columns in the distortion, by lower-case name; UnknownColumnError."""
     weights = {name.lower(): weight for name, weight in call.options.per_column("influence").items()}
     for name in weights:
         if name not in {column.lower() for column in tables.qi}:
-            raise errors.UnknownColumn(call.function.name, tables.source.shown, name, "influence", tuple(tables.qi))
+            raise errors.UnknownColumnError(
+                call.function.name, tables.source.shown, name, "influence", tuple(tables.qi)
+            )
     return weights
 
 

@@ -6,7 +6,7 @@ from dbanon.errors.base import RefusedError, UsageError, near
 from dbanon.errors.example import FEW, SAFE, Example
 
 
-class InvalidArgument(UsageError):
+class InvalidArgumentError(UsageError):
     """A parameter's value is outside what it accepts."""
 
     words = r": [\w ]+ must be .+, got "
@@ -14,14 +14,14 @@ class InvalidArgument(UsageError):
     example = Example("REFRESH MATERIALIZED ANONYMIZED VIEW safe WITH (refresh = 'hodl');", SAFE)
 
 
-class MissingArgument(UsageError):
+class MissingArgumentError(UsageError):
     """A required parameter was not given (or given as NULL)."""
 
     message = "{function}: {name} is missing; it must be {accepts}. Hint: {example}."
     example = Example("FROM kacpc('patients');")
 
 
-class UnknownParameter(UsageError):
+class UnknownParameterError(UsageError):
     """A parameter name that the function does not have."""
 
     words = ": there is no parameter '"
@@ -33,7 +33,7 @@ class UnknownParameter(UsageError):
         )
 
 
-class UnreadableArgument(UsageError):
+class UnreadableArgumentError(UsageError):
     """A positional argument that is not `name = literal`."""
 
     message = (
@@ -43,7 +43,7 @@ class UnreadableArgument(UsageError):
     example = Example("FROM kacpc('patients', 10);")
 
 
-class RepeatedArgument(UsageError):
+class RepeatedArgumentError(UsageError):
     """The same parameter twice."""
 
     message = "{function}: {name} is given twice. Hint: give it once."
@@ -53,7 +53,7 @@ class RepeatedArgument(UsageError):
     )
 
 
-class UnknownAlgorithm(UsageError):
+class UnknownAlgorithmError(UsageError):
     """An algorithm that is not registered."""
 
     words = "there is no algorithm '"
@@ -63,7 +63,7 @@ class UnknownAlgorithm(UsageError):
         super().__init__(f"there is no algorithm '{name}'.{near(name, known)} Registered: {', '.join(known)}.")
 
 
-class KOutOfRange(RefusedError):
+class KOutOfRangeError(RefusedError):
     """k cannot be met by the table."""
 
     words = r": k must be between 2 and \d+ \("
@@ -74,7 +74,7 @@ class KOutOfRange(RefusedError):
     example = Example("FROM kacpc('few', k = 500, qi = ['sex']);", (FEW,))
 
 
-class UnusedArgument(UsageError):
+class UnusedArgumentError(UsageError):
     """A parameter that would be ignored."""
 
     message = "{function}: {parameter} has no effect, because {why}. Hint: leave it out."

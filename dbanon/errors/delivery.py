@@ -8,7 +8,7 @@ _SHOWN = "It comes from a materialized anonymized view that is shown in PostgreS
 _SERVER = "postgres:7411264587391234567"
 
 
-class TargetRefused(DbanonError):
+class InvalidDeliveryTargetError(DbanonError):
     """A place in PostgreSQL, or a release, of which no copy can be put there; known before anything is made."""
 
     message = "{function}: no release can be put into {target}: {why}. Nothing was changed. Hint: {hint}."
@@ -24,7 +24,7 @@ class TargetRefused(DbanonError):
     )
 
 
-class OtherTarget(DbanonError):
+class DeliveryTargetMismatchError(DbanonError):
     """A release whose copy is in another place than a statement says, or in a database that is not attached."""
 
     message = (
@@ -42,7 +42,7 @@ class OtherTarget(DbanonError):
     )
 
 
-class NotDelivered(DbanonError):
+class DeliveryFailedError(DbanonError):
     """A version that is in the ledger and could not be copied to PostgreSQL, or a copy that could not be dropped."""
 
     example = Situation(

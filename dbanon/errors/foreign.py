@@ -12,7 +12,7 @@ _MYSQL = "It comes from a call whose source is in MySQL or MariaDB, "
 _RECORD = "INSERT INTO {table} FROM foreign_databases() WHERE name = '{name}'"
 
 
-class NoScanner(DbanonError):
+class ScannerExtensionMissingError(DbanonError):
     """DuckDB's extension that reads another system is missing, or is of another DuckDB."""
 
     message = (
@@ -27,7 +27,7 @@ class NoScanner(DbanonError):
     )
 
 
-class UnknownDatabase(DbanonError):
+class UnknownDatabaseError(DbanonError):
     """A policy that names an attached database without saying which one it means by that."""
 
     example = Situation(
@@ -44,7 +44,7 @@ class UnknownDatabase(DbanonError):
         )
 
 
-class DatabaseAway(DbanonError):
+class DatabaseNotAttachedError(DbanonError):
     """A source in a database that the policy knows by name, and that is not attached now."""
 
     message = (
@@ -57,7 +57,7 @@ class DatabaseAway(DbanonError):
     )
 
 
-class OtherDatabase(DbanonError):
+class DatabaseIdentityMismatchError(DbanonError):
     """Another database than the policy means is attached by its name."""
 
     message = (
@@ -71,7 +71,7 @@ class OtherDatabase(DbanonError):
     )
 
 
-class NoIdentity(DbanonError):
+class DatabaseIdentityUnavailableError(DbanonError):
     """An attached database that does not tell which one it is."""
 
     example = Situation(
@@ -90,7 +90,7 @@ class NoIdentity(DbanonError):
         )
 
 
-class PolicyInSeveral(DbanonError):
+class AmbiguousPolicyError(DbanonError):
     """Two databases have a policy of one source."""
 
     message = (
@@ -103,7 +103,7 @@ class PolicyInSeveral(DbanonError):
     )
 
 
-class AlikeNames(DbanonError):
+class NamesDifferOnlyByCaseError(DbanonError):
     """Tables of another system whose names differ by capitals alone."""
 
     message = (
@@ -116,7 +116,7 @@ class AlikeNames(DbanonError):
     )
 
 
-class NoPolicyPlace(DbanonError):
+class NoDatabaseForPolicyError(DbanonError):
     """A source in another system, and no DuckDB database that its policy and releases would be in."""
 
     example = Situation(
@@ -134,7 +134,7 @@ class NoPolicyPlace(DbanonError):
         )
 
 
-class NotPostgres(DbanonError):
+class NotPostgresDatabaseError(DbanonError):
     """Labels are asked for of a table that has none."""
 
     message = (
@@ -145,7 +145,7 @@ class NotPostgres(DbanonError):
     example = Example("FROM policy_from_labels('patients');")
 
 
-class NotAttached(DbanonError):
+class NotAttachedError(DbanonError):
     """A database that a command was told to attach, and could not."""
 
     example = Situation(
@@ -160,7 +160,7 @@ class NotAttached(DbanonError):
         )
 
 
-class NoSchemaNamed(DbanonError):
+class PolicyRowNeedsSchemaError(DbanonError):
     """A row of the policy whose name means a table of whichever database of MySQL is connected to."""
 
     message = (
@@ -174,7 +174,7 @@ class NoSchemaNamed(DbanonError):
     )
 
 
-class NotSeenYet(DbanonError):
+class StaleTableListError(DbanonError):
     """A table of MySQL that was made after DuckDB looked at what there is."""
 
     message = (
@@ -186,7 +186,7 @@ class NotSeenYet(DbanonError):
     )
 
 
-class UnsafeName(DbanonError):
+class UnsafeNameError(DbanonError):
     """A table of MySQL with a name that DuckDB's extension does not quote as MySQL does."""
 
     message = (
@@ -198,7 +198,7 @@ class UnsafeName(DbanonError):
     )
 
 
-class PushedDown(DbanonError):
+class PushdownEnabledError(DbanonError):
     """A table of MySQL that DuckDB would not filter, count or sort itself."""
 
     example = Situation(
@@ -216,7 +216,7 @@ class PushedDown(DbanonError):
         )
 
 
-class ReadUncommitted(DbanonError):
+class ReadUncommittedError(DbanonError):
     """A server of MySQL that shows changes while they are made."""
 
     message = (
@@ -229,7 +229,7 @@ class ReadUncommitted(DbanonError):
     )
 
 
-class ManyThreads(DbanonError):
+class MultithreadedScanEnabledError(DbanonError):
     """A table of SQLite that several threads would read, each as it is at another moment."""
 
     message = (

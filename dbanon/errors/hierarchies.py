@@ -7,7 +7,7 @@ from dbanon.errors.example import FEW, SHAPES, Example
 from dbanon.sqltext.quote import text
 
 
-class UnknownHierarchy(DbanonError):
+class UnknownHierarchyError(DbanonError):
     """A hierarchy that is neither stored nor shipped."""
 
     example = Example("FROM kacpc('few', k = 10, qi = ['zip'], hierarchies = {'zip': 'zip55'});", (FEW,))
@@ -19,7 +19,7 @@ class UnknownHierarchy(DbanonError):
         )
 
 
-class MalformedHierarchy(DbanonError):
+class MalformedHierarchyError(DbanonError):
     """A hierarchy that is not one tree."""
 
     example = Example("FROM kacpc('few', k = 10, qi = ['sex'], hierarchies = {'sex': E'F;f\\nM;m'});", (FEW,))
@@ -34,7 +34,7 @@ class MalformedHierarchy(DbanonError):
         super().__init__(f"hierarchy '{name}' is not well-formed: {why} Hint: {hint}")
 
 
-class Uncovered(DbanonError):
+class UncoveredValueError(DbanonError):
     """Values that the hierarchy does not know."""
 
     example = Example("FROM kacpc('few', k = 10, qi = ['sex'], hierarchies = {'sex': 'us_state'});", (FEW,))
@@ -57,7 +57,7 @@ class Uncovered(DbanonError):
         )
 
 
-class ReservedValue(DbanonError):
+class ReservedValueError(DbanonError):
     """Values that a reader could not tell from generalized ones."""
 
     message = (
@@ -68,7 +68,7 @@ class ReservedValue(DbanonError):
     example = Example("FROM kacpc('shapes', k = 10, qi = ['star']);", (SHAPES,))
 
 
-class AmbiguousValue(DbanonError):
+class AmbiguousValueError(DbanonError):
     """Values that could be one or another inner node."""
 
     message = (

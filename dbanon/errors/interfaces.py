@@ -27,7 +27,7 @@ _DECLARED = (
 )
 
 
-class MissingExtra(DbanonError):
+class MissingExtraError(DbanonError):
     """A library that an extra brings is not installed."""
 
     message = "{what} needs {library}, which is not installed. Hint: pip install 'dbanon[{extra}]'."
@@ -37,7 +37,7 @@ class MissingExtra(DbanonError):
     )
 
 
-class UnknownCommand(DbanonError):
+class UnknownCommandError(DbanonError):
     """A dot command, or a name for .help, that the shell does not have."""
 
     example = Example('dbanon shell -c ".halp"', language="sh")
@@ -48,21 +48,21 @@ class UnknownCommand(DbanonError):
         )
 
 
-class UnreadableCommand(DbanonError):
+class UnreadableCommandError(DbanonError):
     """A dot command with words that it does not accept."""
 
     message = "{line}: cannot be read. Accepted: {accepts}."
     example = Example('dbanon shell -c ".timer maybe"', language="sh")
 
 
-class UnreadableScript(DbanonError):
+class UnreadableScriptError(DbanonError):
     """A file of .read that cannot be read."""
 
     message = ".read {path}: {why}."
     example = Example('dbanon shell -c ".read missing.sql"', language="sh")
 
 
-class NotDuckDB(DbanonError):
+class NotADuckDBConnectionError(DbanonError):
     """An engine or a connection of another database."""
 
     message = "{function}: {got} is no engine or connection of DuckDB. Hint: create_engine('duckdb:///file.duckdb')."
@@ -72,7 +72,7 @@ class NotDuckDB(DbanonError):
     )
 
 
-class PolicyDrift(DbanonError):
+class PolicyDriftError(DbanonError):
     """The model and the database say different things about columns of a query."""
 
     message = (
@@ -93,7 +93,7 @@ class PolicyDrift(DbanonError):
     )
 
 
-class PersonLeftOut(RefusedError):
+class PersonColumnNotSelectedError(RefusedError):
     """A query whose records cannot be counted by persons any more."""
 
     message = (
@@ -140,7 +140,7 @@ class RepeatedRecordsError(RefusedError):
     )
 
 
-class ReadOnlyView(DbanonError):
+class ReadOnlyViewError(DbanonError):
     """A write to an anonymized view."""
 
     message = (
@@ -155,7 +155,7 @@ class ReadOnlyView(DbanonError):
     )
 
 
-class UnmappableView(DbanonError):
+class UnmappableViewError(DbanonError):
     """A class that cannot be mapped onto an anonymized view."""
 
     message = (
@@ -165,7 +165,7 @@ class UnmappableView(DbanonError):
     example = Example(_MODEL + "class SafePatient(AnonymizedView, Base):\n    __k__ = 10", language="python")
 
 
-class ChangedModel(DbanonError):
+class DbtModelChangedError(DbanonError):
     """A dbt model whose call is not the one that its release was made by."""
 
     message = (
@@ -179,7 +179,7 @@ class ChangedModel(DbanonError):
     )
 
 
-class NoConnection(DbanonError):
+class ConnectionMissingError(DbanonError):
     """`%dbanon` with a statement, before there is a connection."""
 
     message = (
@@ -189,7 +189,7 @@ class NoConnection(DbanonError):
     example = Situation("It comes when a notebook runs %dbanon FROM patients before it has a connection.", ("%dbanon",))
 
 
-class UnknownConnection(DbanonError):
+class UnknownConnectionError(DbanonError):
     """`%dbanon` with a word that names no connection, no database and no statement."""
 
     message = (

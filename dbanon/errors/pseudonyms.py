@@ -8,7 +8,7 @@ from dbanon.errors.example import Situation
 _MAKE = "make one with `openssl rand -hex 32`"
 
 
-class KeyMissing(DbanonError):
+class PseudonymKeyMissingError(DbanonError):
     """The key of pseudonyms is not where it is looked for."""
 
     words = "the key of pseudonyms was looked for in"
@@ -25,7 +25,7 @@ class KeyMissing(DbanonError):
         )
 
 
-class WeakKey(RefusedError):
+class WeakPseudonymKeyError(RefusedError):
     """A key of pseudonyms that somebody could guess."""
 
     words = "cannot be the key of pseudonyms"
@@ -41,7 +41,7 @@ class WeakKey(RefusedError):
         )
 
 
-class UnreadableKeyReference(DbanonError):
+class UnreadableKeyReferenceError(DbanonError):
     """A reference to a key that says neither an environment variable nor a file."""
 
     message = (
@@ -51,7 +51,7 @@ class UnreadableKeyReference(DbanonError):
     example = Situation("It comes where the policy or a call gives something other than where the key is.", ("key",))
 
 
-class NoDataSubject(RefusedError):
+class AmbiguousDataSubjectError(RefusedError):
     """Several columns of a table with the role pseudonym, and nothing that says which of them is the person."""
 
     words = "have the role pseudonym, and"
@@ -69,7 +69,7 @@ class NoDataSubject(RefusedError):
         )
 
 
-class UnlikeForms(DbanonError):
+class PseudonymFormatMismatchError(DbanonError):
     """Pseudonyms of one key and scope in two columns that are written in different forms."""
 
     words = "share a key and a scope, and not"
@@ -84,7 +84,7 @@ class UnlikeForms(DbanonError):
     )
 
 
-class NotMade(DbanonError):
+class CannotTransformColumnError(DbanonError):
     """A column of which no pseudonym, mask or shifted date can be made."""
 
     message = "{function}: {column} cannot have the role {role}: {why}. Accepted: {accepted}."
@@ -94,7 +94,7 @@ class NotMade(DbanonError):
     )
 
 
-class NoKeyedColumns(DbanonError):
+class TransformedColumnsNotSupportedError(DbanonError):
     """Pseudonyms, masks and shifted dates where they are not published."""
 
     example = Situation(
@@ -112,7 +112,7 @@ class NoKeyedColumns(DbanonError):
         )
 
 
-class ShiftedTooFar(DbanonError):
+class DateShiftOutOfRangeError(DbanonError):
     """A date at the end of its type, which cannot be shifted."""
 
     words = "at the end of its type"
@@ -126,7 +126,7 @@ class ShiftedTooFar(DbanonError):
     )
 
 
-class SharedPseudonym(RefusedError):
+class PseudonymCollisionError(RefusedError):
     """A length at which two values of a column would have one pseudonym."""
 
     words = "would have a pseudonym that another"
@@ -152,7 +152,7 @@ def _withhold(columns: Sequence[str]) -> str:
     return f"withhold {'the pseudonym' if len(columns) == 1 else 'one of them'}, withhold = ['{columns[-1]}']"
 
 
-class LinkedAlone(RefusedError):
+class LinkedRowsBelowKError(RefusedError):
     """Persons whose rows, linked by their pseudonym, single them out."""
 
     words = "alone by their linked rows"
@@ -170,7 +170,7 @@ class LinkedAlone(RefusedError):
         )
 
 
-class LinkedModel(RefusedError):
+class LinkedRowsMissModelError(RefusedError):
     """Linked rows of persons who together miss a privacy model."""
 
     words = "do not meet .* by the linked rows of their persons"
@@ -188,7 +188,7 @@ class LinkedModel(RefusedError):
         )
 
 
-class LinkedRare(RefusedError):
+class LinkedRowsRareValuesError(RefusedError):
     """Values published as they are that single persons out where their rows are linked."""
 
     words = "values that their linked rows have together"
@@ -208,7 +208,7 @@ class LinkedRare(RefusedError):
         )
 
 
-class InvalidForm(UsageError):
+class InvalidTransformSettingError(UsageError):
     """A setting of a pseudonym, mask or shift that is none."""
 
     words = r": [\w ]+ must be .+, got "

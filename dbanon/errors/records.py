@@ -9,7 +9,7 @@ FROM patients;"""
 """Eleven numbers of four values each: three levels."""
 
 
-class NotStored(DbanonError):
+class HierarchyNotStoredError(DbanonError):
     """A hierarchy that has no rows in the current database."""
 
     message = (
@@ -19,7 +19,7 @@ class NotStored(DbanonError):
     example = Example("SELECT covers('Boston', '02138', 'zip55');")
 
 
-class NothingShared(DbanonError):
+class NoCommonQuasiIdentifiersError(DbanonError):
     """A release without any quasi-identifier of its source."""
 
     message = (
@@ -31,7 +31,7 @@ class NothingShared(DbanonError):
     )
 
 
-class ManyValues(DbanonError):
+class TooManyTargetValuesError(DbanonError):
     """A column with more values than a model can be asked to tell apart."""
 
     message = (
@@ -47,7 +47,7 @@ class ManyValues(DbanonError):
     )
 
 
-class FewRecords(DbanonError):
+class TooFewTrainingRecordsError(DbanonError):
     """A column that is known of too few records for a model to learn and be tested."""
 
     message = (
@@ -57,7 +57,7 @@ class FewRecords(DbanonError):
     example = Example("FROM ml_utility('shapes', 'shapes', qi = ['gender'], target = 'nothing');", (SHAPES,))
 
 
-class NotAPublishedForm(DbanonError):
+class UnparsablePublishedValueError(DbanonError):
     """Values of a release that cannot be read back as values of the source's column."""
 
     message = (
@@ -70,7 +70,7 @@ class NotAPublishedForm(DbanonError):
     )
 
 
-class OtherComparison(UsageError):
+class ComparisonTableMismatchError(UsageError):
     """A table that is to keep a comparison holds something else."""
 
     message = (
@@ -84,7 +84,7 @@ class OtherComparison(UsageError):
     )
 
 
-class TooFew(RefusedError):
+class TooFewRecordsError(RefusedError):
     """One record, or none that belongs to a known person: no k can be met."""
 
     message = (
@@ -94,7 +94,7 @@ class TooFew(RefusedError):
     example = Example("FROM kacpc('one', k = 2, qi = ['sex']);", ("CREATE TABLE one AS FROM patients LIMIT 1;",))
 
 
-class TooSmallBlock(RefusedError):
+class MaxLevelBlockTooSmallError(RefusedError):
     """max_level separates groups that cannot meet the privacy model."""
 
     words = "into groups that cannot meet "
@@ -108,7 +108,7 @@ class TooSmallBlock(RefusedError):
     )
 
 
-class RoundAboveLevel(DbanonError):
+class CoarsenAboveMaxLevelError(DbanonError):
     """max_level forbids the nodes that round asks for."""
 
     message = (
@@ -122,7 +122,7 @@ class RoundAboveLevel(DbanonError):
     )
 
 
-class TooLarge(DbanonError):
+class TableTooLargeError(DbanonError):
     """A table on which an algorithm would take very long."""
 
     message = (
@@ -137,7 +137,7 @@ class TooLarge(DbanonError):
     )
 
 
-class TooManyLevels(DbanonError):
+class TooManyLevelsError(DbanonError):
     """Attributes with more combinations of levels than are searched."""
 
     message = (
@@ -152,7 +152,7 @@ class TooManyLevels(DbanonError):
     )
 
 
-class ModelNotMet(RefusedError):
+class ModelNotMetError(RefusedError):
     """The whole table, as one class, does not meet a privacy model: no grouping of it can be relied on to."""
 
     message = (
@@ -162,7 +162,7 @@ class ModelNotMet(RefusedError):
     example = Example("FROM kacpc('shapes', k = 10, qi = ['gender'], sensitive = ['star'], l = 5);", (SHAPES,))
 
 
-class NoSensitive(DbanonError):
+class SensitiveColumnMissingError(DbanonError):
     """A model of sensitive values, and no sensitive column."""
 
     message = (
@@ -172,7 +172,7 @@ class NoSensitive(DbanonError):
     example = Example("FROM kacpc('few', k = 10, qi = ['zip'], l = 2);", (FEW,))
 
 
-class NoSensitiveHierarchy(DbanonError):
+class SensitiveHierarchyMissingError(DbanonError):
     """A distance or an attack that goes by a hierarchy, for a column without one."""
 
     example = Example("FROM kacpc('patients', k = 10, t = 0.3, emd = 'hierarchical');")
@@ -184,14 +184,14 @@ class NoSensitiveHierarchy(DbanonError):
         )
 
 
-class NoValues(DbanonError):
+class ColumnAllNullError(DbanonError):
     """A quasi-identifier that is NULL in every row."""
 
     message = "{function}: {table}.{column} is NULL in every row. Hint: withhold the column or drop it from qi."
     example = Example("FROM kacpc('shapes', k = 10, qi = ['nothing']);", (SHAPES,))
 
 
-class NullsRefused(DbanonError):
+class UnexpectedNullError(DbanonError):
     """nulls := 'error' met a NULL. Streams cannot drop rows with a NULL (`is_stream`)."""
 
     example = Example(
@@ -206,7 +206,7 @@ class NullsRefused(DbanonError):
         )
 
 
-class NotFinite(DbanonError):
+class NonFiniteValueError(DbanonError):
     """NaN or an infinity in a quasi-identifier."""
 
     message = (
@@ -216,7 +216,7 @@ class NotFinite(DbanonError):
     example = Example("FROM kacpc('shapes', k = 10, qi = ['weight']);", (SHAPES,))
 
 
-class Interrupted(DbanonError):
+class StatementInterruptedError(DbanonError):
     """Ctrl-C or interrupt() while clustering."""
 
     outcome = "interrupted"
@@ -227,7 +227,7 @@ class Interrupted(DbanonError):
     )
 
 
-class GateRefused(RefusedError):
+class GateRefusedError(RefusedError):
     """The release gate found a released table that is not what it claims to be."""
 
     message = (
@@ -240,7 +240,7 @@ class GateRefused(RefusedError):
     )
 
 
-class NullArrival(DbanonError):
+class NullInOrderByError(DbanonError):
     """A record of a stream without a place in it."""
 
     message = (

@@ -53,7 +53,7 @@ def quoted(error: BaseException) -> str | None:
 
 @contextlib.contextmanager
 def withheld(function: str, sources: Callable[[], Sequence[str]]) -> Iterator[None]:
-    """Raise UnreadableValue in place of a message that quotes a value.
+    """Raise UnreadableValueError in place of a message that quotes a value.
 
     `sources` are the tables that are read; where there are none, the statement is none of ours, and the message stays.
     """
@@ -64,4 +64,4 @@ def withheld(function: str, sources: Callable[[], Sequence[str]]) -> Iterator[No
         read = sources() if kind else ()
         if kind is None or not read:
             raise
-        raise errors.UnreadableValue(function, read, kind) from None
+        raise errors.UnreadableValueError(function, read, kind) from None

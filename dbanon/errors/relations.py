@@ -20,14 +20,14 @@ _RELATION = (
 )
 
 
-class OneTableOnly(UsageError):
+class NotSupportedForRelatedTablesError(UsageError):
     """What goes with a release of one table only."""
 
     message = "{function}: {what} goes with one table only: {why}. Hint: {hint}."
     example = Example("FROM kacpc('visits', k = 10, qi = ['zip'], entity = 'people', key = 'patient_number');", _TABLES)
 
 
-class OtherRelation(UsageError):
+class RelationKeyMismatchError(UsageError):
     """A key of a call that is not the one of dbanon.relation."""
 
     words = " dbanon.relation says that key = "
@@ -40,7 +40,7 @@ class OtherRelation(UsageError):
     )
 
 
-class TwoRelations(UsageError):
+class AmbiguousRelationError(UsageError):
     """Two tables with several keys in dbanon.relation."""
 
     message = (
@@ -53,7 +53,7 @@ class TwoRelations(UsageError):
     )
 
 
-class RelationRole(RefusedError):
+class RelationKeyNotWithheldError(RefusedError):
     """A column of dbanon.relation that the policy does not withhold as a key."""
 
     words = " says who a row is about, "
@@ -78,7 +78,7 @@ class RelationRole(RefusedError):
         )
 
 
-class SamePeople(RefusedError):
+class OverlappingReleaseError(RefusedError):
     """A release of related tables beside others of the same people."""
 
     words = "the same people are in "
@@ -103,7 +103,7 @@ class SamePeople(RefusedError):
         )
 
 
-class KeyTypes(UsageError):
+class KeyTypeMismatchError(UsageError):
     """Keys of two tables that are of different types."""
 
     message = (
@@ -120,14 +120,14 @@ class KeyTypes(UsageError):
     )
 
 
-class KeyRole(RefusedError):
+class InvalidKeyColumnError(RefusedError):
     """A key that is published, or not about the person that the policy names."""
 
     message = "{function}: {table}.{column} cannot be the key: {why}. Hint: {hint}."
     example = Example("FROM kacpc('visits', k = 10, entity = 'people', key = {'patient_number': 'sex'});", _TABLES)
 
 
-class RowsTellApart(RefusedError):
+class OtherColumnInChildTableError(RefusedError):
     """A column of role other in a table with many rows a person."""
 
     message = (
@@ -141,7 +141,7 @@ class RowsTellApart(RefusedError):
     )
 
 
-class MissingKeys(DbanonError):
+class NullKeyError(DbanonError):
     """Rows of the table of people without a key."""
 
     words = " without a key"
@@ -149,7 +149,7 @@ class MissingKeys(DbanonError):
     example = Example(_CALL, (*_TABLES, "INSERT INTO people VALUES (NULL, 'F');"))
 
 
-class RepeatedKeys(DbanonError):
+class DuplicateKeyError(DbanonError):
     """Several rows of one person in the table of people."""
 
     words = " has keys of several rows "
@@ -160,7 +160,7 @@ class RepeatedKeys(DbanonError):
     example = Example(_CALL, (*_TABLES, "INSERT INTO people FROM people LIMIT 1;"))
 
 
-class Orphans(DbanonError):
+class OrphanRowsError(DbanonError):
     """Rows that are about nobody in the table of people."""
 
     words = " about nobody in "

@@ -20,7 +20,7 @@ _VISITS = (
 _MAKE = "CREATE MATERIALIZED ANONYMIZED VIEW"
 
 
-class UnreadableStatement(DbanonError):
+class UnreadableStatementError(DbanonError):
     """A statement about a materialized anonymized view with a word in the wrong place."""
 
     example = Example(f"{_MAKE} safe FROM kacpc('patients', k = 10);")
@@ -30,7 +30,7 @@ class UnreadableStatement(DbanonError):
         super().__init__(f"{statement}: expected {expected}, got {shown}. Accepted: {form}.")
 
 
-class NotOneCall(DbanonError):
+class NotASingleCallError(DbanonError):
     """An anonymized view over another query than one call."""
 
     example = Example(f"{_MAKE} safe AS SELECT zip FROM kacpc('patients', k = 10);")
@@ -47,7 +47,7 @@ class NotOneCall(DbanonError):
         )
 
 
-class UnknownRelease(DbanonError):
+class UnknownReleaseError(DbanonError):
     """No published release of that name."""
 
     example = Example("REFRESH MATERIALIZED ANONYMIZED VIEW saef;", SAFE)
@@ -70,7 +70,7 @@ class UnknownRelease(DbanonError):
         super().__init__(f"{function}: there is no published release {name}.{hint}")
 
 
-class UnknownVersion(DbanonError):
+class UnknownVersionError(DbanonError):
     """A version that the ledger does not have, or that is published."""
 
     example = Example('dbanon.forget_release(con, "safe", version=7)', SAFE, "python")
@@ -86,7 +86,7 @@ class UnknownVersion(DbanonError):
         )
 
 
-class ReleaseExists(DbanonError):
+class ReleaseExistsError(DbanonError):
     """Tables that a release would overwrite."""
 
     example = Example(f"{_MAKE} safe AS {_CALL};", SAFE)
@@ -113,7 +113,7 @@ class ReleaseExists(DbanonError):
         self.published = is_release
 
 
-class ForeignRelease(DbanonError):
+class ReleaseOutsideSourceDatabaseError(DbanonError):
     """A release beside another database than its source's."""
 
     message = (
@@ -124,7 +124,7 @@ class ForeignRelease(DbanonError):
     example = Example(f"{_MAKE} elsewhere.main.safe AS {_CALL};", ("ATTACH ':memory:' AS elsewhere;",))
 
 
-class UnstableSource(DbanonError):
+class UnstableSourceError(DbanonError):
     """A source that is another table each time it is read, or is gone with the connection."""
 
     example = Example(
@@ -142,14 +142,14 @@ class UnstableSource(DbanonError):
         )
 
 
-class OpenTransaction(DbanonError):
+class OpenTransactionError(DbanonError):
     """Work that has a transaction of its own, asked for inside one."""
 
     message = "{function}: a transaction is open on this connection. Hint: COMMIT or ROLLBACK it first."
     example = Example(f"{_MAKE} safe AS {_CALL};", ("BEGIN;",))
 
 
-class NoiseNotKept(RefusedError):
+class NoiseNotMaterializableError(RefusedError):
     """A materialized anonymized view of noise."""
 
     words = r"cannot be kept\. Each refresh would draw other noise"
@@ -161,7 +161,7 @@ class NoiseNotKept(RefusedError):
     example = Example(f"{_MAKE} noisy AS SELECT * FROM rka('patients', k = 10, release = 'noise');")
 
 
-class Busy(DbanonError):
+class LedgerBusyError(DbanonError):
     """Two connections change one release at once."""
 
     outcome = "busy"
@@ -175,7 +175,7 @@ class Busy(DbanonError):
     )
 
 
-class DeltaRefused(RefusedError):
+class SmallDifferencesRefusedError(RefusedError):
     """Versions whose difference shows too few people."""
 
     words = "could subtract them"
@@ -196,7 +196,7 @@ class DeltaRefused(RefusedError):
         )
 
 
-class NothingLeftToErase(RefusedError):
+class ErasureEmptiesReleaseError(RefusedError):
     """An erasure that leaves no class of a release."""
 
     message = (
@@ -209,7 +209,7 @@ class NothingLeftToErase(RefusedError):
     )
 
 
-class KeepRefused(RefusedError):
+class CannotKeepClassesError(RefusedError):
     """Classes that cannot be kept."""
 
     words = ": the classes of .* cannot be kept: "
@@ -224,7 +224,7 @@ class KeepRefused(RefusedError):
     )
 
 
-class CompositionRefused(RefusedError):
+class CompositionRefusedError(RefusedError):
     """Releases that together narrow people below k or l, or tell too few of them apart."""
 
     words = "candidate sets fall below k or l"
@@ -246,7 +246,7 @@ class CompositionRefused(RefusedError):
         )
 
 
-class LinkedVersions(RefusedError):
+class LinkedVersionsNotAnonymousError(RefusedError):
     """A version with the pseudonyms of others, by which people can be followed to sets of too few."""
 
     words = "by the same pseudonyms readers follow people through"
@@ -261,7 +261,7 @@ class LinkedVersions(RefusedError):
     )
 
 
-class CompositionUnchecked(RefusedError):
+class CompositionUncheckedError(RefusedError):
     """composition = 'refuse' where it cannot be known who is in two releases."""
 
     words = "composition = 'refuse', but nobody knows"
@@ -374,7 +374,7 @@ class EarlierHashesError(DbanonError):
     )
 
 
-class CompositionUnknown(DbanonError):
+class CompositionUnknownError(DbanonError):
     """A release whose people cannot be told apart."""
 
     message = (
@@ -384,7 +384,7 @@ class CompositionUnknown(DbanonError):
     example = Example("FROM composition('safe_few', 'safe_few');", _VISITS)
 
 
-class ReleaseChanged(RefusedError):
+class ReleaseChangedError(RefusedError):
     """Tables of a release that somebody changed."""
 
     message = (
@@ -394,7 +394,7 @@ class ReleaseChanged(RefusedError):
     example = Example("FROM certificate('safe');", (*SAFE, "DROP TABLE safe_metrics;"))
 
 
-class ReleaseUnsealed(RefusedError):
+class ReleaseHashesMissingError(RefusedError):
     """A release of which nobody knows whether it was changed."""
 
     message = (
@@ -406,7 +406,7 @@ class ReleaseUnsealed(RefusedError):
     )
 
 
-class NotTheRelease(DbanonError):
+class ReleaseTableMismatchError(DbanonError):
     """A table of the name and the columns of a release, which has other rows."""
 
     message = (
@@ -417,7 +417,7 @@ class NotTheRelease(DbanonError):
     example = Example("FROM risk('safe');", (*SAFE, "DELETE FROM safe WHERE class_id = 1;"))
 
 
-class SourceGone(DbanonError):
+class SourceNotFoundError(DbanonError):
     """A release whose source is not there, and a call that needs it."""
 
     message = (
@@ -427,7 +427,7 @@ class SourceGone(DbanonError):
     example = Example("FROM query_error('safe_few');", (*_VISITS, "DROP TABLE few;"))
 
 
-class ContradictsLedger(DbanonError):
+class LedgerMismatchError(DbanonError):
     """A call about a release that says something else of it than the ledger."""
 
     message = (
@@ -438,7 +438,7 @@ class ContradictsLedger(DbanonError):
     example = Example("FROM risk('safe_few', source = 'patients');", _VISITS)
 
 
-class HierarchiesChanged(DbanonError):
+class HierarchiesChangedError(DbanonError):
     """A release whose hierarchies are not those of its making any more."""
 
     message = (
@@ -451,7 +451,7 @@ class HierarchiesChanged(DbanonError):
     )
 
 
-class TargetExists(DbanonError):
+class TargetExistsError(DbanonError):
     """Files that would be overwritten."""
 
     example = Example(
@@ -464,7 +464,7 @@ class TargetExists(DbanonError):
         )
 
 
-class DemoExists(DbanonError):
+class DemoExistsError(DbanonError):
     """A file where `dbanon demo` would make its database."""
 
     example = Situation(
@@ -480,7 +480,7 @@ class DemoExists(DbanonError):
         super().__init__(f"demo: {path} exists already. Hint: {hint} another file: database = 'other.duckdb'.")
 
 
-class TargetInUse(DbanonError):
+class TargetInUseError(DbanonError):
     """A file to be written that is read: the source, a database that is open, or the same by a link."""
 
     example = Example('dbanon.publish(con, "safe", "dbanon_demo.duckdb")', SAFE, "python")
@@ -492,7 +492,7 @@ class TargetInUse(DbanonError):
         )
 
 
-class TargetNotLocal(DbanonError):
+class TargetNotLocalError(DbanonError):
     """A place to write to that is no path on this machine."""
 
     message = (
@@ -502,7 +502,7 @@ class TargetNotLocal(DbanonError):
     example = Example('dbanon.publish(con, "safe", "s3://bucket/safe.csv")', SAFE, "python")
 
 
-class NewerType(DbanonError):
+class StorageVersionTooOldError(DbanonError):
     """A column that DuckDBs which shall read the file do not know the type of."""
 
     message = (
@@ -520,7 +520,7 @@ class NewerType(DbanonError):
     )
 
 
-class NotWritten(DbanonError):
+class WriteFailedError(DbanonError):
     """A file or a database that could not be written: a full disk, a missing right, too long a name."""
 
     example = Situation(

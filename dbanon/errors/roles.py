@@ -7,7 +7,7 @@ from dbanon.errors.example import FEW, SHAPES, Example
 from dbanon.sqltext.quote import text
 
 
-class UnknownColumn(DbanonError):
+class UnknownColumnError(DbanonError):
     """A column that the table does not have."""
 
     example = Example("FROM kacpc('patients', k = 10, qi = ['zipp']);")
@@ -19,7 +19,7 @@ class UnknownColumn(DbanonError):
         )
 
 
-class UnknownRole(DbanonError):
+class UnknownRoleError(DbanonError):
     """A role in dbanon.policy that does not exist."""
 
     example = Example(
@@ -33,14 +33,14 @@ class UnknownRole(DbanonError):
         )
 
 
-class TwoRoles(DbanonError):
+class ConflictingRolesError(DbanonError):
     """One column in two roles of one call or of the policy."""
 
     message = "{function}: {table}.{column} is in two roles: {roles:and}. Hint: give each column one role."
     example = Example("FROM kacpc('few', k = 10, qi = ['zip'], sensitive = ['zip']);", (FEW,))
 
 
-class LoosensPolicy(RefusedError):
+class LoosensPolicyError(RefusedError):
     """A call asks for less protection than the policy declares."""
 
     message = (
@@ -50,7 +50,7 @@ class LoosensPolicy(RefusedError):
     example = Example("FROM kacpc('patients', k = 10, sensitive = ['name']);")
 
 
-class CutsGrid(RefusedError):
+class BoundOffGridError(RefusedError):
     """A call's top, bottom or end of bounds lies within a cell of the grid that holds."""
 
     message = (
@@ -68,7 +68,7 @@ class CutsGrid(RefusedError):
     )
 
 
-class Undeclared(RefusedError):
+class UndeclaredColumnError(RefusedError):
     """A call asks for a column that the table's policy does not name."""
 
     words = "has no role, so it is withheld, and the call asks"
@@ -83,7 +83,7 @@ class Undeclared(RefusedError):
     )
 
 
-class ViewOverPolicy(RefusedError):
+class ViewOverPolicyError(RefusedError):
     """A view without a policy reads a table that has one."""
 
     words = "a call must not publish through a view"
@@ -99,7 +99,7 @@ class ViewOverPolicy(RefusedError):
     )
 
 
-class NoPolicy(DbanonError):
+class PolicyMissingError(DbanonError):
     """Neither the policy nor the call names a quasi-identifier."""
 
     example = Example("FROM kacpc('few', k = 10);", (FEW,))
@@ -115,7 +115,7 @@ class NoPolicy(DbanonError):
         )
 
 
-class UnsupportedType(DbanonError):
+class UnsupportedTypeError(DbanonError):
     """A column type that cannot be generalized."""
 
     message = (
@@ -126,7 +126,7 @@ class UnsupportedType(DbanonError):
     example = Example("FROM kacpc('shapes', k = 10, qi = ['zips']);", (SHAPES,))
 
 
-class UnsupportedPerson(DbanonError):
+class UnsupportedPersonError(DbanonError):
     """A column type whose values cannot tell people apart reliably."""
 
     message = (
@@ -153,7 +153,7 @@ class CollatedColumnError(DbanonError):
         )
 
 
-class RepeatedIdentifier(DbanonError):
+class RepeatedIdentifierError(DbanonError):
     """An identifier that may be the key of people who occur more than once; policy_problems reports it."""
 
     example = Example(
@@ -179,7 +179,7 @@ class RepeatedIdentifier(DbanonError):
         )
 
 
-class UniqueUnchanged(DbanonError):
+class UniqueByUnchangedColumnsError(DbanonError):
     """Sensitive and other columns by whose values people are found, whatever k is; policy_problems reports it."""
 
     example = Example(
@@ -235,7 +235,7 @@ class UndoneLimitError(DbanonError):
     )
 
 
-class RareTogether(RefusedError):
+class RareCombinationError(RefusedError):
     """Several `other` columns would single people out together."""
 
     words = r"have the role other \(published unchanged\)( or are made of columns)?, and "
@@ -259,14 +259,14 @@ class RareTogether(RefusedError):
         )
 
 
-class UnsupportedSetting(DbanonError):
+class UnsupportedSettingError(DbanonError):
     """A generalization setting that does not fit the column."""
 
     message = "{function}: {setting} does not fit {table}.{column}: {why}"
     example = Example("FROM kacpc('few', k = 10, qi = ['zip'], top = {'zip': 90});", (FEW,))
 
 
-class RareOther(RefusedError):
+class RareValueError(RefusedError):
     """An `other` column would single people out."""
 
     words = r"has the role (other \(published unchanged\)|mask|shift) and "
@@ -282,7 +282,7 @@ class RareOther(RefusedError):
         )
 
 
-class RareLeft(RefusedError):
+class RareAfterSuppressionError(RefusedError):
     """A published value of role other that few records have after outliers were left out."""
 
     message = (
@@ -300,7 +300,7 @@ class RareLeft(RefusedError):
     )
 
 
-class PolicyChanged(DbanonError):
+class PolicyChangedError(DbanonError):
     """The policy differs between planning and execution."""
 
     outcome = "busy"

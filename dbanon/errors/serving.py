@@ -8,7 +8,7 @@ from dbanon.errors.example import Example, Situation
 _READER = "It comes to a reader who asks a server of `dbanon serve`, "
 
 
-class NoQuack(DbanonError):
+class QuackExtensionMissingError(DbanonError):
     """The extension that speaks DuckDB's protocol is missing, or is of another DuckDB."""
 
     message = (
@@ -23,7 +23,7 @@ class NoQuack(DbanonError):
     )
 
 
-class NotLoopback(UsageError):
+class NotLoopbackAddressError(UsageError):
     """An address that other machines reach."""
 
     message = (
@@ -33,7 +33,7 @@ class NotLoopback(UsageError):
     example = Example("dbanon serve dbanon_demo.duckdb --role reader --listen 0.0.0.0:9494", language="sh")
 
 
-class NotListening(DbanonError):
+class CannotListenError(DbanonError):
     """An address that cannot be listened on."""
 
     message = "{function}: {listen} cannot be listened on: {why}. Hint: --listen 127.0.0.1:PORT."
@@ -43,7 +43,7 @@ class NotListening(DbanonError):
     )
 
 
-class NothingToServe(DbanonError):
+class NoReleaseToServeError(DbanonError):
     """Another process has the database, and nothing of it was copied before."""
 
     outcome = "busy"
@@ -58,7 +58,7 @@ class NothingToServe(DbanonError):
     )
 
 
-class NotForReaders(RefusedError):
+class ReaderStatementRefusedError(RefusedError):
     """A statement that a reader may not run."""
 
     words = "readers may ask one SELECT"
@@ -74,7 +74,7 @@ class NotForReaders(RefusedError):
         )
 
 
-class NotPermitted(RefusedError):
+class RequestNotPermittedError(RefusedError):
     """A release that a reader may not ask for."""
 
     example = Situation(
@@ -91,7 +91,7 @@ class NotPermitted(RefusedError):
         )
 
 
-class NotReleased(RefusedError):
+class ReleaseUnavailableError(RefusedError):
     """A release that a reader may ask for, and that there cannot be."""
 
     example = Situation(
@@ -108,7 +108,7 @@ class NotReleased(RefusedError):
         )
 
 
-class StillMade(DbanonError):
+class ReleasePendingError(DbanonError):
     """A release that a reader asked for and that is not there yet."""
 
     outcome = "busy"
@@ -120,7 +120,7 @@ class StillMade(DbanonError):
         super().__init__(f"{asked} {why}. Hint: ask again in a while.")
 
 
-class BeyondLimit(DbanonError):
+class LimitExceededError(DbanonError):
     """A statement that takes longer, or gives more, than a session may."""
 
     message = "{what}. Hint: ask for less, or ask the custodian of the data for a greater limit."
@@ -131,7 +131,7 @@ class BeyondLimit(DbanonError):
     )
 
 
-class ServerStops(DbanonError):
+class ServerStoppingError(DbanonError):
     """A statement that came after the server was told to stop."""
 
     outcome = "busy"
@@ -142,7 +142,7 @@ class ServerStops(DbanonError):
     )
 
 
-class TokenExists(DbanonError):
+class TokenExistsError(DbanonError):
     """A second token of one name."""
 
     message = (
@@ -152,7 +152,7 @@ class TokenExists(DbanonError):
     example = Situation("It comes from `dbanon token add` where the name has a token, of either role.", ("alice",))
 
 
-class UnknownToken(DbanonError):
+class UnknownTokenError(DbanonError):
     """A token that there is not."""
 
     example = Example("dbanon token revoke dbanon_demo.duckdb alise", language="sh")
@@ -161,7 +161,7 @@ class UnknownToken(DbanonError):
         super().__init__(f"token revoke: there is no token named '{name}'.{near(name, known)} Hint: token list.")
 
 
-class NotServed(DbanonError):
+class ServerStartFailedError(DbanonError):
     """What the process that answers clients said when it could not begin."""
 
     example = Situation(

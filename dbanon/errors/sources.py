@@ -7,7 +7,7 @@ from dbanon.errors.base import DbanonError, near
 from dbanon.errors.example import SHAPES, Example, Situation
 
 
-class NotATable(DbanonError):
+class NotATableError(DbanonError):
     """The source argument is not the name of a table, view or file."""
 
     message = (
@@ -18,7 +18,7 @@ class NotATable(DbanonError):
     example = Example("FROM kacpc('SELECT 1', k = 10);")
 
 
-class NotData(DbanonError):
+class UnsupportedInputError(DbanonError):
     """What `dbanon.anonymize` was given is neither rows nor a file of them."""
 
     message = (
@@ -29,7 +29,7 @@ class NotData(DbanonError):
     example = Example('dbanon.anonymize("patients", k=10, qi=["age"])', language="python")
 
 
-class RepeatedColumns(DbanonError):
+class DuplicateColumnError(DbanonError):
     """Two columns of a frame have a name that is one for DuckDB."""
 
     message = (
@@ -44,7 +44,7 @@ class RepeatedColumns(DbanonError):
     )
 
 
-class UnknownTable(DbanonError):
+class UnknownTableError(DbanonError):
     """No such table, view or file that the planner can see."""
 
     example = Example("FROM kacpc('patient', k = 10);")
@@ -59,7 +59,7 @@ class UnknownTable(DbanonError):
         )
 
 
-class AmbiguousTable(DbanonError):
+class AmbiguousTableError(DbanonError):
     """Two tables answer to the name."""
 
     message = "{function}: '{text}' can be {found:or}. Hint: write the whole name, database.schema.table."
@@ -74,7 +74,7 @@ class AmbiguousTable(DbanonError):
     )
 
 
-class ShadowedTable(DbanonError):
+class ShadowedTableError(DbanonError):
     """A temporary object of the same name stands before the table that was resolved."""
 
     message = (
@@ -90,7 +90,7 @@ class ShadowedTable(DbanonError):
     )
 
 
-class UnreadableFile(DbanonError):
+class UnreadableFileError(DbanonError):
     """DuckDB cannot read a file, or the settings of the connection forbid it."""
 
     example = Example("FROM kacpc('missing.csv', k = 10);")
@@ -104,7 +104,7 @@ class UnreadableFile(DbanonError):
         super().__init__(f"{function}: cannot read the file '{path}': {why}{hint}")
 
 
-class RemoteFile(DbanonError):
+class RemoteFileError(DbanonError):
     """A file on a network, and the extension of DuckDB that reads such files is not loaded."""
 
     message = (
@@ -114,7 +114,7 @@ class RemoteFile(DbanonError):
     example = Example("FROM kacpc('https://example.org/patients.csv', k = 10);")
 
 
-class NewerDatabase(DbanonError):
+class NewerDatabaseError(DbanonError):
     """A database file that a newer DuckDB than the one that is installed wrote."""
 
     message = (
@@ -140,7 +140,7 @@ class NewerSchemaError(DbanonError):
     )
 
 
-class ReadOnly(DbanonError):
+class ReadOnlyDatabaseError(DbanonError):
     """The policy and the hierarchies of a read-only database cannot be written."""
 
     message = (
@@ -156,14 +156,14 @@ class ReadOnly(DbanonError):
     )
 
 
-class EmptySource(DbanonError):
+class EmptySourceError(DbanonError):
     """A table without rows has no classes."""
 
     message = "{function}: {table} has no rows. Hint: there is nothing to anonymize yet."
     example = Example("FROM kacpc('nobody', k = 10, qi = ['zip']);", ("CREATE TABLE nobody AS FROM patients LIMIT 0;",))
 
 
-class NothingLeft(DbanonError):
+class AllRowsExcludedError(DbanonError):
     """nulls := 'drop' leaves no row."""
 
     message = (
@@ -173,7 +173,7 @@ class NothingLeft(DbanonError):
     example = Example("FROM kacpc('shapes', k = 10, qi = ['sex', 'zip'], nulls = 'drop');", (SHAPES,))
 
 
-class UnreadableValue(DbanonError):
+class UnreadableValueError(DbanonError):
     """A value of the source that DuckDB could not read, convert or store; its own message quotes the value."""
 
     example = Example(
@@ -193,7 +193,7 @@ class UnreadableValue(DbanonError):
         )
 
 
-class CallsItself(DbanonError):
+class RecursiveViewError(DbanonError):
     """A view as source that calls the function that is to read it."""
 
     message = (
@@ -203,7 +203,7 @@ class CallsItself(DbanonError):
     example = Example("FROM kacpc('safe', k = 20);", ("CREATE VIEW safe AS SELECT * FROM kacpc('patients', k = 10);",))
 
 
-class ShadowedLiterals(DbanonError):
+class ShadowedBuiltinError(DbanonError):
     """A macro of a database takes the place of a function that [...] or {...} in a call is made with."""
 
     example = Example(

@@ -8,7 +8,7 @@ from dbanon.errors.example import Situation
 _ON = "It comes from `dbanon.spark.anonymize` and from statements of a session of Spark, "
 
 
-class NotPolicy(DbanonError):
+class InvalidPolicyFileError(DbanonError):
     """What was given as the policy of a DataFrame is none."""
 
     message = (
@@ -85,7 +85,7 @@ class ComputedColumnError(RefusedError):
         )
 
 
-class NotSpark(DbanonError):
+class SparkSessionMissingError(DbanonError):
     """What was given is no DataFrame of Spark."""
 
     message = (
@@ -98,7 +98,7 @@ class NotSpark(DbanonError):
     )
 
 
-class NoModuleThere(DbanonError):
+class ExecutorModuleMissingError(DbanonError):
     """The processes of Spark run a Python that lacks a module."""
 
     message = (
@@ -111,7 +111,7 @@ class NoModuleThere(DbanonError):
     )
 
 
-class TwoColumns(DbanonError):
+class ColumnsDifferOnlyByCaseError(DbanonError):
     """Columns of a DataFrame that differ by case at most."""
 
     message = (
@@ -123,7 +123,7 @@ class TwoColumns(DbanonError):
     )
 
 
-class NotInParts(DbanonError):
+class NeedsSinglePartitionError(DbanonError):
     """What a call asks of a table can only be done where it is clustered as one."""
 
     message = (
@@ -137,7 +137,7 @@ class NotInParts(DbanonError):
     )
 
 
-class NotOnSpark(DbanonError):
+class NotSupportedOnSparkError(DbanonError):
     """What a call asks for is not made from DataFrames of Spark."""
 
     message = "{function}: {what} is not made from DataFrames of Spark. Hint: in DuckDB it is."
@@ -147,7 +147,7 @@ class NotOnSpark(DbanonError):
     )
 
 
-class InAPart(DbanonError):
+class PartitionFailedError(DbanonError):
     """What a process of Spark that anonymized or judged a part was told by DuckDB."""
 
     example = Situation(

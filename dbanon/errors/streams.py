@@ -12,7 +12,7 @@ _GROWS = (FEW, f"CREATE STREAMING ANONYMIZED VIEW visits AS SELECT * FROM {_CALL
 _REFRESH = "REFRESH STREAMING ANONYMIZED VIEW visits;"
 
 
-class IsStream(UsageError):
+class StreamAlgorithmNotAllowedError(UsageError):
     """A stream system where an algorithm of tables is asked for."""
 
     message = (
@@ -23,7 +23,7 @@ class IsStream(UsageError):
     example = Example("FROM choose('patients', k = [10], algorithms = ['kacpc', 'fads']);")
 
 
-class NodeGone(DbanonError):
+class HierarchyNodeRemovedError(DbanonError):
     """A hierarchy without a node that a stream has put records into."""
 
     example = Situation(
@@ -40,7 +40,7 @@ class NodeGone(DbanonError):
         self.node = node
 
 
-class NotAppended(RefusedError):
+class SourceNotAppendOnlyError(RefusedError):
     """A source whose rows were changed or removed after a stream had read them."""
 
     words = "were only to be added to it"
@@ -53,7 +53,7 @@ class NotAppended(RefusedError):
     example = Example(_REFRESH, (*_GROWS, "DELETE FROM few WHERE patient_number = 100007;"))
 
 
-class NoTableToGrow(DbanonError):
+class StreamSourceNotATableError(DbanonError):
     """A streaming view over what is not a table."""
 
     message = (
@@ -83,7 +83,7 @@ class PrunedWithoutOrderError(RefusedError):
     )
 
 
-class RareInStream(DbanonError):
+class CannotCheckRareValuesError(DbanonError):
     """A column that a streaming view would publish as it is, though nobody knows which values stay rare."""
 
     example = Example(
@@ -100,7 +100,7 @@ class RareInStream(DbanonError):
         )
 
 
-class StreamChanged(DbanonError):
+class StreamRolesChangedError(DbanonError):
     """A streaming view whose call would publish other columns now."""
 
     message = (
@@ -120,7 +120,7 @@ class StreamChanged(DbanonError):
     )
 
 
-class UnreadableLines(DbanonError):
+class UnreadableLinesError(DbanonError):
     """Lines of a pipe that are not like the first ones."""
 
     example = Situation(
@@ -135,7 +135,7 @@ class UnreadableLines(DbanonError):
         super().__init__(f"stream: the lines from {line} on cannot be read as {format_}{known}.{hint}")
 
 
-class StreamBeside(RefusedError):
+class OverlappingStreamError(RefusedError):
     """composition = 'refuse' where a streaming view published the same people."""
 
     words = "composition = 'refuse', but a stream"
@@ -171,7 +171,7 @@ class StreamRefusedError(RefusedError):
     )
 
 
-class UnknownStream(DbanonError):
+class UnknownStreamError(DbanonError):
     """No streaming view of that name."""
 
     example = Example("REFRESH STREAMING ANONYMIZED VIEW vists;", _GROWS)

@@ -71,11 +71,16 @@ def stream_refusals(function: str, models: Sequence[CheckedModel]) -> dict[str, 
 
 
 def _refused(function: str, refused: Mapping[str, tuple[str, str]]) -> dict[str, Sql]:
-    return {name: message(errors.GateRefused(function, what, later(count))) for name, (what, count) in refused.items()}
+    return {
+        name: message(errors.GateRefusedError(function, what, later(count))) for name, (what, count) in refused.items()
+    }
 
 
 def _link_refusals(request: GateRequest, models: Sequence[CheckedModel]) -> dict[str, Sql]:
-    """Return messages about pseudonyms that link rows; about two values with one pseudonym by the number of the column."""
+    """Return messages about pseudonyms that link rows.
+
+    About two values with one pseudonym by the number of the column.
+    """
     function, table, k = request.function, request.table, int(request.options["k"])
     links = [name for name in request.transformed if transformed.declared(request, name)[0] == "pseudonym"]
     if not links:
@@ -85,16 +90,16 @@ def _link_refusals(request: GateRequest, models: Sequence[CheckedModel]) -> dict
     rare = [n for n in request.unchanged if n not in no_rare and n.lower() not in allowed]
     alone, rarely = (later(f"(SELECT persons FROM {name})") for name in ("alone", "rarely"))
     said: dict[str, Exception] = {
-        "alone": errors.LinkedAlone(function, table, links, alone, k),
-        "rarely": errors.LinkedRare(function, table, links, rare, rarely, k),
+        "alone": errors.LinkedRowsBelowKError(function, table, links, alone, k),
+        "rarely": errors.LinkedRowsRareValuesError(function, table, links, rare, rarely, k),
     }
     for i, name in enumerate(request.unchanged):
         if name in links:
             length = transformed.pseudonym_length(transformed.declared(request, name)[1])
             merged, least = (later(f"(SELECT {count} FROM merged_{i})") for count in ("texts", "coalesce(least, 0)"))
-            said[f"merged{i}"] = errors.SharedPseudonym(function, merged, f"{table}.{name}", length, least)
+            said[f"merged{i}"] = errors.PseudonymCollisionError(function, merged, f"{table}.{name}", length, least)
     said |= {
-        f"followed{m.number}": errors.LinkedModel(
+        f"followed{m.number}": errors.LinkedRowsMissModelError(
             function, table, links, m.parameter, m.column, later(f"followed_{m.number}.classes")
         )
         for m in models

@@ -79,7 +79,10 @@ def _code_text(code: str, type_: str) -> Sql | None:
 
 
 def _exact_text(code: str, type_: str, decimals: int) -> Sql | None:
-    """Return a number as DuckDB shows it, which may be without the zero before the point; none that would be rounded."""
+    """Return a number as DuckDB shows it, which may be without the zero before the point.
+
+    None that would be rounded.
+    """
     if not re.fullmatch(_DIGITS, code) or len(code) >= 400:
         return None
     steps = Fraction(code) * 10**decimals

@@ -21,21 +21,21 @@ def secret(reference: str) -> bytes:
     """Return the bytes of the key that a reference names, `env:NAME` or `file:/path`.
 
     Raises:
-        KeyMissing: There is nothing in that place.
-        WeakKey: What is there is no key of 32 bytes or more.
-        UnreadableKeyReference: The reference names neither an environment variable nor a file.
+        PseudonymKeyMissingError: There is nothing in that place.
+        WeakPseudonymKeyError: What is there is no key of 32 bytes or more.
+        UnreadableKeyReferenceError: The reference names neither an environment variable nor a file.
     """
     written, where = _written(reference)
     plain = written.strip().decode("ascii", "replace")
     if not plain:
-        raise errors.KeyMissing(where, "has no key")
+        raise errors.PseudonymKeyMissingError(where, "has no key")
     try:
         is_hex = len(plain) % 2 == 0 and _HEX_DIGITS.issuperset(plain)
         found = base64.b16decode(plain.upper()) if is_hex else _from_base64(plain)
     except ValueError:
-        raise errors.WeakKey(where, "it is not text in hexadecimal digits or Base64") from None
+        raise errors.WeakPseudonymKeyError(where, "it is not text in hexadecimal digits or Base64") from None
     if len(found) < _MIN_SECRET:
-        raise errors.WeakKey(where, f"it has {len(found)} bytes")
+        raise errors.WeakPseudonymKeyError(where, f"it has {len(found)} bytes")
     return found
 
 
@@ -55,8 +55,8 @@ def _written(reference: str) -> tuple[bytes, str]:
             with open(os.path.expanduser(name), "rb") as file:  # noqa: PTH111, PTH123
                 return file.read(_MAX_BYTES), f"the file {name}"
         except OSError:
-            raise errors.KeyMissing(f"the file {name}", "cannot be read") from None
-    raise errors.UnreadableKeyReference("key")
+            raise errors.PseudonymKeyMissingError(f"the file {name}", "cannot be read") from None
+    raise errors.UnreadableKeyReferenceError("key")
 
 
 def _from_base64(plain: str) -> bytes:

@@ -33,12 +33,12 @@ UNDIVERSE = "classes in which a value of {} is held by too many, or that have to
 
 def diversity_refusal(function: str, shown: str, column: str) -> Sql:
     """Return the message about classes that are not diverse enough."""
-    return text(str(errors.GateRefused(function, f"{shown}: {UNDIVERSE.format(column)}", "l")))
+    return text(str(errors.GateRefusedError(function, f"{shown}: {UNDIVERSE.format(column)}", "l")))
 
 
 def refusals(function: str, refused: Mapping[str, tuple[str, str]], shown: str, i: int = 0) -> dict[str, Sql]:
     """Return the messages about a table, by a word for each check."""
     return {
-        name: message(errors.GateRefused(function, f"{shown}: {what}", later(count.format(i=i))))
+        name: message(errors.GateRefusedError(function, f"{shown}: {what}", later(count.format(i=i))))
         for name, (what, count) in refused.items()
     }

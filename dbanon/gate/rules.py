@@ -435,7 +435,7 @@ def _person(request: GateRequest) -> Sql | None:
     leaves = request.context.is_single_table and request.kind in ("release", "classes", "metrics", "membership")
     wanted = transformed.person(request) if leaves else None
     if wanted is not None and wanted != (request.roles.person or "").lower():
-        raise errors.GateRefused(request.function, "columns of persons that are not counted by", 1)
+        raise errors.GateRefusedError(request.function, "columns of persons that are not counted by", 1)
     if request.roles.person is None:
         return None
     name, type_ = _plain(request, request.roles.person), request.columns[request.roles.person]
@@ -443,11 +443,14 @@ def _person(request: GateRequest) -> Sql | None:
 
 
 def _links(request: GateRequest) -> tuple[LinkRule, ...]:
-    """How the gate reads the pseudonyms that leave; UnlikeForms where two that are equal are written differently."""
+    """How the gate reads the pseudonyms that leave.
+
+    PseudonymFormatMismatchError where two that are equal are written differently.
+    """
     made = request.transformed  # none where nothing is released
     names = [name for name in transformed.links(request) if name in made]
     if not transformed.are_alike(request, names):
-        raise errors.UnlikeForms(request.function, names, request.table)
+        raise errors.PseudonymFormatMismatchError(request.function, names, request.table)
     at = {name: i for i, name in enumerate(request.unchanged)}
     return tuple(
         LinkRule(at[name], transformed.told(request, name), transformed.read(request, name), made[name])

@@ -20,11 +20,11 @@ def checked(function: str, statement: str, last_select: str) -> str:
     The SELECT has to follow a line that only closes the WITH clause, so that nothing can be between the two.
 
     Raises:
-        GateRefused: The statement ends with another SELECT.
+        GateRefusedError: The statement ends with another SELECT.
     """
     last = r"\s+".join(re.escape(word) for word in last_select.split())
     if not (re.match(r"WITH\s", statement) and re.search(rf"\n[ ]*\)\s+{last}\s*\Z", statement)):
-        raise errors.GateRefused(function, "a statement that reads other rows than the gate judged, statements", 1)
+        raise errors.GateRefusedError(function, "a statement that reads other rows than the gate judged, statements", 1)
     return statement
 
 

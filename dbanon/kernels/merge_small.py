@@ -29,7 +29,8 @@ def climb(c, points, axes, way, path, ends):
 
 @part
 def shared(low, high, here, path, begin):
-    """Return the way to the root from the lowest ancestor that a class has in common with some node from low to high."""
+    """Return the way to the root from the lowest ancestor that a class has in common with some node from low to
+    high."""
     node = min(max(here, low), high)
     while node < path[begin, 0] or node > path[begin, 1]:
         begin += 1

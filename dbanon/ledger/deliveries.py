@@ -66,7 +66,8 @@ def alias(given: str, cursor: Cursor, current: str) -> str | None:
 def release(function: str, given: str, cursor: Cursor, path: SearchPath) -> Named | None:
     """Return the release whose copy a name means; None where it means none.
 
-    Raises OtherTarget where the ledger knows the name in another database than the one that is attached.
+    Raises DeliveryTargetMismatchError where the ledger knows the name in another database than the one that is
+    attached.
     """
     place = asked(given, cursor, path.database)
     if place is None:
@@ -86,7 +87,7 @@ def release(function: str, given: str, cursor: Cursor, path: SearchPath) -> Name
     if rows:
         target = f"{qualified(*place[1:])} in {rows[0][3]}"
         why, hint = f"{place[0]} is {known}", "attach the other one, and write the name that it then has"
-        raise errors.OtherTarget(function, rows[0][2], target, why, hint)
+        raise errors.DeliveryTargetMismatchError(function, rows[0][2], target, why, hint)
     return None
 
 

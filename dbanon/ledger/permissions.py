@@ -140,16 +140,16 @@ def allowed(
     given: Mapping[str, Any],
     whom: Sequence[str] = (),
 ) -> tuple[Permission, Asking]:
-    """The call that a reader asks for, as the first permission has it that covers it; NotPermitted with `whom` to ask,
-    InvalidArgument."""
+    """The call that a reader asks for, as the first permission has it that covers it; RequestNotPermittedError with
+    `whom` to ask, InvalidArgumentError."""
     mine = [p for p in permissions if p.reader in (EVERYBODY, reader)]
     said = [p.said for p in mine]
     stricter = {"k": True, **bounds_of_models()}
     if algorithm not in algorithms():
-        raise errors.NotPermitted(f"{algorithm!r:.60}", said, whom)
+        raise errors.RequestNotPermittedError(f"{algorithm!r:.60}", said, whom)
     for name in given:
         if name not in stricter:
-            raise errors.NotPermitted(f"The parameter {name!r:.60} of {algorithm}", said, whom)
+            raise errors.RequestNotPermittedError(f"The parameter {name!r:.60} of {algorithm}", said, whom)
     accepted = {name: _number(algorithm, name, value) for name, value in given.items()}
     for permission in mine:
         fixed = {"k": permission.k, **permission.parameters}
@@ -157,20 +157,20 @@ def allowed(
         if permission.of(reader, algorithm, source) and enough:
             return permission, Asking.to(algorithm, permission.source, {**fixed, **accepted})
     shown = "".join(f", {name}={value:g}" for name, value in accepted.items())
-    raise errors.NotPermitted(f"{algorithm}({source!r:.60}{shown})", said, whom)
+    raise errors.RequestNotPermittedError(f"{algorithm}({source!r:.60}{shown})", said, whom)
 
 
 def _number(algorithm: str, name: str, value: Any) -> int | float:
-    """Return a value of a parameter that readers may say; InvalidArgument."""
+    """Return a value of a parameter that readers may say; InvalidArgumentError."""
     parameter = next(p for p in table_functions()[algorithm].parameters if p.name == name)
     known = not isinstance(value, bool) and isinstance(value, int | float) and abs(value) < _GREATEST
     if not known:
-        raise errors.InvalidArgument(algorithm, name, str(parameter.kind), "what is no number")
+        raise errors.InvalidArgumentError(algorithm, name, str(parameter.kind), "what is no number")
     whole = int(value) if float(value).is_integer() else value
     try:
         parameter.kind.check(whole)
     except ValueError:
-        raise errors.InvalidArgument(algorithm, name, str(parameter.kind), f"{value:g}") from None
+        raise errors.InvalidArgumentError(algorithm, name, str(parameter.kind), f"{value:g}") from None
     return whole
 
 
@@ -180,7 +180,10 @@ def _keeps(more_is_stricter: bool, value: float, bound: Any) -> bool:
 
 
 def listed(cursor: Any, database: str) -> tuple[list[Permission], list[tuple[str, str]]]:
-    """Return the permissions of a database, and what is wrong with others: their source, and why they permit nothing."""
+    """Return the permissions of a database, and what is wrong with others.
+
+    Their source, and why they permit nothing.
+    """
     if not catalog.has_table(cursor, database, "permission"):
         return [], []
     rows = cursor.execute(

@@ -75,7 +75,7 @@ def check_held(function: str, name: str) -> None:
             try:
                 cursor.execute("SELECT 1").fetchall()
             except duckdb.Error as error:
-                raise errors.Busy(function, name, str(error).split("\n")[0]) from None
+                raise errors.LedgerBusyError(function, name, str(error).split("\n")[0]) from None
 
 
 def _take_rows(
@@ -87,7 +87,7 @@ def _take_rows(
     """
     give_up = time.monotonic() + MAX_WAIT_S
     pause = 0.005
-    with interrupts.interruptible(current, lambda: errors.Interrupted(function)) as check:
+    with interrupts.interruptible(current, lambda: errors.StatementInterruptedError(function)) as check:
         while True:
             check()
             attempt = contextlib.ExitStack()
@@ -104,7 +104,9 @@ def _take_rows(
                 stack.push(attempt.pop_all())
                 return taken
             if time.monotonic() > give_up:
-                raise errors.Busy(function, name, f"another connection has been writing for {MAX_WAIT_S:.0f} seconds")
+                raise errors.LedgerBusyError(
+                    function, name, f"another connection has been writing for {MAX_WAIT_S:.0f} seconds"
+                )
             time.sleep(pause)
             pause = min(2 * pause, _MAX_PAUSE_S)
 

@@ -99,7 +99,10 @@ def held_back(entry: Entry, cursor: Cursor) -> Sql | None:
 
 
 def pending(entry: Entry, now: ReleaseSpec) -> Sql:
-    """What a refresh that keeps classes would show by itself; KeepRefused where other columns are published now."""
+    """What a refresh that keeps classes would show by itself.
+
+    CannotKeepClassesError where other columns are published now.
+    """
     check_roles(entry, now)
     return Sql(
         plan.filled(
@@ -113,12 +116,14 @@ def pending(entry: Entry, now: ReleaseSpec) -> Sql:
 
 
 def check_roles(entry: Entry, now: ReleaseSpec) -> None:
-    """Raise KeepRefused where a record is no longer known by the same columns."""
+    """Raise CannotKeepClassesError where a record is no longer known by the same columns."""
     if now.run.widens:
-        raise errors.KeepRefused(entry.shown, f"{now.algorithm} publishes more of a class than its records span.")
+        raise errors.CannotKeepClassesError(
+            entry.shown, f"{now.algorithm} publishes more of a class than its records span."
+        )
     changed = releases.changed_roles(entry, plan.roles(now))
     if changed:
-        raise errors.KeepRefused(entry.shown, f"columns have another role: {', '.join(changed)}.")
+        raise errors.CannotKeepClassesError(entry.shown, f"columns have another role: {', '.join(changed)}.")
 
 
 FUNCTIONS = (

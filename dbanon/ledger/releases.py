@@ -203,7 +203,7 @@ def _entry(database: str, row: Mapping[str, Any]) -> Entry:
 
 
 def find(function: str, given: str, cursor: Cursor, path: catalog.SearchPath) -> Entry:
-    """Return the latest version of a release by its name, or by that of its copy in PostgreSQL; UnknownRelease."""
+    """Return the latest version of a release by its name, or by that of its copy in PostgreSQL; UnknownReleaseError."""
     of_copy = deliveries.release(function, given, cursor, path)
     name, places = path.named(given) if of_copy is None else (of_copy[2], [of_copy[:2]])
     databases = list(dict.fromkeys(d for d, _ in places))
@@ -215,16 +215,16 @@ def find(function: str, given: str, cursor: Cursor, path: catalog.SearchPath) ->
     known = [e.shown for d in databases for e in entries(cursor, d) if e.status == "published"]
     grows = streams.among(cursor, given, path) is not None
     several = related_releases.among(cursor, given, path)
-    raise errors.UnknownRelease(
+    raise errors.UnknownReleaseError(
         function, given, known, grows=grows, is_several=several is not None and several.status == "published"
     )
 
 
 def published(function: str, given: str, cursor: Cursor, path: catalog.SearchPath) -> Entry:
-    """Return the published version of a release; UnknownRelease."""
+    """Return the published version of a release; UnknownReleaseError."""
     entry = find(function, given, cursor, path)
     if entry.status != "published":
-        raise errors.UnknownRelease(function, given, [])
+        raise errors.UnknownReleaseError(function, given, [])
     return entry
 
 

@@ -40,7 +40,7 @@ def bases(source: Source, cursor: Any) -> tuple[str, ...]:
             continue
         try:
             found.add(attached_databases.base("materialize", cursor, place))
-        except errors.NoIdentity:
+        except errors.DatabaseIdentityUnavailableError:
             if place == source.place:
                 raise
             found.add(f"{UNKNOWN}a table of {place[0]}")

@@ -91,12 +91,12 @@ def entries(cursor: Cursor, database: str, where: str = "true", values: Sequence
 
 
 def find(function: str, given: str, cursor: Cursor, path: catalog.SearchPath) -> Grows:
-    """Return the view of a name that grows; UnknownStream."""
+    """Return the view of a name that grows; UnknownStreamError."""
     found = among(cursor, given, path)
     if found is None:
         databases = dict.fromkeys(database for database, _ in path.named(given)[1])
         known = [e.shown for database in databases for e in entries(cursor, database, "status = 'grows'")]
-        raise errors.UnknownStream(function, given, known)
+        raise errors.UnknownStreamError(function, given, known)
     return found
 
 

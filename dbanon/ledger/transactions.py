@@ -25,7 +25,7 @@ def transaction(cursor: Any, function: str, name: str, publications: Sequence[Re
 
     Raises:
         Busy: Another connection changed the same tables at the same time.
-        PolicyChanged: The policy of one of the publications was changed since the call was planned.
+        PolicyChangedError: The policy of one of the publications was changed since the call was planned.
     """
     cursor.execute("BEGIN")
     try:
@@ -39,11 +39,11 @@ def transaction(cursor: Any, function: str, name: str, publications: Sequence[Re
         with contextlib.suppress(duckdb.Error):
             cursor.execute("ROLLBACK")
         if isinstance(error, duckdb.Error) and (reason := output_files.why(error)) is not None:
-            raise errors.NotWritten(name, reason, function) from None
+            raise errors.WriteFailedError(name, reason, function) from None
         if (kind := errors.redaction.quoted(error)) is not None:
-            raise errors.UnreadableValue(function, [f"the source of {name}"], kind) from None
+            raise errors.UnreadableValueError(function, [f"the source of {name}"], kind) from None
         if isinstance(error, duckdb.TransactionException):
-            raise errors.Busy(function, name, first_line(error)) from None
+            raise errors.LedgerBusyError(function, name, first_line(error)) from None
         raise
 
 
@@ -58,16 +58,16 @@ def checked_before_commit(check: Callable[[], None]) -> Iterator[None]:
 
 
 def _check_policies(cursor: Any, function: str, publications: Sequence[ReleaseSpec]) -> None:
-    """PolicyChanged; looks at what is committed now, which the transaction itself does not see."""
+    """PolicyChangedError; looks at what is committed now, which the transaction itself does not see."""
     for publication in publications:
         with session.own_cursor(cursor) as fresh:
             now = stored_policy.policy_of(publication.source, fresh).fingerprint
         if now != publication.policy.fingerprint:
-            raise errors.PolicyChanged(function, publication.source.shown)
+            raise errors.PolicyChangedError(function, publication.source.shown)
 
 
 def check_no_transaction(function: str, connection: Any) -> None:
-    """Raise OpenTransaction inside a transaction of the caller: the work is done in one of its own."""
+    """Raise OpenTransactionError inside a transaction of the caller: the work is done in one of its own."""
     try:
         # Only a database of DuckDB numbers its transactions; the moment at which one began has every database.
         asked = (
@@ -77,9 +77,9 @@ def check_no_transaction(function: str, connection: Any) -> None:
         mark = "txid_current" if connection.execute(asked).fetchall()[0][0] else "now"
         first, second = (connection.execute(f"SELECT system.main.{mark}()").fetchall() for _ in range(2))
     except duckdb.TransactionException:  # one that was aborted
-        raise errors.OpenTransaction(function) from None
+        raise errors.OpenTransactionError(function) from None
     if first == second:
-        raise errors.OpenTransaction(function)
+        raise errors.OpenTransactionError(function)
 
 
 def first_line(error: Exception) -> str:

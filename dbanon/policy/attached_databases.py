@@ -14,7 +14,7 @@ def statement(call: Call) -> Sql:
     rows: list[list[object]] = []
     for database in call.attached():
         kind = attached_databases.kind(call.cursor, database)
-        with contextlib.suppress(errors.NoIdentity):
+        with contextlib.suppress(errors.DatabaseIdentityUnavailableError):
             if kind is not None:
                 identity = attached_databases.identity(call.function.name, call.cursor, database, kind)
                 rows.append([database.lower(), kind, identity])

@@ -63,19 +63,19 @@ def attribute(
     """Return the attribute of a quasi-identifier.
 
     `find` gives the hierarchy of a name, `known` names that exist (for messages), `holds` whether a SQL condition is
-    true. Raises UnsupportedType, UnsupportedSetting or UnknownHierarchy.
+    true. Raises UnsupportedTypeError, UnsupportedSettingError or UnknownHierarchyError.
     """
     settings = quasi.settings
 
     def refuse(setting: str, why: str) -> errors.DbanonError:
-        return errors.UnsupportedSetting(function, setting, table, quasi.column, why)
+        return errors.UnsupportedSettingError(function, setting, table, quasi.column, why)
 
     kind, scale = (None, 0) if settings.hierarchy else family(quasi.type)
     if kind is None:
         if settings.hierarchy is None and not is_category(quasi.type):
-            raise errors.UnsupportedType(function, table, quasi.column, quasi.type)
+            raise errors.UnsupportedTypeError(function, table, quasi.column, quasi.type)
         if settings.hierarchy is not None and is_nested(quasi.type):
-            raise errors.UnsupportedType(function, table, quasi.column, quasi.type)
+            raise errors.UnsupportedTypeError(function, table, quasi.column, quasi.type)
         for setting in ("top", "bottom", "grid"):
             if getattr(settings, setting) is not None:
                 raise refuse(setting, "it is a category, not a number or a date.")
@@ -85,7 +85,7 @@ def attribute(
         if settings.hierarchy is not None:
             hierarchy = find(settings.hierarchy)
             if hierarchy is None:
-                raise errors.UnknownHierarchy(function, settings.hierarchy, f"of {table}.{quasi.column}", known())
+                raise errors.UnknownHierarchyError(function, settings.hierarchy, f"of {table}.{quasi.column}", known())
         return Attribute(quasi, None, hierarchy=hierarchy, round=_levels(settings.round, refuse))
     for setting in ("min_level", "max_level"):
         if getattr(settings, setting) is not None:

@@ -76,7 +76,7 @@ class _Asked:
         return self.source.shown
 
     def column(self, name: str, where: str) -> str:
-        """Return a column as the table spells it; UnknownColumn."""
+        """Return a column as the table spells it; UnknownColumnError."""
         return self.source.column(self.function, name, where)
 
     def names(self, parameter: str) -> tuple[str, ...]:
@@ -108,7 +108,8 @@ def resolve(
     (None: where models do). Where the policy says anything of the table, a column it does not name is withheld whatever
     the call asks. A table that is published `alone` has a quasi-identifier.
 
-    Raises UnknownColumn, UnknownRole, TwoRoles, LoosensPolicy, CutsGrid, Undeclared or NoPolicy.
+    Raises UnknownColumnError, UnknownRoleError, ConflictingRolesError, LoosensPolicyError, BoundOffGridError,
+    Undeclared or PolicyMissingError.
     """
     asked = _Asked(function, source, options, looser, cuts, is_value)
     policy = _policy(asked, declared)
@@ -117,7 +118,7 @@ def resolve(
     if options["qi"] is None:
         order = [name for name in source.columns if roles[name] == "quasi"]
     if not order and (alone or not policy):
-        raise errors.NoPolicy(function, source.shown, suggested_quasi_identifier(source.columns))
+        raise errors.PolicyMissingError(function, source.shown, suggested_quasi_identifier(source.columns))
     quasi = tuple(Quasi(name, source.columns[name], _settings(asked, name, policy.get(name))) for name in order)
     sensitive = {name: policy.get(name) for name, role in roles.items() if role == "sensitive"}
     orders = (
@@ -126,7 +127,7 @@ def resolve(
     _only_quasi(asked, set(order), set(orders))
     persons = [name for name, role in roles.items() if role == "person"]
     if len(persons) > 1:
-        raise errors.TwoRoles(function, source.shown, persons[1], ("person", f"person of {persons[0]}"))
+        raise errors.ConflictingRolesError(function, source.shown, persons[1], ("person", f"person of {persons[0]}"))
     made = {name: role for name, role in roles.items() if role in KNOWN}
     if not persons and (subject := _subject(asked, policy)) is not None and subject in made:
         persons = [subject]
@@ -141,13 +142,16 @@ def resolve(
 
 
 def _subject(asked: _Asked, policy: Mapping[str, Declared]) -> str | None:
-    """Return the pseudonym that tells persons apart where no other column does; NoDataSubject where several might."""
+    """Return the pseudonym that tells persons apart where no other column does.
+
+    AmbiguousDataSubjectError where several might.
+    """
     if any(row.role == "person" for row in policy.values()):
         return None
     found = tellers((name, row.role, dict(row.settings.form)) for name, row in policy.items())
     if len(found) > 1:
         said = dict(policy[found[0]].settings.form).get("person", "").lower() == "true"
-        raise errors.NoDataSubject(asked.function, asked.table, found, several=said)
+        raise errors.AmbiguousDataSubjectError(asked.function, asked.table, found, several=said)
     return found[0] if found else None
 
 
@@ -160,24 +164,27 @@ def _roles(asked: _Asked, policy: Mapping[str, Declared]) -> dict[str, str]:
     for name in asked.source.columns:
         before = policy[name].role if name in policy else None
         if wanted.get(name) == "person" and subject is not None and name != subject:
-            raise errors.LoosensPolicy(asked.function, asked.table, subject, "pseudonym", "another person column")
+            raise errors.LoosensPolicyError(asked.function, asked.table, subject, "pseudonym", "another person column")
         roles[name] = _allowed(asked, name, before, wanted.get(name), known)
         if name == subject and roles[name] in ("identifier", WITHHELD):
             roles[name] = "person"  # withheld, it still tells persons apart
         if policy and before is None and roles[name] in _PUBLISHED:
-            raise errors.Undeclared(asked.function, asked.table, name, roles[name])
+            raise errors.UndeclaredColumnError(asked.function, asked.table, name, roles[name])
     return roles
 
 
 def _orders(asked: _Asked, sensitive: Mapping[str, Declared | None], ontology: Mapping[str, str]) -> dict[str, str]:
-    """Hierarchies of sensitive columns, as the call asks or as declared; InvalidArgument where `ontology` has more."""
+    """Hierarchies of sensitive columns, as the call asks or as declared.
+
+    InvalidArgumentError where `ontology` has more.
+    """
     found = {name: row.settings.hierarchy for name, row in sensitive.items() if row and row.settings.hierarchy}
     found |= {name: str(hierarchy) for name, hierarchy in asked.per_column("hierarchies").items() if name in sensitive}
     for given, hierarchy in ontology.items():
         name = asked.column(given, "ontology")
         if name not in sensitive:
             accepts = "hierarchies of sensitive columns" + "".join(f", {column}" for column in sensitive)
-            raise errors.InvalidArgument(asked.function, "ontology", accepts, name)
+            raise errors.InvalidArgumentError(asked.function, "ontology", accepts, name)
         found[name] = hierarchy
     return found
 
@@ -189,9 +196,9 @@ def _policy(asked: _Asked, declared: Iterable[Declared]) -> dict[str, Declared]:
         name = asked.column(row.column, "dbanon.policy")
         role = row.role.lower()
         if role not in ROLES:
-            raise errors.UnknownRole(asked.table, name, row.role, ROLES)
+            raise errors.UnknownRoleError(asked.table, name, row.role, ROLES)
         if name in policy:
-            raise errors.TwoRoles(asked.function, asked.table, name, (policy[name].role, role))
+            raise errors.ConflictingRolesError(asked.function, asked.table, name, (policy[name].role, role))
         policy[name] = replace(row, role=role)
     return policy
 
@@ -211,7 +218,7 @@ def _request(asked: _Asked) -> dict[str, str]:
         for given in names:
             name = asked.column(given, parameter)
             if name in request:
-                raise errors.TwoRoles(asked.function, asked.table, name, (request[name], role))
+                raise errors.ConflictingRolesError(asked.function, asked.table, name, (request[name], role))
             request[name] = role
     for name in asked.names("allow_rare"):
         asked.column(name, "allow_rare")
@@ -238,7 +245,7 @@ _LISTS = {"quasi": "qi", "sensitive": "sensitive", "other": "other", "person": "
 def _allowed(asked: _Asked, name: str, declared: str | None, wanted: str | None, known: Mapping[str, str]) -> str:
     """Return the role of one column in this call; `known` has a column for each role of the policy."""
     if wanted == "person" and declared not in ("person", "pseudonym") and "pseudonym" in known:
-        raise errors.LoosensPolicy(
+        raise errors.LoosensPolicyError(
             asked.function, asked.table, known["pseudonym"], "pseudonym", "another person column"
         )
     if declared is None:
@@ -246,10 +253,10 @@ def _allowed(asked: _Asked, name: str, declared: str | None, wanted: str | None,
     if wanted is None:
         given = declared in _LISTS and asked.options[_LISTS[declared]] is not None
         if given and declared == "person":
-            raise errors.LoosensPolicy(asked.function, asked.table, name, "person", "another person column")
+            raise errors.LoosensPolicyError(asked.function, asked.table, name, "person", "another person column")
         return WITHHELD if given else declared
     if wanted not in _TIGHTER[declared] or (declared == "person" and wanted == WITHHELD):
-        raise errors.LoosensPolicy(asked.function, asked.table, name, declared, wanted)
+        raise errors.LoosensPolicyError(asked.function, asked.table, name, declared, wanted)
     return wanted
 
 
@@ -269,19 +276,19 @@ def _settings(asked: _Asked, name: str, declared: Declared | None) -> Settings:
 def _refuse_looser(
     asked: _Asked, name: str, declared: Declared | None, settings: Settings, setting: str, value: object
 ) -> None:
-    """LoosensPolicy or CutsGrid where one setting of the call tells more than those before it."""
+    """LoosensPolicyError or BoundOffGridError where one setting of the call tells more than those before it."""
     type_, before = asked.source.columns[name], getattr(settings, setting)
     if setting == "hierarchy":
         held = _held(asked, name, declared) if value != before else None
         if held is not None:
-            raise errors.LoosensPolicy(asked.function, asked.table, name, held, "another hierarchy")
+            raise errors.LoosensPolicyError(asked.function, asked.table, name, held, "another hierarchy")
     elif declared is not None and asked.looser(setting, type_, value, before):
         shown = f"{setting} = {'its default' if before is None else before}"
-        raise errors.LoosensPolicy(asked.function, asked.table, name, shown, f"{setting} = {value}")
+        raise errors.LoosensPolicyError(asked.function, asked.table, name, shown, f"{setting} = {value}")
     elif declared is not None and declared.role != "other" and setting in ("top", "bottom") and value != before:
         grid = asked.cuts(setting, type_, value, declared.settings.grid) if settings.hierarchy is None else None
         if grid is not None:
-            raise errors.CutsGrid(asked.function, asked.table, name, grid, setting, str(value))
+            raise errors.BoundOffGridError(asked.function, asked.table, name, grid, setting, str(value))
 
 
 def _refuse_bounds(asked: _Asked, name: str, declared: Declared | None) -> None:
@@ -291,16 +298,16 @@ def _refuse_bounds(asked: _Asked, name: str, declared: Declared | None) -> None:
     if held is None or bounds is None:
         return
     if not held.startswith("grid"):
-        raise errors.LoosensPolicy(asked.function, asked.table, name, held, "bounds")
+        raise errors.LoosensPolicyError(asked.function, asked.table, name, held, "bounds")
     for end, value in zip(("top", "bottom"), bounds, strict=True):
         grid = asked.cuts(end, asked.source.columns[name], value, declared.settings.grid if declared else None)
         if grid is not None:
-            raise errors.CutsGrid(asked.function, asked.table, name, grid, "bounds", str(value))
+            raise errors.BoundOffGridError(asked.function, asked.table, name, grid, "bounds", str(value))
 
 
 def _refuse_codes(asked: _Asked, name: str, declared: Declared | None) -> None:
-    """LoosensPolicy where the call has a code of a column that is published coarsely: all records with NULL would be
-    known to have that very value."""
+    """LoosensPolicyError where the call has a code of a column that is published coarsely: all records with NULL
+    would be known to have that very value."""
     given = asked.options.get("missing")
     codes = asked.per_column("missing").get(name) if isinstance(given, Mapping) else given
     held = _held(asked, name, declared, ("min_level", "top", "bottom", "grid")) if codes else None
@@ -308,7 +315,7 @@ def _refuse_codes(asked: _Asked, name: str, declared: Declared | None) -> None:
         return
     more = [c for c in codes if c not in declared.settings.missing and asked.is_value(asked.source.columns[name], c)]
     if more:
-        raise errors.LoosensPolicy(asked.function, asked.table, name, held, f"missing = {more}")
+        raise errors.LoosensPolicyError(asked.function, asked.table, name, held, f"missing = {more}")
 
 
 def _rounded(asked: _Asked, name: str, declared: Declared | None, settings: Settings) -> Settings:
@@ -317,12 +324,12 @@ def _rounded(asked: _Asked, name: str, declared: Declared | None, settings: Sett
     if name not in rounds:
         return settings
     if name in asked.per_column("grid"):
-        raise errors.UnsupportedSetting(
+        raise errors.UnsupportedSettingError(
             asked.function, "round", asked.table, name, "the call gives its grid too; give one of them."
         )
     type_, value = asked.source.columns[name], rounds[name]
     if declared is not None and settings.hierarchy is None and asked.looser("grid", type_, value, settings.grid):
-        raise errors.LoosensPolicy(
+        raise errors.LoosensPolicyError(
             asked.function, asked.table, name, f"grid = {settings.grid or 'its default'}", f"round = {value}"
         )
     return replace(settings, round=str(value))
@@ -366,6 +373,6 @@ def _only_quasi(asked: _Asked, quasi: set[str], ordered: set[str]) -> None:
         for key in asked.options.per_column(parameter):
             name = asked.column(key, parameter)
             if name not in quasi and not (parameter == "hierarchies" and name in ordered):
-                raise errors.UnsupportedSetting(
+                raise errors.UnsupportedSettingError(
                     asked.function, parameter, asked.table, name, "it is not a quasi-identifier of this call."
                 )

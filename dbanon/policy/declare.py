@@ -22,8 +22,8 @@ def declare(connection: Any, table: str, /, **columns: Any) -> None:
 
         declare(con, "patients", name="identifier", zip=("quasi", "zip5"), age={"role": "quasi", "missing": [999]})
 
-    Raises UnknownTable, UnknownColumn, UnknownRole, UnknownParameter, InvalidArgument, InvalidForm,
-    UnreadableKeyReference; nothing is written then.
+    Raises UnknownTableError, UnknownColumnError, UnknownRoleError, UnknownParameterError, InvalidArgumentError,
+    InvalidTransformSettingError, UnreadableKeyReferenceError; nothing is written then.
     """
     with session.own_cursor(connection) as cursor:
         source = catalog.resolve("declare", table, cursor, catalog.SearchPath.here(connection), {}, trusting=True)
@@ -31,12 +31,12 @@ def declare(connection: Any, table: str, /, **columns: Any) -> None:
         declared = [row["column_name"] for row in rows]
         for column in declared:
             if declared.count(column) > 1:
-                raise errors.TwoRoles(
+                raise errors.ConflictingRolesError(
                     "declare", source.shown, column, [r["role"] for r in rows if r["column_name"] == column]
                 )
         schema.create(connection, source.home)
         if not catalog.has_table(cursor, source.home, "policy"):
-            raise errors.ReadOnly("declare", source.home)
+            raise errors.ReadOnlyDatabaseError("declare", source.home)
         policies = qualified(source.home, catalog.SCHEMA, "policy")
         cursor.execute("BEGIN")
         if source.foreign is not None:
@@ -65,15 +65,15 @@ def _row(source: catalog.Source, column: str, value: Any) -> dict[str, Any]:
     elif isinstance(value, (tuple, list)) and len(value) <= 2:
         settings = dict(zip(("role", "hierarchy"), value, strict=False))
     else:
-        raise errors.InvalidArgument(
+        raise errors.InvalidArgumentError(
             "declare", column, "a role, (role, hierarchy) or a dict with role and settings", repr(value)
         )
     role = str(settings.pop("role", "")).lower()
     if role not in column_roles.ROLES:
-        raise errors.UnknownRole(source.shown, column, role, column_roles.ROLES)
+        raise errors.UnknownRoleError(source.shown, column, role, column_roles.ROLES)
     for setting in settings:
         if setting not in column_roles.STORED:
-            raise errors.UnknownParameter("declare", setting, column_roles.STORED)
+            raise errors.UnknownParameterError("declare", setting, column_roles.STORED)
     spelled = {n: str(v) if n in ("top", "bottom", "grid") and v is not None else v for n, v in settings.items()}
     given = {n: v for n, v in spelled.items() if v is not None}
     if "missing" in given:
@@ -91,11 +91,11 @@ def _row(source: catalog.Source, column: str, value: Any) -> dict[str, Any]:
 
 
 def _codes(given: object) -> tuple[str, ...]:
-    """Return codes for missing values; InvalidArgument."""
+    """Return codes for missing values; InvalidArgumentError."""
     try:
         return Codes().check(given)
     except ValueError:
-        raise errors.InvalidArgument("declare", "missing", str(Codes()), parameters.shown(given)) from None
+        raise errors.InvalidArgumentError("declare", "missing", str(Codes()), parameters.shown(given)) from None
 
 
 def _form(column: str, role: str, given: object) -> dict[str, str]:
@@ -103,7 +103,7 @@ def _form(column: str, role: str, given: object) -> dict[str, str]:
     given = dict(given) if isinstance(given, Sequence) and not isinstance(given, str) else given
     if not isinstance(given, Mapping) or role not in KNOWN:
         accepts = f"a dict of settings of one of the roles {', '.join(KNOWN)}"
-        raise errors.InvalidArgument("declare", "form", accepts, f"what is none, for {column}")
+        raise errors.InvalidArgumentError("declare", "form", accepts, f"what is none, for {column}")
     stored = dict(stored_policy.form(given))
     settings.made(column, role, stored)
     return stored

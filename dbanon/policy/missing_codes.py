@@ -25,14 +25,15 @@ def resolve(
     """Return the codes of the columns of one call, by column, as SQL values of its type.
 
     `read` are the columns that are published, beside the `person`. What is said of all columns holds for those that can
-    have such a value, and not for the person, who would be nobody then. Raises UnknownColumn, UnsupportedSetting.
+    have such a value, and not for the person, who would be nobody then. Raises UnknownColumnError,
+    UnsupportedSettingError.
     """
     every, columns = options.get(SETTING), [*read, *([person] if person else [])]
     named = {row.column.lower(): list(row.settings.missing) for row in declared}
     for given, codes in options.per_column(SETTING).items():
         column = source.column(function, given, SETTING)
         if column not in columns:
-            raise errors.UnsupportedSetting(function, SETTING, source.shown, column, "this call does not read it.")
+            raise errors.UnsupportedSettingError(function, SETTING, source.shown, column, "this call does not read it.")
         named.setdefault(column.lower(), []).extend(codes)
     found: dict[str, tuple[Sql, ...]] = {}
     for column in columns:
@@ -51,11 +52,11 @@ def is_value(holds: missing_codes.Holds, type_: str, code: str) -> bool:
 
 
 def _value(function: str, source: Source, column: str, code: str, holds: missing_codes.Holds) -> Sql:
-    """Return a code that is named for a column, as a value of it; UnsupportedSetting where it cannot be one."""
+    """Return a code that is named for a column, as a value of it; UnsupportedSettingError where it cannot be one."""
     type_ = source.columns[column]
     found = missing_codes.value(type_, code, holds)
     if found is None:
-        raise errors.UnsupportedSetting(function, SETTING, source.shown, column, problem(type_, code))
+        raise errors.UnsupportedSettingError(function, SETTING, source.shown, column, problem(type_, code))
     return found
 
 

@@ -20,24 +20,24 @@ def relate(connection: Any, table: str, entity: str, key: str | Sequence[str] | 
         relate(con, "visits", "people", "patient_number")
         relate(con, "visits", "people", {"patient_id": "id"})
 
-    Raises UnknownTable, UnknownColumn, InvalidArgument; nothing is written then.
+    Raises UnknownTableError, UnknownColumnError, InvalidArgumentError; nothing is written then.
     """
     with session.own_cursor(connection) as cursor:
         path = catalog.SearchPath.here(connection)
         child, people = (catalog.resolve("relate", name, cursor, path, {}) for name in (table, entity))
         if child.sql == people.sql or child.home != people.home:
-            raise errors.InvalidArgument(
+            raise errors.InvalidArgumentError(
                 "relate", "entity", f"another table of the database of {child.shown}", shown(entity)
             )
         try:
             given = Key().check(dict(key) if isinstance(key, Mapping) else key)
         except ValueError:
-            raise errors.InvalidArgument("relate", "key", str(Key()), shown(key)) from None
+            raise errors.InvalidArgumentError("relate", "key", str(Key()), shown(key)) from None
         own = [child.column("relate", a, "key") for a, _ in given]
         theirs = [people.column("relate", b, "key") for _, b in given]
         schema.create(connection, child.home)
         if not catalog.has_table(cursor, child.home, "relation"):
-            raise errors.ReadOnly("relate", child.home)
+            raise errors.ReadOnlyDatabaseError("relate", child.home)
         relations = qualified(child.home, catalog.SCHEMA, "relation")
         cursor.execute("BEGIN")
         for row in stored_relation.rows(cursor, child.home):

@@ -92,31 +92,32 @@ def demands(function: str, table: str, options: Mapping[str, object], sensitive:
 
     What `options` does not name is not asked.
 
-    Raises NoSensitive where there is none, and UnusedArgument for the form of a model that is not asked for.
+    Raises SensitiveColumnMissingError where there is none, and UnusedArgumentError for the form of a model that is not
+    asked for.
     """
     every = registry.models()
     asked = [m for m in every if options.get(m.parameter) is not None]
     for model in every:
         for parameter in model.parameters[1:]:
             if options.get(parameter.name) is not None and model not in asked:
-                raise errors.UnusedArgument(function, parameter.name, f"{model.parameter} is not given")
+                raise errors.UnusedArgumentError(function, parameter.name, f"{model.parameter} is not given")
     for model in asked:
         refuse_other_forms(function, model, options)
     if options.get("multi") is not None and not asked:
         names = ", ".join(m.parameter for m in every)
-        raise errors.UnusedArgument(function, "multi", f"none of {names} is given")
+        raise errors.UnusedArgumentError(function, "multi", f"none of {names} is given")
     if asked and not sensitive:
-        raise errors.NoSensitive(function, asked[0].parameter, table)
+        raise errors.SensitiveColumnMissingError(function, asked[0].parameter, table)
     return tuple(_demand(m, options, i) for i in range(len(sensitive)) for m in asked)
 
 
 def refuse_other_forms(function: str, model: Model, options: Mapping[str, object]) -> None:
-    """Raise UnusedArgument for a parameter of a form that is not chosen."""
+    """Raise UnusedArgumentError for a parameter of a form that is not chosen."""
     chosen = model.form(options.get(model.chooses))
     for form in model.forms:
         for name in form.settings:
             if options.get(name) is not None and name not in chosen.settings:
-                raise errors.UnusedArgument(function, name, f"{model.chooses} is not '{form.name}'")
+                raise errors.UnusedArgumentError(function, name, f"{model.chooses} is not '{form.name}'")
 
 
 def ordered(options: Mapping[str, object]) -> bool:

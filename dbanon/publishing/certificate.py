@@ -51,10 +51,10 @@ def certificate(connection: Any, name: str, form: str = "text") -> str:
     """
     if form not in FORMS:
         accepts = "one of " + ", ".join(f"'{f}'" for f in FORMS)
-        raise errors.InvalidArgument("certificate", "form", accepts, repr(form))
+        raise errors.InvalidArgumentError("certificate", "form", accepts, repr(form))
     if not hasattr(connection, "execute"):
         accepts = "a connection: it is made from the ledger, which has what dbanon.materialize published there"
-        raise errors.InvalidArgument("certificate", "connection", accepts, f"a {type(connection).__name__}")
+        raise errors.InvalidArgumentError("certificate", "connection", accepts, f"a {type(connection).__name__}")
     current = session.of_connection(getattr(connection, "raw", connection))
     path = SearchPath.here(connection)
     with current.cursor() as cursor:
@@ -69,10 +69,10 @@ def statement(call: Call) -> Sql:
 
 
 def unbroken(function: str, entry: releases.Entry, session: Session, cursor: Any) -> Certificate:
-    """Return the certificate of a release that is as it was made, as far as that is known; ReleaseChanged."""
+    """Return the certificate of a release that is as it was made, as far as that is known; ReleaseChangedError."""
     certificate = Certificate(entry, session, cursor, function)
     for problem in hashes.broken(cursor, entry) or ():
-        raise errors.ReleaseChanged(function, entry.shown, problem)
+        raise errors.ReleaseChangedError(function, entry.shown, problem)
     return certificate
 
 
@@ -156,10 +156,10 @@ class Certificate:
         )
 
     def _columns(self, ending: str) -> dict[str, str]:
-        """Return columns of one of the release's tables; ReleaseChanged where it is gone."""
+        """Return columns of one of the release's tables; ReleaseChangedError where it is gone."""
         place = (self.entry.database, self.entry.schema, self.entry.name + ending)
         if place not in catalog.relations(self.cursor, self.entry.database):
-            raise errors.ReleaseChanged(self.function, self.entry.shown, f"table {place[2]} is missing")
+            raise errors.ReleaseChangedError(self.function, self.entry.shown, f"table {place[2]} is missing")
         return catalog.columns_of(self.cursor, place)
 
     @property
@@ -229,10 +229,10 @@ class Certificate:
 
     def problems(self) -> Iterator[str]:
         """What is not as it was released: tables and the ledger by their hashes, then numbers that the tables no longer
-        give. ReleaseUnsealed where no hashes were kept."""
+        give. ReleaseHashesMissingError where no hashes were kept."""
         broken = hashes.broken(self.cursor, self.entry)
         if broken is None:
-            raise errors.ReleaseUnsealed("publish", self.entry.shown)
+            raise errors.ReleaseHashesMissingError("publish", self.entry.shown)
         yield from broken
         if broken:
             return

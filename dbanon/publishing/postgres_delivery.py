@@ -43,8 +43,8 @@ class Later:
     def known(self, of: Named, named: str | None) -> Target | None:
         """Where a release is to be shown by the ledger; None: nowhere but in its own database.
 
-        `named`: by what name its database is attached that is meant. Raises OtherTarget, and TargetRefused where it
-        could not be put there.
+        `named`: by what name its database is attached that is meant. Raises DeliveryTargetMismatchError, and
+        InvalidDeliveryTargetError where it could not be put there.
         """
         self.release, self.named = of, named
         known = deliveries.recorded(self.cursor, of)
@@ -55,14 +55,15 @@ class Later:
     def toward(
         self, of: Named, place: attached_databases.Place | None, *, is_new: bool, replace: bool
     ) -> Target | None:
-        """Return the same at the `place` that is asked for, of a release that `is_new` or whose definition is replaced."""
+        """Return the same at the `place` that is asked for, of a release that `is_new` or whose definition is
+        replaced."""
         if place is None:
             return self.known(of, None)
         known = None if is_new else deliveries.recorded(self.cursor, of)
         if place is not None and known is None and not (is_new or replace):
             why = f"{of[2]} is a release of {of[0]} already, which is not shown there"
             hint = "CREATE OR REPLACE shows the next version of it there; another one needs another name"
-            raise errors.TargetRefused(self.function, str(qualified(*place)), why, hint)
+            raise errors.InvalidDeliveryTargetError(self.function, str(qualified(*place)), why, hint)
         self.release, self.named = of, place[0]
         target = _placed(self.function, self.cursor, of, place, known)
         _check(self.function, self.cursor, place[0], target)
@@ -71,7 +72,7 @@ class Later:
 
 @contextlib.contextmanager
 def afterwards(function: str, current: Session, cursor: Any) -> Iterator[Later]:
-    """Deliver what is asked for meanwhile, unless something was raised; NotDelivered."""
+    """Deliver what is asked for meanwhile, unless something was raised; DeliveryFailedError."""
     later = Later(function, cursor)
     yield later
     if later.release is not None:
@@ -82,52 +83,67 @@ def afterwards(function: str, current: Session, cursor: Any) -> Iterator[Later]:
 
 
 def _placed(function: str, cursor: Any, of: Named, place: attached_databases.Place, known: Target | None) -> Target:
-    """What is asked for as a target, or the known one where that is the same; TargetRefused, OtherTarget."""
+    """What is asked for as a target, or the known one where that is the same.
+
+    InvalidDeliveryTargetError, DeliveryTargetMismatchError.
+    """
     identity, shown = attached_databases.identity(function, cursor, place[0], KIND), str(qualified(*place))
     found = postgres.schemas(cursor, place[0], place[1])
     if not found:
-        raise errors.TargetRefused(function, shown, f"{place[0]} has no schema {place[1]}", "CREATE SCHEMA there")
+        raise errors.InvalidDeliveryTargetError(
+            function, shown, f"{place[0]} has no schema {place[1]}", "CREATE SCHEMA there"
+        )
     target = known or Target(identity, found[0][0], place[2], secrets.token_hex(16))
     if (target.identity, target.schema, target.name) != (identity, found[0][0], place[2]):
         hint = "leave it there, or DROP MATERIALIZED ANONYMIZED VIEW drops both"
-        raise errors.OtherTarget(function, of[2], target.shown, f"the statement says {shown}", hint)
+        raise errors.DeliveryTargetMismatchError(function, of[2], target.shown, f"the statement says {shown}", hint)
     return target
 
 
 def _check(function: str, cursor: Any, alias: str, target: Target) -> None:
-    """TargetRefused where the tables could not be made, or are not ours."""
+    """InvalidDeliveryTargetError where the tables could not be made, or are not ours."""
     shown = str(qualified(alias, target.schema, target.name))
     if _is_read_only(cursor, alias):
-        raise errors.TargetRefused(function, shown, f"{alias} is attached READ_ONLY", "attach it without that")
+        raise errors.InvalidDeliveryTargetError(
+            function, shown, f"{alias} is attached READ_ONLY", "attach it without that"
+        )
     if len((target.name + ENDINGS[-1]).encode()) > _LONGEST:
         why = f"with {ENDINGS[-1]} the name is longer than the {_LONGEST} bytes that PostgreSQL keeps of one"
-        raise errors.TargetRefused(function, shown, why, "choose a shorter name")
+        raise errors.InvalidDeliveryTargetError(function, shown, why, "choose a shorter name")
     there = postgres.named(cursor, alias, target.schema, _names(target))
     for found in there:
         if not _is_ours(found, target):
             why = f"{found.name} is there, and dbanon did not put it there for this release"
-            raise errors.TargetRefused(function, shown, why, "choose another name, or drop it in PostgreSQL")
+            raise errors.InvalidDeliveryTargetError(
+                function, shown, why, "choose another name, or drop it in PostgreSQL"
+            )
     may = [may for schema, may in postgres.schemas(cursor, alias, target.schema) if schema == target.schema]
     if not any(may) and len(there) < len(ENDINGS):
         why = f"the role by which {alias} is attached may not make tables in the schema {target.schema}"
-        raise errors.TargetRefused(function, shown, why, f"GRANT CREATE ON SCHEMA {identifier(target.schema)} to it")
+        raise errors.InvalidDeliveryTargetError(
+            function, shown, why, f"GRANT CREATE ON SCHEMA {identifier(target.schema)} to it"
+        )
 
 
 def intend(function: str, cursor: Any, entry: Entry, target: Target | None) -> None:
-    """Writes into the ledger, with a version, that it is to be delivered; TargetRefused where PostgreSQL could not have
-    its rows."""
+    """Writes into the ledger, with a version, that it is to be delivered; InvalidDeliveryTargetError where
+    PostgreSQL could not have its rows."""
     if target is None:
         return
     columns = _columns(cursor, entry, "")
     for name in columns:
         if len(name.encode()) > _LONGEST or name in _RESERVED:
             why = f"PostgreSQL cannot have a column {name}"
-            raise errors.TargetRefused(function, target.shown, why, "give it a shorter or another name, or withhold it")
+            raise errors.InvalidDeliveryTargetError(
+                function, target.shown, why, "give it a shorter or another name, or withhold it"
+            )
     for name in [n for n, type_ in columns.items() if _in_postgres(n, type_)[1] == "text"]:
         nul = f"system.main.contains({_in_postgres(name, columns[name])[0]}, system.main.chr(0))"
         if cursor.execute(f"SELECT 1 FROM {entry.table()} WHERE {nul} LIMIT 1").fetchall():
             why = f"{name} has texts with the NUL character, which PostgreSQL has not"
-            raise errors.TargetRefused(function, target.shown, why, "replace it in the source, or withhold the column")
+            raise errors.InvalidDeliveryTargetError(
+                function, target.shown, why, "replace it in the source, or withhold the column"
+            )
     deliveries.record(cursor, (entry.database, entry.schema, entry.name), target)
 
 
@@ -135,15 +151,18 @@ def intend(function: str, cursor: Any, entry: Entry, target: Target | None) -> N
 
 
 def deliver(function: str, current: Session, cursor: Any, of: Named, named: str | None) -> None:
-    """Make the copy of a release what the published version is; nothing where it is that already. NotDelivered."""
+    """Make the copy of a release what the published version is.
+
+    Nothing where it is that already. DeliveryFailedError.
+    """
     target = deliveries.recorded(cursor, of)
     if target is None:
         return
     try:
         with publishing_lock.publishing_turn(current, function, of[2], of[0]):
             _deliver(function, current, cursor, of, named)
-    except errors.Busy as error:
-        raise errors.NotDelivered(function, of[2], target.shown, str(error)) from None
+    except errors.LedgerBusyError as error:
+        raise errors.DeliveryFailedError(function, of[2], target.shown, str(error)) from None
 
 
 def _deliver(function: str, current: Session, cursor: Any, of: Named, named: str | None) -> None:
@@ -158,7 +177,7 @@ def _deliver(function: str, current: Session, cursor: Any, of: Named, named: str
             entry = _published(cursor, of) or entry  # as it is together with its tables
             _copy(function, current, cursor, entry, target, alias)
     except (duckdb.Error, errors.DbanonError) as error:
-        raise errors.NotDelivered(function, entry.named, target.shown, _reason(error)) from None
+        raise errors.DeliveryFailedError(function, entry.named, target.shown, _reason(error)) from None
     deliveries.note(cursor, of, entry.version)
 
 
@@ -171,7 +190,8 @@ def _published(cursor: Any, of: Named) -> Entry | None:
 def withdrawn(function: str, cursor: Any, entry: Entry, named: str | None) -> Iterator[None]:
     """Drop the copy of a release that is dropped inside; what is not ours stays.
 
-    The caller holds the publishing turn, so that no other copy is made. NotDelivered, OtherTarget.
+    The caller holds the publishing turn, so that no other copy is made. DeliveryFailedError,
+    DeliveryTargetMismatchError.
     """
     of = (entry.database, entry.schema, entry.name)
     target = deliveries.recorded(cursor, of)
@@ -188,7 +208,7 @@ def _withdraw(function: str, cursor: Any, of: Named, target: Target, alias: str)
                 if _is_ours(found, target):
                     postgres.run(cursor, alias, f"DROP TABLE {qualified(target.schema, found.name)}")
     except duckdb.Error as error:
-        raise errors.NotDelivered(function, of[2], target.shown, _reason(error)) from None
+        raise errors.DeliveryFailedError(function, of[2], target.shown, _reason(error)) from None
 
 
 def undelivered(cursor: Any, entry: Entry) -> str | None:
@@ -216,7 +236,10 @@ class _Table:
     columns: tuple[tuple[str, str], ...]
 
     def lines(self, relation: str) -> Sql:
-        """Return the rows of a relation with its columns, each as a hash of all values: no setting makes others equal."""
+        """Return the rows of a relation with its columns, each as a hash of all values.
+
+        No setting makes others equal.
+        """
         shown = joined(
             (f"coalesce(system.main.strlen({v}::VARCHAR)::VARCHAR || ':' || {v}::VARCHAR, '-')" for v in self._names),
             " || ",
@@ -231,7 +254,7 @@ class _Table:
 def _copy(function: str, current: Session, cursor: Any, entry: Entry, target: Target, alias: str) -> None:
     """Replace the tables in PostgreSQL and compare them, inside a transaction; nothing where they are as they shall be.
 
-    ReleaseChanged where those in DuckDB are not what was released.
+    ReleaseChangedError where those in DuckDB are not what was released.
     """
     tables = _tables(function, current, cursor, entry, target)
     there = {found.name: found for found in postgres.named(cursor, alias, target.schema, _names(target))}
@@ -282,7 +305,7 @@ def _tables(function: str, current: Session, cursor: Any, entry: Entry, target: 
     """What goes out of a version that is as it was made."""
     certificate = certificates.Certificate(entry, current, cursor, function)
     for problem in certificate.problems():
-        raise errors.ReleaseChanged(function, entry.shown, problem)
+        raise errors.ReleaseChangedError(function, entry.shown, problem)
     said = certificates.rows(certificate.lines(certificate.handed_out(classes=False)))
     made = []
     for ending in ENDINGS:
@@ -351,10 +374,10 @@ def _is_ours(found: postgres.Relation, target: Target) -> bool:
 
 def _reached(function: str, cursor: Any, of: Named, target: Target, named: str | None) -> str:
     """By what name the database is attached that has the copy: to be written where possible, and as it was `named`;
-    OtherTarget."""
+    DeliveryTargetMismatchError."""
     found = []
     for alias in attached_databases.databases(cursor, KIND).values():
-        with contextlib.suppress(errors.NoIdentity):
+        with contextlib.suppress(errors.DatabaseIdentityUnavailableError):
             if attached_databases.identity(function, cursor, alias, KIND) == target.identity:
                 found.append(alias)
     if not found:
@@ -362,7 +385,7 @@ def _reached(function: str, cursor: Any, of: Named, target: Target, named: str |
             "attach it; where it is gone for good, DELETE its row from "
             f"{qualified(of[0], catalog.SCHEMA, 'delivery')}, and the release is here alone"
         )
-        raise errors.OtherTarget(function, of[2], target.shown, "that database is not attached", hint)
+        raise errors.DeliveryTargetMismatchError(function, of[2], target.shown, "that database is not attached", hint)
     return min(found, key=lambda alias: (_is_read_only(cursor, alias), alias != named))
 
 

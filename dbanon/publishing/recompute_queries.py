@@ -144,7 +144,10 @@ class Recompute:
         return None
 
     def _persons(self) -> Sql | None:
-        """Return the number of persons: rows where every person has one, else distinct pseudonyms or the ledger's keys."""
+        """Return the number of persons.
+
+        Rows where every person has one, else distinct pseudonyms or the ledger's keys.
+        """
         if self.of.persons is None:
             return Sql(f"SELECT count(*) FROM {self.at.release}")
         if self.of.person_link is not None:
@@ -187,7 +190,10 @@ class Recompute:
         return Sql(f"SELECT {expression} FROM ({of})")
 
     def _alike(self, columns: Columns, expression: str) -> Sql | None:
-        """Return a measure of `size`, the records that are alike in columns of the release; persons are not published."""
+        """Return a measure of `size`, the records that are alike in columns of the release.
+
+        Persons are not published.
+        """
         if self.of.persons is not None or not self.of.unchanged:
             return None
         values = joined(compared(*c) for c in columns)

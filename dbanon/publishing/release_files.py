@@ -51,7 +51,7 @@ def write_release(session: Session, cursor: Any, entry: Entry, to: str | Path, o
     files = _Files.of(str(to), entry.name, options.classes)
     is_escaped = csv_cells.check("publish", options.csv_formulas)
     if options.storage_version is not None and files.form != ".duckdb":
-        raise errors.InvalidArgument("publish", "storage_version", "left out where to is no .duckdb file", to)
+        raise errors.InvalidArgumentError("publish", "storage_version", "left out where to is no .duckdb file", to)
     made_of = str(entry.call["source"])
     files.check(cursor, options.overwrite, [Path(made_of)] if names.is_file(made_of) else [])
     handout = _Handout(session, cursor, entry, files, is_escaped)
@@ -64,7 +64,10 @@ def write_release(session: Session, cursor: Any, entry: Entry, to: str | Path, o
 
 
 def files_of(to: str | Path, name: str) -> list[Path]:
-    """Return every file that `publish` of a release of that name may write or remove; InvalidArgument, TargetNotLocal."""
+    """Return every file that `publish` of a release of that name may write or remove.
+
+    InvalidArgumentError, TargetNotLocalError.
+    """
     return list(_Files.of(str(to), name, True).final.values())
 
 
@@ -88,7 +91,9 @@ class _Files:
             path = path / (re.sub(r"[^\w.-]", "_", name) + ".parquet")
         form = path.suffix.lower()
         if form not in FORMATS:
-            raise errors.InvalidArgument("publish", "to", f"a file ending in {', '.join(FORMATS)}, or a folder", to)
+            raise errors.InvalidArgumentError(
+                "publish", "to", f"a file ending in {', '.join(FORMATS)}, or a folder", to
+            )
         final = {"": path}
         if form != ".duckdb":
             endings = {e: e + path.suffix for e in ("_metrics", "_classes", "_certificate")}
@@ -99,15 +104,18 @@ class _Files:
         return cls(to, form, final, classes)
 
     def check(self, cursor: Any, overwrite: bool, read: Sequence[Path]) -> None:
-        """Raise TargetInUse for files that are read, TargetExists for others."""
+        """Raise TargetInUseError for files that are read, TargetExistsError for others."""
         output_files.apart("publish", self.final.values(), [*output_files.read_by(cursor), *read])
         with output_files.written("publish", self.asked):
             there = [str(p) for p in self.final.values() if p.exists()]
         if there and not overwrite:
-            raise errors.TargetExists(self.asked, there)
+            raise errors.TargetExistsError(self.asked, there)
 
     def drafts(self) -> AbstractContextManager[dict[str, Path]]:
-        """Return files to be written beside the final ones, which they become once all are whole; else nothing remains."""
+        """Return files to be written beside the final ones, which they become once all are whole.
+
+        Else nothing remains.
+        """
         wanted = {kind: path for kind, path in self.final.items() if kind != "_classes" or self.classes}
         # An earlier file's classes, and its log, are not of this one.
         gone = (
@@ -140,7 +148,10 @@ class _Handout:
         self.is_escaped = is_escaped and files.form == ".csv"
 
     def database(self, draft: Path, storage_version: str) -> None:
-        """A database with a table each, from Parquet files that are gone afterwards; NewerType, OutputDiffersError."""
+        """A database with a table each, from Parquet files that are gone afterwards.
+
+        StorageVersionTooOldError, OutputDiffersError.
+        """
         name = self.entry.name
         parts = {ending: draft.with_name(f"{draft.name}{ending}.part") for ending in (*self._endings(), "_certificate")}
         types = {}
@@ -277,12 +288,12 @@ class _Handout:
 
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[Certificate]:
-        """Return the certificate of tables that are as they were released; ReleaseChanged."""
+        """Return the certificate of tables that are as they were released; ReleaseChangedError."""
         self.cursor.execute("BEGIN")
         try:
             certificate = Certificate(self.entry, self.session, self.cursor)
             for problem in certificate.problems():
-                raise errors.ReleaseChanged("publish", self.entry.shown, problem)
+                raise errors.ReleaseChangedError("publish", self.entry.shown, problem)
             yield certificate
             self.cursor.execute("COMMIT")
         except BaseException:
@@ -312,7 +323,7 @@ _SETTINGS: dict[str, str] = {}
 
 
 def write_database(draft: Path, shown: str, storage_version: str, statements: Sequence[str]) -> None:
-    """Make a database by statements, in a process of its own; NotWritten.
+    """Make a database by statements, in a process of its own; WriteFailedError.
 
     Pages of a database are written as they lie in memory, gaps included: in this process, where the source was read,
     a few bytes of it can be in them.
@@ -327,4 +338,4 @@ def write_database(draft: Path, shown: str, storage_version: str, statements: Se
         [sys.executable, "-I", "-c", _WRITER], input=json.dumps(job), capture_output=True, text=True, check=False
     )
     if ended.returncode:
-        raise errors.NotWritten(shown, ended.stderr.strip().split("\n")[-1])
+        raise errors.WriteFailedError(shown, ended.stderr.strip().split("\n")[-1])

@@ -19,7 +19,7 @@ def verify(path: str | Path) -> list[str]:
 
     `path` is the file of the release (.parquet, .csv), or a folder, of which every certificate is looked at. Compared
     are the files' SHA-256 and those that the certificate names. It is not signed: who changes the release can write a
-    certificate for it; compare with one that came another way. InvalidArgument where there is no certificate.
+    certificate for it; compare with one that came another way. InvalidArgumentError where there is no certificate.
     """
     given = Path(path)
     found = [given.with_name(f"{given.stem}_certificate{given.suffix}")]
@@ -28,7 +28,7 @@ def verify(path: str | Path) -> list[str]:
     found = [p for p in found if p.is_file() and p.suffix.lower() in (".parquet", ".csv")]
     if not found:
         accepts = "a .parquet or .csv file that publish wrote, beside its certificate, or a folder with such files"
-        raise errors.InvalidArgument("verify", "path", accepts, str(path))
+        raise errors.InvalidArgumentError("verify", "path", accepts, str(path))
     return [f"{certificate.name}: {problem}" for certificate in found for problem in _problems(certificate)]
 
 

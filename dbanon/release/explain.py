@@ -44,7 +44,7 @@ def _called(function: TableFunction, given: Mapping[str, object]) -> TableFuncti
     if not isinstance(named, str):
         return function
     if named.lower() not in publishing:
-        raise errors.InvalidArgument(
+        raise errors.InvalidArgumentError(
             function.name, "function", "a function that publishes, such as 'kacpc' or 'kacpc_metrics'", shown(named)
         )
     of = registry.called(named.lower(), given)
@@ -71,7 +71,7 @@ def _step(of: TableFunction, call: Call) -> Sql:
     names = [step.name for step in found.relations]
     if wanted not in (*names, RESULT):
         accepts = f"'{RESULT}' or a step that explain_release('{of.name}', ...) lists"
-        raise errors.InvalidArgument(call.function.name, "step", accepts, shown(wanted))
+        raise errors.InvalidArgumentError(call.function.name, "step", accepts, shown(wanted))
     limit = f"LIMIT {call.options['records']}"
     if wanted == RESULT:
         return Sql(found.statement(f"FROM (\n{found.result}\n)\n{limit}"))
@@ -108,7 +108,7 @@ def _followed(records: tuple[int, ...] | None, step: str, names: list[str]) -> s
 
 
 def _unnamed(call: Call) -> Sql:
-    """Raise MissingArgument: without a function's name there is nothing to explain."""
+    """Raise MissingArgumentError: without a function's name there is nothing to explain."""
     return text(call.text("function"))
 
 

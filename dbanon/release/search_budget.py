@@ -19,13 +19,16 @@ _SECONDS = {"ms": 0.001, "s": 1.0, "min": 60.0}
 
 
 def seconds(function: str, given: Mapping[str, Any]) -> float | None:
-    """Return the time that `improve` gives; None where it is a number of moves or is not given. InvalidArgument."""
+    """Return the time that `improve` gives.
+
+    None where it is a number of moves or is not given. InvalidArgumentError.
+    """
     improve = next((value for name, value in given.items() if name.lower() == "improve"), None)
     if not isinstance(improve, str):
         return None
     found = _TIME.fullmatch(improve)
     if found is None:
-        raise errors.InvalidArgument(function, "improve", ACCEPTS, repr(improve))
+        raise errors.InvalidArgumentError(function, "improve", ACCEPTS, repr(improve))
     return float(found[1]) * _SECONDS[found[2].lower()]
 
 

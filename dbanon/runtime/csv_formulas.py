@@ -52,10 +52,10 @@ def check(function: str, choice: object) -> bool:
     """Return whether cells are escaped.
 
     Raises:
-        InvalidArgument: `choice` is neither 'escape' nor 'keep'.
+        InvalidArgumentError: `choice` is neither 'escape' nor 'keep'.
     """
     if choice not in CHOICES:
-        raise errors.InvalidArgument(function, "csv_formulas", "'escape' or 'keep'", repr(choice))
+        raise errors.InvalidArgumentError(function, "csv_formulas", "'escape' or 'keep'", repr(choice))
     return choice == "escape"
 
 

@@ -32,7 +32,7 @@ def relation(path: str) -> Sql:
 
 
 def allowed(function: str, path: str, cursor: Any) -> None:
-    """Raise RemoteFile for a name on a network that the connection has no extension or file system for."""
+    """Raise RemoteFileError for a name on a network that the connection has no extension or file system for."""
     scheme = names.scheme(path)
     extension = next((e for e, schemes in _EXTENSIONS.items() if scheme in schemes), None)
     if extension is None:
@@ -43,24 +43,24 @@ def allowed(function: str, path: str, cursor: Any) -> None:
     except Exception:  # a connection without access to files cannot look where extensions are
         rows = []
     if (extension,) not in rows and scheme not in cursor.list_filesystems():
-        raise errors.RemoteFile(function, path, extension)
+        raise errors.RemoteFileError(function, path, extension)
 
 
 def content(function: str, path: str, cursor: Any) -> str:
-    """Return the text of a file. Raises UnreadableFile, RemoteFile."""
+    """Return the text of a file. Raises UnreadableFileError, RemoteFileError."""
     allowed(function, path, cursor)
     pattern = names.pattern(path)
     try:
         rows = cursor.execute(f"SELECT content FROM system.main.read_blob({text(pattern)})").fetchall()
         within = rows or cursor.execute(f"SELECT file FROM system.main.glob({text(pattern + '/*')})").fetchall()
     except Exception as error:
-        raise errors.UnreadableFile(function, path, why(error)) from None
+        raise errors.UnreadableFileError(function, path, why(error)) from None
     if not rows:
-        raise errors.UnreadableFile(function, path, "it is a directory." if within else _MISSING)
+        raise errors.UnreadableFileError(function, path, "it is a directory." if within else _MISSING)
     try:
         return bytes(rows[0][0]).decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise errors.UnreadableFile(function, path, "it is not UTF-8 text.") from None
+        raise errors.UnreadableFileError(function, path, "it is not UTF-8 text.") from None
 
 
 def why(error: Exception) -> str:

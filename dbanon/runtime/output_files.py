@@ -16,10 +16,10 @@ from dbanon.sqltext import names
 def local(function: str, to: str | Path) -> Path:
     """Return the path of a file or folder to be written.
 
-    Raises TargetNotLocal for `s3://...` and the like, NotWritten.
+    Raises TargetNotLocalError for `s3://...` and the like, WriteFailedError.
     """
     if names.scheme(str(to)) is not None:
-        raise errors.TargetNotLocal(function, str(to))
+        raise errors.TargetNotLocalError(function, str(to))
     with written(function, to):
         Path(to).exists()  # a name that is too long cannot even be asked for
     return Path(to)
@@ -29,11 +29,11 @@ def local(function: str, to: str | Path) -> Path:
 
 
 def apart(function: str, targets: Iterable[Path], read: Iterable[Path]) -> None:
-    """Raise TargetInUse where a target is a file that is read, by whatever spelling or link."""
+    """Raise TargetInUseError where a target is a file that is read, by whatever spelling or link."""
     sources = [path for one in read for path in (one, log(one))]
     for target in targets:
         if any(_same(target, source) for source in sources):
-            raise errors.TargetInUse(str(target), function)
+            raise errors.TargetInUseError(str(target), function)
 
 
 def log(path: Path) -> Path:
@@ -71,7 +71,7 @@ def read_by(cursor: Any) -> list[Path]:
 
 @contextlib.contextmanager
 def draft(function: str, target: Path) -> Iterator[Path]:
-    """Return a file to be written beside the target, which it becomes at the end. Raises NotWritten."""
+    """Return a file to be written beside the target, which it becomes at the end. Raises WriteFailedError."""
     made = target.with_name(f".{target.name[:80]}.{secrets.token_hex(4)}")
     with written(function, target):
         try:
@@ -84,7 +84,7 @@ def draft(function: str, target: Path) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def written(function: str, target: object) -> Iterator[None]:
-    """Raise NotWritten where the reason is a full disk, a name or a right; other errors pass."""
+    """Raise WriteFailedError where the reason is a full disk, a name or a right; other errors pass."""
     try:
         yield
     except errors.DbanonError:
@@ -92,7 +92,7 @@ def written(function: str, target: object) -> Iterator[None]:
     except Exception as error:
         if (reason := why(error)) is None:
             raise
-        raise errors.NotWritten(str(target), reason, function) from None
+        raise errors.WriteFailedError(str(target), reason, function) from None
 
 
 _REASONS = {

@@ -42,33 +42,37 @@ class Key:
         return hmac.digest(self.secret, b"dbanon key id 1", "sha256").hex()[:16]
 
     def scoped(self, scope: str) -> bytes:
-        """Return the key of one scope (a release, as a rule): who has it learns nothing of this key or of other scopes."""
+        """Return the key of one scope (a release, as a rule).
+
+        Who has it learns nothing of this key or of other scopes.
+        """
         return hmac.digest(self.secret, b"dbanon scope 1\0" + scope.encode(), "sha256")
 
 
 def find(reference: str | None = None) -> Key:
     """Return the key that a reference names: 'env:NAME' or 'file:/absolute/path' (None: DEFAULT).
 
-    Raises UnreadableKeyReference, KeyMissing (says where it was looked for) or WeakKey.
+    Raises UnreadableKeyReferenceError, PseudonymKeyMissingError (says where it was looked for) or
+    WeakPseudonymKeyError.
     """
     reference = reference or DEFAULT
     kind, name = checked(reference)
     given = os.environ.get(name) if kind == "env" else _read(name)
     if given is None or not given.strip():
-        raise errors.KeyMissing(_shown(kind, name), "is empty" if given is not None else _why(kind, name))
+        raise errors.PseudonymKeyMissingError(_shown(kind, name), "is empty" if given is not None else _why(kind, name))
     return Key(reference, _decoded(given.strip(), _shown(kind, name)))
 
 
 def checked(reference: str) -> tuple[str, str]:
-    """The kind (env or file) and the name of a reference; UnreadableKeyReference, which repeats nothing: what stands in
-    place of a reference may be a key."""
+    """The kind (env or file) and the name of a reference; UnreadableKeyReferenceError, which repeats nothing: what
+    stands in place of a reference may be a key."""
     kind, colon, name = reference.partition(":")
     looks_like_key = len(name) >= LEAST_BYTES and _HEX.fullmatch(name) is not None
     if kind == "env" and re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]{0,39}", name) and not looks_like_key:
         return kind, name
     if kind == "file" and colon and "\0" not in name and (name.startswith("~") or Path(name).is_absolute()):
         return kind, name
-    raise errors.UnreadableKeyReference("key")
+    raise errors.UnreadableKeyReferenceError("key")
 
 
 def open_to_others(reference: str) -> str | None:
@@ -93,7 +97,9 @@ def _read(name: str) -> str | None:
         with Path(name).expanduser().open(encoding="ascii") as file:
             return file.read(_MOST_READ)
     except UnicodeDecodeError:
-        raise errors.WeakKey(_shown("file", name), "it is not text in hexadecimal digits or Base64") from None
+        raise errors.WeakPseudonymKeyError(
+            _shown("file", name), "it is not text in hexadecimal digits or Base64"
+        ) from None
     except (OSError, RuntimeError):  # no home for ~
         return None
 
@@ -109,7 +115,7 @@ def _why(kind: str, name: str) -> str:
 
 
 def _decoded(text: str, where: str) -> bytes:
-    """Return the bytes of a key; WeakKey where they are too few, no encoding of bytes, or not random."""
+    """Return the bytes of a key; WeakPseudonymKeyError where they are too few, no encoding of bytes, or not random."""
     if _HEX.fullmatch(text) and len(text) % 2 == 0:
         secret = bytes.fromhex(text)
     else:
@@ -117,13 +123,13 @@ def _decoded(text: str, where: str) -> bytes:
             plain = text.replace("-", "+").replace("_", "/").rstrip("=")
             secret = base64.b64decode(plain + "=" * (-len(plain) % 4), validate=True)
         except (binascii.Error, ValueError):
-            raise errors.WeakKey(where, "it is not text in hexadecimal digits or Base64") from None
+            raise errors.WeakPseudonymKeyError(where, "it is not text in hexadecimal digits or Base64") from None
     if len(secret) < LEAST_BYTES:
-        raise errors.WeakKey(where, f"it has {len(secret)} bytes")
+        raise errors.WeakPseudonymKeyError(where, f"it has {len(secret)} bytes")
     steps = {(b - a) % 256 for a, b in pairwise(secret)}
     repeats = _period(secret) < min(LEAST_BYTES, len(secret) // 2 + 1)
     if repeats or min(len(set(secret)), len(steps)) < LEAST_DIFFERENT:
-        raise errors.WeakKey(where, "its bytes are not random: they repeat or follow a pattern")
+        raise errors.WeakPseudonymKeyError(where, "its bytes are not random: they repeat or follow a pattern")
     return secret
 
 

@@ -77,7 +77,8 @@ class Session:
 
 
 def own_cursor(connection: Any) -> Any:
-    """Return a cursor of the connection's instance on which functions are DuckDB's own, whatever macros databases hold."""
+    """Return a cursor of the connection's instance on which functions are DuckDB's own, whatever macros databases
+    hold."""
     cursor = connection.cursor()
     cursor.execute("SET search_path = 'system.main'")
     return cursor

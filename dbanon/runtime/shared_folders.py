@@ -86,7 +86,8 @@ def _is_open(path: Path, state: os.stat_result) -> bool:
 
 
 def _is_own_group(path: Path, state: os.stat_result) -> bool:
-    """Return whether the group has no member but root or the owner, and no access list grants more than the mode shows."""
+    """Return whether the group has no member but root or the owner, and no access list grants more than the mode
+    shows."""
     import grp
     import pwd
 

@@ -19,11 +19,13 @@ _TYPE = re.compile(rf"\b({'|'.join(_TYPES)})(?=[,)\[]|$)")
 
 
 def check(function: str, columns: Mapping[str, str], version: str) -> None:
-    """Raise NewerType where a column (type by name) cannot be read by the oldest DuckDB that shall read the file."""
+    """Raise StorageVersionTooOldError where a column (type by name) cannot be read by the oldest DuckDB that shall read
+    the file.
+    """
     for name, type_ in columns.items():
         for found in _TYPE.findall(type_):
             if _order(version) < _order(_TYPES[found]):
-                raise errors.NewerType(function, name, found, _TYPES[found], version)
+                raise errors.StorageVersionTooOldError(function, name, found, _TYPES[found], version)
 
 
 def _order(version: str) -> tuple[int, ...]:
@@ -37,7 +39,7 @@ _REFUSED = re.compile(r"with (?:storage )?version number (\d+), but we can only 
 
 @contextlib.contextmanager
 def opening(path: object) -> Iterator[None]:
-    """Raise NewerDatabase where a newer DuckDB wrote the database; other errors pass."""
+    """Raise NewerDatabaseError where a newer DuckDB wrote the database; other errors pass."""
     try:
         yield
     except Exception as error:
@@ -46,7 +48,7 @@ def opening(path: object) -> Iterator[None]:
         raise newer from None
 
 
-def refused(error: BaseException | None, path: object) -> errors.NewerDatabase | None:
+def refused(error: BaseException | None, path: object) -> errors.NewerDatabaseError | None:
     """Return the error of a database that a newer DuckDB wrote; None for any other."""
     found = _REFUSED.search(str(error))
-    return None if found is None else errors.NewerDatabase(str(path), found[1], installed("duckdb"), found[2])
+    return None if found is None else errors.NewerDatabaseError(str(path), found[1], installed("duckdb"), found[2])

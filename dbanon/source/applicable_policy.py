@@ -34,7 +34,7 @@ def applicable_policy(
         session: The caller's session, which knows temporary relations where the connection keeps track of them.
 
     Raises:
-        ViewOverPolicy: The source has no policy and reads a table or view that has one.
+        ViewOverPolicyError: The source has no policy and reads a table or view that has one.
         SourceNotResolvedError: What the source reads cannot be determined.
         DatabaseReadAsFileError: The source reads a DuckDB database as a file.
         UnmatchedPolicyError: Policy rows that match no table may be about the source.
@@ -127,11 +127,11 @@ def _refuse_derived(
     if found is None and source.foreign is not None:
         found = next(governed_beneath(view, cursor, source.home), None)
     if found is not None:
-        raise errors.ViewOverPolicy(function, source.shown, found, next(iter(source.columns)))
+        raise errors.ViewOverPolicyError(function, source.shown, found, next(iter(source.columns)))
     if scans is None and mentions is not None:
         found = next(governed_names(mentions, cursor, source.home), None)
         if found is not None:
-            raise errors.ViewOverPolicy(function, source.shown, found, next(iter(source.columns)))
+            raise errors.ViewOverPolicyError(function, source.shown, found, next(iter(source.columns)))
         if not local.own_macros(mentions) and stored_policy.has_any_rows(cursor):
             why = "reads what only its own connection has, or calls a function that is not stored"
             raise errors.SourceNotResolvedError(function, source.shown, why, "read stored tables in it")

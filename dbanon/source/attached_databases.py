@@ -122,13 +122,13 @@ def identity_sql(database: str, kind: str) -> Sql:
 
 
 def identity(function: str, cursor: Any, database: str, kind: str) -> str:
-    """Which database an attached one is; NoIdentity where it does not say."""
+    """Which database an attached one is; DatabaseIdentityUnavailableError where it does not say."""
     try:
         rows = cursor.execute(f"SELECT {identity_sql(database, kind)}").fetchall()
     except Exception as error:
-        raise errors.NoIdentity(function, database, kind, str(error).split("\n")[0]) from None
+        raise errors.DatabaseIdentityUnavailableError(function, database, kind, str(error).split("\n")[0]) from None
     if rows[0][0] is None:
-        raise errors.NoIdentity(
+        raise errors.DatabaseIdentityUnavailableError(
             function, database, kind, "it is in memory" if kind == "sqlite" else "what it says is empty"
         )
     return str(rows[0][0])
@@ -137,21 +137,22 @@ def identity(function: str, cursor: Any, database: str, kind: str) -> str:
 def of(function: str, cursor: Any, place: Place, current: str, trusting: bool = False) -> Foreign | None:
     """What is to be known of a source in another system; None where it is in a DuckDB database.
 
-    Its policy is where rows are about it, else where the session is (`current`). Raises AlikeNames, NoIdentity,
-    PolicyInSeveral and NoPolicyPlace; OtherDatabase where the policy means another database by this name;
-    UnknownDatabase where it has rows and does not say which it means, unless `trusting`: who is about to say so;
-    NoSchemaNamed where a row leaves it to the connection which table it is about.
+    Its policy is where rows are about it, else where the session is (`current`). Raises NamesDifferOnlyByCaseError,
+    DatabaseIdentityUnavailableError, AmbiguousPolicyError and NoDatabaseForPolicyError; DatabaseIdentityMismatchError
+    where the policy means another database by this name; UnknownDatabaseError where it has rows and does not say which
+    it means, unless `trusting`: who is about to say so; PolicyRowNeedsSchemaError where a row leaves it to the
+    connection which table it is about.
     """
     of = kind(cursor, place[0])
     if of is None:
         return None
     alike = _alike(cursor, place, of)
     if len(alike) > 1:
-        raise errors.AlikeNames(function, alike)
+        raise errors.NamesDifferOnlyByCaseError(function, alike)
     alias, holders = place[0].lower(), _holders(cursor)
     try:
         known = identity(function, cursor, place[0], of)
-    except errors.NoIdentity:  # which only a policy needs
+    except errors.DatabaseIdentityUnavailableError:  # which only a policy needs
         if trusting or any(_has_rows(cursor, holder, {alias}, place, of) for holder in holders):
             raise
         return Foreign(of, _place(function, cursor, place, current), None, (alias,), tuple(holders))
@@ -161,32 +162,35 @@ def of(function: str, cursor: Any, place: Place, current: str, trusting: bool = 
         _check_named(function, cursor, holder, called[holder], place, of)
     having = [holder for holder in holders if _has_rows(cursor, holder, called[holder], place, of)]
     if len(having) > 1:
-        raise errors.PolicyInSeveral(function, having, str(qualified(*place)))
+        raise errors.AmbiguousPolicyError(function, having, str(qualified(*place)))
     home = having[0] if having else _place(function, cursor, place, current)
     meant = recorded.get(home, {})
     if meant.get(alias, known) != known:
-        raise errors.OtherDatabase(function, home, meant[alias], place[0], known)
+        raise errors.DatabaseIdentityMismatchError(function, home, meant[alias], place[0], known)
     if having and alias not in meant and not trusting and _has_rows(cursor, home, {alias}, place, of):
-        raise errors.UnknownDatabase(function, place[0], home, str(_table(home)))
+        raise errors.UnknownDatabaseError(function, place[0], home, str(_table(home)))
     return Foreign(
         of, home, known, tuple(sorted(called.get(home, {alias}))), tuple(holder for holder in holders if holder != home)
     )
 
 
 def check_read(function: str, cursor: Any, place: Place, kind: str, columns: Iterable[str]) -> None:
-    """Whether DuckDB can read a table of another system by its name: NotSeenYet, UnsafeName."""
+    """Whether DuckDB can read a table of another system by its name: StaleTableListError, UnsafeNameError."""
     if kind != "mysql":
         return
     shown, listed = str(qualified(*place)), list(columns)
     unsafe = [name for name in (*place[1:], *listed) if "`" in name or "\\" in name]
     if unsafe:
-        raise errors.UnsafeName(function, shown, unsafe)
+        raise errors.UnsafeNameError(function, shown, unsafe)
     if not listed:
-        raise errors.NotSeenYet(function, shown)
+        raise errors.StaleTableListError(function, shown)
 
 
 def remember(function: str, cursor: Any, database: str, foreign: Foreign) -> None:
-    """Write which database the policy in `foreign.home` means by a name, where that is not said yet; NoIdentity."""
+    """Write which database the policy in `foreign.home` means by a name, where that is not said yet.
+
+    DatabaseIdentityUnavailableError.
+    """
     known = foreign.identity or identity(function, cursor, database, foreign.kind)
     if _recorded(cursor, foreign.home).get(database.lower()) is None:
         cursor.execute(f"INSERT INTO {_table(foreign.home)} VALUES (?, ?, ?)", [database.lower(), foreign.kind, known])
@@ -279,10 +283,10 @@ def _names(place: Place, kind: str, called: Iterable[str], schema_name: str, tab
 
 
 def _check_named(function: str, cursor: Any, holder: str, called: Iterable[str], place: Place, kind: str) -> None:
-    """NoSchemaNamed where a row leaves it to the connection which table it is about."""
+    """PolicyRowNeedsSchemaError where a row leaves it to the connection which table it is about."""
     for _, table_name in _policy_names(cursor, holder) if _SYSTEMS[kind].schema is None else ():
         if _may_name(place, kind, called, table_name):
-            raise errors.NoSchemaNamed(function, holder, table_name, key(place)[1])
+            raise errors.PolicyRowNeedsSchemaError(function, holder, table_name, key(place)[1])
 
 
 def _may_name(place: Place, kind: str, called: Iterable[str], table_name: str) -> bool:
@@ -294,7 +298,7 @@ def _may_name(place: Place, kind: str, called: Iterable[str], table_name: str) -
 
 
 def _place(function: str, cursor: Any, place: Place, current: str) -> str:
-    """Where the policy would be: the session's database, or the only one of DuckDB; NoPolicyPlace."""
+    """Where the policy would be: the session's database, or the only one of DuckDB; NoDatabaseForPolicyError."""
     rows = cursor.execute(
         "SELECT database_name FROM system.main.duckdb_databases() "
         "WHERE NOT internal AND type = 'duckdb' ORDER BY ALL ASC"
@@ -303,5 +307,5 @@ def _place(function: str, cursor: Any, place: Place, current: str) -> str:
     if current in databases:
         return current
     if len(databases) != 1:
-        raise errors.NoPolicyPlace(function, str(qualified(*place)), databases)
+        raise errors.NoDatabaseForPolicyError(function, str(qualified(*place)), databases)
     return databases[0]

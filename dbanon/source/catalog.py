@@ -116,10 +116,10 @@ class Source:
         return self._spelled.get(names.folded(name))
 
     def column(self, function: str, name: str, where: str) -> str:
-        """Return the same of a column that a call of `function` names in `where`; UnknownColumn."""
+        """Return the same of a column that a call of `function` names in `where`; UnknownColumnError."""
         found = self.spelled(name)
         if found is None:
-            raise errors.UnknownColumn(function, self.shown, name, where, self.columns)
+            raise errors.UnknownColumnError(function, self.shown, name, where, self.columns)
         return found
 
 
@@ -134,9 +134,9 @@ def resolve(
     """Return the table, view, file or known temporary relation that a source argument names.
 
     `local` holds relations that only the caller's connection sees by folded name, where they are known: temporary
-    ones, and as `schema.table` those of its open transaction. Raises NotATable, UnknownTable, DatabaseAway,
-    AmbiguousTable, UnreadableFile or RemoteFile; of a source in another system what `foreign.of` (which has `trusting`,
-    too), `foreign.check_read` and `steady.check` raise.
+    ones, and as `schema.table` those of its open transaction. Raises NotATableError, UnknownTableError,
+    DatabaseNotAttachedError, AmbiguousTableError, UnreadableFileError or RemoteFileError; of a source in another system
+    what `foreign.of` (which has `trusting`, too), `foreign.check_read` and `steady.check` raise.
     """
     parts = names.table_parts(given)
     single = parts[0] if parts and len(parts) == 1 else given
@@ -171,13 +171,13 @@ def resolve(
         try:
             columns = _described(cursor, sql)
         except Exception as error:
-            raise errors.UnreadableFile(function, given, input_files.why(error)) from None
+            raise errors.UnreadableFileError(function, given, input_files.why(error)) from None
         return Source(given, sql, columns, path.database, "main", given)
     if parts is None:
-        raise errors.NotATable(function, given)
+        raise errors.NotATableError(function, given)
     if attached_databases.kind(cursor, parts[0]) is None and attached_databases.is_away(cursor, path.database, given):
-        raise errors.DatabaseAway(function, given, parts[0])
-    raise errors.UnknownTable(function, given, _known(cursor, path, local))
+        raise errors.DatabaseNotAttachedError(function, given, parts[0])
+    raise errors.UnknownTableError(function, given, _known(cursor, path, local))
 
 
 def _found(
@@ -191,7 +191,7 @@ def _found(
     """Return a stored table or view as a source; what `resolve` says of one in another system."""
     is_table = _is_table(cursor, found)
     if not is_table and view_references.calls(function, found, cursor):  # DuckDB's own error speaks of recursion
-        raise errors.CallsItself(function, given)
+        raise errors.RecursiveViewError(function, given)
     sql, columns = qualified(*found), columns_of(cursor, found)
     if of is not None:
         attached_databases.check_read(function, cursor, found, of.kind, columns)
@@ -235,7 +235,9 @@ def stored(
         schemas = dict.fromkeys(("main", attached_databases.default_schema(cursor, parts[0])))
         in_database = pick([(parts[0], schema, parts[1]) for schema in schemas])
         if in_schema and in_database and in_schema != in_database:
-            raise errors.AmbiguousTable(function, given, [str(qualified(*row)) for row in (in_schema, in_database)])
+            raise errors.AmbiguousTableError(
+                function, given, [str(qualified(*row)) for row in (in_schema, in_database)]
+            )
         return in_schema or in_database
     return pick([(database, schema, parts[0] if parts else given) for database, schema in path.places])
 

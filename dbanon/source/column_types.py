@@ -64,7 +64,10 @@ def alike_as_keys(one: str, other: str) -> bool:
 
 
 def person_value(value: Sql, type_: str) -> Sql | None:
-    """Return the person that a column tells, read as `value`; None where values of its type cannot tell people apart."""
+    """Return the person that a column tells, read as `value`.
+
+    None where values of its type cannot tell people apart.
+    """
     if type_ in ("FLOAT", "DOUBLE"):
         return Sql(f"({value} + 0::{type_})")
     if type_ == "TIMESTAMP WITH TIME ZONE":

@@ -105,7 +105,10 @@ def cleaned(source: Source, declared: Iterable[Declared], holds: Holds) -> Sourc
 
 
 def relation(of: Sql, columns: Mapping[str, str], codes: Mapping[str, Sequence[str]], holds: Holds) -> Sql | None:
-    """Return the same of a relation with these columns and types, by codes of columns; None where nothing is replaced."""
+    """Return the same of a relation with these columns and types, by codes of columns.
+
+    None where nothing is replaced.
+    """
     given = {column.lower(): own for column, own in codes.items()}
     values = {}
     for name, type_ in columns.items():

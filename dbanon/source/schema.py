@@ -104,7 +104,10 @@ def _migrate(cursor: Any, database: str, version: int) -> None:
 
 
 def _statements(name: str) -> str:
-    """Return the text of a file; a view that stays in the database calls DuckDB's own functions by their whole names."""
+    """Return the text of a file.
+
+    A view that stays in the database calls DuckDB's own functions by their whole names.
+    """
     return _VIEW.sub(lambda view: view[1] + bound(view[2]), resources.sql(name))
 
 

@@ -40,17 +40,18 @@ _SCANS = {"sqlite": "SQLITE_SCAN", "mysql": "MYSQL_SCAN"}
 
 
 def guard(cursor: Any, shown: str, kinds: tuple[str, ...]) -> Sql | None:
-    """What holds in a statement that reads such a relation well, and ends another: ManyThreads, PushedDown.
+    """What holds in a statement that reads such a relation well, and ends another: MultithreadedScanEnabledError,
+    PushdownEnabledError.
 
     None where that is any.
     """
     said = []
     if "sqlite" in kinds:
-        said.append(f"WHEN NOT {_is_on(_THREADS)} THEN {_error(errors.ManyThreads(shown))}")
+        said.append(f"WHEN NOT {_is_on(_THREADS)} THEN {_error(errors.MultithreadedScanEnabledError(shown))}")
     known = _known(cursor, PUSHES) if "mysql" in kinds else []
     if known:
         pushes = joined((_is_on(name) for name in known), " OR ")
-        said.append(f"WHEN {pushes} THEN {_error(errors.PushedDown(shown, known))}")
+        said.append(f"WHEN {pushes} THEN {_error(errors.PushdownEnabledError(shown, known))}")
     return Sql(f"(CASE {' '.join(said)} ELSE true END)") if said else None
 
 
@@ -60,12 +61,15 @@ def read(relation: Sql, guard: Sql | None) -> Sql:
 
 
 def check(function: str, cursor: Any, shown: str, kinds: tuple[str, ...], database: str | None) -> None:
-    """ReadUncommitted where a server of MySQL shows what is not committed; of a relation of DuckDB (None) all count."""
+    """ReadUncommittedError where a server of MySQL shows what is not committed.
+
+    Of a relation of DuckDB (None) all count.
+    """
     asked = attached_databases.databases(cursor, "mysql").values() if database is None else [database]
     for name in asked if "mysql" in kinds else ():
         query = f"SELECT * FROM system.main.mysql_query({text(name)}, {text(_ISOLATION)})"
         if any(level == "READ-UNCOMMITTED" for _, level in cursor.execute(query).fetchall()):
-            raise errors.ReadUncommitted(function, shown, name)
+            raise errors.ReadUncommittedError(function, shown, name)
 
 
 _ISOLATION = "SHOW SESSION VARIABLES WHERE Variable_name IN ('tx_isolation', 'transaction_isolation')"

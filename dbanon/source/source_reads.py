@@ -130,7 +130,7 @@ def _read_files(readers: set[str], mentions: Mentions | None, cursor: Any, found
         if names.scheme(pattern) is not None:  # a network is not searched
             found.files.add(pattern)
             continue
-        with contextlib.suppress(errors.UnreadableFile):
+        with contextlib.suppress(errors.UnreadableFileError):
             found.files.update(matched_files(pattern, cursor))
     if len(found.files) > MAX_FILES:
         found.unknown.add(f"more than {MAX_FILES} files")
@@ -154,9 +154,9 @@ def _patterns(query: str, readers: set[str], found: SourceReads) -> Iterator[str
 
 
 def matched_files(pattern: str, cursor: Any) -> list[str]:
-    """Return the files that DuckDB finds by a pattern; UnreadableFile where it may not look."""
+    """Return the files that DuckDB finds by a pattern; UnreadableFileError where it may not look."""
     try:
         rows = cursor.execute(f"SELECT file FROM system.main.glob({text(pattern)}) ORDER BY ALL ASC").fetchall()
     except Exception as error:
-        raise errors.UnreadableFile("materialize", pattern, str(error).split("\n")[0]) from None
+        raise errors.UnreadableFileError("materialize", pattern, str(error).split("\n")[0]) from None
     return [file for (file,) in rows]

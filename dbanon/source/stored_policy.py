@@ -115,7 +115,10 @@ def codes(stored: Sequence[str | None] | None) -> tuple[str, ...]:
 
 
 def form(stored: Mapping[str, object] | None) -> tuple[tuple[str, str], ...]:
-    """Return settings of a pseudonym, mask or shift as they are stored, in the order of their names; NULL says nothing."""
+    """Return settings of a pseudonym, mask or shift as they are stored, in the order of their names.
+
+    NULL says nothing.
+    """
     return tuple(
         sorted({name.lower(): str(value) for name, value in (stored or {}).items() if value is not None}.items())
     )

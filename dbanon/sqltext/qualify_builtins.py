@@ -108,7 +108,10 @@ def _separator(blank: str) -> str:
 
 
 def _utc(value: str) -> str:
-    """Return the moment of a TIMESTAMPTZ as a TIMESTAMP of UTC; timezone() counts years as the session's calendar does."""
+    """Return the moment of a TIMESTAMPTZ as a TIMESTAMP of UTC.
+
+    Timezone() counts years as the session's calendar does.
+    """
     ends = ("infinity", "-infinity")
     same = [f" WHEN {value} = CAST('{end}' AS TIMESTAMPTZ) THEN CAST('{end}' AS TIMESTAMP)" for end in ends]
     return f"(CASE{''.join(same)} ELSE {OWN}make_timestamp({OWN}epoch_us({value})) END)"

@@ -53,7 +53,7 @@ def slot(function: str, text: str, placed: str | None = None) -> tuple[str, obje
             return placed, alone
         return _Reader(text).comparison()
     except ValueError:
-        raise errors.UnreadableArgument(function, _plain(text)) from None
+        raise errors.UnreadableArgumentError(function, _plain(text)) from None
 
 
 def _plain(text: str) -> str:
@@ -257,7 +257,7 @@ def _plain_value(value: object, fields: tuple[str, ...]) -> object:
 def merged(
     function: str, slots: Sequence[str], named_values: dict[str, object], placed: Sequence[str] = ()
 ) -> dict[str, object]:
-    """Return all arguments of a call by name; RepeatedArgument when one is given twice.
+    """Return all arguments of a call by name; RepeatedArgumentError when one is given twice.
 
     `placed` are names of the first slots, whose values may be texts without a name.
     """
@@ -268,6 +268,6 @@ def merged(
             continue
         name, value = found
         if name in given:
-            raise errors.RepeatedArgument(function, name)
+            raise errors.RepeatedArgumentError(function, name)
         given[name] = value
     return given

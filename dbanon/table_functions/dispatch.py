@@ -49,7 +49,8 @@ def make_call(
         places: Current database, current schema and search path.
 
     Raises:
-        UnknownAlgorithm, UnknownParameter, MissingArgument, InvalidArgument: The call is not one of the function.
+        UnknownAlgorithmError, UnknownParameterError, MissingArgumentError, InvalidArgumentError: The call is not one of
+        the function.
     """
     called = registry.called(function, {**positional, **given})
     options = Options(parameters.validated(called.name, called.parameters, given))

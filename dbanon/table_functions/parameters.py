@@ -22,25 +22,25 @@ class Parameter:
 def validated(function: str, parameters: tuple[Parameter, ...], given: Mapping[str, object]) -> dict[str, object]:
     """Accepted values of all parameters by name, defaults filled in.
 
-    Raises UnknownParameter, MissingArgument or InvalidArgument. NULL means "not given".
+    Raises UnknownParameterError, MissingArgumentError or InvalidArgumentError. NULL means "not given".
     """
     by_name = {p.name: p for p in parameters}
     for name in given:
         if name.lower() not in by_name:
-            raise errors.UnknownParameter(function, name, by_name)
+            raise errors.UnknownParameterError(function, name, by_name)
     lowered = {name.lower(): value for name, value in given.items()}
     accepted: dict[str, object] = {}
     for name, parameter in by_name.items():
         value = lowered.get(name)
         if value is None:
             if parameter.required:
-                raise errors.MissingArgument(function, name, str(parameter.kind), parameter.example)
+                raise errors.MissingArgumentError(function, name, str(parameter.kind), parameter.example)
             accepted[name] = parameter.default
             continue
         try:
             accepted[name] = parameter.kind.check(value)
         except ValueError as error:
-            raise errors.InvalidArgument(function, name, str(error) or str(parameter.kind), shown(value)) from None
+            raise errors.InvalidArgumentError(function, name, str(error) or str(parameter.kind), shown(value)) from None
     return accepted
 
 

@@ -33,19 +33,21 @@ def table_functions() -> dict[str, TableFunction]:
 
 
 def called(name: str, given: Mapping[str, object]) -> TableFunction:
-    """Return the function of a name, in the form that it has with what a call gives. UnknownAlgorithm."""
+    """Return the function of a name, in the form that it has with what a call gives. UnknownAlgorithmError."""
     function = table_functions()[name]
     return function if function.narrowed is None else function.narrowed(given)
 
 
 def check_algorithm(function: str, name: str) -> None:
-    """Raise UnknownAlgorithm where no algorithm that publishes has the name, IsStream where it is a stream system."""
+    """Raise UnknownAlgorithmError where no algorithm that publishes has the name, StreamAlgorithmNotAllowedError where
+    it is a stream system.
+    """
     known = sorted({f.algorithm for f in table_functions().values() if f.algorithm})
     if name in known:
         return
     if name in {f.system for f in table_functions().values()}:
-        raise errors.IsStream(function, name)
-    raise errors.UnknownAlgorithm(name, known)
+        raise errors.StreamAlgorithmNotAllowedError(function, name)
+    raise errors.UnknownAlgorithmError(name, known)
 
 
 def _declaring() -> Iterator[Any]:

@@ -106,7 +106,7 @@ def macros(place: str = "TEMP", without: Container[str] = ()) -> Iterator[Sql]:
 
 
 def _body(function: Scalar, form: Form) -> str:
-    unknown = message(errors.NotStored("covers", later("CAST(hierarchy AS VARCHAR)")))
+    unknown = message(errors.HierarchyNotStoredError("covers", later("CAST(hierarchy AS VARCHAR)")))
     body = fill(f"table_functions/{form.body}.sql", unknown=unknown)
     if function.returns == "BOOLEAN":
         return body

@@ -27,7 +27,7 @@ ORDER BY ALL ASC NULLS LAST
 
 
 def refuse(function: str, cursor: Any) -> None:
-    """Raise ShadowedLiterals where any schema of any attached database has a macro that literals would call.
+    """Raise ShadowedBuiltinError where any schema of any attached database has a macro that literals would call.
 
     `cursor` is one of `session.own_cursor`. Costs about a millisecond and one more for a hundred schemas: the list of
     all functions, which takes fifty, is read only where there may be such a macro.
@@ -40,7 +40,7 @@ def refuse(function: str, cursor: Any) -> None:
         cursor.execute("SET search_path = 'system.main'")
     found = [] if plain else cursor.execute(_MACROS).fetchall()
     if found:
-        raise errors.ShadowedLiterals(function, [str(qualified(*macro)) for macro in found])
+        raise errors.ShadowedBuiltinError(function, [str(qualified(*macro)) for macro in found])
 
 
 def _asked() -> Sql:

@@ -77,11 +77,11 @@ class Call:
         """Return a positional argument, which must be a text."""
         value = self.positional.get(name)
         if value is None:
-            raise errors.MissingArgument(
+            raise errors.MissingArgumentError(
                 self.function.name, name, "a text", f"dbanon docs {self.function.name} shows the call"
             )
         if not isinstance(value, str):
-            raise errors.InvalidArgument(self.function.name, name, "a text", parameters.shown(value))
+            raise errors.InvalidArgumentError(self.function.name, name, "a text", parameters.shown(value))
         return value
 
     def source(self, trusting: bool = False) -> catalog.Source:
@@ -94,7 +94,7 @@ class Call:
         return replace(source, database=policy.database)
 
     def column(self, source: catalog.Source) -> str:
-        """Return the column that the argument `col` names, as the table spells it; UnknownColumn."""
+        """Return the column that the argument `col` names, as the table spells it; UnknownColumnError."""
         return source.column(self.function.name, self.text("col"), "col")
 
     def holds(self, condition: str) -> bool:

@@ -71,7 +71,7 @@ def answers(request: Any, answer: Callable[[dict[str, Any], int], Any], type_: A
         try:
             found.append(answer(asked, i))
         except KeyboardInterrupt:  # DuckDB runs UDFs on the main thread too
-            found.append(pa.array([{"error": str(errors.Interrupted(asked["function"]))}], type_))
+            found.append(pa.array([{"error": str(errors.StatementInterruptedError(asked["function"]))}], type_))
         except errors.DbanonError as error:
             found.append(pa.array([{"error": str(error)}], type_))
     return pa.concat_arrays(found) if found else pa.array([], type_)
@@ -79,7 +79,9 @@ def answers(request: Any, answer: Callable[[dict[str, Any], int], Any], type_: A
 
 def interruptible(asked: dict[str, Any]) -> AbstractContextManager[Callable[[], None]]:
     """What checks, while a request is answered, whether its statement was interrupted."""
-    return interrupts.interruptible(session.get(asked["session"]), lambda: errors.Interrupted(asked["function"]))
+    return interrupts.interruptible(
+        session.get(asked["session"]), lambda: errors.StatementInterruptedError(asked["function"])
+    )
 
 
 def one(rows: Any, type_: Any) -> Any:
@@ -109,7 +111,8 @@ def flat(lists: Any, type_: Any) -> Any:
 
 
 def _sensitive(records: Any, i: int, domain: Any) -> tuple[encoded_table.Codes, int, encoded_table.Tree | None]:
-    """Return codes of a sensitive column by row (NULL the code after the last), its number of values and its hierarchy."""
+    """Return codes of a sensitive column by row (NULL the code after the last), its number of values and its
+    hierarchy."""
     values, tree = _values(domain)
     return np.asarray(numbers(records.field(f"s{i}"), values), np.int32), values, tree
 

@@ -87,7 +87,7 @@ class _Run:
         return limits_of(self.asked)
 
     def figures(self, seed: int) -> tuple[dict[str, float], float]:
-        """See Measured; KOutOfRange, and what the algorithm raises."""
+        """See Measured; KOutOfRangeError, and what the algorithm raises."""
         asked = self.asked
         comparison_rows.check_k(asked, self.encoded.table)
         began = time.perf_counter()
@@ -108,7 +108,7 @@ class _Run:
         few = self.table.part(np.arange(min(enough, len(self.table.counts))))
         try:
             self._clusters(few, 0, None)
-        except errors.Interrupted:
+        except errors.StatementInterruptedError:
             raise
         except errors.DbanonError:
             pass  # few records may miss what all of them meet

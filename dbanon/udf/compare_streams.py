@@ -66,7 +66,7 @@ class _Run:
     check: Check
 
     def figures(self, seed: int) -> tuple[dict[str, float], float]:
-        """See Measured; KOutOfRange."""
+        """See Measured; KOutOfRangeError."""
         comparison_rows.check_k(self.asked, self.encoded.table)
         came = self.came.arrivals(self.asked)
         began = time.perf_counter()

@@ -100,7 +100,7 @@ def rows_of(asked: dict[str, Any], records: int, made: Callable[[dict[str, Any],
                 for seed in range(of.get("repeat", 0)):
                     found.append(run.figures(seed))
                     done += 1
-            except errors.Interrupted:
+            except errors.StatementInterruptedError:
                 raise
             except errors.DbanonError as error:
                 problem = str(error)
@@ -115,12 +115,12 @@ def rows_of(asked: dict[str, Any], records: int, made: Callable[[dict[str, Any],
 
 
 def check_k(asked: dict[str, Any], table: Space) -> None:
-    """KOutOfRange where the table has fewer records (persons) than a class needs."""
+    """KOutOfRangeError where the table has fewer records (persons) than a class needs."""
     persons = table.persons
     units = table.rows if persons is None else len(np.unique(persons[persons >= 0]))
     if units < asked["k"]:
         unit = "persons" if asked["person"] else "rows"
-        raise errors.KOutOfRange(asked["function"], units, asked["table"], unit, asked["k"])
+        raise errors.KOutOfRangeError(asked["function"], units, asked["table"], unit, asked["k"])
 
 
 def _rows(

@@ -37,7 +37,10 @@ def people(
     arrived: encoded_table.Ints,
     segment: StreamSegment | None,
 ) -> tuple[encoded_table.Ints | None, Any]:
-    """Return numbers of the persons of records (None: each record is one's own), and hashes of the persons by number."""
+    """Return numbers of the persons of records (None.
+
+    Each record is one's own), and hashes of the persons by number.
+    """
     if segment is None:
         return (cluster_input.persons_of(groups)[of] if asked["person"] else None), None
     if asked["person"]:

@@ -65,7 +65,8 @@ def build(cursor: Any, entry: Entry, publication: ReleaseSpec, making: Making, s
 
     `short`: how many of its classes are known to differ by too few.
 
-    Raises SamePeople, UnstableSource, DeltaRefused, CompositionUnchecked or CompositionRefused.
+    Raises OverlappingReleaseError, UnstableSourceError, SmallDifferencesRefusedError, CompositionUncheckedError or
+    CompositionRefusedError.
     """
     overlap.refuse_beside(cursor, entry)
     recognized: list[recognized_people.Recognized] = []
@@ -94,7 +95,9 @@ def _built(
         old = next((o for o in others if o.place == making.old.place), making.old)
         short += compare_version.count_small_differences(cursor, entry, old, publication)
         if short and not making.lets_differ:
-            raise errors.DeltaRefused(making.function, making.old.shown, short, [f"version {making.old.version}"])
+            raise errors.SmallDifferencesRefusedError(
+                making.function, making.old.shown, short, [f"version {making.old.version}"]
+            )
     mine = version_differences.same_name(entry, others)
     compare_version.check_recognized(cursor, entry, making, recognized, mine)
     linked_versions.check(cursor, entry, publication, others, OLD)
@@ -109,7 +112,9 @@ def _built(
     short += sum(t.sets for t in differences)
     if differences and not making.lets_differ:
         versions = sorted({o.version for t in differences for o in t.others})
-        raise errors.DeltaRefused(making.function, entry.shown, short, [f"version {v}" for v in versions])
+        raise errors.SmallDifferencesRefusedError(
+            making.function, entry.shown, short, [f"version {v}" for v in versions]
+        )
     unknown = unknown_sources.unknown_relations(cursor, entry, making.composition, related_versions)
     streams = compare_version.streams_of_same_people(cursor, entry, making)
     beside = replace(
@@ -123,7 +128,7 @@ def _built(
     checked = {o.named for o in beside.checked}
     refused = {name: people for name, people in beside.exposed.items() if name in checked}
     if making.composition == "refuse" and refused:
-        raise errors.CompositionRefused(entry.shown, refused)
+        raise errors.CompositionRefusedError(entry.shown, refused)
     compare_version.disclose(cursor, entry, making, beside)
     unknown_sources.warn_of_unknown(entry, unknown)
     if streams:
@@ -190,7 +195,7 @@ def _measured(cursor: Any, entry: Entry, publication: ReleaseSpec) -> dict[str, 
 
 
 def _one_table(cursor: Any, entry: Entry, publication: ReleaseSpec) -> None:
-    """Raise UnstableSource if the statements did not see the same rows: a view may give others each time.
+    """Raise UnstableSourceError if the statements did not see the same rows: a view may give others each time.
 
     Where records wait: if those that are published, left out or wait are not all records of the source, each once.
     """
@@ -203,7 +208,7 @@ def _one_table(cursor: Any, entry: Entry, publication: ReleaseSpec) -> None:
         members=entry.members if waits else entry.settled,
     )
     if cursor.execute(query).fetchall()[0][0]:
-        raise errors.UnstableSource(entry.shown, publication.source.shown)
+        raise errors.UnstableSourceError(entry.shown, publication.source.shown)
 
 
 def _definition_columns(entry: Entry, publication: ReleaseSpec) -> dict[str, Sql]:

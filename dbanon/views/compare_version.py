@@ -87,7 +87,7 @@ def check_recognized(
 
     Raises:
         PeopleNotRecognizedError: Under composition = 'refuse'.
-        DeltaRefused: Versions of one name, whose people are not told apart, differ by too few records.
+        SmallDifferencesRefusedError: Versions of one name, whose people are not told apart, differ by too few records.
     """
     for found in recognized:
         other = found.other
@@ -106,7 +106,9 @@ def check_recognized(
             and not lets
             and not version_differences.comparable(entry, other)
         ):
-            raise errors.DeltaRefused(making.function, entry.shown, len(too_few), [f"version {other.version}"])
+            raise errors.SmallDifferencesRefusedError(
+                making.function, entry.shown, len(too_few), [f"version {other.version}"]
+            )
         error = errors.PeopleNotRecognizedError(entry.shown, other.named, found)
         if making.composition == "refuse" and not lets:
             raise error
@@ -114,10 +116,10 @@ def check_recognized(
 
 
 def streams_of_same_people(cursor: Any, entry: Entry, making: Making) -> list[str]:
-    """Streaming views of the same people; StreamBeside."""
+    """Streaming views of the same people; OverlappingStreamError."""
     streams = list(dict.fromkeys(s.shown for s in same_source.streams_of(same_source.bases_of(entry), cursor)))
     if streams and making.composition == "refuse":
-        raise errors.StreamBeside(entry.shown, streams)
+        raise errors.OverlappingStreamError(entry.shown, streams)
     return streams
 
 
@@ -130,12 +132,12 @@ def compare_versions(
     mine: Sequence[Entry],
     differences: Sequence[version_differences.Apart],
 ) -> VersionComparison:
-    """What a version shows beside others; CompositionUnchecked."""
+    """What a version shows beside others; CompositionUncheckedError."""
     checked = [o for o in others if not (making.lets_differ and o in mine)]
     unchecked = [o for o in others if not version_differences.comparable(entry, o)]
     unchecked = [o for o in unchecked if not recognized_people.is_same_release(cursor, entry, o)]
     if making.composition == "refuse" and (unknown := [o for o in unchecked if o in checked]):
-        raise errors.CompositionUnchecked(entry.shown, entry.person_key, {o.named: o.person_key for o in unknown})
+        raise errors.CompositionUncheckedError(entry.shown, entry.person_key, {o.named: o.person_key for o in unknown})
     together = _together(cursor, entry, others)
     elsewhere = (
         [] if len(others) == len(mine) else version_differences.apart(cursor, entry, publication, others, moved=OLD)
@@ -168,7 +170,7 @@ def disclose(cursor: Any, entry: Entry, making: Making, beside: VersionCompariso
         if changed:
             _warn(f"{entry.shown}: roles have changed since version {old.version}: {', '.join(changed)}.")
     if exposed:
-        _warn(str(errors.CompositionRefused(entry.shown, exposed)))
+        _warn(str(errors.CompositionRefusedError(entry.shown, exposed)))
 
 
 def count_small_differences(cursor: Any, entry: Entry, old: Entry, publication: ReleaseSpec) -> int:

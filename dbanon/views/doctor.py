@@ -25,7 +25,10 @@ class Problem:
 
 
 def problems(connection: Any) -> list[Problem]:
-    """Return all findings in the current database of an attached connection, as it is committed; none if all is well."""
+    """Return all findings in the current database of an attached connection, as it is committed.
+
+    None if all is well.
+    """
     raw = getattr(connection, "raw", connection)
     database = str(raw.execute("SELECT system.main.current_database()").fetchall()[0][0])
     with session.of_connection(raw).cursor() as plain:
@@ -57,7 +60,10 @@ _UNKNOWN = re.compile(r"Table Function with name \"?(\w+)\"? does not exist")
 
 
 def _views(plain: Any, database: str) -> Iterator[Problem]:
-    """Yield views that a connection without dbanon cannot read because of our functions: directly, or through a view."""
+    """Yield views that a connection without dbanon cannot read because of our functions.
+
+    Directly, or through a view.
+    """
     for schema, view in plain.execute(
         "SELECT schema_name, view_name FROM system.main.duckdb_views() WHERE NOT internal AND database_name = ? "
         "ORDER BY ALL ASC NULLS LAST",

@@ -61,13 +61,14 @@ def materialize(
     `algorithm` and the parameters are those of the table function; `key` names columns that tell people apart where
     no column has the role person and the source has no primary key. Where people of this release are in other
     releases of the same source such that both together narrow them below k (or l), `composition="warn"` warns with
-    DisclosureWarning, "refuse" raises CompositionRefused. `replace` makes the next version of a release with another
-    definition. With `improve="5s"` classes are improved for that time (Ctrl-C takes the best so far) and the ledger has
-    the moves that were made; `progress` is called with the shares of the search that is done and of the loss that is
-    gone. The release stands in the database of its source, under a `name` in PostgreSQL also there once it is in the
-    ledger (NotDelivered). With `entity` or `children`, whose `key` it takes, it makes all tables of such a release,
-    once. `disjoint_from` names releases, or tables, that are about other people: nothing is compared with these, and
-    the ledger keeps the declaration. What is committed counts: an open transaction of the connection is refused.
+    DisclosureWarning, "refuse" raises CompositionRefusedError. `replace` makes the next version of a release with
+    another definition. With `improve="5s"` classes are improved for that time (Ctrl-C takes the best so far) and the
+    ledger has the moves that were made; `progress` is called with the shares of the search that is done and of the loss
+    that is gone. The release stands in the database of its source, under a `name` in PostgreSQL also there once it is
+    in the ledger (DeliveryFailedError). With `entity` or `children`, whose `key` it takes, it makes all tables of such
+    a release, once. `disjoint_from` names releases, or tables, that are about other people: nothing is compared with
+    these, and the ledger keeps the declaration. What is committed counts: an open transaction of the connection is
+    refused.
     """
     transactions.check_no_transaction("materialize", connection)
     release_target.check_word("materialize", "composition", composition, ("warn", "refuse"))
@@ -91,7 +92,7 @@ def materialize(
             published = [e for e in earlier if e.status == "published"]
             to = later.toward(target, there, is_new=not published, replace=replace)
             if (taken := release_target.taken(cursor, target, TABLES)) and not (replace and published):
-                raise errors.ReleaseExists("materialize", name, taken, bool(published))
+                raise errors.ReleaseExistsError("materialize", name, taken, bool(published))
             if not earlier and current.reviewed is not None:
                 current.reviewed(pre_release_review.lines(call, spec, name))
             spec, given = search_budget.counted("materialize", current, cursor, spec, given)
@@ -105,9 +106,11 @@ def materialize(
 
 
 def _check_keepable(cursor: Any, spec: ReleaseSpec, database: str) -> None:
-    """Raise NoiseNotKept where noise would be published, and ReadOnly where the ledger cannot be written."""
+    """Raise NoiseNotMaterializableError where noise would be published, and ReadOnlyDatabaseError where the ledger
+    cannot be written.
+    """
     if spec.run.noise is not None:
-        raise errors.NoiseNotKept("materialize", spec.run.noise.asked, spec.function)
+        raise errors.NoiseNotMaterializableError("materialize", spec.run.noise.asked, spec.function)
     release_target.check_writable(cursor, "materialize", database)
 
 
@@ -131,12 +134,12 @@ def refresh(
 
     `refresh="keep"` leaves published records in their classes and clusters only those that came; "recluster" clusters
     all anew, and a reader of both versions can intersect their classes. Rows that a class gains or loses between the
-    versions must be none or meet the model by themselves, else DeltaRefused is raised and the old version stays;
-    `allow_delta` publishes them anyway, and the ledger says so. Where classes cannot be kept, KeepRefused says why;
-    nothing but `refresh="recluster"` clusters anew. "hold" keeps classes too, and those that came wait where they are
-    too few, or miss the model, until a later refresh has enough of them; the ledger counts them. Where that is all,
-    the version that is there stays the published one. `if_stale` makes no new version where source, policy and
-    hierarchies are as they were (see `release_status`), and gives the one that is there.
+    versions must be none or meet the model by themselves, else SmallDifferencesRefusedError is raised and the old
+    version stays; `allow_delta` publishes them anyway, and the ledger says so. Where classes cannot be kept,
+    CannotKeepClassesError says why; nothing but `refresh="recluster"` clusters anew. "hold" keeps classes too, and
+    those that came wait where they are too few, or miss the model, until a later refresh has enough of them; the ledger
+    counts them. Where that is all, the version that is there stays the published one. `if_stale` makes no new version
+    where source, policy and hierarchies are as they were (see `release_status`), and gives the one that is there.
 
     `erase` honours an erasure that would be refused, in one statement: classes that somebody left go whole, who is
     left of them stays out until the versions that show them are forgotten, and nobody new comes; the next refresh takes
@@ -176,12 +179,12 @@ def _refreshed(cursor: Any, old: Entry, publication: ReleaseSpec, how: str, maki
     if making.erase:
         publication = erasure.without(old, publication, cursor)
         if not cursor.execute(f"SELECT 1 FROM {publication.continuity.only} LIMIT 1").fetchall():
-            raise errors.NothingLeftToErase(old.shown)
+            raise errors.ErasureEmptiesReleaseError(old.shown)
         publication = publication if entry.keeps else publication.continued(keep=None)
     if how != "hold" or making.erase:
         return _next(cursor, entry, publication, old, making)
     for who in deferred_records.WHO[:-1]:
-        with contextlib.suppress(*_WAITS, _NothingNew):
+        with contextlib.suppress(*_WAITS, _NothingNewError):
             return _next(cursor, entry, publication, old, replace_(making, wait=who))
     return _next(cursor, entry, publication, old, replace_(making, wait=deferred_records.WHO[-1]))
 
@@ -198,7 +201,7 @@ def _first(cursor: Any, entry: Entry, publication: ReleaseSpec, name: str, makin
     """Return the first version, or the first since the release was dropped; `name` is how messages call it."""
     with transactions.transaction(cursor, making.function, name, [publication]):
         if release_target.taken(cursor, (entry.database, entry.schema, entry.name), TABLES):
-            raise errors.Busy(making.function, name, "its tables were made meanwhile")
+            raise errors.LedgerBusyError(making.function, name, "its tables were made meanwhile")
         return build(cursor, entry, publication, making)
 
 
@@ -209,11 +212,16 @@ def _held(cursor: Any, entry: Entry, publication: ReleaseSpec, old: Entry) -> Re
     return resolve.keyed(publication, entry.person_key).continued(held=release_status.held_back(old, cursor))
 
 
-_WAITS = (errors.KeepRefused, errors.DeltaRefused, errors.CompositionRefused, errors.LinkedVersions)
+_WAITS = (
+    errors.CannotKeepClassesError,
+    errors.SmallDifferencesRefusedError,
+    errors.CompositionRefusedError,
+    errors.LinkedVersionsNotAnonymousError,
+)
 """What newcomers wait for, where they may."""
 
 
-class _NothingNew(Exception):
+class _NothingNewError(Exception):
     """Nobody would be left to be published."""
 
 
@@ -227,13 +235,13 @@ def _next(cursor: Any, entry: Entry, publication: ReleaseSpec, old: Entry, makin
                 publication = deferred_records.remember(cursor, entry, old, publication, making.wait)
             if release_status.is_fresh(old, publication, cursor, old.known):
                 if making.wait in ("back", "new"):  # the others may go out
-                    raise _NothingNew
+                    raise _NothingNewError
                 return current_release(cursor, deferred_records.stay_with(cursor, entry, old), holds=True)
         short = 0
         if entry.keeps and not making.erase:
             short = len({row[1] for row in cursor.execute(release_status.pending(old, publication)).fetchall()})
             if short and not making.allow_delta:
-                raise errors.DeltaRefused(function, old.shown, short, [f"version {old.version}"])
+                raise errors.SmallDifferencesRefusedError(function, old.shown, short, [f"version {old.version}"])
         for ending in TABLES:
             cursor.execute(f"ALTER TABLE {old.table(ending)} RENAME TO {identifier(old.name + ending + OLD)}")
         _status(cursor, old, "replaced")
@@ -247,12 +255,12 @@ def _next(cursor: Any, entry: Entry, publication: ReleaseSpec, old: Entry, makin
 
 @contextlib.contextmanager
 def _explained(entry: Entry, old: Entry) -> Iterator[None]:
-    """Raise KeepRefused where statements of a version that keeps classes refuse it themselves."""
+    """Raise CannotKeepClassesError where statements of a version that keeps classes refuse it themselves."""
     try:
         yield
     except duckdb.InvalidInputException as error:
         if entry.keeps and not INTERRUPTED.search(str(error)):
-            raise errors.KeepRefused(old.shown, _reason(error)) from None
+            raise errors.CannotKeepClassesError(old.shown, _reason(error)) from None
         raise
 
 
@@ -268,13 +276,13 @@ def drop(connection: Any, name: str, *, if_exists: bool = False) -> None:
         try:
             with publishing_lock.publishing_turn(current, "drop", name, _home("drop", name, cursor, here)):
                 _drop(cursor, name, here)
-        except errors.UnknownRelease:
+        except errors.UnknownReleaseError:
             if not if_exists:
                 raise
 
 
 def _home(function: str, name: str, cursor: Any, here: Sequence[str]) -> str:
-    """Return the database of a release, of one table or of related ones; UnknownRelease."""
+    """Return the database of a release, of one table or of related ones; UnknownReleaseError."""
     path = catalog.SearchPath.of(*here)
     tables = related_releases.among(cursor, name, path)
     return tables.database if tables is not None else releases.find(function, name, cursor, path).database
@@ -324,7 +332,7 @@ def _forget(cursor: Any, name: str, version: int | None, path: catalog.SearchPat
     )
     gone = [e for e in every if e.status != "published" and version in (None, e.version)]
     if version is not None and not gone:
-        raise errors.UnknownVersion(last.shown, version, [(e.version, e.status) for e in every])
+        raise errors.UnknownVersionError(last.shown, version, [(e.version, e.status) for e in every])
     release_target.check_writable(cursor, "forget_release", last.database)
     with transactions.transaction(cursor, "forget_release", name):
         for entry in gone:
@@ -383,7 +391,9 @@ def _check_published(cursor: Any, function: str, entry: Entry) -> None:
     """Raise Busy where another connection made another version meanwhile, or dropped it."""
     where = "(schema_name, name, version, status) = (?, ?, ?, 'published')"
     if not releases.entries(cursor, entry.database, where, [entry.schema, entry.name, entry.version]):
-        raise errors.Busy(function, entry.shown, f"version {entry.version} is not the published one any more")
+        raise errors.LedgerBusyError(
+            function, entry.shown, f"version {entry.version} is not the published one any more"
+        )
 
 
 def _status(cursor: Any, entry: Entry, status: str) -> None:

@@ -42,11 +42,11 @@ def materialize(
     """Makes `name` of the table that is asked for, `name_TABLE` of each other table, and the classes and measures of
     the release, in one transaction, with a row in `dbanon.related_release`.
 
-    Raises UnusedArgument for `allow_delta`, SamePeople where anything was released of these people that the ledgers
-    know of, ReleaseExists, and what a call of the function does.
+    Raises UnusedArgumentError for `allow_delta`, OverlappingReleaseError where anything was released of these people
+    that the ledgers know of, ReleaseExistsError, and what a call of the function does.
     """
     if allow_delta:
-        raise errors.UnusedArgument(_FUNCTION, "allow_delta", "a release of related tables has one version")
+        raise errors.UnusedArgumentError(_FUNCTION, "allow_delta", "a release of related tables has one version")
     parameters = json.loads(json.dumps(given, default=str))
     current = session.of_connection(getattr(connection, "raw", connection))
     with current.cursor() as cursor:
@@ -54,7 +54,9 @@ def materialize(
         name, there = deliveries.here_and_there(name, cursor, here[0])
         if there is not None:
             why, hint = "a copy in another system is of one table", "CREATE TABLE there AS FROM each table of a release"
-            raise errors.OneTableOnly(_FUNCTION, "a release that is given back to PostgreSQL", why, hint)
+            raise errors.NotSupportedForRelatedTablesError(
+                _FUNCTION, "a release that is given back to PostgreSQL", why, hint
+            )
         target = _target(
             name, relation(make_call(current, cursor, algorithm, {"tbl": source}, parameters, here)), here, cursor
         )
@@ -72,11 +74,11 @@ def materialize(
 
 def _target(name: str, found: Relation, here: Sequence[str], cursor: Any) -> tuple[str, str, str]:
     """Where a release stands: in the one database of all its tables, which alone knows what else is released of them;
-    InvalidArgument where they are in several, and what `place.target` raises."""
+    InvalidArgumentError where they are in several, and what `place.target` raises."""
     sources = [table.publication.source for table in found.tables]
     targets = [release_target.target(_FUNCTION, name, source, here, cursor) for source in sources]
     if len({source.home for source in sources}) > 1:
-        raise errors.InvalidArgument(
+        raise errors.InvalidArgumentError(
             _FUNCTION, "children", "tables of one database", shown([str(source.sql) for source in sources])
         )
     return targets[0]
@@ -109,7 +111,7 @@ def _release(
     lower = [ending.lower() for ending in (*endings, "_classes", "_metrics")]
     if len(set(lower)) < len(lower):
         accepts = "tables of different names, none of them classes or metrics, since each becomes a table by its name"
-        raise errors.InvalidArgument(_FUNCTION, "children", accepts, shown([of.shown for of in sources]))
+        raise errors.InvalidArgumentError(_FUNCTION, "children", accepts, shown([of.shown for of in sources]))
     durable = [release_target.durable(table.publication.source, table.shown) for table in found.tables]
     kept = {"source": release_target.durable(asked, source), "schema": release_target.home_schema(asked)}
     return RelatedRelease(
@@ -126,15 +128,15 @@ def _release(
 
 
 def _check_free(cursor: Any, name: str, of: RelatedRelease) -> None:
-    """ReleaseExists where the name, or that of one of the tables, is taken."""
+    """ReleaseExistsError where the name, or that of one of the tables, is taken."""
     old = among(cursor, str(qualified(of.database, of.schema, of.name)), catalog.SearchPath(of.database, of.schema))
     at = (of.database, of.schema, of.name)
     if old is not None and old.status == "published":
-        raise errors.ReleaseExists(
+        raise errors.ReleaseExistsError(
             _FUNCTION, name, release_target.taken(cursor, at, of.endings) or [name], True, is_several=True
         )
     if taken := release_target.taken(cursor, at, of.endings):
-        raise errors.ReleaseExists(_FUNCTION, name, taken, False)
+        raise errors.ReleaseExistsError(_FUNCTION, name, taken, False)
 
 
 def _made(cursor: Any, of: RelatedRelease, found: Relation, query: Sql) -> Release:

@@ -50,8 +50,9 @@ def outcomes(cursor: Any, database: str) -> list[Outcome]:
 def answer(connection: Any, reader: str, algorithm: str, source: str, given: Mapping[str, Any]) -> Outcome:
     """What becomes of a reader's asking: it is made, where it was never asked for and is permitted.
 
-    NotPermitted, InvalidArgument where it is not; NotReleased where too many calls of the source were tried. Errors
-    that come and go are raised, and nothing is kept of them; all others are kept as a refusal.
+    RequestNotPermittedError, InvalidArgumentError where it is not; ReleaseUnavailableError where too many calls of the
+    source were tried. Errors that come and go are raised, and nothing is kept of them; all others are kept as a
+    refusal.
     """
     raw = getattr(connection, "raw", connection)
     database = str(raw.execute("SELECT system.main.current_database()").fetchall()[0][0])
@@ -67,7 +68,7 @@ def answer(connection: Any, reader: str, algorithm: str, source: str, given: Map
             return known
         of = [o for o in before if o.asking.source.casefold() == asking.source.casefold()]
         if len(of) >= permission.most:
-            raise errors.NotReleased(asking.said, [o.asking.said for o in of if o.release is not None])
+            raise errors.ReleaseUnavailableError(asking.said, [o.asking.said for o in of if o.release is not None])
         release = (PLACE, _free(cursor, database, asking))
         table = qualified(database, catalog.SCHEMA, "asked")
         # It is noted first: a process that ends in between leaves no release that is not in the table.
@@ -85,7 +86,7 @@ def answer(connection: Any, reader: str, algorithm: str, source: str, given: Map
             with transactions.checked_before_commit(is_still_allowed):
                 _make(connection, cursor, database, release, asking)
         except BaseException as error:
-            if not _is_refusal(error) or isinstance(error, errors.NotPermitted):
+            if not _is_refusal(error) or isinstance(error, errors.RequestNotPermittedError):
                 cursor.execute(f"DELETE FROM {table} WHERE {key}")
                 raise
             why = str(error).split("\n\nLINE ")[0].removeprefix("Invalid Input Error: ")

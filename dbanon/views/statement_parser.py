@@ -63,7 +63,7 @@ Parse = Callable[[str], Any]
 def steps(query: Any, parse: Parse) -> list[Any]:
     """Return the statements of a query in order, ours as `View`; the query itself where none is ours.
 
-    Nothing has run when this raises: UnreadableStatement, NotOneCall, or DuckDB's ParserException.
+    Nothing has run when this raises: UnreadableStatementError, NotASingleCallError, or DuckDB's ParserException.
     """
     if not isinstance(query, str) or "anonymized" not in query.lower():
         return [query]
@@ -107,7 +107,9 @@ class _Reader:
             return None
         self.statement = f"{verb} {kind} ANONYMIZED VIEW"
         if replace and self.statement == CREATE_STREAM:
-            raise errors.UnreadableStatement(self.statement, "CREATE STREAMING", "OR REPLACE", FORMS[self.statement])
+            raise errors.UnreadableStatementError(
+                self.statement, "CREATE STREAMING", "OR REPLACE", FORMS[self.statement]
+            )
         self.expect("VIEW")
         condition = _CONDITIONS.get(self.statement, ())
         exists = bool(condition) and not replace and self.took(*condition)
@@ -143,8 +145,8 @@ class _Reader:
         if not self.took(*keywords):
             raise self.unreadable(" ".join(keywords))
 
-    def unreadable(self, expected: str) -> errors.UnreadableStatement:
-        return errors.UnreadableStatement(
+    def unreadable(self, expected: str) -> errors.UnreadableStatementError:
+        return errors.UnreadableStatementError(
             self.statement, expected, self.words[self.at].text or None, FORMS[self.statement]
         )
 
@@ -209,9 +211,9 @@ class _Reader:
                 raise self.unreadable("an option: " + " or ".join(known))
             name = self.next().lower()
             if name not in known:
-                raise errors.UnknownParameter(f"{self.statement} WITH", name, known)
+                raise errors.UnknownParameterError(f"{self.statement} WITH", name, known)
             if name in found:
-                raise errors.RepeatedArgument(self.statement, name)
+                raise errors.RepeatedArgumentError(self.statement, name)
             self.expect("=")
             if name in _LISTS:
                 found[name] = self.texts()
@@ -225,7 +227,7 @@ class _Reader:
             word = value.text.lower()
             found[name] = value.value if value.kind == "string" else {"true": True, "false": False}.get(word, word)
             if isinstance(found[name], bool) != (name in _FLAGS):
-                raise errors.InvalidArgument(
+                raise errors.InvalidArgumentError(
                     self.statement, name, "true or false" if name in _FLAGS else "a text", value.text
                 )
             if not self.took(","):
@@ -235,14 +237,14 @@ class _Reader:
 
 
 def one_call(statement: str, words: Sequence[Token]) -> None:
-    """NotOneCall unless the words are SELECT * FROM function(...), or FROM function(...)."""
+    """NotASingleCallError unless the words are SELECT * FROM function(...), or FROM function(...)."""
     every = table_functions()
     publishing = [f.name for f in every.values() if f.kind == "release"]
     if statement == CREATE_STREAM:
         publishing = [f.name for f in every.values() if f.name == f.system]
 
-    def refused(why: str) -> errors.NotOneCall:
-        return errors.NotOneCall(why, publishing, statement)
+    def refused(why: str) -> errors.NotASingleCallError:
+        return errors.NotASingleCallError(why, publishing, statement)
 
     leading = [t.upper for t in words[:3]]
     at = 3 if leading == ["SELECT", "*", "FROM"] else 1 if leading[:1] == ["FROM"] else 0

@@ -33,7 +33,7 @@ def recorded(connection: Any, query: str, parameters: object) -> tuple[str, Any,
     finally:
         current.recorded = None
     if not calls:
-        raise errors.NotOneCall("this one calls another function of that name", [])
+        raise errors.NotASingleCallError("this one calls another function of that name", [])
     call = calls[-1]  # a statement with parameters is bound again when they are known
     name = call["function"]
     with current.cursor() as cursor:
@@ -42,7 +42,7 @@ def recorded(connection: Any, query: str, parameters: object) -> tuple[str, Any,
     known = [p.name for p in table_functions()[name].parameters]
     for parameter in given:
         if parameter not in known:
-            raise errors.UnknownParameter(name, parameter, known)
+            raise errors.UnknownParameterError(name, parameter, known)
     return name, call["positional"]["tbl"], given
 
 
@@ -66,7 +66,7 @@ def run(view: View, connection: Any, ready: Callable[[str], str], parameters: ob
     if view.statement == CREATE_STREAM:
         try:
             return _grown(streaming.create_stream(connection, name, function, source, **given))
-        except errors.ReleaseExists:
+        except errors.ReleaseExistsError:
             if view.exists and streaming.exists(connection, name):
                 return Sql(f"{_grown(streaming.Grown(name, 0, 0, 0, 0, 0))} WHERE false")
             raise
@@ -75,13 +75,13 @@ def run(view: View, connection: Any, ready: Callable[[str], str], parameters: ob
         several.refuse(function, given)
     elif "key" in given:
         if key is not None:
-            raise errors.RepeatedArgument(CREATE, "key")
+            raise errors.RepeatedArgumentError(CREATE, "key")
         key = given.pop("key")
     try:
         made = materialize.materialize(
             connection, name, function, source, key=key, replace=view.replace, **options, **given
         )
-    except errors.ReleaseExists as error:
+    except errors.ReleaseExistsError as error:
         if view.exists and error.published:
             return Sql(f"{_row(materialize.Release(name, 0, 0, 0, None))} WHERE false")
         raise
@@ -123,7 +123,7 @@ def _resolved(connection: Any, parts: Sequence[str]) -> str:
     ]
     shown = [_shown((*place, parts[-1])) for place in found]
     if len(shown) > 1:
-        raise errors.AmbiguousTable("materialized anonymized view", _shown(parts), shown)
+        raise errors.AmbiguousTableError("materialized anonymized view", _shown(parts), shown)
     return shown[0] if shown else _shown(parts)
 
 

@@ -67,7 +67,7 @@ def check(
         is_kept: Whether the view has the rows of earlier refreshes, too; a pipe deletes them once they are read.
 
     Raises:
-        GateRefused: A row was added, lost, changed or reordered, or a count in the ledger does not follow.
+        GateRefusedError: A row was added, lost, changed or reordered, or a count in the ledger does not follow.
     """
     (after,) = streams.entries(cursor, before.database, before.row)
     checks = (
@@ -80,7 +80,7 @@ def check(
     for what, query in checks:
         wrong = cursor.execute(bound(query)).fetchall()[0][0]
         if wrong:
-            raise errors.GateRefused("refresh", what, wrong)
+            raise errors.GateRefusedError("refresh", what, wrong)
 
 
 def _rows(before: Grows, step: Step, last: int) -> str:

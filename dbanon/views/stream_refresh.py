@@ -175,7 +175,7 @@ def unread_rows(cursor: Any, grows: Grows, publication: ReleaseSpec, *, pruned: 
             their values, and new rows by `order_by`.
 
     Raises:
-        NotAppended: Rows that were read are missing or changed.
+        SourceNotAppendOnlyError: Rows that were read are missing or changed.
         PrunedWithoutOrderError: Rows were deleted, and `order_by` does not identify those that were read.
     """
     source = publication.source
@@ -184,9 +184,11 @@ def unread_rows(cursor: Any, grows: Grows, publication: ReleaseSpec, *, pruned: 
         return _unread_of_pruned(cursor, grows, publication)
     n_rows = _rows_until(cursor, source, grows.last_row)
     if n_rows != grows.source_rows:
-        raise errors.NotAppended(source.shown, f"lost or moved {abs(grows.source_rows - n_rows):,} rows", grows.shown)
+        raise errors.SourceNotAppendOnlyError(
+            source.shown, f"lost or moved {abs(grows.source_rows - n_rows):,} rows", grows.shown
+        )
     if not stream_marks.is_tail_unchanged(cursor, source, grows.last_row, grows.last_hash):
-        raise errors.NotAppended(source.shown, "has another row in the place of one", grows.shown)
+        raise errors.SourceNotAppendOnlyError(source.shown, "has another row in the place of one", grows.shown)
     _check_pending(cursor, grows, source, by_row=True)
     return Unread.after_row(grows.last_row)
 
@@ -205,8 +207,8 @@ def _unread_of_pruned(cursor: Any, grows: Grows, publication: ReleaseSpec) -> Un
 
 
 def _check_pending(cursor: Any, grows: Grows, source: Source, *, by_row: bool) -> None:
-    """NotAppended where a pending record is not in the source as it was read: in its row, where that is known and
-    `by_row` says that rows have not moved, else anywhere."""
+    """SourceNotAppendOnlyError where a pending record is not in the source as it was read: in its row, where that is
+    known and `by_row` says that rows have not moved, else anywhere."""
     columns = [c[0] for c in cursor.execute(f"FROM {grows.waits} LIMIT 0").description]
     read, row = columns[:-2], identifier(columns[-1])
     same = joined((f"s.{identifier(c)} IS NOT DISTINCT FROM w.{identifier(c)}" for c in read), " AND ")
@@ -220,7 +222,7 @@ def _check_pending(cursor: Any, grows: Grows, source: Source, *, by_row: bool) -
         f"SELECT count(*), count(*) FILTER (WHERE {is_found}) FROM {grows.waits} AS w"
     ).fetchall()[0]
     if waiting != grows.waiting or unchanged != waiting:
-        raise errors.NotAppended(source.shown, "changed rows that wait to be published", grows.shown)
+        raise errors.SourceNotAppendOnlyError(source.shown, "changed rows that wait to be published", grows.shown)
 
 
 def _rows_until(cursor: Any, source: Source, last: int) -> int:

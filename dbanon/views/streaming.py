@@ -44,7 +44,7 @@ def create_stream(connection: Any, name: str, system: str, source: str, **parame
     given = json.loads(json.dumps(parameters, default=str))
     known = sorted({f.system for f in table_functions().values() if f.system})
     if system not in known:
-        raise errors.UnknownAlgorithm(system, known)
+        raise errors.UnknownAlgorithmError(system, known)
     current = session.of_connection(getattr(connection, "raw", connection))
     with current.cursor() as cursor:
         here = target.current(connection)
@@ -56,9 +56,9 @@ def create_stream(connection: Any, name: str, system: str, source: str, **parame
             _check_growing(name, publication)
             target.check_writable(cursor, "create_stream", at[0])
             if stream_ledger.growing(cursor, at) is not None:  # also where its tables were dropped by hand
-                raise errors.ReleaseExists("create_stream", name, [f"the streaming view {name}"], False, True)
+                raise errors.ReleaseExistsError("create_stream", name, [f"the streaming view {name}"], False, True)
             if taken := target.taken(cursor, at, TABLES):
-                raise errors.ReleaseExists("create_stream", name, taken, False)
+                raise errors.ReleaseExistsError("create_stream", name, taken, False)
             arguments = "".join(f", {identifier(n)} := {argument(v)}" for n, v in given.items())
             kept = target.durable(publication.source, source)
             grows = Grows(
@@ -94,10 +94,10 @@ def refresh_stream(connection: Any, name: str, *, flush: bool = False, pruned: b
         What the refresh did.
 
     Raises:
-        NotAppended: Rows that were read are missing or changed.
+        SourceNotAppendOnlyError: Rows that were read are missing or changed.
         PrunedWithoutOrderError: Rows were deleted, and `order_by` does not identify those that were read.
-        StreamChanged: Columns have other roles now.
-        NodeGone: A hierarchy lost a node that the stream uses.
+        StreamRolesChangedError: Columns have other roles now.
+        HierarchyNodeRemovedError: A hierarchy lost a node that the stream uses.
 
     Whatever it raises, the view, the pending records and the ledger stay as they were.
     """
@@ -159,7 +159,7 @@ def drop_stream(connection: Any, name: str, *, if_exists: bool = False) -> None:
                     for table in (*(grows.table(ending) for ending in TABLES), grows.waits):
                         cursor.execute(f"DROP TABLE IF EXISTS {table}")
                     stream_ledger.go_on(cursor, grows, {"state": None, "status": "dropped"})
-        except errors.UnknownStream:
+        except errors.UnknownStreamError:
             if not if_exists:
                 raise
 
@@ -167,30 +167,30 @@ def drop_stream(connection: Any, name: str, *, if_exists: bool = False) -> None:
 def exists(connection: Any, name: str) -> bool:
     """Return whether a streaming view has the name."""
     current = session.of_connection(getattr(connection, "raw", connection))
-    with current.cursor() as cursor, contextlib.suppress(errors.UnknownStream):
+    with current.cursor() as cursor, contextlib.suppress(errors.UnknownStreamError):
         stream_ledger.find("create_stream", name, cursor, SearchPath.of(*target.current(connection)))
         return True
     return False
 
 
 def _check_growing(name: str, publication: ReleaseSpec) -> None:
-    """NoTableToGrow, RareInStream."""
+    """StreamSourceNotATableError, CannotCheckRareValuesError."""
     source = publication.source
     why = "is no table of a DuckDB database" if not source.is_table else "has a column of the name rowid"
     if not source.is_table or source.spelled("rowid") is not None:
-        raise errors.NoTableToGrow(name, source.shown, why)
+        raise errors.StreamSourceNotATableError(name, source.shown, why)
     allowed = {c.lower() for c in publication.options.columns("allow_rare")}
     if rare := [c for c in publication.roles.other if c.lower() not in allowed]:
-        raise errors.RareInStream(name, source.shown, rare)
+        raise errors.CannotCheckRareValuesError(name, source.shown, rare)
 
 
 def _check_roles(grows: Grows, now: Mapping[str, str]) -> None:
-    """StreamChanged."""
+    """StreamRolesChangedError."""
     roles = {column: now.get(column, "not there") for column in grows.roles}
     changed = [f"{c} was {was} and is {roles[c]}" for c, was in grows.roles.items() if roles[c] != was]
     changed += [f"{c} is {role}" for c, role in now.items() if c not in grows.roles and role != "withheld"]
     if changed:
-        raise errors.StreamChanged(grows.shown, changed)
+        raise errors.StreamRolesChangedError(grows.shown, changed)
 
 
 def _warn_of_others(cursor: Any, grows: Grows) -> None:

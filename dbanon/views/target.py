@@ -20,10 +20,10 @@ def target(function: str, name: str, source: catalog.Source, here: Sequence[str]
     """Database, schema and name of a release; it stands in the database of its source, or with the policy of that."""
     parts = names.table_parts(name) or (name,)
     if source.sql == identifier(source.table):  # a temporary table or DataFrame, which no cursor sees
-        raise errors.UnstableSource(name, source.shown, function)
+        raise errors.UnstableSourceError(name, source.shown, function)
     database = source.home
     if len(parts) == 3 and parts[0].lower() != database.lower():
-        raise errors.ForeignRelease(function, name, database)
+        raise errors.ReleaseOutsideSourceDatabaseError(function, name, database)
     schema = parts[-2] if len(parts) > 1 else (here[1] if here[0] == database else "main")
     if len(parts) == 2 and parts[0].lower() == database.lower() and not catalog.has_schema(cursor, database, schema):
         schema = "main"
@@ -61,14 +61,14 @@ def taken(cursor: Any, target: tuple[str, str, str], endings: Sequence[str]) -> 
 
 
 def check_writable(cursor: Any, function: str, database: str) -> None:
-    """Raise ReadOnly where the ledger of the database cannot be written."""
+    """Raise ReadOnlyDatabaseError where the ledger of the database cannot be written."""
     rows = cursor.execute(
         "SELECT readonly FROM system.main.duckdb_databases() WHERE database_name = ?", [database]
     ).fetchall()
     if rows[0][0] or not catalog.has_table(cursor, database, "release"):
-        raise errors.ReadOnly(function, database)
+        raise errors.ReadOnlyDatabaseError(function, database)
 
 
 def check_word(function: str, name: str, value: object, words: Sequence[str]) -> None:
     if value not in words:
-        raise errors.InvalidArgument(function, name, "one of " + ", ".join(f"'{w}'" for w in words), repr(value))
+        raise errors.InvalidArgumentError(function, name, "one of " + ", ".join(f"'{w}'" for w in words), repr(value))

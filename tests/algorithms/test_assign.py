@@ -255,7 +255,9 @@ def test_a_table_that_takes_very_long_must_be_asked_for(name: str, monkeypatch: 
     monkeypatch.setattr(progress, "LARGEST", 20)
     monkeypatch.setattr(moving_centers, "STEPS", 2)
     made = encoded(Table([(v,) for v in AGES], [Number()], 2)).space
-    with pytest.raises(errors.TooLarge, match=f"^{name}: 7 distinct tuples in 3 clusters take some .* large = true"):
+    with pytest.raises(
+        errors.TableTooLargeError, match=f"^{name}: 7 distinct tuples in 3 clusters take some .* large = true"
+    ):
         run(find(name), made, Constraint(2), options(name))
     assert run(find(name), made, Constraint(2), options(name, large=True)).rows == 7
 

@@ -100,10 +100,10 @@ def test_growth_can_be_interrupted_between_groups() -> None:
     def check() -> None:
         calls.append(1)
         if len(calls) == 2:
-            raise errors.Interrupted("kacpc")
+            raise errors.StatementInterruptedError("kacpc")
 
     rules = Neighbours(numbers(30), 2)
-    with pytest.raises(errors.Interrupted):
+    with pytest.raises(errors.StatementInterruptedError):
         grow(numbers(30), rules, check)
     assert rules.taken == 2 * grow_clusters.FEWEST
 

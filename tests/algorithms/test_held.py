@@ -88,7 +88,9 @@ def test_a_partner_without_rows_is_the_last_choice() -> None:
 
 def test_all_people_together_may_not_hold() -> None:
     space = line(4)
-    with pytest.raises(errors.ModelNotMet, match="do not meet l = 3 on column 0; the most that they allow is l = 2"):
+    with pytest.raises(
+        errors.ModelNotMetError, match="do not meet l = 3 on column 0; the most that they allow is l = 2"
+    ):
         diversified("f", space, apart(space), np.array([0, 0, 1, 1]), shares(3, [[0], [1], [0], [1]]), lambda: None)
 
 
@@ -101,5 +103,5 @@ def test_what_max_level_keeps_apart_is_not_merged() -> None:
     merged = diversified("f", space, apart(space), labels, shares(2, rows), lambda: None)
     assert merged.tolist() == [0, 0, 0, 0, 1, 1, 2, 2]
     rows[2] = rows[3] = [0]
-    with pytest.raises(errors.ModelNotMet, match="no l above 1"):
+    with pytest.raises(errors.ModelNotMetError, match="no l above 1"):
         diversified("f", space, apart(space), labels, shares(2, rows), lambda: None)

@@ -107,7 +107,7 @@ def searched(made: Case, name: str, rng: random.Random) -> str:
     given = {"heights": heights, "suppress": suppress}
     try:
         before, order = run(made, name, Budget(0), **given)
-    except errors.TooSmallBlock:
+    except errors.MaxLevelBlockTooSmallError:
         return "infeasible"
     budget = Budget(rng.choice([1, 30, 300]))
     moves = budget.moves
@@ -202,7 +202,7 @@ class Stop:
     def __call__(self) -> None:
         self.left -= 1
         if self.left < 0:
-            raise errors.Interrupted("a test")
+            raise errors.StatementInterruptedError("a test")
 
 
 @pytest.mark.parametrize("asked", ASKED, ids=str)
@@ -212,7 +212,7 @@ def test_an_interrupt_stops_the_search_or_keeps_the_best_so_far(asked: dict[str,
     start, order = run(made, "kacpc", Budget(0), check=counted)
     calls = 10**9 - counted.left + 60
     moves = 50 * max(BATCH)
-    with pytest.raises(errors.Interrupted):
+    with pytest.raises(errors.StatementInterruptedError):
         run(made, "kacpc", Budget(moves), check=Stop(calls))
     stopped = Budget(moves, keep=True)
     labels, _ = run(made, "kacpc", stopped, check=Stop(calls))

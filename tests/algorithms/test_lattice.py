@@ -175,7 +175,7 @@ def test_the_published_classes_meet_the_model_and_keep_blocks_apart(model: str) 
         names = tuple(f"q{j}" for j in range(len(made.attributes)))
         try:
             labels = by_row.run(ALGORITHM, built, constraint(made), FULL, algorithms.Names(names, made.sensitive))
-        except (errors.ModelNotMet, errors.TooSmallBlock):
+        except (errors.ModelNotMetError, errors.MaxLevelBlockTooSmallError):
             continue
         if made.unmet([range(len(made.records))]):  # k is more than there are
             continue
@@ -201,7 +201,7 @@ def test_what_max_level_keeps_apart_is_searched_apart(seed: int) -> None:
     for r, record in enumerate(made.records):
         blocks.setdefault(top[record[0]], []).append(r)
     if min(map(len, blocks.values())) < 3:
-        with pytest.raises(errors.TooSmallBlock):
+        with pytest.raises(errors.MaxLevelBlockTooSmallError):
             by_row.run(ALGORITHM, limited, Constraint(3), FULL, algorithms.Names(("area", "age")))
         return
     classes = groups_of(by_row.run(ALGORITHM, limited, Constraint(3), FULL, algorithms.Names(("area", "age"))).tolist())
@@ -386,7 +386,9 @@ def test_too_many_levels_are_refused() -> None:
     rng = random.Random(1)
     records = [tuple(rng.randrange(4) for _ in range(11)) for _ in range(50)]
     made = encoded(Table(records, [Number()] * 11)).space
-    with pytest.raises(errors.TooManyLevels, match="have 4194304 combinations of levels, and more than 2000000 are"):
+    with pytest.raises(
+        errors.TooManyLevelsError, match="have 4194304 combinations of levels, and more than 2000000 are"
+    ):
         found(made, Constraint(2))
     seven = encoded(Table([r[:7] for r in records], [Number()] * 7)).space
     assert min(map(len, found(seven, Constraint(2)))) >= 2

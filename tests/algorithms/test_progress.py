@@ -111,7 +111,7 @@ def test_what_takes_too_long_is_refused_with_its_time_unless_it_is_asked_for(
     made, asked = points(600), Constraint(3)
     usual = by_row.run(algorithms.find(name), made, asked, options(name))
     monkeypatch.setattr(progress, "LARGEST", 1)
-    with pytest.raises(errors.TooLarge) as refused:
+    with pytest.raises(errors.TableTooLargeError) as refused:
         by_row.run(algorithms.find(name), made, asked, options(name))
     assert str(refused.value).startswith(f"{name}: 600 distinct tuples in 200 clusters take some ")
     assert "cell = 20000" in str(refused.value)
@@ -131,7 +131,7 @@ def test_cells_that_are_not_too_large_are_not_refused(monkeypatch: pytest.Monkey
         made, asked, options("kmember"), Work(lambda: None, lambda _: None, expected=lambda n, _: said.append(n))
     )
     monkeypatch.setattr(progress, "LARGEST", said[0] / 2)
-    with pytest.raises(errors.TooLarge):
+    with pytest.raises(errors.TableTooLargeError):
         by_row.run(kmember, made, asked, options("kmember"))
     labels = by_row.run(kmember, made, asked, options("kmember"), cell=200)
     assert np.bincount(labels).min() >= 3

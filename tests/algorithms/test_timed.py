@@ -16,7 +16,7 @@ from click.testing import CliRunner
 
 import dbanon
 from dbanon.cli import main
-from dbanon.errors import InvalidArgument
+from dbanon.errors import InvalidArgumentError
 from dbanon.release import search_budget
 
 
@@ -123,7 +123,7 @@ def test_the_command_line(tmp_path: Path, people: pd.DataFrame) -> None:
 
 @pytest.mark.parametrize("given", ["5", "five", "5 hours", "-1s", "", "1e9s x", "nan s"])
 def test_what_is_no_time(con: Any, given: str) -> None:
-    with pytest.raises(InvalidArgument, match="a time such as '5s'"):
+    with pytest.raises(InvalidArgumentError, match="a time such as '5s'"):
         dbanon.materialize(con, "safe", "kacpc", "patients", k=5, improve=given)
     assert con.execute("SELECT count(*) FROM duckdb_tables() WHERE table_name = 'safe'").fetchall() == [(0,)]
 

@@ -90,19 +90,21 @@ def test_risk_attack_and_profile_on_a_connection() -> None:
         assert dbanon.risk(con.raw, "safe").equals(risks)
         assert dbanon.attack(con, "safe", kind="homogeneity")["guess"].tolist() == ["Flu"]
         assert set(dbanon.profile(con, "people")["column_name"]) == {"id", *PEOPLE.columns}
-        with pytest.raises(errors.MissingArgument, match="risk: release is missing"):
+        with pytest.raises(errors.MissingArgumentError, match="risk: release is missing"):
             dbanon.risk(con)
-        with pytest.raises(errors.UnknownParameter) as here:
+        with pytest.raises(errors.UnknownParameterError) as here:
             dbanon.risk(con, "safe", sorce="people")
-        with pytest.raises((errors.UnknownParameter, duckdb.Error)) as in_sql:
+        with pytest.raises((errors.UnknownParameterError, duckdb.Error)) as in_sql:
             con.execute("FROM risk('safe', sorce = 'people')")
         assert str(here.value) == str(in_sql.value)
 
 
 def test_what_is_no_release_is_named(made: dbanon.Anonymized) -> None:
-    with pytest.raises(errors.NotData, match="attack"):
+    with pytest.raises(errors.UnsupportedInputError, match="attack"):
         dbanon.attack(3, kind="homogeneity")
-    with pytest.raises(errors.InvalidArgument, match=r"certificate: connection must be a connection: .*materialize"):
+    with pytest.raises(
+        errors.InvalidArgumentError, match=r"certificate: connection must be a connection: .*materialize"
+    ):
         dbanon.certificate(made, "safe")
 
 

@@ -126,7 +126,9 @@ def test_a_table_that_holds_something_else_is_left_alone(
         else:
             dbanon.compare(con, "people", into="runs", k=[3], algorithms="mdav", **ASKED)
         kept = con.execute("FROM runs").fetchall()
-        with pytest.raises(errors.OtherComparison, match=re.escape(f"runs holds {held} and not this comparison")):
+        with pytest.raises(
+            errors.ComparisonTableMismatchError, match=re.escape(f"runs holds {held} and not this comparison")
+        ):
             dbanon.compare(con, "people", into="runs", k=[3], algorithms="mdav", **{**ASKED, **other})
         assert con.execute("FROM runs").fetchall() == kept
 
@@ -140,11 +142,11 @@ def test_what_changes_no_figure_is_no_other_comparison(clinic: Path) -> None:
 
 def test_mistakes_are_told(clinic: Path) -> None:
     with dbanon.connect(clinic) as con:
-        with pytest.raises(errors.InvalidArgument, match="into must be a table's name"):
+        with pytest.raises(errors.InvalidArgumentError, match="into must be a table's name"):
             dbanon.compare(con, "people", into="a..b", k=[3])
-        with pytest.raises(errors.UnknownParameter, match="kk"):
+        with pytest.raises(errors.UnknownParameterError, match="kk"):
             dbanon.compare(con, "people", into="runs", kk=[3])
-        with pytest.raises(errors.MissingArgument, match="tbl is missing"):
+        with pytest.raises(errors.MissingArgumentError, match="tbl is missing"):
             dbanon.compare(con, into="runs", k=[3])
         assert con.execute("SELECT count(*) FROM duckdb_tables() WHERE table_name = 'runs'").fetchone() == (0,)
 

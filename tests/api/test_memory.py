@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 
 import dbanon
 from dbanon.cli import main
-from dbanon.errors import InvalidArgument
+from dbanon.errors import InvalidArgumentError
 
 PEOPLE = "age,disease\n" + "".join(f"{20 + i % 9},{'flu' if i % 2 else 'gout'}\n" for i in range(40))
 
@@ -42,7 +42,7 @@ def test_amounts_are_written_as_duckdb_writes_them(given: str, kept: str) -> Non
 
 @pytest.mark.parametrize("given", ["2", "lots", "", "GB", "-2GB", "99MB", "100KB", "50%", "2 GB or so", 2_000_000_000])
 def test_what_is_no_amount_is_named(given: Any) -> None:
-    with pytest.raises(InvalidArgument) as raised:
+    with pytest.raises(InvalidArgumentError) as raised:
         dbanon.connect(memory=given)
     assert str(raised.value) == (
         "connect: memory must be an amount of at least 100MB, in MB, GB or TB (or MiB, GiB, TiB) such as '2GB' or "
@@ -77,7 +77,7 @@ def test_what_is_no_directory_to_write_to_is_named(
     (tmp_path / "locked").mkdir(mode=0o500)
     if given == "locked" and os.access("locked", os.W_OK):
         pytest.skip("this user may write anywhere")
-    with pytest.raises(InvalidArgument) as raised:
+    with pytest.raises(InvalidArgumentError) as raised:
         dbanon.connect(temp_directory=given)
     accepts = "temp_directory must be a directory that exists and can be written to"
     assert str(raised.value) == f"connect: {accepts}, got {why}."
@@ -89,9 +89,9 @@ def test_other_settings_stay_and_none_is_given_twice(tmp_path: Path) -> None:
         assert limit(con) == "286.1 MiB"
     with dbanon.connect(config={"memory_limit": "400MB"}) as con:
         assert limit(con) == "381.4 MiB"
-    with pytest.raises(InvalidArgument, match="memory must be left out where config has memory_limit, got both"):
+    with pytest.raises(InvalidArgumentError, match="memory must be left out where config has memory_limit, got both"):
         dbanon.connect(memory="300MB", config={"memory_limit": "400MB"})
-    with pytest.raises(InvalidArgument, match="left out where config has temp_directory, got both"):
+    with pytest.raises(InvalidArgumentError, match="left out where config has temp_directory, got both"):
         dbanon.connect(temp_directory=tmp_path, config={"temp_directory": "."})
 
 

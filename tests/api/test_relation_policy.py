@@ -89,7 +89,7 @@ def test_error_of_a_relation_shows_no_value(clinic: Any) -> None:
         with pytest.raises(errors.DbanonError) as raised:
             dbanon.anonymize(data, "mondrian", **ROLES)
         assert "CANARY" not in str(raised.value)
-        assert isinstance(raised.value, errors.UnreadableValue)
+        assert isinstance(raised.value, errors.UnreadableValueError)
 
 
 def _failing() -> Iterator[Any]:

@@ -141,10 +141,10 @@ def test_tables_of_next_to_nothing_have_an_influence(rows: list[tuple[int, ...]]
 
 def test_an_interrupt_ends_the_forest() -> None:
     def stop() -> None:
-        raise errors.Interrupted("influence")
+        raise errors.StatementInterruptedError("influence")
 
     made = table(drawn(1))
-    with pytest.raises(errors.Interrupted):
+    with pytest.raises(errors.StatementInterruptedError):
         influence_forest.influence(made, made.sensitive[0], influence_forest.Settings(), stop)
 
 

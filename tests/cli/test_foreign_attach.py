@@ -57,7 +57,7 @@ def test_commands_read_what_is_attached(clinic: Path, ward: Path) -> None:
     assert run("refresh", clinic, "safe", "--json", *attach).exit_code == 0
     assert run("doctor", clinic, *attach).exit_code in (0, 1)
     assert "is not attached" in run("refresh", clinic, "safe").output
-    with dbanon.connect(clinic) as con, pytest.raises(errors.DatabaseAway, match="lite"):
+    with dbanon.connect(clinic) as con, pytest.raises(errors.DatabaseNotAttachedError, match="lite"):
         dbanon.refresh(con, "safe")
 
 
@@ -106,7 +106,7 @@ def test_a_database_that_is_not_there_is_one_error(clinic: Path, tmp_path: Path,
     needs_scanner("sqlite")
     said = run(command, clinic, "--attach", f"lite=sqlite:{tmp_path / 'none' / 'there.sqlite'}", input="")
     assert said.exit_code == 1 and "lite could not be attached as a database of sqlite" in said.output
-    assert str(errors.NotAttached("a", "sqlite", "no.")).startswith(
+    assert str(errors.NotAttachedError("a", "sqlite", "no.")).startswith(
         "a could not be attached as a database of sqlite: no."
     )
     with dbanon.connect(clinic) as con:  # which is closed again

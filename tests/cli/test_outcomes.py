@@ -28,10 +28,17 @@ from dbanon.errors import DbanonError
 from dbanon.errors.exit_codes import EXIT_CODES, outcome
 from dbanon.views import materialize
 
-QUOTING = {"InAPart"}
+QUOTING = {"PartitionFailedError"}
 """It has the words of another error."""
 
-NEVER_TEXT = {"NothingToServe", "NotLoopback", "NotPermitted", "NotReleased", "ServerStops", "StillMade"}
+NEVER_TEXT = {
+    "NoReleaseToServeError",
+    "NotLoopbackAddressError",
+    "RequestNotPermittedError",
+    "ReleaseUnavailableError",
+    "ServerStoppingError",
+    "ReleasePendingError",
+}
 """No statement raises them."""
 
 
@@ -127,7 +134,7 @@ def test_a_database_that_another_process_has_open_is_busy(shared: str) -> None:
 
 def test_a_refresh_at_the_same_time_is_busy(shared: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def refresh(*_: object, **__: object) -> None:
-        raise errors.Busy("refresh", "safe", "version 2 is there")
+        raise errors.LedgerBusyError("refresh", "safe", "version 2 is there")
 
     monkeypatch.setattr(materialize, "refresh", refresh)
     assert run("refresh", shared, "safe").exit_code == 4

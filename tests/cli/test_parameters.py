@@ -72,12 +72,12 @@ def test_giving_one_twice_differently_is_refused_however_it_is_given() -> None:
     for wrong in (lambda: asked("k=5", k=6), lambda: asked("k=5", "K=6"), lambda: asked("improve=10", improve="5s")):
         with pytest.raises(click.BadParameter, match="given twice, and differently"):
             wrong()
-    with pytest.raises(errors.UnknownAlgorithm, match="Did you mean 'kacpc'"):
+    with pytest.raises(errors.UnknownAlgorithmError, match="Did you mean 'kacpc'"):
         together("kacp", ())
-    with pytest.raises(errors.OneTableOnly, match="know one table each"):
+    with pytest.raises(errors.NotSupportedForRelatedTablesError, match="know one table each"):
         asked("key=x")
     for name in ("source", "name", "replace", "connection", "progress"):  # parameters of Python, not of a call
-        with pytest.raises(errors.UnknownParameter):
+        with pytest.raises(errors.UnknownParameterError):
             asked(f"{name}=x")
 
 

@@ -245,7 +245,7 @@ def test_anonymize_stream_refuses_looser_parameters() -> None:
         return problems(tables[0].column_names, rows, is_split=True)
 
     assert left(qi=["age", "zip"]) == []
-    with pytest.raises(errors.LoosensPolicy):
+    with pytest.raises(errors.LoosensPolicyError):
         left(hierarchies={"zip": [[path[0], "*"] for path in HIERARCHY]})
     for attempt in some([a for a in ATTEMPTS if not {"allow_rare", "max_level"} & set(a.parameters)], 24):
         with pytest.raises((errors.DbanonError, duckdb.Error), match=REFUSAL):

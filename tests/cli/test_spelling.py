@@ -117,10 +117,10 @@ def pointers(text: str) -> list[str]:
 @pytest.mark.parametrize("name", messages())
 def test_every_pointer_in_a_message_leads_somewhere(name: str) -> None:
     allowed = {
-        "UnknownCommand": [".halp"],
-        "UnreadableCommand": [],
-        "MissingExtra": ["dbanon.sqlalchemy"],
-        "UnknownConnection": [".ddb", ".db"],
+        "UnknownCommandError": [".halp"],
+        "UnreadableCommandError": [],
+        "MissingExtraError": ["dbanon.sqlalchemy"],
+        "UnknownConnectionError": [".ddb", ".db"],
         "NewerSchemaError": ["dbanon has version ", "dbanon knows versions up to "],
     }
     text = messages()[name]
@@ -212,6 +212,6 @@ def test_ctrl_c_while_the_command_line_is_loaded_is_one_line() -> None:
 
 
 def test_no_error_class_speaks_of_one_front_end_only() -> None:
-    for name in ("TargetExists", "ReleaseExists", "DeltaRefused", "KeepRefused"):
+    for name in ("TargetExistsError", "ReleaseExistsError", "SmallDifferencesRefusedError", "CannotKeepClassesError"):
         assert hasattr(errors, name)
         assert "--" not in messages()[name]

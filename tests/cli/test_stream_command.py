@@ -179,9 +179,9 @@ def test_batches_of_several_kinds() -> None:
     assert sum(len(table) for table in left) == 120
     assert all(len(table) for table in left)
     assert list(anonymize_stream([], "castle", **given)) == []
-    with pytest.raises(errors.UnusedArgument, match="order_by"):
+    with pytest.raises(errors.UnusedArgumentError, match="order_by"):
         list(anonymize_stream(batches, "castle", **CALL))
-    with pytest.raises(errors.UnknownAlgorithm):
+    with pytest.raises(errors.UnknownAlgorithmError):
         list(anonymize_stream(batches, "kacpc", **given))
 
 

@@ -80,7 +80,7 @@ def test_a_block_that_cannot_meet_the_model_is_an_error_that_counts_its_records(
         f"{name}: max_level of workclass separates 3 records into groups that cannot meet k = 3. "
         "Hint: raise max_level, or ask for less."
     )
-    with pytest.raises(errors.TooSmallBlock) as refused:
+    with pytest.raises(errors.MaxLevelBlockTooSmallError) as refused:
         run(name, two_branches([0, 1, 2, 3, 3, 4], 1), 3)
     assert str(refused.value) == expected, "0 and 1, and the NULL"
 
@@ -89,7 +89,7 @@ def test_a_block_that_cannot_meet_the_model_is_an_error_that_counts_its_records(
 def test_a_block_needs_k_persons(name: str) -> None:
     assert groups_of(run(name, two_branches([0, 1, 2, 3], 1, persons=[0, 1, 0, 2]), 2)) == [[0, 1], [2, 3]]
     for person in (0, -1):
-        with pytest.raises(errors.TooSmallBlock, match="separates 2 records"):
+        with pytest.raises(errors.MaxLevelBlockTooSmallError, match="separates 2 records"):
             run(name, two_branches([0, 1, 2, 3], 1, persons=[0, person, 1, 2]), 2)
 
 
@@ -98,7 +98,7 @@ def test_the_error_names_the_limited_attributes_only() -> None:
     limited = replace(
         made.space, attributes=(*made.space.attributes[:2], replace(made.space.attributes[2], max_level=0))
     )
-    with pytest.raises(errors.TooSmallBlock, match="max_level of zip separates 2 records"):
+    with pytest.raises(errors.MaxLevelBlockTooSmallError, match="max_level of zip separates 2 records"):
         run("kacpc", limited, 2, ("age", "sex", "zip"))
 
 
@@ -145,7 +145,9 @@ def test_no_value_climbs_higher_than_max_level(data: st.DataObject, name: str) -
     if small:
         records = sum(count for key, count in Counter(keys).items() if key in small)
         columns = ", ".join(f"q{j}" for j, _, _ in kept)
-        with pytest.raises(errors.TooSmallBlock, match=f"max_level of {columns} separates {records} records"):
+        with pytest.raises(
+            errors.MaxLevelBlockTooSmallError, match=f"max_level of {columns} separates {records} records"
+        ):
             run(name, limited(made, levels), table.k, names)
         return
     labels = run(name, limited(made, levels), table.k, names)

@@ -32,7 +32,7 @@ def con() -> Any:
     "call", ["kacpc('{}', k = 2, qi = ['age'], sensitive = ['code'])", "kacpc_metrics('{}', k = 2, qi = ['code'])"]
 )
 def test_every_value_that_a_view_cannot_convert_stays_out_of_the_error(con: Any, view: str, call: str) -> None:
-    with pytest.raises(errors.UnreadableValue, match=f"a value of {view}") as caught:
+    with pytest.raises(errors.UnreadableValueError, match=f"a value of {view}") as caught:
         con.execute(f"FROM {call.format(view)}").fetchall()
     assert SECRET not in str(caught.value)
 
@@ -40,7 +40,7 @@ def test_every_value_that_a_view_cannot_convert_stays_out_of_the_error(con: Any,
 def test_every_line_that_a_file_cannot_have_stays_out_of_the_error(con: Any, tmp_path: Path) -> None:
     file = tmp_path / "visits.csv"
     file.write_text("age,code\n" + "".join(f"{i},{i}\n" for i in range(25_000)) + f"{SECRET},1,2\n")
-    with pytest.raises(errors.UnreadableValue, match="CSV Error on Line: 25002") as caught:
+    with pytest.raises(errors.UnreadableValueError, match="CSV Error on Line: 25002") as caught:
         con.execute(f"FROM kacpc('{file}', k = 2, qi = ['age'])").fetchall()
     assert SECRET not in str(caught.value)
     done = CliRunner().invoke(main, ["anonymize", str(file), "-k", "2", "--qi", "age", "-o", str(tmp_path / "out.csv")])
@@ -50,7 +50,7 @@ def test_every_line_that_a_file_cannot_have_stays_out_of_the_error(con: Any, tmp
 
 
 def test_a_release_that_fails_on_a_value_does_not_quote_it(con: Any) -> None:
-    with pytest.raises(errors.UnreadableValue) as caught:
+    with pytest.raises(errors.UnreadableValueError) as caught:
         dbanon.materialize(con.raw, "safe", "kacpc", "typed", k=2, qi=["age"], sensitive=["code"])
     assert SECRET not in str(caught.value)
 

@@ -121,5 +121,5 @@ def test_the_last_select_follows_the_relations(case: str) -> None:
     if is_last:
         assert check() == statement
     else:
-        with pytest.raises(errors.GateRefused):
+        with pytest.raises(errors.GateRefusedError):
             check()

@@ -27,7 +27,7 @@ def con() -> Iterator[Any]:
 
 def test_sets_towards_the_version_before_are_counted_first(con: Any) -> None:
     con.execute("DELETE FROM patients WHERE pid = 23")
-    with pytest.raises(errors.DeltaRefused, match=SUBTRACTED):
+    with pytest.raises(errors.SmallDifferencesRefusedError, match=SUBTRACTED):
         dbanon.refresh(con, "safe", refresh="recluster")
     with pytest.warns(dbanon.DisclosureWarning):
         dbanon.refresh(con, "safe", refresh="recluster", allow_delta=True)
@@ -37,5 +37,5 @@ def test_sets_towards_the_version_before_are_counted_first(con: Any) -> None:
 
 def test_the_version_that_a_set_can_be_subtracted_from_is_named(con: Any) -> None:
     con.execute("DELETE FROM patients WHERE pid = 3")
-    with pytest.raises(errors.DeltaRefused, match=SUBTRACTED):
+    with pytest.raises(errors.SmallDifferencesRefusedError, match=SUBTRACTED):
         dbanon.refresh(con, "safe", refresh="recluster")

@@ -55,13 +55,13 @@ def test_a_refresh_replaces_the_hashes_and_compares(earlier: Any) -> None:
     query = "SELECT status, came, went, changed FROM release_status()"
     assert earlier.execute(query).fetchall() == [("fresh", 0, 0, 0)]
     earlier.execute("DELETE FROM p WHERE id = 3")
-    with pytest.raises(errors.DeltaRefused):
+    with pytest.raises(errors.SmallDifferencesRefusedError):
         dbanon.refresh(earlier, "safe", composition="refuse")
 
 
 def test_who_went_before_the_first_refresh_is_noticed(earlier: Any) -> None:
     earlier.execute("DELETE FROM p WHERE id = 3")
-    with pytest.raises(errors.DeltaRefused):
+    with pytest.raises(errors.SmallDifferencesRefusedError):
         dbanon.refresh(earlier, "safe", composition="refuse")
 
 

@@ -43,19 +43,19 @@ def test_readers_may_ask_for_what_is_at_least_as_strict(
 @pytest.mark.parametrize(
     ("reader", "algorithm", "source", "given", "error"),
     [
-        ("bob", "kacpc", "patients", {"k": 19}, errors.NotPermitted),
-        ("bob", "mondrian", "patients", {}, errors.NotPermitted),
-        ("bob", "mondrian", "lab.tests", {}, errors.NotPermitted),
-        ("alice", "mondrian", "lab.tests", {"t": 0.31}, errors.NotPermitted),
-        ("bob", "kacpc", "patients", {"seed": 2}, errors.NotPermitted),
-        ("bob", "kacpc", "main.patients", {"k": 20}, errors.NotPermitted),
-        ("bob", "kacpc", "patients", {"k": True}, errors.InvalidArgument),
-        ("bob", "kacpc", "patients", {"k": "20"}, errors.InvalidArgument),
-        ("bob", "kacpc", "patients", {"k": float("nan")}, errors.InvalidArgument),
-        ("bob", "kacpc", "patients", {"k": [20]}, errors.InvalidArgument),
-        ("bob", "kacpc", "patients", {"k": 10**400}, errors.InvalidArgument),
-        ("bob", "read_text", "patients", {"k": 20}, errors.NotPermitted),
-        ("alice", "mondrian", "lab.tests", {"t": -1}, errors.InvalidArgument),
+        ("bob", "kacpc", "patients", {"k": 19}, errors.RequestNotPermittedError),
+        ("bob", "mondrian", "patients", {}, errors.RequestNotPermittedError),
+        ("bob", "mondrian", "lab.tests", {}, errors.RequestNotPermittedError),
+        ("alice", "mondrian", "lab.tests", {"t": 0.31}, errors.RequestNotPermittedError),
+        ("bob", "kacpc", "patients", {"seed": 2}, errors.RequestNotPermittedError),
+        ("bob", "kacpc", "main.patients", {"k": 20}, errors.RequestNotPermittedError),
+        ("bob", "kacpc", "patients", {"k": True}, errors.InvalidArgumentError),
+        ("bob", "kacpc", "patients", {"k": "20"}, errors.InvalidArgumentError),
+        ("bob", "kacpc", "patients", {"k": float("nan")}, errors.InvalidArgumentError),
+        ("bob", "kacpc", "patients", {"k": [20]}, errors.InvalidArgumentError),
+        ("bob", "kacpc", "patients", {"k": 10**400}, errors.InvalidArgumentError),
+        ("bob", "read_text", "patients", {"k": 20}, errors.RequestNotPermittedError),
+        ("alice", "mondrian", "lab.tests", {"t": -1}, errors.InvalidArgumentError),
     ],
 )
 def test_and_for_nothing_else(
@@ -63,7 +63,7 @@ def test_and_for_nothing_else(
 ) -> None:
     with pytest.raises(error) as caught:
         permissions.allowed(PERMITTED, reader, algorithm, source, given, ["eve"])
-    if error is errors.NotPermitted:
+    if error is errors.RequestNotPermittedError:
         assert "custodian of the data (eve)" in str(caught.value)
         assert ("Lab.Tests" in str(caught.value)) == (reader == "alice")
 
@@ -91,7 +91,7 @@ def test_one_release_is_made_and_others_are_held_against_it(con: Any) -> None:
     assert "candidate sets fall below" in why
     too_many = release_requests.answer(con, "alice", "kacpc", "patients", {"k": 500})
     assert too_many.release is None
-    with pytest.raises(errors.NotReleased, match="There are: kacpc"):
+    with pytest.raises(errors.ReleaseUnavailableError, match="There are: kacpc"):
         release_requests.answer(con, "alice", "kacpc", "patients", {"k": 501})
     assert con.execute("SELECT count(*) FROM releases() WHERE schema_name = 'asked'").fetchall() == [(1,)]
 
@@ -109,10 +109,10 @@ def test_a_release_of_a_process_that_ended_is_found_and_one_that_was_dropped_is_
 
 def test_what_comes_and_goes_is_no_refusal(con: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     def busy(*_: object, **__: object) -> None:
-        raise errors.Busy("materialize", "safe", "somebody else")
+        raise errors.LedgerBusyError("materialize", "safe", "somebody else")
 
     monkeypatch.setattr(release_requests.materialize, "materialize", busy)
-    with pytest.raises(errors.Busy):
+    with pytest.raises(errors.LedgerBusyError):
         release_requests.answer(con, "alice", "kacpc", "patients", {"k": 5})
     assert con.execute("FROM dbanon.asked").fetchall() == []
 

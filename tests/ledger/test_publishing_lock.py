@@ -192,9 +192,9 @@ def test_busy_after_the_longest_wait(released: Any, monkeypatch: pytest.MonkeyPa
     other = released.cursor()
     other.execute("BEGIN; UPDATE dbanon.publishing_turn SET turns = turns + 1")
     for name in ("keep", "replace", "refuse_b", "drop", "refresh_stream", "drop_stream", "answer"):
-        with pytest.raises(errors.Busy, match="another connection has been writing"):
+        with pytest.raises(errors.LedgerBusyError, match="another connection has been writing"):
             OLD[name](released)
-    with pytest.raises(errors.Busy):
+    with pytest.raises(errors.LedgerBusyError):
         NEW["stream"](released)
     other.execute("ROLLBACK")
     assert ledgers(released) == before
@@ -236,7 +236,7 @@ def test_lost_turn_refuses_the_commit(released: Any, monkeypatch: pytest.MonkeyP
         real(function, name)
 
     monkeypatch.setattr(publishing_lock, "check_held", lose)
-    with pytest.raises(errors.Busy):
+    with pytest.raises(errors.LedgerBusyError):
         dbanon.refresh(released, "old", refresh="recluster")
     assert released.execute("SELECT version FROM dbanon.release").fetchall() == [(1,)]
 
@@ -266,8 +266,8 @@ def test_ledgers_of_two_databases_take_turns(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "error"),
     [
-        ("UPDATE dbanon.policy SET grid = '10' WHERE column_name = 'age'", errors.PolicyChanged),
-        ("DELETE FROM dbanon.permission", errors.NotPermitted),
+        ("UPDATE dbanon.policy SET grid = '10' WHERE column_name = 'age'", errors.PolicyChangedError),
+        ("DELETE FROM dbanon.permission", errors.RequestNotPermittedError),
     ],
 )
 def test_change_by_sql_before_the_commit_prevents_it(

@@ -77,7 +77,7 @@ class Visits:
         assert arrived == self.added
 
 
-REFUSED, NOT_APPENDED = "PrunedWithoutOrderError", "NotAppended"
+REFUSED, NOT_APPENDED = "PrunedWithoutOrderError", "SourceNotAppendOnlyError"
 SEQUENCES = {
     # Steps, what each refresh reads, and whether all records have been read at the end.
     "all are pruned": (

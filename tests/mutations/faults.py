@@ -243,7 +243,9 @@ _FAULTS = {
     "a version is held against no other": Fault(
         "dbanon/views/build_version.py",
         """        if short and not making.lets_differ:
-            raise errors.DeltaRefused(making.function, making.old.shown, short, [f"version {making.old.version}"])
+            raise errors.SmallDifferencesRefusedError(
+                making.function, making.old.shown, short, [f"version {making.old.version}"]
+            )
     mine = version_differences.same_name(entry, others)
     compare_version.check_recognized(cursor, entry, making, recognized, mine)
     linked_versions.check(cursor, entry, publication, others, OLD)
@@ -333,8 +335,8 @@ _FAULTS = {
     ),
     "the last of two equal arguments counts": Fault(
         "dbanon/table_functions/arguments.py",
-        "        if name in given:\n            raise errors.RepeatedArgument",
-        "        if False:\n            raise errors.RepeatedArgument",
+        "        if name in given:\n            raise errors.RepeatedArgumentError",
+        "        if False:\n            raise errors.RepeatedArgumentError",
         ("tests/table_functions/test_arguments.py", "tests/errors/test_errors.py"),
     ),
     "k = 1 is accepted": Fault(

@@ -161,7 +161,7 @@ def test_all_records_together_meet_it_or_the_call_says_how_much_they_allow(model
                 algorithms.find("mondrian"), space, replace(limits, k=1), {}, algorithms.Names((), made.sensitive)
             )
             assert met, seed
-        except errors.ModelNotMet as error:
+        except errors.ModelNotMetError as error:
             assert not met, (seed, str(error))
             assert any(of.best(value) in str(error) for of, value in reached), (seed, str(error))
         ends.add(met)
@@ -180,7 +180,7 @@ def test_every_algorithm_meets_it(algorithm: str, model: Model, form: Form) -> N
         options = {p.name: p.default for p in chosen.own}
         try:
             labels = by_row.run(chosen, space, constraint(made), options, algorithms.Names((), made.sensitive))
-        except (errors.ModelNotMet, errors.TooFew, errors.KOutOfRange):
+        except (errors.ModelNotMetError, errors.TooFewRecordsError, errors.KOutOfRangeError):
             continue
         classes = made.classes(grouped(made, order, labels.tolist()))
         for of in constraint(made).models:

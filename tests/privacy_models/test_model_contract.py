@@ -67,7 +67,7 @@ def contract(made: Case, algorithm: str) -> str:
         return "k"
     try:
         groups = clustered(made, algorithm)
-    except (errors.ModelNotMet, errors.TooSmallBlock) as error:
+    except (errors.ModelNotMetError, errors.MaxLevelBlockTooSmallError) as error:
         assert blamed(error) in expected, f"{made}: {error}"
         return "infeasible"
     assert not expected, f"{made}: {groups}"
@@ -152,7 +152,7 @@ def test_exactly_what_the_whole_table_has_can_be_asked_for_and_no_more(algorithm
 def settled(made: Case, algorithm: str, name: str) -> float:
     """What is asked for in the end where too much is asked, and then the most that the error names, once a column."""
     for _ in made.sensitive:
-        with pytest.raises(errors.ModelNotMet) as caught:
+        with pytest.raises(errors.ModelNotMetError) as caught:
             clustered(made, algorithm)
         assert blamed(caught.value) == ("l" if name == "c" else name)
         said, best = the_most(caught.value)

@@ -139,7 +139,7 @@ def test_a_table_with_other_rows_is_rolled_back(clinic: Path, fault: str, monkey
                     "FROM range(80) AS r (i)")  # fmt: skip
         dbanon.declare(con, "visits", age="quasi", disease="sensitive")
         monkeypatch.setattr(plan, "statement", planned)
-        with pytest.raises((OutputDiffersError, dbanon.errors.UnstableSource)):
+        with pytest.raises((OutputDiffersError, dbanon.errors.UnstableSourceError)):
             dbanon.materialize(con, "safe", "mondrian", "visits", k=5)
         assert con.execute("SELECT count(*) FROM duckdb_tables() WHERE table_name LIKE 'safe%'").fetchall() == [(0,)]
         monkeypatch.undo()

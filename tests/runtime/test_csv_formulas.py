@@ -82,5 +82,5 @@ def test_every_form_of_the_signs_is_escaped() -> None:
 
 def test_a_choice_that_does_not_exist_is_refused() -> None:
     for choice in ("Escape", "", None, True):
-        with pytest.raises(dbanon.errors.InvalidArgument, match="csv_formulas must be 'escape' or 'keep'"):
+        with pytest.raises(dbanon.errors.InvalidArgumentError, match="csv_formulas must be 'escape' or 'keep'"):
             csv_formulas.check("publish", choice)

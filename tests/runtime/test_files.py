@@ -48,7 +48,9 @@ def test_no_call_reads_what_the_connection_may_not_read(attached: Any, tmp_path:
     secret.write_text(TREE)
     attached.execute(FORBIDDEN[setting])
     for call in asked(attached, secret):
-        with pytest.raises((duckdb.Error, errors.UnreadableFile), match=r"cannot read the file.*disabled by configur"):
+        with pytest.raises(
+            (duckdb.Error, errors.UnreadableFileError), match=r"cannot read the file.*disabled by configur"
+        ):
             call()
 
 
@@ -93,7 +95,7 @@ def test_a_name_on_a_network_fetches_no_extension(attached: Any) -> None:
         for query in (f"FROM hierarchy_file('x', '{path}')", f"FROM kacpc('{path}', k = 2, qi = ['a'])"):
             with pytest.raises(duckdb.Error, match=r"is on a network, and .* not loaded\. Nothing was fetched"):
                 attached.execute(query)
-        with pytest.raises(errors.RemoteFile, match="LOAD"):
+        with pytest.raises(errors.RemoteFileError, match="LOAD"):
             dbanon.load_hierarchy(attached, "x", path)
     assert attached.execute(state).fetchall() == before
 
@@ -126,7 +128,7 @@ def test_anonymize_takes_a_file_and_a_relation(tmp_path: Path, monkeypatch: pyte
             rows = release.fetchall() if data is relation else release.itertuples(index=False)
             assert [row[0] for row in rows] == ["1", "1", "2", "2"]
     for wrong in ("t", 42, "SELECT 1"):
-        with pytest.raises(errors.NotData, match="Hint"):
+        with pytest.raises(errors.UnsupportedInputError, match="Hint"):
             dbanon.anonymize(wrong, k=2, qi=["a"])
 
 

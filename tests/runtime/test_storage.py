@@ -68,7 +68,7 @@ def test_another_storage_version_on_the_command_line(clinic: Path, tmp_path: Pat
 def test_a_type_that_needs_a_newer_one(type_: str) -> None:
     types = {"age": "VARCHAR", "note": type_}
     for older in ("v1.0.0", "v1.4.4"):
-        with pytest.raises(errors.NewerType, match=r"note has the type VARIANT, .* from v1\.5\.0 on"):
+        with pytest.raises(errors.StorageVersionTooOldError, match=r"note has the type VARIANT, .* from v1\.5\.0 on"):
             runtime_storage_version.check("publish", types, older)
     for newer in ("v1.5.0", "v2.0.0", "latest"):
         runtime_storage_version.check("publish", types, newer)
@@ -81,7 +81,7 @@ def test_a_variant_is_published_for_duckdb_1_5_only(tmp_path: Path) -> None:
         dbanon.declare(con, "visits", age="quasi", note="other")
         dbanon.materialize(con, "safe", "kacpc", "visits", k=5)
         for asked in ({}, {"storage_version": "v1.4.0"}):
-            with pytest.raises(errors.NewerType, match=r"storage_version = 'v1\.5\.0'"):
+            with pytest.raises(errors.StorageVersionTooOldError, match=r"storage_version = 'v1\.5\.0'"):
                 dbanon.publish(con, "safe", out, **asked)
         assert list(tmp_path.iterdir()) == []
         dbanon.publish(con, "safe", out, storage_version="v1.5.0")
@@ -93,7 +93,7 @@ def test_a_variant_is_published_for_duckdb_1_5_only(tmp_path: Path) -> None:
 @pytest.mark.parametrize("type_", ["TIMESTAMPTZ_NS", "TIMESTAMPTZ_NS[]", "STRUCT(variant INTEGER, s TIMESTAMPTZ_NS)"])
 def test_a_type_that_only_duckdb_2_reads(type_: str) -> None:
     """DuckDB 2.0 writes it to older files without a word, and older versions then read nothing of the table."""
-    with pytest.raises(errors.NewerType, match="TIMESTAMPTZ_NS"):
+    with pytest.raises(errors.StorageVersionTooOldError, match="TIMESTAMPTZ_NS"):
         runtime_storage_version.check("publish", {"seen": type_}, "v1.5.0")
     runtime_storage_version.check("publish", {"seen": type_}, "v2.0.0")
 
@@ -135,7 +135,7 @@ def test_a_file_of_a_newer_duckdb_says_what_helps(newer: Path, tmp_path: Path) -
         lambda: dbanon.publish(newer, "safe", tmp_path / "out.csv"),
         opened_by_sqlalchemy,
     ):
-        with pytest.raises(errors.NewerDatabase, match=says):
+        with pytest.raises(errors.NewerDatabaseError, match=says):
             opens()
     for order in (
         ["releases", str(newer)],

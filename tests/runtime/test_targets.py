@@ -105,9 +105,9 @@ def test_publishing_and_saving_never_overwrite_a_database_or_a_file_that_is_read
     (folder / "hard.duckdb").hardlink_to(folder / "clinic.duckdb")
     before = (folder / "clinic.duckdb").read_bytes()
     for to in ("clinic.duckdb", "link.duckdb", "hard.duckdb", "./clinic.duckdb", "raw.csv"):
-        with pytest.raises(errors.TargetInUse):
+        with pytest.raises(errors.TargetInUseError):
             dbanon.publish(clinic, "safe", to, overwrite=True)
-        with pytest.raises(errors.TargetInUse):
+        with pytest.raises(errors.TargetInUseError):
             dbanon.save_hierarchy(clinic, "sex", to)
     assert (folder / "clinic.duckdb").read_bytes()[:4096] == before[:4096]
     assert (folder / "raw.csv").read_text() == RAW
@@ -121,7 +121,7 @@ def test_the_file_that_a_release_was_made_from_is_never_overwritten(clinic: Any,
     clinic.execute("DROP VIEW several")
     clinic.execute("INSERT INTO dbanon.policy (table_name, column_name, role) VALUES ('raw.csv', 'age', 'quasi')")
     dbanon.materialize(clinic, "of_file", "kacpc", "raw.csv", k=2)
-    with pytest.raises(errors.TargetInUse):
+    with pytest.raises(errors.TargetInUseError):
         dbanon.publish(clinic, "of_file", folder / "raw.csv", overwrite=True)
     assert (folder / "raw.csv").read_text() == RAW
 
@@ -129,9 +129,9 @@ def test_the_file_that_a_release_was_made_from_is_never_overwritten(clinic: Any,
 def test_a_target_on_a_network_is_refused_and_no_folder_is_made(clinic: Any, folder: Path) -> None:
     before = sorted(folder.rglob("*"))
     for to in ("s3://bucket/safe.csv", "s3:/bucket/safe.csv", "https://x.org/safe.duckdb", "file:///tmp/x.csv"):
-        with pytest.raises(errors.TargetNotLocal):
+        with pytest.raises(errors.TargetNotLocalError):
             dbanon.publish(clinic, "safe", to)
-        with pytest.raises(errors.TargetNotLocal):
+        with pytest.raises(errors.TargetNotLocalError):
             dbanon.save_hierarchy(clinic, "sex", to)
         for order in (("docs", "--to", to), ("anonymize", "raw.csv", "-k", "2", "--qi", "age", "-o", to)):
             code, said = run(*order)
@@ -194,7 +194,7 @@ def test_why_nothing_could_be_written_is_said(
     assert output_files.why(said) == REASONS[number]
     before = sorted(folder.rglob("*"))
     monkeypatch.setattr(Path, "write_text", fails)
-    with pytest.raises(errors.NotWritten, match=REASONS[number]):
+    with pytest.raises(errors.WriteFailedError, match=REASONS[number]):
         dbanon.publish(clinic, "safe", "out.csv")
     monkeypatch.undo()
     assert {p.name for p in folder.rglob("*")} == {p.name for p in before}
@@ -207,13 +207,13 @@ def test_a_full_disk_is_not_another_connection(clinic: Any, monkeypatch: pytest.
         raise duckdb.TransactionException('Failed to commit: Could not write file "x": No space left on device')
 
     monkeypatch.setattr(materialize, "build", full)
-    with pytest.raises(errors.NotWritten, match="the disk is full"):
+    with pytest.raises(errors.WriteFailedError, match="the disk is full"):
         dbanon.materialize(clinic, "again", "kacpc", "patients", k=2)
 
 
 def test_a_name_that_is_too_long_is_said_to_be(clinic: Any, folder: Path) -> None:
     for to in ("x" * 251 + ".csv", "x" * 300 + "/safe.csv", "x" * 300 + ".duckdb"):
-        with pytest.raises(errors.NotWritten, match="too long"):
+        with pytest.raises(errors.WriteFailedError, match="too long"):
             dbanon.publish(clinic, "safe", to)
     assert {p.name for p in folder.iterdir()} <= {"clinic.duckdb", "clinic.duckdb.wal", "raw.csv"}
 

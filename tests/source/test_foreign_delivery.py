@@ -56,7 +56,7 @@ def shown(con: Any) -> Any:
 
 
 def refused(con: Any, query: str, *said: str) -> None:
-    with pytest.raises(errors.TargetRefused) as caught:
+    with pytest.raises(errors.InvalidDeliveryTargetError) as caught:
         con.execute(query)
     assert all(part in str(caught.value) for part in said), caught.value
     assert rows(con, "FROM releases()") == []
@@ -89,7 +89,7 @@ def test_a_release_is_made_refreshed_and_dropped_in_postgres(ward: Any) -> None:
     assert rows(ward, "SELECT version, status FROM releases()") == [(1, "replaced"), (2, "dropped")]
     assert rows(ward, "FROM clinic.dbanon.delivery") == []
     ward.execute(f"{DROP} IF EXISTS pg.public.safe")
-    with pytest.raises(errors.UnknownRelease):
+    with pytest.raises(errors.UnknownReleaseError):
         ward.execute(f"{REFRESH} pg.public.safe")
 
 
@@ -115,14 +115,14 @@ def test_a_source_in_duckdb_can_be_shown_and_a_release_that_is_there_can_be_show
     clinic.execute("CREATE TABLE here AS SELECT i % 20 AS age, 'a' AS kind FROM range(60) AS r (i)")
     dbanon.declare(clinic, "here", age="quasi", kind="other")
     clinic.execute(f"{CREATE} safe AS SELECT * FROM kacpc('here', k=10)")
-    with pytest.raises(errors.TargetRefused, match="which is not shown there"):
+    with pytest.raises(errors.InvalidDeliveryTargetError, match="which is not shown there"):
         clinic.execute(f"{CREATE} IF NOT EXISTS pg.safe AS SELECT * FROM kacpc('here', k=10)")
     with pytest.warns(dbanon.DisclosureWarning):
         clinic.execute(f"{REPLACE} pg.safe WITH (allow_delta = true) AS SELECT * FROM kacpc('here', k=15)")
     assert shown(clinic) == "2"
     assert rows(clinic, f"{CREATE} IF NOT EXISTS pg.safe AS SELECT * FROM kacpc('here', k=10)") == []
     there(clinic, "CREATE SCHEMA other")
-    with pytest.raises(errors.OtherTarget, match="the statement says"):
+    with pytest.raises(errors.DeliveryTargetMismatchError, match="the statement says"):
         clinic.execute(f"{REPLACE} pg.other.safe AS SELECT * FROM kacpc('here', k=15)")
     there(clinic, "DROP SCHEMA other")
 
@@ -193,7 +193,7 @@ def test_a_table_that_is_not_ours_is_never_replaced(ward: Any) -> None:
         there(ward, f"DROP TABLE {name}")
     ward.execute(f"{CREATE} pg.public.safe AS {CALL}")
     there(ward, "DROP TABLE safe; CREATE TABLE safe (mine text)")
-    with pytest.raises(errors.TargetRefused):
+    with pytest.raises(errors.InvalidDeliveryTargetError):
         ward.execute(f"{REFRESH} pg.public.safe")
     ward.execute(f"{DROP} pg.public.safe")
     assert tables(ward) == ["safe"] and rows(ward, "SELECT status FROM releases()") == [("dropped",)]
@@ -211,7 +211,7 @@ def test_what_cannot_be_there_is_said_before(ward: Any, server: Server) -> None:
         ward.execute("DELETE FROM clinic.dbanon.policy WHERE table_name = 'odd'")
     assert tables(ward) == []
     ward.execute("BEGIN")
-    with pytest.raises(errors.OpenTransaction):
+    with pytest.raises(errors.OpenTransactionError):
         ward.execute(f"{CREATE} pg.public.safe AS {CALL}")
     ward.execute("ROLLBACK")
 
@@ -224,7 +224,7 @@ def test_a_role_that_may_make_no_tables_is_told_so_and_leaves_nothing(ward: Any,
     assert tables(ward) == []
     ward.execute(f"ATTACH '{server.conninfo()}' AS yours (TYPE postgres)")
     ward.execute(f"{CREATE} yours.public.safe AS {CALL}")
-    with pytest.raises(errors.NotDelivered, match="must be owner of table safe"):
+    with pytest.raises(errors.DeliveryFailedError, match="must be owner of table safe"):
         ward.execute(f"{DROP} mine.public.safe")
     ward.execute(f"{DROP} yours.public.safe")
     assert tables(ward) == []
@@ -233,11 +233,11 @@ def test_a_role_that_may_make_no_tables_is_told_so_and_leaves_nothing(ward: Any,
 def test_another_server_under_the_same_name_is_refused(ward: Any, server: Server) -> None:
     ward.execute(f"{CREATE} pg.public.safe AS {CALL}")
     ward.execute("DETACH pg")
-    with pytest.raises(errors.OtherTarget, match="not attached"):
+    with pytest.raises(errors.DeliveryTargetMismatchError, match="not attached"):
         ward.execute(f"{DROP} safe")
     ward.execute(f"ATTACH '{server.conninfo('template1')}' AS pg (TYPE postgres)")
     for statement in (f"{REFRESH} pg.public.safe", f"{REFRESH} safe", f"{DROP} pg.public.safe"):
-        with pytest.raises(errors.OtherTarget, match="by the ledger the copy of safe is"):
+        with pytest.raises(errors.DeliveryTargetMismatchError, match="by the ledger the copy of safe is"):
             ward.execute(statement)
     assert rows(ward, "SELECT version, status FROM releases()") == [(1, "published")]
 
@@ -247,7 +247,7 @@ def test_sqlite_is_no_target(ward: Any, tmp_path: Path) -> None:
     postgres.needs_scanner("sqlite")
     dbanon.load_extension(ward, "sqlite")
     ward.execute(f"ATTACH '{tmp_path / 'lite.db'}' AS lite (TYPE sqlite)")
-    with pytest.raises(errors.ForeignRelease):
+    with pytest.raises(errors.ReleaseOutsideSourceDatabaseError):
         ward.execute(f"{CREATE} lite.main.safe AS {CALL}")
 
 
@@ -257,14 +257,14 @@ def test_after_use_a_schema_is_that_of_postgres_and_no_name_ends_a_statement(war
     quoted = '"' + hostile.replace('"', '""') + '"'
     ward.execute("USE pg")
     ward.execute("BEGIN")
-    with pytest.raises(errors.OpenTransaction):
+    with pytest.raises(errors.OpenTransactionError):
         dbanon.materialize(ward, "public.safe", "kacpc", "patients", k=10)
     ward.execute("ROLLBACK")
     dbanon.materialize(ward, f"public.{quoted}", "kacpc", "patients", k=10)
     assert tables(ward) == sorted(hostile + ending for ending in postgres_delivery.ENDINGS)
     assert rows(ward, f"{REFRESH} public.{quoted} WITH (if_stale = true)")[0][1:] == (1, 300, 30)
     there(ward, f"CREATE VIEW seen AS SELECT * FROM {quoted}")
-    with pytest.raises(errors.NotDelivered, match=r"could not be dropped.*other objects depend on it"):
+    with pytest.raises(errors.DeliveryFailedError, match=r"could not be dropped.*other objects depend on it"):
         ward.execute(f"{DROP} pg.public.{quoted}")
     assert rows(ward, "SELECT status FROM releases()") == [("published",)] and len(tables(ward)) == 3
     there(ward, "DROP VIEW seen")
@@ -298,7 +298,7 @@ def test_a_delivery_that_fails_is_recorded_and_made_by_the_next_refresh(
     there(ward, COME.format(1000))
     before = rows(ward, "FROM pg.public.safe")
     there(ward, hindered)
-    with pytest.raises(errors.NotDelivered, match=f"safe version 2 is recorded in the ledger.*{said}") as caught:
+    with pytest.raises(errors.DeliveryFailedError, match=f"safe version 2 is recorded in the ledger.*{said}") as caught:
         ward.execute(f"{REFRESH} pg.public.safe")
     assert "Flu" not in str(caught.value)
     assert rows(ward, "FROM pg.public.safe") == before and shown(ward) == "1"
@@ -339,7 +339,7 @@ def test_a_copy_that_somebody_changed_is_made_anew(ward: Any, changed: str) -> N
 def test_a_release_that_was_changed_here_is_not_delivered(ward: Any) -> None:
     ward.execute(f"{CREATE} pg.public.safe AS {CALL}")
     ward.execute("UPDATE clinic.main.safe SET disease = 'Flu'")
-    with pytest.raises(errors.NotDelivered, match="is not what was released"):
+    with pytest.raises(errors.DeliveryFailedError, match="is not what was released"):
         ward.execute(f"{REFRESH} pg.public.safe WITH (if_stale = true)")
     assert len(rows(ward, "SELECT DISTINCT disease FROM pg.public.safe")) == 3
 
@@ -445,12 +445,12 @@ def test_composition_is_held_against_what_is_in_postgres(ward: Any) -> None:
     ward.execute(f"{CREATE} pg.public.safe AS {CALL}")
     with pytest.warns(dbanon.DisclosureWarning, match="safe version 1"):
         ward.execute(f"{CREATE} pg.public.too AS SELECT * FROM mondrian('pg.patients', k=7)")
-    with pytest.raises(errors.CompositionRefused):
+    with pytest.raises(errors.CompositionRefusedError):
         ward.execute(
             f"{CREATE} pg.public.third WITH (composition = 'refuse') AS SELECT * FROM mondrian('pg.patients', k=8)"
         )
     assert not [name for name in tables(ward) if name.startswith("third")]
     there(ward, "DELETE FROM patients WHERE id = 1")
-    with pytest.raises(errors.DeltaRefused):
+    with pytest.raises(errors.SmallDifferencesRefusedError):
         ward.execute(f"{REFRESH} pg.public.safe")
     assert shown(ward) == "1"

@@ -508,6 +508,6 @@ def test_a_server_that_does_not_say_who_it_is_has_no_policy(clinic: Any, monkeyp
         }
     )
     monkeypatch.setitem(attached_databases._SYSTEMS, "mysql", silent)
-    with pytest.raises(errors.NoIdentity, match="what it says is empty"):
+    with pytest.raises(errors.DatabaseIdentityUnavailableError, match="what it says is empty"):
         dbanon.declare(clinic, "my.clinic.patients", **ROLES)
     assert len(rows(clinic, "FROM kacpc('my.clinic.patients', k=10, qi=['age'])")) == 300

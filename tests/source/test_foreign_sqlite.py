@@ -192,9 +192,9 @@ def test_a_database_in_memory_tells_no_name(ward: Any) -> None:
     try:
         ward.execute("CREATE TABLE passing.t AS SELECT 1 AS a FROM range(20)")
         assert len(rows(ward, "FROM kacpc('passing.t', k=2, qi=['a'])")) == 20
-        with pytest.raises(errors.NoIdentity, match="it is in memory"):
+        with pytest.raises(errors.DatabaseIdentityUnavailableError, match="it is in memory"):
             dbanon.declare(ward, "passing.t", a="quasi")
-        with pytest.raises(errors.NoIdentity, match="it is in memory"):
+        with pytest.raises(errors.DatabaseIdentityUnavailableError, match="it is in memory"):
             ward.execute("CREATE MATERIALIZED ANONYMIZED VIEW safe AS SELECT * FROM kacpc('passing.t', k=2, qi=['a'])")
         ward.execute("INSERT INTO dbanon.policy (table_name, column_name, role) VALUES ('passing.t', 'a', 'quasi')")
         assert "it is in memory" in refused(ward, "FROM kacpc('passing.t', k=2)")
@@ -238,7 +238,7 @@ def test_labels_are_of_postgres(ward: Any) -> None:
 def test_an_extension_that_is_not_there_is_named_with_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dbanon.runtime.duckdb_extensions._folder", lambda name: None)
     with duckdb.connect(config={"extension_directory": "/nonexistent"}) as con:
-        with pytest.raises(errors.NoScanner, match=r"pip install 'dbanon\[sqlite\]'"):
+        with pytest.raises(errors.ScannerExtensionMissingError, match=r"pip install 'dbanon\[sqlite\]'"):
             dbanon.load_extension(con, "sqlite")
-        with pytest.raises(errors.InvalidArgument, match="'postgres', 'sqlite', 'mysql'"):
+        with pytest.raises(errors.InvalidArgumentError, match="'postgres', 'sqlite', 'mysql'"):
             dbanon.load_extension(con, "oracle")

@@ -25,7 +25,7 @@ from tests.bench import guide
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 MANUAL = DOCS / "manual"
-MESSAGES = ("UnknownAlgorithm", "NotOneCall")
+MESSAGES = ("UnknownAlgorithmError", "NotASingleCallError")
 """Errors whose recorded messages list the algorithms."""
 
 

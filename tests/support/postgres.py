@@ -35,7 +35,7 @@ def needs_scanner(name: str) -> None:
     with duckdb.connect(config={"autoinstall_known_extensions": False}) as con:
         try:
             dbanon.load_extension(con, name)
-        except errors.NoScanner as error:
+        except errors.ScannerExtensionMissingError as error:
             pytest.skip(str(error))
 
 

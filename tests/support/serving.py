@@ -30,7 +30,7 @@ def needs_quack() -> None:
     with duckdb.connect() as con:
         try:
             extension.load(con, "serve")
-        except errors.NoQuack as error:
+        except errors.QuackExtensionMissingError as error:
             pytest.skip(str(error))
 
 
@@ -71,7 +71,7 @@ class Server:
 
     def __init__(self, database: Path, role: str, *options: str) -> None:
         self.database, self.role, self.port = database, role, free_port()
-        with contextlib.suppress(errors.TokenExists):
+        with contextlib.suppress(errors.TokenExistsError):
             self.token = tokens.add(tokens.file_of(database), f"some_{role}", role)
         command = [sys.executable, "-m", "dbanon", "serve", str(database), "--role", role]
         self.process = subprocess.Popen(

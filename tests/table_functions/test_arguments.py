@@ -168,14 +168,16 @@ UNREADABLE = [
 @pytest.mark.parametrize("call", UNREADABLE)
 def test_anything_else_is_refused_and_not_ignored(bound: Any, call: str) -> None:
     (text,) = bound(call)
-    with pytest.raises(errors.UnreadableArgument, match=r"^kacpc: cannot read the argument .* Hint: arguments after"):
+    with pytest.raises(
+        errors.UnreadableArgumentError, match=r"^kacpc: cannot read the argument .* Hint: arguments after"
+    ):
         arguments.slot("kacpc", text)
 
 
 @pytest.mark.parametrize("call", ["k=0.25+1", "qi=['a']||['b']", "weights={'a': 1.5, 'b': {'c': 1}}"])
 def test_a_refused_argument_is_shown_with_its_brackets_in_pairs(bound: Any, call: str) -> None:
     (text,) = bound(call)
-    with pytest.raises(errors.UnreadableArgument) as refused:
+    with pytest.raises(errors.UnreadableArgumentError) as refused:
         arguments.slot("kacpc", text)
     shown = str(refused.value).split("argument ", 1)[1].split(". Hint")[0]
     depth = 0
@@ -228,7 +230,7 @@ def test_texts_of_duckdb_1_5_and_2_0_are_read(text: str, expected: tuple[str, ob
     ],
 )
 def test_broken_texts_are_refused(text: str) -> None:
-    with pytest.raises(errors.UnreadableArgument):
+    with pytest.raises(errors.UnreadableArgumentError):
         arguments.slot("kacpc", text)
 
 
@@ -240,9 +242,9 @@ def test_arguments_are_merged_by_name_and_null_is_not_given() -> None:
 
 @pytest.mark.parametrize("slots", [["(k = 10)"], ["(K = 10)"]])
 def test_an_argument_given_twice_is_refused(slots: list[str]) -> None:
-    with pytest.raises(errors.RepeatedArgument, match="kacpc: k is given twice"):
+    with pytest.raises(errors.RepeatedArgumentError, match="kacpc: k is given twice"):
         arguments.merged("kacpc", slots, {"k": 5})
-    with pytest.raises(errors.RepeatedArgument, match="kacpc: k is given twice"):
+    with pytest.raises(errors.RepeatedArgumentError, match="kacpc: k is given twice"):
         arguments.merged("kacpc", slots * 2, {})
 
 
@@ -312,7 +314,7 @@ def test_every_parameter_says_in_a_sentence_what_it_accepts(parameter: Parameter
     assert parameter.doc.endswith(".")
     assert not str(parameter.kind).startswith(type(parameter.kind).__name__)
     refused = parameter.kind.invalid[0]
-    with pytest.raises(errors.InvalidArgument) as error:
+    with pytest.raises(errors.InvalidArgumentError) as error:
         parameters.validated("f", (parameter,), {parameter.name: refused})
     shown = parameters.shown(refused)
     assert str(error.value) == f"f: {parameter.name} must be {parameter.kind}, got {shown}."
@@ -322,7 +324,7 @@ def test_every_parameter_says_in_a_sentence_what_it_accepts(parameter: Parameter
 def test_null_is_not_given(parameter: Parameter) -> None:
     if parameter.required:
         with pytest.raises(
-            errors.MissingArgument, match=f"f: {parameter.name} is missing; .* Hint: {parameter.name} = "
+            errors.MissingArgumentError, match=f"f: {parameter.name} is missing; .* Hint: {parameter.name} = "
         ):
             parameters.validated("f", (parameter,), {parameter.name: None})
     else:
@@ -344,15 +346,15 @@ def test_accepted_values_are_normalized() -> None:
 
 
 def test_k_must_be_an_integer_of_at_least_2() -> None:
-    with pytest.raises(errors.InvalidArgument, match=r"^kacpc: k must be an integer of at least 2, got 1\.$"):
+    with pytest.raises(errors.InvalidArgumentError, match=r"^kacpc: k must be an integer of at least 2, got 1\.$"):
         parameters.validated("kacpc", COMMON, {"k": 1})
-    with pytest.raises(errors.MissingArgument, match=r"^kacpc: k is missing; .* Hint: k = 10\.$"):
+    with pytest.raises(errors.MissingArgumentError, match=r"^kacpc: k is missing; .* Hint: k = 10\.$"):
         parameters.validated("kacpc", COMMON, {})
 
 
 def test_an_unknown_parameter_is_refused_with_the_nearest_name() -> None:
     with pytest.raises(
-        errors.UnknownParameter, match=r"there is no parameter 'heirarchies'\. Did you mean 'hierarchies'\?"
+        errors.UnknownParameterError, match=r"there is no parameter 'heirarchies'\. Did you mean 'hierarchies'\?"
     ):
         parameters.validated("kacpc", COMMON, {"k": 3, "heirarchies": {}})
 

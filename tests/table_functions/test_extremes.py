@@ -95,7 +95,7 @@ def test_every_extreme_value_of_every_parameter_ends_soon(
         arguments = given(function, parameter, value)
         try:
             parameters.validated(function.name, function.parameters, arguments)
-        except errors.InvalidArgument as error:
+        except errors.InvalidArgumentError as error:
             assert parameter.name in str(error)
             assert len(str(error)) < 500
             continue

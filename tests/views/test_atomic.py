@@ -217,7 +217,7 @@ def test_two_refreshes_at_once_corrupt_nothing(tmp_path: Path) -> None:
         with con.cursor() as first, con.cursor() as second:
             results = at_once([lambda c=c: dbanon.refresh(c, "safe") for c in (first, second)])
         won = [r.version for r in results if isinstance(r, dbanon.Release)]
-        assert all(isinstance(r, (dbanon.Release, errors.Busy)) for r in results), results
+        assert all(isinstance(r, (dbanon.Release, errors.LedgerBusyError)) for r in results), results
         assert sorted(won) == list(range(version + 1, version + 1 + len(won)))
         assert won
         version = max(won)
@@ -238,12 +238,14 @@ def test_two_of_one_name_at_once_make_one(tmp_path: Path) -> None:
         made = [r for r in results if isinstance(r, dbanon.Release)]
         failed = [r for r in results if not isinstance(r, dbanon.Release)]
         assert len(made) == 1, results
-        assert all(isinstance(r, (errors.Busy, errors.ReleaseExists)) for r in failed), results
+        assert all(isinstance(r, (errors.LedgerBusyError, errors.ReleaseExistsError)) for r in failed), results
         whole(con)
         with con.cursor() as first, con.cursor() as second:
             results = at_once([lambda c=c: dbanon.drop(c, "safe") for c in (first, second)])
         assert results.count(None) >= 1
-        assert all(r is None or isinstance(r, (errors.Busy, errors.UnknownRelease)) for r in results), results
+        assert all(r is None or isinstance(r, (errors.LedgerBusyError, errors.UnknownReleaseError)) for r in results), (
+            results
+        )
         assert whole(con) is None
     con.close()
 
@@ -257,7 +259,7 @@ def test_who_comes_second_is_told(tmp_path: Path) -> None:
     other = con.raw.cursor()
     other.execute("BEGIN")
     other.execute("ALTER TABLE safe RENAME TO mine")
-    with pytest.raises(errors.Busy, match="another connection"):
+    with pytest.raises(errors.LedgerBusyError, match="another connection"):
         dbanon.refresh(con, "safe")
     other.execute("ROLLBACK")
     assert whole(con) == 1

@@ -111,7 +111,12 @@ class History:
                 made = dbanon.materialize(self.con, "safe", "mondrian", "patients", replace=True, **asked, **self.asked)
             else:
                 made = dbanon.refresh(self.con, "safe", refresh=way, erase=erase, **asked)
-        except (errors.DeltaRefused, errors.CompositionRefused, errors.KeepRefused, errors.NothingLeftToErase):
+        except (
+            errors.SmallDifferencesRefusedError,
+            errors.CompositionRefusedError,
+            errors.CannotKeepClassesError,
+            errors.ErasureEmptiesReleaseError,
+        ):
             return "refused"
         except duckdb.InvalidInputException:
             return "impossible"

@@ -119,13 +119,15 @@ def test_nothing_of_the_same_people_is_released_beside(con: Any, statement: str)
         first = f"{CREATE} safe AS SELECT * FROM kacpc('known', k=3, children='stays', key='id')"
     con.execute(first)
     for _ in ("published", "dropped"):
-        with pytest.raises(errors.SamePeople, match="the same people are in safe, "):
+        with pytest.raises(errors.OverlappingReleaseError, match="the same people are in safe, "):
             con.execute(statement)
         assert made(con, "other%") == []
         con.execute("DROP MATERIALIZED ANONYMIZED VIEW IF EXISTS safe")
     assert dbanon.forget_release(con, "safe") == 1
     con.execute(statement)
-    with pytest.raises(errors.SamePeople, match=r"people are in other.*a release of several tables cannot be"):
+    with pytest.raises(
+        errors.OverlappingReleaseError, match=r"people are in other.*a release of several tables cannot be"
+    ):
         con.execute(first)
     assert made(con) == []
 
@@ -147,10 +149,10 @@ def test_there_is_one_version(con: Any) -> None:
     with pytest.raises(dbanon.DbanonError, match="safe is a release of several tables"):
         dbanon.publish(con, "safe", "safe.csv")
     for again in (create, create.replace("CREATE", "CREATE OR REPLACE")):
-        with pytest.raises(errors.ReleaseExists, match="DROP MATERIALIZED ANONYMIZED VIEW safe first"):
+        with pytest.raises(errors.ReleaseExistsError, match="DROP MATERIALIZED ANONYMIZED VIEW safe first"):
             con.execute(again)
     assert con.execute(create.replace("VIEW", "VIEW IF NOT EXISTS")).fetchall() == []
-    with pytest.raises(errors.UnusedArgument, match="allow_delta"):
+    with pytest.raises(errors.UnusedArgumentError, match="allow_delta"):
         con.execute(create.replace("safe AS", "more WITH (allow_delta = true) AS"))
     assert con.execute("FROM safe_visits").fetchall() == rows
     con.execute("DROP MATERIALIZED ANONYMIZED VIEW safe")
@@ -212,12 +214,12 @@ def test_tables_of_several_databases_are_refused(con: Any) -> None:
     key = "key={'patient_id': 'id'}"
     rows = con.execute(f"FROM kacpc('elsewhere.visits', k=3, entity='patients', {key})").fetchall()
     assert rows
-    with pytest.raises(errors.InvalidArgument, match="children must be tables of one database"):
+    with pytest.raises(errors.InvalidArgumentError, match="children must be tables of one database"):
         con.execute(f"{CREATE} safe AS FROM kacpc('elsewhere.visits', k=3, entity='patients', {key})")
     con.execute("CREATE TEMP TABLE passing AS FROM visits")
     con.execute("INSERT INTO dbanon.policy SELECT * REPLACE ('passing' AS table_name) FROM dbanon.policy "
                 "WHERE table_name = 'visits'")  # fmt: skip
-    with pytest.raises(errors.UnstableSource):
+    with pytest.raises(errors.UnstableSourceError):
         con.execute(f"{CREATE} safe AS FROM kacpc('passing', k=3, entity='patients', {key})")
     assert made(con) == []
 
@@ -226,14 +228,14 @@ def test_names(con: Any) -> None:
     con.execute("CREATE TABLE classes AS FROM visits")
     con.execute("INSERT INTO dbanon.policy SELECT * REPLACE ('classes' AS table_name) FROM dbanon.policy "
                 "WHERE table_name = 'visits'")  # fmt: skip
-    with pytest.raises(errors.InvalidArgument, match="tables of different names, none of them classes or metrics"):
+    with pytest.raises(errors.InvalidArgumentError, match="tables of different names, none of them classes or metrics"):
         con.execute(
             f"{CREATE} safe AS SELECT * FROM kacpc('patients', k=3, children='classes', key={{'patient_id': 'id'}})"
         )
     con.execute("CREATE TABLE safe_visits (x INTEGER)")
-    with pytest.raises(errors.ReleaseExists, match=r"safe_visits exists already\. Hint: choose another name"):
+    with pytest.raises(errors.ReleaseExistsError, match=r"safe_visits exists already\. Hint: choose another name"):
         con.execute(f"{CREATE} safe AS SELECT * FROM kacpc('patients', k=3, children='visits')")
-    with pytest.raises(errors.OpenTransaction):
+    with pytest.raises(errors.OpenTransactionError):
         con.execute("BEGIN")
         con.execute(f"{CREATE} safer AS SELECT * FROM kacpc('patients', k=3, children='visits')")
     con.execute("ROLLBACK")

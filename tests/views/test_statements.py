@@ -166,7 +166,7 @@ def test_prepared_values_belong_to_the_last_statement(con: Any) -> None:
 @pytest.mark.exhaustive
 def test_options_are_those_of_the_functions(con: Any) -> None:
     con.execute(f"{CREATE} a AS FROM kacpc('patients', k=5)")
-    with pytest.raises(errors.CompositionRefused):
+    with pytest.raises(errors.CompositionRefusedError):
         con.execute(f"{CREATE} b WITH (composition = 'refuse') AS FROM mondrian('patients', k=3)")
     assert releases(con) == [("a", 1, "published")]
     con.execute("DELETE FROM patients WHERE pid = 3")
@@ -233,7 +233,7 @@ def test_schemas_are_found_in_any_case(con: Any) -> None:
     con.execute('CREATE SCHEMA "odd s"')
     con.execute(f"{CREATE} \"ODD s\".safe AS FROM kacpc('patients', k=5)")
     assert con.execute("SELECT schema_name, name FROM releases()").fetchall() == [("odd s", "safe")]
-    with pytest.raises(errors.ReleaseExists):
+    with pytest.raises(errors.ReleaseExistsError):
         con.execute(f"{CREATE} CLINIC.\"Odd S\".SAFE AS FROM kacpc('patients', k=5)")
     con.execute(f'{REFRESH} clinic."odd S".Safe; {DROP} "Odd s".safe')
     assert releases(con)[-1] == ("safe", 2, "dropped")
@@ -246,7 +246,7 @@ def test_an_attached_database_keeps_its_own_releases(con: Any, tmp_path: Path) -
     con.execute(f'{CREATE} "second one".safe AS FROM kacpc(\'"second one".people\', k=5, {ROLES})')
     con.execute(f'{REFRESH} "SECOND one".main.safe; {REFRESH} "second one".safe')
     assert con.execute("SELECT DISTINCT database_name FROM releases()").fetchall() == [("second one",)]
-    with pytest.raises(errors.ForeignRelease):
+    with pytest.raises(errors.ReleaseOutsideSourceDatabaseError):
         con.execute(f"{CREATE} clinic.safe AS FROM kacpc('\"second one\".people', k=5, {ROLES})")
     con.execute('USE "second one"')
     with pytest.warns(dbanon.DisclosureWarning):
@@ -259,7 +259,7 @@ def test_an_attached_database_keeps_its_own_releases(con: Any, tmp_path: Path) -
 @pytest.mark.exhaustive
 def test_a_name_that_can_be_a_schema_or_a_database_is_asked_about(con: Any) -> None:
     con.execute("CREATE SCHEMA clinic")
-    with pytest.raises(errors.AmbiguousTable):
+    with pytest.raises(errors.AmbiguousTableError):
         con.execute(f"{CREATE} clinic.safe AS FROM kacpc('clinic.main.patients', k=5)")
     con.execute(f"{CREATE} clinic.clinic.safe AS FROM kacpc('clinic.main.patients', k=5)")
 
@@ -270,14 +270,14 @@ def test_a_name_that_can_be_a_schema_or_a_database_is_asked_about(con: Any) -> N
 @pytest.mark.exhaustive
 def test_or_replace_makes_the_next_version_of_a_release_only(con: Any) -> None:
     con.execute("CREATE TABLE mine AS SELECT 1 AS i")
-    with pytest.raises(errors.ReleaseExists, match="not tables of a release"):
+    with pytest.raises(errors.ReleaseExistsError, match="not tables of a release"):
         con.execute(f"CREATE OR REPLACE{CREATE.removeprefix('CREATE')} mine AS FROM kacpc('patients', k=5)")
     assert con.execute("FROM mine").fetchall() == [(1,)]
     con.execute(f"{CREATE} safe AS FROM kacpc('patients', k=5)")
-    with pytest.raises(errors.ReleaseExists, match="OR REPLACE"):
+    with pytest.raises(errors.ReleaseExistsError, match="OR REPLACE"):
         con.execute(f"{CREATE} safe AS FROM kacpc('patients', k=8)")
     replace = "create or replace materialized anonymized view safe"
-    with pytest.raises(errors.DeltaRefused, match=r"^materialize: "):  # no more than a refresh may do
+    with pytest.raises(errors.SmallDifferencesRefusedError, match=r"^materialize: "):  # no more than a refresh may do
         con.execute(f"{replace} AS FROM mondrian('patients', k=8)")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -294,15 +294,15 @@ def test_if_not_exists_leaves_a_release_alone(con: Any) -> None:
     assert again.fetchall() == []
     assert '"k": 5' in call_of(con, "safe")
     con.execute("CREATE TABLE mine (i INTEGER)")
-    with pytest.raises(errors.ReleaseExists):
+    with pytest.raises(errors.ReleaseExistsError):
         con.execute(f"{CREATE} IF NOT EXISTS mine AS FROM kacpc('patients', k=5)")
 
 
 def test_if_exists_forgives_what_is_not_there(con: Any) -> None:
-    with pytest.raises(errors.UnknownRelease):
+    with pytest.raises(errors.UnknownReleaseError):
         con.execute(f"{DROP} safe")
     assert con.execute(f"{DROP} IF EXISTS safe").fetchall() == []
-    with pytest.raises(errors.UnknownRelease):
+    with pytest.raises(errors.UnknownReleaseError):
         con.execute(f"{DROP} patients")
     con.execute(f"{DROP} IF EXISTS patients")
     assert "patients" in tables(con)
@@ -374,35 +374,42 @@ OTHER_QUERIES = [
 ]
 
 MISTAKES: list[tuple[str, type[Exception], str]] = [
-    *((query, errors.UnreadableStatement, "Accepted: ") for query in UNREADABLE),
-    *((f"{CREATE} s AS {query}", errors.NotOneCall, "must be one call and nothing else") for query in OTHER_QUERIES),
-    (f"{CREATE} s AS FROM kacp('patients')", errors.NotOneCall, "Did you mean 'kacpc'"),
-    (f"{CREATE} s WITH (compositon = 'warn') AS {FINE}", errors.UnknownParameter, "Did you mean 'composition'"),
-    (f"{CREATE} s WITH (refresh = 'keep') AS {FINE}", errors.UnknownParameter, "Accepted: composition, allow_delta"),
-    (f"{CREATE} s WITH (composition = 'maybe') AS {FINE}", errors.InvalidArgument, "'warn', 'refuse'"),
-    (f"{CREATE} s WITH (composition = true) AS {FINE}", errors.InvalidArgument, "composition must be a text"),
-    (f"{REFRESH} kept WITH (allow_delta = 'yes')", errors.InvalidArgument, "true or false"),
-    (f"{REFRESH} kept WITH (refresh = 'keep', Refresh = 'keep')", errors.RepeatedArgument, "given twice"),
-    (f"{REFRESH} kept WITH (refresh = 'all')", errors.InvalidArgument, "'keep', 'hold', 'recluster'"),
-    (f"{REFRESH} kep", errors.UnknownRelease, "Did you mean 'kept'"),
-    (f"{CREATE} s KEY (nope) AS {FINE}", errors.UnknownColumn, "nope"),
-    (f"{CREATE} temp.s AS {FINE}", errors.ForeignRelease, "memory"),
+    *((query, errors.UnreadableStatementError, "Accepted: ") for query in UNREADABLE),
+    *(
+        (f"{CREATE} s AS {query}", errors.NotASingleCallError, "must be one call and nothing else")
+        for query in OTHER_QUERIES
+    ),
+    (f"{CREATE} s AS FROM kacp('patients')", errors.NotASingleCallError, "Did you mean 'kacpc'"),
+    (f"{CREATE} s WITH (compositon = 'warn') AS {FINE}", errors.UnknownParameterError, "Did you mean 'composition'"),
+    (
+        f"{CREATE} s WITH (refresh = 'keep') AS {FINE}",
+        errors.UnknownParameterError,
+        "Accepted: composition, allow_delta",
+    ),
+    (f"{CREATE} s WITH (composition = 'maybe') AS {FINE}", errors.InvalidArgumentError, "'warn', 'refuse'"),
+    (f"{CREATE} s WITH (composition = true) AS {FINE}", errors.InvalidArgumentError, "composition must be a text"),
+    (f"{REFRESH} kept WITH (allow_delta = 'yes')", errors.InvalidArgumentError, "true or false"),
+    (f"{REFRESH} kept WITH (refresh = 'keep', Refresh = 'keep')", errors.RepeatedArgumentError, "given twice"),
+    (f"{REFRESH} kept WITH (refresh = 'all')", errors.InvalidArgumentError, "'keep', 'hold', 'recluster'"),
+    (f"{REFRESH} kep", errors.UnknownReleaseError, "Did you mean 'kept'"),
+    (f"{CREATE} s KEY (nope) AS {FINE}", errors.UnknownColumnError, "nope"),
+    (f"{CREATE} temp.s AS {FINE}", errors.ReleaseOutsideSourceDatabaseError, "memory"),
     (f"{CREATE} nowhere.s AS {FINE}", duckdb.CatalogException, "nowhere"),
-    (f"{CREATE} s AS FROM kacpc('patients', kk=5)", errors.UnknownParameter, "Did you mean 'k'"),
-    (f"{CREATE} s AS FROM kacpc('patients', k=5, replace := true)", errors.UnknownParameter, "replace"),
-    (f"{CREATE} s AS FROM kacpc('patients', k=5, 'replace' = true)", errors.UnknownParameter, "replace"),
-    (f"{CREATE} s AS FROM kacpc('patients', 5)", errors.UnreadableArgument, "5"),
-    (f"{CREATE} s AS FROM kacpc('patients')", errors.MissingArgument, "k is missing"),
-    (f"{CREATE} s AS FROM kacpc('patients', k=1)", errors.InvalidArgument, "at least 2"),
-    (f"{CREATE} s AS FROM kacpc('patient', k=5)", errors.UnknownTable, "Did you mean 'patients'"),
-    (f"{CREATE} s AS FROM kacpc(NULL, k=5)", errors.MissingArgument, "tbl"),
+    (f"{CREATE} s AS FROM kacpc('patients', kk=5)", errors.UnknownParameterError, "Did you mean 'k'"),
+    (f"{CREATE} s AS FROM kacpc('patients', k=5, replace := true)", errors.UnknownParameterError, "replace"),
+    (f"{CREATE} s AS FROM kacpc('patients', k=5, 'replace' = true)", errors.UnknownParameterError, "replace"),
+    (f"{CREATE} s AS FROM kacpc('patients', 5)", errors.UnreadableArgumentError, "5"),
+    (f"{CREATE} s AS FROM kacpc('patients')", errors.MissingArgumentError, "k is missing"),
+    (f"{CREATE} s AS FROM kacpc('patients', k=1)", errors.InvalidArgumentError, "at least 2"),
+    (f"{CREATE} s AS FROM kacpc('patient', k=5)", errors.UnknownTableError, "Did you mean 'patients'"),
+    (f"{CREATE} s AS FROM kacpc(NULL, k=5)", errors.MissingArgumentError, "tbl"),
     (f"{CREATE} s AS FROM kacpc('patients', k=50)", duckdb.Error, "40"),
     (f"{CREATE} s AS FROM kacpc((SELECT 'patients'), k=5)", duckdb.Error, "subqueries"),
-    (f"{CREATE} s AS FROM kacpc(age, k=5)", errors.UnknownTable, "'age'"),
+    (f"{CREATE} s AS FROM kacpc(age, k=5)", errors.UnknownTableError, "'age'"),
     (f"{CREATE} s AS FROM kacpc('patients', k=5", duckdb.ParserException, "syntax error"),
     (f"{CREATE} s AS FROM kacpc('patients', k=(5)]", duckdb.ParserException, "syntax error"),
     (f"{CREATE} s AS FROM kacpc('patients, k=5)", duckdb.Error, "."),
-    (f"CREATE TABLE t (i INTEGER); {CREATE} s AS FROM patients", errors.NotOneCall, "call"),
+    (f"CREATE TABLE t (i INTEGER); {CREATE} s AS FROM patients", errors.NotASingleCallError, "call"),
     (f"CREATE TABLE t (i INTEGER); {CREATE} s AS {FINE}; SELEC 1", duckdb.ParserException, "SELEC"),
     (f"EXPLAIN {CREATE} s AS {FINE}", duckdb.ParserException, "syntax error"),
     (f"CREATE ANONYMIZED VIEW s AS {FINE}", duckdb.ParserException, "syntax error"),
@@ -433,11 +440,11 @@ def test_the_statement_is_refused_inside_a_transaction(con: Any) -> None:
     con.execute(f"{CREATE} kept AS {FINE}")
     con.execute("BEGIN; CREATE TABLE t (i INTEGER)")
     for query in (f"{CREATE} s AS {FINE}", f"{REFRESH} kept", f"{DROP} kept"):
-        with pytest.raises(errors.OpenTransaction):
+        with pytest.raises(errors.OpenTransactionError):
             con.execute(query)
     con.execute("COMMIT")
     assert releases(con) == [("kept", 1, "published")]
-    with pytest.raises(errors.OpenTransaction):
+    with pytest.raises(errors.OpenTransactionError):
         con.execute(f"BEGIN; {CREATE} s AS {FINE}; COMMIT")
     con.execute("ROLLBACK")
     con.execute(f"{CREATE} s AS FROM kacpc('patients', k=5)")
@@ -460,7 +467,7 @@ def test_what_only_the_connection_sees_cannot_be_a_source(con: Any) -> None:
     frame = con.execute("FROM patients").df()
     con.execute("CREATE TEMP TABLE passing AS FROM patients")
     for source in ("frame", "passing"):
-        with pytest.raises(errors.UnstableSource, match="make a table of it"):
+        with pytest.raises(errors.UnstableSourceError, match="make a table of it"):
             con.execute(f"{CREATE} s AS FROM kacpc('{source}', k=5, {ROLES})")
     assert len(frame) == 40
     assert releases(con) == []

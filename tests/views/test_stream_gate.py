@@ -74,7 +74,7 @@ WRONG = {
 def test_tables_that_are_written_wrongly_are_refused(con: Any, monkeypatch: pytest.MonkeyPatch, wrong: str) -> None:
     before = con.execute("FROM safe").fetchall()
     after(*WRONG[wrong])(monkeypatch)
-    with pytest.raises(errors.GateRefused, match=r"refresh: the release gate refused the result"):
+    with pytest.raises(errors.GateRefusedError, match=r"refresh: the release gate refused the result"):
         streaming.refresh_stream(con, "safe")
     assert con.execute("FROM safe").fetchall() == before
     monkeypatch.undo()
@@ -94,5 +94,5 @@ def test_rows_in_the_order_of_their_arrival_are_refused(con: Any, monkeypatch: p
     real = stream_refresh._publish
     first = con.execute("SELECT max(rowid) FROM safe").fetchall()[0][0]
     monkeypatch.setattr(stream_refresh, "_publish", published)
-    with pytest.raises(errors.GateRefused, match="rows of the view that are in the order of their arrival"):
+    with pytest.raises(errors.GateRefusedError, match="rows of the view that are in the order of their arrival"):
         streaming.refresh_stream(con, "safe")

@@ -261,7 +261,7 @@ def test_a_source_that_was_rewritten_is_refused(rewritten: str, why: str) -> Non
     before = rows(con, "FROM safe")
     con.execute(rewritten)
     come(con, 5, 60, 70)
-    with pytest.raises(errors.NotAppended, match=why):
+    with pytest.raises(errors.SourceNotAppendOnlyError, match=why):
         streaming.refresh_stream(con, "safe")
     assert rows(con, "FROM safe") == before
 
@@ -286,13 +286,13 @@ def test_rows_that_have_left_may_be_deleted_where_that_is_said() -> None:
     con = grown()
     waits = 'rowid IN (SELECT "dbanon row" FROM dbanon."waiting main.safe")'
     con.execute(f"DELETE FROM events WHERE NOT {waits} AND rowid < 40")
-    with pytest.raises(errors.NotAppended):
+    with pytest.raises(errors.SourceNotAppendOnlyError):
         streaming.refresh_stream(con, "safe")
     assert streaming.refresh_stream(con, "safe", pruned=True).read == 0
     come(con, 5, 60, 100)
     assert streaming.refresh_stream(con, "safe").read == 40
     con.execute('DELETE FROM events WHERE rowid IN (SELECT max("dbanon row") FROM dbanon."waiting main.safe")')
-    with pytest.raises(errors.NotAppended, match="changed rows that wait"):
+    with pytest.raises(errors.SourceNotAppendOnlyError, match="changed rows that wait"):
         streaming.refresh_stream(con, "safe", pruned=True)
 
 
@@ -339,7 +339,7 @@ def test_other_roles_are_refused() -> None:
     come(con, 5, 0, 40)
     streaming.create_stream(con, "safe", "fads", "events", k=3, delta=10, order_by="ts")
     dbanon.declare(con, "events", city="sensitive")
-    with pytest.raises(errors.StreamChanged, match="city was withheld and is sensitive"):
+    with pytest.raises(errors.StreamRolesChangedError, match="city was withheld and is sensitive"):
         streaming.refresh_stream(con, "safe")
 
 
@@ -356,28 +356,28 @@ def test_mistakes() -> None:
             streaming.create_stream(con, name, system, source, **(CALL | more))
         return str(caught.value)
 
-    assert "seen is no table of a DuckDB database" in refused(errors.NoTableToGrow, "seen")
-    assert "has a column of the name rowid" in refused(errors.NoTableToGrow, "numbered")
-    assert "'name' of events would be published as it is" in refused(errors.RareInStream, other=["name"])
-    assert "delta must be at least 30" in refused(errors.InvalidArgument, k=30)
-    refused(errors.UnknownAlgorithm, system="kacpc")
-    refused(errors.ReleaseExists, name="seen")
-    refused(errors.UnknownParameter, life2=1)
-    with pytest.raises(errors.IsStream, match="materialize: fads is a stream system"):
+    assert "seen is no table of a DuckDB database" in refused(errors.StreamSourceNotATableError, "seen")
+    assert "has a column of the name rowid" in refused(errors.StreamSourceNotATableError, "numbered")
+    assert "'name' of events would be published as it is" in refused(errors.CannotCheckRareValuesError, other=["name"])
+    assert "delta must be at least 30" in refused(errors.InvalidArgumentError, k=30)
+    refused(errors.UnknownAlgorithmError, system="kacpc")
+    refused(errors.ReleaseExistsError, name="seen")
+    refused(errors.UnknownParameterError, life2=1)
+    with pytest.raises(errors.StreamAlgorithmNotAllowedError, match="materialize: fads is a stream system"):
         dbanon.materialize(con, "safe", "fads", "events", k=3)
     with pytest.raises(duckdb.Error, match="choose: fads is a stream system"):
         con.execute("FROM choose('events', k := [3], qi := ['age'], algorithms := ['fads'])")
-    with pytest.raises(errors.IsStream, match="anonymize: castle is a stream system"):
+    with pytest.raises(errors.StreamAlgorithmNotAllowedError, match="anonymize: castle is a stream system"):
         dbanon.anonymize(con.execute("FROM events").df(), "castle", k=3)
     assert con.execute("FROM stream_status()").fetchall() == []
-    with pytest.raises(errors.UnknownStream):
+    with pytest.raises(errors.UnknownStreamError):
         streaming.refresh_stream(con, "safe")
-    with pytest.raises(errors.UnknownStream):
+    with pytest.raises(errors.UnknownStreamError):
         streaming.drop_stream(con, "safe")
     streaming.drop_stream(con, "safe", if_exists=True)
     streaming.create_stream(con, "safe", "fads", "events", **CALL)
     con.execute("BEGIN")
-    with pytest.raises(errors.OpenTransaction):
+    with pytest.raises(errors.OpenTransactionError):
         streaming.refresh_stream(con, "safe")
     con.execute("ROLLBACK")
 
@@ -393,7 +393,7 @@ def test_statements() -> None:
     done = con.execute(f"CREATE STREAMING ANONYMIZED VIEW {name} AS SELECT * FROM {call}").fetchall()
     assert done[0][1:4] == (80, 80 - done[0][4], 0)
     assert con.execute(f"CREATE STREAMING ANONYMIZED VIEW IF NOT EXISTS {name} AS FROM {call}").fetchall() == []
-    with pytest.raises(errors.ReleaseExists):
+    with pytest.raises(errors.ReleaseExistsError):
         con.execute(f"CREATE STREAMING ANONYMIZED VIEW {name} AS FROM {call}")
     come(con.raw, 6, 80, 100)
     assert con.execute(f"REFRESH STREAMING ANONYMIZED VIEW {name}").fetchall()[0][1] == 20
@@ -405,11 +405,11 @@ def test_statements() -> None:
     assert con.execute("SELECT status FROM stream_status()").fetchall() == [("dropped",)]
     with pytest.warns(dbanon.DisclosureWarning, match="published the same table"):
         con.execute(f"CREATE STREAMING ANONYMIZED VIEW safe AS FROM {call}")
-    with pytest.raises(errors.UnreadableStatement):
+    with pytest.raises(errors.UnreadableStatementError):
         con.execute(f"CREATE OR REPLACE STREAMING ANONYMIZED VIEW safe AS FROM {call}")
-    with pytest.raises(errors.NotOneCall, match="kacpc is for CREATE MATERIALIZED ANONYMIZED VIEW"):
+    with pytest.raises(errors.NotASingleCallError, match="kacpc is for CREATE MATERIALIZED ANONYMIZED VIEW"):
         con.execute("CREATE STREAMING ANONYMIZED VIEW safe2 AS FROM kacpc('events', k=3)")
-    with pytest.raises(errors.NotOneCall, match="fads is for CREATE STREAMING ANONYMIZED VIEW"):
+    with pytest.raises(errors.NotASingleCallError, match="fads is for CREATE STREAMING ANONYMIZED VIEW"):
         con.execute(f"CREATE MATERIALIZED ANONYMIZED VIEW safe2 AS FROM {call}")
 
 
@@ -417,11 +417,11 @@ def test_releases_and_streams_of_the_same_people_are_told_of_each_other() -> Non
     con = grown()
     with pytest.warns(dbanon.DisclosureWarning, match="the streaming views safe published the same people"):
         dbanon.materialize(con, "whole", "kacpc", "events", k=3, qi=["age"])
-    with pytest.raises(errors.StreamBeside):
+    with pytest.raises(errors.OverlappingStreamError):
         dbanon.materialize(con, "other", "kacpc", "events", k=3, qi=["age"], composition="refuse")
     con.execute("CREATE VIEW seen AS FROM events")
     streaming.drop_stream(con, "safe")
-    with pytest.raises(errors.StreamBeside):
+    with pytest.raises(errors.OverlappingStreamError):
         dbanon.materialize(con, "other", "kacpc", "seen", k=3, qi=["age"], composition="refuse")
     with pytest.warns(dbanon.DisclosureWarning, match="whole version 1, safe published the same table"):
         streaming.create_stream(con, "again", "fads", "events", **CALL)
@@ -481,7 +481,7 @@ def test_two_at_once_do_not_publish_twice() -> None:
     other = dbanon.attach(con.cursor())
     other.execute("BEGIN")
     other.execute("UPDATE dbanon.stream SET refreshes = refreshes + 1")
-    with pytest.raises(errors.Busy):
+    with pytest.raises(errors.LedgerBusyError):
         streaming.refresh_stream(con, "safe")
     other.execute("COMMIT")
     assert streaming.refresh_stream(con, "safe").read == 30
@@ -508,9 +508,11 @@ def test_what_is_asked_of_a_release_says_that_it_is_a_streaming_view(tmp_path: P
             lambda: dbanon.certificate(con, "safe"),
             lambda: dbanon.publish(con, "safe", tmp_path / "out.duckdb"),
         ):
-            with pytest.raises(errors.UnknownRelease, match=r"(?i)safe is a streaming view, which has no versions"):
+            with pytest.raises(
+                errors.UnknownReleaseError, match=r"(?i)safe is a streaming view, which has no versions"
+            ):
                 asked()
-        with pytest.raises(errors.UnknownRelease) as caught:
+        with pytest.raises(errors.UnknownReleaseError) as caught:
             dbanon.refresh(con, "other.safe")
         assert "streaming" not in str(caught.value)
         con.execute(f"COPY safe TO '{tmp_path / 'out.parquet'}'")
@@ -522,7 +524,7 @@ def test_a_view_whose_tables_were_dropped_by_hand_has_to_be_dropped_first() -> N
         dbanon.create_stream(con, "safe", "fads", "events", **CALL)
         for dropped in ("", "DROP TABLE safe; DROP TABLE safe_classes"):
             con.execute(dropped or "SELECT 1")
-            with pytest.raises(errors.ReleaseExists, match="DROP STREAMING ANONYMIZED VIEW Safe ends it"):
+            with pytest.raises(errors.ReleaseExistsError, match="DROP STREAMING ANONYMIZED VIEW Safe ends it"):
                 dbanon.create_stream(con, "Safe", "castle", "events", **CALL)
         dbanon.drop_stream(con, "safe")
         with pytest.warns(dbanon.DisclosureWarning, match="safe published the same table"):

@@ -46,7 +46,8 @@ class Drawn:
 
 
 def uniforms(key: bytes, name: str, count: int) -> Floats:
-    """Return numbers above 0 and below 1 that nobody foretells without the key (SHAKE-256), the same on every machine."""
+    """Return numbers above 0 and below 1 that nobody foretells without the key (SHAKE-256), the same on every
+    machine."""
     stream = hashlib.shake_256(key + name.encode()).digest(8 * count)
     return ((np.frombuffer(stream, "<u8") >> np.uint64(12)).astype(np.float64) + 0.5) * 2.0**-52
 

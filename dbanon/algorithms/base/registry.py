@@ -293,7 +293,7 @@ def algorithms() -> tuple[Algorithm, ...]:
 
 
 def find(name: str) -> Algorithm:
-    """Return the algorithm of a name; UnknownAlgorithm."""
+    """Return the algorithm of a name; UnknownAlgorithmError."""
     if name not in _REGISTRY:
-        raise errors.UnknownAlgorithm(name, sorted(_REGISTRY))
+        raise errors.UnknownAlgorithmError(name, sorted(_REGISTRY))
     return _REGISTRY[name]

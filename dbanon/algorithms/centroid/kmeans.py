@@ -110,7 +110,8 @@ def settled(work: Work) -> Ints:
 
 
 def plain(work: Work) -> Ints:
-    """Return the clusters of k-means before any adjustment, of any number of records, and the centers that made them."""
+    """Return the clusters of k-means before any adjustment, of any number of records, and the centers that made
+    them."""
     labels, work.centers = _rounds(work, _nearest(work))
     return labels
 

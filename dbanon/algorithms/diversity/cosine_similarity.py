@@ -23,7 +23,10 @@ STEP = 2.0**40
 
 
 def directions(space: Space, scale: str) -> Floats:
-    """Return vectors of length 1 of the tuples; the last coordinate is that of zero vectors, which have no direction."""
+    """Return vectors of length 1 of the tuples.
+
+    The last coordinate is that of zero vectors, which have no direction.
+    """
     columns = [_coordinates(a, scale)[space.codes[:, j]] for j, a in enumerate(space.attributes)]
     greatest = np.max([np.abs(column) for column in columns], axis=0)
     columns = [column / np.where(greatest == 0, 1.0, greatest) for column in columns]  # squares shall not overflow

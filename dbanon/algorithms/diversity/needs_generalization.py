@@ -66,7 +66,10 @@ def diversities(sensitive: Sensitive, groups: list[Ints], normalized: bool) -> F
 
 
 def _node(tree: Tree, low: Ints, high: Ints) -> tuple[Ints, Ints]:
-    """Return the codes below the next ancestor that has other values of the table too; those given where there is none."""
+    """Return the codes below the next ancestor that has other values of the table too.
+
+    Those given where there is none.
+    """
     values_end, first_of = last_codes(tree).astype(np.int64), np.searchsorted(tree.node, np.arange(len(tree.parent)))
     node = common(tree, tree.node[low], tree.node[high]).astype(np.int64)
     limit = np.zeros(len(low), np.int64) if tree.max_level is None else tree.block(tree.max_level)[low]

@@ -21,7 +21,7 @@ def incognito(space: Space, constraint: Constraint, options: Options, check: Che
     then the first (see `dbanon.algorithms.full_domain.lattice_search`).
 
     Levels are steps up a hierarchy; of a number without one, blocks of 1, 2, 4, 8 ... distinct values; NULL joins the
-    other values at the top. Exponential in the columns, O(n) time a node, O(n) memory. Raises TooManyLevels.
+    other values at the top. Exponential in the columns, O(n) time a node, O(n) memory. Raises TooManyLevelsError.
     """
     return full_domain(space, constraint, "incognito", check, int(str(options[MOST_LEFT_OUT])))
 

@@ -38,13 +38,14 @@ def full_domain(space: Space, constraint: Constraint, name: str, check: Check, m
     all. Then what passes below is only asked of k and of numbers of values, as a class that misses another model can
     spoil one that it is joined with.
 
-    Raises TooManyLevels. Exponential in the attributes, O(tuples) time a node, O(tuples * attributes + nodes) memory.
+    Raises TooManyLevelsError. Exponential in the attributes, O(tuples) time a node, O(tuples * attributes + nodes)
+    memory.
     """
     of = [Levels.of(a, space.codes[:, j]) for j, a in enumerate(space.attributes)]
     raised = [j for j, levels in enumerate(of) if len(levels.numbers) > 1]
     nodes = math.prod(len(of[j].numbers) + 1 for j in raised)
     if nodes > LARGEST:
-        raise errors.TooManyLevels(name, nodes, LARGEST)
+        raise errors.TooManyLevelsError(name, nodes, LARGEST)
     if not raised:
         return Runs.one(space)
     blocks = tuple(of[j].steps[0][space.codes[:, j]] for j in raised)

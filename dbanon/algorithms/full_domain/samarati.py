@@ -25,12 +25,12 @@ def samarati(space: Space, constraint: Constraint, options: Options, check: Chec
     the other values at the top. What is above a generalization that passes is taken to pass, which for models that
     compare shares need not hold where records are left out: then a higher one than the least may be found.
 
-    Exponential in the columns, O(n) time a generalization, O(n) memory. Raises TooManyLevels.
+    Exponential in the columns, O(n) time a generalization, O(n) memory. Raises TooManyLevelsError.
     """
     levels = [Levels.of(a, space.codes[:, j]) for j, a in enumerate(space.attributes)]
     nodes = math.prod(len(of.numbers) for of in levels)
     if nodes > LARGEST:
-        raise errors.TooManyLevels("samarati", nodes, LARGEST)
+        raise errors.TooManyLevelsError("samarati", nodes, LARGEST)
     blocks = tuple(of.steps[0][space.codes[:, j]] for j, of in enumerate(levels))
     base = Frequencies((0,) * len(levels), blocks, space.counts)
     search = Search(space, levels, base, check, int(str(options[MOST_LEFT_OUT])))

@@ -242,7 +242,10 @@ def _descended(lattice: Lattice, node: Node, some: Some, worth: int) -> tuple[No
 
 
 def _climbed(lattice: Lattice, node: Node, gained: int, worth: int, left: Ints) -> tuple[Node, int]:
-    """Return a node from which no attribute goes a level up, or up with another one down, for more; and what is gained."""
+    """Return a node from which no attribute goes a level up, or up with another one down, for more.
+
+    And what is gained.
+    """
     end = lattice.looks + lattice.most // 4
     while gained > 0 and lattice.looks <= end:
         some, best, found = lattice.at(node, left), gained, node

@@ -62,7 +62,7 @@ class Budget:
         """Whether the search was interrupted, and what it found so far is kept; raises Interrupted where it is not."""
         try:
             check()
-        except errors.Interrupted:
+        except errors.StatementInterruptedError:
             if not self.keep:
                 raise
             return True

@@ -117,7 +117,7 @@ def diversified(
 
     A union holds where both did: of its people no more rows are published than before, so that nobody holds a value
     more, and of every value at most a share of 1/l holds it in both. Where values are NULL there may be fewer than l of
-    them then, and merging goes on. ModelNotMet where all people together do not hold.
+    them then, and merging goes on. ModelNotMetError where all people together do not hold.
     """
     found, first = np.full_like(labels, -1), 0
     for block in blocks:
@@ -131,7 +131,7 @@ def diversified(
 
 
 def _refuse_missed(function: str, shares: Shares, labels: Ints) -> None:
-    """ModelNotMet where what could not be merged any further does not hold."""
+    """ModelNotMetError where what could not be merged any further does not hold."""
     if labels.max(initial=0) > 0:
         return
     everybody = np.arange(len(labels))
@@ -139,4 +139,4 @@ def _refuse_missed(function: str, shares: Shares, labels: Ints) -> None:
         least, name = min(zip(shares.achieved(everybody), (h.name for h in shares.columns), strict=True))
         least = min(least, len(everybody))
         best = f"l = {least}" if least > 1 else "no l above 1"
-        raise errors.ModelNotMet(function, f"l = {shares.least}", name, best)
+        raise errors.ModelNotMetError(function, f"l = {shares.least}", name, best)

@@ -169,13 +169,16 @@ class StreamSegment:
         return order[np.searchsorted(known, hashes, sorter=order)]
 
     def before(self, system: Stream, meaning: Meaning, function: str, waiting: int) -> State | None:
-        """Return the state that the stream is taken up from, with so many records that wait; NodeGone."""
+        """Return the state that the stream is taken up from, with so many records that wait.
+
+        HierarchyNodeRemovedError.
+        """
         if self.put is None:
             return None
         try:
             return take_up(system, self.put, meaning, waiting)
         except KeyError as error:
-            raise errors.NodeGone(function, str(error.args[0])) from None
+            raise errors.HierarchyNodeRemovedError(function, str(error.args[0])) from None
 
     def after(self, system: Stream, state: State, meaning: Meaning) -> None:
         """Note the state that the stream is left in."""
@@ -198,7 +201,10 @@ _SEGMENTS: WeakValueDictionary[str, StreamSegment] = WeakValueDictionary()
 def _renumbered(
     system: Stream, arrays: Own, spans: Sequence[tuple[str, str]], meaning: Meaning, renumber: Renumber
 ) -> Own:
-    """Return the arrays with their nodes by other numbers; the last node below one follows from it where that is known."""
+    """Return the arrays with their nodes by other numbers.
+
+    The last node below one follows from it where that is known.
+    """
     made = {**arrays, **system.kept.nodes(arrays, renumber)}
     for name, other in spans:
         lows, highs = made[name].astype(np.float64), made[other].astype(np.float64)

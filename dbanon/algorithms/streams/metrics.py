@@ -38,7 +38,8 @@ class Left:
         return np.asarray((self.class_of >= 0) & (begun[self.class_of] == self.step))
 
     def least_persons(self) -> int:
-        """Return the least number of persons (records, where nobody has several) of a class when it is first published."""
+        """Return the least number of persons (records, where nobody has several) of a class when it is first
+        published."""
         persons = self.published.space.persons
         counted = self.is_first if persons is None else self.is_first & (persons >= 0)
         classes = self.class_of[counted]

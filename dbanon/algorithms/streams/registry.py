@@ -101,7 +101,7 @@ def streams() -> tuple[Stream, ...]:
 
 
 def find(name: str) -> Stream:
-    """Return the system of a name; UnknownAlgorithm."""
+    """Return the system of a name; UnknownAlgorithmError."""
     if name not in _REGISTRY:
-        raise errors.UnknownAlgorithm(name, sorted(_REGISTRY))
+        raise errors.UnknownAlgorithmError(name, sorted(_REGISTRY))
     return _REGISTRY[name]

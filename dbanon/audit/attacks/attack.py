@@ -27,10 +27,10 @@ from dbanon.table_functions.table_function import Call, TableFunction
 def statement(call: Call) -> Sql:
     """Return the SQL of `attack(release, kind=..., source=...)` and of `attack_summary`.
 
-    Raises UnknownTable, UnknownColumn, UnknownRole, TwoRoles, NoPolicy, NothingShared, NoSensitive,
-    NoSensitiveHierarchy, UnsupportedPerson, UnsupportedType, UnsupportedSetting, UnknownHierarchy, MissingArgument,
-    UnusedArgument, MissingExtra, and of a release of the ledger what `released.resolved` and `released.hierarchies`
-    raise.
+    Raises UnknownTableError, UnknownColumnError, UnknownRoleError, ConflictingRolesError, PolicyMissingError,
+    NoCommonQuasiIdentifiersError, SensitiveColumnMissingError, SensitiveHierarchyMissingError, UnsupportedPersonError,
+    UnsupportedTypeError, UnsupportedSettingError, UnknownHierarchyError, MissingArgumentError, UnusedArgumentError,
+    MissingExtraError, and of a release of the ledger what `released.resolved` and `released.hierarchies` raise.
     """
     function, options = call.function.name, call.options
     kind = KINDS[str(options["kind"])]
@@ -39,7 +39,7 @@ def statement(call: Call) -> Sql:
     tables = audit_context.resolved(call, judges=judges, counts_persons=False, needs_source=True)
     bounds = _bounds(call, tables, kind)
     if kind.guesses == "sensitive" and not tables.sensitive:
-        raise errors.NoSensitive(function, kind.name, tables.release.shown)
+        raise errors.SensitiveColumnMissingError(function, kind.name, tables.release.shown)
     own = audit_context.hierarchies(call, tables, others=tables.sensitive)
     attributes = [
         replace(
@@ -76,9 +76,9 @@ def statement(call: Call) -> Sql:
             {**column_pairs.stands(function, s), **tables.fingerprints} for s in (tables.source, tables.release)
         ],
         "say": {
-            "policy_changed": message(errors.PolicyChanged(function, tables.source.shown)),
-            "empty": message(errors.EmptySource(function, tables.release.shown)),
-            "empty_source": message(errors.EmptySource(function, tables.source.shown)),
+            "policy_changed": message(errors.PolicyChangedError(function, tables.source.shown)),
+            "empty": message(errors.EmptySourceError(function, tables.release.shown)),
+            "empty_source": message(errors.EmptySourceError(function, tables.source.shown)),
         },
         "body": kind.body,
     }
@@ -122,11 +122,11 @@ def _check(function: str, kind: Attack, options: Options) -> None:
     """Refuse what would be ignored, and ask for what an attack cannot do without."""
     for name in _WITHOUT_DEFAULT:
         if name not in kind.uses and options[name] is not None:
-            raise errors.UnusedArgument(function, name, f"it is not about {kind.name}")
+            raise errors.UnusedArgumentError(function, name, f"it is not about {kind.name}")
     if kind.name == "linkage" and options["register"] is None:
-        raise errors.MissingArgument(function, "register", "a table's name", "register = 'citizens'")
+        raise errors.MissingArgumentError(function, "register", "a table's name", "register = 'citizens'")
     if kind.name == "minimality" and options["alpha"] is not None and options["l"] is not None:
-        raise errors.UnusedArgument(function, "l", "alpha is given")
+        raise errors.UnusedArgumentError(function, "l", "alpha is given")
 
 
 def _threshold(kind: Attack, options: Options, alpha: float) -> float:
@@ -170,7 +170,7 @@ class _Bounds(NamedTuple):
 def _bounds(call: Call, tables: Tables, kind: Attack) -> _Bounds:
     """What an attack takes for granted, by the call and the ledger; l: one in l, as Wong et al. count.
 
-    Raises MissingArgument, ContradictsLedger.
+    Raises MissingArgumentError, LedgerMismatchError.
     """
     if "k" not in kind.uses:
         return _Bounds()
@@ -180,7 +180,7 @@ def _bounds(call: Call, tables: Tables, kind: Attack) -> _Bounds:
     alpha = 1 / least if least is not None else release_lookup.made_with(call, tables.entry, "alpha")
     if alpha is None:
         accepts = "a number above 0 and at most 1, or l"
-        raise errors.MissingArgument(tables.function, "alpha", accepts, "alpha = 0.5")
+        raise errors.MissingArgumentError(tables.function, "alpha", accepts, "alpha = 0.5")
     return _Bounds(None if k is None else int(k), alpha)
 
 
@@ -195,7 +195,7 @@ def _who(call: Call, tables: Tables, table: Source, columns: Sequence[str] | Map
     if given is not None:
         name = table.column(tables.function, given, "person")
         if person_value(identifier(name), table.columns[name]) is None:
-            raise errors.UnsupportedPerson(tables.function, table.shown, name, table.columns[name])
+            raise errors.UnsupportedPersonError(tables.function, table.shown, name, table.columns[name])
         return label_text(identifier(name), table.columns[name])
     for row in tables.declared:
         person = table.spelled(row.column)
@@ -239,7 +239,7 @@ def _sensitive(
         )
     if kind == "similarity" and not any(s["nodes"] for s in columns):
         what = "kind = 'similarity'"
-        raise errors.NoSensitiveHierarchy(tables.function, tables.release.shown, tables.sensitive[0], what)
+        raise errors.SensitiveHierarchyMissingError(tables.function, tables.release.shown, tables.sensitive[0], what)
     return columns
 
 

@@ -62,7 +62,10 @@ class Axis:
         return []
 
     def spans(self, c: int, others: Ints, room: Floats) -> Iterator[Span]:
-        """Yield the bounds that others set: below `room` (others, g) the loss of each with g more records must be here."""
+        """Yield the bounds that others set.
+
+        Below `room` (others, g) the loss of each with g more records must be here.
+        """
         return iter(())
 
     def told(self, c: int, program: Program) -> Iterator[tuple[float, float, int]]:

@@ -75,7 +75,7 @@ def run(
         demands = model_request.demands(call.function.name, base.source.shown, options, base.roles.sensitive)
         made = replace(base, algorithm=algorithm.name, options=options, demands=demands)
         made = resolve.running(made, algorithm)
-    except errors.NoSensitive as error:
+    except errors.SensitiveColumnMissingError as error:
         return Run(algorithm.name, k, problem=str(error))
     draws = "seed" in options and options.get("mode") != "deterministic"
     return Run(algorithm.name, k, made, repeat if draws else 1)

@@ -27,8 +27,8 @@ from dbanon.table_functions.table_function import Call, TableFunction
 def statement(call: Call) -> Sql:
     """Return the SQL of one call: a part an encoding of the source, on which all algorithms run with every k.
 
-    Raises what the policy, the roles and the hierarchies raise for a release, and UnknownAlgorithm. What one algorithm
-    refuses is a row that says so.
+    Raises what the policy, the roles and the hierarchies raise for a release, and UnknownAlgorithmError. What one
+    algorithm refuses is a row that says so.
     """
     options = call.options
     chosen = named(call.function.name, options)
@@ -36,7 +36,7 @@ def statement(call: Call) -> Sql:
     widths = options["d"] or (len(whole.attributes),)
     if widths[-1] > len(whole.attributes):
         accepts = f"numbers of quasi-identifiers, at most {len(whole.attributes)}"
-        raise errors.InvalidArgument(call.function.name, "d", accepts, str(list(widths)))
+        raise errors.InvalidArgumentError(call.function.name, "d", accepts, str(list(widths)))
     call.session.widths = widths
     combinations = [(d, rows) for d in widths for rows in options["rows"] or (None,)]
     encodings = list(_encodings(call, chosen, whole))
@@ -79,7 +79,7 @@ def _of_stream(call: Call, systems: Sequence[Stream], base: ReleaseSpec, parts: 
 
 
 def algorithms(function: str, options: Options) -> list[static_algorithms.Algorithm]:
-    """Return those of tables that a call names; UnknownAlgorithm, IsStream."""
+    """Return those of tables that a call names; UnknownAlgorithmError, StreamAlgorithmNotAllowedError."""
     if options["algorithms"] == ("all",):
         return list(static_algorithms.algorithms())
     for name in options["algorithms"]:
@@ -88,22 +88,25 @@ def algorithms(function: str, options: Options) -> list[static_algorithms.Algori
 
 
 def named(function: str, options: Options) -> list[static_algorithms.Algorithm | Stream]:
-    """Return those that a call names, of tables and streams; UnknownAlgorithm, MissingArgument, UnusedArgument."""
+    """Return those that a call names, of tables and streams.
+
+    UnknownAlgorithmError, MissingArgumentError, UnusedArgumentError.
+    """
     of_streams = streams.streams() if options["algorithms"] != ("all",) or options["delta"] is not None else ()
     known: dict[str, static_algorithms.Algorithm | Stream] = {a.name: a for a in static_algorithms.algorithms()}
     known |= {s.name: s for s in of_streams}
     names = tuple(known) if options["algorithms"] == ("all",) else options["algorithms"]
     for name in names:
         if name not in known:
-            raise errors.UnknownAlgorithm(name, sorted(known))
+            raise errors.UnknownAlgorithmError(name, sorted(known))
     chosen = [known[name] for name in names]
     for parameter in (streams.DELTA, streams.ORDER_BY):
         is_given = options[parameter.name] is not None
         if any(isinstance(of, Stream) for of in chosen):
             if not is_given:
-                raise errors.MissingArgument(function, parameter.name, str(parameter.kind), parameter.example)
+                raise errors.MissingArgumentError(function, parameter.name, str(parameter.kind), parameter.example)
         elif is_given:
-            raise errors.UnusedArgument(function, parameter.name, "no stream system is among the algorithms")
+            raise errors.UnusedArgumentError(function, parameter.name, "no stream system is among the algorithms")
     return chosen
 
 

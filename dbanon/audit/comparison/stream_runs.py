@@ -66,7 +66,12 @@ def run(call: Call, base: ReleaseSpec, system: Stream, k: int) -> StreamRun:
         demands = model_request.demands(call.function.name, base.source.shown, of_table, base.roles.sensitive)
         made = replace(base, algorithm=system.name, options=of_table, demands=demands)
         return replace(found, publication=streams_plan.running(made, system, options))
-    except (errors.NoSensitive, errors.InvalidArgument, errors.UnsupportedSetting, errors.UnusedArgument) as error:
+    except (
+        errors.SensitiveColumnMissingError,
+        errors.InvalidArgumentError,
+        errors.UnsupportedSettingError,
+        errors.UnusedArgumentError,
+    ) as error:
         return replace(found, problem=str(error))
 
 
@@ -86,13 +91,15 @@ def _of_table(call: Call, options: Options) -> Options:
 
 
 def _refuse_unpromised(call: Call) -> None:
-    """UnusedArgument where the call asks for what no stream promises."""
+    """UnusedArgumentError where the call asks for what no stream promises."""
     usual = {p.name: p.default for p in call.function.parameters}
     for name in [p.name for p in registry.parameters() if p.name != "l"] + ["multi"]:
         if call.options[name] != usual[name]:
-            raise errors.UnusedArgument(call.function.name, name, "streams promise k persons and l values, and no more")
+            raise errors.UnusedArgumentError(
+                call.function.name, name, "streams promise k persons and l values, and no more"
+            )
     if call.options["nulls"] == "drop":
-        raise errors.InvalidArgument(call.function.name, "nulls", "'keep' or 'error' for a stream", "'drop'")
+        raise errors.InvalidArgumentError(call.function.name, "nulls", "'keep' or 'error' for a stream", "'drop'")
 
 
 def figures(base: ReleaseSpec, runs: Sequence[StreamRun], metrics: Sequence[str], *, queries: int, parts: int) -> Sql:

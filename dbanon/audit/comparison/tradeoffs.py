@@ -47,13 +47,13 @@ def statement(call: Call) -> Sql:
 
     Attacks are run on the releases themselves. Which configurations cannot be released is found out then when the call
     is planned, by running them on what is committed; clusters are kept, so that the statement does not make them again.
-    Raises what the policy, the roles and the hierarchies raise for a release, UnknownAlgorithm, InvalidArgument and
-    NoSensitive.
+    Raises what the policy, the roles and the hierarchies raise for a release, UnknownAlgorithmError,
+    InvalidArgumentError and SensitiveColumnMissingError.
     """
     options = call.options
     if options["cost"] == "query_error" and not options["queries"]:
         accepts = "an integer of at least 1 where cost = 'query_error'"
-        raise errors.InvalidArgument(call.function.name, "queries", accepts, str(options["queries"]))
+        raise errors.InvalidArgumentError(call.function.name, "queries", accepts, str(options["queries"]))
     chosen = algorithms(call.function.name, options)
     least = min(options["t"] or (1.0,))
     base = algorithm_runs.whole(call, {"l": _most(options["l"]), "t": None if least == 1 else least})
@@ -64,7 +64,7 @@ def statement(call: Call) -> Sql:
     ]
     asks = options.listed("attacks") or ()
     if asks and not base.roles.sensitive:
-        raise errors.NoSensitive(call.function.name, f"attacks = ['{asks[0]}']", base.source.shown)
+        raise errors.SensitiveColumnMissingError(call.function.name, f"attacks = ['{asks[0]}']", base.source.shown)
     every = _tried(call, base, every) if asks else every
     risks = ["risk_highest", *(["homogeneous_share"] if base.roles.sensitive else []), *asks]
     return Sql(

@@ -22,12 +22,12 @@ _ERRORS = ("query_error", SECONDS)
 def drawing(rows: Sequence[Row]) -> Drawing:
     """By the axis with most values; where others have several, each combination is a line.
 
-    Where there is nothing to go along, bars. Runs that were refused are left out. InvalidArgument where nothing is
+    Where there is nothing to go along, bars. Runs that were refused are left out. InvalidArgumentError where nothing is
     left.
     """
     kept = [row for row in rows if row["mean"] is not None]
     if not kept:
-        raise errors.InvalidArgument("plot", "found", "rows of compare() with a mean", f"{len(rows)} without one")
+        raise errors.InvalidArgumentError("plot", "found", "rows of compare() with a mean", f"{len(rows)} without one")
     metrics = list(dict.fromkeys(row["metric"] for row in kept))
     values = {axis: sorted({row[axis] for row in kept}) for axis in AXES}
     along = max(AXES, key=lambda axis: len(values[axis]))

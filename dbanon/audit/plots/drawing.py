@@ -47,7 +47,7 @@ class Drawing:
     def save(self, path: str | Path) -> Path:
         """Write a .svg, .png or .pdf file, whole or not at all, in place of one that is there.
 
-        InvalidArgument, TargetNotLocal, NotWritten.
+        InvalidArgumentError, TargetNotLocalError, WriteFailedError.
         """
         file = writable(path)
         content = self._as(file.suffix.lower()[1:])
@@ -70,20 +70,23 @@ class Drawing:
 
 
 def writable(path: str | Path) -> Path:
-    """Return the file that a plot is written to; InvalidArgument, TargetNotLocal, NotWritten, and MissingExtra."""
+    """Return the file that a plot is written to.
+
+    InvalidArgumentError, TargetNotLocalError, WriteFailedError, and MissingExtraError.
+    """
     file = output_files.local("plot", path)
     if file.suffix.lower() not in FORMATS:
-        raise errors.InvalidArgument("plot", "path", f"a file that ends in {', '.join(FORMATS)}", repr(str(path)))
+        raise errors.InvalidArgumentError("plot", "path", f"a file that ends in {', '.join(FORMATS)}", repr(str(path)))
     library()
     return file
 
 
 def library() -> None:
-    """MissingExtra where there is none to draw with."""
+    """MissingExtraError where there is none to draw with."""
     try:
         import_module("matplotlib")
     except ImportError as missing:
-        raise errors.MissingExtra("a plot", "matplotlib", "plot") from missing
+        raise errors.MissingExtraError("a plot", "matplotlib", "plot") from missing
 
 
 def _dateless(kind: str) -> dict[str, None]:
@@ -91,7 +94,7 @@ def _dateless(kind: str) -> dict[str, None]:
 
 
 def panels(number: int) -> tuple[Any, list[Any]]:
-    """Return a figure and its panels, at most three in a row. MissingExtra."""
+    """Return a figure and its panels, at most three in a row. MissingExtraError."""
     library()
     from matplotlib import rc_context
     from matplotlib.figure import Figure

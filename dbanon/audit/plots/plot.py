@@ -11,7 +11,7 @@ def plot(found: Any) -> Drawing:
     """Return a plot of the rows of compare() (a panel a metric) or of choose() (risk against utility).
 
     `found`: a DataFrame, a DuckDB relation or a list of dicts. In a notebook the plot shows itself; `save("out.svg")`
-    writes it. InvalidArgument for other rows, MissingExtra without matplotlib.
+    writes it. InvalidArgumentError for other rows, MissingExtraError without matplotlib.
 
     >>> import pandas as pd
     >>> from dbanon.api.compare import compare
@@ -27,4 +27,4 @@ def plot(found: Any) -> Drawing:
         if rows and set(columns) <= rows[0].keys():
             return drawing(rows)
     accepts = "rows of compare() or choose(), at least one"
-    raise errors.InvalidArgument("plot", "found", accepts, ", ".join(rows[0]) if rows else "no rows")
+    raise errors.InvalidArgumentError("plot", "found", accepts, ", ".join(rows[0]) if rows else "no rows")

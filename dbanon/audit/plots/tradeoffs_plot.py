@@ -20,10 +20,12 @@ COLUMNS = ("algorithm", "k", "l", "t", "precision", "frontier", "statement")
 
 def drawing(rows: Sequence[Row]) -> Drawing:
     """Points of the frontier are filled, and those that no other of them beats in a panel are joined and named there.
-    What could not be released is left out. InvalidArgument where nothing is left."""
+    What could not be released is left out. InvalidArgumentError where nothing is left."""
     kept = [row for row in rows if row["precision"] is not None]
     if not kept:
-        raise errors.InvalidArgument("plot", "found", "rows of choose() with a precision", f"{len(rows)} without one")
+        raise errors.InvalidArgumentError(
+            "plot", "found", "rows of choose() with a precision", f"{len(rows)} without one"
+        )
     risks = [risk for risk in RISKS if any(row.get(risk) is not None for row in kept)]
     several = [axis for axis in ("k", "l", "t") if len({row[axis] for row in kept}) > 1]
     names = list(dict.fromkeys(row["algorithm"] for row in kept))

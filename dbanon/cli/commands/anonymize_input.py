@@ -105,7 +105,9 @@ def _databases(con: Any) -> set[str]:
 
 def _resolve_table(cursor: Any, path: Path, database: str, table: str) -> Source:
     """Return the table or view of the database that --table names; click.BadParameter for anything else."""
-    with contextlib.suppress(errors.UnknownTable, errors.UnreadableFile, errors.NotATable, errors.DatabaseAway):
+    with contextlib.suppress(
+        errors.UnknownTableError, errors.UnreadableFileError, errors.NotATableError, errors.DatabaseNotAttachedError
+    ):
         source = catalog.resolve("anonymize", table, cursor, SearchPath(database, "main"), {})
         if source.database == database and source.sql == qualified(*source.place):  # no file, and no table of ours
             return source
@@ -116,11 +118,11 @@ def _resolve_table(cursor: Any, path: Path, database: str, table: str) -> Source
 
 
 def _check_repeated(source: Source, declared: Sequence[Declared]) -> None:
-    """Raise TwoRoles where rows of two spellings of the table are about one column."""
+    """Raise ConflictingRolesError where rows of two spellings of the table are about one column."""
     roles: dict[str, str] = {}
     for row in declared:
         if row.column in roles:
-            raise errors.TwoRoles("anonymize", source.shown, row.column, (roles[row.column], row.role))
+            raise errors.ConflictingRolesError("anonymize", source.shown, row.column, (roles[row.column], row.role))
         roles[row.column] = row.role
 
 

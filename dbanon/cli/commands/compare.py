@@ -103,13 +103,16 @@ def choose(
 
 
 def _asked(function: str, given: Sequence[str], **options: str | None) -> dict[str, Any]:
-    """Return the parameters of a call: those of -p and those that have an option of their own; UnknownParameter."""
+    """Return the parameters of a call.
+
+    Those of -p and those that have an option of their own; UnknownParameterError.
+    """
     kinds = {p.name: p.kind for p in table_functions()[function].parameters}
     texts = [*given, *(f"{name}={value}" for name, value in options.items() if value is not None)]
     found: dict[str, Any] = {}
     for name, value in (parameter(text, kinds) for text in texts):
         if name not in kinds:
-            raise errors.UnknownParameter(function, name, kinds)
+            raise errors.UnknownParameterError(function, name, kinds)
         if name in found and found[name] != value:
             raise click.BadParameter(f"{name} is given twice, and differently.", param_hint=name)
         found[name] = value

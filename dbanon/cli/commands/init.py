@@ -153,7 +153,10 @@ def _opened(database: Path) -> Iterator[Any]:
 
 
 def _proposals(con: Any, table: str) -> list[Proposal]:
-    """Return the proposals of profile(); a hierarchy that misses values is not proposed, as a release would be refused."""
+    """Return the proposals of profile().
+
+    A hierarchy that misses values is not proposed, as a release would be refused.
+    """
     rows = con.execute(
         "SELECT column_name, type, distinct_values, missing, unique_alone, "
         f"CASE WHEN proposed_role <> {text(column_roles.WITHHELD)} THEN proposed_role END, reason, "
@@ -353,10 +356,10 @@ def _columns(count: int) -> str:
 
 
 def _write(con: Any, source: catalog.Source, old: list[stored_policy.PolicyRow], written: list[Proposal]) -> None:
-    """Replace the table's policy and build its hierarchies, as a whole or not at all. Raises ReadOnly."""
+    """Replace the table's policy and build its hierarchies, as a whole or not at all. Raises ReadOnlyDatabaseError."""
     schema.create(con.raw, source.home)
     if not catalog.has_table(con, source.home, "policy"):
-        raise errors.ReadOnly("init", source.home)
+        raise errors.ReadOnlyDatabaseError("init", source.home)
     policies, hierarchies = (qualified(source.home, catalog.SCHEMA, name) for name in ("policy", "hierarchy"))
     con.execute("BEGIN")
     try:

@@ -90,7 +90,7 @@ def save(database: Path, name: str, file: Path, force: bool, as_json: bool) -> N
     with errors_as_messages():
         output_files.apart("hierarchy save", [file], [database])
         if file.exists() and not force:
-            raise errors.TargetExists(str(file), [str(file)], "hierarchy save")
+            raise errors.TargetExistsError(str(file), [str(file)], "hierarchy save")
     with errors_as_messages(), opened(database, read_only=True) as con:
         save_hierarchy(con, name, file)
     answer({"files": [str(file)]}, as_json, str(file))

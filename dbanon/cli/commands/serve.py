@@ -71,14 +71,14 @@ def serve(
 
 
 def _limits(seconds: float, rows: int) -> Limits:
-    """What readers may take; InvalidArgument."""
+    """What readers may take; InvalidArgumentError."""
     from dbanon.api.memory_settings import settings
     from dbanon.integrations.quack.reader_process import Limits
 
     given = bounded()
     if given.get("temp_directory"):
         accepts = "left out for readers: what they ask is never written to a disk"
-        raise errors.InvalidArgument("serve", "temp_directory", accepts, given["temp_directory"])
+        raise errors.InvalidArgumentError("serve", "temp_directory", accepts, given["temp_directory"])
     return Limits(seconds, rows, settings(given.get("memory") or "2GB", None)["memory_limit"])
 
 
@@ -87,7 +87,7 @@ def _tell(message: str) -> None:
 
 
 def _address(given: str | None, port: int, allow_remote: bool) -> tuple[str, int]:
-    """Host and port; NotLoopback, InvalidArgument."""
+    """Host and port; NotLoopbackAddressError, InvalidArgumentError."""
     from dbanon.integrations.quack.transport import is_loopback
 
     if given is None:
@@ -95,9 +95,9 @@ def _address(given: str | None, port: int, allow_remote: bool) -> tuple[str, int
     host, colon, number = given.rpartition(":")
     host = host.removeprefix("[").removesuffix("]")
     if not (colon and host and number.isascii() and number.isdigit() and 0 < int(number) < 65_536):
-        raise errors.InvalidArgument("serve", "listen", "an address with a port, such as 127.0.0.1:9494", given)
+        raise errors.InvalidArgumentError("serve", "listen", "an address with a port, such as 127.0.0.1:9494", given)
     if not (allow_remote or is_loopback(host)):
-        raise errors.NotLoopback("serve", given)
+        raise errors.NotLoopbackAddressError("serve", given)
     return host, int(number)
 
 
@@ -170,7 +170,7 @@ def client(to: Path, role: str, server: str | None, name: str, force: bool, as_j
     with errors_as_messages():
         host, port = _address(server, _PORTS[role], allow_remote=True)
         if to.exists() and not force:
-            raise errors.TargetExists(str(to), [str(to)], "client")
+            raise errors.TargetExistsError(str(to), [str(to)], "client")
         address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
         content = client_file.written(f"quack:{address}", name, role)
         with output_files.written("client", str(to)), atomic_write.drafts({"": to}, []) as written:

@@ -43,11 +43,11 @@ def topics(commands: Commands) -> dict[str, str]:
 def write(folder: str | Path, commands: Commands, *, overwrite: bool = False) -> list[Path]:
     """Write all pages below a folder, which is made where it is missing; return their paths.
 
-    Raises TargetNotLocal, NotWritten, and TargetExists unless `overwrite`; nothing is written then.
+    Raises TargetNotLocalError, WriteFailedError, and TargetExistsError unless `overwrite`; nothing is written then.
     """
     texts = {output_files.local("docs", folder) / path: text for path, text in pages(commands).items()}
     if not overwrite and (there := [str(path) for path in texts if path.exists()]):
-        raise errors.TargetExists(str(folder), there, "docs")
+        raise errors.TargetExistsError(str(folder), there, "docs")
     for path, text in texts.items():
         with output_files.written("docs", path.parent):
             path.parent.mkdir(parents=True, exist_ok=True)

@@ -68,7 +68,7 @@ def attaching(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def attach(connection: Any) -> None:
-    """Attach to a connection what the command's user asked for; NoScanner, NotAttached."""
+    """Attach to a connection what the command's user asked for; ScannerExtensionMissingError, NotAttachedError."""
     from dbanon.api.extensions import load_extension
 
     context = click.get_current_context(silent=True)
@@ -84,4 +84,4 @@ def attach(connection: Any) -> None:
             )  # DuckDB opens some when it first reads them
         except Exception as error:
             why = str(error).split("\n")[0].replace(other.where or "\0", "...")
-            raise errors.NotAttached(other.name, other.system, why) from None
+            raise errors.NotAttachedError(other.name, other.system, why) from None

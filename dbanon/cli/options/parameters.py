@@ -87,14 +87,15 @@ def of_system(system: str, given: Iterable[str], **options: object) -> dict[str,
     """Return all parameters of a call of a stream system, likewise."""
     known = sorted({f.system for f in table_functions().values() if f.system})
     if system not in known:
-        raise errors.UnknownAlgorithm(system, known)
+        raise errors.UnknownAlgorithmError(system, known)
     return _together(system, given, options)
 
 
 def together(algorithm: str, given: Iterable[str], **options: object) -> dict[str, Any]:
     """Return all parameters of a call: those of -p and those that have an option of their own (None: not given).
 
-    BadParameter where one is given twice, with different values; UnknownAlgorithm, UnknownParameter, OneTableOnly.
+    BadParameter where one is given twice, with different values; UnknownAlgorithmError, UnknownParameterError,
+    NotSupportedForRelatedTablesError.
     """
     check_algorithm("dbanon", algorithm)
     return _together(algorithm, given, options)
@@ -105,9 +106,9 @@ def _together(algorithm: str, given: Iterable[str], options: Mapping[str, object
     found: dict[str, Any] = {}
     for name, value in (parameter(text, kinds) for text in given):
         if name not in kinds:
-            raise errors.UnknownParameter(algorithm, name, kinds)
+            raise errors.UnknownParameterError(algorithm, name, kinds)
         if name in related.NAMES:
-            raise errors.OneTableOnly(algorithm, name, *related.PAIR)
+            raise errors.NotSupportedForRelatedTablesError(algorithm, name, *related.PAIR)
         _put(found, name, value, f"-p {name}")
     for name, value in options.items():
         if value is not None:

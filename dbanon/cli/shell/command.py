@@ -12,7 +12,7 @@ import click
 from dbanon.cli.options.attach_options import attach, attaching
 from dbanon.cli.options.memory_options import bounded, bounds
 from dbanon.cli.terminal.exit_errors import failure
-from dbanon.errors import DbanonError, MissingExtra
+from dbanon.errors import DbanonError, MissingExtraError
 from dbanon.errors.exit_codes import EXIT_CODES, outcome
 from dbanon.runtime.csv_formulas import CHOICES
 from dbanon.runtime.version import __version__
@@ -48,7 +48,7 @@ def shell(
 
     With -c or piped input there is no prompt, and a statement that fails ends the run with the exit code of its error.
     """
-    from dbanon.cli.shell.dot_commands import Leave, command
+    from dbanon.cli.shell.dot_commands import LeaveShellError, command
     from dbanon.cli.shell.shell import Shell
 
     typed = not texts and sys.stdin.isatty() and sys.stdout.isatty()
@@ -73,7 +73,7 @@ def shell(
             for lines in sources or [sys.stdin]:
                 if not run.script(lines):
                     sys.exit(EXIT_CODES[run.failed])
-        except Leave:
+        except LeaveShellError:
             return
         except KeyboardInterrupt:
             run.stopped()
@@ -108,18 +108,18 @@ def _greet(run: Shell, database: Path | None, readonly: bool, new: bool) -> None
 
 
 def _prompt(no_history: bool) -> Callable[[Shell, Path | None], None]:
-    """What asks for statements until Ctrl-D; MissingExtra, before anything is opened, where it cannot."""
+    """What asks for statements until Ctrl-D; MissingExtraError, before anything is opened, where it cannot."""
     try:
         from dbanon.cli.shell import catalog_cache
         from dbanon.cli.shell.prompt import history, prompt_session
     except ModuleNotFoundError as error:
         if (error.name or "").split(".")[0] not in ("prompt_toolkit", "pygments"):
             raise
-        missing = MissingExtra("the prompt of dbanon shell", "prompt_toolkit with pygments", "shell")
+        missing = MissingExtraError("the prompt of dbanon shell", "prompt_toolkit with pygments", "shell")
         raise click.ClickException(f"{missing} -c and pipes work without it.") from None
 
     def ask(run: Shell, database: Path | None) -> None:
-        from dbanon.cli.shell.dot_commands import Leave
+        from dbanon.cli.shell.dot_commands import LeaveShellError
         from dbanon.cli.shell.script import script
 
         names = catalog_cache.Fresh(run.quiet)
@@ -139,7 +139,7 @@ def _prompt(no_history: bool) -> Callable[[Shell, Path | None], None]:
                         break
             except KeyboardInterrupt:
                 run.stopped()
-            except Leave:
+            except LeaveShellError:
                 return
 
     return ask

@@ -33,12 +33,12 @@ class Command:
     """Whether what follows is SQL: one word, as it is typed."""
 
 
-class Leave(Exception):
+class LeaveShellError(Exception):
     """`.quit`."""
 
 
 def command(shell: Shell, line: str) -> bool:
-    """Run a line such as `.mode csv`; whether it went well. UnknownCommand, UnreadableCommand."""
+    """Run a line such as `.mode csv`; whether it went well. UnknownCommandError, UnreadableCommandError."""
     name, _, rest = line.strip().partition(" ")
     known = COMMANDS.get(ALIASES.get(name, name))
     if known is not None and known.takes_sql:
@@ -47,12 +47,12 @@ def command(shell: Shell, line: str) -> bool:
         try:
             name, *words = shlex.split(line.rstrip("; \t"), posix=True)
         except ValueError:
-            raise errors.UnreadableCommand(line, "each quote is closed") from None
+            raise errors.UnreadableCommandError(line, "each quote is closed") from None
         known = COMMANDS.get(ALIASES.get(name, name))
     if known is None:
-        raise errors.UnknownCommand(name, COMMANDS)
+        raise errors.UnknownCommandError(name, COMMANDS)
     if not known.least <= len(words) <= known.most:
-        raise errors.UnreadableCommand(line, known.usage)
+        raise errors.UnreadableCommandError(line, known.usage)
     return known.run(shell, words) is not False
 
 
@@ -65,7 +65,7 @@ def _mode(shell: Shell, words: list[str]) -> None:
     elif words[0].lower() in MODES:
         shell.mode = words[0].lower()
     else:
-        raise errors.UnreadableCommand(f".mode {words[0]}", COMMANDS[".mode"].usage)
+        raise errors.UnreadableCommandError(f".mode {words[0]}", COMMANDS[".mode"].usage)
 
 
 def _csv_formulas(shell: Shell, words: list[str]) -> None:
@@ -74,7 +74,7 @@ def _csv_formulas(shell: Shell, words: list[str]) -> None:
     elif words[0].lower() in csv_formulas.CHOICES:
         shell.csv_formulas = words[0].lower()
     else:
-        raise errors.UnreadableCommand(f".csv_formulas {words[0]}", COMMANDS[".csv_formulas"].usage)
+        raise errors.UnreadableCommandError(f".csv_formulas {words[0]}", COMMANDS[".csv_formulas"].usage)
 
 
 def _timer(shell: Shell, words: list[str]) -> None:
@@ -83,7 +83,7 @@ def _timer(shell: Shell, words: list[str]) -> None:
     elif words[0].lower() in ("on", "off"):
         shell.timer = words[0].lower() == "on"
     else:
-        raise errors.UnreadableCommand(f".timer {words[0]}", COMMANDS[".timer"].usage)
+        raise errors.UnreadableCommandError(f".timer {words[0]}", COMMANDS[".timer"].usage)
 
 
 def _rows(shell: Shell, words: list[str]) -> None:
@@ -96,7 +96,7 @@ def _rows(shell: Shell, words: list[str]) -> None:
     elif word.isdecimal() and int(word) > 0:
         shell.rows, shell.all_rows = int(word), False
     else:
-        raise errors.UnreadableCommand(f".rows {words[0]}", COMMANDS[".rows"].usage)
+        raise errors.UnreadableCommandError(f".rows {words[0]}", COMMANDS[".rows"].usage)
 
 
 # --- what there is ---------------------------------------------------------------------------------------
@@ -151,7 +151,7 @@ def _schema(shell: Shell, words: list[str]) -> None:
         [words[0] if words else ""],
     )
     if words and not rows:
-        raise errors.UnreadableCommand(f".schema {words[0]}", ".schema [NAME], where .tables lists the names")
+        raise errors.UnreadableCommandError(f".schema {words[0]}", ".schema [NAME], where .tables lists the names")
     shell.code("\n".join(_spread(str(sql)) for (sql,) in rows))
 
 
@@ -188,7 +188,7 @@ def _help(shell: Shell, words: list[str]) -> None:
         elif found is not None:
             shell.say(f"{found.usage}\n    {found.doc}")
         else:
-            raise errors.UnknownCommand(words[0], [*COMMANDS, *function_page.names(), *metric_page.names()])
+            raise errors.UnknownCommandError(words[0], [*COMMANDS, *function_page.names(), *metric_page.names()])
     elif words:
         _page(shell, function_page.page(words[0].lower(), alone=True))
     else:
@@ -225,7 +225,9 @@ def _metrics(shell: Shell, words: list[str]) -> None:
     name, arguments = (match["name"], match["arguments"] or "") if match else ("", "")
     function = table_functions().get(name.lower()) if arguments else None
     if match is None or (arguments and (function is None or function.kind not in ("release", "classes", "metrics"))):
-        raise errors.UnreadableCommand(f".metrics {words[0]}", ".metrics best('patients', k=10), or a release's name")
+        raise errors.UnreadableCommandError(
+            f".metrics {words[0]}", ".metrics best('patients', k=10), or a release's name"
+        )
     quote = '"' if name.endswith('"') else ""
     plain = name.removesuffix(quote).removesuffix("_classes").removesuffix("_metrics")
     of = f"FROM {plain}_metrics{quote}{arguments}"
@@ -251,13 +253,15 @@ _OF = re.compile(
 
 def _read(shell: Shell, words: list[str]) -> bool:
     if shell.reading >= DEEPEST:
-        raise errors.UnreadableCommand(f".read {words[0]}", f"files do not read each other more than {DEEPEST} deep")
+        raise errors.UnreadableCommandError(
+            f".read {words[0]}", f"files do not read each other more than {DEEPEST} deep"
+        )
     path = Path(words[0]).expanduser()
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) and error.strerror else "it is not UTF-8 text"
-        raise errors.UnreadableScript(str(path), why) from None
+        raise errors.UnreadableScriptError(str(path), why) from None
     shell.reading += 1
     try:
         return shell.script(text.splitlines(keepends=True))
@@ -266,7 +270,7 @@ def _read(shell: Shell, words: list[str]) -> bool:
 
 
 def _quit(shell: Shell, words: list[str]) -> None:
-    raise Leave
+    raise LeaveShellError
 
 
 COMMANDS = {

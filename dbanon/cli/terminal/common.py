@@ -16,7 +16,7 @@ from dbanon.cli.terminal.command_group import JSON
 from dbanon.cli.terminal.compiling import COMPILING
 from dbanon.cli.terminal.exit_errors import failure
 from dbanon.cli.terminal.value_format import as_json as json_text
-from dbanon.errors import DbanonError, UnreadableValue, redaction
+from dbanon.errors import DbanonError, UnreadableValueError, redaction
 from dbanon.errors.display import one_line
 from dbanon.errors.exit_codes import outcome
 from dbanon.kernels import compile_events
@@ -76,7 +76,7 @@ def errors_as_messages() -> Iterator[None]:
             raise
         meant = outcome(error)
         if (kind := redaction.quoted(error)) is not None:
-            error = UnreadableValue(
+            error = UnreadableValueError(
                 context.info_name if context and context.info_name else "dbanon", ["the input"], kind
             )
         said = str(error).split("\n")[0].removeprefix("Invalid Input Error: ")

@@ -21,7 +21,7 @@ def types_of(names: Mapping[str, str]) -> dict[str, Any]:
 def tables(file: IO[bytes], format_: str, types: Mapping[str, Any]) -> Iterator[Any]:
     """Yield tables of the whole lines that have come, whenever some have.
 
-    Columns and their types are those of the first lines, but where `types` has others. UnreadableLines.
+    Columns and their types are those of the first lines, but where `types` has others. UnreadableLinesError.
     """
     header, schema = b"", None
     for first, chunk in _chunks(file):
@@ -33,7 +33,9 @@ def tables(file: IO[bytes], format_: str, types: Mapping[str, Any]) -> Iterator[
         try:
             table = _parsed(header + chunk, format_, schema, types)
         except (pa.ArrowInvalid, pa.ArrowKeyError, pa.ArrowNotImplementedError):
-            raise errors.UnreadableLines(format_, first, None if schema is None else dict(_named(schema))) from None
+            raise errors.UnreadableLinesError(
+                format_, first, None if schema is None else dict(_named(schema))
+            ) from None
         schema = schema or table.schema
         yield table
 

@@ -21,12 +21,12 @@ def packages_yml(folder: str | Path) -> str:
 def copy(folder: str | Path, *, overwrite: bool = False) -> list[Path]:
     """Copy the package into a folder, which is made where it is missing; return the paths of its files.
 
-    Raises TargetNotLocal, NotWritten, and TargetExists unless `overwrite`; nothing is written then.
+    Raises TargetNotLocalError, WriteFailedError, and TargetExistsError unless `overwrite`; nothing is written then.
     """
     files = sorted(path.relative_to(FOLDER) for path in FOLDER.rglob("*") if path.is_file())
     texts = {output_files.local("dbt", folder) / file: (FOLDER / file).read_text(encoding="utf-8") for file in files}
     if not overwrite and (there := [str(path) for path in texts if path.exists()]):
-        raise errors.TargetExists(str(folder), there, "dbt")
+        raise errors.TargetExistsError(str(folder), there, "dbt")
     for path, text in texts.items():
         with output_files.written("dbt", path.parent):
             path.parent.mkdir(parents=True, exist_ok=True)

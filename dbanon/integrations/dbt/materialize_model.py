@@ -26,8 +26,8 @@ def released(connection: Connection, model: Model) -> list[str]:
     """Make the next version of a model's release, on a connection in no transaction; what there is to warn of.
 
     Without a published release it is the first; with one it is a refresh, and with `full_refresh` the next version with
-    the call as it is now, all clustered anew. The ledger holds it against all versions either way. Raises ChangedModel
-    where the call is not that of the release, and what `materialize` and `refresh` raise.
+    the call as it is now, all clustered anew. The ledger holds it against all versions either way. Raises
+    DbtModelChangedError where the call is not that of the release, and what `materialize` and `refresh` raise.
     """
     with _heard() as said:
         name = str(qualified(*model.place))
@@ -49,11 +49,11 @@ def released(connection: Connection, model: Model) -> list[str]:
 
 
 def _call(connection: Connection, name: str, query: str) -> str:
-    """Return the query of a model, without what stands around it; NotOneCall, UnreadableStatement."""
+    """Return the query of a model, without what stands around it; NotASingleCallError, UnreadableStatementError."""
     steps = statement_parser.steps(f"{statement_parser.CREATE} {name} AS {query}", connection.raw.extract_statements)
     if len(steps) > 1:
         publishing = [f.name for f in table_functions().values() if f.kind == "release"]
-        raise errors.NotOneCall("another statement follows it", publishing, statement_parser.CREATE)
+        raise errors.NotASingleCallError("another statement follows it", publishing, statement_parser.CREATE)
     return str(steps[0].query)
 
 
@@ -67,7 +67,7 @@ def _published(connection: Connection, model: Model) -> Entry | None:
 
 
 def _check_same(connection: Connection, entry: Entry, model: Model, called: tuple[str, str, Mapping[str, Any]]) -> None:
-    """ChangedModel where the release was made by another call, or tells people apart by other columns."""
+    """DbtModelChangedError where the release was made by another call, or tells people apart by other columns."""
     function, source, given = called
     now = json.loads(json.dumps(dict(given), default=str))
     then = dict(entry.call["parameters"])
@@ -85,7 +85,7 @@ def _check_same(connection: Connection, entry: Entry, model: Model, called: tupl
     if key and entry.person_key and "person" not in entry.roles.values():
         differs += [] if key == {column.casefold() for column in entry.person_key} else ["key"]
     if differs:
-        raise errors.ChangedModel(entry.shown, differs)
+        raise errors.DbtModelChangedError(entry.shown, differs)
 
 
 def _without_improve(given: Mapping[str, Any]) -> dict[str, Any]:

@@ -42,23 +42,24 @@ class Model:
     ) -> Model:
         """Return a model with its configuration validated; `of_dbt` are keys that mean something to dbt.
 
-        InvalidArgument; UnknownParameter for a key that is one of ours but for a letter. Others are for others.
+        InvalidArgumentError; UnknownParameterError for a key that is one of ours but for a letter. Others are for
+        others.
         """
         function = f"model {place[2]}"
         for name in config:
             if name not in (*_KNOWN, *of_dbt) and errors.near(name, _KNOWN):
-                raise errors.UnknownParameter(function, name, _KNOWN)
+                raise errors.UnknownParameterError(function, name, _KNOWN)
         given = {name: config[name] for name in _KNOWN if config.get(name) is not None}
         for name, value in given.items():
             if name in _WORDS and value not in _WORDS[name]:
                 accepts = "one of " + ", ".join(f"'{word}'" for word in _WORDS[name])
-                raise errors.InvalidArgument(function, name, accepts, repr(value))
+                raise errors.InvalidArgumentError(function, name, accepts, repr(value))
             if name in _FLAGS and not isinstance(value, bool):
-                raise errors.InvalidArgument(function, name, "true or false", repr(value))
+                raise errors.InvalidArgumentError(function, name, "true or false", repr(value))
         key = given.pop("key", None)
         columns = [key] if isinstance(key, str) else key
         if columns is not None and not (
             isinstance(columns, list | tuple) and columns and all(isinstance(column, str) for column in columns)
         ):
-            raise errors.InvalidArgument(function, "key", "a column or a list of columns", repr(key))
+            raise errors.InvalidArgumentError(function, "key", "a column or a list of columns", repr(key))
         return cls(place, query, full_refresh, given, None if columns is None else tuple(columns))

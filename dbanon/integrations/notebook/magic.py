@@ -20,7 +20,7 @@ _ASSIGNED = re.compile(r"\s*(\w+)\s*<<")
 _SUFFIXES = (".duckdb", ".ddb", ".db")
 
 
-class Failed(Exception):
+class MagicFailedError(Exception):
     """What a notebook shows of an error: its message. The cell has failed, so that those below do not run."""
 
     def _render_traceback_(self) -> list[str]:
@@ -64,7 +64,7 @@ class Magic:
             return work(*given)
         except (errors.DbanonError, duckdb.Error, OSError) as error:
             message = for_people(str(error))
-        raise Failed(message)
+        raise MagicFailedError(message)
 
     def _line(self, line: str) -> Any:
         if not line:
@@ -78,7 +78,7 @@ class Magic:
         assigned = re.fullmatch(r"(.*?)\s*(\w+\s*<<)", line)
         before = assigned[1] if assigned else line
         if before and not self._use(before):
-            raise errors.UnknownConnection(before)
+            raise errors.UnknownConnectionError(before)
         return self._run(f"{assigned[2]} {cell}" if assigned else cell)
 
     def _use(self, text: str) -> bool:
@@ -96,14 +96,14 @@ class Magic:
             self.name, self.opened = Path(path).name, True
             return True
         if re.fullmatch(r"[\w./\\-]+", text) and text.upper() not in _WORDS:
-            raise errors.UnknownConnection(text)
+            raise errors.UnknownConnectionError(text)
         return False
 
     def _run(self, text: str) -> Anonymized | Answer | None:
         """Run statements; None where the last one gives no rows, or they are assigned."""
         name, query = _parts(text)
         if self.connection is None:
-            raise errors.NoConnection("%dbanon")
+            raise errors.ConnectionMissingError("%dbanon")
         made = self._made(query)
         if name is None or made is None:
             return made

@@ -44,7 +44,7 @@ class Asks:
         kept = {part: node[part] for part in ("alias", "sample", "query_location", "column_name_alias")}
         if (name := _name(node)) == PERMISSIONS:
             if node["function"]["children"]:
-                raise errors.NotForReaders("An argument of permissions()")
+                raise errors.ReaderStatementRefusedError("An argument of permissions()")
             node.clear()
             node |= {"type": "SUBQUERY", **kept, "subquery": parse(permission_rows(self.permissions))}
         else:
@@ -58,7 +58,7 @@ class Asks:
 
 
 def _none(call: Call) -> tuple[str, str]:
-    raise errors.NotPermitted(f"{call.algorithm}(...)", [])
+    raise errors.RequestNotPermittedError(f"{call.algorithm}(...)", [])
 
 
 NOTHING = Asks((), _none)
@@ -96,7 +96,10 @@ def permission_rows(permissions: Sequence[Permission]) -> Sql:
 
 
 def _call(name: str, children: list[Any]) -> Call:
-    """Return a call as it was written; MissingArgument, InvalidArgument, RepeatedArgument, UnreadableArgument."""
+    """Return a call as it was written.
+
+    MissingArgumentError, InvalidArgumentError, RepeatedArgumentError, UnreadableArgumentError.
+    """
     if name == WRITTEN:
         return _as_json(children)
     given: dict[str, Any] = {}
@@ -105,9 +108,9 @@ def _call(name: str, children: list[Any]) -> Call:
         if not named and number == 0:
             named = "tbl"
         if not named:
-            raise errors.UnreadableArgument(name, "an argument without a name")
+            raise errors.UnreadableArgumentError(name, "an argument without a name")
         if named in given:
-            raise errors.RepeatedArgument(name, named)
+            raise errors.RepeatedArgumentError(name, named)
         given[named] = value
     return _of(name, given.pop("tbl", None), given)
 
@@ -120,15 +123,15 @@ def _as_json(children: list[Any]) -> Call:
         name, tbl = str(said["function"]).lower(), said["positional"]["tbl"]
         filled, named = said.get("slots") or (), dict(said.get("named") or {})
     except (ValueError, TypeError, KeyError, AttributeError):
-        raise errors.NotForReaders("A call that cannot be read") from None
+        raise errors.ReaderStatementRefusedError("A call that cannot be read") from None
     return _of(name, tbl, arguments.merged(name, filled, named))
 
 
 def _of(name: str, source: Any, given: dict[str, Any]) -> Call:
     if name not in _calls():
-        raise errors.NotForReaders("The table function", repr(name[:60]))
+        raise errors.ReaderStatementRefusedError("The table function", repr(name[:60]))
     if not isinstance(source, str):
-        raise errors.MissingArgument(name, "tbl", "a text", "FROM permissions() shows the sources")
+        raise errors.MissingArgumentError(name, "tbl", "a text", "FROM permissions() shows the sources")
     algorithm, ending = _calls()[name]
     return Call(algorithm, ending, source, {key.lower(): value for key, value in given.items() if value is not None})
 
@@ -152,4 +155,4 @@ def _value(function: str, named: str, node: Mapping[str, Any]) -> Any:
             return value
         if type_["id"] in _NUMBERS and isinstance(value, int | float):
             return value / 10 ** type_["type_info"]["scale"] if type_["id"] == "DECIMAL" else value
-    raise errors.InvalidArgument(function, named or "tbl", "a number or a text as it stands", "another expression")
+    raise errors.InvalidArgumentError(function, named or "tbl", "a number or a text as it stands", "another expression")

@@ -68,7 +68,8 @@ class Everything:
 
 
 def serve(serving: Serving, bounds: dict[str, Any], told: Callable[[str], None], ready: Callable[[], None]) -> None:
-    """Serve the custodian until SIGTERM or Ctrl-C; NoQuack, NotListening, and the errors of `connect`.
+    """Serve the custodian until SIGTERM or Ctrl-C; QuackExtensionMissingError, CannotListenError, and the errors of
+    `connect`.
 
     `told` is given what readers are not served, and warnings of what statements disclose: a client is not shown these.
     """

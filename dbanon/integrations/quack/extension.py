@@ -16,16 +16,16 @@ through."""
 
 
 def load(connection: Any, function: str) -> None:
-    """Load the extensions into the connection's instance; NoQuack."""
+    """Load the extensions into the connection's instance; QuackExtensionMissingError."""
     if not duckdb.__version__.startswith(READ):
         why = f"serving is made for DuckDB {READ}x, whose protocol and parsed statements it knows"
-        raise errors.NoQuack(function, duckdb.__version__, "quack", why)
+        raise errors.QuackExtensionMissingError(function, duckdb.__version__, "quack", why)
     for name in NAMES:
         try:
             connection.execute(statement(name))
         except duckdb.Error as error:
             why = duckdb_extensions.why(name, duckdb.__version__, error)
-            raise errors.NoQuack(function, duckdb.__version__, name, why) from None
+            raise errors.QuackExtensionMissingError(function, duckdb.__version__, name, why) from None
 
 
 def statement(name: str) -> Sql:

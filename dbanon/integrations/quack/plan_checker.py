@@ -91,14 +91,14 @@ class PlanChecker:
             statement: The text of the statement.
 
         Raises:
-            NotForReaders: The text is not exactly one SELECT without parameters, or its plan is not allowed.
-            duckdb.Error: The statement does not bind, for example for an unknown column.
+            ReaderStatementRefusedError: The text is not exactly one SELECT without parameters, or its plan is not
+            allowed. duckdb.Error: The statement does not bind, for example for an unknown column.
         """
         found = cursor.extract_statements(statement)
         if len(found) != 1:
-            raise errors.NotForReaders(f"{len(found)} statements in one")
+            raise errors.ReaderStatementRefusedError(f"{len(found)} statements in one")
         if found[0].type != duckdb.StatementType.SELECT or found[0].named_parameters:
-            raise errors.NotForReaders("A statement that is no SELECT, or has parameters")
+            raise errors.ReaderStatementRefusedError("A statement that is no SELECT, or has parameters")
         self._names(list(_nodes(_answer(cursor, "json_serialize_sql", statement)["statements"])))
         plans = _answer(cursor, "json_serialize_plan", statement)["plans"]
         _require(len(plans) == 1, "A statement with several plans")
@@ -122,7 +122,9 @@ class PlanChecker:
         try:
             cursor.execute(f"EXPLAIN {statement}").fetchall()
         except duckdb.CatalogException:
-            raise errors.NotForReaders("A name that is not among the published tables and functions") from None
+            raise errors.ReaderStatementRefusedError(
+                "A name that is not among the published tables and functions"
+            ) from None
 
     def _node(self, node: Mapping[str, Any]) -> None:
         """Check one part of a plan: an operator, an expression or a function."""
@@ -172,11 +174,11 @@ def _answer(cursor: Any, function: str, statement: str) -> dict[str, Any]:
     try:
         found = json.loads(cursor.execute(f"SELECT {function}({text(statement)})").fetchall()[0][0])
     except RecursionError:
-        raise errors.NotForReaders("A statement whose plan is nested too deeply") from None
+        raise errors.ReaderStatementRefusedError("A statement whose plan is nested too deeply") from None
     if found["error"]:
         error = _BINDING_ERRORS.get(str(found.get("error_type")))
         if error is None:
-            raise errors.NotForReaders("A statement that cannot be planned over the published tables")
+            raise errors.ReaderStatementRefusedError("A statement that cannot be planned over the published tables")
         raise error(str(found.get("error_message")))
     return dict(found)
 
@@ -195,4 +197,4 @@ def _nodes(plan: Any) -> Iterator[dict[str, Any]]:
 
 def _require(is_allowed: bool, reason: str, name: str = "") -> None:
     if not is_allowed:
-        raise errors.NotForReaders(reason, name and repr(name[:60]))
+        raise errors.ReaderStatementRefusedError(reason, name and repr(name[:60]))

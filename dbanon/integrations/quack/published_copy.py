@@ -153,7 +153,7 @@ def _handed_out(connection: Any, entries: list[Entry], making: Path) -> tuple[di
         path = making / f"{number}.duckdb"
         try:
             publish(connection, qualified(entry.database, entry.schema, entry.name), path, classes=True)
-        except errors.NotWritten:
+        except errors.WriteFailedError:
             raise
         except DbanonError as error:
             left_out.append((entry.shown, str(error)))

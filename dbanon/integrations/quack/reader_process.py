@@ -114,7 +114,7 @@ class Reading:
     def newest(self) -> Copy:
         """Return the copy that is answered from."""
         if self._copy is None:
-            raise errors.ServerStops("The server")
+            raise errors.ServerStoppingError("The server")
         return self._copy
 
     def answer(self, session: str, who: str, statement: str) -> Answer:
@@ -166,7 +166,7 @@ class Reading:
         if isinstance(error, DbanonError):
             return str(error)
         if isinstance(error, duckdb.OutOfMemoryException):
-            return str(errors.BeyondLimit("The statement needs more memory than the server gives"))
+            return str(errors.LimitExceededError("The statement needs more memory than the server gives"))
         if isinstance(error, _ABOUT_STATEMENTS):
             said = str(error).split("\n\nLINE ")[0].strip()
             copy = self._copy
@@ -192,7 +192,7 @@ class Reading:
         except (duckdb.Error, pa.ArrowException, OSError, RuntimeError):  # what is interrupted between two batches, too
             if not late.is_set():
                 raise
-            raise errors.BeyondLimit(f"The statement took longer than {self.limits.seconds:g} seconds") from None
+            raise errors.LimitExceededError(f"The statement took longer than {self.limits.seconds:g} seconds") from None
         finally:
             first.cancel()
             last.cancel()  # one that was not started yet never ends anything
@@ -205,7 +205,9 @@ class Reading:
             nonlocal rows, room
             rows, room = rows + batch.num_rows, room - batch.nbytes
             if rows > self.limits.rows or room < 0:
-                raise errors.BeyondLimit(f"The answer has more than {self.limits.rows} rows, or as much text as that")
+                raise errors.LimitExceededError(
+                    f"The answer has more than {self.limits.rows} rows, or as much text as that"
+                )
 
         return Answer.of(cursor, _BATCH, seen)
 

@@ -31,7 +31,7 @@ _RESIDENT = 3
 
 
 def serve(serving: Serving, limits: Limits, told: Callable[[str], None], ready: Callable[[], None]) -> None:
-    """Serve readers until SIGTERM or Ctrl-C; NothingToServe, NotServed."""
+    """Serve readers until SIGTERM or Ctrl-C; NoReleaseToServeError, ServerStartFailedError."""
     with subprocesses.stopped() as stopping:
         _Watch(serving, limits, told, stopping).run(ready)
 
@@ -75,7 +75,7 @@ class _Watch:
         end = time.monotonic() + _PATIENCE
         while (why := self._copied()) is not None and published_copy.current(self.folder) is None:
             if time.monotonic() > end or self.stopping.wait(_LOOK):
-                raise errors.NothingToServe("serve", str(self.serving.database), why)
+                raise errors.NoReleaseToServeError("serve", str(self.serving.database), why)
 
     def _copied(self) -> str | None:
         """Copy what was published where the database has changed since; why not, where that did not work."""
@@ -114,7 +114,7 @@ class _Watch:
         said = json.loads(line) if line else {"error": "", "message": "it ended early"}
         if "error" in said:
             subprocesses.ended(process)
-            raise errors.NotServed(said["message"])
+            raise errors.ServerStartFailedError(said["message"])
         return process
 
     def _again(self, process: subprocess.Popen[str]) -> None:

@@ -46,7 +46,10 @@ class Releases:
     seconds: float
 
     def of(self, call: Call) -> tuple[str, str]:
-        """Return the schema and name of the release of a call; NotPermitted, InvalidArgument, NotReleased, StillMade."""
+        """Return the schema and name of the release of a call.
+
+        RequestNotPermittedError, InvalidArgumentError, ReleaseUnavailableError, ReleasePendingError.
+        """
         known = self.newest()
         asked = self.reader, call.algorithm, call.source, call.given
         _, asking = permissions.allowed(known.permissions, *asked, self.whom())
@@ -55,22 +58,22 @@ class Releases:
         release = known.releases[asking]
         if release is None:
             others = [a.said for a, r in known.releases.items() if r and a.source == asking.source]
-            raise errors.NotReleased(asking.said, others)
+            raise errors.ReleaseUnavailableError(asking.said, others)
         return release
 
     def _made(self, asking: Asking, request: Request) -> Known:
         """Ask for a release, and wait for the copy that says what became of it."""
         end = time.monotonic() + self.seconds * _SHARE
         if not _WAITING.acquire(blocking=False):
-            raise errors.StillMade(asking.said, "waits for others that are being made")
+            raise errors.ReleasePendingError(asking.said, "waits for others that are being made")
         try:
             path = request_files.write(self.folder, request)
             if path is None:
-                raise errors.StillMade(asking.said, "waits for others that are being made")
+                raise errors.ReleasePendingError(asking.said, "waits for others that are being made")
             while asking not in (known := self.newest()).releases:
                 now = time.monotonic()
                 if now > end:
-                    raise errors.StillMade(asking.said)
+                    raise errors.ReleasePendingError(asking.said)
                 if not path.exists():
                     end = min(end, now + _BEHIND)
                 time.sleep(0.1)

@@ -55,15 +55,15 @@ def checked(
     functions: Collection[str],
     asks: Asks = call_rewriter.NOTHING,
 ) -> Checked:
-    """What a reader's statement runs; NotForReaders.
+    """What a reader's statement runs; ReaderStatementRefusedError.
 
     `tables` are schemas and names in lower case, `functions` those that may be called beside DuckDB's. Calls of
     algorithms become the tables of releases, as `asks` has them: once all else of the statement is known to be allowed.
     """
     if len(statement) > LONGEST:
-        raise errors.NotForReaders(f"A statement of {len(statement)} characters (at most {LONGEST})")
+        raise errors.ReaderStatementRefusedError(f"A statement of {len(statement)} characters (at most {LONGEST})")
     if "\0" in statement:
-        raise errors.NotForReaders("A statement with a NUL character")
+        raise errors.ReaderStatementRefusedError("A statement with a NUL character")
     tree = _tree(statement, read)
     checker = _Checker(tables, function_allowlist.FUNCTIONS | set(functions))
     checker.statement(tree)
@@ -82,7 +82,7 @@ def called(statement: str, read: Read) -> list[str]:
     it is no SELECT."""
     try:
         names = set(_names(_tree(statement[:LONGEST], read)))
-    except errors.NotForReaders:
+    except errors.ReaderStatementRefusedError:
         return []
     own = "SELECT list(DISTINCT function_name) FROM duckdb_functions() WHERE list_contains(?, lower(function_name))"
     return sorted({*(read(own, [sorted(names)]) or []), *filter(call_rewriter.asks, names)})
@@ -100,18 +100,21 @@ def _names(node: Any) -> Iterator[str]:
 
 
 def _tree(statement: str, read: Read) -> dict[str, Any]:
-    """Return the tree of one statement; NotForReaders where it is none, another one than SELECT, or several."""
+    """Return the tree of one statement.
+
+    ReaderStatementRefusedError where it is none, another one than SELECT, or several.
+    """
     try:
         tree = json.loads(read("SELECT json_serialize_sql(?)", [statement]))
     except RecursionError:
-        raise errors.NotForReaders(_NESTED) from None
+        raise errors.ReaderStatementRefusedError(_NESTED) from None
     if tree["error"]:
         said = str(tree.get("error_message", "")).split("\n")[0]
         if tree.get("error_type") == "parser":
-            raise errors.NotForReaders("What cannot be parsed", f"({said})")
-        raise errors.NotForReaders(f"{_kind(statement)}, which is no SELECT")
+            raise errors.ReaderStatementRefusedError("What cannot be parsed", f"({said})")
+        raise errors.ReaderStatementRefusedError(f"{_kind(statement)}, which is no SELECT")
     if len(tree["statements"]) != 1:
-        raise errors.NotForReaders(f"{len(tree['statements'])} statements in one")
+        raise errors.ReaderStatementRefusedError(f"{len(tree['statements'])} statements in one")
     return dict(tree)
 
 
@@ -203,7 +206,7 @@ class _Checker:
     asking: list[dict[str, Any]] = field(default_factory=list)
 
     def statement(self, tree: Mapping[str, Any]) -> None:
-        """NotForReaders where anything of a statement is not allowed."""
+        """ReaderStatementRefusedError where anything of a statement is not allowed."""
         self._is(set(tree) <= {"error", "statements"}, "A statement of an unknown form")
         self._query(tree["statements"][0], frozenset(), 0)
 
@@ -337,4 +340,4 @@ class _Checker:
 
     def _is(self, fine: bool, what: str, name: str = "") -> None:
         if not fine:
-            raise errors.NotForReaders(what, name and repr(name[:60]))
+            raise errors.ReaderStatementRefusedError(what, name and repr(name[:60]))

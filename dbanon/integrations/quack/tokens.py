@@ -46,27 +46,30 @@ def file_of(database: Path) -> Path:
 
 
 def add(path: Path, name: str, role: str, expires: str | None = None) -> str:
-    """Make a token and keep its hash; return the token, which nothing can show again. TokenExists, InvalidArgument."""
+    """Make a token and keep its hash.
+
+    Return the token, which nothing can show again. TokenExistsError, InvalidArgumentError.
+    """
     if role not in ROLES:
-        raise errors.InvalidArgument("token add", "role", " or ".join(ROLES), role)
+        raise errors.InvalidArgumentError("token add", "role", " or ".join(ROLES), role)
     if not re.fullmatch(r"[\w.@+-]{1,60}", name):
         accepts = "up to 60 letters, digits and . @ + - _"
-        raise errors.InvalidArgument("token add", "name", accepts, name)
+        raise errors.InvalidArgumentError("token add", "name", accepts, name)
     now = datetime.now(UTC)
     until = None if expires is None else (now + _span(expires)).isoformat(timespec="seconds")
     with _changed(path) as tokens:
         if any(token.name == name for token in tokens):
-            raise errors.TokenExists(name)
+            raise errors.TokenExistsError(name)
         secret = _MARK + secrets.token_urlsafe(32)
         tokens.append(Token(name, role, _hash(secret), now.isoformat(timespec="seconds"), until))
     return secret
 
 
 def revoke(path: Path, name: str) -> None:
-    """Remove a token; UnknownToken."""
+    """Remove a token; UnknownTokenError."""
     with _changed(path) as tokens:
         if not any(token.name == name for token in tokens):
-            raise errors.UnknownToken(name, [token.name for token in tokens])
+            raise errors.UnknownTokenError(name, [token.name for token in tokens])
         tokens[:] = [token for token in tokens if token.name != name]
 
 
@@ -81,7 +84,7 @@ def _span(given: str) -> timedelta:
     """How long a token is valid."""
     found = re.fullmatch(r"([1-9]\d{0,5})([dhm])", given)
     if found is None:
-        raise errors.InvalidArgument("token add", "expires", "days, hours or minutes: 30d, 12h, 45m", given)
+        raise errors.InvalidArgumentError("token add", "expires", "days, hours or minutes: 30d, 12h, 45m", given)
     return timedelta(**{_UNITS[found[2]]: int(found[1])})
 
 

@@ -119,7 +119,7 @@ class Transport:
         self._connection: Any = None
 
     def listen(self, host: str, port: int) -> None:
-        """Begin to listen; NoQuack, NotListening."""
+        """Begin to listen; QuackExtensionMissingError, CannotListenError."""
         address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
         self._connection = connection = duckdb.connect(config=self._config)
         extension.load(connection, "serve")
@@ -137,7 +137,7 @@ class Transport:
         except duckdb.Error as error:
             why = "another process listens there, or the address is not of this machine"
             known = "bind" in str(error).lower()
-            raise errors.NotListening("serve", address, why if known else str(error).split("\n")[0]) from None
+            raise errors.CannotListenError("serve", address, why if known else str(error).split("\n")[0]) from None
         connection.execute("SET enable_external_access = false")
         connection.execute("SET lock_configuration = true")
         threading.Thread(target=self._sweeping, daemon=True).start()
@@ -217,8 +217,11 @@ class Transport:
                 return self._kept(begun, self.desk.answer(session, begun.token.name, statement))
         except BaseException as error:  # whatever it was: a client is told what the desk says, and nothing else
             said = self.desk.told(error) or "The statement could not be answered."
-            refused = isinstance(error, errors.NotForReaders | errors.NotPermitted | errors.NotReleased)
-            why = error.what if isinstance(error, errors.NotForReaders) else type(error).__name__
+            refused = isinstance(
+                error,
+                errors.ReaderStatementRefusedError | errors.RequestNotPermittedError | errors.ReleaseUnavailableError,
+            )
+            why = error.what if isinstance(error, errors.ReaderStatementRefusedError) else type(error).__name__
             functions: list[str] = []
             with contextlib.suppress(Exception):
                 functions = self.desk.functions(statement)
@@ -230,7 +233,7 @@ class Transport:
         running = Running(session)
         with self._lock:
             if self._stopping:
-                raise errors.ServerStops(self._uri)
+                raise errors.ServerStoppingError(self._uri)
             self.running[id(running)] = running
         try:
             yield

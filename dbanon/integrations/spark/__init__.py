@@ -14,15 +14,15 @@ _HOMES = {"anonymize": "api", "install": "sql_session"}
 
 
 def __getattr__(name: str) -> Any:
-    """Spark is imported when something is asked of it; MissingExtra where it is not installed."""
+    """Spark is imported when something is asked of it; MissingExtraError where it is not installed."""
     if name not in _HOMES:
         raise AttributeError(f"module 'dbanon.spark' has no attribute '{name}'")
     from importlib import import_module
 
-    from dbanon.errors import MissingExtra
+    from dbanon.errors import MissingExtraError
 
     try:
         import_module("pyspark.sql")
     except ImportError:
-        raise MissingExtra("dbanon.spark", "pyspark", "spark") from None
+        raise MissingExtraError("dbanon.spark", "pyspark", "spark") from None
     return getattr(import_module(f"dbanon.integrations.spark.{_HOMES[name]}"), name)

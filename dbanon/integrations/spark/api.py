@@ -41,16 +41,17 @@ def anonymize(
     release is the one that DuckDB gives. A larger one is divided into parts of at most so many, by the rule of the
     system where it has one (dbanon.integrations.spark.partitioning), else along the attribute that narrows a part most
     at its median tuple; distances and what models compare with are those of the whole table, and classes that publish
-    the same are one. NotInParts says what cannot be done so. Nothing depends on partitions or on how many processes
-    there are.
+    the same are one. NeedsSinglePartitionError says what cannot be done so. Nothing depends on partitions or on how
+    many processes there are.
 
     Rows can be read once the gate has passed all of them. `to` is a directory that the release is written to, as
     Parquet: beside it first, and renamed then. Without it the release is kept in the checkpoint directory of the
     SparkContext, if it has one, else by its executors. O(rows) shuffled; the driver is told values of columns and
     counts.
 
-    Raises what the table function raises, NotSpark, NotPolicy, PolicyNameMissingError, TableNotInPolicyError,
-    HierarchyOfPolicyError, ComputedColumnError, NotInParts, NotOnSpark, TargetExists and NoModuleThere.
+    Raises what the table function raises, SparkSessionMissingError, InvalidPolicyFileError, PolicyNameMissingError,
+    TableNotInPolicyError, HierarchyOfPolicyError, ComputedColumnError, NeedsSinglePartitionError,
+    NotSupportedOnSparkError, TargetExistsError and ExecutorModuleMissingError.
     """
     return frame_release(df, function, PolicySource(name, policy, hierarchies or {}), to, cell, parameters)
 

@@ -38,14 +38,14 @@ def database_policy(path: Path, name: str) -> DatabasePolicy:
     """Return what a database declares of a table, whose name is resolved as DuckDB's catalog does.
 
     Raises:
-        NotPolicy: The file is no DuckDB database, cannot be opened, or has no policy.
+        InvalidPolicyFileError: The file is no DuckDB database, cannot be opened, or has no policy.
         TableNotInPolicyError: No row is about the table.
 
     And what `applicable_policy` raises: the table may be a view there.
     """
     with _opened(path) as con:
         if not catalog.has_table(con.raw, _database(con), "policy"):
-            raise errors.NotPolicy(_FUNCTION, f"{str(path)!r}, which has no table dbanon.policy")
+            raise errors.InvalidPolicyFileError(_FUNCTION, f"{str(path)!r}, which has no table dbanon.policy")
         source, declared = _governed(con, duckdb_name(name))
         if not declared:
             table = qualified(_database(con), catalog.SCHEMA, "policy")
@@ -60,7 +60,7 @@ def _opened(path: Path) -> Connection:
         return connect(path, read_only=True)
     except duckdb.Error as error:
         why = str(error).splitlines()[0]
-        raise errors.NotPolicy(
+        raise errors.InvalidPolicyFileError(
             _FUNCTION, f"{str(path)!r}, which is no TOML, CSV or DuckDB database that can be read ({why})"
         ) from None
 

@@ -17,7 +17,7 @@ _MISSING = re.compile(r"ModuleNotFoundError: No module named '([^']+)'")
 @contextlib.contextmanager
 def agreeing(session: SparkSession, function: str) -> Iterator[None]:
     """Processes of a local Spark run this Python, where nothing else is said: Spark would take the first `python3` that
-    it finds. NoModuleThere where one lacks a module."""
+    it finds. ExecutorModuleMissingError where one lacks a module."""
     context = session.sparkContext
     said = "PYSPARK_PYTHON" in os.environ or context.getConf().contains("spark.pyspark.python")
     before = context.pythonExec
@@ -29,6 +29,6 @@ def agreeing(session: SparkSession, function: str) -> Iterator[None]:
         missing = _MISSING.search(str(error))
         if missing is None:
             raise
-        raise errors.NoModuleThere(function, missing[1]) from None
+        raise errors.ExecutorModuleMissingError(function, missing[1]) from None
     finally:
         context.pythonExec = before

@@ -17,7 +17,7 @@ from dbanon.release.plan import plan
 
 
 def check(made: Made, released: DataFrame) -> dict[int, float]:
-    """What the models achieve, by their numbers; GateRefused, RareOther, RareTogether.
+    """What the models achieve, by their numbers; GateRefusedError, RareValueError, RareCombinationError.
 
     `released` are the rows as they can be read once they have left.
     """
@@ -33,7 +33,7 @@ def check(made: Made, released: DataFrame) -> dict[int, float]:
 
 
 def _refuse(made: Made, word: str, count: object) -> None:
-    raise errors.GateRefused(made.asked.function, GATE[word][0], count)
+    raise errors.GateRefusedError(made.asked.function, GATE[word][0], count)
 
 
 def _columns(made: Made, released: DataFrame) -> None:
@@ -125,9 +125,9 @@ def _rare(made: Made) -> None:
 
     for name in other:
         if count := rare([name]):
-            raise errors.RareOther(made.asked.function, made.asked.name, name, count, publication.k)
+            raise errors.RareValueError(made.asked.function, made.asked.name, name, count, publication.k)
     if len(other) > 1 and (count := rare(other)):
-        raise errors.RareTogether(made.asked.function, made.asked.name, other, count, publication.k)
+        raise errors.RareCombinationError(made.asked.function, made.asked.name, other, count, publication.k)
 
 
 def _models(made: Made) -> dict[int, float]:
@@ -154,7 +154,7 @@ def _models(made: Made) -> dict[int, float]:
                 _refuse(made, "small", row["missed"])
             of = models[number]
             what = f"classes that do not meet {of.parameter} on {made.of.tested[of.sensitive]}"
-            raise errors.GateRefused(made.asked.function, what, row["missed"])
+            raise errors.GateRefusedError(made.asked.function, what, row["missed"])
         higher = number < 0 or models[number].rule.is_higher
         achieved[number] = row["least"] if higher else row["most"]
     return achieved
@@ -182,5 +182,5 @@ def _told(rows: list[Any]) -> list[Any]:
     """Return the rows, unless one says that a part could not be judged."""
     for row in rows:
         if row["error"] is not None:
-            raise errors.InAPart(row["error"])
+            raise errors.PartitionFailedError(row["error"])
     return rows

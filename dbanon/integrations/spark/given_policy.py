@@ -74,7 +74,7 @@ def given_policy(source: PolicySource, columns: pa.Table) -> GivenPolicy:
         PolicyNameMissingError: The policy names tables, and the call does not name the table.
         TableNotInPolicyError: The policy does not name the table.
         HierarchyOfPolicyError: The call replaces a hierarchy of the policy's database.
-        NotPolicy: The policy is none.
+        InvalidPolicyFileError: The policy is none.
 
     And what `declare`, `load_hierarchy` and `applicable_policy` raise.
     """
@@ -101,12 +101,15 @@ def given_policy(source: PolicySource, columns: pa.Table) -> GivenPolicy:
 
 
 def _database_path(policy: Any) -> Path | None:
-    """Return the path of a policy that is a DuckDB database; None for any other. NotPolicy for a path of no file."""
+    """Return the path of a policy that is a DuckDB database.
+
+    None for any other. InvalidPolicyFileError for a path of no file.
+    """
     if not isinstance(policy, (str, Path)):
         return None
     path = Path(policy).expanduser()
     if not path.is_file():
-        raise errors.NotPolicy(_FUNCTION, f"{str(policy)!r}, which is no file")
+        raise errors.InvalidPolicyFileError(_FUNCTION, f"{str(policy)!r}, which is no file")
     return None if path.suffix.lower() in (".toml", ".csv") else path
 
 
@@ -146,7 +149,7 @@ def _roles(source: PolicySource) -> tuple[Mapping[str, Any], bool]:
         is_by_table = any(row.get("table_name") for row in rows)
         policy = _by_column(source, _rows_about(source, rows) if is_by_table else rows)
     if not policy:
-        raise errors.NotPolicy(_FUNCTION, "without any column")
+        raise errors.InvalidPolicyFileError(_FUNCTION, "without any column")
     if not is_by_table and source.scope == "session":
         raise errors.TableNotInPolicyError(_FUNCTION, source.shown, "policy", ())
     return policy, is_by_table
@@ -163,16 +166,16 @@ def _read(source: PolicySource, path: Path) -> tuple[Mapping[str, Any], bool]:
     try:
         return policy_files.read(path, missing_codes.of_cell, is_about=is_about), bool(named)
     except ValueError as error:
-        raise errors.NotPolicy(_FUNCTION, str(error)) from None
+        raise errors.InvalidPolicyFileError(_FUNCTION, str(error)) from None
 
 
 def _by_column(source: PolicySource, rows: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Return roles and settings by column; TwoRoles where rows name a column twice."""
+    """Return roles and settings by column; ConflictingRolesError where rows name a column twice."""
     roles: dict[str, str] = {}
     for row in rows:
         column, role = str(row["column_name"]), str(row["role"])
         if folded(column) in roles:
-            raise errors.TwoRoles(_FUNCTION, source.shown, column, (roles[folded(column)], role))
+            raise errors.ConflictingRolesError(_FUNCTION, source.shown, column, (roles[folded(column)], role))
         roles[folded(column)] = role
     return policy_files.of_rows(rows)
 
@@ -196,7 +199,7 @@ def _is_about(source: PolicySource, schema_name: str, table_name: str) -> bool:
 
 
 def _rows(policy: Any) -> list[dict[str, Any]]:
-    """Return rows of a DataFrame (Spark, pandas, Arrow) with the columns of dbanon.policy; NotPolicy."""
+    """Return rows of a DataFrame (Spark, pandas, Arrow) with the columns of dbanon.policy; InvalidPolicyFileError."""
     rows: list[dict[str, Any]] | None = None
     if hasattr(policy, "toArrow"):
         rows = policy.toArrow().to_pylist()
@@ -205,7 +208,7 @@ def _rows(policy: Any) -> list[dict[str, Any]]:
     elif hasattr(policy, "to_dict"):
         rows = pa.Table.from_pandas(policy).to_pylist()
     if rows is None or any(not {"column_name", "role"} <= row.keys() for row in rows):
-        raise errors.NotPolicy(_FUNCTION, f"a {type(policy).__name__}")
+        raise errors.InvalidPolicyFileError(_FUNCTION, f"a {type(policy).__name__}")
     return rows
 
 

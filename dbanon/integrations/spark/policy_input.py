@@ -36,17 +36,18 @@ class FrameCall:
 def frame_call(df: DataFrame, function: str, source: PolicySource, given: Mapping[str, Any]) -> FrameCall:
     """Return the call of a function on a DataFrame.
 
-    Raises NotSpark, NotOnSpark, UnknownAlgorithm, UnknownParameter, InvalidArgument, and what `given_policy` raises.
+    Raises SparkSessionMissingError, NotSupportedOnSparkError, UnknownAlgorithmError, UnknownParameterError,
+    InvalidArgumentError, and what `given_policy` raises.
     """
     if not type(df).__module__.startswith("pyspark.sql.") or "connect" in type(df).__module__:
-        raise errors.NotSpark("anonymize", f"a {type(df).__module__}.{type(df).__qualname__}")
+        raise errors.SparkSessionMissingError("anonymize", f"a {type(df).__module__}.{type(df).__qualname__}")
     called, kind = _function(function)
     known = [p.name for p in table_functions()[called].parameters]
     for parameter in given:
         if parameter not in known:
-            raise errors.UnknownParameter("anonymize", parameter, known)
+            raise errors.UnknownParameterError("anonymize", parameter, known)
     if search_budget.seconds("anonymize", given) is not None:
-        raise errors.NotOnSpark(called, f"improve = {given['improve']!r}, which ends when time is up,")
+        raise errors.NotSupportedOnSparkError(called, f"improve = {given['improve']!r}, which ends when time is up,")
     named = json.loads(json.dumps(dict(given), default=str))
     columns = _columns(df)
     policy = given_policy(source, columns)
@@ -60,17 +61,17 @@ def frame_call(df: DataFrame, function: str, source: PolicySource, given: Mappin
 def _all_hierarchies(function: str, installed: Mapping[str, str], called: Any) -> dict[str, Any]:
     """Return the hierarchies of a session by column with those of a call, which must not replace one of them."""
     if called is not None and not isinstance(called, Mapping):
-        raise errors.InvalidArgument(function, "hierarchies", "names of hierarchies by column", repr(called))
+        raise errors.InvalidArgumentError(function, "hierarchies", "names of hierarchies by column", repr(called))
     before = set(map(folded, installed))
     for column in called or {}:
         if folded(column) in before:
             accepts = "hierarchies of columns that have none in dbanon.spark.install"
-            raise errors.InvalidArgument(function, "hierarchies", accepts, column)
+            raise errors.InvalidArgumentError(function, "hierarchies", accepts, column)
     return {**installed, **(called or {})}
 
 
 def checked_cell(function: str, cell: object) -> int | None:
-    """Return the parameter `cell`; InvalidArgument."""
+    """Return the parameter `cell`; InvalidArgumentError."""
     known = tuple(parameter for parameter in COMMON if parameter.name == "cell")
     found = parameters.validated(function, known, {"cell": cell})["cell"]
     return None if found is None else int(str(found))
@@ -86,9 +87,9 @@ def _function(function: str) -> tuple[str, str]:
 
 
 def _columns(df: DataFrame) -> pa.Table:
-    """Return an empty table of the columns; TwoColumns where DuckDB could not tell them apart."""
+    """Return an empty table of the columns; ColumnsDifferOnlyByCaseError where DuckDB could not tell them apart."""
     names = [folded(name) for name in df.columns]
     for name in df.columns:
         if names.count(folded(name)) > 1:
-            raise errors.TwoColumns("anonymize", name)
+            raise errors.ColumnsDifferOnlyByCaseError("anonymize", name)
     return to_arrow_schema(df.schema).empty_table()

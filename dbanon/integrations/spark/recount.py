@@ -18,8 +18,8 @@ def check_rows(made: Made, released: DataFrame) -> None:
     """Refuse classes below k, rare values and rows in another order than that of what they publish.
 
     Raises:
-        GateRefused: A class has fewer than k rows, or rows are out of order.
-        RareOther: A value of an insensitive column is in fewer than k rows.
+        GateRefusedError: A class has fewer than k rows, or rows are out of order.
+        RareValueError: A value of an insensitive column is in fewer than k rows.
     """
     _check_sizes(made, released)
     _check_rare(made, released)
@@ -36,7 +36,7 @@ def check_classes(made: Made, released: DataFrame, stated: DataFrame, achieved: 
         achieved: What the gate measured by each model; -1 is the least number of persons.
 
     Raises:
-        GateRefused: A class, its size, what it publishes or its sensitive values are others.
+        GateRefusedError: A class, its size, what it publishes or its sensitive values are others.
     """
     names, publication = plan.class_names(made.of.publication), made.of.publication
     _, quasi = plan.published_names(publication)
@@ -72,7 +72,7 @@ def check_metrics(made: Made, released: DataFrame, stated: DataFrame, achieved: 
         achieved: What the gate measured by each model; -1 is the least number of persons.
 
     Raises:
-        GateRefused: A metric that can be counted is missing or has another value.
+        GateRefusedError: A metric that can be counted is missing or has another value.
     """
     found = {row["metric"]: row["value"] for row in stated.select("metric", "value").collect()}
     wrong = [
@@ -85,7 +85,7 @@ def check_metrics(made: Made, released: DataFrame, stated: DataFrame, achieved: 
 
 def _refuse(made: Made, word: str, count: int) -> None:
     if count:
-        raise errors.GateRefused(made.asked.function, GATE[word][0], count)
+        raise errors.GateRefusedError(made.asked.function, GATE[word][0], count)
 
 
 # --- rows --------------------------------------------------------------------------------------------------
@@ -118,7 +118,7 @@ def _check_rare(made: Made, released: DataFrame) -> None:
         if name.lower() not in allowed:
             rows = released.groupBy(named(name)).count().where(fn.col("count") < publication.k).count()
             if rows:
-                raise errors.RareOther(made.asked.function, made.asked.name, name, rows, publication.k)
+                raise errors.RareValueError(made.asked.function, made.asked.name, name, rows, publication.k)
 
 
 def _check_order(made: Made, released: DataFrame) -> None:

@@ -48,10 +48,11 @@ class Made:
 
 def make(asked: Asked, df: DataFrame, cell: int | None) -> Made:
     """The release of a DataFrame: clustered as one where it has at most `cell` combinations of quasi-identifiers, else
-    in parts of at most so many. Raises what the table function raises, NotInParts, NotOnSpark, EmptySource."""
+    in parts of at most so many. Raises what the table function raises, NeedsSinglePartitionError,
+    NotSupportedOnSparkError, EmptySourceError."""
     of = planned(asked)
     if of.publication.run.noise is not None:
-        raise errors.NotOnSpark(asked.function, of.publication.run.noise.asked)
+        raise errors.NotSupportedOnSparkError(asked.function, of.publication.run.noise.asked)
     source = df.select(fn.struct(*map(named, of.own)).alias("own"))
     rows = source
     if of.publication.options["nulls"] == "drop":
@@ -61,7 +62,7 @@ def make(asked: Asked, df: DataFrame, cell: int | None) -> Made:
     try:
         wrong = found.where("error IS NOT NULL").agg(fn.min("error")).collect()[0][0]
         if wrong is not None:
-            raise errors.InAPart(wrong)
+            raise errors.PartitionFailedError(wrong)
         ordered = _ordered(of, found).persist()
         classes = _numbered(ordered).persist()
         return Made(asked, of, source, rows, found, ordered, classes, _released(of, _classed(found, classes)))
@@ -78,7 +79,7 @@ def _parts(asked: Asked, of: Planned, rows: DataFrame, cell: int) -> tuple[Asked
         kinds = rows.withColumn("weight", fn.lit(1).cast("bigint"))
     tuples = kinds.select(*(of_struct("own", name) for name in of.quasi)).distinct().count()
     if tuples == 0:
-        raise errors.EmptySource(asked.function, asked.name)
+        raise errors.EmptySourceError(asked.function, asked.name)
     if tuples <= cell:
         return asked, kinds.select(fn.lit(0).alias("part"), "own", "weight"), None
     _divisible(of, tuples, cell)
@@ -87,7 +88,7 @@ def _parts(asked: Asked, of: Planned, rows: DataFrame, cell: int) -> tuple[Asked
 
 
 def _divisible(of: Planned, tuples: int, cell: int) -> None:
-    """NotInParts where the call asks for what takes the whole table."""
+    """NeedsSinglePartitionError where the call asks for what takes the whole table."""
     publication = of.publication
     options, run = publication.options, publication.run
     compared = any(d.rule.compares for d in publication.demands)
@@ -103,7 +104,7 @@ def _divisible(of: Planned, tuples: int, cell: int) -> None:
     }
     for what, needed in wanted.items():
         if needed:
-            raise errors.NotInParts(publication.function, what, tuples, cell)
+            raise errors.NeedsSinglePartitionError(publication.function, what, tuples, cell)
 
 
 def _order(of: Planned) -> list[Column]:

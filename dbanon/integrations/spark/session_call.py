@@ -94,7 +94,9 @@ class Planned:
                 make_call(current, cursor, self.asked.function, source, dict(self.asked.parameters), place)
             )
         if made.roles.made:
-            raise errors.NoKeyedColumns(self.asked.function, self.asked.name, made.roles.made, "Spark")
+            raise errors.TransformedColumnsNotSupportedError(
+                self.asked.function, self.asked.name, made.roles.made, "Spark"
+            )
         read = replace(made.source, shown=self.asked.name, sql=_PART, is_table=True, bare=False)
         return replace(made, kind="release", source=read, reading=replace(made.reading, weight=identifier(self.weight)))
 

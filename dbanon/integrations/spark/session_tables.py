@@ -21,7 +21,7 @@ def policy_source(session: SparkSession, table: str, policy: Any, hierarchies: M
 
     Raises:
         TableNotInPolicyError: A policy by table has no entry for the table.
-        TwoRoles: It has several.
+        ConflictingRolesError: It has several.
     """
     place = _place(session, table)
     name = joined_name(_duckdb_parts(place))
@@ -29,7 +29,7 @@ def policy_source(session: SparkSession, table: str, policy: Any, hierarchies: M
         return PolicySource(name, policy, hierarchies, "session")
     own = [key for key in policy if isinstance(key, str) and _is_same(session, _place(session, key, place), place)]
     if len(own) > 1:
-        raise errors.TwoRoles("anonymize", name, "policy", map(repr, own))
+        raise errors.ConflictingRolesError("anonymize", name, "policy", map(repr, own))
     if not own or policy[own[0]] is None:
         known = [("main", str(key)) for key in policy]
         raise errors.TableNotInPolicyError("anonymize", table, "policy", known)

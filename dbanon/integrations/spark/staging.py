@@ -36,7 +36,7 @@ class Place:
         files, path = _files(self.session, self.target)
         # A directory that is there by now would take the draft in.
         if files.exists(path) or not files.rename(_path(self.session, self.draft), path):
-            raise errors.TargetExists(self.target, [self.target], "anonymize")
+            raise errors.TargetExistsError(self.target, [self.target], "anonymize")
         return self.session.read.parquet(self.target)
 
     def keep(self, rows: DataFrame) -> DataFrame:
@@ -53,12 +53,12 @@ class Place:
 
 @contextlib.contextmanager
 def staged(session: SparkSession, asked: Asked, to: str | Path | None) -> Iterator[Place]:
-    """Return a place for a release; TargetExists where something is there. A draft is removed whatever happens."""
+    """Return a place for a release; TargetExistsError where something is there. A draft is removed whatever happens."""
     target = "" if to is None else str(to)
     if target:
         files, path = _files(session, target)
         if files.exists(path):
-            raise errors.TargetExists(target, [target], asked.function)
+            raise errors.TargetExistsError(target, [target], asked.function)
     place = Place(session, target)
     try:
         yield place

@@ -14,7 +14,7 @@ try:
     import duckdb_sqlalchemy
     import sqlalchemy  # noqa: F401
 except ModuleNotFoundError as missing:
-    raise errors.MissingExtra("dbanon.sqlalchemy", str(missing.name), "sqlalchemy") from None
+    raise errors.MissingExtraError("dbanon.sqlalchemy", str(missing.name), "sqlalchemy") from None
 
 from dbanon.integrations.sqlalchemy.engine import install
 from dbanon.integrations.sqlalchemy.policy import Drift, declare_models, policy_from_reflection

@@ -19,7 +19,7 @@ def raw_connection(connection: Any) -> Any:
     for candidate in (connection, *getattr(connection, "__dict__", {}).values()):
         if isinstance(candidate, duckdb.DuckDBPyConnection):
             return candidate
-    raise errors.NotDuckDB("install", repr(connection))
+    raise errors.NotADuckDBConnectionError("install", repr(connection))
 
 
 def resolved(function: str, table: Table, connection: Connection, cursor: Any = None) -> catalog.Source:

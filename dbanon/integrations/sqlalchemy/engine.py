@@ -43,7 +43,7 @@ def install(engine: Any) -> Any:
     """
     target = getattr(engine, "sync_engine", engine)
     if not isinstance(target, Engine) or target.dialect.name != "duckdb":
-        raise errors.NotDuckDB("install", repr(engine))
+        raise errors.NotADuckDBConnectionError("install", repr(engine))
     for name, listener in _LISTENERS.items():
         if not event.contains(target, name, listener):
             event.listen(target, name, listener)
@@ -61,7 +61,7 @@ def _attach(dbapi_connection: Any, *_: object) -> None:
 
 
 def _not_opened(context: Any) -> None:
-    """Raise NewerDatabase where the dialect could not open the file for that."""
+    """Raise NewerDatabaseError where the dialect could not open the file for that."""
     newer = storage_version.refused(context.original_exception, context.engine.url.database)
     if newer is not None:
         raise newer
@@ -78,7 +78,7 @@ def _before_execute(
         return
     written = getattr(statement, "table", None) if isinstance(statement, UpdateBase) else None
     if written is not None and READ_ONLY in getattr(written, "info", ()):
-        raise errors.ReadOnlyView(str(written.description))
+        raise errors.ReadOnlyViewError(str(written.description))
     queries = [e for e in visitors.iterate(statement) if isinstance(e, QueryName)]
     if not queries:
         return

@@ -39,7 +39,7 @@ try:
     from alembic.autogenerate import comparators, renderers
     from alembic.operations import MigrateOperation, Operations
 except ModuleNotFoundError as missing:
-    raise errors.MissingExtra("dbanon.integrations.sqlalchemy.migration", str(missing.name), "alembic") from None
+    raise errors.MissingExtraError("dbanon.integrations.sqlalchemy.migration", str(missing.name), "alembic") from None
 
 Filter = Callable[[Any, str | None, str, bool, Any], bool]
 
@@ -183,7 +183,9 @@ def _run_create(operations: Operations, operation: CreateAnonymizedView) -> None
         view.with_source(connection, source, query)
         return
     if source is None:
-        raise errors.MissingArgument("create_anonymized_view", "source", "the name of a table", "source='patients'")
+        raise errors.MissingArgumentError(
+            "create_anonymized_view", "source", "the name of a table", "source='patients'"
+        )
     spec = view.View(source, asked.algorithm, asked.parameters, (), "", "", True)
     view.first(connection, target, spec, replace=True)
 
@@ -313,7 +315,10 @@ def _calls_ours(query: str) -> bool:
 
 
 def _stored(connection: Connection) -> dict[tuple[str | None, str], str]:
-    """Return queries of the views of the current database as DuckDB keeps them; the schema is None where it is current."""
+    """Return queries of the views of the current database as DuckDB keeps them.
+
+    The schema is None where it is current.
+    """
     rows = connection.execute(
         sa.text(
             "SELECT CASE WHEN schema_name <> system.main.current_schema() THEN schema_name END, view_name, sql "

@@ -41,7 +41,7 @@ def declare_models(base: Any, engine: Engine, *, write: bool = True) -> Drift:
 
     `base` is a declarative base, a registry or a MetaData. Tables without any role are left alone; of the others the
     model decides: what only the database has is removed, so its columns are withheld. All is written in one
-    transaction, and nothing if `write` is false. Raises UnknownTable for a table that was not created yet.
+    transaction, and nothing if `write` is false. Raises UnknownTableError for a table that was not created yet.
     """
     metadata = base if isinstance(base, MetaData) else base.metadata
     with engine.connect() as connection:
@@ -98,7 +98,7 @@ def _write(
     for database in dict.fromkeys(s.database for s in (*(d[0] for d in deletes), *(i[0] for i in inserts))):
         schema.create(raw_connection(connection), database)
         if not catalog.has_table(cursor, database, "policy"):
-            raise errors.ReadOnly("declare_models", database)
+            raise errors.ReadOnlyDatabaseError("declare_models", database)
     cursor.execute("BEGIN")
     try:
         for source, row in deletes:
@@ -142,14 +142,14 @@ def policy_from_reflection(engine: Engine, table: str | Table, *, set_info: bool
 
 
 def same(connection: Connection, function: str, declared: Mapping[Table, Mapping[str, Role | None]]) -> None:
-    """Raise PolicyDrift where the database has a policy of these tables that is not what the model says."""
+    """Raise PolicyDriftError where the database has a policy of these tables that is not what the model says."""
     for drift in drifts(connection, function, declared):
         raise drift
 
 
 def drifts(
     connection: Connection, function: str, declared: Mapping[Table, Mapping[str, Role | None]]
-) -> Iterator[errors.PolicyDrift]:
+) -> Iterator[errors.PolicyDriftError]:
     """What `same` raises, for each table."""
     for table, model in declared.items():
         source = resolved(function, table, connection)
@@ -159,7 +159,7 @@ def drifts(
         found = _roles(stored)
         differ = [name for name, role in model.items() if found.get(names.folded(name)) != role]
         if differ:
-            yield errors.PolicyDrift(function, source.shown, differ)
+            yield errors.PolicyDriftError(function, source.shown, differ)
 
 
 def is_declared(connection: Connection, table: Table) -> bool:

@@ -35,14 +35,14 @@ class GovernedTable:
 
     @classmethod
     def read(cls, place: Place, cursor: Any) -> GovernedTable:
-        """Read the policy of a table. Two rows about one column are an error of the policy (TwoRoles)."""
+        """Read the policy of a table. Two rows about one column are an error of the policy (ConflictingRolesError)."""
         shown = ".".join(place)
         policy = stored_policy.policy_of(Source(shown, Sql(""), {}, *place), cursor)
         rows: dict[str, Declared] = {}
         for row in policy.declared:
             column = names.folded(row.column)
             if column in rows:
-                raise errors.TwoRoles("dbanon.policy", shown, row.column, (rows[column].role, row.role))
+                raise errors.ConflictingRolesError("dbanon.policy", shown, row.column, (rows[column].role, row.role))
             rows[column] = row
         person_columns = stored_policy.tellers((row.column, row.role, dict(row.settings.form)) for row in rows.values())
         return cls(place, policy, rows, tuple(person_columns))
@@ -72,8 +72,8 @@ def check_persons(
         columns: The names of the columns of the query, in order.
 
     Raises:
-        PersonLeftOut: The person column of a table is not in the query, or not that of the published rows.
-        RepeatedRecordsError: A record of a table without a person column may be in several rows.
+        PersonColumnNotSelectedError: The person column of a table is not in the query, or not that of the published
+        rows. RepeatedRecordsError: A record of a table without a person column may be in several rows.
     """
     roles = {row.column: row.role.lower() for row in rows}
     tellers = stored_policy.tellers((row.column, row.role, dict(row.settings.form)) for row in rows)
@@ -88,7 +88,7 @@ def check_persons(
                 continue
             for column in table.persons:
                 if not any(_follows(branch, person, scan, (column,)) for person in persons):
-                    raise errors.PersonLeftOut(function, table.shown, column)
+                    raise errors.PersonColumnNotSelectedError(function, table.shown, column)
             if not table.persons and not _is_counted(connection, branch, scan, persons, table.place in earlier_places):
                 raise errors.RepeatedRecordsError(function, table.shown)
         earlier_places |= {branch.scans[origin.scan] for origin in origins}

@@ -306,7 +306,10 @@ def _place(node: Node) -> Place | None:
 
 
 def _position(expression: Node) -> int | None:
-    """Return the position of the column that an expression is, in the columns of the operator beneath; None for others."""
+    """Return the position of the column that an expression is, in the columns of the operator beneath.
+
+    None for others.
+    """
     return expression["index"] if expression["expression_class"] == "BOUND_REF" else None
 
 

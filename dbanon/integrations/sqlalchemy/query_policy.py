@@ -71,11 +71,11 @@ def judged_query(connection: Connection, model: QueryModel, query: BoundQuery) -
     Raises:
         UnmappedTableError: A table with a policy is read, and is no mapped table of the query.
         SourceNotResolvedError: DuckDB cannot bind the query, or the origin of its columns cannot be determined.
-        PolicyDrift: The model and the database differ about a column.
-        TwoRoles: The branches of the query give a column different roles.
+        PolicyDriftError: The model and the database differ about a column.
+        ConflictingRolesError: The branches of the query give a column different roles.
         Undeclared: The call publishes a column that has no role.
-        PersonLeftOut, RepeatedRecordsError: What `check_persons` raises.
-        ShadowedTable: A temporary object has the name of a mapped table with a policy.
+        PersonColumnNotSelectedError, RepeatedRecordsError: What `check_persons` raises.
+        ShadowedTableError: A temporary object has the name of a mapped table with a policy.
     """
     raw = raw_connection(connection)
     current = catalog.SearchPath.here(raw).database
@@ -164,7 +164,7 @@ def _refuse_shadowed(function: str, mapped: Mapping[Place, MappedTable], scans: 
     read = {scan.place for scan in scans}
     for stored, found in mapped.items():
         if found.is_table and stored not in read and GovernedTable.read(stored, cursor).rows:
-            raise errors.ShadowedTable(function, found.table.name, str(qualified(*stored)))
+            raise errors.ShadowedTableError(function, found.table.name, str(qualified(*stored)))
 
 
 def _not_followed(function: str) -> errors.SourceNotResolvedError:
@@ -187,11 +187,11 @@ def _rows(
     for i, (name, role) in enumerate(model.roles.items()):
         row = _row(model.function, name, [_column_role(branch, i, tables, mapped) for branch in branches])
         if role is not None and (row is None or stored_role(row) != role):
-            raise errors.PolicyDrift(model.function, SHOWN, [name])
+            raise errors.PolicyDriftError(model.function, SHOWN, [name])
         if role is not None and row is not None:
             found[name] = replace(row, column=name)
         elif name in model.published_roles:
-            raise errors.Undeclared(model.function, SHOWN, name, model.published_roles[name])
+            raise errors.UndeclaredColumnError(model.function, SHOWN, name, model.published_roles[name])
     return found
 
 
@@ -216,7 +216,7 @@ def _row(function: str, name: str, found: Sequence[Declared | None]) -> Declared
     """Return the one role that a column has in all branches."""
     roles: dict[Role | None, Declared | None] = {None if row is None else stored_role(row): row for row in found}
     if len(roles) > 1:
-        raise errors.TwoRoles(function, SHOWN, name, [str(role or "withheld") for role in roles])
+        raise errors.ConflictingRolesError(function, SHOWN, name, [str(role or "withheld") for role in roles])
     return next(iter(roles.values()), None)
 
 

@@ -117,7 +117,7 @@ def shift(days: int, *, key: str | None = None, scope: str | None = None, missin
 
 
 def _made(role: str, missing: Any, **given: object) -> Info:
-    """InvalidForm, UnreadableKeyReference where a setting does not fit."""
+    """InvalidTransformSettingError, UnreadableKeyReferenceError where a setting does not fit."""
     form = stored_policy.form(given)
     settings.made("info", role, dict(form))
     return _info(Role(role, replace(_settings({"missing": missing}), form=form)))
@@ -126,12 +126,12 @@ def _made(role: str, missing: Any, **given: object) -> Info:
 def role_of(column: Column[Any]) -> Role | None:
     """Return the role that a column's `info` says, or None.
 
-    Raises TwoRoles, as where a column overrides an Annotated type.
+    Raises ConflictingRolesError, as where a column overrides an Annotated type.
     """
     found = [key for key in column.info if isinstance(key, Role)]
     if len(found) > 1:
         table = column.table.description if column.table is not None else ""
-        raise errors.TwoRoles("info", table, column.name, [str(role) for role in found])
+        raise errors.ConflictingRolesError("info", table, column.name, [str(role) for role in found])
     return found[0] if found else None
 
 
@@ -147,7 +147,10 @@ def _declared(role: str, **given: object) -> Info:
 
 
 def _info(role: Role) -> Info:
-    """Return the role is a key, not a value: SQLAlchemy merges the info of Annotated types, and both must stay visible."""
+    """Return the role is a key, not a value.
+
+    SQLAlchemy merges the info of Annotated types, and both must stay visible.
+    """
     return {role: "dbanon"}
 
 
@@ -159,5 +162,5 @@ def _settings(given: Mapping[str, object]) -> Settings:
         try:
             accepted[name] = kind.check(plain(value))
         except ValueError:
-            raise errors.InvalidArgument("quasi", name, str(kind), parameters.shown(value)) from None
+            raise errors.InvalidArgumentError("quasi", name, str(kind), parameters.shown(value)) from None
     return Settings(**accepted)

@@ -44,8 +44,9 @@ def anonymized(source: Any, algorithm: str = "kacpc", /, **parameters: Any) -> T
     which `install` was called.
 
     Raises:
-        DbanonError: What is wrong with the call, as far as the model says. When the statement runs also PolicyDrift,
-            UnmappedTableError, PersonLeftOut, RepeatedRecordsError, TwoRoles or Undeclared.
+        DbanonError: What is wrong with the call, as far as the model says. When the statement runs also
+        PolicyDriftError,
+            UnmappedTableError, PersonColumnNotSelectedError, RepeatedRecordsError, ConflictingRolesError or Undeclared.
     """
     return request("", source, algorithm, parameters).element()
 
@@ -78,7 +79,7 @@ class Request:
         else:
             relation = self.shape.relation
             if keyed := self.shape.roles.made:  # they are made for a table with a policy of its own
-                raise errors.NoKeyedColumns("anonymized", relation.shown, keyed, "a query")
+                raise errors.TransformedColumnsNotSupportedError("anonymized", relation.shown, keyed, "a query")
             model = QueryModel(self.function.name, relation.roles, self.shape.published_roles, self.declared)
             first = QueryName(self.source, model)
         arguments = [named(name, value) for name, value in self.given.items()]
@@ -91,7 +92,7 @@ def request(ending: str, source: Any, algorithm: str, given: Mapping[str, Any]) 
     functions = table_functions()
     known = sorted({f.algorithm for f in functions.values() if f.algorithm})
     if not isinstance(algorithm, str) or algorithm.lower() not in known:
-        raise errors.UnknownAlgorithm(str(algorithm), known)
+        raise errors.UnknownAlgorithmError(str(algorithm), known)
     function = functions[algorithm.lower() + ending]
     values = {name.lower(): _plain(value) for name, value in given.items() if value is not None and value != {}}
     options = kinds.validated(function.name, function.parameters, values)
@@ -110,7 +111,9 @@ def request(ending: str, source: Any, algorithm: str, given: Mapping[str, Any]) 
         if len(bases) < len(column.base_columns):  # an expression in some branch of a union
             said[None] = None
         if len(said) > 1:
-            raise errors.TwoRoles(function.name, "the query", column.name, [str(r or "withheld") for r in said])
+            raise errors.ConflictingRolesError(
+                function.name, "the query", column.name, [str(r or "withheld") for r in said]
+            )
         roles[column.name] = next(iter(said), None)
         for base, role in found.items():
             declared.setdefault(without_annotations(base.table), {})[base.name] = role
@@ -120,7 +123,7 @@ def request(ending: str, source: Any, algorithm: str, given: Mapping[str, Any]) 
         for of in declared:
             for column in of.c:
                 if (role := column_roles.role_of(column)) is not None and role.role == "person":
-                    raise errors.PersonLeftOut(function.name, of.description, column.name)
+                    raise errors.PersonColumnNotSelectedError(function.name, of.description, column.name)
     return Request(function, values, made, sa.select(rows), declared)
 
 
@@ -135,7 +138,7 @@ def _source(function: str, source: Any) -> sa.Table | SelectBase:
         if isinstance(table, sa.Table) and mapper.persist_selectable is table and not mapper.single:
             return table
         return sa.select(mapper.class_)
-    raise errors.InvalidArgument(function, "source", "a mapped class, a Table or a SELECT", kinds.shown(source))
+    raise errors.InvalidArgumentError(function, "source", "a mapped class, a Table or a SELECT", kinds.shown(source))
 
 
 def _plain(value: Any) -> Any:

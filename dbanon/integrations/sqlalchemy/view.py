@@ -85,7 +85,7 @@ class AnonymizedView:
     The view stores the call: it anonymizes anew whenever it is read and works on attached connections only. With
     `__materialized__ = True` it is a table with a row in the release ledger (see `dbanon.materialize`); create_all
     makes it if its source has committed rows, else the first `refresh` does. A flush or a statement that would write
-    to either is refused with ReadOnlyView.
+    to either is refused with ReadOnlyViewError.
     """
 
     if TYPE_CHECKING:
@@ -123,7 +123,7 @@ class AnonymizedView:
         view = _materialized(cls)
         with _bound(cls, session) as connection:
             if session.in_transaction():
-                raise errors.OpenTransaction("refresh")
+                raise errors.OpenTransactionError("refresh")
             raw = raw_connection(connection)
             name = written(cls.__table__, connection)
             old = published(raw, name)
@@ -163,7 +163,7 @@ class AnonymizedView:
 
 
 def _refuse(mapper: Any, connection: Connection, target: Any) -> None:
-    raise errors.ReadOnlyView(type(target).__name__)
+    raise errors.ReadOnlyViewError(type(target).__name__)
 
 
 for _happening in ("before_insert", "before_update", "before_delete"):
@@ -177,14 +177,16 @@ def _table(cls: type[AnonymizedView]) -> Table:
     """Return the table that a class is mapped onto; it is known to the base's MetaData without being in it."""
     metadata: MetaData | None = getattr(cls, "metadata", None)
     if metadata is None:
-        raise errors.UnmappableView(cls.__name__, "there is no declarative base beside AnonymizedView.")
+        raise errors.UnmappableViewError(cls.__name__, "there is no declarative base beside AnonymizedView.")
     if not hasattr(cls, "__source__"):
-        raise errors.UnmappableView(cls.__name__, "__source__ is missing.")
+        raise errors.UnmappableViewError(cls.__name__, "__source__ is missing.")
     given = dict(cls.__parameters__) | ({} if cls.__k__ is None else {"k": cls.__k__})
     asked = request("", cls.__source__, cls.__algorithm__, given)
     source = asked.source
     if not isinstance(source, Table):
-        raise errors.UnmappableView(cls.__name__, "__source__ must be a class or a Table with all rows of one table.")
+        raise errors.UnmappableViewError(
+            cls.__name__, "__source__ must be a class or a Table with all rows of one table."
+        )
     published: list[ColumnClause[Any]] = asked.shape.columns("release")
     columns = [c.name for c in published]
     number = "row_number"
@@ -219,12 +221,15 @@ def _table(cls: type[AnonymizedView]) -> Table:
 def _materialized(cls: type[AnonymizedView]) -> View:
     view: View = cls.__table__.info[READ_ONLY]
     if not view.materialized:
-        raise errors.UnmappableView(cls.__name__, "it is not materialized: set __materialized__ = True.")
+        raise errors.UnmappableViewError(cls.__name__, "it is not materialized: set __materialized__ = True.")
     return view
 
 
 def _bound(cls: type[Any], session: Session) -> Any:
-    """Return a connection of the session's engine, to be used in a with statement; the session's own where it has one."""
+    """Return a connection of the session's engine, to be used in a with statement.
+
+    The session's own where it has one.
+    """
     bind = session.get_bind(cls)
     return bind.connect() if isinstance(bind, sa.Engine) else contextlib.nullcontext(bind)
 
@@ -258,13 +263,13 @@ def refuse_derived(connection: Connection, function: str, source: Table) -> None
     """Refuse a source without a policy that reads a table with one, before roles are written for it in passing.
 
     Raises:
-        ViewOverPolicy: The source is a view, or has the name of one, over a table with a policy.
+        ViewOverPolicyError: The source is a view, or has the name of one, over a table with a policy.
     """
     name = written(source, connection)
     own = ".".join(resolved(function, source, connection).place)
     for governed in governed_tables(raw_connection(connection), f"FROM {name}", function):
         if governed != own:  # its own rows may be newer than this transaction
-            raise errors.ViewOverPolicy(function, name, governed, next(iter(source.c.keys()), "..."))
+            raise errors.ViewOverPolicyError(function, name, governed, next(iter(source.c.keys()), "..."))
 
 
 def _create_view(connection: Connection, table: Table, view: View) -> None:
@@ -313,7 +318,7 @@ def first(connection: Connection, table: Table, view: View, *, replace: bool = F
         attach(cursor)
         try:
             found = resolved("materialize", view.source, connection, cursor)
-        except errors.UnknownTable:
+        except errors.UnknownTableError:
             return
         if cursor.execute(f"SELECT 1 FROM {found.sql} LIMIT 1").fetchall():
             _materialize(cursor, view, connection, name, "warn", False, replace=old is not None)
@@ -360,7 +365,7 @@ def published(raw: Any, name: str) -> ledger_releases.Entry | None:
     with own_cursor(raw) as cursor:
         try:
             entry = ledger_releases.find("refresh", name, cursor, catalog.SearchPath.here(raw))
-        except errors.UnknownRelease:
+        except errors.UnknownReleaseError:
             return None
     return entry if entry.status == "published" else None
 
@@ -370,7 +375,7 @@ def differs(view: View, entry: ledger_releases.Entry, connection: Connection) ->
     with own_cursor(raw_connection(connection)) as cursor:
         try:
             source = resolved("status", view.source, connection, cursor)
-        except errors.UnknownTable:
+        except errors.UnknownTableError:
             return False
     asked = (view.algorithm, str(qualified(source.schema, source.table)), dict(view.parameters))
     return (entry.call["function"], entry.call["source"], entry.call["parameters"]) != asked

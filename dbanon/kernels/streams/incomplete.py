@@ -98,7 +98,10 @@ def idea_steps(state, most, options, requirement, records, classes, attributes, 
 
 @part
 def _similar(x, y, attributes):
-    """How similar two records are: the share of attributes that both have, times one less the mean distance on these."""
+    """How similar two records are.
+
+    The share of attributes that both have, times one less the mean distance on these.
+    """
     both, far = 0.0, 0.0
     for a in range(len(x)):
         if x[a] == x[a] and y[a] == y[a]:

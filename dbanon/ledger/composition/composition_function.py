@@ -22,25 +22,27 @@ def composition(call: Call) -> Sql:
 
 
 def _version(call: Call, latest: Entry, parameter: str) -> Entry:
-    """Return the version of a release that a parameter asks for; UnknownVersion."""
+    """Return the version of a release that a parameter asks for; UnknownVersionError."""
     wanted = call.options.whole(parameter)
     if wanted is None:
         return latest
     every = releases.entries(call.cursor, latest.database, "(schema_name, name) = (?, ?)", [latest.schema, latest.name])
     found = next((e for e in every if e.version == wanted), None)
     if found is None:
-        raise errors.UnknownVersion(latest.shown, wanted, [(e.version, e.status) for e in every], call.function.name)
+        raise errors.UnknownVersionError(
+            latest.shown, wanted, [(e.version, e.status) for e in every], call.function.name
+        )
     return found
 
 
 def composed(function: str, first: Entry, second: Entry, alone: bool = False) -> Sql:
     """Return the same for two versions that are known; `alone`: with who is in one of them only.
 
-    CompositionUnknown where people cannot be told apart.
+    CompositionUnknownError where people cannot be told apart.
     """
     for entry in (first, second):
         if entry.person_key is None:
-            raise errors.CompositionUnknown(function, entry.shown)
+            raise errors.CompositionUnknownError(function, entry.shown)
     sides = {"a": first, "b": second}
     known = {side: _sensitive(entry) for side, entry in sides.items()}
     shared = sorted(known["a"].keys() & known["b"].keys()) if first.hash_format == second.hash_format else []

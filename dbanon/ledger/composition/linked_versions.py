@@ -19,7 +19,8 @@ from dbanon.sqltext.templates import fill
 
 
 def check(cursor: Any, entry: Entry, publication: ReleaseSpec, others: Sequence[Entry], moved: str) -> None:
-    """LinkedVersions where a version and earlier ones with its pseudonyms tell people apart that are too few.
+    """LinkedVersionsNotAnonymousError where a version and earlier ones with its pseudonyms tell people apart that are
+    too few.
 
     `moved` ends the names of tables of the version that is replaced. Linear in the rows of these versions.
     """
@@ -28,17 +29,21 @@ def check(cursor: Any, entry: Entry, publication: ReleaseSpec, others: Sequence[
         return
     names = [o.named for o in mine]
     if any(len(e.links) > 1 for e in (entry, *mine)):
-        raise errors.LinkedVersions(entry.shown, names, "there are pseudonyms of several columns in them")
+        raise errors.LinkedVersionsNotAnonymousError(
+            entry.shown, names, "there are pseudonyms of several columns in them"
+        )
     if not _of_persons(cursor, publication):
         why = f"pseudonyms of {publication.links[0]} are not of one person each, so that groups can be followed"
-        raise errors.LinkedVersions(entry.shown, names, why)
+        raise errors.LinkedVersionsNotAnonymousError(entry.shown, names, why)
     if any(not version_differences.comparable(entry, o) or not version_differences.same_values(entry, o) for o in mine):
-        raise errors.LinkedVersions(entry.shown, names, "they publish other columns, or know people by another column")
+        raise errors.LinkedVersionsNotAnonymousError(
+            entry.shown, names, "they publish other columns, or know people by another column"
+        )
     found = _missed(cursor, entry, publication, mine, moved)
     if found:
         people = max(count for _, count in found)
         missed = ", ".join(parameter for parameter, _ in found)
-        raise errors.LinkedVersions(entry.shown, names, f"{people} persons miss {missed} then")
+        raise errors.LinkedVersionsNotAnonymousError(entry.shown, names, f"{people} persons miss {missed} then")
 
 
 def _of_persons(cursor: Any, publication: ReleaseSpec) -> bool:

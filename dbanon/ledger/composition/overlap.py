@@ -14,23 +14,23 @@ from dbanon.sqltext.quote import qualified
 
 
 def refuse_beside(cursor: Any, of: Entry | Grows) -> None:
-    """SamePeople where a release of related tables, which readers may have, is about the people of a new version or
-    stream."""
+    """OverlappingReleaseError where a release of related tables, which readers may have, is about the people of a
+    new version or stream."""
     wanted = same_source.bases_of(of)
     found = [other for other in _every(cursor) if wanted & _about(cursor, other)]
     if found:
-        raise errors.SamePeople(of.shown, [other.shown for other in found], is_several=False)
+        raise errors.OverlappingReleaseError(of.shown, [other.shown for other in found], is_several=False)
 
 
 def refuse_others(cursor: Any, of: related_releases.RelatedRelease, composition: str) -> None:
-    """SamePeople where anything is known to have been released of the people of a new release of related tables; where
-    that is unknown, it is refused or warned of, as `composition` says."""
+    """OverlappingReleaseError where anything is known to have been released of the people of a new release of
+    related tables; where that is unknown, it is refused or warned of, as `composition` says."""
     wanted = _about(cursor, of)
     found = [other.shown for other in _every(cursor) if wanted & _about(cursor, other)]
     found += [entry.named for entry in same_source.releases_of(wanted, cursor)]
     found += [stream.shown for stream in same_source.streams_of(wanted, cursor)]
     if found:
-        raise errors.SamePeople(of.shown, list(dict.fromkeys(found)), is_several=True)
+        raise errors.OverlappingReleaseError(of.shown, list(dict.fromkeys(found)), is_several=True)
     unknown_sources.warn_of_unknown(of, unknown_sources.unknown_relations(cursor, of, composition))
 
 
@@ -72,6 +72,6 @@ def _bases(cursor: Any, database: str, name: str) -> set[same_source.Base]:
     """Return the tables behind a table or view; none where it is not there or its database is not attached."""
     try:
         source = catalog.resolve("materialize", name, cursor, catalog.SearchPath(database, "main"), {})
-    except (errors.UnknownTable, errors.DatabaseAway):
+    except (errors.UnknownTableError, errors.DatabaseNotAttachedError):
         return set()
     return same_source.places(same_source.bases(source, cursor), source.home)

@@ -66,7 +66,8 @@ def apart(
 
 
 def _are_alike(entry: Entry, others: Sequence[Entry]) -> bool:
-    """Return whether all versions are of one source and publish the same columns, which are compared with the people."""
+    """Return whether all versions are of one source and publish the same columns, which are compared with the
+    people."""
     return all(o.call["source"] == entry.call["source"] and same_values(entry, o) for o in others)
 
 

@@ -14,7 +14,7 @@ def declared(cursor: Any, entry: Entry, names_given: str | Sequence[str], earlie
     """Return what a version is declared disjoint from: the names given, or those of the version before.
 
     Raises:
-        InvalidArgument: A name is neither that of a release of the database nor that of a table or view.
+        InvalidArgumentError: A name is neither that of a release of the database nor that of a table or view.
     """
     if not names_given:
         return earlier[-1].disjoint_from if earlier else ()
@@ -24,7 +24,9 @@ def declared(cursor: Any, entry: Entry, names_given: str | Sequence[str], earlie
     for name in names_given:
         parts = names.table_parts(name) or (name,)
         if names.folded(parts[-1]) not in existing:
-            raise errors.InvalidArgument("materialize", "disjoint_from", "names of releases, tables or views", name)
+            raise errors.InvalidArgumentError(
+                "materialize", "disjoint_from", "names of releases, tables or views", name
+            )
     return tuple(names_given)
 
 

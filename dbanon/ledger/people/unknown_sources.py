@@ -99,7 +99,7 @@ def _existing(cursor: Any) -> set[Base]:
     ).fetchall():
         named = {database}
         if (kind := attached_databases.kind(cursor, database)) is not None:
-            with contextlib.suppress(errors.NoIdentity):  # then no ledger names it so
+            with contextlib.suppress(errors.DatabaseIdentityUnavailableError):  # then no ledger names it so
                 named.add(attached_databases.identity("materialize", cursor, database, kind))
         found |= {
             (name.lower(), schema.lower(), table.lower())

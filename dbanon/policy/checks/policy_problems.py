@@ -64,7 +64,9 @@ def statement(call: Call, only: catalog.Source | None = None) -> Sql:
             for place in about:
                 key = (*place, row.column.lower())
                 if key in seen:
-                    found.append(str(errors.TwoRoles("dbanon.policy", row.table, row.column, (seen[key], row.role))))
+                    found.append(
+                        str(errors.ConflictingRolesError("dbanon.policy", row.table, row.column, (seen[key], row.role)))
+                    )
                 seen[key] = row.role
             known += [_reported(row, problem) for problem in found]
             for relation in _readable(call, about, row):
@@ -139,7 +141,7 @@ def _role_problems(call: Call, row: Declared, hierarchy: str | None) -> list[str
     if row.role.lower() in settings.KNOWN:
         problems += _raised(settings.made, f"{row.table}.{row.column}", row.role.lower(), dict(row.form))
     elif row.role.lower() not in column_roles.ROLES:
-        problems.append(str(errors.UnknownRole(row.table, row.column, row.role, column_roles.ROLES)))
+        problems.append(str(errors.UnknownRoleError(row.table, row.column, row.role, column_roles.ROLES)))
     if hierarchy is not None and row.role.lower() == "quasi":
         there = replace(call, path=catalog.SearchPath(row.database, row.schema))
         try:
@@ -148,7 +150,7 @@ def _role_problems(call: Call, row: Declared, hierarchy: str | None) -> list[str
             return [*problems, str(error)]
         if missing:
             known, where = lookup.known(there, None), f"of {row.table}.{row.column}"
-            problems.append(str(errors.UnknownHierarchy("dbanon.policy", hierarchy, where, known)))
+            problems.append(str(errors.UnknownHierarchyError("dbanon.policy", hierarchy, where, known)))
     return problems
 
 
@@ -182,7 +184,7 @@ def _place_problems(call: Call, about: Sequence[Place], row: Declared) -> list[s
     types = {c.lower(): type_ for c, type_ in columns.items()}
     if row.column.lower() in types:
         return _code_problems(call, row, types[row.column.lower()])
-    return [str(errors.UnknownColumn("dbanon.policy", row.table, row.column, "column_name", columns))]
+    return [str(errors.UnknownColumnError("dbanon.policy", row.table, row.column, "column_name", columns))]
 
 
 def _reading_problems(call: Call, place: Place, kind: str) -> list[str]:
@@ -196,7 +198,7 @@ def _code_problems(call: Call, row: Declared, type_: str) -> list[str]:
     setting = missing_codes.SETTING
     return [
         str(
-            errors.UnsupportedSetting(
+            errors.UnsupportedSettingError(
                 "dbanon.policy", setting, row.table, row.column, missing_codes.problem(type_, code)
             )
         )
@@ -229,7 +231,7 @@ def _readable(call: Call, about: Sequence[Place], row: Declared) -> Iterator[Rel
         if stored_policy.applies((row.database, "main", name), row.schema, row.table)
     )
     if names.is_file(row.table) and row.schema.lower() == "main":
-        with contextlib.suppress(errors.UnreadableFile, errors.RemoteFile):
+        with contextlib.suppress(errors.UnreadableFileError, errors.RemoteFileError):
             source = catalog.resolve("policy_problems", row.table, call.cursor, call.path, {})
             yield Relation(source.sql, partial(dict, source.columns))
 

@@ -85,7 +85,7 @@ def problems(call: Call, database: str, only: catalog.Source | None) -> Iterator
             child, entity = sides
             pairs = frozenset((own.lower(), theirs.lower()) for own, theirs in row.pairs)
             if seen.setdefault((child.place, entity.place), pairs) != pairs:
-                said = str(errors.TwoRelations(FUNCTION, child.table, entity.table))
+                said = str(errors.AmbiguousRelationError(FUNCTION, child.table, entity.table))
                 yield Found(database, child.schema, child.table, child.key, said)
             for side in sides:
                 yield from _roles(call, database, side, side is child)
@@ -117,10 +117,10 @@ def _side(
     columns = {name.lower(): (name, type_) for name, type_ in catalog.columns_of(call.cursor, about[0]).items()}
     for name in key:
         if name.lower() not in columns:
-            error = errors.UnknownColumn(FUNCTION, table, name, "key", [own for own, _ in columns.values()])
+            error = errors.UnknownColumnError(FUNCTION, table, name, "key", [own for own, _ in columns.values()])
             found.append(Found(database, schema, table, (name,), str(error)))
         elif person_value(identifier(name), columns[name.lower()][1]) is None:
-            error_ = errors.UnsupportedPerson(FUNCTION, table, name, columns[name.lower()][1])
+            error_ = errors.UnsupportedPersonError(FUNCTION, table, name, columns[name.lower()][1])
             found.append(Found(database, schema, table, (name,), str(error_)))
     return _Side(schema, table, about[0], columns, key)
 
@@ -134,7 +134,7 @@ def _roles(call: Call, database: str, side: _Side, is_child: bool) -> Iterator[F
         if role in ("person", "identifier") or (role is None and not is_child):
             continue
         wanted = "person" if len(side.key) == 1 and "person" not in roles.values() else "identifier"
-        error = str(errors.RelationRole(side.table, name, role))
+        error = str(errors.RelationKeyNotWithheldError(side.table, name, role))
         yield Found(database, side.schema, side.table, (name,), error, _declares(database, side, name, role, wanted))
 
 
@@ -168,14 +168,16 @@ def _keys(call: Call, database: str, child: _Side, entity: _Side) -> Iterator[Fo
     for own, theirs in zip(child.key, entity.key, strict=True):
         types = (child.columns[own.lower()][1], entity.columns[theirs.lower()][1])
         if not alike_as_keys(*types):
-            error = errors.KeyTypes(FUNCTION, f"{child.table}.{own}", types[0], entity.table, theirs, types[1])
+            error = errors.KeyTypeMismatchError(
+                FUNCTION, f"{child.table}.{own}", types[0], entity.table, theirs, types[1]
+            )
             yield Found(database, child.schema, child.table, (own,), str(error))
             return
     count = later("repeated")
     for side, what, problem in (
-        (child, "orphans", errors.Orphans(FUNCTION, child.table, entity.table, child.key, count)),
-        (entity, "missing", errors.MissingKeys(FUNCTION, entity.table, entity.key, count)),
-        (entity, "repeated", errors.RepeatedKeys(FUNCTION, entity.table, entity.key, count)),
+        (child, "orphans", errors.OrphanRowsError(FUNCTION, child.table, entity.table, child.key, count)),
+        (entity, "missing", errors.NullKeyError(FUNCTION, entity.table, entity.key, count)),
+        (entity, "repeated", errors.DuplicateKeyError(FUNCTION, entity.table, entity.key, count)),
     ):
         sql = Sql(
             fill(

@@ -86,7 +86,10 @@ def statement(call: Call) -> Sql:
 
 
 def reviewed(call: Call, source: catalog.Source, columns: Sequence[Reviewed], known: Sql | None = None) -> Sql:
-    """Return SQL that gives the rows of a review; `known` gives problem and statement of what is wrong in the policy."""
+    """Return SQL that gives the rows of a review.
+
+    `known` gives problem and statement of what is wrong in the policy.
+    """
     at = _Place.of(call, source)
     literals = [row for place, column in enumerate(columns) for row in _fixed(call, at, place, column)]
     types = dict.fromkeys(("topic", "column_name", "finding", "statement"), "VARCHAR")

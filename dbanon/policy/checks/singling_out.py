@@ -42,7 +42,9 @@ def counted(relation: Relation, rows: Iterable[Declared], cursor: Cursor) -> dic
         "schema": text(first.schema),
         "table": text(first.table),
         "column": text(", ".join(names)),
-        "problem": message(errors.UniqueUnchanged(first.table, names, later("repeated"), person is not None)),
+        "problem": message(
+            errors.UniqueByUnchangedColumnsError(first.table, names, later("repeated"), person is not None)
+        ),
         "statement": Sql("NULL"),
         "count": count,
     }

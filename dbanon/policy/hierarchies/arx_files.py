@@ -11,27 +11,30 @@ from dbanon.table_functions.table_function import Call, TableFunction
 
 
 def file(call: Call) -> Sql:
-    """hierarchy_file(name, path): rows of an ARX file; UnreadableFile, RemoteFile, MalformedHierarchy."""
+    """hierarchy_file(name, path).
+
+    Rows of an ARX file; UnreadableFileError, RemoteFileError, MalformedHierarchyError.
+    """
     name = call.text("name")
     arx = input_files.content(call.function.name, call.text("path"), call.cursor)
     return hierarchy_sql.named_rows(name, hierarchy_sql.paths(storage.read_arx(name, arx)))
 
 
 def shipped(call: Call) -> Sql:
-    """hierarchy_shipped(name): rows of a hierarchy of the package; UnknownHierarchy."""
+    """hierarchy_shipped(name): rows of a hierarchy of the package; UnknownHierarchyError."""
     name = call.text("name")
     hierarchy = storage.shipped(name)
     if hierarchy is None:
-        raise errors.UnknownHierarchy(call.function.name, name, "shipped", resources.shipped_hierarchies())
+        raise errors.UnknownHierarchyError(call.function.name, name, "shipped", resources.shipped_hierarchies())
     return hierarchy_sql.named_rows(name, hierarchy_sql.paths(hierarchy))
 
 
 def arx(call: Call) -> Sql:
-    """hierarchy_arx(name): the lines of an ARX file; UnknownHierarchy."""
+    """hierarchy_arx(name): the lines of an ARX file; UnknownHierarchyError."""
     name = call.text("name")
     hierarchy = lookup.find(call, name, None)
     if hierarchy is None:
-        raise errors.UnknownHierarchy(call.function.name, name, "stored", lookup.known(call, None))
+        raise errors.UnknownHierarchyError(call.function.name, name, "stored", lookup.known(call, None))
     return Sql(fill("policy/hierarchies/to_arx.sql", rows=hierarchy_sql.rows(hierarchy)))
 
 

@@ -41,13 +41,13 @@ class Builder:
 def statement(call: Call, *, builder: Builder) -> Sql:
     """Return the SQL of a call of a builder: rows for dbanon.hierarchy, none of codes for missing values.
 
-    Raises UnknownTable, UnknownColumn, InvalidArgument.
+    Raises UnknownTableError, UnknownColumnError, InvalidArgumentError.
     """
     source = call.source()
     column = call.column(source)
     type_ = source.columns[column]
     if builder.families and family(type_)[0] not in builder.families:
-        raise errors.InvalidArgument(call.function.name, "col", builder.accepts, f"{column} {type_}")
+        raise errors.InvalidArgumentError(call.function.name, "col", builder.accepts, f"{column} {type_}")
     levels = {builder.parameter.name: builder.levels(call)} if builder.parameter and builder.levels else {}
     declared = stored_policy.policy_of(source, call.cursor).declared
     paths = fill(
@@ -72,7 +72,7 @@ def _widths(call: Call) -> list[Sql]:
     widths = call.options.listed("widths") or ()
     for fine, coarse in pairwise(widths):
         if coarse % fine:
-            raise errors.InvalidArgument(
+            raise errors.InvalidArgumentError(
                 call.function.name, "widths", "widths of which each is a multiple of the one before", json.dumps(widths)
             )
     return [Sql(str(w)) for w in widths]

@@ -38,7 +38,7 @@ def uncovered(call: Call) -> Sql:
     """uncovered(table, column): by the hierarchy that is given, else the declared one, else none; codes for missing
     values need not be in it.
 
-    Raises UnknownTable, UnknownColumn, UnknownHierarchy.
+    Raises UnknownTableError, UnknownColumnError, UnknownHierarchyError.
     """
     source = call.source()
     column = call.column(source)
@@ -52,7 +52,7 @@ def uncovered(call: Call) -> Sql:
     if given is not None:
         hierarchy = lookup.find(call, given, source, is_declared)
         if hierarchy is None:
-            raise errors.UnknownHierarchy(
+            raise errors.UnknownHierarchyError(
                 call.function.name, given, f"of {source.shown}.{column}", lookup.known(call, source, is_declared)
             )
         rows = hierarchy_sql.rows(hierarchy)

@@ -18,9 +18,11 @@ def tree_messages(table: str, column: str, shown: str, given: str | None) -> dic
         "same_name": "two inner nodes would be published under one name.",
         "inner_star": "an inner node below the root would be published as *, which stands for every value and NULL.",
     }
-    return {key: message(errors.MalformedHierarchy(shown, why)) for key, why in malformed.items()} | {
-        "uncovered": message(errors.Uncovered(table, column, later("uncovered"), shown, given)),
-        "other_zone": message(errors.Uncovered(table, column, later("uncovered"), shown, given, is_of_zone=True)),
-        "reserved": message(errors.ReservedValue(table, column, later("reserved"))),
-        "several_nodes": message(errors.AmbiguousValue(table, column, later("several_nodes"))),
+    return {key: message(errors.MalformedHierarchyError(shown, why)) for key, why in malformed.items()} | {
+        "uncovered": message(errors.UncoveredValueError(table, column, later("uncovered"), shown, given)),
+        "other_zone": message(
+            errors.UncoveredValueError(table, column, later("uncovered"), shown, given, is_of_zone=True)
+        ),
+        "reserved": message(errors.ReservedValueError(table, column, later("reserved"))),
+        "several_nodes": message(errors.AmbiguousValueError(table, column, later("several_nodes"))),
     }

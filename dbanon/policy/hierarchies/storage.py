@@ -35,7 +35,7 @@ Hierarchy = Stored | Inline
 
 
 def read_arx(name: str, text: str) -> Inline:
-    """Return the hierarchy of an ARX text. Raises MalformedHierarchy.
+    """Return the hierarchy of an ARX text. Raises MalformedHierarchyError.
 
     >>> read_arx('sex', 'M;*\\nF;*').paths
     (('*', 'M'), ('*', 'F'))
@@ -43,17 +43,17 @@ def read_arx(name: str, text: str) -> Inline:
     try:
         rows = [row for row in csv.reader(io.StringIO(text), delimiter=";", strict=True) if row]
     except csv.Error as error:
-        raise errors.MalformedHierarchy(
+        raise errors.MalformedHierarchyError(
             name, f"not a CSV file separated by semicolons ({error}).", stored=False
         ) from None
     return from_rows(name, rows)
 
 
 def from_rows(name: str, rows: Iterable[Sequence[str]]) -> Inline:
-    """Return the hierarchy of rows from the leaf to the root. Raises MalformedHierarchy."""
+    """Return the hierarchy of rows from the leaf to the root. Raises MalformedHierarchyError."""
 
     def wrong(why: str) -> errors.DbanonError:
-        return errors.MalformedHierarchy(name, why, stored=False)
+        return errors.MalformedHierarchyError(name, why, stored=False)
 
     if isinstance(rows, (str, bytes)) or not isinstance(rows, Iterable):
         raise wrong("it is not a list of rows, each a list of labels from the leaf to the root.")

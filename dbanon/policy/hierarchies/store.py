@@ -18,13 +18,14 @@ def load_hierarchy(connection: Any, name: str, rows: str | Path | Sequence[Seque
     """Write a hierarchy to `dbanon.hierarchy` of the current database, replacing one of that name.
 
     `rows` is an ARX file (`value;level1;...;*`), rows from the leaf to the root, or None for the shipped hierarchy of
-    that name. Raises MalformedHierarchy, UnreadableFile, RemoteFile, UnknownHierarchy; nothing is written then.
+    that name. Raises MalformedHierarchyError, UnreadableFileError, RemoteFileError, UnknownHierarchyError; nothing is
+    written then.
     """
     found: storage.Inline | None
     if rows is None:
         found = storage.shipped(name)
         if found is None:
-            raise errors.UnknownHierarchy("load_hierarchy", name, "shipped", resources.shipped_hierarchies())
+            raise errors.UnknownHierarchyError("load_hierarchy", name, "shipped", resources.shipped_hierarchies())
     elif isinstance(rows, (str, Path)):
         with connection.cursor() as cursor:
             found = storage.read_arx(name, input_files.content("load_hierarchy", str(rows), cursor))
@@ -34,7 +35,7 @@ def load_hierarchy(connection: Any, name: str, rows: str | Path | Sequence[Seque
     with session.own_cursor(connection) as cursor:
         database = catalog.SearchPath.here(connection).database
         if not catalog.has_table(cursor, database, "hierarchy"):
-            raise errors.ReadOnly("load_hierarchy", database)
+            raise errors.ReadOnlyDatabaseError("load_hierarchy", database)
         table = qualified(database, catalog.SCHEMA, "hierarchy")
         cursor.execute("BEGIN")
         cursor.execute(f"DELETE FROM {table} WHERE name = ?", [name])
@@ -46,14 +47,15 @@ def load_hierarchy(connection: Any, name: str, rows: str | Path | Sequence[Seque
 def save_hierarchy(connection: Any, name: str, path: str | Path) -> None:
     """Write a stored hierarchy of the current database to an ARX file, in place of one that is there.
 
-    Raises UnknownHierarchy, TargetNotLocal, NotWritten, and TargetInUse for a file that the connection reads.
+    Raises UnknownHierarchyError, TargetNotLocalError, WriteFailedError, and TargetInUseError for a file that the
+    connection reads.
     """
     target = output_files.local("save_hierarchy", path)
     output_files.apart("save_hierarchy", [target], output_files.read_by(connection))
     listed, here = partial(catalog.stored_hierarchies, connection), catalog.SearchPath.here(connection).database
     stored = catalog.hierarchy_table(name, [here], listed)
     if stored is None:
-        raise errors.UnknownHierarchy("save_hierarchy", name, "stored", listed(here))
+        raise errors.UnknownHierarchyError("save_hierarchy", name, "stored", listed(here))
     lines = connection.execute(
         bound(templates.fill("policy/hierarchies/to_arx.sql", rows=hierarchy_sql.rows(storage.Stored(*stored))))
     ).fetchall()

@@ -33,10 +33,10 @@ def role(provider: str, label: str) -> str | None:
 
 
 def statement(call: Call) -> Sql:
-    """policy_from_labels(table): a row a column that is labelled; NotPostgres."""
+    """policy_from_labels(table): a row a column that is labelled; NotPostgresDatabaseError."""
     source = call.source(trusting=True)
     if source.foreign is None or source.foreign.kind != "postgres":
-        raise errors.NotPostgres(call.function.name, source.shown)
+        raise errors.NotPostgresDatabaseError(call.function.name, source.shown)
     roles: dict[str, set[str]] = {}
     for column, provider, label in postgres.labels(call.cursor, source.place):
         found = role(provider, label)

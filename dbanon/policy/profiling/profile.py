@@ -94,7 +94,7 @@ def statement(call: Call) -> Sql:
             insert=text(f"INSERT INTO {policy} (schema_name, table_name, column_name, role"),
             place=text("".join(f"{text(part)}, " for part in stored_policy.key(source))),
             bare=text(source.table.lower()) if source.bare else None,
-            shadowed=message(errors.ShadowedTable(function, source.shown, str(source.sql))),
+            shadowed=message(errors.ShadowedTableError(function, source.shown, str(source.sql))),
         )
     )
 
@@ -148,7 +148,10 @@ _CALENDAR = ("date", "timestamp", "nanos")
 
 
 def _number(kind: str | None, type_: str) -> Sql | None:
-    """Return SQL of a number, date or time `value` as a DOUBLE, NULL if it is not finite; None for what has no order."""
+    """Return SQL of a number, date or time `value` as a DOUBLE, NULL if it is not finite.
+
+    None for what has no order.
+    """
     if kind is None:
         return None
     if kind in ("integer", "huge", "decimal"):

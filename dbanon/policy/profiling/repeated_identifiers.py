@@ -93,7 +93,7 @@ def values(candidate: Candidate) -> dict[str, Sql]:
         "schema": text(row.schema),
         "table": text(row.table),
         "column": text(row.column),
-        "problem": message(errors.RepeatedIdentifier(row.table, row.column, later("repeated"), tells)),
+        "problem": message(errors.RepeatedIdentifierError(row.table, row.column, later("repeated"), tells)),
         "statement": text(_declares_person(row)) if tells else Sql("NULL"),
         "count": candidate.count,
     }

@@ -42,17 +42,22 @@ class Form:
 
 
 def form(column: str, format: str | None = None, length: object = None, prefix: str | None = None) -> Form:
-    """The form that is asked for, what is not said as usual; InvalidForm names the `column` where it does not fit."""
+    """The form that is asked for, what is not said as usual.
+
+    InvalidTransformSettingError names the `column` where it does not fit.
+    """
     name = (format or "hex").lower()
     if name not in FORMATS:
-        raise errors.InvalidForm(column, "format", f"one of {', '.join(FORMATS)}", format)
+        raise errors.InvalidTransformSettingError(column, "format", f"one of {', '.join(FORMATS)}", format)
     of = FORMATS[name]
     count = of.usual if length is None else whole(length)
     if count is None or not of.least <= count <= of.most:
         accepted = "36 (a UUID has one length)" if name == "uuid" else f"an integer from {of.least} to {of.most}"
-        raise errors.InvalidForm(column, "length", f"{accepted} for the format {name}", length)
+        raise errors.InvalidTransformSettingError(column, "length", f"{accepted} for the format {name}", length)
     if prefix is not None and (len(prefix) > _MOST_PREFIX or not prefix.isprintable()):
-        raise errors.InvalidForm(column, "prefix", f"at most {_MOST_PREFIX} printable characters", prefix[:40])
+        raise errors.InvalidTransformSettingError(
+            column, "prefix", f"at most {_MOST_PREFIX} printable characters", prefix[:40]
+        )
     return Form(name, count, prefix or "")
 
 

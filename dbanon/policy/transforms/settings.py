@@ -50,34 +50,38 @@ KNOWN = {
 def made(column: str, role: str, given: Mapping[str, str]) -> Made:
     """What is made of a column (its name as messages show it) in one of these roles.
 
-    InvalidForm where a setting is unknown or does not fit; UnreadableKeyReference.
+    InvalidTransformSettingError where a setting is unknown or does not fit; UnreadableKeyReferenceError.
     """
     for name in given:
         if name not in KNOWN[role]:
-            raise errors.InvalidForm(column, f"form of the role {role}", f"of {', '.join(KNOWN[role])}", name)
+            raise errors.InvalidTransformSettingError(
+                column, f"form of the role {role}", f"of {', '.join(KNOWN[role])}", name
+            )
     if role == "mask":
         first, last = (_whole(column, name, given.get(name, "0"), 0, 1000) for name in ("first", "last"))
         character = given.get("character", "*")
         if len(character) != 1 or not character.isprintable():
-            raise errors.InvalidForm(column, "character", "one printable character", character[:40])
+            raise errors.InvalidTransformSettingError(column, "character", "one printable character", character[:40])
         return Mask(first, last, character)
     reference = given.get("key", secret_keys.DEFAULT)
     secret_keys.checked(reference)
     scope = given.get("scope")
     if scope is not None and not 0 < len(scope) <= 200:
-        raise errors.InvalidForm(column, "scope", "a name of 1 to 200 characters", scope[:40])
+        raise errors.InvalidTransformSettingError(column, "scope", "a name of 1 to 200 characters", scope[:40])
     if role == "pseudonym":
         of = formats.form(column, given.get("format"), given.get("length"), given.get("prefix"))
         if given.get("person", "true").lower() != "true":
-            raise errors.InvalidForm(column, "person", "true, or left out", given["person"][:40])
+            raise errors.InvalidTransformSettingError(column, "person", "true, or left out", given["person"][:40])
         return Pseudonym(of, reference, scope)
     if "days" not in given:
-        raise errors.InvalidForm(column, "days", f"an integer from 1 to {MOST_DAYS} (form = {{'days': 30}})", None)
+        raise errors.InvalidTransformSettingError(
+            column, "days", f"an integer from 1 to {MOST_DAYS} (form = {{'days': 30}})", None
+        )
     return Shift(_whole(column, "days", given["days"], 1, MOST_DAYS), reference, scope)
 
 
 def _whole(column: str, name: str, given: str, low: int, high: int) -> int:
     found = formats.whole(given)
     if found is None or not low <= found <= high:
-        raise errors.InvalidForm(column, name, f"an integer from {low} to {high}", given)
+        raise errors.InvalidTransformSettingError(column, name, f"an integer from {low} to {high}", given)
     return found

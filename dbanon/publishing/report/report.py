@@ -54,12 +54,12 @@ def report(
 
     One version of a release has one page, but for the time at which it was made, as long as source, policy and
     hierarchies are as they were; where they are not, what follows from the source is left out, and the page says so.
-    Raises UnknownRelease, ReleaseChanged, InvalidArgument, UnknownTable, TargetExists, TargetInUse, TargetNotLocal,
-    NotWritten, MissingExtra.
+    Raises UnknownReleaseError, ReleaseChangedError, InvalidArgumentError, UnknownTableError, TargetExistsError,
+    TargetInUseError, TargetNotLocalError, WriteFailedError, MissingExtraError.
     """
     if not hasattr(connection, "execute"):
         accepts = "a connection: it is made from the ledger, which has what dbanon.materialize published there"
-        raise errors.InvalidArgument("report", "connection", accepts, f"a {type(connection).__name__}")
+        raise errors.InvalidArgumentError("report", "connection", accepts, f"a {type(connection).__name__}")
     library()
     target = None if to is None else output_files.local("report", to)
     current = session.of_connection(getattr(connection, "raw", connection))
@@ -76,13 +76,13 @@ def report(
 
 
 def _check_target(target: Path, overwrite: bool, cursor: Any) -> None:
-    """Raise TargetInUse for a file that is read, TargetExists for another one."""
+    """Raise TargetInUseError for a file that is read, TargetExistsError for another one."""
     output_files.apart("report", [target], output_files.read_by(cursor))
     with output_files.written("report", target):
         if not target.parent.is_dir():
-            raise errors.NotWritten(str(target), "there is no such folder", "report")
+            raise errors.WriteFailedError(str(target), "there is no such folder", "report")
         if target.exists() and not overwrite:
-            raise errors.TargetExists(str(target), [str(target)], "report")
+            raise errors.TargetExistsError(str(target), [str(target)], "report")
 
 
 def statement(call: Call) -> Sql:
@@ -102,9 +102,9 @@ def _page(
     outgoing: bool,
     population: str | None,
 ) -> str:
-    """Return the page of a version; ReleaseChanged, and errors of the population."""
+    """Return the page of a version; ReleaseChangedError, and errors of the population."""
     if outgoing and population is not None:
-        raise errors.UnusedArgument("report", "population", "what goes out is judged by the released rows alone")
+        raise errors.UnusedArgumentError("report", "population", "what goes out is judged by the released rows alone")
     if population is not None:
         population = _named(catalog.resolve("report", population, cursor, path, {}), entry)
     with _reading(cursor):

@@ -152,7 +152,7 @@ def _whole(axis: Any) -> None:
 
 
 def _svg(draw: Callable[[Any], None], height: float) -> str:
-    """What `draw` draws, as an element of a page. MissingExtra."""
+    """What `draw` draws, as an element of a page. MissingExtraError."""
     library()
     from matplotlib import rc_context
     from matplotlib.figure import Figure

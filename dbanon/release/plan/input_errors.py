@@ -19,15 +19,17 @@ def problems(call: ReleaseSpec, unchanged: Sequence[PassthroughColumn]) -> dict[
     rare = [u.plain for u in unchanged if u.check_rare]
     made = any(name in call.made for name in rare)
     said = {
-        "policy_changed": errors.PolicyChanged(function, table),
-        "shadowed": errors.ShadowedTable(function, table, str(call.source.sql)),
-        "empty": errors.EmptySource(function, left),
-        "nothing_left": errors.NothingLeft(function, left),
-        "rare_together": errors.RareTogether(function, table, rare, later("count(*)"), call.k, made),
-        "rare_together_left": errors.RareTogether(function, without, rare, later("rare_together.values"), call.k, made),
-        "k_records": errors.KOutOfRange(function, records, left, "rows", call.k),
-        "k_persons": errors.KOutOfRange(function, persons, left, "persons", call.k),
-        "few_records": errors.TooFew(function, left, records, "row"),
-        "few_persons": errors.TooFew(function, left, persons, "person"),
+        "policy_changed": errors.PolicyChangedError(function, table),
+        "shadowed": errors.ShadowedTableError(function, table, str(call.source.sql)),
+        "empty": errors.EmptySourceError(function, left),
+        "nothing_left": errors.AllRowsExcludedError(function, left),
+        "rare_together": errors.RareCombinationError(function, table, rare, later("count(*)"), call.k, made),
+        "rare_together_left": errors.RareCombinationError(
+            function, without, rare, later("rare_together.values"), call.k, made
+        ),
+        "k_records": errors.KOutOfRangeError(function, records, left, "rows", call.k),
+        "k_persons": errors.KOutOfRangeError(function, persons, left, "persons", call.k),
+        "few_records": errors.TooFewRecordsError(function, left, records, "row"),
+        "few_persons": errors.TooFewRecordsError(function, left, persons, "person"),
     }
     return {name: message(error) for name, error in said.items()}

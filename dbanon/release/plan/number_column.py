@@ -162,7 +162,10 @@ def _step(attribute: Attribute, calendar: bool) -> Sql | None:
 
 
 def _fraction(attribute: Attribute) -> tuple[Sql, Sql]:
-    """Return the grid of floating numbers as a fraction of two that a DOUBLE holds: 3 / 10 is 0.3 where 3 * 0.1 is not."""
+    """Return the grid of floating numbers as a fraction of two that a DOUBLE holds.
+
+    3 / 10 is 0.3 where 3 * 0.1 is not.
+    """
     if attribute.grid is None or attribute.family != "float":
         return Sql("1::DOUBLE"), Sql("1::DOUBLE")
     units, parts = Decimal(attribute.grid).as_integer_ratio()
@@ -182,7 +185,10 @@ def _end_type(attribute: Attribute) -> Sql:
 
 
 def _limits(attribute: Attribute) -> tuple[Sql, Sql]:
-    """Return the least and greatest value of the type of interval ends: where an end is that the grid puts beyond them."""
+    """Return the least and greatest value of the type of interval ends.
+
+    Where an end is that the grid puts beyond them.
+    """
     type_ = _end_type(attribute)
     if type_ == "DATE":
         return Sql("DATE '5877642-06-25 (BC)'"), Sql("DATE '5881580-07-10'")

@@ -169,9 +169,11 @@ def quasi(call: ReleaseSpec, i: int, attribute: Attribute) -> QuasiColumn:
     function, table = call.function, call.source.shown
     n_nulls = later(f"(facts.records - facts.filled{i})")
     say = {
-        "nulls": message(errors.NullsRefused(function, table, column, n_nulls, is_stream=bool(call.reading.order))),
-        "wild": message(errors.NotFinite(function, table, column, later(f"facts.wild{i}"))),
-        "no_values": message(errors.NoValues(function, table, column)),
+        "nulls": message(
+            errors.UnexpectedNullError(function, table, column, n_nulls, is_stream=bool(call.reading.order))
+        ),
+        "wild": message(errors.NonFiniteValueError(function, table, column, later(f"facts.wild{i}"))),
+        "no_values": message(errors.ColumnAllNullError(function, table, column)),
     }
     if attribute.family is not None:
         return number_column(
@@ -215,9 +217,11 @@ def unchanged(call: ReleaseSpec) -> list[PassthroughColumn]:
             and call.reading.larger is None,
             is_link=name in call.links,
             say_rare=message(
-                errors.RareOther(function, table, name, later("count(*)"), call.k, roles.made.get(name, "other"))
+                errors.RareValueError(function, table, name, later("count(*)"), call.k, roles.made.get(name, "other"))
             ),
-            say_rare_left=message(errors.RareLeft(function, table, name, later(f"rare_{i}.values"), call.k)),
+            say_rare_left=message(
+                errors.RareAfterSuppressionError(function, table, name, later(f"rare_{i}.values"), call.k)
+            ),
         )
         for i, name in enumerate(names)
     ]
@@ -238,7 +242,7 @@ def tested(call: ReleaseSpec, unchanged: Sequence[PassthroughColumn]) -> list[Se
     for i, name in enumerate(call.roles.sensitive):
         order = call.orders.get(name)
         if order is None and any(d.rule.order == "hierarchy" for d in call.demands if d.sensitive == i):
-            raise errors.NoSensitiveHierarchy(call.function, call.source.shown, name)
+            raise errors.SensitiveHierarchyMissingError(call.function, call.source.shown, name)
         found.append(
             SensitiveColumn(
                 i,
@@ -296,7 +300,7 @@ def person(call: ReleaseSpec) -> Sql | None:
         return None
     value = person_value(call.read(name), call.source.columns[name])
     if value is None:
-        raise errors.UnsupportedPerson(call.function, call.source.shown, name, call.source.columns[name])
+        raise errors.UnsupportedPersonError(call.function, call.source.shown, name, call.source.columns[name])
     return value
 
 

@@ -10,10 +10,10 @@ def of_keys(table: Related, entity: Related) -> dict[str, Sql]:
     """What a table or its keys may be wrong in."""
     function, count = table.publication.function, later("count(*)")
     said = {
-        "relation_changed": errors.PolicyChanged(function, table.shown),
-        "empty": errors.EmptySource(function, table.shown),
-        "missing": errors.MissingKeys(function, table.shown, table.key, count),
-        "repeated": errors.RepeatedKeys(function, table.shown, table.key, count),
-        "orphans": errors.Orphans(function, table.shown, entity.shown, table.key, count),
+        "relation_changed": errors.PolicyChangedError(function, table.shown),
+        "empty": errors.EmptySourceError(function, table.shown),
+        "missing": errors.NullKeyError(function, table.shown, table.key, count),
+        "repeated": errors.DuplicateKeyError(function, table.shown, table.key, count),
+        "orphans": errors.OrphanRowsError(function, table.shown, entity.shown, table.key, count),
     }
     return {name: message(error) for name, error in said.items()}

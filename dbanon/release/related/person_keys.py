@@ -31,9 +31,9 @@ def of_tables(call: Call, sources: Sequence[Source], stored: Sequence[Stored]) -
     """The key of each table, that of people first, with columns in the same order; `stored` is what dbanon.relation
     says of each of the others.
 
-    Raises MissingArgument where neither dbanon.relation nor the call nor one foreign key says what it is, TwoRelations,
-    OtherRelation where the call says something else than dbanon.relation, InvalidArgument where tables name people by
-    different columns, UnknownColumn.
+    Raises MissingArgumentError where neither dbanon.relation nor the call nor one foreign key says what it is,
+    AmbiguousRelationError, RelationKeyMismatchError where the call says something else than dbanon.relation,
+    InvalidArgumentError where tables name people by different columns, UnknownColumnError.
     """
     function, (entity, *children) = call.function.name, sources
     found = [_key(call, entity, child, of) for child, of in zip(children, stored, strict=True)]
@@ -42,7 +42,7 @@ def of_tables(call: Call, sources: Sequence[Source], stored: Sequence[Stored]) -
     for child, of in zip(children, found, strict=True):
         own = {entity.column(function, b, of.said): child.column(function, a, of.said) for a, b in of.pairs}
         if set(own) != set(theirs):
-            raise errors.InvalidArgument(
+            raise errors.InvalidArgumentError(
                 function, "key", f"the same columns of {entity.shown} for all tables", shown(sorted({*own, *theirs}))
             )
         keys.append(tuple(own[name] for name in theirs))
@@ -53,11 +53,11 @@ def _key(call: Call, entity: Source, child: Source, stored: Stored) -> _Key:
     """Return the key of a table: that of dbanon.relation, of the call, or of its one foreign key."""
     given: Pairs | None = call.options["key"]
     if len(stored.keys) > 1:
-        raise errors.TwoRelations(call.function.name, child.shown, entity.shown)
+        raise errors.AmbiguousRelationError(call.function.name, child.shown, entity.shown)
     if stored.keys:
         said = stored.keys[0]
         if given is not None and _names(given) != _names(said):
-            raise errors.OtherRelation(call.function.name, child.shown, entity.shown, shown(_as_given(said)))
+            raise errors.RelationKeyMismatchError(call.function.name, child.shown, entity.shown, shown(_as_given(said)))
         return _Key(said, "dbanon.relation")
     if given is not None:
         return _Key(given)
@@ -65,7 +65,7 @@ def _key(call: Call, entity: Source, child: Source, stored: Stored) -> _Key:
     if len(found) != 1:
         many = f"{child.shown} has {len(found) or 'no'} FOREIGN KEY{'S' * (len(found) > 1)} to {entity.shown}"
         accepts = f"the columns that say who a row is about ({many}, and dbanon.relation says nothing of them)"
-        raise errors.MissingArgument(call.function.name, "key", accepts, "key = 'patient_id'")
+        raise errors.MissingArgumentError(call.function.name, "key", accepts, "key = 'patient_id'")
     return _Key(found[0])
 
 

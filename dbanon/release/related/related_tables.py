@@ -36,7 +36,8 @@ _WAYS = ("it leaves records out or publishes more than they span", "kacpc, mondr
 
 @dataclass(frozen=True)
 class Related:
-    """One of the tables: what of it is published, and the columns that say who a row is about, with how these are read."""
+    """One of the tables: what of it is published, and the columns that say who a row is about, with how these are
+    read."""
 
     publication: ReleaseSpec
     key: tuple[str, ...]
@@ -70,8 +71,9 @@ class Relation:
 def relation(call: Call) -> Relation:
     """Return the tables that a call is about.
 
-    Raises OneTableOnly, MissingArgument, InvalidArgument, UnknownColumn, TwoRelations, OtherRelation, KeyTypes,
-    KeyRole, RowsTellApart, and what a call for each table alone would.
+    Raises NotSupportedForRelatedTablesError, MissingArgumentError, InvalidArgumentError, UnknownColumnError,
+    AmbiguousRelationError, RelationKeyMismatchError, KeyTypeMismatchError, InvalidKeyColumnError,
+    OtherColumnInChildTableError, and what a call for each table alone would.
     """
     algorithm = algorithms.find(str(call.function.algorithm))
     diversity = _diversity(call)
@@ -84,7 +86,7 @@ def relation(call: Call) -> Relation:
     if len(set(places)) < len(places) or asked not in places:
         accepts = f"different tables with rows about the people of {of[0].source.shown}"
         accepts += "" if asked in places else f", {own} among them"
-        raise errors.InvalidArgument(call.function.name, "children" if children else "entity", accepts, names[1:])
+        raise errors.InvalidArgumentError(call.function.name, "children" if children else "entity", accepts, names[1:])
     sources = [publication.source for publication in of]
     stored = person_keys.relations(call, sources)
     keys = person_keys.of_tables(call, sources, stored)
@@ -92,24 +94,29 @@ def relation(call: Call) -> Relation:
     for child in tables[1:]:
         _refuse_unlike(call, tables[0], child)
     if diversity is not None and not any(table.publication.roles.sensitive for table in tables):
-        raise errors.NoSensitive(call.function.name, "l", " and of ".join(table.shown for table in tables))
+        raise errors.SensitiveColumnMissingError(
+            call.function.name, "l", " and of ".join(table.shown for table in tables)
+        )
     cap = int(call.options["max_children"] or CAP)
     return Relation(tuple(tables), places.index(asked), cap, algorithm, tuple(stored), diversity)
 
 
 def _diversity(call: Call) -> int | None:
-    """The l that a call asks for; OneTableOnly for another form than distinct, UnusedArgument for a form without l."""
+    """The l that a call asks for.
+
+    NotSupportedForRelatedTablesError for another form than distinct, UnusedArgumentError for a form without l.
+    """
     usual = next(p.default for p in call.function.parameters if p.name == "l")
     form = call.options.text("diversity")
     if form is not None and form != "distinct":
-        raise errors.OneTableOnly(call.function.name, f"diversity = {text(form)}", *_MODELS)
+        raise errors.NotSupportedForRelatedTablesError(call.function.name, f"diversity = {text(form)}", *_MODELS)
     if form is not None and call.options["l"] is None:
-        raise errors.UnusedArgument(call.function.name, "diversity", "l is not given")
+        raise errors.UnusedArgumentError(call.function.name, "diversity", "l is not given")
     return None if usual is not None else call.options.whole("l")
 
 
 def _refuse_others(call: Call, algorithm: algorithms.Algorithm) -> None:
-    """OneTableOnly where a parameter or the algorithm does not go with several tables."""
+    """NotSupportedForRelatedTablesError where a parameter or the algorithm does not go with several tables."""
     own = {p.name for p in algorithm.own} | {"algorithm"}
     models = {p.name for p in registry.parameters()} | {"multi"}
     for parameter in call.function.parameters:
@@ -117,53 +124,59 @@ def _refuse_others(call: Call, algorithm: algorithms.Algorithm) -> None:
         if name in _OF_PEOPLE and parameter.default is None:
             continue
         if name not in own and name not in _SHARED and call.options[name] != parameter.default:
-            raise errors.OneTableOnly(call.function.name, name, *(_MODELS if name in models else POLICY))
+            raise errors.NotSupportedForRelatedTablesError(
+                call.function.name, name, *(_MODELS if name in models else POLICY)
+            )
     widening = algorithm.ability(Widening)
     widens = widening is not None and widening.is_wanted({p.name: call.options[p.name] for p in algorithm.own})
     if any(algorithm.ability(kind) is not None for kind in _OWN_WAYS) or widens or algorithm.looks_up is not None:
-        raise errors.OneTableOnly(call.function.name, f"the algorithm {algorithm.name}", *_WAYS)
+        raise errors.NotSupportedForRelatedTablesError(call.function.name, f"the algorithm {algorithm.name}", *_WAYS)
 
 
 def _publication(call: Call, name: str, algorithm: algorithms.Algorithm) -> ReleaseSpec:
-    """What is published of a table, by its policy; OneTableOnly where models are asked for."""
+    """What is published of a table, by its policy; NotSupportedForRelatedTablesError where models are asked for."""
     of = replace(call, positional={**call.positional, "tbl": name})
     usual = {p.name: p.default for p in call.function.parameters if p.name in _OF_PEOPLE}
     options = Options({**call.options, **usual})
     found = resolve.prepared(of, options, algorithm.name, str(call.function.kind), alone=False)
     if found.demands:
         what = f"the algorithm {algorithm.name}, which asks for {found.demands[0].parameter} by default,"
-        raise errors.OneTableOnly(call.function.name, what, *_MODELS)
+        raise errors.NotSupportedForRelatedTablesError(call.function.name, what, *_MODELS)
     return found
 
 
 def _related(call: Call, publication: ReleaseSpec, own: tuple[str, ...], i: int) -> Related:
-    """A table with its key, which is none of what is published and no other than the person; KeyRole, NoKeyedColumns,
-    RowsTellApart."""
+    """A table with its key, which is none of what is published and no other than the person; InvalidKeyColumnError,
+    TransformedColumnsNotSupportedError, OtherColumnInChildTableError."""
     source, roles, function = publication.source, publication.roles, call.function.name
     published = [q.column for q in roles.quasi] + [*roles.sensitive, *roles.other, *roles.made]
     values = []
     for name in own:
         if name in published:
             why = "the policy lets it out, and a key leaves as a pseudonym"
-            raise errors.KeyRole(function, source.shown, name, why, "declare it person or identifier")
+            raise errors.InvalidKeyColumnError(function, source.shown, name, why, "declare it person or identifier")
         value = person_value(publication.read(name), source.columns[name])
         if value is None:
-            raise errors.UnsupportedPerson(function, source.shown, name, source.columns[name])
+            raise errors.UnsupportedPersonError(function, source.shown, name, source.columns[name])
         values.append(value)
     if roles.person is not None and own != (roles.person,):
         why = f"the policy says that {roles.person} tells people apart"
-        raise errors.KeyRole(function, source.shown, own[0], why, f"key = {text(roles.person)}")
+        raise errors.InvalidKeyColumnError(function, source.shown, own[0], why, f"key = {text(roles.person)}")
     if roles.made:
         hint = "declare them identifier in the policy, or release the table alone"
-        raise errors.NoKeyedColumns(function, source.shown, roles.made, "a release of several tables", hint)
+        raise errors.TransformedColumnsNotSupportedError(
+            function, source.shown, roles.made, "a release of several tables", hint
+        )
     if i > 0 and roles.other:
-        raise errors.RowsTellApart(function, source.shown, roles.other[0])
+        raise errors.OtherColumnInChildTableError(function, source.shown, roles.other[0])
     return Related(replace(publication, roles=replace(roles, person=None)), own, tuple(values))
 
 
 def _refuse_unlike(call: Call, entity: Related, child: Related) -> None:
-    """KeyTypes where keys of two tables cannot be equal."""
+    """KeyTypeMismatchError where keys of two tables cannot be equal."""
     for ours, theirs in zip(child.key, entity.key, strict=True):
         types = (child.publication.source.columns[ours], entity.publication.source.columns[theirs])
         if not alike_as_keys(*types):
-            raise errors.KeyTypes(call.function.name, f"{child.shown}.{ours}", types[0], entity.shown, theirs, types[1])
+            raise errors.KeyTypeMismatchError(
+                call.function.name, f"{child.shown}.{ours}", types[0], entity.shown, theirs, types[1]
+            )

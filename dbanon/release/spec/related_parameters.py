@@ -58,11 +58,11 @@ def asks(given: Mapping[str, object]) -> bool:
 
 
 def refuse(function: str, given: Mapping[str, object]) -> None:
-    """OneTableOnly where a call is about related tables and only one will do, UnusedArgument where it says something
-    about several tables and is about one."""
+    """NotSupportedForRelatedTablesError where a call is about related tables and only one will do,
+    UnusedArgumentError where it says something about several tables and is about one."""
     if asks(given):
         asked = "entity" if given.get("entity") is not None else "children"
-        raise errors.OneTableOnly(function, f"what is made with {asked}", *PAIR)
+        raise errors.NotSupportedForRelatedTablesError(function, f"what is made with {asked}", *PAIR)
     for name in ("key", "max_children"):
         if given.get(name) is not None:
-            raise errors.UnusedArgument(function, name, "there is neither entity nor children")
+            raise errors.UnusedArgumentError(function, name, "there is neither entity nor children")

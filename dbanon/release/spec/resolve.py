@@ -29,7 +29,7 @@ def resolve_spec(call: Call, view: tuple[str, str] | None = None) -> ReleaseSpec
     """Return what a call publishes, as of a `view` (see `with_transformed`).
 
     Raises:
-        OneTableOnly, UnusedArgument: It is about several tables, or should be.
+        NotSupportedForRelatedTablesError, UnusedArgumentError: It is about several tables, or should be.
     """
     related.refuse(call.function.name, call.options)
     algorithm = algorithms.find(str(call.function.algorithm))
@@ -40,7 +40,7 @@ def resolve_spec(call: Call, view: tuple[str, str] | None = None) -> ReleaseSpec
     roles = publication.roles
     if looks_up and roles.sensitive and not publication.orders:
         table, column = publication.source.shown, roles.sensitive[0]
-        raise errors.NoSensitiveHierarchy(call.function.name, table, column, str(algorithm.looks_up))
+        raise errors.SensitiveHierarchyMissingError(call.function.name, table, column, str(algorithm.looks_up))
     noise = noise_of(call.function, call.options)
     publication = running(publication, algorithm)
     cleaning, exclusion, own = Cleaning(), algorithm.ability(Exclusion), publication.run.options
@@ -50,14 +50,17 @@ def resolve_spec(call: Call, view: tuple[str, str] | None = None) -> ReleaseSpec
 
 
 def running(publication: ReleaseSpec, algorithm: algorithms.Algorithm) -> ReleaseSpec:
-    """Return the publication with what a run of the algorithm is given; NoSensitive, InvalidArgument."""
+    """Return the publication with what a run of the algorithm is given.
+
+    SensitiveColumnMissingError, InvalidArgumentError.
+    """
     options = publication.options
     own = {p.name: options[p.name] for p in algorithm.own}
     influence, suppression = algorithm.ability(Influence), algorithm.ability(Suppression)
     widening = algorithm.ability(Widening)
     weigh = options["weights"] == "influence"
     if not publication.roles.sensitive and (weigh or "sensitive" in algorithm.reads):
-        raise errors.NoSensitive(
+        raise errors.SensitiveColumnMissingError(
             publication.function, "weights = 'influence'" if weigh else algorithm.name, publication.source.shown
         )
     # What all algorithms can be asked for alike is what influence() gives by default.
@@ -77,70 +80,77 @@ def running(publication: ReleaseSpec, algorithm: algorithms.Algorithm) -> Releas
 
 
 def _check_objective(publication: ReleaseSpec, algorithm: algorithms.Algorithm) -> None:
-    """UnusedArgument where a search is told what to lower, and there is none; UnsupportedSetting where that is squares,
-    and a quasi-identifier has none."""
+    """UnusedArgumentError where a search is told what to lower, and there is none; UnsupportedSettingError where
+    that is squares, and a quasi-identifier has none."""
     options = publication.options
     if options["objective"] != "precision" and options["improve"] is None and algorithm.ability(OwnSearch) is None:
         name = publication.algorithm
         why = f"{name} searches for nothing unless improve gives it moves: improve = 20000, or algorithm best"
-        raise errors.UnusedArgument(publication.function, "objective", why)
+        raise errors.UnusedArgumentError(publication.function, "objective", why)
     if options["objective"] == "sse":
         for of in publication.attributes:
             if not of.is_number:
                 function, table, column = publication.function, publication.source.shown, of.quasi.column
                 why = "it is a category, without squares. Leave it out of qi, or lower 'precision' or 'ncp'."
-                raise errors.UnsupportedSetting(function, "objective = 'sse'", table, column, why)
+                raise errors.UnsupportedSettingError(function, "objective = 'sse'", table, column, why)
 
 
 def _bounds(call: Call, publication: ReleaseSpec, given: Mapping[str, tuple[str, str]]) -> dict[str, tuple[Sql, Sql]]:
-    """Ends of the columns beyond which records are left out; UnknownColumn, UnsupportedSetting, InvalidArgument."""
+    """Ends of the columns beyond which records are left out.
+
+    UnknownColumnError, UnsupportedSettingError, InvalidArgumentError.
+    """
     attributes = {a.quasi.column.lower(): a for a in publication.attributes}
     found = {}
     for name, ends in given.items():
         of = attributes.get(name.lower())
         if of is None:
             known = [a.quasi.column for a in publication.attributes]
-            raise errors.UnknownColumn(publication.function, publication.source.shown, name, "bounds", known)
+            raise errors.UnknownColumnError(publication.function, publication.source.shown, name, "bounds", known)
         if not of.is_number:
             why = "it is a category, not a number or a date."
-            raise errors.UnsupportedSetting(
+            raise errors.UnsupportedSettingError(
                 publication.function, "bounds", publication.source.shown, of.quasi.column, why
             )
         type_ = attribute.value_type(of)
         if not call.holds(" <= ".join(f"TRY_CAST({text(end)} AS {type_})" for end in ends)):
             accepts = f"two values of {of.quasi.column} ({of.quasi.type}), the lower first"
-            raise errors.InvalidArgument(publication.function, "bounds", accepts, parameters.shown(list(ends)))
+            raise errors.InvalidArgumentError(publication.function, "bounds", accepts, parameters.shown(list(ends)))
         low, high = (Sql(f"CAST({text(end)} AS {type_})") for end in ends)
         found[of.quasi.column] = (low, high)
     return found
 
 
 def noise_of(function: TableFunction, options: Mapping[str, object]) -> algorithms.Noise | None:
-    """What a call publishes instead of classes; UnusedArgument where a parameter does not fit that."""
+    """What a call publishes instead of classes; UnusedArgumentError where a parameter does not fit that."""
     release = algorithms.find(str(function.algorithm)).ability(NoiseRelease)
     noise = None if release is None else release.noise(options)
     if noise is None:
         for name, reason in release.only.items() if release is not None else ():
             if options[name] is not None:
-                raise errors.UnusedArgument(function.name, name, reason)
+                raise errors.UnusedArgumentError(function.name, name, reason)
         return None
     if function.kind == "inference":
         name = noise.asked.split(" = ")[0]
-        raise errors.UnusedArgument(function.name, name, "it tells what published classes narrow, and noise has none")
+        raise errors.UnusedArgumentError(
+            function.name, name, "it tells what published classes narrow, and noise has none"
+        )
     if options["intervals"] != "text":
-        raise errors.UnusedArgument(function.name, "intervals", f"with {noise.asked} numbers are published, not ranges")
+        raise errors.UnusedArgumentError(
+            function.name, "intervals", f"with {noise.asked} numbers are published, not ranges"
+        )
     if options.get("divergence"):
-        raise errors.UnusedArgument(function.name, "divergence", f"with {noise.asked} no classes are published")
+        raise errors.UnusedArgumentError(function.name, "divergence", f"with {noise.asked} no classes are published")
     return noise
 
 
 def forest_of(publication: ReleaseSpec, options: Mapping[str, object], weigh: bool = False) -> ForestRequest:
-    """Return settings of a forest that predicts the sensitive columns; InvalidArgument where it cannot."""
+    """Return settings of a forest that predicts the sensitive columns; InvalidArgumentError where it cannot."""
     for column in publication.roles.sensitive:
         type_ = publication.source.columns[column]
         if options.get("forest") == "regression" and column_types.family(type_)[0] is None:
             accepts = f"'auto' or 'classification' for {column}, which is {type_}"
-            raise errors.InvalidArgument(publication.function, "forest", accepts, "'regression'")
+            raise errors.InvalidArgumentError(publication.function, "forest", accepts, "'regression'")
     return ForestRequest.of(options, weigh)
 
 
@@ -203,7 +213,7 @@ def with_transformed(publication: ReleaseSpec, view: tuple[str, str] | None) -> 
     """
     function, source, roles = publication.function, publication.source, publication.roles
     if publication.run.noise is not None and roles.made:
-        raise errors.NoKeyedColumns(function, source.shown, roles.made, "a release with noise")
+        raise errors.TransformedColumnsNotSupportedError(function, source.shown, roles.made, "a release with noise")
     made = transformed_columns.resolve(function, source, publication.policy.declared, roles, _scope(publication, view))
     return replace(publication, made=made).continued(view=view)
 
@@ -220,7 +230,7 @@ def order(call: Call, source: catalog.Source, column: str, name: str, policy: Po
     is_declared = policy is not None and _is_declared(policy, name)
     found = lookup.find(call, name, source, is_declared)
     if found is None:
-        raise errors.UnknownHierarchy(
+        raise errors.UnknownHierarchyError(
             call.function.name, name, f"of {source.shown}.{column}", lookup.known(call, source, is_declared)
         )
     return found
@@ -251,7 +261,10 @@ def keyed(publication: ReleaseSpec, key: Sequence[str] | None, kind: str = "rele
 
 
 def unique_key(publication: ReleaseSpec, cursor: Any) -> tuple[str, ...] | None:
-    """Return the columns that tell people apart: the person, else the source's primary key, else a unique key; or None."""
+    """Return the columns that tell people apart.
+
+    The person, else the source's primary key, else a unique key; or None.
+    """
     if publication.roles.person is not None:
         return (publication.roles.person,)
     source = publication.source

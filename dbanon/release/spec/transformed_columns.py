@@ -53,8 +53,9 @@ def resolve(
 
     Of several pseudonyms each has a scope of its own within this one, but for that of the person: equal values of two
     columns have unequal pseudonyms. The keys are looked for here, so that what is wrong with one is said before
-    anything is read. Raises InvalidForm, UnreadableKeyReference, KeyMissing, WeakKey, NotMade (a type or a person that
-    does not fit), UnlikeForms.
+    anything is read. Raises InvalidTransformSettingError, UnreadableKeyReferenceError, PseudonymKeyMissingError,
+    WeakPseudonymKeyError, CannotTransformColumnError (a type or a person that does not fit),
+    PseudonymFormatMismatchError.
     """
     forms = {row.column.lower(): dict(row.settings.form) for row in declared}
     several = sum(row.role.lower() == "pseudonym" for row in declared) > 1
@@ -63,13 +64,17 @@ def resolve(
         shown, type_ = f"{source.shown}.{name}", source.columns[name]
         of = settings.made(shown, role, forms.get(name.lower(), {}))
         if role == "shift" and type_ not in SHIFTED:
-            raise errors.NotMade(function, shown, role, f"it has the type {type_}", f"one of {', '.join(SHIFTED)}")
+            raise errors.CannotTransformColumnError(
+                function, shown, role, f"it has the type {type_}", f"one of {', '.join(SHIFTED)}"
+            )
         if role == "shift" and roles.person is None:
             accepted = "a table whose policy says who a person is (role person or pseudonym)"
-            raise errors.NotMade(function, shown, role, "all dates of a person are shifted alike", accepted)
+            raise errors.CannotTransformColumnError(
+                function, shown, role, "all dates of a person are shifted alike", accepted
+            )
         if role != "shift" and person_value(Sql("NULL"), type_) is None:
             accepted = "numbers, dates, times, text, booleans, enums or UUIDs"
-            raise errors.NotMade(function, shown, role, f"it has the type {type_}", accepted)
+            raise errors.CannotTransformColumnError(function, shown, role, f"it has the type {type_}", accepted)
         key = keys.find(of.key) if isinstance(of, Pseudonym | Shift) else None
         if key is not None:
             _warn_of_file(key.reference)
@@ -90,14 +95,14 @@ def own_scope(scope: str, column: str) -> str:
 
 
 def _check_forms(function: str, source: Source, made: Mapping[str, MadeColumn]) -> None:
-    """UnlikeForms where columns share key and scope, by which one value leaves alike in all of them, and not the form:
-    readers who know how pseudonyms are written would link what the gate sees as two."""
+    """PseudonymFormatMismatchError where columns share key and scope, by which one value leaves alike in all of
+    them, and not the form: readers who know how pseudonyms are written would link what the gate sees as two."""
     seen: dict[tuple[str | None, str | None], tuple[str, object]] = {}
     for name, of in made.items():
         if isinstance(of.of, Pseudonym):
             first, form = seen.setdefault((of.key_id, of.scope), (name, of.of.form))
             if form != of.of.form:
-                raise errors.UnlikeForms(function, [first, name], source.shown)
+                raise errors.PseudonymFormatMismatchError(function, [first, name], source.shown)
 
 
 def _how(of: Made, scope: str) -> dict[str, object]:
@@ -132,7 +137,7 @@ def sql(function: str, shown: str, made: MadeColumn, value: Sql, type_: str, per
         "TIMESTAMP": f"{value} + to_days({days})",
         "TIMESTAMP WITH TIME ZONE": f"({value} AT TIME ZONE 'UTC' + to_days({days})) AT TIME ZONE 'UTC'",
     }[type_]
-    beyond = message(errors.ShiftedTooFar(function, shown, type_, of.days))
+    beyond = message(errors.DateShiftOutOfRangeError(function, shown, type_, of.days))
     return Sql(
         f"(CASE WHEN isfinite({value}) THEN coalesce(TRY({moved}), "
         f"CASE WHEN {days} IS NOT NULL THEN error({beyond}) END) "

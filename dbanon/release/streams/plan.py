@@ -71,8 +71,8 @@ class StreamView:
 
 
 def statement(system: Stream, kind: str, call: Call) -> Sql:
-    """The SQL of NAME (`release`), NAME_classes or NAME_metrics; errors are those of a release, and InvalidArgument
-    where parameters exclude each other."""
+    """The SQL of NAME (`release`), NAME_classes or NAME_metrics; errors are those of a release, and
+    InvalidArgumentError where parameters exclude each other."""
     return Sql(filled(f"release/streams/{kind}.sql", prepared(call, system, kind), call.options, system))
 
 
@@ -103,36 +103,38 @@ def prepared(call: Call, system: Stream, kind: str = "release") -> ReleaseSpec:
     ontology = call.options.per_column("ontology") if system.looks_up else None
     found = resolve.prepared(call, as_of_table(call.options), system.name, kind, ontology=ontology)
     if found.roles.made:
-        raise errors.NoKeyedColumns(found.function, found.source.shown, found.roles.made, "a stream")
+        raise errors.TransformedColumnsNotSupportedError(
+            found.function, found.source.shown, found.roles.made, "a stream"
+        )
     return running(found, system, call.options)
 
 
 def running(found: ReleaseSpec, system: Stream, given: Options) -> ReleaseSpec:
     """Return the publication with what a run of the system is given.
 
-    UnknownColumn, InvalidArgument, NoSensitive and UnsupportedSetting.
+    UnknownColumnError, InvalidArgumentError, SensitiveColumnMissingError and UnsupportedSettingError.
     """
     function = found.function
     order = tuple(found.source.column(function, name, "order_by") for name in given.columns("order_by"))
     if not order:
-        raise errors.InvalidArgument(function, "order_by", "one or more columns by which records arrive", "[]")
+        raise errors.InvalidArgumentError(function, "order_by", "one or more columns by which records arrive", "[]")
     least = max([found.k, *(int(d.bound) for d in found.demands)])
     if given["delta"] < least:
         accepts = f"at least {least}, as many records as a class needs"
-        raise errors.InvalidArgument(function, "delta", accepts, given["delta"])
+        raise errors.InvalidArgumentError(function, "delta", accepts, given["delta"])
     if given["weights"] == "influence":
         accepts = "weights by column for a stream, of which nothing is there to learn influence from when it begins"
-        raise errors.InvalidArgument(function, "weights", accepts, "'influence'")
+        raise errors.InvalidArgumentError(function, "weights", accepts, "'influence'")
     if given["l"] is not None and not found.roles.sensitive:
-        raise errors.NoSensitive(function, "l", found.source.shown)
+        raise errors.SensitiveColumnMissingError(function, "l", found.source.shown)
     problem = system.problem(given, found.k)
     if problem is not None:
         name, accepts = problem
-        raise errors.InvalidArgument(function, name, accepts, given[name])
+        raise errors.InvalidArgumentError(function, name, accepts, given[name])
     for attribute in found.attributes:
         if attribute.quasi.settings.max_level is not None:
             why = "a stream cannot promise that a record finds a class below a level. Hint: withhold the column."
-            raise errors.UnsupportedSetting(function, "max_level", found.source.shown, attribute.quasi.column, why)
+            raise errors.UnsupportedSettingError(function, "max_level", found.source.shown, attribute.quasi.column, why)
     own = {p.name: given[p.name] for p in system.own}
     reads = _label(found, own) is not None
     run = replace(found.run, options=own, maybe=system.maybe, widens=system.widens, sensitive=reads)
@@ -140,7 +142,7 @@ def running(found: ReleaseSpec, system: Stream, given: Options) -> ReleaseSpec:
 
 
 def _label(publication: ReleaseSpec, own: Mapping[str, object]) -> int | None:
-    """Return the number of the sensitive column that has the labels; InvalidArgument where it is none."""
+    """Return the number of the sensitive column that has the labels; InvalidArgumentError where it is none."""
     label = own.get("label")
     if label is None:
         return None
@@ -148,7 +150,7 @@ def _label(publication: ReleaseSpec, own: Mapping[str, object]) -> int | None:
         if name.lower() == str(label).lower():
             return number
     accepts = "a sensitive column" + "".join(f", {name}" for name in publication.roles.sensitive)
-    raise errors.InvalidArgument(publication.function, "label", accepts, label)
+    raise errors.InvalidArgumentError(publication.function, "label", accepts, label)
 
 
 def as_of_table(given: Options) -> Options:
@@ -196,7 +198,7 @@ def order_values(publication: ReleaseSpec) -> dict[str, list[Sql]]:
     return {
         "read_order": [identifier(name) for name in publication.reading.order],
         "say_order": [
-            message(errors.NullArrival(publication.function, source, name)) for name in publication.reading.order
+            message(errors.NullInOrderByError(publication.function, source, name)) for name in publication.reading.order
         ],
     }
 

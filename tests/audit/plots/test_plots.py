@@ -84,7 +84,7 @@ def test_what_is_better_is_said_of_all_that_is_compared() -> None:
 def test_what_was_refused_is_left_out() -> None:
     rows = [run("mdav", 5, "ncp", 1.0), {**run("oka", 5, "ncp", None), "metric": None}]
     assert "oka" not in texts(dbanon.plot(rows).figure)
-    with pytest.raises(errors.InvalidArgument, match="1 without one"):
+    with pytest.raises(errors.InvalidArgumentError, match="1 without one"):
         dbanon.plot(rows[1:])
 
 
@@ -148,7 +148,7 @@ def test_texts_of_an_svg_are_texts_and_a_notebook_shows_it() -> None:
     ],
 )
 def test_other_rows_are_refused(found: Any, said: str) -> None:
-    with pytest.raises(errors.InvalidArgument) as caught:
+    with pytest.raises(errors.InvalidArgumentError) as caught:
         dbanon.plot(found)
     assert said in str(caught.value)
 
@@ -156,14 +156,14 @@ def test_other_rows_are_refused(found: Any, said: str) -> None:
 def test_other_files_and_a_missing_library_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = dbanon.plot([run("mdav", 5, "ncp", 1.0)])
     (tmp_path / "folder.svg").mkdir()
-    with pytest.raises(errors.InvalidArgument, match=r"a file that ends in \.svg, \.png, \.pdf"):
+    with pytest.raises(errors.InvalidArgumentError, match=r"a file that ends in \.svg, \.png, \.pdf"):
         made.save(tmp_path / "out.gif")
-    with pytest.raises(errors.TargetNotLocal):
+    with pytest.raises(errors.TargetNotLocalError):
         made.save("s3://bucket/out.svg")
-    with pytest.raises(errors.NotWritten):
+    with pytest.raises(errors.WriteFailedError):
         made.save(tmp_path / "folder.svg")
     monkeypatch.setitem(__import__("sys").modules, "matplotlib", None)
-    with pytest.raises(errors.MissingExtra, match=r"pip install 'dbanon\[plot\]'"):
+    with pytest.raises(errors.MissingExtraError, match=r"pip install 'dbanon\[plot\]'"):
         dbanon.plot([run("mdav", 5, "ncp", 1.0)])
-    with pytest.raises(errors.MissingExtra):
+    with pytest.raises(errors.MissingExtraError):
         drawing.writable(tmp_path / "out.svg")

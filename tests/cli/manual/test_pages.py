@@ -169,7 +169,7 @@ def test_the_command_prints_and_writes_the_same_pages(linked: dict[str, str], tm
     run = CliRunner()
     assert run.invoke(main, ["docs"]).output == linked["index.md"]
     assert run.invoke(main, ["docs", "KACPC"]).output == linked["functions/kacpc.md"]
-    assert run.invoke(main, ["docs", "KOutOfRange"]).output in linked["errors.md"]
+    assert run.invoke(main, ["docs", "KOutOfRangeError"]).output in linked["errors.md"]
     assert run.invoke(main, ["docs", "precision"]).output.startswith("## precision\n")
     assert "--storage-version" in run.invoke(main, ["docs", "publish"]).output
     result = run.invoke(main, ["docs", "--to", str(tmp_path / "manual")])

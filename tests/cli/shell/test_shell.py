@@ -25,7 +25,7 @@ import dbanon
 from dbanon.cli.manual import function_page
 from dbanon.cli.shell import catalog_cache as known_names
 from dbanon.cli.shell.completion import complete
-from dbanon.cli.shell.dot_commands import COMMANDS, Leave, command as run_dot_command
+from dbanon.cli.shell.dot_commands import COMMANDS, LeaveShellError, command as run_dot_command
 from dbanon.cli.shell.script import script, statements
 from dbanon.cli.shell.shell import Shell
 from dbanon.cli.terminal.compiling import COMPILING
@@ -499,7 +499,7 @@ def test_metrics_are_the_eight_to_look_at_first(shell: Any, of: str) -> None:
 
 def test_quit_leaves(shell: Any) -> None:
     for line in (".quit", ".exit", ".q"):
-        with pytest.raises(Leave):
+        with pytest.raises(LeaveShellError):
             shell.run(line)
 
 

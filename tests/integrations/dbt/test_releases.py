@@ -74,7 +74,7 @@ def test_a_run_that_would_show_too_few_is_refused_and_the_old_version_stays(clin
     run(clinic)
     before = clinic.execute("FROM safe ORDER BY ALL").fetchall()
     newcomers(clinic, 40, 42)
-    with pytest.raises(errors.DeltaRefused):
+    with pytest.raises(errors.SmallDifferencesRefusedError):
         run(clinic)
     assert versions(clinic) == [(1, "first", 40)]
     assert clinic.execute("FROM safe ORDER BY ALL").fetchall() == before
@@ -104,7 +104,7 @@ def test_if_stale_makes_no_version_of_what_is_as_it_was(clinic: Any) -> None:
 def test_a_changed_model_needs_a_full_refresh(clinic: Any, query: str, differs: str) -> None:
     clinic.execute("CREATE TABLE others AS FROM patients")
     run(clinic)
-    with pytest.raises(errors.ChangedModel) as raised:
+    with pytest.raises(errors.DbtModelChangedError) as raised:
         run(clinic, query)
     assert differs in str(raised.value)
     assert versions(clinic) == [(1, "first", 40)]
@@ -113,7 +113,7 @@ def test_a_changed_model_needs_a_full_refresh(clinic: Any, query: str, differs: 
 def test_a_full_refresh_publishes_the_changed_call_and_is_held_against_what_was_published(clinic: Any) -> None:
     other = CALL.replace("kacpc", "mondrian").replace("k=5", "k=7")
     run(clinic)
-    with pytest.raises(errors.DeltaRefused):
+    with pytest.raises(errors.SmallDifferencesRefusedError):
         run(clinic, other, full_refresh=True)
     assert len(versions(clinic)) == 1
     said = run(clinic, other, full_refresh=True, allow_delta=True)
@@ -130,7 +130,7 @@ def test_a_full_refresh_of_a_model_that_was_never_run_is_its_first_version(clini
 def test_what_two_models_tell_together_is_warned_of_or_refused(clinic: Any) -> None:
     run(clinic)
     other = CALL.replace("kacpc", "mondrian").replace("k=5", "k=7")
-    with pytest.raises(errors.CompositionRefused):
+    with pytest.raises(errors.CompositionRefusedError):
         run(clinic, other, "second", composition="refuse")
     assert versions(clinic, "second") == []
     assert run(clinic, other, "second")
@@ -150,7 +150,7 @@ def test_another_key_is_another_model(clinic: Any) -> None:
     clinic.execute("UPDATE patients SET card = id + 100")
     run(clinic, key="id")
     run(clinic, key=["ID"])
-    with pytest.raises(errors.ChangedModel, match=r"differs: key\."):
+    with pytest.raises(errors.DbtModelChangedError, match=r"differs: key\."):
         run(clinic, key=["card"])
 
 
@@ -168,7 +168,7 @@ def test_hostile_names_are_names(clinic: Any) -> None:
 def test_a_table_that_is_no_release_is_not_overwritten(clinic: Any) -> None:
     clinic.execute("CREATE TABLE safe AS SELECT 42 AS a")
     for full_refresh in (False, True):
-        with pytest.raises(errors.ReleaseExists):
+        with pytest.raises(errors.ReleaseExistsError):
             run(clinic, full_refresh=full_refresh)
     assert clinic.execute("FROM safe").fetchall() == [(42,)]
 
@@ -187,7 +187,7 @@ def test_no_value_of_the_source_is_in_an_error(clinic: Any) -> None:
     "query", ["SELECT 1", "SELECT age FROM kacpc('patients', k=5)", f"{CALL} LIMIT 5", "DROP TABLE patients"]
 )
 def test_a_model_is_one_call_and_nothing_else(clinic: Any, query: str) -> None:
-    with pytest.raises(errors.NotOneCall):
+    with pytest.raises(errors.NotASingleCallError):
         run(clinic, query)
     assert clinic.execute("SELECT count(*) FROM patients").fetchall() == [(40,)]
 

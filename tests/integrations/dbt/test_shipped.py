@@ -50,7 +50,7 @@ def test_the_command_names_the_package_or_copies_it(tmp_path: Path) -> None:
 def test_a_copy_that_is_there_stays_without_force(tmp_path: Path) -> None:
     dbt_package.copy(tmp_path)
     (tmp_path / "macros" / "names.sql").write_text("mine")
-    with pytest.raises(errors.TargetExists):
+    with pytest.raises(errors.TargetExistsError):
         dbt_package.copy(tmp_path)
     refused = CliRunner().invoke(main, ["dbt", "--to", str(tmp_path)])
     assert refused.exit_code != 0
@@ -63,4 +63,4 @@ def test_a_copy_that_is_there_stays_without_force(tmp_path: Path) -> None:
 def test_the_module_has_the_plugin_and_nothing_else() -> None:
     with pytest.raises(AttributeError, match="nothing"):
         _ = dbanon.dbt.nothing  # type: ignore[attr-defined]
-    assert issubclass(errors.ChangedModel, DbanonError)
+    assert issubclass(errors.DbtModelChangedError, DbanonError)

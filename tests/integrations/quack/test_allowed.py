@@ -52,16 +52,16 @@ def test_what_is_not_on_a_list_is_refused(con: Any, kind: str) -> None:
     for statement in filter(None, map(str.strip, REFUSED[kind].split("\n"))):
         try:
             checked(con, statement)
-        except errors.NotForReaders:
+        except errors.ReaderStatementRefusedError:
             continue
         pytest.fail(statement)
 
 
 @pytest.mark.parametrize("around", ["-- {}\n{}", "/* SELECT 1 */ {1}", "  \n\t{1} ;", "{1};;"])
 def test_comments_blanks_and_semicolons_hide_nothing(con: Any, around: str) -> None:
-    with pytest.raises(errors.NotForReaders):
+    with pytest.raises(errors.ReaderStatementRefusedError):
         checked(con, around.format("SELECT 1", "FROM read_text('/etc/passwd')"))
-    with pytest.raises(errors.NotForReaders):
+    with pytest.raises(errors.ReaderStatementRefusedError):
         checked(con, around.format("SELECT 1", "DROP TABLE safe"))
 
 
@@ -79,7 +79,7 @@ def test_comments_blanks_and_semicolons_hide_nothing(con: Any, around: str) -> N
     ids=lambda s: s[:12].encode("ascii", "replace").decode(),
 )
 def test_statements_that_are_too_long_or_too_deep_are_refused(con: Any, statement: str) -> None:
-    with pytest.raises((errors.NotForReaders, duckdb.Error)):
+    with pytest.raises((errors.ReaderStatementRefusedError, duckdb.Error)):
         checked(con, statement)
     assert con.execute("SELECT 42").fetchall() == [(42,)]
 
@@ -96,14 +96,14 @@ def test_a_node_with_a_field_that_is_not_known_is_refused(con: Any) -> None:
             else found
         )
 
-    with pytest.raises(errors.NotForReaders):
+    with pytest.raises(errors.ReaderStatementRefusedError):
         statement_checker.checked("FROM safe", read, TABLES, ())
 
 
 @pytest.mark.skipif(KNOWN, reason="this DuckDB's trees are known")
 def test_of_another_duckdb_nothing_is_let_through(con: Any) -> None:
     for statement in ("FROM safe", "SELECT n FROM safe", "SELECT count(*) FROM safe"):
-        with pytest.raises(errors.NotForReaders):
+        with pytest.raises(errors.ReaderStatementRefusedError):
             checked(con, statement)
 
 
@@ -139,6 +139,6 @@ def test_the_log_gets_names_of_functions_and_no_words_of_the_statement(con: Any)
     assert statement_checker.called('SELECT "Guinevere"(1)', read) == []
     assert statement_checker.called("DROP TABLE patients", read) == []
     for statement in ('FROM "Guinevere"', 'SELECT "Guinevere"()', "SELEC Guinevere", "SELECT 1::Guinevere"):
-        with pytest.raises(errors.NotForReaders) as caught:
+        with pytest.raises(errors.ReaderStatementRefusedError) as caught:
             checked(con, statement)
         assert not re.search("guinevere", caught.value.what, re.IGNORECASE)

@@ -24,7 +24,7 @@ def releases(folder: Path, seconds: float) -> Releases:
 
 def test_a_reader_waits_no_longer_than_a_statement_may_take(tmp_path: Path) -> None:
     began = time.monotonic()
-    with pytest.raises(errors.StillMade, match="is being made"):
+    with pytest.raises(errors.ReleasePendingError, match="is being made"):
         releases(tmp_path, 0.5).of(Call("kacpc", "", "visits", {"k": 10}))
     assert time.monotonic() - began < 0.6
     with request_files.taken(tmp_path) as waiting:
@@ -34,8 +34,8 @@ def test_a_reader_waits_no_longer_than_a_statement_may_take(tmp_path: Path) -> N
 
 def test_only_so_many_requests_wait(tmp_path: Path) -> None:
     for k in range(10, 10 + request_files.MOST):
-        with pytest.raises(errors.StillMade):
+        with pytest.raises(errors.ReleasePendingError):
             releases(tmp_path, 0.1).of(Call("kacpc", "", "visits", {"k": k}))
-    with pytest.raises(errors.StillMade, match="waits for others"):
+    with pytest.raises(errors.ReleasePendingError, match="waits for others"):
         releases(tmp_path, 0.1).of(Call("kacpc", "", "visits", {"k": 99}))
     assert len(list(tmp_path.iterdir())) == request_files.MOST

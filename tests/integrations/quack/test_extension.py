@@ -23,7 +23,10 @@ pytestmark = pytest.mark.whole
 
 def test_an_extension_that_is_not_there_is_named_with_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(duckdb_extensions, "_folder", lambda name: None)
-    with duckdb.connect(config={"extension_directory": "/nonexistent"}) as con, pytest.raises(errors.NoQuack) as caught:
+    with (
+        duckdb.connect(config={"extension_directory": "/nonexistent"}) as con,
+        pytest.raises(errors.QuackExtensionMissingError) as caught,
+    ):
         extension.load(con, "serve")
     assert "dbanon[serve]" in str(caught.value) and duckdb.__version__ in str(caught.value)
 
@@ -33,11 +36,11 @@ def test_an_extension_of_another_duckdb_is_said_to_be_one(tmp_path: Path, monkey
     (tmp_path / "v1.5.1").mkdir()
     monkeypatch.setattr(duckdb_extensions, "_folder", lambda name: tmp_path)
     with duckdb.connect(config={"extension_directory": "/nonexistent"}) as con:
-        with pytest.raises(errors.NoQuack, match=r"is installed has it for DuckDB 1\.5\.1"):
+        with pytest.raises(errors.QuackExtensionMissingError, match=r"is installed has it for DuckDB 1\.5\.1"):
             extension.load(con, "serve")
         (tmp_path / f"v{duckdb.__version__}").mkdir()
         (tmp_path / f"v{duckdb.__version__}" / "httpfs.duckdb_extension").write_bytes(b"nothing")
-        with pytest.raises(errors.NoQuack, match="could not be loaded"):
+        with pytest.raises(errors.QuackExtensionMissingError, match="could not be loaded"):
             extension.load(con, "serve")
 
 

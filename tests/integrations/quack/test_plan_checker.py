@@ -55,7 +55,7 @@ def is_accepted(plans: PlanChecker, statement: str) -> bool:
     cursor = plans.cursor()
     try:
         plans.check(cursor, statement)
-    except (errors.NotForReaders, duckdb.Error):
+    except (errors.ReaderStatementRefusedError, duckdb.Error):
         return False
     finally:
         cursor.close()
@@ -70,7 +70,7 @@ def first_check(con: Any, statement: str, module: Any = statement_checker) -> An
 
     try:
         return module.checked(statement, read, TABLES, reader_process.READING)
-    except (errors.NotForReaders, errors.DbanonError, duckdb.Error):
+    except (errors.ReaderStatementRefusedError, errors.DbanonError, duckdb.Error):
         return None
 
 

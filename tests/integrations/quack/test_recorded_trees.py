@@ -36,13 +36,13 @@ def read(query: str, values: list[object]) -> str:
 
 @pytest.mark.parametrize("statement", STATEMENTS)
 def test_hostile_trees_are_refused(statement: str) -> None:
-    with pytest.raises(errors.NotForReaders):
+    with pytest.raises(errors.ReaderStatementRefusedError):
         statement_checker.checked(statement, read, TABLES, reader_process.READING)
 
 
 @pytest.mark.parametrize("statement", HOSTILE["readers: samples"])
 def test_a_refused_sample_is_named(statement: str) -> None:
-    with pytest.raises(errors.NotForReaders, match="'sample'"):
+    with pytest.raises(errors.ReaderStatementRefusedError, match="'sample'"):
         statement_checker.checked(statement, read, TABLES, reader_process.READING)
 
 

@@ -71,22 +71,22 @@ def test_a_file_that_is_damaged_or_gone_lets_nobody_in(path: Path, damaged: str)
 
 @pytest.mark.parametrize("expires", ["", "0d", "-1d", "30", "1w", "1.5d", "1d ", "9999999d", "١d"])
 def test_spans_that_are_none_are_refused(path: Path, expires: str) -> None:
-    with pytest.raises(errors.InvalidArgument, match="30d, 12h, 45m"):
+    with pytest.raises(errors.InvalidArgumentError, match="30d, 12h, 45m"):
         tokens.add(path, "alice", "reader", expires)
     assert not path.exists()
 
 
 @pytest.mark.parametrize("name", ["", "a b", "a\nb", "x" * 61, "a;b"])
 def test_names_are_what_a_log_can_hold(path: Path, name: str) -> None:
-    with pytest.raises(errors.InvalidArgument, match="name"):
+    with pytest.raises(errors.InvalidArgumentError, match="name"):
         tokens.add(path, name, "reader")
 
 
 def test_one_name_has_one_token(path: Path) -> None:
     tokens.add(path, "alice", "reader")
-    with pytest.raises(errors.TokenExists, match="'alice'"):
+    with pytest.raises(errors.TokenExistsError, match="'alice'"):
         tokens.add(path, "alice", "custodian")
-    with pytest.raises(errors.UnknownToken, match="Did you mean 'alice'"):
+    with pytest.raises(errors.UnknownTokenError, match="Did you mean 'alice'"):
         tokens.revoke(path, "alise")
 
 

@@ -196,7 +196,7 @@ def test_a_release_is_written_beside_its_place_first(spark: Any, people: Any, tm
     target = tmp_path / "safe.parquet"
     out = dbanon.spark.anonymize(people, "kacpc", k=5, to=target, **GIVEN)
     assert out.count() == 400 and [p.name for p in tmp_path.iterdir()] == ["safe.parquet"]
-    with pytest.raises(errors.TargetExists):
+    with pytest.raises(errors.TargetExistsError):
         dbanon.spark.anonymize(people, "kacpc", k=5, to=target, **GIVEN)
 
     from dbanon.integrations.spark import release
@@ -212,12 +212,12 @@ def test_a_release_is_written_beside_its_place_first(spark: Any, people: Any, tm
 
     honest = release._released
     monkeypatch.setattr(release, "_released", leaking)
-    with pytest.raises(errors.GateRefused):
+    with pytest.raises(errors.GateRefusedError):
         dbanon.spark.anonymize(people, "kacpc", k=5, to=tmp_path / "leak.parquet", **GIVEN)
     assert [p.name for p in tmp_path.iterdir()] == ["safe.parquet"]
     lasting = tmp_path / "checkpoints"
     spark.sparkContext.setCheckpointDir(str(lasting))
-    with pytest.raises(errors.GateRefused):
+    with pytest.raises(errors.GateRefusedError):
         dbanon.spark.anonymize(people, "kacpc", k=5, **GIVEN)
     assert not [path for path in lasting.rglob("*") if path.is_file()], "what is refused is kept nowhere"
     monkeypatch.setattr(release, "_released", honest)
@@ -249,7 +249,7 @@ def test_the_policy_comes_from_where_it_is(spark: Any, people: Any, tmp_path: Pa
     found = dbanon.spark.anonymize(people, "kacpc", k=5, name="people", policy=str(tmp_path / "clinic.duckdb"))
     assert counted(found.toArrow()) == wanted
     for wrong in (str(tmp_path / "none.toml"), [1, 2], pd.DataFrame({"a": [1]})):
-        with pytest.raises(errors.NotPolicy):
+        with pytest.raises(errors.InvalidPolicyFileError):
             dbanon.spark.anonymize(people, "kacpc", k=5, policy=wrong)
 
 
@@ -270,9 +270,9 @@ def test_statements_of_the_session(spark: Any, people: Any) -> None:
     assert both["n"] == 800 and both["said"] == "mdav('people', k=1)"
     assert [table.name for table in spark.catalog.listTables()] == ["people"]
     for wrong, error in (
-        ("kk=5", errors.UnknownParameter),
-        ("k=0", errors.InvalidArgument),
-        ("k=5000", errors.InAPart),
+        ("kk=5", errors.UnknownParameterError),
+        ("k=0", errors.InvalidArgumentError),
+        ("k=5000", errors.PartitionFailedError),
     ):
         with pytest.raises(error):
             spark.sql(f"SELECT * FROM kacpc('people', {wrong})")
@@ -289,7 +289,7 @@ def test_processes_run_the_python_that_calls(spark: Any, people: Any, tmp_path: 
     bare.chmod(0o755)
     monkeypatch.setenv("PYSPARK_PYTHON", str(bare))
     monkeypatch.setattr(spark.sparkContext, "pythonExec", str(bare))
-    with pytest.raises(errors.NoModuleThere, match="PYSPARK_PYTHON"):
+    with pytest.raises(errors.ExecutorModuleMissingError, match="PYSPARK_PYTHON"):
         dbanon.spark.anonymize(people, "mondrian", k=5, **GIVEN)
 
 
@@ -298,18 +298,20 @@ def test_what_cannot_be_done_says_so(spark: Any, people: Any) -> None:
         with pytest.raises(error, match=match):
             dbanon.spark.anonymize(df, function, **{"k": 5, **GIVEN, **given})
 
-    refused(errors.UnknownAlgorithm, "kacp", function="kacp")
-    refused(errors.NotSpark, "DataFrame", df=pd.DataFrame({"age": [1]}))
-    refused(errors.NotOnSpark, "improve = '5s'", improve="5s")
-    refused(errors.NotOnSpark, "noise", function="rka", release="noise")
-    refused(errors.UnknownParameter, "nope", nope=1)
-    refused(errors.NotInParts, "suppress", cell=20, suppress=0.1, t=0.4)
-    refused(errors.NotInParts, "leaving out", function="datafly", cell=20)
-    refused(errors.InvalidArgument, "cell", cell=-1)
-    refused(errors.EmptySource, "no rows", df=people.limit(0))
-    refused(errors.InAPart, "2 distinct values are missing from hierarchy", hierarchies={"cities": CITIES[:2]})
+    refused(errors.UnknownAlgorithmError, "kacp", function="kacp")
+    refused(errors.SparkSessionMissingError, "DataFrame", df=pd.DataFrame({"age": [1]}))
+    refused(errors.NotSupportedOnSparkError, "improve = '5s'", improve="5s")
+    refused(errors.NotSupportedOnSparkError, "noise", function="rka", release="noise")
+    refused(errors.UnknownParameterError, "nope", nope=1)
+    refused(errors.NeedsSinglePartitionError, "suppress", cell=20, suppress=0.1, t=0.4)
+    refused(errors.NeedsSinglePartitionError, "leaving out", function="datafly", cell=20)
+    refused(errors.InvalidArgumentError, "cell", cell=-1)
+    refused(errors.EmptySourceError, "no rows", df=people.limit(0))
+    refused(
+        errors.PartitionFailedError, "2 distinct values are missing from hierarchy", hierarchies={"cities": CITIES[:2]}
+    )
     double = spark.createDataFrame([(1, 2)], "a int, A int")
-    refused(errors.TwoColumns, "'a'", df=double)
+    refused(errors.ColumnsDifferOnlyByCaseError, "'a'", df=double)
     odd = spark.createDataFrame(pa.table({'x"); DROP': list(range(50)), "b`c.d": ["u", "v"] * 25, "😀": ["s"] * 50}))
     out = dbanon.spark.anonymize(odd, "mondrian", k=5, qi=['x"); DROP', "b`c.d"], sensitive=["😀"])
     assert out.count() == 50 and out.columns == ['x"); DROP', "b`c.d", "😀", "class_id"]

@@ -104,7 +104,7 @@ def test_rows_are_counted_again(made: Any, rows: Any, spoiled: Callable[[Any], A
 def test_classes_below_k_are_refused(made: Any, rows: Any) -> None:
     from dbanon.integrations.spark import gate
 
-    with pytest.raises(errors.GateRefused, match="below k"):
+    with pytest.raises(errors.GateRefusedError, match="below k"):
         gate._classes(made, frame(made, smallest(rows)))
 
 
@@ -124,11 +124,11 @@ def test_rare_values_are_refused(made: Any) -> None:
     from dbanon.integrations.spark import gate
 
     age = fn.col("own.age")
-    with pytest.raises(errors.RareOther, match="ward"):
+    with pytest.raises(errors.RareValueError, match="ward"):
         gate._rare(spoiled(made, ward=fn.when(age < 20 + K - 1, "rare").otherwise("usual")))
     # Each value of both is in twelve records, one combination in three.
     halves = {"ward": fn.when(age < 32, "A").otherwise("B"), "shift": fn.when(age.between(29, 40), "a").otherwise("b")}
-    with pytest.raises(errors.RareTogether):
+    with pytest.raises(errors.RareCombinationError):
         gate._rare(spoiled(made, **halves))
 
 
@@ -137,9 +137,9 @@ def test_models_are_judged_by_class(made: Any) -> None:
 
     from dbanon.integrations.spark import gate
 
-    with pytest.raises(errors.GateRefused, match="l on disease"):
+    with pytest.raises(errors.GateRefusedError, match="l on disease"):
         gate._models(spoiled(made, disease=fn.lit("Flu")))
-    with pytest.raises(errors.GateRefused, match="missing or too many"):
+    with pytest.raises(errors.GateRefusedError, match="missing or too many"):
         gate._all_judged(made, {})
 
 
@@ -157,7 +157,7 @@ def test_classes_are_counted_again(made: Any) -> None:
         {"disease": [{**first, "size": first["size"] + 1}, *rows[0]["disease"][1:]]},
     ):
         wrong = [tuple({**rows[0], **change}.values()), *(tuple(row.values()) for row in rows[1:])]
-        with pytest.raises(errors.GateRefused, match="figures"):
+        with pytest.raises(errors.GateRefusedError, match="figures"):
             recount.check_classes(
                 made, made.released, made.dealt.sparkSession.createDataFrame(wrong, stated.schema), {}
             )
@@ -178,5 +178,5 @@ def test_metrics_are_counted_again(made: Any) -> None:
         wrong = stated.withColumn(
             "value", fn.when(fn.col("metric") == name, fn.col("value") + 1).otherwise(fn.col("value"))
         )
-        with pytest.raises(errors.GateRefused, match="figures"):
+        with pytest.raises(errors.GateRefusedError, match="figures"):
             recount.check_metrics(made, made.released, wrong, achieved)

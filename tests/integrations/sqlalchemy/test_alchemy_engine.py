@@ -121,11 +121,11 @@ def test_a_database_that_cannot_be_written_works(clinic: str) -> None:
 
 
 def test_other_databases_are_refused() -> None:
-    with pytest.raises(errors.NotDuckDB, match="no engine or connection of DuckDB"):
+    with pytest.raises(errors.NotADuckDBConnectionError, match="no engine or connection of DuckDB"):
         install(sa.create_engine("sqlite://"))
-    with pytest.raises(errors.NotDuckDB):
+    with pytest.raises(errors.NotADuckDBConnectionError):
         install("duckdb:///clinic.duckdb")
-    with pytest.raises(errors.NotDuckDB):
+    with pytest.raises(errors.NotADuckDBConnectionError):
         raw_connection(object())
 
 

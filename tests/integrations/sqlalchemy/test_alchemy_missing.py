@@ -116,5 +116,5 @@ def test_migrations_say_the_codes(engine: Any) -> None:
 
 @pytest.mark.parametrize("given", [[None], True, [["NA"]]])
 def test_what_is_no_code_is_refused_on_the_model(given: Any) -> None:
-    with pytest.raises(errors.InvalidArgument, match="missing must be a list of codes"):
+    with pytest.raises(errors.InvalidArgumentError, match="missing must be a list of codes"):
         quasi(missing=given)

@@ -72,7 +72,7 @@ def test_drift_is_reported_and_ended(engine: Any) -> None:
 
 def test_nothing_is_written_where_one_table_is_missing(engine: Any) -> None:
     run(engine, "DROP TABLE visits")
-    with pytest.raises(errors.UnknownTable, match="visits"):
+    with pytest.raises(errors.UnknownTableError, match="visits"):
         declare_models(Base, engine)
     assert run(engine, "FROM dbanon.policy") == []
 
@@ -80,7 +80,7 @@ def test_nothing_is_written_where_one_table_is_missing(engine: Any) -> None:
 def test_a_column_that_the_table_lacks_is_named(engine: Any) -> None:
     run(engine, "DROP TABLE visits")
     run(engine, "CREATE TABLE visits (id INTEGER)")
-    with pytest.raises(errors.UnknownColumn, match="patient_id"):
+    with pytest.raises(errors.UnknownColumnError, match="patient_id"):
         declare_models(Base, engine)
 
 
@@ -123,7 +123,7 @@ def test_a_column_cannot_have_two_roles() -> None:
         id: Mapped[int] = mapped_column(primary_key=True)
         zip: Mapped[Zip] = mapped_column(info=identifier())
 
-    with pytest.raises(errors.TwoRoles, match=r"two\.zip"):
+    with pytest.raises(errors.ConflictingRolesError, match=r"two\.zip"):
         role_of(Two.__table__.c.zip)
 
 
@@ -132,7 +132,7 @@ def test_a_column_cannot_have_two_roles() -> None:
     [{"weight": 0}, {"weight": "heavy"}, {"min_level": -1}, {"max_level": 1.5}, {"grid": [5]}, {"hierarchy": ""}],
 )
 def test_settings_that_are_wrong_fail_where_they_are_written(mistake: dict[str, Any]) -> None:
-    with pytest.raises(errors.InvalidArgument, match=f"quasi: {next(iter(mistake))} must be"):
+    with pytest.raises(errors.InvalidArgumentError, match=f"quasi: {next(iter(mistake))} must be"):
         quasi(**mistake)
 
 

@@ -291,7 +291,7 @@ def test_mapped_views_with_a_looser_model_do_not_loosen(engine: Any, materialize
     cls, base = mapped_view(
         {}, materialized=materialized, source=sa.Table("patients", sa.MetaData(), *plain("name", "age"))
     )
-    with contextlib.suppress(errors.PolicyDrift):
+    with contextlib.suppress(errors.PolicyDriftError):
         base.metadata.create_all(engine)
         assert materialized
     with engine.begin() as connection:
@@ -307,7 +307,7 @@ def test_mapped_views_with_a_looser_model_do_not_loosen(engine: Any, materialize
 @pytest.mark.parametrize("name", ["over_patients", "nested"])
 def test_mapped_views_over_a_sql_view_are_refused(engine: Any, materialized: bool, name: str) -> None:
     source = sa.Table(name, sa.MetaData(), *plain("name", "age"))
-    with pytest.raises(errors.ViewOverPolicy, match="patients, which has one"):
+    with pytest.raises(errors.ViewOverPolicyError, match="patients, which has one"):
         mapped_view({}, materialized=materialized, source=source)[1].metadata.create_all(engine, tables=[])
     with engine.connect() as connection:
         assert not connection.scalar(sa.text("SELECT count(*) FROM dbanon.policy WHERE table_name <> 'patients'"))

@@ -80,7 +80,7 @@ def test_a_policy_that_the_database_has_is_kept(engine: Any) -> None:
         assert any(">=60" in p.age for p in session.scalars(sa.select(SafePatient)))
     with engine.begin() as connection:
         connection.execute(sa.text("DELETE FROM dbanon.policy WHERE column_name = 'zip'"))
-    with pytest.raises(errors.PolicyDrift, match="'zip'"):
+    with pytest.raises(errors.PolicyDriftError, match="'zip'"):
         Base.metadata.create_all(engine)
     assert declare_models(Base, engine)
     Base.metadata.create_all(engine)
@@ -93,7 +93,7 @@ def test_a_materialized_view_has_versions_and_a_status(engine: Any) -> None:
         assert PublishedPatient.refresh(session).version == 1
         first = session.get(PublishedPatient, 0)
         assert first is not None and len(session.scalars(sa.select(PublishedPatient)).all()) == 60
-        with pytest.raises(errors.OpenTransaction):
+        with pytest.raises(errors.OpenTransactionError):
             PublishedPatient.refresh(session)
         session.commit()
         assert PublishedPatient.status(session).status == "fresh"
@@ -148,7 +148,7 @@ def test_a_mapped_release_is_refreshed_with_what_refresh_takes() -> None:
         assert view.refresh(session, if_stale=True).version == 1 and first in session
         session.execute(sa.delete(person).where(person.id == 3))
         session.commit()
-        with pytest.raises(errors.DeltaRefused):
+        with pytest.raises(errors.SmallDifferencesRefusedError):
             view.refresh(session, if_stale=True)
         view.__table__.info["dbanon_read_only"].parameters["k"] = 4
         with pytest.warns(UserWarning, match="4 records are held back"):
@@ -170,7 +170,7 @@ def test_a_materialized_view_of_a_filled_table_is_made_with_the_tables() -> None
     view.__table__.info["dbanon_read_only"].parameters["k"] = 4
     with Session(engine) as session:
         assert view.status(session).definition_changed
-        with pytest.raises(errors.DeltaRefused):
+        with pytest.raises(errors.SmallDifferencesRefusedError):
             view.refresh(session)
         with pytest.warns(UserWarning):
             assert view.refresh(session, allow_delta=True).version == 2
@@ -188,20 +188,20 @@ def test_a_flush_that_would_write_is_refused(engine: Any) -> None:
     for of in (SafePatient, PublishedPatient):
         with Session(engine) as session:
             session.add(of(row_number=1000, age="1"))
-            with pytest.raises(errors.ReadOnlyView, match=of.__name__):
+            with pytest.raises(errors.ReadOnlyViewError, match=of.__name__):
                 session.flush()
         with Session(engine) as session:
             session.get_one(of, 5).age = "1"
-            with pytest.raises(errors.ReadOnlyView, match="cannot be written"):
+            with pytest.raises(errors.ReadOnlyViewError, match="cannot be written"):
                 session.commit()
         with Session(engine) as session:
             session.delete(session.get_one(of, 5))
-            with pytest.raises(errors.ReadOnlyView):
+            with pytest.raises(errors.ReadOnlyViewError):
                 session.flush()
         for statement in (sa.update(of).values(age="1"), sa.delete(of), sa.insert(of).values(row_number=1, age="1")):
-            with Session(engine) as session, pytest.raises(errors.ReadOnlyView):
+            with Session(engine) as session, pytest.raises(errors.ReadOnlyViewError):
                 session.execute(statement)
-        with Session(engine) as session, pytest.raises(errors.ReadOnlyView):
+        with Session(engine) as session, pytest.raises(errors.ReadOnlyViewError):
             session.execute(sa.insert(of), [{"row_number": 1, "age": "1"}, {"row_number": 2, "age": "1"}])
 
 
@@ -238,13 +238,13 @@ def test_what_cannot_be_mapped_is_refused() -> None:
     class Local(DeclarativeBase):
         pass
 
-    with pytest.raises(errors.UnmappableView, match="declarative base"):
+    with pytest.raises(errors.UnmappableViewError, match="declarative base"):
         type("Lonely", (AnonymizedView,), {"__source__": Patient})
-    with pytest.raises(errors.UnmappableView, match="__source__ is missing"):
+    with pytest.raises(errors.UnmappableViewError, match="__source__ is missing"):
         type("Empty", (AnonymizedView, Local), {})
-    with pytest.raises(errors.UnmappableView, match="all rows of one table"):
+    with pytest.raises(errors.UnmappableViewError, match="all rows of one table"):
         type("Query", (AnonymizedView, Local), {"__source__": sa.select(Patient), "__k__": 5})
-    with pytest.raises(errors.MissingArgument, match="k is missing"):
+    with pytest.raises(errors.MissingArgumentError, match="k is missing"):
         type("NoK", (AnonymizedView, Local), {"__source__": Patient})
-    with Session() as session, pytest.raises(errors.UnmappableView, match="not materialized"):
+    with Session() as session, pytest.raises(errors.UnmappableViewError, match="not materialized"):
         SafePatient.refresh(session)

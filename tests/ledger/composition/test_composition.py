@@ -106,7 +106,7 @@ def test_materialize_warns_of_people_whom_two_releases_narrow(con: Any) -> None:
 def test_materialize_refuses_if_asked_and_leaves_nothing(con: Any) -> None:
     patients(con)
     dbanon.materialize(con, "by_age", "kacpc", "patients", k=5, withhold=["size"])
-    with pytest.raises(errors.CompositionRefused, match="with by_age version 1"):
+    with pytest.raises(errors.CompositionRefusedError, match="with by_age version 1"):
         dbanon.materialize(con, "by_size", "kacpc", "patients", k=5, withhold=["age"], composition="refuse")
     assert con.execute("SELECT count(*) FROM dbanon.release").fetchall() == [(1,)]
     assert con.execute("SELECT DISTINCT release FROM dbanon.membership").fetchall() == [("by_age",)]
@@ -151,7 +151,7 @@ def test_a_dropped_release_still_counts_until_it_is_forgotten(con: Any) -> None:
     patients(con)
     dbanon.materialize(con, "a", "kacpc", "patients", k=5, withhold=["size"])
     dbanon.drop(con, "a")
-    with pytest.raises(errors.CompositionRefused):
+    with pytest.raises(errors.CompositionRefusedError):
         dbanon.materialize(con, "a", "kacpc", "patients", k=5, withhold=["age"], composition="refuse")
     dbanon.forget_release(con, "a")
     made = dbanon.materialize(con, "a", "kacpc", "patients", k=5, withhold=["age"], composition="refuse")

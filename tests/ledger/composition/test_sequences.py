@@ -65,10 +65,10 @@ def test_one_who_is_in_only_one_of_two_releases_is_found_whatever_its_name(con: 
         lambda: dbanon.materialize(con, "safe", "mondrian", "patients", k=5, replace=True),
         lambda: dbanon.refresh(con, "safe", refresh="recluster"),
     ):
-        with pytest.raises((errors.CompositionRefused, errors.DeltaRefused), match="version 1"):
+        with pytest.raises((errors.CompositionRefusedError, errors.SmallDifferencesRefusedError), match="version 1"):
             work()
     dbanon.drop(con, "safe")
-    with pytest.raises(errors.DeltaRefused, match=r"^materialize: .* version 1 "):
+    with pytest.raises(errors.SmallDifferencesRefusedError, match=r"^materialize: .* version 1 "):
         dbanon.materialize(con, "safe", "kacpc", "patients", k=5)
     assert ledger(con) == [("safe", 1, "dropped", 0, {})]
     with pytest.warns(dbanon.DisclosureWarning, match="with safe version 1"):
@@ -95,7 +95,7 @@ def test_the_first_version_is_held_against_the_third(con: Any) -> None:
     con.execute("INSERT INTO patients FROM went WHERE pid <> 4")
     con.execute("INSERT INTO patients VALUES (100, 24, 'Cut')")
     for how in ("keep", "recluster"):
-        with pytest.raises(errors.DeltaRefused, match="version 1"):
+        with pytest.raises(errors.SmallDifferencesRefusedError, match="version 1"):
             dbanon.refresh(con, "safe", refresh=how)
     con.execute("DELETE FROM patients WHERE pid = 100")
     con.execute("INSERT INTO patients FROM went WHERE pid = 4")
@@ -113,7 +113,7 @@ def test_sums_of_classes_that_cover_the_same_are_warned_of_or_refused(con: Any) 
     dbanon.materialize(con, "safe", "mondrian", "patients", k=4)
     con.execute("INSERT INTO patients VALUES (20, 24, 'TB'), (21, 25, 'TB'), (22, 70, 'Flu'), (23, 71, 'HIV')")
     wide: dict[str, Any] = {"k": 4, "grid": {"age": "20"}, "replace": True}
-    with pytest.raises(errors.CompositionRefused, match="4 with safe version 1"):
+    with pytest.raises(errors.CompositionRefusedError, match="4 with safe version 1"):
         dbanon.materialize(con, "safe", "mondrian", "patients", composition="refuse", **wide)
     with pytest.warns(
         dbanon.DisclosureWarning, match="sums of classes can be subtracted: people 4 with safe version 1"
@@ -129,7 +129,7 @@ def test_views_of_all_and_of_all_but_one_are_of_the_same_people(con: Any) -> Non
     for view in ("everybody", "most"):
         declared(con, view)
     dbanon.materialize(con, "a", "kacpc", "everybody", k=5, key="pid")
-    with pytest.raises(errors.CompositionRefused, match="with a version 1"):
+    with pytest.raises(errors.CompositionRefusedError, match="with a version 1"):
         dbanon.materialize(con, "b", "kacpc", "most", k=5, key="pid", composition="refuse")
     assert con.execute("SELECT bases FROM releases()").fetchall() == [(['"main"."patients"'],)]
     con.execute("CREATE TABLE others AS FROM patients WHERE pid <> 7")
@@ -150,7 +150,7 @@ def test_views_that_call_a_table_otherwise_are_of_the_same_people(con: Any, read
 def test_what_cannot_be_checked_is_refused_if_asked(con: Any) -> None:
     patients(con, key="")
     dbanon.materialize(con, "a", "kacpc", "patients", k=5, composition="refuse")
-    with pytest.raises(errors.CompositionUnchecked, match="role person"):
+    with pytest.raises(errors.CompositionUncheckedError, match="role person"):
         dbanon.materialize(con, "b", "kacpc", "patients", k=5, composition="refuse")
     con.execute("DELETE FROM patients WHERE pid = 7")
     with pytest.warns(dbanon.DisclosureWarning, match="with a version 1"):  # by published counts
@@ -162,7 +162,7 @@ def test_a_changed_value_is_one_record_that_went_and_one_that_came(con: Any) -> 
     patients(con)
     dbanon.materialize(con, "a", "kacpc", "patients", k=5)
     con.execute("UPDATE patients SET disease = 'Cut' WHERE pid = 7")
-    with pytest.raises(errors.CompositionRefused):
+    with pytest.raises(errors.CompositionRefusedError):
         dbanon.materialize(con, "b", "kacpc", "patients", k=5, composition="refuse")
 
 
@@ -175,7 +175,7 @@ def test_versions_that_show_other_columns_are_compared_by_what_both_show(con: An
     dbanon.materialize(con, "a", "kacpc", "patients", k=5)
     dbanon.materialize(con, "b", "kacpc", "patients", k=5, withhold=["ward"], composition="refuse")
     con.execute("UPDATE patients SET disease = 'TB' WHERE pid = 7")
-    with pytest.raises(errors.CompositionRefused):
+    with pytest.raises(errors.CompositionRefusedError):
         dbanon.materialize(con, "c", "kacpc", "patients", k=5, withhold=["ward"], composition="refuse")
 
 
@@ -218,7 +218,7 @@ def test_people_who_went_are_owed_every_model_of_the_versions_that_showed_them(
         lambda: dbanon.materialize(con, "safe", "kacpc", "patients", k=4, replace=True),
     ):
         missed.clear()
-        with pytest.raises(errors.DeltaRefused, match="version 1"):
+        with pytest.raises(errors.SmallDifferencesRefusedError, match="version 1"):
             work()
         assert missed == set(MODELS)
 
@@ -232,7 +232,7 @@ def test_a_version_is_held_to_the_model_of_the_first_for_whom_the_first_shows(co
     rare(con)
     assert dbanon.materialize(con, "safe", "kacpc", "patients", k=4, replace=True).version == 2
     con.execute("DELETE FROM patients WHERE pid IN (0, 4, 8, 12)")  # Flu
-    with pytest.raises(errors.DeltaRefused, match="version 1, version 2"):
+    with pytest.raises(errors.SmallDifferencesRefusedError, match="version 1, version 2"):
         dbanon.refresh(con, "safe", refresh="recluster")
 
 
@@ -249,7 +249,7 @@ def test_an_erasure_takes_the_whole_class_and_readers_can_subtract_only_that(con
     con.execute("CREATE TABLE old AS SELECT * EXCLUDE (class_id) FROM safe")
     con.execute("DELETE FROM patients WHERE pid = 2; UPDATE patients SET disease = 'Cut' WHERE pid = 12")
     con.execute("INSERT INTO patients VALUES (100, 33, 'Cut')")
-    with pytest.raises(errors.DeltaRefused, match="erase = true"):
+    with pytest.raises(errors.SmallDifferencesRefusedError, match="erase = true"):
         dbanon.refresh(con, "safe")
     with pytest.warns(dbanon.DisclosureWarning, match="8 records are held back"):
         made = dbanon.refresh(con, "safe", erase=True)
@@ -276,7 +276,7 @@ def test_an_erasure_that_leaves_nothing_is_refused(con: Any) -> None:
     patients(con, 10)
     dbanon.materialize(con, "safe", "kacpc", "patients", k=5)
     con.execute("DELETE FROM patients WHERE pid IN (1, 8)")
-    with pytest.raises(errors.NothingLeftToErase):
+    with pytest.raises(errors.ErasureEmptiesReleaseError):
         dbanon.refresh(con, "safe", erase=True)
 
 

@@ -189,7 +189,7 @@ def test_same_people_are_refused(ward: Any, case: str) -> None:
     first, second = SAME[case]
     assert released(ward, "a", first(ward)) == []
     source = second(ward)
-    with pytest.raises((errors.CompositionRefused, errors.UnknownRelationError)):
+    with pytest.raises((errors.CompositionRefusedError, errors.UnknownRelationError)):
         released(ward, "b", source, k=7)
     assert ward.execute("SELECT name FROM releases()").fetchall() == [("a",)]
 
@@ -227,7 +227,7 @@ def test_renamed_table_is_recognised_after_reopening(ward: Any, tmp_path: Path) 
     released(ward, "a", "p")
     ward.execute("ALTER TABLE p RENAME TO q; DELETE FROM dbanon.policy; CHECKPOINT")
     ward.close()
-    with dbanon.connect(tmp_path / "ward.duckdb") as con, pytest.raises(errors.CompositionRefused):
+    with dbanon.connect(tmp_path / "ward.duckdb") as con, pytest.raises(errors.CompositionRefusedError):
         released(con, "b", "q", k=7)
 
 
@@ -236,9 +236,9 @@ def test_versions_of_an_unknown_source_are_compared(ward: Any) -> None:
     ward.execute("CREATE VIEW v AS FROM read_parquet('x' || '.parquet')")
     released(ward, "a", "v")
     ward.execute("COPY (SELECT * REPLACE (disease || ' ' AS disease) FROM p) TO 'x.parquet'")
-    with pytest.raises(errors.CompositionRefused):
+    with pytest.raises(errors.CompositionRefusedError):
         dbanon.refresh(ward, "a", refresh="recluster", composition="refuse")
-    with pytest.raises(errors.CompositionRefused):
+    with pytest.raises(errors.CompositionRefusedError):
         released(ward, "b", "v", k=7)
 
 
@@ -306,6 +306,6 @@ def test_file_name_of_an_earlier_ledger_is_read(ward: Any) -> None:
     path = str(Path("x.parquet").resolve())
     released(ward, "a", "x.parquet")
     ward.execute("UPDATE dbanon.release SET bases = [?]", [f'"""{path}"""'])
-    with pytest.raises(errors.CompositionRefused):
+    with pytest.raises(errors.CompositionRefusedError):
         released(ward, "b", view("v", "FROM 'x.parquet'")(ward), k=7)
     assert ward.execute("SELECT bases FROM releases()").fetchall() == [([f'"""{path}"""'],)]

@@ -52,12 +52,12 @@ def test_gate_and_release_read_equal_keys(
 @pytest.mark.parametrize(
     ("reference", "error"),
     [
-        ("env:NOT_SET", errors.KeyMissing),
-        ("env:EMPTY", errors.KeyMissing),
-        ("file:/no/such.key", errors.KeyMissing),
-        ("env:SHORT", errors.WeakKey),
-        ("env:NO_CODE", errors.WeakKey),
-        (SECRET, errors.UnreadableKeyReference),
+        ("env:NOT_SET", errors.PseudonymKeyMissingError),
+        ("env:EMPTY", errors.PseudonymKeyMissingError),
+        ("file:/no/such.key", errors.PseudonymKeyMissingError),
+        ("env:SHORT", errors.WeakPseudonymKeyError),
+        ("env:NO_CODE", errors.WeakPseudonymKeyError),
+        (SECRET, errors.UnreadableKeyReferenceError),
     ],
 )
 def test_gate_refuses_what_is_no_key(monkeypatch: pytest.MonkeyPatch, reference: str, error: type[Exception]) -> None:

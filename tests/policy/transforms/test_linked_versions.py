@@ -62,7 +62,9 @@ def test_the_ledger_tells_that_two_releases_used_one_key_and_not_which(
 def test_people_cannot_be_followed_to_classes_of_too_few(own: Any) -> None:
     dbanon.materialize(own, "safe", "kacpc", "patients", k=10)
     own.execute("UPDATE patients SET age = 20 + (patient * 7919) % 11")  # new classes overlap the old ones
-    with pytest.raises(errors.LinkedVersions, match=r"safe version 1 and this version, and \d+ persons miss k"):
+    with pytest.raises(
+        errors.LinkedVersionsNotAnonymousError, match=r"safe version 1 and this version, and \d+ persons miss k"
+    ):
         dbanon.refresh(own, "safe", refresh="recluster", allow_delta=True)
     assert own.sql("SELECT max(version) FROM releases()").fetchall() == [(1,)]
 
@@ -71,7 +73,7 @@ def test_people_cannot_be_followed_to_classes_of_too_few(own: Any) -> None:
 def test_a_scope_that_views_share_is_held_against_all_of_them(own: Any) -> None:
     dbanon.declare(own, "patients", patient={"role": "pseudonym", "form": {"scope": "study"}})
     dbanon.materialize(own, "one", "kacpc", "patients", k=10)
-    with pytest.raises(errors.LinkedVersions, match="one version 1"):
+    with pytest.raises(errors.LinkedVersionsNotAnonymousError, match="one version 1"):
         dbanon.materialize(own, "two", "mondrian", "patients", k=10)
     dbanon.materialize(own, "three", "kacpc", "patients", k=10)
     assert pseudonyms(own, "one") == pseudonyms(own, "three")
@@ -85,7 +87,7 @@ def test_values_of_linked_versions_count_together(own: Any) -> None:
     dbanon.declare(own, "patients", ward="other")
     dbanon.materialize(own, "safe", "kacpc", "patients", k=10)
     own.execute("UPDATE patients SET ward = 'b' WHERE patient = 1000")
-    with pytest.raises(errors.LinkedVersions, match="1 persons miss values"):
+    with pytest.raises(errors.LinkedVersionsNotAnonymousError, match="1 persons miss values"):
         dbanon.refresh(own, "safe", refresh="recluster", allow_delta=True)
 
 
@@ -96,7 +98,7 @@ def test_other_pseudonyms_hide_no_difference(own: Any, change: str) -> None:
     own.execute("DELETE FROM patients WHERE patient = 1000")
     if change == "scope":
         dbanon.declare(own, "patients", patient={"role": "pseudonym", "form": {"scope": "other"}})
-    with pytest.raises(errors.CompositionRefused):
+    with pytest.raises(errors.CompositionRefusedError):
         dbanon.materialize(own, "two", "kacpc", "patients", k=10, composition="refuse")
 
 
@@ -115,7 +117,7 @@ def houses(own: Any) -> Any:
 def test_households_are_not_followed_from_version_to_version(houses: Any) -> None:
     """Persons are not alone by their trails, and readers follow households, whose trails may be like no other."""
     houses.execute("UPDATE patients SET house = patient // 28 * 28 + patient % 14 WHERE patient < 2000")
-    with pytest.raises(errors.LinkedVersions, match="pseudonyms of house are not of one person each"):
+    with pytest.raises(errors.LinkedVersionsNotAnonymousError, match="pseudonyms of house are not of one person each"):
         dbanon.refresh(houses, "safe")
 
 

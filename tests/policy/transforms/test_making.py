@@ -88,7 +88,7 @@ def test_the_least_length_is_the_first_that_tells_all_apart() -> None:
 )
 def test_a_key_that_somebody_could_guess_is_refused(secret: str, why: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DBANON_KEY", secret)
-    with pytest.raises(errors.WeakKey, match=why) as caught:
+    with pytest.raises(errors.WeakPseudonymKeyError, match=why) as caught:
         secret_keys.find()
     assert secret not in str(caught.value)
 
@@ -112,18 +112,18 @@ def test_what_is_shown_of_a_key_is_where_it_was() -> None:
 
 def test_a_missing_key_says_where_it_was_looked_for(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
     monkeypatch.delenv("DBANON_KEY")
-    with pytest.raises(errors.KeyMissing, match="environment variable DBANON_KEY, which is not set"):
+    with pytest.raises(errors.PseudonymKeyMissingError, match="environment variable DBANON_KEY, which is not set"):
         secret_keys.find()
-    with pytest.raises(errors.KeyMissing, match=f"the file {tmp_path}/none, which does not exist"):
+    with pytest.raises(errors.PseudonymKeyMissingError, match=f"the file {tmp_path}/none, which does not exist"):
         secret_keys.find(f"file:{tmp_path}/none")
     monkeypatch.setenv("DBANON_KEY", "  ")
-    with pytest.raises(errors.KeyMissing, match="is empty"):
+    with pytest.raises(errors.PseudonymKeyMissingError, match="is empty"):
         secret_keys.find("env:DBANON_KEY")
 
 
 def test_a_key_in_place_of_a_reference_is_not_repeated() -> None:
     for given in (SECRET, f"env:{SECRET[:20]} ", f"hex:{SECRET}", "file:relative/key", "env:A-B"):
-        with pytest.raises(errors.UnreadableKeyReference) as caught:
+        with pytest.raises(errors.UnreadableKeyReferenceError) as caught:
             secret_keys.find(given)
         assert SECRET not in str(caught.value)
 
@@ -141,7 +141,7 @@ def test_the_mode_of_a_file_that_others_may_read_is_told(tmp_path: Any) -> None:
 @pytest.mark.parametrize("asked", [("hexa",), ("hex", 3), ("hex", 65), ("uuid", 8), ("digits", "many"),
                                    ("hex", 8, "x" * 33), ("hex", 8, "a\nb")])  # fmt: skip
 def test_a_form_that_is_none_is_refused(asked: tuple[Any, ...]) -> None:
-    with pytest.raises(errors.InvalidForm, match=r"^t.c: (format|length|prefix) must be"):
+    with pytest.raises(errors.InvalidTransformSettingError, match=r"^t.c: (format|length|prefix) must be"):
         formats.form("t.c", *asked)
 
 

@@ -151,12 +151,15 @@ def test_streams_and_noise_publish_none(con: Any) -> None:
 
 
 def test_what_a_declaration_may_say(con: Any) -> None:
-    for bad, error in (({"lenght": 9}, errors.InvalidForm), ({"key": SECRET}, errors.UnreadableKeyReference),
-                       ({"key": "env:" + "ab" * 32}, errors.UnreadableKeyReference)):  # fmt: skip
+    for bad, error in (
+        ({"lenght": 9}, errors.InvalidTransformSettingError),
+        ({"key": SECRET}, errors.UnreadableKeyReferenceError),
+        ({"key": "env:" + "ab" * 32}, errors.UnreadableKeyReferenceError),
+    ):
         with pytest.raises(error) as caught:
             dbanon.declare(con, "patients", patient={"role": "pseudonym", "form": bad})
         assert SECRET not in str(caught.value) and "abab" not in str(caught.value)
-    with pytest.raises(errors.InvalidArgument, match="form must be a dict of settings"):
+    with pytest.raises(errors.InvalidArgumentError, match="form must be a dict of settings"):
         dbanon.declare(con, "patients", age={"role": "quasi", "form": {"length": 9}})
     con.execute("UPDATE dbanon.policy SET form = {'days': 'x'}, role = 'shift' WHERE column_name = 'patient'")
     problems = con.sql("SELECT problem FROM policy_problems()").fetchall()

@@ -62,7 +62,7 @@ def test_nothing_is_released_where_nobody_knows_which_is_the_person(stays: Any) 
         refused(stays, call, "'patient', 'stay' of stays have the role pseudonym, and nothing says which")
     dbanon.declare(stays, "stays", patient=PERSON, stay=PERSON)
     refused(stays, CALL, "'patient', 'stay' of stays have the role pseudonym, and several say that they are")
-    with pytest.raises(errors.InvalidForm, match="person must be true, or left out, got 'no'"):
+    with pytest.raises(errors.InvalidTransformSettingError, match="person must be true, or left out, got 'no'"):
         dbanon.declare(stays, "stays", stay={"role": "pseudonym", "form": {"person": "no"}})
 
 
@@ -297,7 +297,9 @@ def test_a_view_with_several_pseudonyms_has_one_version(tmp_path: Path) -> None:
         assert con.sql("FROM risk('safe') LIMIT 1").fetchall()
         assert con.sql("SELECT status FROM release_status()").fetchall() == [("fresh",)]
         con.execute("INSERT INTO stays SELECT 500 + i, 500 + i, 20 + i % 4 FROM range(40) r (i)")
-        with pytest.raises(errors.LinkedVersions, match="there are pseudonyms of several columns in them"):
+        with pytest.raises(
+            errors.LinkedVersionsNotAnonymousError, match="there are pseudonyms of several columns in them"
+        ):
             dbanon.refresh(con, "safe")
         dbanon.materialize(con, "later", "kacpc", "stays", k=10)
         both = con.sql("SELECT patient FROM safe INTERSECT SELECT patient FROM later").fetchall()

@@ -164,11 +164,11 @@ def test_sql_python_and_command_line_give_one_page(clinic: Any, tmp_path: Path) 
     assert dateless((tmp_path / "a.html").read_text("utf-8")) == dateless(outgoing)
     assert dbanon.report(con, "safe", tmp_path / "b.html", outgoing=True) == tmp_path / "b.html"
     assert dateless((tmp_path / "b.html").read_text("utf-8")) == dateless(outgoing)
-    with pytest.raises(errors.TargetExists, match=r"^report: .*b\.html'? exists already"):
+    with pytest.raises(errors.TargetExistsError, match=r"^report: .*b\.html'? exists already"):
         dbanon.report(con, "safe", tmp_path / "b.html")
-    with pytest.raises(errors.TargetInUse, match="report"):
+    with pytest.raises(errors.TargetInUseError, match="report"):
         dbanon.report(con, "safe", path, overwrite=True)
-    with pytest.raises(errors.NotWritten, match="no such folder"):
+    with pytest.raises(errors.WriteFailedError, match="no such folder"):
         dbanon.report(con, "safe", tmp_path / "nowhere" / "b.html")
 
 

@@ -85,7 +85,7 @@ def test_what_follows_from_a_source_that_changed_is_left_out(clinic: Any, tmp_pa
         assert dateless(dbanon.report(con, "safe")) == dateless(stale)
         con.execute("UPDATE safe SET disease = 'Zyxoma'")
         for outgoing in (False, True):
-            with pytest.raises(errors.ReleaseChanged, match=r"^report: safe is not what was released"):
+            with pytest.raises(errors.ReleaseChangedError, match=r"^report: safe is not what was released"):
                 dbanon.report(con, "safe", outgoing=outgoing)
         with pytest.raises(duckdb.Error, match="report: safe is not what was released"):
             con.execute("FROM report('safe')")
@@ -99,13 +99,13 @@ def test_a_report_is_of_the_version_that_is_published(tmp_path: Path) -> None:
         facts = Page(dbanon.report(con, "safe", outgoing=True)).facts
         assert facts["release", "version"][0] == "2" and facts["parameters", "k"][0] == "6"
         dbanon.drop(con, "safe")
-        with pytest.raises(errors.UnknownRelease, match=r"^report: there is no published release safe"):
+        with pytest.raises(errors.UnknownReleaseError, match=r"^report: there is no published release safe"):
             dbanon.report(con, "safe")
 
 
 def test_what_is_no_release_is_refused(clinic: Any) -> None:
     con = clinic[0]
-    with pytest.raises(errors.UnknownRelease, match=r"^report: .* no published release sfe\. Did you mean 'safe'"):
+    with pytest.raises(errors.UnknownReleaseError, match=r"^report: .* no published release sfe\. Did you mean 'safe'"):
         dbanon.report(con, "sfe")
     con.execute("CREATE TABLE plain AS SELECT 1 AS a")
     con.execute(f"CREATE TABLE noisy AS FROM rka('{SOURCE}', k=5, release='noise', nulls='drop', "
@@ -115,11 +115,11 @@ def test_what_is_no_release_is_refused(clinic: Any) -> None:
             con.execute(f"FROM report('{name}')")
     con.execute("DROP TABLE plain")
     con.execute("DROP TABLE noisy")
-    with pytest.raises(errors.InvalidArgument, match="connection"):
+    with pytest.raises(errors.InvalidArgumentError, match="connection"):
         dbanon.report("clinic.duckdb", "safe")  # type: ignore[arg-type]
-    with pytest.raises(errors.UnusedArgument, match="population"):
+    with pytest.raises(errors.UnusedArgumentError, match="population"):
         dbanon.report(con, "safe", outgoing=True, population=SOURCE)
-    with pytest.raises(errors.UnknownTable, match=r"report: .*nobody"):
+    with pytest.raises(errors.UnknownTableError, match=r"report: .*nobody"):
         dbanon.report(con, "safe", population="nobody")
     with pytest.raises(duckdb.Error, match="outgoing must be"):
         con.execute("FROM report('safe', outgoing := 3)")
