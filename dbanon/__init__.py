@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from dbanon.runtime.version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from dbanon.api.anonymize_query import with_metrics
+    from dbanon.api.anonymize_query import anonymize_query
     from dbanon.api.audit import attack, profile, risk
     from dbanon.api.cache import clear_cache
     from dbanon.api.compare import choose, compare
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from dbanon.api.frame import Anonymized, anonymize
     from dbanon.api.publish import publish
     from dbanon.api.stream import anonymize_stream
-    from dbanon.api.warmup import Warmed, warmup
+    from dbanon.api.warmup import WarmupResult, warmup
     from dbanon.audit.plots.plot import plot
     from dbanon.errors import DbanonError
     from dbanon.errors.warnings import DisclosureWarning, PersonSpellingsWarning, PolicyWarning, UtilityWarning
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from dbanon.publishing.report.report import report
     from dbanon.publishing.verify import verify
     from dbanon.udf.install import attach
-    from dbanon.views.materialize import Release, drop, forget_release, materialize, refresh
-    from dbanon.views.stream_refresh import Grown
+    from dbanon.views.materialize import Release, create_release, drop_release, forget_release, refresh_release
+    from dbanon.views.stream_refresh import StreamRefreshResult
     from dbanon.views.streaming import create_stream, drop_stream, refresh_stream
 
 _HOMES = {
@@ -45,14 +45,15 @@ _HOMES = {
     "Connection": "api.connection",
     "DbanonError": "errors",
     "DisclosureWarning": "errors.warnings",
-    "Grown": "views.stream_refresh",
     "PersonSpellingsWarning": "errors.warnings",
     "PolicyWarning": "errors.warnings",
     "ProgressBar": "integrations.notebook.progress",
     "Release": "views.build_version",
+    "StreamRefreshResult": "views.stream_refresh",
     "UtilityWarning": "errors.warnings",
-    "Warmed": "api.warmup",
+    "WarmupResult": "api.warmup",
     "anonymize": "api.frame",
+    "anonymize_query": "api.anonymize_query",
     "anonymize_stream": "api.stream",
     "attach": "udf.install",
     "attack": "api.audit",
@@ -61,29 +62,28 @@ _HOMES = {
     "clear_cache": "api.cache",
     "compare": "api.compare",
     "connect": "api.connection",
+    "create_release": "views.materialize",
     "create_stream": "views.streaming",
     "declare": "policy.declare",
-    "drop": "views.materialize",
+    "drop_release": "views.materialize",
     "drop_stream": "views.streaming",
     "explain": "api.explain",
     "forget_release": "views.materialize",
     "load_extension": "api.extensions",
     "load_hierarchy": "policy.hierarchies.store",
-    "materialize": "views.materialize",
+    "load_ipython_extension": "integrations.notebook.extension",
     "plot": "audit.plots.plot",
     "profile": "api.audit",
     "publish": "api.publish",
-    "refresh": "views.materialize",
+    "refresh_release": "views.materialize",
     "refresh_stream": "views.streaming",
     "relate": "policy.relation",
     "report": "publishing.report.report",
     "risk": "api.audit",
     "save_hierarchy": "policy.hierarchies.store",
-    "load_ipython_extension": "integrations.notebook.extension",
     "unload_ipython_extension": "integrations.notebook.extension",
     "verify": "publishing.verify",
     "warmup": "api.warmup",
-    "with_metrics": "api.anonymize_query",
 }
 
 __all__ = [
@@ -91,14 +91,15 @@ __all__ = [
     "Connection",
     "DbanonError",
     "DisclosureWarning",
-    "Grown",
     "PersonSpellingsWarning",
     "PolicyWarning",
     "ProgressBar",
     "Release",
+    "StreamRefreshResult",
     "UtilityWarning",
-    "Warmed",
+    "WarmupResult",
     "anonymize",
+    "anonymize_query",
     "anonymize_stream",
     "attach",
     "attack",
@@ -107,19 +108,19 @@ __all__ = [
     "clear_cache",
     "compare",
     "connect",
+    "create_release",
     "create_stream",
     "declare",
-    "drop",
+    "drop_release",
     "drop_stream",
     "explain",
     "forget_release",
     "load_extension",
     "load_hierarchy",
-    "materialize",
     "plot",
     "profile",
     "publish",
-    "refresh",
+    "refresh_release",
     "refresh_stream",
     "relate",
     "report",
@@ -127,7 +128,6 @@ __all__ = [
     "save_hierarchy",
     "verify",
     "warmup",
-    "with_metrics",
 ]
 
 

@@ -22,7 +22,7 @@ def test_a_measurement_has_a_process_of_its_own(data: Path, tmp_path: Path) -> N
     found = apart.run(large.write, rows=50, path=str(tmp_path / "t.parquet"))
     assert 20 < found["peak_mb"] < 2_000
     assert len(pd.read_parquet(tmp_path / "t.parquet")) == 50
-    with pytest.raises(apart.Failed, match="No such file or directory"):
+    with pytest.raises(apart.ProcessFailedError, match="No such file or directory"):
         apart.run(large.write, rows=50, path=str(tmp_path / "nowhere" / "t.parquet"))
 
 

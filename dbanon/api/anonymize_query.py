@@ -13,7 +13,7 @@ from dbanon.table_functions.registry import table_functions
 from dbanon.views import statement_parser
 
 
-def with_metrics(connection: Any, query: str, parameters: object = None) -> Anonymized:
+def anonymize_query(connection: Any, query: str, parameters: object = None) -> Anonymized:
     """The release of a query that is one call of an algorithm, `FROM best('patients', k=10)`, with its classes and
     metrics, as DataFrames of pandas; it shows itself in a notebook. The rows are clustered once.
 
@@ -22,10 +22,10 @@ def with_metrics(connection: Any, query: str, parameters: object = None) -> Anon
     """
     if not isinstance(connection, Connection):
         accepts = "a connection of dbanon.connect"
-        raise errors.InvalidArgumentError("with_metrics", "connection", accepts, f"a {type(connection).__name__}")
+        raise errors.InvalidArgumentError("anonymize_query", "connection", accepts, f"a {type(connection).__name__}")
     if not is_release(query):
         accepts = "one call of an algorithm and nothing else, such as FROM best('patients', k=10)"
-        raise errors.InvalidArgumentError("with_metrics", "query", accepts, "another statement")
+        raise errors.InvalidArgumentError("anonymize_query", "query", accepts, "another statement")
     name, source, given = connection.called(query, parameters, sys._getframe(1))
     connection.raw.fetchall()  # a result that is not fetched to its end would stand in the way of the next statement
     return answered(connection, Call(name, text(source), given), frame_adapters.FILE, given)

@@ -11,7 +11,7 @@ from dbanon.kernels import compile_events
 
 
 @dataclass(frozen=True)
-class Warmed:
+class WarmupResult:
     """What was compiled: the number of kernels, and the seconds that all took.
 
     `folder`: where kernels are kept; None where nothing can be written, so that the next process compiles them again.
@@ -22,7 +22,7 @@ class Warmed:
     folder: str | None
 
 
-def warmup(names: Sequence[str] = (), told: Callable[[str, float], None] = lambda step, done: None) -> Warmed:
+def warmup(names: Sequence[str] = (), told: Callable[[str, float], None] = lambda step, done: None) -> WarmupResult:
     """Compiles all that calls of the table functions can need, or those of some algorithms and stream systems, so that
     no call waits for it: a minute or two after an installation, a few seconds later on. UnknownAlgorithmError.
 
@@ -49,4 +49,4 @@ def warmup(names: Sequence[str] = (), told: Callable[[str, float], None] = lambd
         for i, (step, work) in enumerate(steps):
             told(step, i / len(steps))
             work()
-    return Warmed(len(compiled), time.perf_counter() - started, kept_in())
+    return WarmupResult(len(compiled), time.perf_counter() - started, kept_in())

@@ -365,7 +365,7 @@ class EarlierHashesError(DbanonError):
 
     message = (
         "{function}: an earlier version of dbanon made {name}, and its hashes of records cannot be compared "
-        "with the source as it is now. Hint: dbanon.refresh, or REFRESH MATERIALIZED ANONYMIZED VIEW {name}, "
+        "with the source as it is now. Hint: dbanon.refresh_release, or REFRESH MATERIALIZED ANONYMIZED VIEW {name}, "
         "replaces them."
     )
     example = Situation(
@@ -514,7 +514,7 @@ class StorageVersionTooOldError(DbanonError):
         "with dbanon.connect() as ward:\n"
         '    ward.execute("CREATE TABLE visits AS SELECT i % 9 AS age, (i % 2)::VARIANT AS note FROM range(99) r(i)")\n'
         '    dbanon.declare(ward, "visits", age="quasi", note="other")\n'
-        '    dbanon.materialize(ward, "safe_visits", "kacpc", "visits", k=10)\n'
+        '    dbanon.create_release(ward, "safe_visits", "kacpc", "visits", k=10)\n'
         '    dbanon.publish(ward, "safe_visits", "visits.duckdb")',
         language="python",
     )

@@ -53,7 +53,7 @@ def certificate(connection: Any, name: str, form: str = "text") -> str:
         accepts = "one of " + ", ".join(f"'{f}'" for f in FORMS)
         raise errors.InvalidArgumentError("certificate", "form", accepts, repr(form))
     if not hasattr(connection, "execute"):
-        accepts = "a connection: it is made from the ledger, which has what dbanon.materialize published there"
+        accepts = "a connection: it is made from the ledger, which has what dbanon.create_release published there"
         raise errors.InvalidArgumentError("certificate", "connection", accepts, f"a {type(connection).__name__}")
     current = session.of_connection(getattr(connection, "raw", connection))
     path = SearchPath.here(connection)

@@ -42,7 +42,7 @@ REFRESH = ("keep", "hold", "recluster")
 """What a refresh does with records that were published and with those that came."""
 
 
-def materialize(
+def create_release(
     connection: Any,
     name: str,
     algorithm: str,
@@ -120,7 +120,7 @@ def _definition(algorithm: str, spec: ReleaseSpec, source: str, given: Mapping[s
     return {"function": algorithm, "source": kept, "schema": schema, "parameters": given}
 
 
-def refresh(
+def refresh_release(
     connection: Any,
     name: str,
     *,
@@ -264,7 +264,7 @@ def _explained(entry: Entry, old: Entry) -> Iterator[None]:
         raise
 
 
-def drop(connection: Any, name: str, *, if_exists: bool = False) -> None:
+def drop_release(connection: Any, name: str, *, if_exists: bool = False) -> None:
     """Drop the tables of a release, and first those in PostgreSQL that show it.
 
     The ledger keeps its versions until `forget_release`.
@@ -411,4 +411,4 @@ def _reason(error: Exception) -> str:
     return f"{found[1] if found else said.removeprefix('Invalid Input Error: ').rstrip('.')}."
 
 
-__all__ = ["Release", "drop", "forget_release", "materialize", "refresh"]
+__all__ = ["Release", "create_release", "drop_release", "forget_release", "refresh_release"]

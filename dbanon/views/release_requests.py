@@ -114,7 +114,7 @@ def _make(connection: Any, cursor: Any, database: str, release: tuple[str, str],
     """Make the release, with the database as the current one."""
     cursor.execute(f"CREATE SCHEMA IF NOT EXISTS {qualified(database, PLACE)}")
     name = str(qualified(database, *release))
-    materialize.materialize(connection, name, asking.algorithm, asking.source, composition="refuse", **asking.given)
+    materialize.create_release(connection, name, asking.algorithm, asking.source, composition="refuse", **asking.given)
 
 
 def _free(cursor: Any, database: str, asking: Asking) -> str:

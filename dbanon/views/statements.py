@@ -52,14 +52,14 @@ def run(view: View, connection: Any, ready: Callable[[str], str], parameters: ob
         connection.execute("SELECT 1", parameters)  # DuckDB's error: there is nothing to put them into
     name = _resolved(connection, view.name)
     if view.statement == DROP:
-        materialize.drop(connection, name, if_exists=view.exists)
+        materialize.drop_release(connection, name, if_exists=view.exists)
         return Sql('SELECT true AS "Success" WHERE false')
     if view.statement == DROP_STREAM:
         streaming.drop_stream(connection, name, if_exists=view.exists)
         return Sql('SELECT true AS "Success" WHERE false')
     options: dict[str, Any] = dict(view.options)
     if view.statement == REFRESH:
-        return _row(materialize.refresh(connection, name, **options))
+        return _row(materialize.refresh_release(connection, name, **options))
     if view.statement == REFRESH_STREAM:
         return _grown(streaming.refresh_stream(connection, name, **options))
     function, source, given = recorded(connection, ready(view.query), parameters)
@@ -68,7 +68,7 @@ def run(view: View, connection: Any, ready: Callable[[str], str], parameters: ob
             return _grown(streaming.create_stream(connection, name, function, source, **given))
         except errors.ReleaseExistsError:
             if view.exists and streaming.exists(connection, name):
-                return Sql(f"{_grown(streaming.Grown(name, 0, 0, 0, 0, 0))} WHERE false")
+                return Sql(f"{_grown(streaming.StreamRefreshResult(name, 0, 0, 0, 0, 0))} WHERE false")
             raise
     key: Any = view.key
     if not several.asks(given):
@@ -78,7 +78,7 @@ def run(view: View, connection: Any, ready: Callable[[str], str], parameters: ob
             raise errors.RepeatedArgumentError(CREATE, "key")
         key = given.pop("key")
     try:
-        made = materialize.materialize(
+        made = materialize.create_release(
             connection, name, function, source, key=key, replace=view.replace, **options, **given
         )
     except errors.ReleaseExistsError as error:
@@ -96,7 +96,7 @@ def _row(made: materialize.Release) -> Sql:
     )
 
 
-def _grown(made: streaming.Grown) -> Sql:
+def _grown(made: streaming.StreamRefreshResult) -> Sql:
     counts = ("read", "published", "suppressed", "waiting", "classes")
     said = joined(f"{literal(getattr(made, name))}::BIGINT AS {name}" for name in counts)
     return Sql(f"SELECT {literal(made.name)} AS name, {said}")

@@ -28,7 +28,7 @@ _NUMBER = Sql('"dbanon number of the row"')
 
 
 @dataclass(frozen=True)
-class Grown:
+class StreamRefreshResult:
     """What one refresh of a streaming view did: records that it read, published and left out, and that wait now;
     `classes` are all that were ever published."""
 
@@ -91,7 +91,7 @@ class _Reading:
         )
 
 
-def first(cursor: Any, grows: Grows, publication: ReleaseSpec, options: Options) -> Grown:
+def first(cursor: Any, grows: Grows, publication: ReleaseSpec, options: Options) -> StreamRefreshResult:
     """Make the tables of a view and read what there is."""
     source = publication.source
     unread = Unread.after_row(grows.last_row)
@@ -122,7 +122,7 @@ def following(
     flush: bool = False,
     pruned: bool = False,
     is_kept: bool = True,
-) -> Grown:
+) -> StreamRefreshResult:
     """Read what was added.
 
     With `flush` nobody goes on waiting; `pruned` says that rows of the source are gone, and not `is_kept` that rows are
@@ -132,7 +132,7 @@ def following(
     if not reading.new and not (flush and grows.waiting):
         if pruned or grows.mark is None:
             _note_rows(cursor, grows, publication, reading)
-        return Grown(grows.shown, 0, 0, 0, grows.waiting, grows.classes)
+        return StreamRefreshResult(grows.shown, 0, 0, 0, grows.waiting, grows.classes)
     segment = StreamSegment.of(grows.state, grows.arrived, ends=flush)
     statement = _statement(grows, publication, options, reading, segment)
     cursor.execute(f"CREATE TEMP TABLE {_STEP} AS {statement.sql}")
@@ -274,7 +274,7 @@ def _size(statement: GrownStatement) -> str:
     return free("size", (statement.class_id, *statement.quasi))
 
 
-def _publish(cursor: Any, grows: Grows, statement: GrownStatement, reading: _Reading) -> Grown:
+def _publish(cursor: Any, grows: Grows, statement: GrownStatement, reading: _Reading) -> StreamRefreshResult:
     """Add what leaves to the tables: the rows of a class in an order that does not tell when each came."""
     own = {name: identifier(of) for name, of in statement.own.items()}
     shown, class_id = joined(identifier(c) for c in statement.shown), identifier(statement.class_id)
@@ -297,7 +297,7 @@ def _publish(cursor: Any, grows: Grows, statement: GrownStatement, reading: _Rea
         f"count(*) FILTER (WHERE {reading.cluster} = -2) FROM {_STEP}"
     ).fetchall()[0]
     number = cursor.execute(f"SELECT count(*) FROM {classes}").fetchall()[0][0]
-    return Grown(grows.shown, reading.new, published, out, waiting, number)
+    return StreamRefreshResult(grows.shown, reading.new, published, out, waiting, number)
 
 
 def _keep_waiting(cursor: Any, grows: Grows, source: Source, reading: _Reading) -> None:
@@ -339,7 +339,7 @@ def _note(
     publication: ReleaseSpec,
     statement: GrownStatement,
     reading: _Reading,
-    made: Grown,
+    made: StreamRefreshResult,
     state: bytes,
 ) -> None:
     """Write how the view goes on."""

@@ -27,12 +27,12 @@ from dbanon.sqltext.quote import argument, identifier, text
 from dbanon.table_functions.dispatch import make_call
 from dbanon.table_functions.registry import table_functions
 from dbanon.views import stream_refresh, target
-from dbanon.views.stream_refresh import Grown
+from dbanon.views.stream_refresh import StreamRefreshResult
 
-__all__ = ["Grown", "create_stream", "drop_stream", "exists", "read_on", "refresh_stream"]
+__all__ = ["StreamRefreshResult", "create_stream", "drop_stream", "exists", "read_on", "refresh_stream"]
 
 
-def create_stream(connection: Any, name: str, system: str, source: str, **parameters: Any) -> Grown:
+def create_stream(connection: Any, name: str, system: str, source: str, **parameters: Any) -> StreamRefreshResult:
     """Make the tables `name` and `name_classes` and publish in them what is due of the rows that `source` has.
 
     `system` and the parameters are those of the table function, such as fads. The source is a table of the same
@@ -80,7 +80,7 @@ def create_stream(connection: Any, name: str, system: str, source: str, **parame
                 return stream_refresh.first(cursor, grows, publication, call.options)
 
 
-def refresh_stream(connection: Any, name: str, *, flush: bool = False, pruned: bool = False) -> Grown:
+def refresh_stream(connection: Any, name: str, *, flush: bool = False, pruned: bool = False) -> StreamRefreshResult:
     """Read what was added to the source of a streaming view and publish what is due.
 
     Args:
@@ -104,12 +104,12 @@ def refresh_stream(connection: Any, name: str, *, flush: bool = False, pruned: b
     return _refreshed(connection, name, flush=flush, pruned=pruned, is_kept=True)
 
 
-def read_on(connection: Any, name: str, *, flush: bool = False) -> Grown:
+def read_on(connection: Any, name: str, *, flush: bool = False) -> StreamRefreshResult:
     """Return the same where the source holds nothing but what came since, as what was read is deleted there."""
     return _refreshed(connection, name, flush=flush, pruned=False, is_kept=False)
 
 
-def _refreshed(connection: Any, name: str, *, flush: bool, pruned: bool, is_kept: bool) -> Grown:
+def _refreshed(connection: Any, name: str, *, flush: bool, pruned: bool, is_kept: bool) -> StreamRefreshResult:
     transactions.check_no_transaction("refresh_stream", connection)
     current = session.of_connection(getattr(connection, "raw", connection))
     with current.cursor() as cursor:

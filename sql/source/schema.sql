@@ -97,7 +97,7 @@ SELECT name, label AS leaf, path
 FROM dbanon.hierarchy_node
 WHERE is_leaf
 ORDER BY name ASC, preorder ASC;
--- What was released, version by version (dbanon.materialize); `call` releases it again.
+-- What was released, version by version (dbanon.create_release); `call` releases it again.
 CREATE TABLE IF NOT EXISTS dbanon.release (
     schema_name            VARCHAR NOT NULL,
     name                   VARCHAR NOT NULL,
@@ -184,7 +184,7 @@ CREATE TABLE IF NOT EXISTS dbanon.stream (
     state                  BLOB                    -- arrays as numpy writes them, compressed
 );
 
--- What was released of people and the rows about them, all tables together (dbanon.materialize with entity or children).
+-- What was released of people and the rows about them, all tables together (dbanon.create_release with entity or children).
 -- A release has one version, and nothing else of the same people is released beside it.
 CREATE TABLE IF NOT EXISTS dbanon.related_release (
     schema_name        VARCHAR NOT NULL,

@@ -447,12 +447,12 @@ def test_a_release_of_it_is_clustered_anew_when_it_is_refreshed(tmp_path: Any) -
     with dbanon.connect(tmp_path / "x.duckdb") as con:
         con.execute("CREATE TABLE people AS SELECT i AS age, i % 3 AS disease, i AS n FROM range(30) AS r (i)")
         dbanon.declare(con, "people", age="quasi", disease="sensitive", n="person")
-        dbanon.materialize(con, "safe", "simdiv", "people", k=3, influence="weights")
+        dbanon.create_release(con, "safe", "simdiv", "people", k=3, influence="weights")
         con.execute("INSERT INTO people SELECT 50 + i, i % 3, 50 + i FROM range(9) AS r (i)")
         with pytest.raises(
             dbanon.errors.CannotKeepClassesError, match="simdiv publishes more of a class than its records span"
         ):
-            dbanon.refresh(con, "safe")
+            dbanon.refresh_release(con, "safe")
         with pytest.warns(UserWarning):
-            made = dbanon.refresh(con, "safe", refresh="recluster", allow_delta=True)
+            made = dbanon.refresh_release(con, "safe", refresh="recluster", allow_delta=True)
         assert made.records == 39

@@ -133,7 +133,7 @@ def test_a_time_is_written_down_as_moves_that_give_the_same(asked: dict[str, Any
         dbanon.declare(con, "t", x="quasi", y="quasi", d="sensitive")
         fill(con, mixture(random.Random(8), 300))
         far: list[tuple[float, float]] = []
-        dbanon.materialize(
+        dbanon.create_release(
             con, "safe", "kacpc", "t", k=4, improve="250ms", objective="sse",
             progress=lambda *one: far.append(one), **asked,
         )  # fmt: skip

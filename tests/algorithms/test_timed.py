@@ -52,7 +52,7 @@ def moves_of(con: Any, name: str) -> int:
 @pytest.mark.parametrize("algorithm", ["kacpc", "best"])
 def test_a_timed_release_is_that_of_its_moves(con: Any, algorithm: str) -> None:
     told: list[tuple[float, float]] = []
-    made = dbanon.materialize(
+    made = dbanon.create_release(
         con, "safe", algorithm, "patients", k=5, l=2, improve="300ms", progress=lambda *far: told.append(far)
     )
     moves = moves_of(con, "safe")
@@ -71,7 +71,7 @@ def test_a_timed_release_is_that_of_its_moves(con: Any, algorithm: str) -> None:
 
 @pytest.mark.exhaustive
 def test_the_moves_are_those_of_a_fresh_database(people: pd.DataFrame, con: Any) -> None:
-    dbanon.materialize(con, "safe", "kacpc", "patients", k=5, improve="200ms")
+    dbanon.create_release(con, "safe", "kacpc", "patients", k=5, improve="200ms")
     moves = moves_of(con, "safe")
     with dbanon.connect() as other:
         other.register("made", people.sample(frac=1, random_state=2))
@@ -124,7 +124,7 @@ def test_the_command_line(tmp_path: Path, people: pd.DataFrame) -> None:
 @pytest.mark.parametrize("given", ["5", "five", "5 hours", "-1s", "", "1e9s x", "nan s"])
 def test_what_is_no_time(con: Any, given: str) -> None:
     with pytest.raises(InvalidArgumentError, match="a time such as '5s'"):
-        dbanon.materialize(con, "safe", "kacpc", "patients", k=5, improve=given)
+        dbanon.create_release(con, "safe", "kacpc", "patients", k=5, improve=given)
     assert con.execute("SELECT count(*) FROM duckdb_tables() WHERE table_name = 'safe'").fetchall() == [(0,)]
 
 
@@ -156,7 +156,7 @@ CHILD = textwrap.dedent(
 
     threading.Thread(target=press, daemon=True).start()
     clock = time.monotonic()
-    made = dbanon.materialize(
+    made = dbanon.create_release(
         con, "safe", "kacpc", "t", k=5, qi=["a", "b", "c"], improve="10min", progress=told)
     moves = con.execute("SELECT (parameters::JSON ->> 'improve')::BIGINT FROM releases()").fetchall()[0][0]
     same = con.execute(f"FROM safe EXCEPT ALL FROM kacpc('t', k = 5, qi = ['a', 'b', 'c'], improve = {moves})").df()

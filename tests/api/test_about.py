@@ -79,7 +79,7 @@ def test_risk_attack_and_profile_on_a_connection() -> None:
         con.register("people_frame", PEOPLE)
         con.execute("CREATE TABLE people AS SELECT row_number() OVER () AS id, * FROM people_frame")
         dbanon.declare(con, "people", id="person", age="quasi", disease="sensitive", score="other")
-        release = dbanon.materialize(con, "safe", "mondrian", "people", k=4)
+        release = dbanon.create_release(con, "safe", "mondrian", "people", k=4)
         lines = repr(release).splitlines()
         assert lines[0] == "safe, version 1: 8 records in 2 classes"
         assert lines[1].split() == ["age", "score", "disease", "class_id"]

@@ -30,7 +30,7 @@ def clinic(con: Any) -> None:
     dbanon.load_hierarchy(con, "zips", TREE)
     roles: dict[str, Any] = {"age": "quasi", "sex": "quasi", "zip": ("quasi", "zips"), "disease": "sensitive"}
     dbanon.declare(con, "visits", pid="identifier", **roles)
-    dbanon.materialize(con, "safe", "kacpc", "visits", k=5, alpha=0.9, key="pid")
+    dbanon.create_release(con, "safe", "kacpc", "visits", k=5, alpha=0.9, key="pid")
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +79,7 @@ ODD = (
 def test_persons_are_counted_as_though_they_had_been_released(con: Any) -> None:
     """`copy` is the person, released beside the rest: the ledger tells the same, whatever types the columns have."""
     con.execute(ODD)
-    dbanon.materialize(
+    dbanon.create_release(
         con, "safe", "kacpc", "odd", k=5, person="who", qi=["age", "city"], sensitive=["d"],
         other=["copy", "f", "z", "arr", "u", "gap"], allow_rare=["copy"],
     )  # fmt: skip
@@ -101,7 +101,7 @@ def test_persons_are_counted_as_though_they_had_been_released(con: Any) -> None:
 def test_records_are_counted_where_the_ledger_tells_of_others(con: Any) -> None:
     con.execute(ODD)
     options = {"k": 5, "person": "who", "qi": ["age", "city"], "sensitive": ["d"], "withhold": ["copy"]}
-    dbanon.materialize(con, "safe", "kacpc", "odd", **options)
+    dbanon.create_release(con, "safe", "kacpc", "odd", **options)
     con.execute("CREATE TABLE copied AS FROM safe")
     of_records = rows(con, "reidentification('copied', qi = ['age', 'city'])")
     assert rows(con, "reidentification('safe')") != of_records
@@ -160,7 +160,7 @@ def test_what_the_call_says_otherwise_than_the_ledger_is_refused(made: Any) -> N
 def test_a_release_of_a_schema_with_an_odd_name(con: Any) -> None:
     con.execute(f"CREATE SCHEMA lab; {VISITS.format(name='visits')}")
     dbanon.declare(con, "visits", age="quasi", disease="sensitive")
-    dbanon.materialize(con, 'lab."Odd name"', "kacpc", "visits", k=10, intervals="bounds")
+    dbanon.create_release(con, 'lab."Odd name"', "kacpc", "visits", k=10, intervals="bounds")
     expected = rows(con, """disclosure('lab."Odd name"', source = 'visits')""")
     for name in ('LAB."odd NAME"', 'memory.lab."Odd name"'):
         assert rows(con, f"disclosure('{name}')") == expected
@@ -207,10 +207,10 @@ def test_a_table_of_other_columns_is_no_release(made: Any) -> None:
 
 @pytest.mark.exhaustive
 def test_a_dropped_release_is_none_and_a_new_version_is_one(made: Any) -> None:
-    dbanon.refresh(made, "safe", refresh="recluster", allow_delta=True)
+    dbanon.refresh_release(made, "safe", refresh="recluster", allow_delta=True)
     assert made.execute("SELECT version, status FROM releases()").fetchall() == [(1, "replaced"), (2, "published")]
     assert rows(made, "disclosure('safe')") == rows(made, "disclosure('safe', source = 'visits')")
-    dbanon.drop(made, "safe")
+    dbanon.drop_release(made, "safe")
     made.execute("CREATE TABLE safe AS FROM kacpc('visits', k = 5)")
     assert "no quasi-identifier is declared for safe" in refused(made, "risk('safe')")
 
@@ -245,7 +245,7 @@ def test_hierarchies_of_the_call_that_made_it_count(con: Any) -> None:
     con.execute(VISITS.format(name="visits"))
     dbanon.load_hierarchy(con, "zips", TREE)
     dbanon.declare(con, "visits", zip="quasi")
-    dbanon.materialize(con, "safe", "kacpc", "visits", k=35, hierarchies={"zip": "zips"}, key="pid")
+    dbanon.create_release(con, "safe", "kacpc", "visits", k=35, hierarchies={"zip": "zips"}, key="pid")
     assert {row[0] for row in con.execute("SELECT zip FROM safe").fetchall()} <= {"021**", "030**", "*"}
     copied = "distortion('copied', source = 'visits', hierarchies = {'zip': 'zips'})"
     con.execute("CREATE TABLE copied AS FROM safe")
@@ -270,7 +270,7 @@ def test_a_release_of_a_view_and_of_a_file(con: Any, tmp_path: Path, monkeypatch
     con.execute(VISITS.format(name="visits"))
     con.execute("CREATE VIEW old AS FROM visits WHERE age > 30; COPY visits TO 'visits.parquet'")
     for name, source in (("safe_old", "old"), ("safe_file", "visits.parquet")):
-        dbanon.materialize(con, name, "kacpc", source, k=5, qi=["age", "sex"], sensitive=["disease"])
+        dbanon.create_release(con, name, "kacpc", source, k=5, qi=["age", "sex"], sensitive=["disease"])
     assert rows(con, "distortion('safe_old')") == rows(con, "distortion('safe_old', source = 'old')")
     assert "source = old, and the call says" in refused(con, "disclosure('safe_old', source = 'visits')")
     expected = rows(con, "distortion('safe_file')")

@@ -21,7 +21,7 @@ json.dump(found | {"peak_mb": round(peak)}, sys.stdout)
 """
 
 
-class Failed(Exception):
+class ProcessFailedError(Exception):
     """A measurement that ended otherwise; the last line of what it said."""
 
 
@@ -40,7 +40,7 @@ def run(function: Any, *, installed: Path = ROOT, **given: Any) -> dict[str, Any
         check=False,
     )
     if ended.returncode:
-        raise Failed((ended.stderr.strip().splitlines() or [f"exit code {ended.returncode}"])[-1][:200])
+        raise ProcessFailedError((ended.stderr.strip().splitlines() or [f"exit code {ended.returncode}"])[-1][:200])
     return dict(json.loads(ended.stdout.splitlines()[-1]))
 
 

@@ -93,7 +93,7 @@ def measured(cases: Sequence[tuple[int, int]], memory: str, free: bool) -> Itera
                     if free:
                         other = apart.run(measure, database=database, statement=statement, memory=None)
                         found |= {"same": found["hash"] == other["hash"], "free_s": other["s"]}
-                except apart.Failed as error:
+                except apart.ProcessFailedError as error:
                     found["failed"] = str(error)
                 yield found
 

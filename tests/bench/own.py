@@ -95,7 +95,7 @@ def measured(calls: Sequence[str], ks: Sequence[int], **given: Any) -> Iterator[
             found: dict[str, Any] = {"k": k, "call": name}
             try:
                 found |= apart.run(measure, name=name, k=k, **given)
-            except apart.Failed as error:
+            except apart.ProcessFailedError as error:
                 yield found | {"failed": str(error)}
                 continue
             baseline = baseline or found["cpu"]

@@ -63,7 +63,7 @@ def measured(cases: Sequence[str]) -> Iterator[dict[str, Any]]:
                 found = {"case": case, "algorithm": algorithm}
                 try:
                     yield found | apart.run(measure, path=path, algorithm=algorithm)
-                except apart.Failed as error:
+                except apart.ProcessFailedError as error:
                     yield found | {"failed": str(error)}
 
 

@@ -58,7 +58,7 @@ def test_commands_read_what_is_attached(clinic: Path, ward: Path) -> None:
     assert run("doctor", clinic, *attach).exit_code in (0, 1)
     assert "is not attached" in run("refresh", clinic, "safe").output
     with dbanon.connect(clinic) as con, pytest.raises(errors.DatabaseNotAttachedError, match="lite"):
-        dbanon.refresh(con, "safe")
+        dbanon.refresh_release(con, "safe")
 
 
 def test_what_is_attached_is_only_read_unless_it_is_said(clinic: Path, ward: Path) -> None:

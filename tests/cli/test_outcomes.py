@@ -57,10 +57,10 @@ def test_an_error_means_the_same_as_text_that_duckdb_hands_on(name: str) -> None
 
 
 def test_a_new_error_means_that_something_failed() -> None:
-    class New(DbanonError):
+    class NewError(DbanonError):
         pass
 
-    assert outcome(New("new")) == outcome(ValueError("x")) == outcome(duckdb.Error("x")) == "failed"
+    assert outcome(NewError("new")) == outcome(ValueError("x")) == outcome(duckdb.Error("x")) == "failed"
     assert outcome(KeyboardInterrupt()) == "interrupted"
 
 
@@ -74,7 +74,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
             "IF(i = 0, 'rare', 'ward') AS ward FROM range(120) r(i)"
         )
         dbanon.declare(con, "patients", age="quasi", d="sensitive", ward="other", pid="person")
-        dbanon.materialize(con, "safe", "kacpc", "patients", k=5, allow_rare=["ward"])
+        dbanon.create_release(con, "safe", "kacpc", "patients", k=5, allow_rare=["ward"])
     yield str(path)
 
 
@@ -136,7 +136,7 @@ def test_a_refresh_at_the_same_time_is_busy(shared: str, monkeypatch: pytest.Mon
     def refresh(*_: object, **__: object) -> None:
         raise errors.LedgerBusyError("refresh", "safe", "version 2 is there")
 
-    monkeypatch.setattr(materialize, "refresh", refresh)
+    monkeypatch.setattr(materialize, "refresh_release", refresh)
     assert run("refresh", shared, "safe").exit_code == 4
 
 
@@ -144,7 +144,7 @@ def test_ctrl_c_ends_with_130(shared: str, monkeypatch: pytest.MonkeyPatch) -> N
     def refresh(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(materialize, "refresh", refresh)
+    monkeypatch.setattr(materialize, "refresh_release", refresh)
     assert run("refresh", shared, "safe").exit_code == 130
     told = run("refresh", shared, "safe", "--json")
     assert told.exit_code == 130 and json.loads(told.stdout)["error"]["kind"] == "interrupted"

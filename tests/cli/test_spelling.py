@@ -158,7 +158,7 @@ def clinic(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with dbanon.connect(path) as con:
         con.execute("CREATE TABLE p AS SELECT i // 2 AS age FROM range(20) AS r (i)")
         dbanon.declare(con, "p", age="quasi")
-        dbanon.materialize(con, "made", "kacpc", "p", k=2)
+        dbanon.create_release(con, "made", "kacpc", "p", k=2)
     return path
 
 

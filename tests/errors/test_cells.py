@@ -51,7 +51,7 @@ def test_every_line_that_a_file_cannot_have_stays_out_of_the_error(con: Any, tmp
 
 def test_a_release_that_fails_on_a_value_does_not_quote_it(con: Any) -> None:
     with pytest.raises(errors.UnreadableValueError) as caught:
-        dbanon.materialize(con.raw, "safe", "kacpc", "typed", k=2, qi=["age"], sensitive=["code"])
+        dbanon.create_release(con.raw, "safe", "kacpc", "typed", k=2, qi=["age"], sensitive=["code"])
     assert SECRET not in str(caught.value)
 
 

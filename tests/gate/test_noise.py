@@ -464,9 +464,9 @@ def test_what_does_not_go_together(sick: Any, call: str, says: str) -> None:
 
 def test_it_is_not_kept_as_a_materialized_view(sick: Any) -> None:
     with pytest.raises(errors.NoiseNotMaterializableError, match=r"CREATE TABLE \.\.\. AS SELECT \* FROM rka"):
-        dbanon.materialize(sick, "noisy", "rka", "sick", k=4, release="noise")
+        dbanon.create_release(sick, "noisy", "rka", "sick", k=4, release="noise")
     with pytest.raises(errors.NoiseNotMaterializableError):
-        dbanon.materialize(sick, "noisy", "mr_mondrian", "sick", k=4, noise_epsilon=1)
+        dbanon.create_release(sick, "noisy", "mr_mondrian", "sick", k=4, noise_epsilon=1)
     assert sick.execute("SELECT count(*) FROM duckdb_tables() WHERE table_name LIKE 'noisy%'").fetchall() == [(0,)]
     sick.execute("CREATE TABLE once AS SELECT * FROM rka('sick', k := 4, release := 'noise')")
     assert sick.execute("SELECT count(*) FROM once").fetchall() == [(300,)]

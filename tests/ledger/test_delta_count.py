@@ -21,16 +21,16 @@ def con() -> Iterator[Any]:
         rows = [[i, 20 + i, "HIV" if i % 2 else "Flu"] for i in range(27)]
         con.executemany("INSERT INTO patients VALUES (?, ?, ?)", rows)
         dbanon.declare(con, "patients", pid="identifier", age="quasi", disease="sensitive")
-        dbanon.materialize(con, "safe", "kacpc", "patients", k=5)
+        dbanon.create_release(con, "safe", "kacpc", "patients", k=5)
         yield con
 
 
 def test_sets_towards_the_version_before_are_counted_first(con: Any) -> None:
     con.execute("DELETE FROM patients WHERE pid = 23")
     with pytest.raises(errors.SmallDifferencesRefusedError, match=SUBTRACTED):
-        dbanon.refresh(con, "safe", refresh="recluster")
+        dbanon.refresh_release(con, "safe", refresh="recluster")
     with pytest.warns(dbanon.DisclosureWarning):
-        dbanon.refresh(con, "safe", refresh="recluster", allow_delta=True)
+        dbanon.refresh_release(con, "safe", refresh="recluster", allow_delta=True)
     counted = con.execute("SELECT version, delta_classes FROM releases() ORDER BY ALL").fetchall()
     assert counted == [(1, 0), (2, 3)]
 
@@ -38,4 +38,4 @@ def test_sets_towards_the_version_before_are_counted_first(con: Any) -> None:
 def test_the_version_that_a_set_can_be_subtracted_from_is_named(con: Any) -> None:
     con.execute("DELETE FROM patients WHERE pid = 3")
     with pytest.raises(errors.SmallDifferencesRefusedError, match=SUBTRACTED):
-        dbanon.refresh(con, "safe", refresh="recluster")
+        dbanon.refresh_release(con, "safe", refresh="recluster")

@@ -26,7 +26,7 @@ def earlier() -> Iterator[Any]:
             " FROM range(120) AS r (i)"
         )
         dbanon.declare(connection, "p", id="person", age="quasi", disease="sensitive")
-        dbanon.materialize(connection, "safe", "kacpc", "p", k=10)
+        dbanon.create_release(connection, "safe", "kacpc", "p", k=10)
         to_format_1(connection)
         yield connection
 
@@ -50,19 +50,19 @@ def formats(connection: Any) -> list[Any]:
 
 def test_a_refresh_replaces_the_hashes_and_compares(earlier: Any) -> None:
     assert earlier.execute("SELECT DISTINCT person_key LIKE '%.0' FROM dbanon.membership").fetchall() == [(True,)]
-    assert dbanon.refresh(earlier, "safe", composition="refuse").records == 120
+    assert dbanon.refresh_release(earlier, "safe", composition="refuse").records == 120
     assert formats(earlier) == [(1, 2), (2, 2)]
     query = "SELECT status, came, went, changed FROM release_status()"
     assert earlier.execute(query).fetchall() == [("fresh", 0, 0, 0)]
     earlier.execute("DELETE FROM p WHERE id = 3")
     with pytest.raises(errors.SmallDifferencesRefusedError):
-        dbanon.refresh(earlier, "safe", composition="refuse")
+        dbanon.refresh_release(earlier, "safe", composition="refuse")
 
 
 def test_who_went_before_the_first_refresh_is_noticed(earlier: Any) -> None:
     earlier.execute("DELETE FROM p WHERE id = 3")
     with pytest.raises(errors.SmallDifferencesRefusedError):
-        dbanon.refresh(earlier, "safe", composition="refuse")
+        dbanon.refresh_release(earlier, "safe", composition="refuse")
 
 
 def test_its_state_is_not_told_before(earlier: Any) -> None:
@@ -75,5 +75,5 @@ def test_its_state_is_not_told_before(earlier: Any) -> None:
 def test_a_version_without_any_record_of_its_source_is_not_comparable(earlier: Any) -> None:
     earlier.execute("UPDATE p SET age = age + 50, disease = upper(disease)")
     with pytest.raises(errors.PeopleNotRecognizedError, match="hashes of values cannot be compared"):
-        dbanon.materialize(earlier, "other", "kacpc", "p", k=10, composition="refuse")
+        dbanon.create_release(earlier, "other", "kacpc", "p", k=10, composition="refuse")
     assert formats(earlier) == [(1, 1)]

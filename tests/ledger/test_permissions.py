@@ -111,7 +111,7 @@ def test_what_comes_and_goes_is_no_refusal(con: Any, monkeypatch: pytest.MonkeyP
     def busy(*_: object, **__: object) -> None:
         raise errors.LedgerBusyError("materialize", "safe", "somebody else")
 
-    monkeypatch.setattr(release_requests.materialize, "materialize", busy)
+    monkeypatch.setattr(release_requests.materialize, "create_release", busy)
     with pytest.raises(errors.LedgerBusyError):
         release_requests.answer(con, "alice", "kacpc", "patients", {"k": 5})
     assert con.execute("FROM dbanon.asked").fetchall() == []

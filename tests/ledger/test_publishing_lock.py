@@ -28,14 +28,14 @@ Operation = Callable[[Any], object]
 
 
 def materialize(name: str, algorithm: str, k: int, **options: Any) -> Operation:
-    return lambda con: dbanon.materialize(con, name, algorithm, "p", k=k, **options)
+    return lambda con: dbanon.create_release(con, name, algorithm, "p", k=k, **options)
 
 
 NEW: dict[str, Operation] = {
     "refuse_a": materialize("a", "kacpc", 10, composition="refuse"),
     "refuse_b": materialize("b", "mondrian", 7, composition="refuse"),
     "warn_a": materialize("a", "mondrian", 5),
-    "related": lambda con: dbanon.materialize(con, "r", "kacpc", "p", k=5, children="visits"),
+    "related": lambda con: dbanon.create_release(con, "r", "kacpc", "p", k=5, children="visits"),
     "stream": lambda con: dbanon.create_stream(con, "s", "fads", "p", k=5, delta=50, order_by="id"),
     "answer": lambda con: release_requests.answer(con, "alice", "kacpc", "p", {"k": 10}),
     "answer_stricter": lambda con: release_requests.answer(con, "bob", "kacpc", "p", {"k": 12}),
@@ -43,18 +43,18 @@ NEW: dict[str, Operation] = {
 """Operations on a database of which nothing was released."""
 
 OLD: dict[str, Operation] = {
-    "keep": lambda con: dbanon.refresh(con, "old", allow_delta=True),
-    "hold": lambda con: dbanon.refresh(con, "old", refresh="hold"),
-    "recluster": lambda con: dbanon.refresh(con, "old", refresh="recluster"),
-    "erase": lambda con: dbanon.refresh(con, "old", erase=True),
+    "keep": lambda con: dbanon.refresh_release(con, "old", allow_delta=True),
+    "hold": lambda con: dbanon.refresh_release(con, "old", refresh="hold"),
+    "recluster": lambda con: dbanon.refresh_release(con, "old", refresh="recluster"),
+    "erase": lambda con: dbanon.refresh_release(con, "old", erase=True),
     "replace": materialize("old", "mondrian", 8, replace=True),
     "refuse_b": materialize("b", "mondrian", 7, composition="refuse"),
-    "drop": lambda con: dbanon.drop(con, "old"),
+    "drop": lambda con: dbanon.drop_release(con, "old"),
     "forget": lambda con: dbanon.forget_release(con, "gone"),
     "refresh_stream": lambda con: dbanon.refresh_stream(con, "s", flush=True),
     "drop_stream": lambda con: dbanon.drop_stream(con, "s"),
     "answer": lambda con: release_requests.answer(con, "alice", "kacpc", "p", {"k": 10}),
-    "drop_related": lambda con: dbanon.drop(con, "related"),
+    "drop_related": lambda con: dbanon.drop_release(con, "related"),
 }
 """Operations on a database with releases."""
 
@@ -78,9 +78,9 @@ def release(con: Any) -> None:
     dbanon.declare(con, "q", id="person", age="quasi", disease="sensitive")
     dbanon.declare(con, "q_visits", id="person", month="quasi")
     dbanon.relate(con, "q_visits", "q", "id")
-    dbanon.materialize(con, "related", "kacpc", "q", k=5, children="q_visits")
+    dbanon.create_release(con, "related", "kacpc", "q", k=5, children="q_visits")
     materialize("gone", "kacpc", 12)(con)
-    dbanon.drop(con, "gone")
+    dbanon.drop_release(con, "gone")
     materialize("old", "kacpc", 10)(con)
     dbanon.create_stream(con, "s", "fads", "p", k=5, delta=50, order_by="id")
     con.execute("DELETE FROM p WHERE id = 3; INSERT INTO p SELECT 500 + i, 30 + i, 'flu' FROM range(12) AS r (i)")
@@ -203,7 +203,7 @@ def test_busy_after_the_longest_wait(released: Any, monkeypatch: pytest.MonkeyPa
 def test_second_connection_waits_for_the_first(released: Any) -> None:
     other = released.cursor()
     other.execute("BEGIN; UPDATE dbanon.publishing_turn SET turns = turns + 1")
-    thread = threading.Thread(target=lambda: dbanon.drop(released, "old"))
+    thread = threading.Thread(target=lambda: dbanon.drop_release(released, "old"))
     thread.start()
     time.sleep(0.05)
     assert thread.is_alive()
@@ -214,13 +214,13 @@ def test_second_connection_waits_for_the_first(released: Any) -> None:
 
 def test_deleted_row_is_written_again(released: Any) -> None:
     released.execute("DELETE FROM dbanon.publishing_turn")
-    dbanon.refresh(released, "old")
+    dbanon.refresh_release(released, "old")
     assert released.execute("SELECT id, turns FROM dbanon.publishing_turn").fetchall() == [(1, 1)]
 
 
 def test_dropped_table_is_made_again(released: Any) -> None:
     released.execute("DROP TABLE dbanon.publishing_turn")
-    dbanon.refresh(released, "old")
+    dbanon.refresh_release(released, "old")
     assert released.execute("SELECT id, turns FROM dbanon.publishing_turn").fetchall() == [(1, 1)]
 
 
@@ -237,7 +237,7 @@ def test_lost_turn_refuses_the_commit(released: Any, monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(publishing_lock, "check_held", lose)
     with pytest.raises(errors.LedgerBusyError):
-        dbanon.refresh(released, "old", refresh="recluster")
+        dbanon.refresh_release(released, "old", refresh="recluster")
     assert released.execute("SELECT version FROM dbanon.release").fetchall() == [(1,)]
 
 
@@ -249,11 +249,11 @@ def test_ledgers_of_two_databases_take_turns(tmp_path: Path) -> None:
         dbanon.declare(con, "p", id="person", age="quasi", disease="sensitive")
         con.execute("CREATE VIEW b.main.v AS FROM a.main.p")
         dbanon.declare(con, "b.main.v", id="person", age="quasi", disease="sensitive")
-        dbanon.materialize(con, "first", "kacpc", "p", k=10)
-        dbanon.materialize(con, "b.main.second", "kacpc", "b.main.v", k=10)
+        dbanon.create_release(con, "first", "kacpc", "p", k=10)
+        dbanon.create_release(con, "b.main.second", "kacpc", "b.main.v", k=10)
         with con.cursor() as other:
             other.execute("BEGIN; UPDATE b.dbanon.publishing_turn SET turns = turns + 1")
-            thread = threading.Thread(target=lambda: dbanon.refresh(con, "first", refresh="recluster"))
+            thread = threading.Thread(target=lambda: dbanon.refresh_release(con, "first", refresh="recluster"))
             thread.start()
             time.sleep(0.05)
             assert thread.is_alive()

@@ -45,7 +45,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
             "AS disease, TIMESTAMPTZ '2024-01-01 00:00:00+00' + to_days(i % 7) AS seen FROM range(60) AS r (i)"
         )
         dbanon.declare(con, "visits", age="quasi", disease="sensitive", seen="sensitive")
-        dbanon.materialize(con, "safe", "mondrian", "visits", k=5)
+        dbanon.create_release(con, "safe", "mondrian", "visits", k=5)
     return path
 
 
@@ -104,7 +104,7 @@ def test_a_release_of_an_earlier_version_is_unknown_until_it_is_refreshed(clinic
     with dbanon.connect(clinic) as con:
         with pytest.raises(dbanon.DbanonError, match="Hint: refresh it"):
             dbanon.publish(con, "safe", tmp_path / "out.parquet")
-        dbanon.refresh(con, "safe")
+        dbanon.refresh_release(con, "safe")
         assert "tables: as they were released" in dbanon.certificate(con, "safe")
         assert dbanon.publish(con, "safe", tmp_path / "out.parquet")
         assert of_releases(con) == []
@@ -121,6 +121,6 @@ def test_what_goes_wrong_in_the_middle_is_told(con: Any, monkeypatch: pytest.Mon
     con.execute("SET TimeZone = 'Asia/Tokyo'; CREATE TABLE t AS SELECT range % 9 AS age FROM range(90)")
     monkeypatch.setattr("dbanon.ledger.text_hash.sha256", full)
     with pytest.raises(duckdb.Error, match="no memory is left"):
-        dbanon.materialize(con, "safe", "kacpc", "t", k=5, qi=["age"])
+        dbanon.create_release(con, "safe", "kacpc", "t", k=5, qi=["age"])
     monkeypatch.undo()
-    assert dbanon.materialize(con, "safe", "kacpc", "t", k=5, qi=["age"]).version == 1
+    assert dbanon.create_release(con, "safe", "kacpc", "t", k=5, qi=["age"]).version == 1

@@ -381,13 +381,13 @@ def test_models_hold_with_persons_and_round(con: Any, model: str) -> None:
 def test_a_materialized_view_and_its_refresh_keep_round(con: Any) -> None:
     rows(con, PAIRS)
     dbanon.declare(con, "t", place=("quasi", "places"))
-    dbanon.materialize(con, "safe", "kacpc", "t", k=2, round={"place": 3})
+    dbanon.create_release(con, "safe", "kacpc", "t", k=2, round={"place": 3})
     shown = "SELECT place, count(*) FROM safe GROUP BY ALL ORDER BY ALL"
     assert con.execute(shown).fetchall() == [("*", 6), ("b11", 2)]
     told = con.execute("SELECT value FROM certificate('safe') WHERE item = 'round'").fetchall()
     assert told == [('{"place": "3"}',)]
     con.execute("INSERT INTO t VALUES ('a11'), ('a22'), ('b12'), ('b12')")
-    dbanon.refresh(con, "safe")
+    dbanon.refresh_release(con, "safe")
     assert con.execute(shown).fetchall() == [("*", 8), ("b11", 2), ("b12", 2)]
     con.execute("CREATE VIEW live AS SELECT * FROM kacpc('t', k := 2, round := {'place': 3})")
     assert {place for (place,) in con.execute("SELECT place FROM live").fetchall()} <= {"*", *(p[0] for p in PLACES)}

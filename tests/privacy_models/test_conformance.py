@@ -252,7 +252,7 @@ def test_the_certificate_says_it_and_computes_it_anew(model: Model, form: Form, 
         dbanon.load_hierarchy(con, "illness", ILLNESS)
         con.execute(f"CREATE TABLE people AS {MIXED}")
         given = {"hierarchies": {"disease": "illness"}} if form.order else {}
-        dbanon.materialize(
+        dbanon.create_release(
             con, "safe", "kacpc", "people", k=3, qi=["age"], sensitive=["disease"], **asked(model, form), **given
         )
         rows = con.execute("FROM certificate('safe')").fetchall()

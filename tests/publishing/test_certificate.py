@@ -82,7 +82,7 @@ def test_every_sql_gives_its_number_in_a_plain_duckdb(call: dict[str, Any], algo
     with build(path) as con:
         if call.get("emd") == "hierarchical" or call.get("multi"):
             con.execute("DELETE FROM visits WHERE disease IS NULL OR value IS NULL")
-        dbanon.materialize(con, "safe", algorithm, "visits", **call)
+        dbanon.create_release(con, "safe", algorithm, "visits", **call)
         metrics = dict(con.execute("SELECT metric, value FROM safe_metrics").fetchall())
         lines = numbers(con, "safe")
     items = {(section, item): value for section, item, value, _ in lines}
@@ -116,7 +116,7 @@ def test_certificate_recomputes_persons_where_rows_reveal_them(
             "('visits', 'age', 'quasi'), ('visits', 'sex', 'quasi'), ('visits', 'disease', 'sensitive')",
             ["pseudonym" if pseudonym else "person"],
         )
-        dbanon.materialize(con, "safe", "mondrian", "visits", k=5)
+        dbanon.create_release(con, "safe", "mondrian", "visits", k=5)
         metrics = dict(con.execute("SELECT metric, value FROM safe_metrics").fetchall())
         dbanon.publish(con, "safe", tmp_path / "out.duckdb")
     with duckdb.connect(str(tmp_path / "out.duckdb"), read_only=True) as out:
@@ -133,7 +133,7 @@ def test_risks_by_hand(tmp_path: Path) -> None:
     with dbanon.connect(tmp_path / "tiny.duckdb") as tiny:
         tiny.execute("CREATE TABLE t AS SELECT i AS id, CASE WHEN i < 2 THEN 'a' ELSE 'b' END AS q FROM range(6) r(i)")
         dbanon.declare(tiny, "t", q="quasi")
-        dbanon.materialize(tiny, "safe", "mondrian", "t", k=2)
+        dbanon.create_release(tiny, "safe", "mondrian", "t", k=2)
         items = {(s, i): float(v) for s, i, v, _ in numbers(tiny, "safe")}
     assert items["risk", "prosecutor, highest"] == 0.5
     assert items["risk", "prosecutor, average"] == pytest.approx((2 * 0.5 + 4 * 0.25) / 6)
@@ -142,7 +142,7 @@ def test_risks_by_hand(tmp_path: Path) -> None:
 
 def test_it_says_what_was_released_and_what_is_not_protected(tmp_path: Path) -> None:
     with build(tmp_path / "clinic.duckdb") as con:
-        dbanon.materialize(con, "safe", "kacpc", "visits", k=5, l=2)
+        dbanon.create_release(con, "safe", "kacpc", "visits", k=5, l=2)
         found = json.loads(dbanon.certificate(con, "safe", "json"))
         said = dbanon.certificate(con, "safe")
         rows = con.execute("SELECT section, item, value FROM certificate('safe')").fetchall()
@@ -165,7 +165,7 @@ def test_it_says_what_was_released_and_what_is_not_protected(tmp_path: Path) -> 
 def test_with_a_person_column_it_counts_people(tmp_path: Path) -> None:
     path = tmp_path / "clinic.duckdb"
     with build(path) as con:
-        dbanon.materialize(con, "safe", "kacpc", "visits", k=5, person="pid")
+        dbanon.create_release(con, "safe", "kacpc", "visits", k=5, person="pid")
         found = json.loads(dbanon.certificate(con, "safe", "json"))
         persons = con.execute("SELECT count(DISTINCT pid) FROM visits").fetchall()[0][0]
     assert "distinct persons" in found["model"]["counted"]["value"]
@@ -177,9 +177,9 @@ def test_with_a_person_column_it_counts_people(tmp_path: Path) -> None:
 @pytest.mark.exhaustive
 def test_it_tells_of_versions_and_of_other_releases(tmp_path: Path) -> None:
     with build(tmp_path / "clinic.duckdb") as con, pytest.warns(dbanon.DisclosureWarning):
-        dbanon.materialize(con, "safe", "kacpc", "visits", k=5, person="pid")
-        dbanon.materialize(con, "other", "mondrian", "visits", k=4, person="pid")
-        dbanon.refresh(con, "safe", refresh="recluster", allow_delta=True)
+        dbanon.create_release(con, "safe", "kacpc", "visits", k=5, person="pid")
+        dbanon.create_release(con, "other", "mondrian", "visits", k=4, person="pid")
+        dbanon.refresh_release(con, "safe", refresh="recluster", allow_delta=True)
         found = json.loads(dbanon.certificate(con, "safe", "json"))
     assert "people with other version 1" in found["other releases"]["composition"]["value"]
     assert found["release"]["version"]["value"] == "2"
@@ -191,7 +191,7 @@ def test_it_tells_of_versions_and_of_other_releases(tmp_path: Path) -> None:
 def test_it_outlives_its_source(tmp_path: Path) -> None:
     path = tmp_path / "clinic.duckdb"
     with build(path) as con:
-        dbanon.materialize(con, "safe", "kacpc", "visits", k=5, t=0.9, emd="ordered")
+        dbanon.create_release(con, "safe", "kacpc", "visits", k=5, t=0.9, emd="ordered")
         con.execute("DROP TABLE visits")
         lines = numbers(con, "safe")
         dbanon.certificate(con, "safe")
@@ -203,12 +203,12 @@ def test_a_release_that_is_gone_or_unknown(tmp_path: Path) -> None:
     with build(tmp_path / "clinic.duckdb") as con:
         with pytest.raises(dbanon.DbanonError, match="no published release safe"):
             dbanon.certificate(con, "safe")
-        dbanon.materialize(con, "safe", "kacpc", "visits", k=5)
+        dbanon.create_release(con, "safe", "kacpc", "visits", k=5)
         with pytest.raises(dbanon.DbanonError, match="form must be one of 'text', 'json'"):
             dbanon.certificate(con, "safe", "xml")
         with pytest.raises(duckdb.Error, match="Did you mean 'safe'"):
             con.execute("FROM certificate('saef')")
-        dbanon.drop(con, "safe")
+        dbanon.drop_release(con, "safe")
         with pytest.raises(dbanon.DbanonError, match="no published release safe"):
             dbanon.certificate(con, "safe")
 
@@ -222,7 +222,7 @@ def test_no_name_ends_a_comment_of_the_sql_in_a_certificate(tmp_path: Path) -> N
     with dbanon.connect(path) as con:
         con.execute(f'CREATE TABLE t AS SELECT i % 4 AS q, i % 3 AS "{column}" FROM range(40) AS r (i)')
         dbanon.declare(con, "t", **{"q": "quasi", column: "sensitive"})
-        dbanon.materialize(con, f"safe{end}x", "mondrian", "t", k=5, l=2)
+        dbanon.create_release(con, f"safe{end}x", "mondrian", "t", k=5, l=2)
         said = dbanon.certificate(con, f"safe{end}x")
     script = said[said.index("how to compute the numbers anew") :].split("\n", 1)[1]
     assert script.count(";\n-- ") > 10

@@ -46,7 +46,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
             con, "visits", **{"-temperature": "quasi", "=cell": "sensitive", "region": ("quasi", "regions")},
             balance="sensitive", bytes="sensitive", change="sensitive",
         )  # fmt: skip
-        dbanon.materialize(con, "safe", "mondrian", "visits", k=5, t=0.9)
+        dbanon.create_release(con, "safe", "mondrian", "visits", k=5, t=0.9)
     return path
 
 

@@ -40,7 +40,7 @@ def clinic(tmp_path_factory: pytest.TempPathFactory) -> Path:
         dbanon.declare(
             con, "wardbook", pid="person", name="identifier", age="quasi", zip=("quasi", "zips"), disease="sensitive"
         )
-        dbanon.materialize(
+        dbanon.create_release(
             con, "safe_patients", "kacpc", "wardbook", k=5, l=2, suppress=0.05, min_level={"zip": 1}, grid={"age": 10}
         )
     return path
@@ -274,7 +274,7 @@ def test_awkward_values_and_names_come_through_csv(tmp_path: Path) -> None:
             "ELSE 'x,\"y\"' || chr(10) END AS s FROM range(60) r(i)"
         )
         dbanon.declare(con, "t", **{'a "b': "quasi", "s": "sensitive"})
-        dbanon.materialize(con, 'lab."odd name"', "mondrian", "t", k=2, t=0.9, beta=9, intervals="struct")
+        dbanon.create_release(con, 'lab."odd name"', "mondrian", "t", k=2, t=0.9, beta=9, intervals="struct")
         dbanon.publish(con, 'lab."odd name"', tmp_path / "out" / "o.csv", classes=True)
     with duckdb.connect() as plain:
         plain.execute(f"SET file_search_path = '{tmp_path / 'out'}'")
@@ -297,7 +297,7 @@ def test_types_come_through_a_database(tmp_path: Path) -> None:
         )
         roles: dict[str, Any] = dict.fromkeys(("huge", "word", "clock", "moment"), "sensitive")
         dbanon.declare(con, "t", q="quasi", **roles)
-        dbanon.materialize(con, "safe", "mondrian", "t", k=2, t=0.9, emd="ordered")
+        dbanon.create_release(con, "safe", "mondrian", "t", k=2, t=0.9, emd="ordered")
         dbanon.publish(con, "safe", tmp_path / "out.duckdb", classes=True)
         expected = [
             con.execute(f"{what} safe{e}").fetchall() for e in ("", "_classes") for what in ("DESCRIBE", "FROM")
@@ -315,7 +315,7 @@ def test_rows_of_a_file_stand_in_the_order_of_the_release_whatever_the_settings(
         con.execute("CREATE TABLE t AS SELECT (i * 7919) % 80 AS place FROM range(150000) AS r (i)")
         dbanon.declare(con, "t", place="quasi")
         con.execute("SET threads = 8; SET preserve_insertion_order = false")
-        dbanon.materialize(con, "safe", "kacpc", "t", k=5)
+        dbanon.create_release(con, "safe", "kacpc", "t", k=5)
         dbanon.publish(con, "safe", tmp_path / "out.csv")
     with duckdb.connect() as plain:
         plain.execute("SET threads = 1")
@@ -331,12 +331,12 @@ def test_what_an_erasure_leaves_can_be_handed_out(tmp_path: Path) -> None:
         )
         con.execute("INSERT INTO patients VALUES (40, NULL, 'Flu')")
         dbanon.declare(con, "patients", pid="person", age="quasi", disease="sensitive")
-        dbanon.materialize(con, "safe", "kacpc", "patients", k=10, nulls="drop")
+        dbanon.create_release(con, "safe", "kacpc", "patients", k=10, nulls="drop")
         con.execute("DELETE FROM patients WHERE pid = 0")
         with pytest.warns(dbanon.DisclosureWarning, match="9 records are held back"):
-            dbanon.refresh(con, "safe", erase=True)
+            dbanon.refresh_release(con, "safe", erase=True)
         dbanon.publish(con, "safe", tmp_path / "safe.parquet")
-        dbanon.refresh(con, "safe")
+        dbanon.refresh_release(con, "safe")
         dbanon.publish(con, "safe", tmp_path / "safe.parquet", overwrite=True)
         left = con.execute("SELECT item, value FROM certificate('safe') WHERE section = 'left out'").fetchall()
     assert dbanon.verify(tmp_path / "safe.parquet") == []
@@ -366,7 +366,7 @@ def test_an_enumeration_goes_out_with_the_values_that_rows_have(tmp_path: Path) 
             "[NULL]::stage[] AS stages, NULL::stage AS none FROM range(60) AS r (i)"
         )
         dbanon.declare(con, "t", age="quasi", stage="sensitive", stages="other", none="other")
-        dbanon.materialize(con, "safe", "mondrian", "t", k=2, t=0.9, emd="ordered")
+        dbanon.create_release(con, "safe", "mondrian", "t", k=2, t=0.9, emd="ordered")
         for ending in ("duckdb", "csv", "parquet"):
             dbanon.publish(con, "safe", tmp_path / f"out.{ending}", classes=True)
         expected = con.execute("SELECT age, stage::VARCHAR, stages::VARCHAR, class_id FROM safe").fetchall()

@@ -46,7 +46,7 @@ def clinic(tmp_path_factory: pytest.TempPathFactory) -> Path:
             "[1 + i % 6] AS disease FROM range(60) AS r (i)"
         )
         dbanon.declare(con, "visits", age="quasi", disease="sensitive")
-        dbanon.materialize(con, "safe", "mondrian", "visits", k=5)
+        dbanon.create_release(con, "safe", "mondrian", "visits", k=5)
     return path
 
 
@@ -140,10 +140,10 @@ def test_a_table_with_other_rows_is_rolled_back(clinic: Path, fault: str, monkey
         dbanon.declare(con, "visits", age="quasi", disease="sensitive")
         monkeypatch.setattr(plan, "statement", planned)
         with pytest.raises((OutputDiffersError, dbanon.errors.UnstableSourceError)):
-            dbanon.materialize(con, "safe", "mondrian", "visits", k=5)
+            dbanon.create_release(con, "safe", "mondrian", "visits", k=5)
         assert con.execute("SELECT count(*) FROM duckdb_tables() WHERE table_name LIKE 'safe%'").fetchall() == [(0,)]
         monkeypatch.undo()
-        assert dbanon.materialize(con, "safe", "mondrian", "visits", k=5).records == 80
+        assert dbanon.create_release(con, "safe", "mondrian", "visits", k=5).records == 80
 
 
 def test_metrics_for_the_custodian_roll_back_the_tables(con: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -158,7 +158,7 @@ def test_metrics_for_the_custodian_roll_back_the_tables(con: Any, monkeypatch: p
 
     monkeypatch.setattr(plan, "statement", planned)
     with pytest.raises(OutputDiffersError, match="it has metrics that are for the custodian only"):
-        dbanon.materialize(con, "safe", "mondrian", "visits", k=5)
+        dbanon.create_release(con, "safe", "mondrian", "visits", k=5)
     assert con.execute("SELECT count(*) FROM duckdb_tables() WHERE table_name LIKE 'safe%'").fetchall() == [(0,)]
 
 

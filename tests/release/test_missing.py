@@ -367,9 +367,9 @@ def test_a_release_is_audited_against_what_it_was_made_of(both: Any, call: str) 
 @pytest.mark.filterwarnings("ignore::dbanon.errors.warnings.DisclosureWarning")  # both tables are about the same people
 def test_a_release_is_audited_with_the_codes_of_its_call(both: Any, codes: Any) -> None:
     """The ledger knows them, beside those of the policy."""
-    dbanon.materialize(both, "safe", "kacpc", "plain", k=4)
+    dbanon.create_release(both, "safe", "kacpc", "plain", k=4)
     dbanon.declare(both, "coded", town={"role": "quasi", "missing": "NA"}, disease="sensitive", ward="other")
-    dbanon.materialize(both, "coded_safe", "kacpc", "coded", k=4, missing=codes)
+    dbanon.create_release(both, "coded_safe", "kacpc", "coded", k=4, missing=codes)
     for call in ("risk('{}')", "query_error('{}', queries := 50)", "attack_summary('{}', kind := 'reconstruction')"):
         expected = rows(both, f"FROM {call.format('safe')}")
         assert rows(both, f"FROM {call.format('coded_safe')}") == expected
@@ -379,7 +379,7 @@ def test_a_release_is_audited_with_the_codes_of_its_call(both: Any, codes: Any) 
 
 
 def test_a_code_in_place_of_null_changes_no_version(both: Any) -> None:
-    dbanon.materialize(both, "safe", "kacpc", "coded", k=3, missing=["x", 7])
+    dbanon.create_release(both, "safe", "kacpc", "coded", k=3, missing=["x", 7])
     assert rows(both, "SELECT name, status FROM release_status()") == [("safe", "fresh")]
     assert len(rows(both, rows(both, "SELECT statement FROM dbanon.release")[0][0])) == 80
     both.execute("UPDATE coded SET age = NULL WHERE age = 999")
@@ -387,7 +387,7 @@ def test_a_code_in_place_of_null_changes_no_version(both: Any) -> None:
     assert rows(both, "SELECT status, came, went, changed FROM release_status()") == [("fresh", 0, 0, 0)]
     assert rows(both, "FROM delta_problems('safe')") == []
     before = rows(both, "FROM safe")
-    assert dbanon.refresh(both, "safe").version == 2
+    assert dbanon.refresh_release(both, "safe").version == 2
     assert rows(both, "FROM safe") == before
     both.execute("UPDATE coded SET town = 'Rome' WHERE town = 'NA'")
     assert rows(both, "SELECT status FROM release_status()") == [("stale",)]
@@ -397,7 +397,7 @@ def test_a_key_is_read_as_it_is(con: Any) -> None:
     """A record whose primary key happens to be a code is a record of its own."""
     con.execute("CREATE TABLE t AS SELECT 990 + i AS id, i % 3 AS age FROM range(20) AS r (i)")
     con.execute("ALTER TABLE t ADD PRIMARY KEY (id)")
-    dbanon.materialize(con, "safe", "kacpc", "t", k=3, qi=["age"], missing=["999"])
+    dbanon.create_release(con, "safe", "kacpc", "t", k=3, qi=["age"], missing=["999"])
     assert rows(con, "SELECT count(DISTINCT person_key) FROM dbanon.membership") == [(20,)]
 
 
@@ -406,7 +406,7 @@ def _before_codes(path: Path) -> list[Any]:
     with dbanon.connect(path) as con:
         con.execute("CREATE TABLE t AS SELECT i AS pid, i % 7 AS age FROM range(40) AS r (i)")
         dbanon.declare(con, "t", pid="identifier", age="quasi")
-        dbanon.materialize(con, "safe", "kacpc", "t", k=4)
+        dbanon.create_release(con, "safe", "kacpc", "t", k=4)
         fingerprint = rows(con, "SELECT policy_fingerprint FROM dbanon.release")
         con.execute("ALTER TABLE dbanon.policy DROP COLUMN missing")
         con.execute("ALTER TABLE dbanon.policy DROP COLUMN form")
@@ -425,7 +425,7 @@ def test_a_database_that_was_made_before_goes_on_working(tmp_path: Path) -> None
     with dbanon.connect(path) as con:  # has the column now, and no policy has changed
         assert rows(con, "SELECT missing FROM dbanon.policy") == [(None,), (None,)]
         assert rows(con, "SELECT status, policy_changed FROM release_status()") == [("fresh", False)]
-        dbanon.refresh(con, "safe")
+        dbanon.refresh_release(con, "safe")
         assert rows(con, "SELECT DISTINCT policy_fingerprint FROM dbanon.release") == fingerprint
         con.execute("UPDATE dbanon.policy SET missing = ['3'] WHERE column_name = 'age'")
         assert rows(con, "SELECT status, policy_changed FROM release_status()") == [("stale", True)]

@@ -255,7 +255,7 @@ def test_the_ledger_keeps_what_does_not_go_out(tmp_path: Path) -> None:
     with dbanon.connect(tmp_path / "a.duckdb") as con:
         con.execute("CREATE TABLE t (age INTEGER, sex VARCHAR, disease VARCHAR)")
         con.executemany("INSERT INTO t VALUES (?, ?, ?)", PEOPLE)
-        dbanon.materialize(con, "safe", "kacpc", "t", **CALL)
+        dbanon.create_release(con, "safe", "kacpc", "t", **CALL)
         every = "FROM kacpc_metrics('t', k := 5, qi := ['age', 'sex'], sensitive := ['disease'])"
         shown = con.execute(f"SELECT metric, value, published {every}").fetchall()
         kept = con.execute("SELECT metrics FROM releases()").fetchall()[0][0]
@@ -274,7 +274,7 @@ def test_every_published_file_is_the_same_whatever_the_values_that_nobody_sees(t
         with dbanon.connect() as con:
             con.execute("CREATE TABLE t (age INTEGER, sex VARCHAR, disease VARCHAR)")
             con.executemany("INSERT INTO t VALUES (?, ?, ?)", [*PEOPLE, (far, "M", "Flu")])
-            dbanon.materialize(con, "safe", "kacpc", "t", suppress=0.12, **CALL)
+            dbanon.create_release(con, "safe", "kacpc", "t", suppress=0.12, **CALL)
             assert con.execute("SELECT suppressed > 0 FROM releases()").fetchall() == [(True,)]
             dbanon.publish(con, "safe", f"{folder}/safe.csv", classes=True)
         written = {p.name: p.read_text().split("\n") for p in folder.iterdir()}

@@ -128,13 +128,13 @@ def test_a_materialized_view_keeps_to_it(tmp_path: Path) -> None:
         con.execute("INSERT INTO t VALUES (900, 500, 'Flu')")
         dbanon.declare(con, "t", age="quasi", disease="sensitive")
         given: dict[str, Any] = {"k": 3, "influence": "weights", "drop_duplicates": True, "bounds": {"age": [0, 99]}}
-        made = dbanon.materialize(con, "safe", "simdiv", "t", key="pid", **given)
+        made = dbanon.create_release(con, "safe", "simdiv", "t", key="pid", **given)
         assert made.records == 20
         con.execute("INSERT INTO t SELECT 1000 + i, 60 + i, 'HIV' FROM range(6) AS r (i)")
         status = con.execute("SELECT status FROM release_status()").fetchall()
         assert status == [("stale",)]
         with pytest.warns(dbanon.DisclosureWarning):
-            made = dbanon.refresh(con, "safe", refresh="recluster", allow_delta=True)
+            made = dbanon.refresh_release(con, "safe", refresh="recluster", allow_delta=True)
         assert made.records == 26
         assert con.execute("SELECT value FROM safe_metrics WHERE metric = 'left_out:bounds'").fetchall() == [(1.0,)]
         told = dict(con.execute("SELECT item, value FROM certificate('safe') WHERE section = 'left out'").fetchall())

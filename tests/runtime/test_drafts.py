@@ -30,7 +30,7 @@ def clinic(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         con.execute("CREATE TABLE t AS SELECT 20 + i % 30 AS age, ['a', 'b'][1 + i % 2] AS d FROM range(60) AS r (i)")
         dbanon.declare(con, "t", age="quasi", d="sensitive")
         for k in (3, 5):
-            dbanon.materialize(con, f"safe{k}", "mondrian", "t", k=k)
+            dbanon.create_release(con, f"safe{k}", "mondrian", "t", k=k)
         yield con
 
 

@@ -44,7 +44,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
         con.execute("CREATE VIEW several AS SELECT * FROM read_csv('r?w.csv')")
         dbanon.declare(con, "patients", age="quasi", d="sensitive")
         dbanon.load_hierarchy(con, "sex")
-        dbanon.materialize(con, "safe", "kacpc", "patients", k=2)
+        dbanon.create_release(con, "safe", "kacpc", "patients", k=2)
     return path
 
 
@@ -120,7 +120,7 @@ def test_publishing_and_saving_never_overwrite_a_database_or_a_file_that_is_read
 def test_the_file_that_a_release_was_made_from_is_never_overwritten(clinic: Any, folder: Path) -> None:
     clinic.execute("DROP VIEW several")
     clinic.execute("INSERT INTO dbanon.policy (table_name, column_name, role) VALUES ('raw.csv', 'age', 'quasi')")
-    dbanon.materialize(clinic, "of_file", "kacpc", "raw.csv", k=2)
+    dbanon.create_release(clinic, "of_file", "kacpc", "raw.csv", k=2)
     with pytest.raises(errors.TargetInUseError):
         dbanon.publish(clinic, "of_file", folder / "raw.csv", overwrite=True)
     assert (folder / "raw.csv").read_text() == RAW
@@ -208,7 +208,7 @@ def test_a_full_disk_is_not_another_connection(clinic: Any, monkeypatch: pytest.
 
     monkeypatch.setattr(materialize, "build", full)
     with pytest.raises(errors.WriteFailedError, match="the disk is full"):
-        dbanon.materialize(clinic, "again", "kacpc", "patients", k=2)
+        dbanon.create_release(clinic, "again", "kacpc", "patients", k=2)
 
 
 def test_a_name_that_is_too_long_is_said_to_be(clinic: Any, folder: Path) -> None:

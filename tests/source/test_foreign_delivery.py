@@ -95,16 +95,16 @@ def test_a_release_is_made_refreshed_and_dropped_in_postgres(ward: Any) -> None:
 
 @pytest.mark.exhaustive
 def test_python_makes_the_same_and_other_names_of_the_database_mean_it_too(ward: Any, server: Server) -> None:
-    made = dbanon.materialize(ward, 'pg.public."Safe"', "kacpc", "pg.public.patients", k=10)
+    made = dbanon.create_release(ward, 'pg.public."Safe"', "kacpc", "pg.public.patients", k=10)
     assert (made.name, made.version) == ("Safe", 1) and tables(ward) == ["Safe", "Safe_certificate", "Safe_metrics"]
     ward.execute(f"ATTACH '{server.conninfo()}' AS warehouse (TYPE postgres)")
     ward.execute("DETACH pg")
     there(ward, COME.format(1000), "warehouse")
     ward.execute(f"ATTACH '{server.conninfo()}' AS pg (TYPE postgres)")
-    assert dbanon.refresh(ward, "warehouse.public.safe").version == 2
+    assert dbanon.refresh_release(ward, "warehouse.public.safe").version == 2
     assert rows(ward, 'SELECT count(*) FROM warehouse.public."Safe"') == [(320,)]
     assert dbanon.certificate(ward, "pg.public.safe") == dbanon.certificate(ward, "Safe")
-    dbanon.drop(ward, "Safe")
+    dbanon.drop_release(ward, "Safe")
     assert tables(ward, "warehouse") == []
 
 
@@ -258,9 +258,9 @@ def test_after_use_a_schema_is_that_of_postgres_and_no_name_ends_a_statement(war
     ward.execute("USE pg")
     ward.execute("BEGIN")
     with pytest.raises(errors.OpenTransactionError):
-        dbanon.materialize(ward, "public.safe", "kacpc", "patients", k=10)
+        dbanon.create_release(ward, "public.safe", "kacpc", "patients", k=10)
     ward.execute("ROLLBACK")
-    dbanon.materialize(ward, f"public.{quoted}", "kacpc", "patients", k=10)
+    dbanon.create_release(ward, f"public.{quoted}", "kacpc", "patients", k=10)
     assert tables(ward) == sorted(hostile + ending for ending in postgres_delivery.ENDINGS)
     assert rows(ward, f"{REFRESH} public.{quoted} WITH (if_stale = true)")[0][1:] == (1, 300, 30)
     there(ward, f"CREATE VIEW seen AS SELECT * FROM {quoted}")
@@ -366,9 +366,9 @@ con = dbanon.attach(duckdb.connect(file))
 dbanon.load_extension(con, "postgres")
 con.execute(f"ATTACH '{conninfo}' AS pg (TYPE postgres)")
 if place == "dropping":
-    dbanon.drop(con, "pg.public.safe")
+    dbanon.drop_release(con, "pg.public.safe")
 else:
-    dbanon.refresh(con, "pg.public.safe")
+    dbanon.refresh_release(con, "pg.public.safe")
 """
 
 

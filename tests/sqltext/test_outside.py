@@ -169,7 +169,7 @@ def test_no_macro_of_a_file_changes_what_commands_and_the_shell_say(tmp_path: Pa
     with dbanon.connect(folders[0] / "clinic.duckdb") as con:
         con.execute(SMALL)
         dbanon.load_hierarchy(con, "h", [["a", "b", "*"], ["c", "b", "*"]])
-        dbanon.materialize(con, "held", "mondrian", "t", k=4, qi=["age"], sensitive=["disease"], person="pid")
+        dbanon.create_release(con, "held", "mondrian", "t", k=4, qi=["age"], sensitive=["disease"], person="pid")
     shutil.copy(folders[0] / "clinic.duckdb", folders[1])
     with duckdb.connect(folders[1] / "clinic.duckdb") as con:
         assert "query" in leave_macros(con, "clinic")

@@ -180,7 +180,7 @@ def clinic() -> Any:
     con.execute(TABLE)
     con.execute("INSERT INTO dbanon.hierarchy FROM hierarchy_prefix('zip', 't', 'zip', keep := [1])")
     con.execute("CREATE TABLE safe AS FROM mondrian('t', k := 2, qi := ['age', 'zip'], sensitive := ['severity'])")
-    dbanon.materialize(con, "held", "mondrian", "t", k=2, qi=["age"], sensitive=["disease"], person="pid")
+    dbanon.create_release(con, "held", "mondrian", "t", k=2, qi=["age"], sensitive=["disease"], person="pid")
     yield con, {name: answer(con, query) for name, query in STATEMENTS.items()}
     con.close()
 
@@ -237,12 +237,12 @@ def told(folder: Path, settings: dict[str, str]) -> list[Any]:
         con.execute(TABLE)
         setting(con, settings)
         dbanon.declare(con, "t", pid="person", age="quasi", born="quasi", disease="sensitive")
-        dbanon.materialize(con, "held", "mondrian", "t", k=2)
+        dbanon.create_release(con, "held", "mondrian", "t", k=2)
         made = [con.execute(f"FROM held{ending}").fetchall() for ending in ("", "_classes", "_metrics")]
         certificate = dbanon.certificate(con, "held").splitlines()
         dbanon.publish(con, "held", folder / "held.csv")
         status = con.execute("SELECT * FROM release_status()").fetchall()
-        refreshed = dbanon.refresh(con, "held", if_stale=True)
+        refreshed = dbanon.refresh_release(con, "held", if_stale=True)
         return [
             *made,
             [line for line in certificate if not re.search("released at|SHA|duckdb", line, re.IGNORECASE)],
@@ -398,7 +398,7 @@ def visits() -> Any:
         con, "kept", pid="person", seen="quasi", taken={"role": "quasi", "hierarchy": "taken"}, onset="sensitive",
         booked="other",
     )  # fmt: skip
-    dbanon.materialize(con, "held", "mondrian", "kept", k=2)
+    dbanon.create_release(con, "held", "mondrian", "kept", k=2)
     yield con
     con.close()
 

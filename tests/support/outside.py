@@ -107,8 +107,8 @@ def hospital(con: Any) -> Any:
     given = {"qi": ["age", "zip", "sex"], "sensitive": ["disease"], "person": "pid"}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        dbanon.materialize(con, "held", "mondrian", "stays", k=2, **given)
-        dbanon.materialize(con, "held too", "kacpc", "stays", k=2, **given)
+        dbanon.create_release(con, "held", "mondrian", "stays", k=2, **given)
+        dbanon.create_release(con, "held too", "kacpc", "stays", k=2, **given)
     return con
 
 

@@ -30,7 +30,7 @@ def views() -> Iterator[Answer]:
     """A release made, its source changed, refreshed, joined by a second one, and published."""
     con = tables.small()
     with tempfile.TemporaryDirectory() as folder:
-        yield "materialize", lambda: made(con, dbanon.materialize(con, "seen", "kacpc", "clinic", k=4, key="rid"))
+        yield "materialize", lambda: made(con, dbanon.create_release(con, "seen", "kacpc", "clinic", k=4, key="rid"))
         yield "certificate", lambda: certified(con, "seen")
         for ending in (".csv", ".parquet"):
             yield f"publish {ending}", partial(published, con, Path(folder) / f"seen{ending}")
@@ -38,10 +38,10 @@ def views() -> Iterator[Answer]:
         con.execute("INSERT INTO clinic SELECT * REPLACE (rid + 1000 AS rid) FROM clinic WHERE rid % 4 = 1")
         for sql in ("FROM release_status()", "FROM delta_problems('seen')"):
             yield sql, partial(rows, con, sql)
-        yield "refresh", lambda: made(con, dbanon.refresh(con, "seen", refresh="recluster", allow_delta=True))
+        yield "refresh", lambda: made(con, dbanon.refresh_release(con, "seen", refresh="recluster", allow_delta=True))
         yield (
             "materialize another",
-            lambda: made(con, dbanon.materialize(con, "other", "mondrian", "clinic", k=3, l=2, key="rid")),
+            lambda: made(con, dbanon.create_release(con, "other", "mondrian", "clinic", k=3, l=2, key="rid")),
         )
         sql = "FROM composition('seen', 'other')"
         yield sql, partial(rows, con, sql)

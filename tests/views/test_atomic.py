@@ -30,7 +30,7 @@ warnings.simplefilter("ignore")
 with dbanon.connect(":memory:") as con:  # once, so that the children have everything compiled
     con.execute("SET threads = 1")
     con.execute("CREATE TABLE t AS SELECT i AS age FROM range(20) AS r (i)")
-    dbanon.materialize(con, "safe", "kacpc", "t", k=3, qi=["age"])
+    dbanon.create_release(con, "safe", "kacpc", "t", k=3, qi=["age"])
 del con
 
 def live(path):
@@ -40,16 +40,16 @@ def live(path):
     print(os.getpid(), flush=True)
     while True:
         try:
-            dbanon.materialize(con, "safe", "kacpc", "patients", k=3)
+            dbanon.create_release(con, "safe", "kacpc", "patients", k=3)
         except dbanon.DbanonError:
             pass
         con.execute(f"INSERT INTO patients SELECT {n} + i, 20 + ({n} + i) % 50, 'Flu' FROM range(4) AS r (i)")
         try:
-            dbanon.refresh(con, "safe", allow_delta=n % 3 == 0)
+            dbanon.refresh_release(con, "safe", allow_delta=n % 3 == 0)
         except (dbanon.DbanonError, duckdb.Error):
             pass
         if n % 5 == 0:
-            dbanon.drop(con, "safe")
+            dbanon.drop_release(con, "safe")
             dbanon.forget_release(con, "safe")
         n += 4
         print(time.monotonic() - started, flush=True)
@@ -130,8 +130,8 @@ def test_a_killed_process_leaves_a_whole_release(tmp_path: Path) -> None:
     assert len(seen) > 1, seen
     with dbanon.connect(path) as con:
         if whole(con) is None:
-            dbanon.materialize(con, "safe", "kacpc", "patients", k=3)
-        dbanon.drop(con, "safe")
+            dbanon.create_release(con, "safe", "kacpc", "patients", k=3)
+        dbanon.drop_release(con, "safe")
         dbanon.forget_release(con, "safe")
         assert whole(con) is None
 
@@ -140,13 +140,13 @@ def test_a_killed_process_leaves_a_whole_release(tmp_path: Path) -> None:
 def test_a_reader_sees_the_old_version_or_the_new_one(tmp_path: Path, on_file: bool) -> None:
     con = dbanon.connect(tmp_path / "clinic.duckdb" if on_file else ":memory:")
     patients(con)
-    dbanon.materialize(con, "safe", "kacpc", "patients", k=5)
+    dbanon.create_release(con, "safe", "kacpc", "patients", k=5)
     reader = con.raw.cursor()
     reader.execute("BEGIN")
     assert whole(reader) == 1
     rows = reader.execute("FROM safe").fetchall()
     con.execute("INSERT INTO patients SELECT 100 + i, 70 + i, 'Flu' FROM range(7) AS r (i)")
-    assert dbanon.refresh(con, "safe").version == 2
+    assert dbanon.refresh_release(con, "safe").version == 2
     assert whole(reader) == 1
     assert reader.execute("FROM safe").fetchall() == rows
     reader.execute("COMMIT")
@@ -159,7 +159,7 @@ def test_a_reader_sees_the_old_version_or_the_new_one(tmp_path: Path, on_file: b
 def test_readers_never_see_a_mixture(tmp_path: Path) -> None:
     con = dbanon.connect(tmp_path / "clinic.duckdb")
     patients(con)
-    dbanon.materialize(con, "safe", "kacpc", "patients", k=5)
+    dbanon.create_release(con, "safe", "kacpc", "patients", k=5)
     done = threading.Event()
     wrong: list[BaseException] = []
     seen = set()
@@ -178,7 +178,7 @@ def test_readers_never_see_a_mixture(tmp_path: Path) -> None:
     thread.start()
     for i in range(5):
         con.execute(f"INSERT INTO patients SELECT {100 + 10 * i} + i, {60 + i}, 'Flu' FROM range(6) AS r (i)")
-        dbanon.refresh(con, "safe")
+        dbanon.refresh_release(con, "safe")
     done.set()
     thread.join()
     assert not wrong, wrong
@@ -210,12 +210,12 @@ def at_once(works: list[Any]) -> list[Any]:
 def test_two_refreshes_at_once_corrupt_nothing(tmp_path: Path) -> None:
     con = dbanon.connect(tmp_path / "clinic.duckdb")
     patients(con)
-    dbanon.materialize(con, "safe", "kacpc", "patients", k=5)
+    dbanon.create_release(con, "safe", "kacpc", "patients", k=5)
     version = 1
     for i in range(4):
         con.execute(f"INSERT INTO patients SELECT {100 + 10 * i} + i, {60 + i}, 'Flu' FROM range(6) AS r (i)")
         with con.cursor() as first, con.cursor() as second:
-            results = at_once([lambda c=c: dbanon.refresh(c, "safe") for c in (first, second)])
+            results = at_once([lambda c=c: dbanon.refresh_release(c, "safe") for c in (first, second)])
         won = [r.version for r in results if isinstance(r, dbanon.Release)]
         assert all(isinstance(r, (dbanon.Release, errors.LedgerBusyError)) for r in results), results
         assert sorted(won) == list(range(version + 1, version + 1 + len(won)))
@@ -233,7 +233,7 @@ def test_two_of_one_name_at_once_make_one(tmp_path: Path) -> None:
     for _ in range(2):
         with con.cursor() as first, con.cursor() as second:
             results = at_once(
-                [lambda c=c: dbanon.materialize(c, "safe", "kacpc", "patients", k=5) for c in (first, second)]
+                [lambda c=c: dbanon.create_release(c, "safe", "kacpc", "patients", k=5) for c in (first, second)]
             )
         made = [r for r in results if isinstance(r, dbanon.Release)]
         failed = [r for r in results if not isinstance(r, dbanon.Release)]
@@ -241,7 +241,7 @@ def test_two_of_one_name_at_once_make_one(tmp_path: Path) -> None:
         assert all(isinstance(r, (errors.LedgerBusyError, errors.ReleaseExistsError)) for r in failed), results
         whole(con)
         with con.cursor() as first, con.cursor() as second:
-            results = at_once([lambda c=c: dbanon.drop(c, "safe") for c in (first, second)])
+            results = at_once([lambda c=c: dbanon.drop_release(c, "safe") for c in (first, second)])
         assert results.count(None) >= 1
         assert all(r is None or isinstance(r, (errors.LedgerBusyError, errors.UnknownReleaseError)) for r in results), (
             results
@@ -255,13 +255,13 @@ def test_who_comes_second_is_told(tmp_path: Path) -> None:
     """A transaction that already changed the release makes the other one wait for nothing: it is refused."""
     con = dbanon.connect(tmp_path / "clinic.duckdb")
     patients(con)
-    dbanon.materialize(con, "safe", "kacpc", "patients", k=5)
+    dbanon.create_release(con, "safe", "kacpc", "patients", k=5)
     other = con.raw.cursor()
     other.execute("BEGIN")
     other.execute("ALTER TABLE safe RENAME TO mine")
     with pytest.raises(errors.LedgerBusyError, match="another connection"):
-        dbanon.refresh(con, "safe")
+        dbanon.refresh_release(con, "safe")
     other.execute("ROLLBACK")
     assert whole(con) == 1
-    assert dbanon.refresh(con, "safe").version == 2
+    assert dbanon.refresh_release(con, "safe").version == 2
     con.close()

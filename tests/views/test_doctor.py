@@ -22,7 +22,7 @@ def clinic(tmp_path: Path) -> Iterator[Any]:
             "SELECT i AS id, 20 + i % 40 AS age, ['a', 'b'][1 + i % 2] AS d FROM range(80) r(i)"
         )
         dbanon.declare(con, "patients", age="quasi", d="sensitive")
-        dbanon.materialize(con, "safe", "mondrian", "patients", k=4)
+        dbanon.create_release(con, "safe", "mondrian", "patients", k=4)
         yield con
 
 

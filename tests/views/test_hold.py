@@ -36,7 +36,7 @@ def _patients(con: Any, person: bool, count: int, asked: dict[str, Any]) -> dban
     con.execute(f"CREATE TABLE patients (pid INTEGER {key}, age INTEGER, disease VARCHAR)")
     come(con, [(i, 20 + i, DISEASES[i % 4]) for i in range(count)])
     dbanon.declare(con, "patients", pid="person" if person else "identifier", age="quasi", disease="sensitive")
-    return dbanon.materialize(con, "safe", "kacpc", "patients", k=5, **asked)
+    return dbanon.create_release(con, "safe", "kacpc", "patients", k=5, **asked)
 
 
 def come(con: Any, rows: Sequence[tuple[int, int, str]]) -> None:
@@ -51,7 +51,7 @@ def flu(first: int, count: int, age: int = 40, disease: str = "Flu") -> list[tup
 
 def hold(con: Any, **asked: Any) -> tuple[int, int, int | None]:
     """The version that stands after a refresh, its records, and how many wait."""
-    made = dbanon.refresh(con, "safe", refresh="hold", **asked)
+    made = dbanon.refresh_release(con, "safe", refresh="hold", **asked)
     return made.version, made.records, made.waiting
 
 
@@ -86,7 +86,7 @@ def test_too_few_wait_until_enough_have_come(con: Any) -> None:
     before = tables(con)
     come(con, flu(100, 2))
     with pytest.raises(errors.SmallDifferencesRefusedError):
-        dbanon.refresh(con, "safe")
+        dbanon.refresh_release(con, "safe")
     assert status(con) == ("stale", 2, 0, 0, 0)
     assert hold(con) == (1, 10, 2)
     assert status(con) == ("fresh", 0, 0, 0, 2)
@@ -165,7 +165,7 @@ def test_a_record_like_one_that_is_published_waits_by_its_number(con: Any) -> No
     con.execute("CREATE TABLE patients (pid INTEGER, age INTEGER, disease VARCHAR)")
     come(con, [(i, 20 + i % 2, "Flu") for i in range(10)])
     dbanon.declare(con, "patients", pid="identifier", age="quasi", disease="sensitive")
-    dbanon.materialize(con, "safe", "kacpc", "patients", k=5)
+    dbanon.create_release(con, "safe", "kacpc", "patients", k=5)
     come(con, [(100 + i, 20, "Flu") for i in range(4)])
     assert hold(con) == (1, 10, 4)
     assert con.execute("SELECT sum(records) FROM dbanon.membership WHERE waiting").fetchall() == [(4,)]
@@ -185,7 +185,7 @@ def test_those_whom_max_level_keeps_apart_wait_while_the_others_go_out(con: Any)
         zip={"role": "quasi", "hierarchy": "zips", "max_level": 1},
         disease="sensitive",
     )
-    dbanon.materialize(con, "safe", "kacpc", "patients", k=5)
+    dbanon.create_release(con, "safe", "kacpc", "patients", k=5)
     con.execute("INSERT INTO patients SELECT 100 + i, '10' || (1 + i % 3), 'Flu' FROM range(5) AS r (i)")
     con.execute("INSERT INTO patients VALUES (200, '201', 'TB'), (201, '202', 'TB')")
     assert hold(con) == (2, 45, 2)
@@ -198,7 +198,7 @@ def test_a_value_that_is_rare_waits_until_it_is_not(con: Any) -> None:
     con.execute("CREATE TABLE patients (pid INTEGER PRIMARY KEY, age INTEGER, ward VARCHAR)")
     con.execute("INSERT INTO patients SELECT i, 20 + i, 'a' FROM range(10) AS r (i)")
     dbanon.declare(con, "patients", pid="identifier", age="quasi", ward="other")
-    dbanon.materialize(con, "safe", "kacpc", "patients", k=5)
+    dbanon.create_release(con, "safe", "kacpc", "patients", k=5)
     con.execute("INSERT INTO patients SELECT 100 + i, 40 + i, 'a' FROM range(5) AS r (i)")
     con.execute("INSERT INTO patients SELECT 200 + i, 40 + i, 'b' FROM range(3) AS r (i)")
     assert hold(con) == (2, 15, 3)
@@ -258,7 +258,7 @@ def test_those_who_come_back_are_held_against_the_classes_they_were_in(con: Any,
     come(con, [(100 + i, 21 + 2 * i, "Flu") for i in range(5)])
     if how == "keep":
         with pytest.raises(errors.SmallDifferencesRefusedError, match="version 1"):
-            dbanon.refresh(con, "safe")
+            dbanon.refresh_release(con, "safe")
     else:
         assert hold(con) == (3, 15, 10)
         assert hold(con) == (4, 25, 0)
@@ -274,9 +274,9 @@ def test_those_who_wait_are_new_to_every_other_refresh(con: Any, how: str) -> No
     come(con, flu(100, 3))
     assert hold(con) == (1, 10, 3)
     with pytest.raises(errors.SmallDifferencesRefusedError):
-        dbanon.refresh(con, "safe", refresh=how)
+        dbanon.refresh_release(con, "safe", refresh=how)
     come(con, flu(103, 2))
-    assert dbanon.refresh(con, "safe", refresh=how).records == 15
+    assert dbanon.refresh_release(con, "safe", refresh=how).records == 15
     assert waits(con) == [(1, 3, None), (2, None, None)]
     assert status(con) == ("fresh", 0, 0, 0, 0)
 
@@ -297,7 +297,7 @@ def test_newcomers_wait_and_do_not_count_as_outliers(con: Any) -> None:
 @pytest.mark.filterwarnings("ignore::dbanon.DisclosureWarning")
 def test_what_cannot_keep_classes_cannot_hold(con: Any) -> None:
     patients(con)
-    dbanon.materialize(con, "safe", "simdiv", "patients", k=5, replace=True)
+    dbanon.create_release(con, "safe", "simdiv", "patients", k=5, replace=True)
     with pytest.raises(errors.CannotKeepClassesError, match="publishes more of a class"):
         hold(con)
 
@@ -316,7 +316,7 @@ def test_what_is_wrong_with_the_source_is_said_and_does_not_wait(con: Any) -> No
     con.executemany("INSERT INTO patients VALUES (?, ?, ?)", [(i, ZIPS[i % 5][0], "Flu") for i in range(40)])
     dbanon.load_hierarchy(con, "zips", ZIPS)
     dbanon.declare(con, "patients", pid="identifier", zip={"role": "quasi", "hierarchy": "zips"}, disease="sensitive")
-    dbanon.materialize(con, "safe", "kacpc", "patients", k=5)
+    dbanon.create_release(con, "safe", "kacpc", "patients", k=5)
     con.execute("INSERT INTO patients VALUES (100, '999', 'Flu')")
     with pytest.raises(errors.CannotKeepClassesError, match="zip"):
         hold(con)
@@ -357,8 +357,8 @@ def test_the_statement_the_certificate_and_wrong_words(con: Any) -> None:
     with pytest.raises(errors.InvalidArgumentError, match=words):
         con.execute(f"{view} WITH (refresh = 'hodl')")
     with pytest.raises(errors.InvalidArgumentError, match=words):
-        dbanon.refresh(con, "safe", refresh="hodl")
-    assert "2 wait" in repr(dbanon.refresh(con, "safe", refresh="hold"))
+        dbanon.refresh_release(con, "safe", refresh="hodl")
+    assert "2 wait" in repr(dbanon.refresh_release(con, "safe", refresh="hold"))
     assert dbanon.forget_release(con, "safe") == 0
 
 

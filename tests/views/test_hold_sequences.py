@@ -106,11 +106,13 @@ class History:
         asked: dict[str, Any] = {"composition": self.composition}
         try:
             if not self.versions:
-                made = dbanon.materialize(self.con, "safe", "kacpc", "patients", **self.asked)
+                made = dbanon.create_release(self.con, "safe", "kacpc", "patients", **self.asked)
             elif way == "replace":
-                made = dbanon.materialize(self.con, "safe", "mondrian", "patients", replace=True, **asked, **self.asked)
+                made = dbanon.create_release(
+                    self.con, "safe", "mondrian", "patients", replace=True, **asked, **self.asked
+                )
             else:
-                made = dbanon.refresh(self.con, "safe", refresh=way, erase=erase, **asked)
+                made = dbanon.refresh_release(self.con, "safe", refresh=way, erase=erase, **asked)
         except (
             errors.SmallDifferencesRefusedError,
             errors.CompositionRefusedError,

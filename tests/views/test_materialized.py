@@ -75,7 +75,7 @@ def whole(con: Any, name: str, schema: str = "main", database: str = "memory") -
 
 
 def test_three_tables_a_ledger_row_and_a_membership_are_made(con: Any) -> None:
-    made = dbanon.materialize(con, "safe", "kacpc", "patients", k=5)
+    made = dbanon.create_release(con, "safe", "kacpc", "patients", k=5)
     assert (made.name, made.version, made.records) == ("safe", 1, 20)
     whole(con, "safe")
     for ending in ENDINGS:
@@ -86,7 +86,7 @@ def test_three_tables_a_ledger_row_and_a_membership_are_made(con: Any) -> None:
 
 
 def test_the_ledger_says_what_was_released_from_what(con: Any) -> None:
-    dbanon.materialize(con, "safe", "mondrian", "patients", k=4, l=2, suppress=0.1)
+    dbanon.create_release(con, "safe", "mondrian", "patients", k=4, l=2, suppress=0.1)
     result = con.execute("FROM releases()")
     row = dict(zip([c[0] for c in result.description], result.fetchall()[0], strict=True))
     assert (row["schema_name"], row["name"], row["version"], row["status"]) == ("main", "safe", 1, "published")
@@ -121,7 +121,7 @@ def test_roles_are_resolved_once_even_after_a_timed_search(con: Any, monkeypatch
     count(resolve, "prepared")
     count(Call, "source")
     con.reviewed = lambda lines: None
-    dbanon.materialize(con, "safe", "kacpc", "patients", k=5, improve="50ms")
+    dbanon.create_release(con, "safe", "kacpc", "patients", k=5, improve="50ms")
     # The source is looked up before the publishing turn for the database of its ledger, and resolved within.
     assert resolved == ["make_call", "source", "prepared", "source"]
 
@@ -134,7 +134,7 @@ def test_roles_are_resolved_once_even_after_a_timed_search(con: Any, monkeypatch
 def test_people_are_told_apart_by_a_key(column: str, key: Any, expected: list[str] | None) -> None:
     con = dbanon.connect()
     patients(con, key=column)
-    dbanon.materialize(con, "safe", "kacpc", "patients", k=5, key=key)
+    dbanon.create_release(con, "safe", "kacpc", "patients", k=5, key=key)
     assert con.execute("SELECT person_key FROM releases()").fetchall() == [(expected,)]
     keys = con.execute("SELECT count(DISTINCT person_key) FROM dbanon.membership").fetchall()
     assert keys == [(20 if expected else 0,)]
@@ -142,7 +142,7 @@ def test_people_are_told_apart_by_a_key(column: str, key: Any, expected: list[st
 
 
 def test_a_person_is_the_key(con: Any) -> None:
-    dbanon.materialize(con, "safe", "kacpc", "patients", k=5, person="note")
+    dbanon.create_release(con, "safe", "kacpc", "patients", k=5, person="note")
     assert con.execute("SELECT person_key FROM releases()").fetchall() == [(["note"],)]
     assert con.execute("SELECT min(person_key) FROM dbanon.membership").fetchall() == [("n0",)]
 
@@ -150,7 +150,7 @@ def test_a_person_is_the_key(con: Any) -> None:
 def test_a_key_that_is_no_column_is_refused(con: Any) -> None:
     before = tables(con)
     with pytest.raises(errors.UnknownColumnError, match="nope"):
-        dbanon.materialize(con, "safe", "kacpc", "patients", k=5, key="nope")
+        dbanon.create_release(con, "safe", "kacpc", "patients", k=5, key="nope")
     nothing_left(con, before)
 
 
@@ -175,9 +175,9 @@ def test_what_cannot_be_made_leaves_nothing(con: Any, call: dict[str, Any], erro
     before = tables(con)
     call = {"name": "safe", "algorithm": "kacpc", "source": "patients", **call}
     with pytest.raises(error):
-        dbanon.materialize(con, **call)
+        dbanon.create_release(con, **call)
     nothing_left(con, before)
-    assert dbanon.materialize(con, "safe", "kacpc", "patients", k=5).version == 1
+    assert dbanon.create_release(con, "safe", "kacpc", "patients", k=5).version == 1
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
@@ -187,7 +187,7 @@ def test_no_table_or_view_is_overwritten(con: Any, kind: str, ending: str) -> No
     before = tables(con)
     for replace in (False, True):
         with pytest.raises(errors.ReleaseExistsError, match="choose another name"):
-            dbanon.materialize(con, "safe", "kacpc", "patients", k=5, replace=replace)
+            dbanon.create_release(con, "safe", "kacpc", "patients", k=5, replace=replace)
     nothing_left(con, before)
     assert con.execute(f"FROM Safe{ending}").fetchall() == [(42,)]
 
@@ -203,7 +203,7 @@ def test_a_view_that_gives_other_rows_each_time_is_refused(con: Any) -> None:
     for view in ("sampled", "mixed"):
         dbanon.declare(con, view, age="quasi", disease="sensitive")
         with pytest.raises(errors.UnstableSourceError):
-            dbanon.materialize(con, "safe", "kacpc", view, k=3)
+            dbanon.create_release(con, "safe", "kacpc", view, k=3)
         nothing_left(con, before)
 
 
@@ -212,18 +212,18 @@ def test_a_temporary_table_is_no_source(con: Any) -> None:
     before = tables(con)
     con.execute("FROM kacpc('gone', k=5, qi=['age'])").fetchall()
     with pytest.raises(errors.DbanonError):
-        dbanon.materialize(con, "safe", "kacpc", "gone", k=5, qi=["age"])
+        dbanon.create_release(con, "safe", "kacpc", "gone", k=5, qi=["age"])
     nothing_left(con, before)
 
 
 def test_an_open_transaction_is_refused(con: Any) -> None:
-    dbanon.materialize(con, "safe", "kacpc", "patients", k=5)
+    dbanon.create_release(con, "safe", "kacpc", "patients", k=5)
     con.execute("BEGIN")
     con.execute("DELETE FROM patients WHERE pid = 3")
     for work in (
-        lambda: dbanon.materialize(con, "other", "kacpc", "patients", k=5),
-        lambda: dbanon.refresh(con, "safe"),
-        lambda: dbanon.drop(con, "safe"),
+        lambda: dbanon.create_release(con, "other", "kacpc", "patients", k=5),
+        lambda: dbanon.refresh_release(con, "safe"),
+        lambda: dbanon.drop_release(con, "safe"),
         lambda: dbanon.forget_release(con, "safe"),
     ):
         with pytest.raises(errors.OpenTransactionError):
@@ -231,7 +231,7 @@ def test_an_open_transaction_is_refused(con: Any) -> None:
     with pytest.raises(duckdb.Error):
         con.execute("SELECT error('x')").fetchall()
     with pytest.raises(errors.OpenTransactionError):
-        dbanon.refresh(con, "safe")
+        dbanon.refresh_release(con, "safe")
     con.execute("ROLLBACK")
     assert con.execute("SELECT count(*) FROM patients").fetchall() == [(20,)]
     whole(con, "safe")
@@ -246,12 +246,12 @@ HOSTILE = ["x'); DROP TABLE patients; --", 'a"b', "🦆 views", "select", "Ünï
 @pytest.mark.parametrize("name", HOSTILE)
 def test_any_name_is_a_name(con: Any, name: str) -> None:
     given = name if "." not in name else quoted(name)
-    dbanon.materialize(con, given, "kacpc", "patients", k=5)
+    dbanon.create_release(con, given, "kacpc", "patients", k=5)
     whole(con, name)
     con.execute("INSERT INTO patients SELECT 100 + i, 70 + i, 'm', 'Flu' FROM range(6) AS r (i)")
-    assert dbanon.refresh(con, given).records == 26
+    assert dbanon.refresh_release(con, given).records == 26
     whole(con, name)
-    dbanon.drop(con, given)
+    dbanon.drop_release(con, given)
     assert tables(con) == [("memory", "main", "patients")]
     assert dbanon.forget_release(con, given) == 2
     nothing_left(con, [("memory", "main", "patients")])
@@ -260,16 +260,16 @@ def test_any_name_is_a_name(con: Any, name: str) -> None:
 @pytest.mark.exhaustive
 def test_a_schema_and_a_database_can_be_named(con: Any) -> None:
     con.execute("CREATE SCHEMA out")
-    dbanon.materialize(con, "out.safe", "kacpc", "patients", k=5)
+    dbanon.create_release(con, "out.safe", "kacpc", "patients", k=5)
     whole(con, "safe", "out")
-    assert dbanon.refresh(con, "out.safe").version == 2
-    dbanon.materialize(con, "memory.out.other", "kacpc", "main.patients", k=5)
-    dbanon.materialize(con, "memory.third", "kacpc", "memory.patients", k=5)
+    assert dbanon.refresh_release(con, "out.safe").version == 2
+    dbanon.create_release(con, "memory.out.other", "kacpc", "main.patients", k=5)
+    dbanon.create_release(con, "memory.third", "kacpc", "memory.patients", k=5)
     whole(con, "other", "out")
     whole(con, "third")
-    assert dbanon.refresh(con, "memory.third").version == 2
+    assert dbanon.refresh_release(con, "memory.third").version == 2
     con.execute("USE memory.out")
-    assert dbanon.refresh(con, "safe").version == 3
+    assert dbanon.refresh_release(con, "safe").version == 3
 
 
 @pytest.mark.exhaustive
@@ -278,15 +278,15 @@ def test_a_release_stands_in_the_database_of_its_source(con: Any, tmp_path: Path
     con.execute("USE clinic")
     patients(con)
     con.execute("USE memory")
-    dbanon.materialize(con, "safe", "kacpc", "clinic.main.patients", k=5)
+    dbanon.create_release(con, "safe", "kacpc", "clinic.main.patients", k=5)
     whole(con, "safe", database="clinic")
     assert ("memory", "main", "safe") not in tables(con)
-    assert dbanon.refresh(con, "clinic.main.safe").version == 2
+    assert dbanon.refresh_release(con, "clinic.main.safe").version == 2
     assert con.execute("SELECT database_name, version FROM releases()").fetchall() == [("clinic", 1), ("clinic", 2)]
     con.execute("DETACH clinic")
     con.execute(f"ATTACH '{tmp_path / 'clinic.duckdb'}' AS renamed")
     assert con.execute("SELECT database_name, status FROM release_status()").fetchall() == [("renamed", "fresh")]
-    assert dbanon.refresh(con, "renamed.safe").version == 3
+    assert dbanon.refresh_release(con, "renamed.safe").version == 3
 
 
 @pytest.mark.exhaustive
@@ -294,11 +294,11 @@ def test_a_file_or_a_view_can_be_the_source(con: Any, tmp_path: Path) -> None:
     path = tmp_path / "p.parquet"
     con.execute(f"COPY patients TO '{path}' (FORMAT parquet)")
     asked: dict[str, Any] = {"k": 5, "qi": ["age"], "sensitive": ["disease"]}
-    dbanon.materialize(con, "of_file", "kacpc", str(path), **asked)
+    dbanon.create_release(con, "of_file", "kacpc", str(path), **asked)
     whole(con, "of_file")
     con.execute("CREATE VIEW adults AS FROM patients WHERE age > 24")
     dbanon.declare(con, "adults", age="quasi", disease="sensitive")
-    dbanon.materialize(con, "of_view", "kacpc", "adults", **asked)
+    dbanon.create_release(con, "of_view", "kacpc", "adults", **asked)
     whole(con, "of_view")
     assert con.execute("SELECT DISTINCT status FROM release_status()").fetchall() == [("fresh",)]
     con.execute(f"COPY (FROM patients WHERE pid > 9) TO '{path}' (FORMAT parquet)")
@@ -311,13 +311,13 @@ def test_a_read_only_database_is_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "clinic.duckdb"
     with dbanon.connect(path) as con:
         patients(con)
-        dbanon.materialize(con, "safe", "kacpc", "patients", k=5)
+        dbanon.create_release(con, "safe", "kacpc", "patients", k=5)
     with dbanon.connect(path, read_only=True) as con:
         assert con.execute("SELECT status FROM release_status()").fetchall() == [("fresh",)]
         for work in (
-            lambda: dbanon.materialize(con, "other", "kacpc", "patients", k=5),
-            lambda: dbanon.refresh(con, "safe"),
-            lambda: dbanon.drop(con, "safe"),
+            lambda: dbanon.create_release(con, "other", "kacpc", "patients", k=5),
+            lambda: dbanon.refresh_release(con, "safe"),
+            lambda: dbanon.drop_release(con, "safe"),
             lambda: dbanon.forget_release(con, "safe"),
         ):
             with pytest.raises(errors.ReadOnlyDatabaseError):
@@ -339,7 +339,7 @@ def test_a_plain_duckdb_reads_what_was_made(tmp_path: Path) -> None:
     path = tmp_path / "clinic.duckdb"
     with dbanon.connect(path) as con:
         patients(con)
-        dbanon.materialize(con, "safe", "kacpc", "patients", k=5)
+        dbanon.create_release(con, "safe", "kacpc", "patients", k=5)
     done = subprocess.run([sys.executable, "-c", PLAIN, str(path)], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines() == ["[(20, 4)]", "[(20,)]", "[(5.0,)]", "False"]
 
@@ -349,41 +349,41 @@ def test_a_plain_duckdb_reads_what_was_made(tmp_path: Path) -> None:
 
 @pytest.mark.exhaustive
 def test_replace_makes_the_next_version_of_another_definition(con: Any) -> None:
-    dbanon.materialize(con, "safe", "kacpc", "patients", k=5)
+    dbanon.create_release(con, "safe", "kacpc", "patients", k=5)
     with pytest.raises(errors.ReleaseExistsError, match="replace"):
-        dbanon.materialize(con, "safe", "kacpc", "patients", k=10)
+        dbanon.create_release(con, "safe", "kacpc", "patients", k=10)
     with pytest.raises(errors.SmallDifferencesRefusedError):
-        dbanon.materialize(con, "safe", "mondrian", "patients", k=10, replace=True)
+        dbanon.create_release(con, "safe", "mondrian", "patients", k=10, replace=True)
     with pytest.warns(dbanon.DisclosureWarning, match="intersect"):
-        made = dbanon.materialize(con, "safe", "mondrian", "patients", k=10, replace=True, allow_delta=True)
+        made = dbanon.create_release(con, "safe", "mondrian", "patients", k=10, replace=True, allow_delta=True)
     assert made.version == 2
     whole(con, "safe")
     rows = con.execute("SELECT algorithm, status, allow_delta FROM releases()").fetchall()
     assert rows == [("kacpc", "replaced", False), ("mondrian", "published", True)]
     before = con.execute("FROM safe").fetchall()
     with pytest.raises(duckdb.Error):
-        dbanon.materialize(con, "safe", "kacpc", "patients", k=99, replace=True)
+        dbanon.create_release(con, "safe", "kacpc", "patients", k=99, replace=True)
     assert con.execute("FROM safe").fetchall() == before
     whole(con, "safe")
 
 
 @pytest.mark.exhaustive
 def test_drop_keeps_the_ledger_until_it_is_forgotten(con: Any) -> None:
-    dbanon.materialize(con, "safe", "kacpc", "patients", k=5)
-    dbanon.refresh(con, "safe")
+    dbanon.create_release(con, "safe", "kacpc", "patients", k=5)
+    dbanon.refresh_release(con, "safe")
     with pytest.raises(errors.UnknownVersionError, match="published"):
         dbanon.forget_release(con, "safe", 2)
     assert dbanon.forget_release(con, "safe", 1) == 1
-    dbanon.drop(con, "SAFE")
+    dbanon.drop_release(con, "SAFE")
     assert tables(con) == [("memory", "main", "patients")]
     assert con.execute("SELECT version, status FROM releases()").fetchall() == [(2, "dropped")]
-    for work in (lambda: dbanon.drop(con, "safe"), lambda: dbanon.refresh(con, "safe")):
+    for work in (lambda: dbanon.drop_release(con, "safe"), lambda: dbanon.refresh_release(con, "safe")):
         with pytest.raises(errors.UnknownReleaseError):
             work()
-    dbanon.drop(con, "safe", if_exists=True)
-    dbanon.drop(con, "nobody", if_exists=True)
-    assert dbanon.materialize(con, "Safe", "kacpc", "patients", k=5).version == 3
-    assert dbanon.refresh(con, "safe").version == 4
+    dbanon.drop_release(con, "safe", if_exists=True)
+    dbanon.drop_release(con, "nobody", if_exists=True)
+    assert dbanon.create_release(con, "Safe", "kacpc", "patients", k=5).version == 3
+    assert dbanon.refresh_release(con, "safe").version == 4
     with pytest.raises(errors.UnknownVersionError):
         dbanon.forget_release(con, "safe", 77)
     assert dbanon.forget_release(con, "safe") == 2
@@ -395,8 +395,8 @@ def test_drop_keeps_the_ledger_until_it_is_forgotten(con: Any) -> None:
 def test_a_plain_attached_connection_can_do_all_of_it() -> None:
     con = dbanon.attach(duckdb.connect())
     patients(con)
-    dbanon.materialize(con, "safe", "kacpc", "patients", k=5)
-    assert dbanon.refresh(con, "safe").version == 2
+    dbanon.create_release(con, "safe", "kacpc", "patients", k=5)
+    assert dbanon.refresh_release(con, "safe").version == 2
     assert con.execute("SELECT count(*) FROM delta_problems('safe')").fetchall() == [(0,)]
-    dbanon.drop(con, "safe")
+    dbanon.drop_release(con, "safe")
     con.close()

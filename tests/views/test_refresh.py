@@ -71,7 +71,7 @@ def unchanged_by(con: Any, name: str, work: Callable[[], object], error: type[Ex
 
 def test_a_release_is_fresh_until_its_source_changes(con: Any) -> None:
     two_groups(con)
-    dbanon.materialize(con, "safe", "kacpc", "patients", k=5)
+    dbanon.create_release(con, "safe", "kacpc", "patients", k=5)
     assert status(con) == ("fresh", 0, 0, 0)
     con.execute("INSERT INTO patients VALUES (100, 25, 'Flu'), (101, 26, 'Flu')")
     assert status(con) == ("stale", 2, 0, 0)
@@ -84,7 +84,7 @@ def test_a_release_is_fresh_until_its_source_changes(con: Any) -> None:
 def test_without_a_key_a_change_is_one_that_went_and_one_that_came(con: Any) -> None:
     con.execute("CREATE TABLE t AS SELECT 20 + i AS age, ['Flu', 'HIV'][1 + i % 2] AS disease FROM range(20) AS r (i)")
     dbanon.declare(con, "t", age="quasi", disease="sensitive")
-    dbanon.materialize(con, "safe", "kacpc", "t", k=5)
+    dbanon.create_release(con, "safe", "kacpc", "t", k=5)
     con.execute("UPDATE t SET disease = 'TB' WHERE age IN (21, 22)")
     assert status(con) == ("stale", 2, 2, 0)
 
@@ -92,7 +92,7 @@ def test_without_a_key_a_change_is_one_that_went_and_one_that_came(con: Any) -> 
 @pytest.mark.exhaustive
 def test_a_column_that_is_not_published_does_not_make_a_release_stale(con: Any) -> None:
     two_groups(con, disease="identifier")
-    dbanon.materialize(con, "safe", "kacpc", "patients", k=5)
+    dbanon.create_release(con, "safe", "kacpc", "patients", k=5)
     con.execute("UPDATE patients SET disease = 'Cut'")
     assert status(con) == ("fresh", 0, 0, 0)
 
@@ -109,7 +109,7 @@ def test_a_changed_policy_or_hierarchy_makes_a_release_stale(con: Any, change: s
     two_groups(con)
     dbanon.load_hierarchy(con, "illness", TREE)
     dbanon.declare(con, "patients", disease=("quasi", "illness"))
-    dbanon.materialize(con, "safe", "kacpc", "patients", k=5)
+    dbanon.create_release(con, "safe", "kacpc", "patients", k=5)
     con.execute(change)
     assert con.execute(f"SELECT status, {column}, problem FROM release_status()").fetchall() == [("stale", True, None)]
 
@@ -126,13 +126,13 @@ def test_a_changed_policy_or_hierarchy_makes_a_release_stale(con: Any, change: s
 )
 def test_a_source_that_is_gone_is_said(con: Any, change: str) -> None:
     two_groups(con)
-    dbanon.materialize(con, "safe", "kacpc", "patients", k=5)
+    dbanon.create_release(con, "safe", "kacpc", "patients", k=5)
     con.execute(change)
     ((state, problem),) = con.execute("SELECT status, problem FROM release_status()").fetchall()
     assert state == "stale"
     assert problem
-    unchanged_by(con, "safe", lambda: dbanon.refresh(con, "safe"), errors.DbanonError)
-    dbanon.drop(con, "safe")
+    unchanged_by(con, "safe", lambda: dbanon.refresh_release(con, "safe"), errors.DbanonError)
+    dbanon.drop_release(con, "safe")
 
 
 # --- keep ------------------------------------------------------------------------------------------------
@@ -140,10 +140,10 @@ def test_a_source_that_is_gone_is_said(con: Any, change: str) -> None:
 
 def test_keep_leaves_every_published_row_in_its_class(con: Any) -> None:
     two_groups(con)
-    dbanon.materialize(con, "safe", "kacpc", "patients", k=5)
+    dbanon.create_release(con, "safe", "kacpc", "patients", k=5)
     con.execute("CREATE TABLE old AS FROM safe")
     con.execute("INSERT INTO patients SELECT 100 + i, 40 + i, 'Flu' FROM range(7) AS r (i)")
-    made = dbanon.refresh(con, "safe")
+    made = dbanon.refresh_release(con, "safe")
     assert (made.version, made.records) == (2, 27)
     assert con.execute("SELECT age, disease FROM old EXCEPT ALL SELECT age, disease FROM safe").fetchall() == []
     added = con.execute("SELECT age, disease FROM safe EXCEPT ALL SELECT age, disease FROM old").fetchall()
@@ -153,10 +153,10 @@ def test_keep_leaves_every_published_row_in_its_class(con: Any) -> None:
 @pytest.mark.exhaustive
 def test_a_refresh_of_what_did_not_change_gives_the_same_rows(con: Any) -> None:
     two_groups(con)
-    dbanon.materialize(con, "safe", "kacpc", "patients", k=3, l=2, suppress=0.2)
+    dbanon.create_release(con, "safe", "kacpc", "patients", k=3, l=2, suppress=0.2)
     con.execute("CREATE TABLE old AS FROM safe")
     assert con.execute("FROM delta_problems('safe')").fetchall() == []
-    assert dbanon.refresh(con, "safe").version == 2
+    assert dbanon.refresh_release(con, "safe").version == 2
     assert con.execute("FROM safe").fetchall() == con.execute("FROM old").fetchall()
 
 
@@ -164,13 +164,13 @@ def test_a_refresh_of_what_did_not_change_gives_the_same_rows(con: Any) -> None:
 def test_newcomers_that_are_too_few_wait_where_records_may_be_left_out(con: Any) -> None:
     """What suppress allows is counted over the whole table."""
     patients(con, [(i, 20 + i % 10, DISEASES[i % 4]) for i in range(40)])
-    assert dbanon.materialize(con, "safe", "kacpc", "patients", k=4, suppress=0.1).records == 40
+    assert dbanon.create_release(con, "safe", "kacpc", "patients", k=4, suppress=0.1).records == 40
     con.execute("INSERT INTO patients VALUES (92, 96, 'Flu')")
     assert con.execute("FROM delta_problems('safe')").fetchall() == []
-    assert dbanon.refresh(con, "safe").records == 40
+    assert dbanon.refresh_release(con, "safe").records == 40
     assert con.execute("SELECT suppressed FROM dbanon.release ORDER BY version").fetchall() == [(0,), (1,)]
     con.execute("INSERT INTO patients SELECT 200 + i, 90 + i, 'Cut' FROM range(5) AS r (i)")
-    assert dbanon.refresh(con, "safe").records == 46
+    assert dbanon.refresh_release(con, "safe").records == 46
 
 
 def test_a_class_that_shrinks_and_is_called_otherwise_does_not_show_who_went(con: Any) -> None:
@@ -179,33 +179,33 @@ def test_a_class_that_shrinks_and_is_called_otherwise_does_not_show_who_went(con
     rows = [(i, 20 + i, "HIV" if i >= 5 else DISEASES[i % 4]) for i in range(10)]
     patients(con, rows)
     with pytest.warns(dbanon.UtilityWarning, match="all 10 records are in one class"):
-        dbanon.materialize(con, "safe", "kacpc", "patients", k=5, l=2)
+        dbanon.create_release(con, "safe", "kacpc", "patients", k=5, l=2)
     assert con.execute("SELECT count(DISTINCT age) FROM safe").fetchall() == [(1,)]
     con.execute("DELETE FROM patients WHERE pid >= 5")
     assert con.execute("SELECT change, missed FROM delta_problems('safe')").fetchall() == [("went", ["l"])]
-    error = unchanged_by(con, "safe", lambda: dbanon.refresh(con, "safe"), errors.SmallDifferencesRefusedError)
+    error = unchanged_by(con, "safe", lambda: dbanon.refresh_release(con, "safe"), errors.SmallDifferencesRefusedError)
     assert "delta_problems" in str(error)
 
 
 def test_newcomers_do_not_hide_that_a_class_kept_too_few(con: Any) -> None:
     """Of ten seven go, seven others come with the same published values: three would be known to be in both."""
     patients(con, [(i, 30, DISEASES[i % 4]) for i in range(10)])
-    dbanon.materialize(con, "safe", "kacpc", "patients", k=5)
+    dbanon.create_release(con, "safe", "kacpc", "patients", k=5)
     con.execute("DELETE FROM patients WHERE pid < 7")
     con.execute("INSERT INTO patients SELECT 100 + i, 30, 'Cut' FROM range(7) AS r (i)")
     rows = con.execute("SELECT change, sum(records) FROM delta_problems('safe') GROUP BY ALL").fetchall()
     assert rows
-    unchanged_by(con, "safe", lambda: dbanon.refresh(con, "safe"), errors.SmallDifferencesRefusedError)
+    unchanged_by(con, "safe", lambda: dbanon.refresh_release(con, "safe"), errors.SmallDifferencesRefusedError)
 
 
 def test_what_came_as_one_group_does_not_go_in_parts(con: Any) -> None:
     """Six come into a class, five of them go: who has the first and the third version would see one record more."""
     patients(con, [(i, 30, DISEASES[i % 4]) for i in range(10)])
-    dbanon.materialize(con, "safe", "kacpc", "patients", k=5)
+    dbanon.create_release(con, "safe", "kacpc", "patients", k=5)
     con.execute("INSERT INTO patients SELECT 100 + i, 30, 'Cut' FROM range(6) AS r (i)")
-    assert dbanon.refresh(con, "safe").records == 16
+    assert dbanon.refresh_release(con, "safe").records == 16
     con.execute("DELETE FROM patients WHERE pid BETWEEN 100 AND 104")
-    unchanged_by(con, "safe", lambda: dbanon.refresh(con, "safe"), errors.SmallDifferencesRefusedError)
+    unchanged_by(con, "safe", lambda: dbanon.refresh_release(con, "safe"), errors.SmallDifferencesRefusedError)
 
 
 @pytest.mark.exhaustive
@@ -213,24 +213,26 @@ def test_a_further_record_of_a_person_is_not_a_further_person(con: Any) -> None:
     con.execute("CREATE TABLE visits (person INTEGER, age INTEGER, disease VARCHAR)")
     con.executemany("INSERT INTO visits VALUES (?, ?, ?)", [(i, 30, DISEASES[i % 4]) for i in range(8)])
     dbanon.declare(con, "visits", person="person", age="quasi", disease="sensitive")
-    dbanon.materialize(con, "safe", "kacpc", "visits", k=4)
+    dbanon.create_release(con, "safe", "kacpc", "visits", k=4)
     con.execute("INSERT INTO visits SELECT 3, 30, 'Cut' FROM range(9)")
     assert con.execute("SELECT change, records, persons FROM delta_problems('safe')").fetchall() == [("came", 9, 1)]
-    unchanged_by(con, "safe", lambda: dbanon.refresh(con, "safe"), errors.SmallDifferencesRefusedError)
+    unchanged_by(con, "safe", lambda: dbanon.refresh_release(con, "safe"), errors.SmallDifferencesRefusedError)
     con.execute("INSERT INTO visits SELECT i, 30, 'Cold' FROM range(8) AS r (i)")
-    assert dbanon.refresh(con, "safe").records == 25
+    assert dbanon.refresh_release(con, "safe").records == 25
 
 
 @pytest.mark.exhaustive
 def test_a_changed_distribution_is_judged_by_the_gate(con: Any) -> None:
     """t-closeness compares with the whole table, which newcomers change under classes that stay."""
     patients(con, [(i, 20 + i % 2, DISEASES[i // 2 % 2]) for i in range(20)])
-    dbanon.materialize(con, "safe", "kacpc", "patients", k=4, t=0.2)
+    dbanon.create_release(con, "safe", "kacpc", "patients", k=4, t=0.2)
     con.execute("INSERT INTO patients SELECT 100 + i, 60 + i % 2, 'TB' FROM range(60) AS r (i)")
-    unchanged_by(con, "safe", lambda: dbanon.refresh(con, "safe"), errors.CannotKeepClassesError)
-    unchanged_by(con, "safe", lambda: dbanon.refresh(con, "safe", allow_delta=True), errors.CannotKeepClassesError)
+    unchanged_by(con, "safe", lambda: dbanon.refresh_release(con, "safe"), errors.CannotKeepClassesError)
+    unchanged_by(
+        con, "safe", lambda: dbanon.refresh_release(con, "safe", allow_delta=True), errors.CannotKeepClassesError
+    )
     with pytest.warns(dbanon.DisclosureWarning, match="clustered anew"):
-        dbanon.refresh(con, "safe", refresh="recluster", allow_delta=True)
+        dbanon.refresh_release(con, "safe", refresh="recluster", allow_delta=True)
     assert con.execute("SELECT refresh, allow_delta FROM dbanon.release WHERE version = 2").fetchall() == [
         ("recluster", True)
     ]
@@ -239,12 +241,12 @@ def test_a_changed_distribution_is_judged_by_the_gate(con: Any) -> None:
 @pytest.mark.exhaustive
 def test_keep_is_refused_where_other_columns_are_published(con: Any) -> None:
     two_groups(con)
-    dbanon.materialize(con, "safe", "kacpc", "patients", k=5)
+    dbanon.create_release(con, "safe", "kacpc", "patients", k=5)
     con.execute("DELETE FROM dbanon.policy WHERE column_name = 'disease'")
-    error = unchanged_by(con, "safe", lambda: dbanon.refresh(con, "safe"), errors.CannotKeepClassesError)
+    error = unchanged_by(con, "safe", lambda: dbanon.refresh_release(con, "safe"), errors.CannotKeepClassesError)
     assert "disease was sensitive and is withheld" in str(error)
     with pytest.warns(dbanon.DisclosureWarning) as seen:
-        assert dbanon.refresh(con, "safe", refresh="recluster").version == 2
+        assert dbanon.refresh_release(con, "safe", refresh="recluster").version == 2
     assert "disease was sensitive and is withheld" in " ".join(str(w.message) for w in seen)
     assert [c[0] for c in con.execute("FROM safe").description] == ["age", "class_id"]
 
@@ -252,24 +254,27 @@ def test_keep_is_refused_where_other_columns_are_published(con: Any) -> None:
 @pytest.mark.exhaustive
 def test_allow_delta_is_in_the_ledger(con: Any) -> None:
     patients(con, [(i, 30, DISEASES[i % 4]) for i in range(12)])
-    dbanon.materialize(con, "safe", "kacpc", "patients", k=5)
+    dbanon.create_release(con, "safe", "kacpc", "patients", k=5)
     con.execute("DELETE FROM patients WHERE pid IN (3, 4)")
-    error = unchanged_by(con, "safe", lambda: dbanon.refresh(con, "safe"), errors.SmallDifferencesRefusedError)
+    error = unchanged_by(con, "safe", lambda: dbanon.refresh_release(con, "safe"), errors.SmallDifferencesRefusedError)
     assert all(word in str(error) for word in ("wait for more", "recluster", "allow_delta"))
     unchanged_by(
-        con, "safe", lambda: dbanon.refresh(con, "safe", refresh="recluster"), errors.SmallDifferencesRefusedError
+        con,
+        "safe",
+        lambda: dbanon.refresh_release(con, "safe", refresh="recluster"),
+        errors.SmallDifferencesRefusedError,
     )
-    dbanon.refresh(con, "safe", allow_delta=True)
+    dbanon.refresh_release(con, "safe", allow_delta=True)
     rows = con.execute("SELECT version, status, refresh, allow_delta, delta_classes > 0 FROM releases()").fetchall()
     assert rows == [(1, "replaced", "first", False, False), (2, "published", "keep", True, True)]
 
 
 def test_recluster_warns_that_classes_can_be_intersected(con: Any) -> None:
     two_groups(con)
-    dbanon.materialize(con, "safe", "kacpc", "patients", k=5)
+    dbanon.create_release(con, "safe", "kacpc", "patients", k=5)
     con.execute("INSERT INTO patients SELECT 100 + i, 25 + i, 'Flu' FROM range(9) AS r (i)")
     with pytest.warns(dbanon.DisclosureWarning, match="intersect"):
-        made = dbanon.refresh(con, "safe", refresh="recluster")
+        made = dbanon.refresh_release(con, "safe", refresh="recluster")
     assert (made.version, made.records) == (2, 29)
     assert con.execute("SELECT refresh FROM dbanon.release WHERE version = 2").fetchall() == [("recluster",)]
 
@@ -277,28 +282,28 @@ def test_recluster_warns_that_classes_can_be_intersected(con: Any) -> None:
 @pytest.mark.exhaustive
 def test_if_stale_does_nothing_where_the_release_is_fresh(con: Any) -> None:
     two_groups(con)
-    dbanon.materialize(con, "safe", "kacpc", "patients", k=5)
+    dbanon.create_release(con, "safe", "kacpc", "patients", k=5)
     before = everything(con, "safe")
-    made = dbanon.refresh(con, "safe", if_stale=True)
+    made = dbanon.refresh_release(con, "safe", if_stale=True)
     assert (made.version, made.records, made.classes) == (1, 20, 4)
     rows = con.execute("REFRESH MATERIALIZED ANONYMIZED VIEW safe WITH (if_stale = true)").fetchall()
     assert rows == [("safe", 1, 20, 4)]
     assert everything(con, "safe") == before
     con.execute("INSERT INTO patients SELECT 100 + i, 25 + i, 'Flu' FROM range(9) AS r (i)")
-    assert dbanon.refresh(con, "safe", if_stale=True).version == 2
+    assert dbanon.refresh_release(con, "safe", if_stale=True).version == 2
     con.execute("UPDATE dbanon.policy SET weight = 3 WHERE column_name = 'age'")
-    assert dbanon.refresh(con, "safe", if_stale=True).version == 3
+    assert dbanon.refresh_release(con, "safe", if_stale=True).version == 3
 
 
 @pytest.mark.exhaustive
 def test_a_failing_gate_leaves_the_old_version(con: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     two_groups(con)
-    dbanon.materialize(con, "safe", "kacpc", "patients", k=5)
+    dbanon.create_release(con, "safe", "kacpc", "patients", k=5)
     con.execute("DELETE FROM patients WHERE pid > 3")
     for how in ("keep", "recluster"):
-        unchanged_by(con, "safe", lambda how=how: dbanon.refresh(con, "safe", refresh=how), Exception)  # type: ignore[misc]
+        unchanged_by(con, "safe", lambda how=how: dbanon.refresh_release(con, "safe", refresh=how), Exception)  # type: ignore[misc]
     con.execute("DELETE FROM patients")
-    unchanged_by(con, "safe", lambda: dbanon.refresh(con, "safe"), Exception)
+    unchanged_by(con, "safe", lambda: dbanon.refresh_release(con, "safe"), Exception)
 
 
 # --- many random changes -----------------------------------------------------------------------------------
@@ -468,14 +473,14 @@ def test_versions_differ_by_nothing_or_by_sets_that_meet_the_model(con: Any, par
     for seed in some(range(part, TABLES, 2), 2):
         world = World(con, seed)
         try:
-            dbanon.materialize(con, "safe", world.algorithm, "t", **world.asked, **world.options)
+            dbanon.create_release(con, "safe", world.algorithm, "t", **world.asked, **world.options)
         except (errors.DbanonError, duckdb.Error):
             ends["no release"] += 1
             continue
         for _ in range(4):
             world.change()
             ends[refreshed(con, world, f"seed {seed}")] += 1
-        dbanon.drop(con, "safe")
+        dbanon.drop_release(con, "safe")
         dbanon.forget_release(con, "safe")
     assert ends["released"] >= 1, ends
     assert ends["refused"] >= 1, ends
@@ -488,7 +493,7 @@ def refreshed(con: Any, world: World, where: str) -> str:
     problems: list[Any] | None = None
     try:
         problems = con.execute("FROM delta_problems('safe')").fetchall()
-        made = dbanon.refresh(con, "safe")
+        made = dbanon.refresh_release(con, "safe")
     except (errors.DbanonError, duckdb.Error) as error:
         assert everything(con, "safe") == before, where
         assert not problems or isinstance(error, errors.SmallDifferencesRefusedError), f"{where}: {error}"

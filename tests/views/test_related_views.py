@@ -62,7 +62,7 @@ def test_one_statement_makes_all_tables_of_a_release(con: Any) -> None:
 
 
 def test_the_table_that_is_asked_for_has_the_name(con: Any) -> None:
-    release = dbanon.materialize(con, "rows", "mondrian", "visits", k=3, entity="patients", key={"patient_id": "id"})
+    release = dbanon.create_release(con, "rows", "mondrian", "visits", k=3, entity="patients", key={"patient_id": "id"})
     assert (release.name, release.version) == ("rows", 1)
     assert release.classes == con.execute("SELECT count(*) FROM rows_classes").fetchall()[0][0]
     assert made(con, "rows%") == ["rows", "rows_classes", "rows_metrics", "rows_patients"]

@@ -143,7 +143,7 @@ def test_relations_work_too(con: Any, method: str) -> None:
     ],
 )
 def test_arguments_are_what_duckdb_makes_of_them(con: Any, arguments: str, parameters: Any) -> None:
-    dbanon.materialize(con, "told", "kacpc", "patients", k=5, weights={"age": 2}, qi=["sex", "age"])
+    dbanon.create_release(con, "told", "kacpc", "patients", k=5, weights={"age": 2}, qi=["sex", "age"])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         con.execute(f"{CREATE} safe AS FROM kacpc({arguments})", parameters)
@@ -194,9 +194,9 @@ def test_a_warning_points_at_the_line_of_the_statement(con: Any, query: str) -> 
     with pytest.warns(dbanon.DisclosureWarning) as seen:
         con.execute(query.format(CREATE))
         con.sql(f"{REFRESH} safe WITH (refresh = 'recluster', allow_delta = true)")
-        dbanon.refresh(con, "safe")
+        dbanon.refresh_release(con, "safe")
         con.execute(f"{DROP} safe")
-        dbanon.materialize(con, "again", "mondrian", "patients", k=3)
+        dbanon.create_release(con, "again", "mondrian", "patients", k=3)
     assert len(seen) >= 5
     assert {warning.filename for warning in seen} == {__file__}
     assert len({warning.lineno for warning in seen}) == 4

@@ -364,7 +364,7 @@ def test_mistakes() -> None:
     refused(errors.ReleaseExistsError, name="seen")
     refused(errors.UnknownParameterError, life2=1)
     with pytest.raises(errors.StreamAlgorithmNotAllowedError, match="materialize: fads is a stream system"):
-        dbanon.materialize(con, "safe", "fads", "events", k=3)
+        dbanon.create_release(con, "safe", "fads", "events", k=3)
     with pytest.raises(duckdb.Error, match="choose: fads is a stream system"):
         con.execute("FROM choose('events', k := [3], qi := ['age'], algorithms := ['fads'])")
     with pytest.raises(errors.StreamAlgorithmNotAllowedError, match="anonymize: castle is a stream system"):
@@ -416,13 +416,13 @@ def test_statements() -> None:
 def test_releases_and_streams_of_the_same_people_are_told_of_each_other() -> None:
     con = grown()
     with pytest.warns(dbanon.DisclosureWarning, match="the streaming views safe published the same people"):
-        dbanon.materialize(con, "whole", "kacpc", "events", k=3, qi=["age"])
+        dbanon.create_release(con, "whole", "kacpc", "events", k=3, qi=["age"])
     with pytest.raises(errors.OverlappingStreamError):
-        dbanon.materialize(con, "other", "kacpc", "events", k=3, qi=["age"], composition="refuse")
+        dbanon.create_release(con, "other", "kacpc", "events", k=3, qi=["age"], composition="refuse")
     con.execute("CREATE VIEW seen AS FROM events")
     streaming.drop_stream(con, "safe")
     with pytest.raises(errors.OverlappingStreamError):
-        dbanon.materialize(con, "other", "kacpc", "seen", k=3, qi=["age"], composition="refuse")
+        dbanon.create_release(con, "other", "kacpc", "seen", k=3, qi=["age"], composition="refuse")
     with pytest.warns(dbanon.DisclosureWarning, match="whole version 1, safe published the same table"):
         streaming.create_stream(con, "again", "fads", "events", **CALL)
 
@@ -503,8 +503,8 @@ def test_what_is_asked_of_a_release_says_that_it_is_a_streaming_view(tmp_path: P
         come(con, 3, 0, 60)
         dbanon.create_stream(con, "safe", "fads", "events", **CALL)
         for asked in (
-            lambda: dbanon.refresh(con, "safe"),
-            lambda: dbanon.drop(con, "main.SAFE"),
+            lambda: dbanon.refresh_release(con, "safe"),
+            lambda: dbanon.drop_release(con, "main.SAFE"),
             lambda: dbanon.certificate(con, "safe"),
             lambda: dbanon.publish(con, "safe", tmp_path / "out.duckdb"),
         ):
@@ -513,7 +513,7 @@ def test_what_is_asked_of_a_release_says_that_it_is_a_streaming_view(tmp_path: P
             ):
                 asked()
         with pytest.raises(errors.UnknownReleaseError) as caught:
-            dbanon.refresh(con, "other.safe")
+            dbanon.refresh_release(con, "other.safe")
         assert "streaming" not in str(caught.value)
         con.execute(f"COPY safe TO '{tmp_path / 'out.parquet'}'")
 

@@ -50,7 +50,7 @@ def test_a_model_that_leaves_one_class_is_no_error_and_said(con: Any) -> None:
     assert measured(con, f"kacpc_metrics{call}") == {"fully_generalized:age": 1, "one_class": 1}
     given: dict[str, Any] = {"k": 2, "qi": ["age"], "sensitive": ["disease"], "t": 0.01}
     with pytest.warns(dbanon.UtilityWarning, match="safe: all 20 records are in one class") as seen:
-        made = dbanon.materialize(con, "safe", "kacpc", "t", **given)
+        made = dbanon.create_release(con, "safe", "kacpc", "t", **given)
     assert made.classes == 1
     assert seen[0].filename == __file__
     with pytest.warns(dbanon.UtilityWarning, match="which says nothing of age but the whole range or"):

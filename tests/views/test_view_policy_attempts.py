@@ -35,7 +35,7 @@ def run(con: Any, query: str) -> list[str]:
 
 
 def materialized(con: Any, attempt: Attempt, table: str) -> list[str]:
-    dbanon.materialize(con, "safe", "mondrian", table, k=K, **attempt.parameters)
+    dbanon.create_release(con, "safe", "mondrian", table, k=K, **attempt.parameters)
     return run(con, "FROM safe")
 
 

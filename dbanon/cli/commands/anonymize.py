@@ -85,7 +85,7 @@ def anonymize(
     from dbanon.api.connection import connect
     from dbanon.api.publish import publish
     from dbanon.publishing import release_files as handouts
-    from dbanon.views.materialize import materialize
+    from dbanon.views.materialize import create_release
 
     name = _name(output)
     roles = role_parameters(qi, sensitive, person, identifiers, other)
@@ -104,7 +104,7 @@ def anonymize(
         asked = _governed(con, loaded, file, asked, not_given(roles, given))
         step("Clustering and checking")
         con.reviewed = before_files(source, quiet or as_json or any(map(Path.exists, written)))
-        materialize(con, identifier(name), algorithm, TABLE, progress=searched(step), **asked)
+        create_release(con, identifier(name), algorithm, TABLE, progress=searched(step), **asked)
         step("Writing")
         how: dict[str, Any] = {
             "storage_version": storage_version, "overwrite": force, "csv_formulas": csv_formulas,

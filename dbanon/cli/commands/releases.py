@@ -82,7 +82,7 @@ def materialize(
         asked = together(algorithm, given, k=k, l=l, t=t, improve=improvement(improve))
     with errors_as_messages(), opened(database) as con, progress(quiet) as step:
         con.reviewed = before_release(quiet or as_json)
-        made = views_materialize.materialize(
+        made = views_materialize.create_release(
             con,
             name,
             algorithm,
@@ -134,7 +134,7 @@ def refresh(
         raise click.UsageError(f"--recluster and --refresh {how} exclude each other.")
     with errors_as_messages(), opened(database) as con, progress(False) as step:
         con.progress = searched(step)
-        made = views_materialize.refresh(
+        made = views_materialize.refresh_release(
             con,
             name,
             refresh="recluster" if recluster else how or "keep",
@@ -155,7 +155,7 @@ def drop(database: Path, name: str, as_json: bool) -> None:
     from dbanon.views import materialize as views_materialize
 
     with errors_as_messages(), opened(database) as con:
-        views_materialize.drop(con, name)
+        views_materialize.drop_release(con, name)
     answer({"dropped": name}, as_json, f"{name} is dropped.")
 
 

@@ -38,13 +38,13 @@ def released(connection: Connection, model: Model) -> list[str]:
             if entry is None or model.full_refresh:
                 options = {option: model.options[option] for option in FIRST if option in model.options}
                 replace = entry is not None
-                materialize.materialize(
+                materialize.create_release(
                     connection.raw, name, function, source, key=model.key, replace=replace, **options, **given
                 )
             else:
                 _check_same(connection, entry, model, (function, source, given))
                 options = {option: model.options[option] for option in NEXT if option in model.options}
-                materialize.refresh(connection.raw, name, **options)
+                materialize.refresh_release(connection.raw, name, **options)
     return said
 
 

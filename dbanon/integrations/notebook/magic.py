@@ -9,7 +9,7 @@ from typing import Any
 import duckdb
 
 from dbanon import errors
-from dbanon.api.anonymize_query import is_release, with_metrics
+from dbanon.api.anonymize_query import anonymize_query, is_release
 from dbanon.api.connection import Connection, connect, ctrl_c_raised
 from dbanon.api.frame import Anonymized
 from dbanon.errors.display import for_people
@@ -115,7 +115,7 @@ class Magic:
         with ctrl_c_raised():
             if is_release(query):
                 code = "run(connection, query, given)"
-                made: Anonymized = self._in_notebook(code, run=with_metrics, query=query, given=given)
+                made: Anonymized = self._in_notebook(code, run=anonymize_query, query=query, given=given)
                 return made
             options = {} if given is None else {"params": given}
             rows = self._in_notebook("connection.sql(query, **options)", query=query, options=options)

@@ -83,7 +83,7 @@ class AnonymizedView:
     `__tablename__` is the class's name in snake_case unless it is given.
 
     The view stores the call: it anonymizes anew whenever it is read and works on attached connections only. With
-    `__materialized__ = True` it is a table with a row in the release ledger (see `dbanon.materialize`); create_all
+    `__materialized__ = True` it is a table with a row in the release ledger (see `dbanon.create_release`); create_all
     makes it if its source has committed rows, else the first `refresh` does. A flush or a statement that would write
     to either is refused with ReadOnlyViewError.
     """
@@ -113,7 +113,8 @@ class AnonymizedView:
         if_stale: bool = False,
         erase: bool = False,
     ) -> releases.Release:
-        """Make the next version from the committed source, or the first; see `dbanon.refresh` for the arguments.
+        """Make the next version from the committed source, or the first; see `dbanon.refresh_release` for the
+        arguments.
 
         Where the class asks for something else than what was released, the next version is of that; but `erase` is of
         the definition that was released, so that an erasure needs nothing else to change. The session must not be in a
@@ -128,7 +129,7 @@ class AnonymizedView:
             name = written(cls.__table__, connection)
             old = published(raw, name)
             if old is not None and (erase or not differs(view, old, connection)):
-                made = releases.refresh(
+                made = releases.refresh_release(
                     raw,
                     name,
                     refresh=refresh,
@@ -328,7 +329,7 @@ def _materialize(
     raw: Any, view: View, connection: Connection, name: str, composition: str, allow_delta: bool, *, replace: bool
 ) -> releases.Release:
     related.refuse(view.algorithm, view.parameters)
-    return releases.materialize(
+    return releases.create_release(
         raw,
         name,
         view.algorithm,
@@ -355,7 +356,7 @@ def dropped(connection: Connection, table: Table, *, materialized: bool) -> None
     """Drop a view where it is there, a materialized one in a transaction of its own."""
     if materialized:
         with raw_connection(connection).cursor() as cursor:
-            releases.drop(attach(cursor), written(table, connection), if_exists=True)
+            releases.drop_release(attach(cursor), written(table, connection), if_exists=True)
     else:
         raw_connection(connection).execute(f"DROP VIEW IF EXISTS {written(table, connection)}")
 

@@ -58,7 +58,7 @@ def report(
     TargetInUseError, TargetNotLocalError, WriteFailedError, MissingExtraError.
     """
     if not hasattr(connection, "execute"):
-        accepts = "a connection: it is made from the ledger, which has what dbanon.materialize published there"
+        accepts = "a connection: it is made from the ledger, which has what dbanon.create_release published there"
         raise errors.InvalidArgumentError("report", "connection", accepts, f"a {type(connection).__name__}")
     library()
     target = None if to is None else output_files.local("report", to)

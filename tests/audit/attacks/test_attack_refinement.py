@@ -314,7 +314,7 @@ def visits() -> Iterator[Any]:
             con, "visits", pid="person", uid="sensitive", age="quasi", sex="quasi", ward="quasi", zip=("quasi", "zips")
         )
         for name in ("best", "mondrian"):
-            dbanon.materialize(con, name, name, "visits", k=10)
+            dbanon.create_release(con, name, name, "visits", k=10)
         yield con
 
 

@@ -136,14 +136,14 @@ def test_values_are_inert_in_html(shell: Any, con: Any) -> None:
 
 
 def test_a_query_of_a_connection_gives_what_anonymize_gives(con: Any) -> None:
-    made = dbanon.with_metrics(con, RELEASE)
+    made = dbanon.anonymize_query(con, RELEASE)
     assert [len(frame) for frame in made[:2]] == [12, 4]
     assert made.release.equals(con.sql(RELEASE).df())
     folk = pd.DataFrame({"age": range(8)})
-    assert len(dbanon.with_metrics(con, "SELECT * FROM mondrian('folk', k=2, qi=['age'])").release) == len(folk)
+    assert len(dbanon.anonymize_query(con, "SELECT * FROM mondrian('folk', k=2, qi=['age'])").release) == len(folk)
     for query in (f"SELECT age {RELEASE}", "FROM mondrian_classes('patients', k=3)", "FROM patients", "", RELEASE * 2):
         with pytest.raises(dbanon.DbanonError, match="one call of an algorithm"):
-            dbanon.with_metrics(con, query)
+            dbanon.anonymize_query(con, query)
 
 
 def test_a_bar_shows_how_far_it_is_and_goes(shell: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -134,7 +134,7 @@ def test_tables_of_releases_are_not_dropped_and_others_are(engine: Any) -> None:
         connection.execute(sa.text("CREATE VIEW mine AS SELECT * FROM kacpc('patients', k := 4)"))
     with engine.connect() as connection, raw_connection(connection).cursor() as cursor:
         cursor.execute("CREATE TABLE others AS SELECT age + 100 AS age FROM patients")
-        dbanon.materialize(dbanon.attach(cursor), "by_sql", "mondrian", "others", k=4, qi=["age"])
+        dbanon.create_release(dbanon.attach(cursor), "by_sql", "mondrian", "others", k=4, qi=["age"])
         cursor.execute("DROP TABLE others")
     without = proposed(engine, base, helped=False)
     for name in ("kept", "kept_classes", "by_sql_metrics"):

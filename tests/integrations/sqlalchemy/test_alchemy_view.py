@@ -133,7 +133,7 @@ def persons(k: int) -> tuple[Any, Any, Any]:
 @pytest.mark.exhaustive
 def test_a_mapped_release_is_refreshed_with_what_refresh_takes() -> None:
     """Of ten patients in two classes one is erased: their class goes. Nothing is made where nothing has changed."""
-    mine, theirs = (inspect.signature(f).parameters.values() for f in (AnonymizedView.refresh, dbanon.refresh))
+    mine, theirs = (inspect.signature(f).parameters.values() for f in (AnonymizedView.refresh, dbanon.refresh_release))
     assert [str(p) for p in mine if p.kind == p.KEYWORD_ONLY] == [str(p) for p in theirs if p.kind == p.KEYWORD_ONLY]
 
     base, person, view = persons(5)

@@ -73,8 +73,8 @@ def test_composition_finds_whom_a_plain_search_finds(con: Any, seed: int) -> Non
     k = random.Random(seed).choice([2, 3, 4])
     l = 2 if seed % 2 else 1  # noqa: E741
     asked = {"k": k} | ({"l": l} if l > 1 else {})
-    dbanon.materialize(con, "a", "kacpc", "visits", **asked)
-    dbanon.materialize(con, "b", "mondrian", "visits", k=2, qi=["age"], sensitive=["disease"], withhold=["ward"])
+    dbanon.create_release(con, "a", "kacpc", "visits", **asked)
+    dbanon.create_release(con, "b", "mondrian", "visits", k=2, qi=["age"], sensitive=["disease"], withhold=["ward"])
     rows = con.execute(
         "SELECT person_key, class_a, class_b, candidates, sensitive_values FROM composition('a', 'b')"
     ).fetchall()
@@ -94,9 +94,9 @@ def patients(con: Any, key: str = "PRIMARY KEY") -> None:
 @pytest.mark.exhaustive
 def test_materialize_warns_of_people_whom_two_releases_narrow(con: Any) -> None:
     patients(con)
-    dbanon.materialize(con, "by_age", "kacpc", "patients", k=5, withhold=["size"])
+    dbanon.create_release(con, "by_age", "kacpc", "patients", k=5, withhold=["size"])
     with pytest.warns(dbanon.DisclosureWarning, match="with by_age version 1"):
-        made = dbanon.materialize(con, "by_size", "kacpc", "patients", k=5, withhold=["age"])
+        made = dbanon.create_release(con, "by_size", "kacpc", "patients", k=5, withhold=["age"])
     assert made.composition is not None
     assert made.composition["by_age version 1"] > 0
     people = con.execute("SELECT count(DISTINCT person_key) FROM composition('by_size', 'by_age')").fetchall()
@@ -105,9 +105,9 @@ def test_materialize_warns_of_people_whom_two_releases_narrow(con: Any) -> None:
 
 def test_materialize_refuses_if_asked_and_leaves_nothing(con: Any) -> None:
     patients(con)
-    dbanon.materialize(con, "by_age", "kacpc", "patients", k=5, withhold=["size"])
+    dbanon.create_release(con, "by_age", "kacpc", "patients", k=5, withhold=["size"])
     with pytest.raises(errors.CompositionRefusedError, match="with by_age version 1"):
-        dbanon.materialize(con, "by_size", "kacpc", "patients", k=5, withhold=["age"], composition="refuse")
+        dbanon.create_release(con, "by_size", "kacpc", "patients", k=5, withhold=["age"], composition="refuse")
     assert con.execute("SELECT count(*) FROM dbanon.release").fetchall() == [(1,)]
     assert con.execute("SELECT DISTINCT release FROM dbanon.membership").fetchall() == [("by_age",)]
     tables = {row[0] for row in con.execute("SELECT table_name FROM duckdb_tables()").fetchall()}
@@ -118,7 +118,7 @@ def test_materialize_refuses_if_asked_and_leaves_nothing(con: Any) -> None:
 def test_composition_lists_who_is_in_only_one_of_two_versions(con: Any) -> None:
     """One went and one came, each alone in a class beside those who are in both; five went who are a class."""
     patients(con)
-    dbanon.materialize(con, "a", "kacpc", "patients", k=5, withhold=["size"])
+    dbanon.create_release(con, "a", "kacpc", "patients", k=5, withhold=["size"])
     whole = con.execute("SELECT class_id FROM a GROUP BY ALL ORDER BY min(age)").fetchall()[0][0]
     went = con.execute(
         "SELECT person_key::INTEGER FROM dbanon.membership WHERE class_id = ? ORDER BY ALL", [whole]
@@ -126,7 +126,7 @@ def test_composition_lists_who_is_in_only_one_of_two_versions(con: Any) -> None:
     con.execute("DELETE FROM patients WHERE list_contains(?, pid) OR pid = 17", [[pid for (pid,) in went]])
     con.execute("INSERT INTO patients VALUES (100, 33, 150, 'Flu')")
     with pytest.warns(dbanon.DisclosureWarning):
-        dbanon.materialize(con, "a", "kacpc", "patients", k=5, withhold=["size"], replace=True, allow_delta=True)
+        dbanon.create_release(con, "a", "kacpc", "patients", k=5, withhold=["size"], replace=True, allow_delta=True)
     alone = "(class_a IS NULL) <> (class_b IS NULL) ORDER BY ALL"
     shown = "SELECT person_key, class_a IS NULL, class_b IS NULL, candidates, k, sensitive_values"
     found = con.execute(f"{shown} FROM composition('a', 'a', version_a=1) WHERE {alone}").fetchall()
@@ -141,31 +141,31 @@ def test_composition_lists_who_is_in_only_one_of_two_versions(con: Any) -> None:
 @pytest.mark.exhaustive
 def test_the_same_classes_twice_narrow_nobody(con: Any) -> None:
     patients(con)
-    dbanon.materialize(con, "a", "kacpc", "patients", k=5)
-    made = dbanon.materialize(con, "b", "kacpc", "patients", k=5, composition="refuse")
+    dbanon.create_release(con, "a", "kacpc", "patients", k=5)
+    made = dbanon.create_release(con, "b", "kacpc", "patients", k=5, composition="refuse")
     assert made.composition == {"a version 1": 0}
 
 
 @pytest.mark.exhaustive
 def test_a_dropped_release_still_counts_until_it_is_forgotten(con: Any) -> None:
     patients(con)
-    dbanon.materialize(con, "a", "kacpc", "patients", k=5, withhold=["size"])
-    dbanon.drop(con, "a")
+    dbanon.create_release(con, "a", "kacpc", "patients", k=5, withhold=["size"])
+    dbanon.drop_release(con, "a")
     with pytest.raises(errors.CompositionRefusedError):
-        dbanon.materialize(con, "a", "kacpc", "patients", k=5, withhold=["age"], composition="refuse")
+        dbanon.create_release(con, "a", "kacpc", "patients", k=5, withhold=["age"], composition="refuse")
     dbanon.forget_release(con, "a")
-    made = dbanon.materialize(con, "a", "kacpc", "patients", k=5, withhold=["age"], composition="refuse")
+    made = dbanon.create_release(con, "a", "kacpc", "patients", k=5, withhold=["age"], composition="refuse")
     assert made.composition == {}
 
 
 @pytest.mark.exhaustive
 def test_people_who_cannot_be_told_apart_are_said(con: Any) -> None:
     patients(con, key="")
-    made = dbanon.materialize(con, "a", "kacpc", "patients", k=5)
+    made = dbanon.create_release(con, "a", "kacpc", "patients", k=5)
     assert made.composition is None
     assert con.execute("SELECT person_key, composition FROM releases()").fetchall() == [(None, None)]
     with pytest.raises(Exception, match="nobody knows who is in a"):
         con.execute("FROM composition('a', 'a')").fetchall()
-    assert dbanon.materialize(con, "b", "kacpc", "patients", k=5, key="pid").composition == {}
+    assert dbanon.create_release(con, "b", "kacpc", "patients", k=5, key="pid").composition == {}
     with pytest.raises(Exception, match="nobody knows who is in a"):
         con.execute("FROM composition('b', 'a')").fetchall()

@@ -58,27 +58,27 @@ def ledger(con: Any) -> list[tuple[Any, ...]]:
 def test_one_who_is_in_only_one_of_two_releases_is_found_whatever_its_name(con: Any) -> None:
     """The difference of the two is one person's disease."""
     patients(con)
-    dbanon.materialize(con, "safe", "kacpc", "patients", k=5)
+    dbanon.create_release(con, "safe", "kacpc", "patients", k=5)
     con.execute("DELETE FROM patients WHERE pid = 7")
     for work in (
-        lambda: dbanon.materialize(con, "other", "mondrian", "patients", k=5, composition="refuse"),
-        lambda: dbanon.materialize(con, "safe", "mondrian", "patients", k=5, replace=True),
-        lambda: dbanon.refresh(con, "safe", refresh="recluster"),
+        lambda: dbanon.create_release(con, "other", "mondrian", "patients", k=5, composition="refuse"),
+        lambda: dbanon.create_release(con, "safe", "mondrian", "patients", k=5, replace=True),
+        lambda: dbanon.refresh_release(con, "safe", refresh="recluster"),
     ):
         with pytest.raises((errors.CompositionRefusedError, errors.SmallDifferencesRefusedError), match="version 1"):
             work()
-    dbanon.drop(con, "safe")
+    dbanon.drop_release(con, "safe")
     with pytest.raises(errors.SmallDifferencesRefusedError, match=r"^materialize: .* version 1 "):
-        dbanon.materialize(con, "safe", "kacpc", "patients", k=5)
+        dbanon.create_release(con, "safe", "kacpc", "patients", k=5)
     assert ledger(con) == [("safe", 1, "dropped", 0, {})]
     with pytest.warns(dbanon.DisclosureWarning, match="with safe version 1"):
-        dbanon.materialize(con, "other", "kacpc", "patients", k=5)
+        dbanon.create_release(con, "other", "kacpc", "patients", k=5)
     (found,) = con.execute("SELECT composition FROM releases() WHERE name = 'other'").fetchall()
     assert found[0]["safe version 1"] > 0
     history = con.execute("SELECT value FROM certificate('other') WHERE section = 'other releases'").fetchall()
     assert "told apart" in history[0][0]
     with pytest.warns(dbanon.DisclosureWarning):
-        made = dbanon.materialize(con, "safe", "kacpc", "patients", k=5, allow_delta=True)
+        made = dbanon.create_release(con, "safe", "kacpc", "patients", k=5, allow_delta=True)
     assert made.version == 2
     row = con.execute("SELECT delta_classes > 0, allow_delta FROM releases() WHERE name = 'safe' AND version = 2")
     assert row.fetchall() == [(True, True)]
@@ -88,18 +88,18 @@ def test_one_who_is_in_only_one_of_two_releases_is_found_whatever_its_name(con: 
 def test_the_first_version_is_held_against_the_third(con: Any) -> None:
     """A class of ten goes, nine of them and another come back: each step alone shows ten people."""
     patients(con, 40)
-    dbanon.materialize(con, "safe", "kacpc", "patients", k=10)
+    dbanon.create_release(con, "safe", "kacpc", "patients", k=10)
     con.execute("CREATE TABLE went AS FROM patients WHERE age < 30")
     con.execute("DELETE FROM patients WHERE age < 30")
-    assert dbanon.refresh(con, "safe").records == 30
+    assert dbanon.refresh_release(con, "safe").records == 30
     con.execute("INSERT INTO patients FROM went WHERE pid <> 4")
     con.execute("INSERT INTO patients VALUES (100, 24, 'Cut')")
     for how in ("keep", "recluster"):
         with pytest.raises(errors.SmallDifferencesRefusedError, match="version 1"):
-            dbanon.refresh(con, "safe", refresh=how)
+            dbanon.refresh_release(con, "safe", refresh=how)
     con.execute("DELETE FROM patients WHERE pid = 100")
     con.execute("INSERT INTO patients FROM went WHERE pid = 4")
-    assert dbanon.refresh(con, "safe").records == 40
+    assert dbanon.refresh_release(con, "safe").records == 40
 
 
 @pytest.mark.exhaustive
@@ -110,15 +110,15 @@ def test_sums_of_classes_that_cover_the_same_are_warned_of_or_refused(con: Any) 
         "INSERT INTO patients VALUES (?, ?, ?)", [(i, 20 + i + 40 * (i // 8), DISEASES[i % 2]) for i in range(16)]
     )
     declared(con, "patients")
-    dbanon.materialize(con, "safe", "mondrian", "patients", k=4)
+    dbanon.create_release(con, "safe", "mondrian", "patients", k=4)
     con.execute("INSERT INTO patients VALUES (20, 24, 'TB'), (21, 25, 'TB'), (22, 70, 'Flu'), (23, 71, 'HIV')")
     wide: dict[str, Any] = {"k": 4, "grid": {"age": "20"}, "replace": True}
     with pytest.raises(errors.CompositionRefusedError, match="4 with safe version 1"):
-        dbanon.materialize(con, "safe", "mondrian", "patients", composition="refuse", **wide)
+        dbanon.create_release(con, "safe", "mondrian", "patients", composition="refuse", **wide)
     with pytest.warns(
         dbanon.DisclosureWarning, match="sums of classes can be subtracted: people 4 with safe version 1"
     ):
-        made = dbanon.materialize(con, "safe", "mondrian", "patients", **wide)
+        made = dbanon.create_release(con, "safe", "mondrian", "patients", **wide)
     assert made.composition == {"safe version 1": 4}
 
 
@@ -128,13 +128,13 @@ def test_views_of_all_and_of_all_but_one_are_of_the_same_people(con: Any) -> Non
     con.execute("CREATE VIEW everybody AS FROM patients; CREATE VIEW most AS FROM everybody WHERE pid <> 7")
     for view in ("everybody", "most"):
         declared(con, view)
-    dbanon.materialize(con, "a", "kacpc", "everybody", k=5, key="pid")
+    dbanon.create_release(con, "a", "kacpc", "everybody", k=5, key="pid")
     with pytest.raises(errors.CompositionRefusedError, match="with a version 1"):
-        dbanon.materialize(con, "b", "kacpc", "most", k=5, key="pid", composition="refuse")
+        dbanon.create_release(con, "b", "kacpc", "most", k=5, key="pid", composition="refuse")
     assert con.execute("SELECT bases FROM releases()").fetchall() == [(['"main"."patients"'],)]
     con.execute("CREATE TABLE others AS FROM patients WHERE pid <> 7")
     declared(con, "others")
-    dbanon.materialize(con, "c", "kacpc", "others", k=5, key="pid", composition="refuse")
+    dbanon.create_release(con, "c", "kacpc", "others", k=5, key="pid", composition="refuse")
 
 
 @pytest.mark.parametrize("read", ["patients AS p", 'main."patients" p', "(FROM patients AS z) AS y"])
@@ -142,28 +142,28 @@ def test_views_that_call_a_table_otherwise_are_of_the_same_people(con: Any, read
     patients(con)
     con.execute(f"CREATE VIEW seen AS SELECT * FROM {read}")
     declared(con, "seen")
-    dbanon.materialize(con, "a", "kacpc", "seen", k=5, key="pid")
+    dbanon.create_release(con, "a", "kacpc", "seen", k=5, key="pid")
     assert con.execute("SELECT bases FROM releases()").fetchall() == [(['"main"."patients"'],)]
 
 
 @pytest.mark.exhaustive
 def test_what_cannot_be_checked_is_refused_if_asked(con: Any) -> None:
     patients(con, key="")
-    dbanon.materialize(con, "a", "kacpc", "patients", k=5, composition="refuse")
+    dbanon.create_release(con, "a", "kacpc", "patients", k=5, composition="refuse")
     with pytest.raises(errors.CompositionUncheckedError, match="role person"):
-        dbanon.materialize(con, "b", "kacpc", "patients", k=5, composition="refuse")
+        dbanon.create_release(con, "b", "kacpc", "patients", k=5, composition="refuse")
     con.execute("DELETE FROM patients WHERE pid = 7")
     with pytest.warns(dbanon.DisclosureWarning, match="with a version 1"):  # by published counts
-        dbanon.materialize(con, "b", "mondrian", "patients", k=6)
+        dbanon.create_release(con, "b", "mondrian", "patients", k=6)
     assert con.execute("SELECT unchecked FROM releases() WHERE name = 'b'").fetchall() == [(["a version 1"],)]
 
 
 def test_a_changed_value_is_one_record_that_went_and_one_that_came(con: Any) -> None:
     patients(con)
-    dbanon.materialize(con, "a", "kacpc", "patients", k=5)
+    dbanon.create_release(con, "a", "kacpc", "patients", k=5)
     con.execute("UPDATE patients SET disease = 'Cut' WHERE pid = 7")
     with pytest.raises(errors.CompositionRefusedError):
-        dbanon.materialize(con, "b", "kacpc", "patients", k=5, composition="refuse")
+        dbanon.create_release(con, "b", "kacpc", "patients", k=5, composition="refuse")
 
 
 @pytest.mark.exhaustive
@@ -172,11 +172,11 @@ def test_versions_that_show_other_columns_are_compared_by_what_both_show(con: An
     values = "['Flu', 'HIV'][1 + i % 2], ['a', 'b'][1 + i % 2]"
     con.execute(f"INSERT INTO patients SELECT i, 20 + i, {values} FROM range(20) AS r (i)")
     dbanon.declare(con, "patients", pid="identifier", age="quasi", disease="sensitive", ward="sensitive")
-    dbanon.materialize(con, "a", "kacpc", "patients", k=5)
-    dbanon.materialize(con, "b", "kacpc", "patients", k=5, withhold=["ward"], composition="refuse")
+    dbanon.create_release(con, "a", "kacpc", "patients", k=5)
+    dbanon.create_release(con, "b", "kacpc", "patients", k=5, withhold=["ward"], composition="refuse")
     con.execute("UPDATE patients SET disease = 'TB' WHERE pid = 7")
     with pytest.raises(errors.CompositionRefusedError):
-        dbanon.materialize(con, "c", "kacpc", "patients", k=5, withhold=["ward"], composition="refuse")
+        dbanon.create_release(con, "c", "kacpc", "patients", k=5, withhold=["ward"], composition="refuse")
 
 
 # --- the whole model ---------------------------------------------------------------------------------------------
@@ -210,12 +210,12 @@ def test_people_who_went_are_owed_every_model_of_the_versions_that_showed_them(
     """Six who went are enough for k, and what is left has no model of its own, or nobody of their disease."""
     patients(con)
     rare(con)
-    dbanon.materialize(con, "safe", "kacpc", "patients", k=4, **MODELS)
+    dbanon.create_release(con, "safe", "kacpc", "patients", k=4, **MODELS)
     con.execute("DELETE FROM patients WHERE disease = 'Rare'")
     missed = missed_in(monkeypatch)
     for work in (
-        lambda: dbanon.refresh(con, "safe", refresh="recluster"),
-        lambda: dbanon.materialize(con, "safe", "kacpc", "patients", k=4, replace=True),
+        lambda: dbanon.refresh_release(con, "safe", refresh="recluster"),
+        lambda: dbanon.create_release(con, "safe", "kacpc", "patients", k=4, replace=True),
     ):
         missed.clear()
         with pytest.raises(errors.SmallDifferencesRefusedError, match="version 1"):
@@ -228,12 +228,12 @@ def test_people_who_went_are_owed_every_model_of_the_versions_that_showed_them(
 def test_a_version_is_held_to_the_model_of_the_first_for_whom_the_first_shows(con: Any) -> None:
     """Six of one disease may come to a version without l; four of one disease may not go from those who had l = 2."""
     patients(con)
-    dbanon.materialize(con, "safe", "kacpc", "patients", k=4, l=2)
+    dbanon.create_release(con, "safe", "kacpc", "patients", k=4, l=2)
     rare(con)
-    assert dbanon.materialize(con, "safe", "kacpc", "patients", k=4, replace=True).version == 2
+    assert dbanon.create_release(con, "safe", "kacpc", "patients", k=4, replace=True).version == 2
     con.execute("DELETE FROM patients WHERE pid IN (0, 4, 8, 12)")  # Flu
     with pytest.raises(errors.SmallDifferencesRefusedError, match="version 1, version 2"):
-        dbanon.refresh(con, "safe", refresh="recluster")
+        dbanon.refresh_release(con, "safe", refresh="recluster")
 
 
 # --- erasure -------------------------------------------------------------------------------------------------
@@ -244,15 +244,15 @@ def test_a_version_is_held_to_the_model_of_the_first_for_whom_the_first_shows(co
 def test_an_erasure_takes_the_whole_class_and_readers_can_subtract_only_that(con: Any, key: str) -> None:
     """Six classes of five. One of the first is erased, one of the third changed; four and four stay out."""
     patients(con, 30, key)
-    dbanon.materialize(con, "safe", "kacpc", "patients", k=5)
+    dbanon.create_release(con, "safe", "kacpc", "patients", k=5)
     classes = con.execute("SELECT class_id, list(disease) FROM safe GROUP BY ALL").fetchall()
     con.execute("CREATE TABLE old AS SELECT * EXCLUDE (class_id) FROM safe")
     con.execute("DELETE FROM patients WHERE pid = 2; UPDATE patients SET disease = 'Cut' WHERE pid = 12")
     con.execute("INSERT INTO patients VALUES (100, 33, 'Cut')")
     with pytest.raises(errors.SmallDifferencesRefusedError, match="erase = true"):
-        dbanon.refresh(con, "safe")
+        dbanon.refresh_release(con, "safe")
     with pytest.warns(dbanon.DisclosureWarning, match="8 records are held back"):
-        made = dbanon.refresh(con, "safe", erase=True)
+        made = dbanon.refresh_release(con, "safe", erase=True)
     assert (made.version, made.records, len(classes)) == (2, 20, 6)
     assert con.execute("SELECT * EXCLUDE (class_id) FROM safe EXCEPT ALL FROM old").fetchall() == []
     assert con.execute("SELECT held_back, delta_classes FROM releases() WHERE version = 2").fetchall() == [(8, 0)]
@@ -262,22 +262,22 @@ def test_an_erasure_takes_the_whole_class_and_readers_can_subtract_only_that(con
     assert con.execute("SELECT status, came, went FROM release_status()").fetchall() == [("stale", 2, 0)]
     con.execute("INSERT INTO patients SELECT 200 + i, 60 + i, 'Flu' FROM range(4) AS r (i)")
     assert con.execute("FROM delta_problems('safe')").fetchall() == []
-    assert dbanon.refresh(con, "safe").records == 26
+    assert dbanon.refresh_release(con, "safe").records == 26
     assert con.execute("SELECT count(*) FROM patients").fetchall() == [(34,)]
     assert con.execute("SELECT status FROM release_status()").fetchall() == [("fresh",)]
     # Nobody has the first version any more: they may come back.
     dbanon.forget_release(con, "safe", 1)
     with pytest.warns(dbanon.DisclosureWarning, match="clustered anew"):
-        made = dbanon.refresh(con, "safe", refresh="recluster", allow_delta=True)
+        made = dbanon.refresh_release(con, "safe", refresh="recluster", allow_delta=True)
     assert made.records == 34
 
 
 def test_an_erasure_that_leaves_nothing_is_refused(con: Any) -> None:
     patients(con, 10)
-    dbanon.materialize(con, "safe", "kacpc", "patients", k=5)
+    dbanon.create_release(con, "safe", "kacpc", "patients", k=5)
     con.execute("DELETE FROM patients WHERE pid IN (1, 8)")
     with pytest.raises(errors.ErasureEmptiesReleaseError):
-        dbanon.refresh(con, "safe", erase=True)
+        dbanon.refresh_release(con, "safe", erase=True)
 
 
 # --- random sequences ------------------------------------------------------------------------------------------
@@ -336,14 +336,14 @@ class World:
         source = "part" if name == "part" else "patients"
         try:
             if what in ("keep", "recluster") and name in self.names:
-                made = dbanon.refresh(con, name, refresh=what, composition=composition)
+                made = dbanon.refresh_release(con, name, refresh=what, composition=composition)
             else:
                 if name in self.names and what != "replace":
-                    dbanon.drop(con, name)
+                    dbanon.drop_release(con, name)
                     self.names.discard(name)
                 algorithm = rng.choice(["kacpc", "mondrian"])
                 asked: dict[str, Any] = {"k": K, "l": L, "key": "pid", "replace": name in self.names}
-                made = dbanon.materialize(con, name, algorithm, source, composition=composition, **asked)
+                made = dbanon.create_release(con, name, algorithm, source, composition=composition, **asked)
         except (errors.DbanonError, duckdb.Error):
             return "refused"
         self.names.add(name)
@@ -414,7 +414,7 @@ class Drawn:
     def __init__(self, con: Any, person: bool) -> None:
         """`person`: people have several records. One real release says what its people and values are known by."""
         patients(con, 8, person=person, key="" if person else "PRIMARY KEY")
-        self.made = dbanon.materialize(con, "safe", "kacpc", "patients", k=K, l=L)
+        self.made = dbanon.create_release(con, "safe", "kacpc", "patients", k=K, l=L)
         self.person = person
         current = session.of_connection(con.raw)
         self.cursor = con.raw.cursor()

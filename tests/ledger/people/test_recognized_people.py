@@ -51,7 +51,7 @@ def publish(connection: Any, name: str, source: str = "p", **options: Any) -> li
     """Publish a release; return the warnings of it beside others."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        dbanon.materialize(connection, name, "mondrian", source, k=10, l=2, **options)
+        dbanon.create_release(connection, name, "mondrian", source, k=10, l=2, **options)
     return [str(warning.message) for warning in caught if warning.category is dbanon.DisclosureWarning]
 
 
@@ -110,7 +110,7 @@ def test_the_ledger_says_how_many_were_recognised(people: Any) -> None:
     people.execute("UPDATE p SET id = id + 100000 WHERE id >= 100")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        dbanon.materialize(people, "b", "kacpc", "p", k=12, l=2)
+        dbanon.create_release(people, "b", "kacpc", "p", k=12, l=2)
     said = [str(warning.message) for warning in caught]
     assert any("100 of 132 people are recognised by their keys" in text and "32 of 132" in text for text in said)
     query = "SELECT recognized FROM releases() WHERE name = 'b'"
@@ -154,7 +154,7 @@ def test_the_same_release_twice_and_a_refresh_after_insertions_are_published(peo
     people.execute("INSERT INTO p SELECT 900 + i, 30, '10003', 'flu' FROM range(3) AS r (i)")
     with warnings.catch_warnings():
         warnings.simplefilter("error", dbanon.DisclosureWarning)
-        assert dbanon.refresh(people, "a", refresh="hold", composition="refuse").records == 132
+        assert dbanon.refresh_release(people, "a", refresh="hold", composition="refuse").records == 132
 
 
 def test_sources_that_are_declared_disjoint_are_not_compared(people: Any) -> None:

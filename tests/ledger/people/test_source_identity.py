@@ -43,7 +43,7 @@ def released(con: Any, name: str, source: str, composition: str = "refuse", k: i
         given = {}
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        dbanon.materialize(con, name, "mondrian", source, k=k, composition=composition, **given)
+        dbanon.create_release(con, name, "mondrian", source, k=k, composition=composition, **given)
     return [str(w.message) for w in caught]
 
 
@@ -220,7 +220,7 @@ def test_unchanged_refresh_of_a_file_is_silent(ward: Any) -> None:
     released(ward, "a", "x.parquet")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        dbanon.refresh(ward, "a", composition="refuse")
+        dbanon.refresh_release(ward, "a", composition="refuse")
 
 
 def test_renamed_table_is_recognised_after_reopening(ward: Any, tmp_path: Path) -> None:
@@ -237,7 +237,7 @@ def test_versions_of_an_unknown_source_are_compared(ward: Any) -> None:
     released(ward, "a", "v")
     ward.execute("COPY (SELECT * REPLACE (disease || ' ' AS disease) FROM p) TO 'x.parquet'")
     with pytest.raises(errors.CompositionRefusedError):
-        dbanon.refresh(ward, "a", refresh="recluster", composition="refuse")
+        dbanon.refresh_release(ward, "a", refresh="recluster", composition="refuse")
     with pytest.raises(errors.CompositionRefusedError):
         released(ward, "b", "v", k=7)
 
@@ -247,7 +247,7 @@ def test_replaced_version_of_a_renamed_table_is_unknown(ward: Any) -> None:
     ward.execute("ALTER TABLE p RENAME TO q; DELETE FROM dbanon.policy; UPDATE q SET disease = upper(disease)")
     dbanon.declare(ward, "q", **ROLES)
     with pytest.raises(errors.UnknownRelationError, match="in a "):
-        dbanon.materialize(ward, "a", "mondrian", "q", k=5, replace=True, allow_delta=True, composition="refuse")
+        dbanon.create_release(ward, "a", "mondrian", "q", k=5, replace=True, allow_delta=True, composition="refuse")
 
 
 def test_hold_warns_once_of_an_unknown_relation(ward: Any) -> None:
@@ -256,7 +256,7 @@ def test_hold_warns_once_of_an_unknown_relation(ward: Any) -> None:
     ward.execute("ALTER TABLE p RENAME TO q; INSERT INTO other VALUES (900, 900, 'rare'), (901, 20, 'flu')")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        dbanon.refresh(ward, "b", refresh="hold")
+        dbanon.refresh_release(ward, "b", refresh="hold")
     assert len([w for w in caught if "it is not known" in str(w.message)]) <= 1
 
 
@@ -274,11 +274,11 @@ def test_release_of_a_renamed_related_table(ward: Any, table: str) -> None:
     dbanon.declare(ward, "p", **ROLES)
     dbanon.declare(ward, "visits", id="person", month="quasi")
     dbanon.relate(ward, "visits", "p", "id")
-    dbanon.materialize(ward, "r", "kacpc", "p", k=5, children="visits")
+    dbanon.create_release(ward, "r", "kacpc", "p", k=5, children="visits")
     ward.execute(f"ALTER TABLE {table} RENAME TO q; DELETE FROM dbanon.policy; DELETE FROM dbanon.relation")
     dbanon.declare(ward, "q", **(ROLES if table == "p" else {"id": "person", "month": "quasi"}))
     with pytest.raises(errors.UnknownRelationError, match="in r "):
-        dbanon.materialize(ward, "b", "mondrian", "q", k=5, composition="refuse")
+        dbanon.create_release(ward, "b", "mondrian", "q", k=5, composition="refuse")
 
 
 @pytest.mark.parametrize("composition", ["refuse", "warn"])
@@ -291,7 +291,7 @@ def test_related_release_of_a_renamed_table(ward: Any, composition: str) -> None
     dbanon.relate(ward, "visits", "q", "id")
 
     def materialize() -> None:
-        dbanon.materialize(ward, "r", "kacpc", "q", k=5, children="visits", composition=composition)
+        dbanon.create_release(ward, "r", "kacpc", "q", k=5, children="visits", composition=composition)
 
     if composition == "refuse":
         with pytest.raises(errors.UnknownRelationError):

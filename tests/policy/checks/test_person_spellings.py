@@ -43,7 +43,7 @@ def test_spellings_of_persons_are_reported_and_warned_of(con: Any, name: str) ->
     assert [len(rows) for rows in found] == [1, 1, 1]
     assert all("400" in rows[0] for rows in found)
     with pytest.warns(PersonSpellingsWarning, match="patient_id: 400 ids of persons differ"):
-        dbanon.materialize(con, "r", "kacpc", "t", k=4)
+        dbanon.create_release(con, "r", "kacpc", "t", k=4)
 
 
 @pytest.mark.parametrize("name", DISTINCT)
@@ -52,7 +52,7 @@ def test_distinct_persons_are_not_reported(con: Any, name: str) -> None:
     assert reported(con) == [[], [], []]
     with warnings.catch_warnings():
         warnings.simplefilter("error", PersonSpellingsWarning)
-        dbanon.materialize(con, "r", "kacpc", "t", k=4)
+        dbanon.create_release(con, "r", "kacpc", "t", k=4)
 
 
 def test_reports_of_spellings_quote_no_id(con: Any) -> None:

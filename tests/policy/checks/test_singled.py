@@ -84,7 +84,7 @@ def test_columns_that_make_records_unique_are_a_problem_of_the_policy(goods: Any
 
 
 def test_the_certificate_says_what_unchanged_columns_make_unique(goods: Any) -> None:
-    dbanon.materialize(goods, "safe", "kacpc", "t", k=10, qi=["age"], sensitive=["income"])
+    dbanon.create_release(goods, "safe", "kacpc", "t", k=10, qi=["age"], sensitive=["income"])
     rows = goods.execute("SELECT item, value, sql FROM certificate('safe')").fetchall()
     lines = {item: (value, sql) for item, value, sql in rows}
     for item, value in (

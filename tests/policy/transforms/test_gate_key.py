@@ -96,7 +96,7 @@ def test_another_key_or_scope_is_refused(con: Any, monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("OWN_KEY", OTHER)
     with pytest.raises(Exception, match=REFUSED) as caught:
         if role == "view":
-            dbanon.materialize(con, "safe", "mondrian", "patients", k=10)
+            dbanon.create_release(con, "safe", "mondrian", "patients", k=10)
         else:
             con.sql("FROM mondrian('patients', k=10, allow_rare=['seen'])").fetchall()
     assert OTHER not in str(caught.value)

@@ -34,13 +34,13 @@ def pseudonyms(con: Any, name: str) -> set[str]:
 
 
 def test_versions_of_one_view_keep_pseudonyms_and_views_have_their_own(own: Any) -> None:
-    dbanon.materialize(own, "safe", "kacpc", "patients", k=10)
+    dbanon.create_release(own, "safe", "kacpc", "patients", k=10)
     first = pseudonyms(own, "safe")
     come(own, 5000, 40)
-    dbanon.refresh(own, "safe")
+    dbanon.refresh_release(own, "safe")
     assert first < pseudonyms(own, "safe") and len(pseudonyms(own, "safe")) == 340
     with pytest.warns(dbanon.DisclosureWarning):
-        dbanon.materialize(own, "two", "mondrian", "patients", k=10)
+        dbanon.create_release(own, "two", "mondrian", "patients", k=10)
     assert not pseudonyms(own, "two") & pseudonyms(own, "safe")
     assert own.sql("SELECT status FROM release_status()").fetchall() == [("fresh",)] * 2
 
@@ -49,33 +49,33 @@ def test_versions_of_one_view_keep_pseudonyms_and_views_have_their_own(own: Any)
 def test_the_ledger_tells_that_two_releases_used_one_key_and_not_which(
     own: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    dbanon.materialize(own, "safe", "kacpc", "patients", k=10)
+    dbanon.create_release(own, "safe", "kacpc", "patients", k=10)
     come(own, 5000, 40)
-    dbanon.refresh(own, "safe")
+    dbanon.refresh_release(own, "safe")
     monkeypatch.setenv("DBANON_KEY", SECRET[::-1])
     come(own, 6000, 40)
-    dbanon.refresh(own, "safe")
+    dbanon.refresh_release(own, "safe")
     keys = [k["patient"] for (k,) in own.sql("SELECT keys FROM releases() ORDER BY version").fetchall()]
     assert keys[0] == keys[1] != keys[2] and SECRET not in str(keys)
 
 
 def test_people_cannot_be_followed_to_classes_of_too_few(own: Any) -> None:
-    dbanon.materialize(own, "safe", "kacpc", "patients", k=10)
+    dbanon.create_release(own, "safe", "kacpc", "patients", k=10)
     own.execute("UPDATE patients SET age = 20 + (patient * 7919) % 11")  # new classes overlap the old ones
     with pytest.raises(
         errors.LinkedVersionsNotAnonymousError, match=r"safe version 1 and this version, and \d+ persons miss k"
     ):
-        dbanon.refresh(own, "safe", refresh="recluster", allow_delta=True)
+        dbanon.refresh_release(own, "safe", refresh="recluster", allow_delta=True)
     assert own.sql("SELECT max(version) FROM releases()").fetchall() == [(1,)]
 
 
 @pytest.mark.exhaustive
 def test_a_scope_that_views_share_is_held_against_all_of_them(own: Any) -> None:
     dbanon.declare(own, "patients", patient={"role": "pseudonym", "form": {"scope": "study"}})
-    dbanon.materialize(own, "one", "kacpc", "patients", k=10)
+    dbanon.create_release(own, "one", "kacpc", "patients", k=10)
     with pytest.raises(errors.LinkedVersionsNotAnonymousError, match="one version 1"):
-        dbanon.materialize(own, "two", "mondrian", "patients", k=10)
-    dbanon.materialize(own, "three", "kacpc", "patients", k=10)
+        dbanon.create_release(own, "two", "mondrian", "patients", k=10)
+    dbanon.create_release(own, "three", "kacpc", "patients", k=10)
     assert pseudonyms(own, "one") == pseudonyms(own, "three")
 
 
@@ -85,21 +85,21 @@ def test_values_of_linked_versions_count_together(own: Any) -> None:
     own.execute("ALTER TABLE patients ADD COLUMN ward VARCHAR")
     own.execute("UPDATE patients SET ward = IF(patient % 2 = 0, 'a', 'b')")
     dbanon.declare(own, "patients", ward="other")
-    dbanon.materialize(own, "safe", "kacpc", "patients", k=10)
+    dbanon.create_release(own, "safe", "kacpc", "patients", k=10)
     own.execute("UPDATE patients SET ward = 'b' WHERE patient = 1000")
     with pytest.raises(errors.LinkedVersionsNotAnonymousError, match="1 persons miss values"):
-        dbanon.refresh(own, "safe", refresh="recluster", allow_delta=True)
+        dbanon.refresh_release(own, "safe", refresh="recluster", allow_delta=True)
 
 
 @pytest.mark.parametrize("change", ["scope", "view"])
 def test_other_pseudonyms_hide_no_difference(own: Any, change: str) -> None:
     """Pseudonyms are no part of what a record is known by: without one person another view would tell who went."""
-    dbanon.materialize(own, "safe", "kacpc", "patients", k=10)
+    dbanon.create_release(own, "safe", "kacpc", "patients", k=10)
     own.execute("DELETE FROM patients WHERE patient = 1000")
     if change == "scope":
         dbanon.declare(own, "patients", patient={"role": "pseudonym", "form": {"scope": "other"}})
     with pytest.raises(errors.CompositionRefusedError):
-        dbanon.materialize(own, "two", "kacpc", "patients", k=10, composition="refuse")
+        dbanon.create_release(own, "two", "kacpc", "patients", k=10, composition="refuse")
 
 
 @pytest.fixture
@@ -108,7 +108,7 @@ def houses(own: Any) -> Any:
     own.execute("ALTER TABLE patients ADD COLUMN house INTEGER; DELETE FROM patients WHERE patient >= 1280")
     own.execute("UPDATE patients SET house = patient")
     dbanon.declare(own, "patients", patient="person", house="pseudonym")
-    dbanon.materialize(own, "safe", "kacpc", "patients", k=10)
+    dbanon.create_release(own, "safe", "kacpc", "patients", k=10)
     come(own, 5000, 280)
     own.execute("UPDATE patients SET house = patient WHERE house IS NULL")
     return own
@@ -118,27 +118,27 @@ def test_households_are_not_followed_from_version_to_version(houses: Any) -> Non
     """Persons are not alone by their trails, and readers follow households, whose trails may be like no other."""
     houses.execute("UPDATE patients SET house = patient // 28 * 28 + patient % 14 WHERE patient < 2000")
     with pytest.raises(errors.LinkedVersionsNotAnonymousError, match="pseudonyms of house are not of one person each"):
-        dbanon.refresh(houses, "safe")
+        dbanon.refresh_release(houses, "safe")
 
 
 @pytest.mark.exhaustive
 def test_a_pseudonym_beside_a_person_may_be_followed_where_it_is_one_persons(houses: Any) -> None:
-    dbanon.refresh(houses, "safe")
+    dbanon.refresh_release(houses, "safe")
     assert houses.sql("SELECT count(DISTINCT house) FROM safe").fetchall() == [(560,)]
 
 
 @pytest.mark.exhaustive
 def test_an_erasure_goes_through(own: Any) -> None:
-    dbanon.materialize(own, "safe", "kacpc", "patients", k=10)
+    dbanon.create_release(own, "safe", "kacpc", "patients", k=10)
     own.execute("DELETE FROM patients WHERE patient = 1000")
     with pytest.warns(dbanon.DisclosureWarning):
-        dbanon.refresh(own, "safe", erase=True)
+        dbanon.refresh_release(own, "safe", erase=True)
     assert len(pseudonyms(own, "safe")) < 300
 
 
 def test_neither_database_nor_files_nor_certificates_have_the_key(own: Any, tmp_path: Path) -> None:
     dbanon.declare(own, "patients", phone={"role": "mask", "form": {"last": 1}})
-    dbanon.materialize(own, "safe", "kacpc", "patients", k=10)
+    dbanon.create_release(own, "safe", "kacpc", "patients", k=10)
     own_certificate = dbanon.certificate(own, "safe", "text")
     assert "pseudonym of patient" in own_certificate and "mask of phone" in own_certificate
     assert "key and scope: key " in own_certificate

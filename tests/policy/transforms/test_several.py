@@ -290,7 +290,7 @@ def test_a_view_with_several_pseudonyms_has_one_version(tmp_path: Path) -> None:
     with dbanon.connect(str(tmp_path / "clinic.duckdb")) as con:
         con.execute("CREATE TABLE stays AS SELECT i AS patient, i AS stay, 20 + i % 4 AS age FROM range(200) r (i)")
         dbanon.declare(con, "stays", patient=PERSON, stay="pseudonym", age="quasi")
-        dbanon.materialize(con, "safe", "kacpc", "stays", k=10)
+        dbanon.create_release(con, "safe", "kacpc", "stays", k=10)
         assert con.sql("SELECT count(DISTINCT patient), count(DISTINCT stay) FROM safe").fetchall() == [(200, 200)]
         told = dbanon.certificate(con, "safe", "text")
         assert "pseudonym of stay" in told and "readers see which records share a pseudonym" in told
@@ -300,8 +300,8 @@ def test_a_view_with_several_pseudonyms_has_one_version(tmp_path: Path) -> None:
         with pytest.raises(
             errors.LinkedVersionsNotAnonymousError, match="there are pseudonyms of several columns in them"
         ):
-            dbanon.refresh(con, "safe")
-        dbanon.materialize(con, "later", "kacpc", "stays", k=10)
+            dbanon.refresh_release(con, "safe")
+        dbanon.create_release(con, "later", "kacpc", "stays", k=10)
         both = con.sql("SELECT patient FROM safe INTERSECT SELECT patient FROM later").fetchall()
         assert both == [] and con.sql("SELECT count(*) FROM later").fetchall() == [(240,)]
 

@@ -16,7 +16,7 @@ def clinic(tmp_path_factory: Any) -> Iterator[Any]:
     """The connection, the path of its database and both pages of the release `safe`."""
     path = tmp_path_factory.mktemp("clinic") / "clinic.duckdb"
     con = build(path)
-    dbanon.materialize(con, "safe", "mondrian", SOURCE, k=5, alpha=0.9)
+    dbanon.create_release(con, "safe", "mondrian", SOURCE, k=5, alpha=0.9)
     pages = dbanon.report(con, "safe"), dbanon.report(con, "safe", outgoing=True)
     yield con, path, *pages
     con.close()

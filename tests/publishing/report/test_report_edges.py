@@ -40,7 +40,7 @@ def test_hostile_names_and_values_are_inert(tmp_path: Path) -> None:
         )  # fmt: skip
         con.execute(f"DELETE FROM {source} WHERE isinf({qualified(COLUMNS[1])})")
         dbanon.declare(con, source, **dict(zip(COLUMNS, ["quasi"] * 4 + ["sensitive"] * 2, strict=True)))
-        dbanon.materialize(con, safe, "mondrian", source, k=4, alpha=0.9)
+        dbanon.create_release(con, safe, "mondrian", source, k=4, alpha=0.9)
         for outgoing in (False, True):
             page = dbanon.report(con, safe, outgoing=outgoing)
             read = Page(page)
@@ -70,7 +70,7 @@ def test_texts_in_pictures_are_texts_and_colours_are_of_the_page(clinic: Any) ->
 def test_what_follows_from_a_source_that_changed_is_left_out(clinic: Any, tmp_path: Path) -> None:
     assert "not what they were" not in clinic[2]
     with build(tmp_path / "clinic.duckdb") as con:
-        dbanon.materialize(con, "safe", "mondrian", SOURCE, k=5)
+        dbanon.create_release(con, "safe", "mondrian", SOURCE, k=5)
         before = dbanon.report(con, "safe", outgoing=True)
         con.execute(f"UPDATE {SOURCE} SET town = 'Elsewhere' WHERE surname = 'Surname3x'")
         stale = dbanon.report(con, "safe")
@@ -93,12 +93,12 @@ def test_what_follows_from_a_source_that_changed_is_left_out(clinic: Any, tmp_pa
 
 def test_a_report_is_of_the_version_that_is_published(tmp_path: Path) -> None:
     with build(tmp_path / "clinic.duckdb") as con:
-        dbanon.materialize(con, "safe", "mondrian", SOURCE, k=5)
+        dbanon.create_release(con, "safe", "mondrian", SOURCE, k=5)
         with pytest.warns(dbanon.DisclosureWarning):
-            dbanon.materialize(con, "safe", "mondrian", SOURCE, k=6, replace=True, allow_delta=True)
+            dbanon.create_release(con, "safe", "mondrian", SOURCE, k=6, replace=True, allow_delta=True)
         facts = Page(dbanon.report(con, "safe", outgoing=True)).facts
         assert facts["release", "version"][0] == "2" and facts["parameters", "k"][0] == "6"
-        dbanon.drop(con, "safe")
+        dbanon.drop_release(con, "safe")
         with pytest.raises(errors.UnknownReleaseError, match=r"^report: there is no published release safe"):
             dbanon.report(con, "safe")
 
@@ -139,7 +139,7 @@ CALLS: list[dict[str, Any]] = [
 @pytest.mark.parametrize("call", CALLS, ids=lambda call: "-".join(call))
 def test_releases_of_every_form_have_a_report_whose_numbers_hold(call: dict[str, Any], tmp_path: Path) -> None:
     with build(tmp_path / "clinic.duckdb", rows=90) as con:
-        dbanon.materialize(con, "safe", "mondrian", SOURCE, **call)
+        dbanon.create_release(con, "safe", "mondrian", SOURCE, **call)
         page = dbanon.report(con, "safe", population=SOURCE)
         assert "could not be" not in page
         read = Page(page)

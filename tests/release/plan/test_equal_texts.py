@@ -42,7 +42,7 @@ def test_unchanged_values_are_published_as_they_read(con: Any, kind: str, form: 
     for call in CALLS:
         assert Counter(con.execute(f"SELECT v::VARCHAR FROM {call}").fetchall()) == texts
     assert con.execute("SELECT count(*) FROM kacpc_metrics('t', k := 3, qi := ['age'], sensitive := ['v'])").fetchall()
-    dbanon.materialize(con, "safe", "kacpc", "t", k=3, qi=["age"], sensitive=["v"])
+    dbanon.create_release(con, "safe", "kacpc", "t", k=3, qi=["age"], sensitive=["v"])
     assert Counter(con.execute("SELECT v::VARCHAR FROM safe").fetchall()) == texts
 
 
