@@ -131,10 +131,21 @@ __all__ = [
 ]
 
 
+_RENAMED = {
+    "Grown": "StreamRefreshResult",
+    "Warmed": "WarmupResult",
+    "drop": "drop_release",
+    "materialize": "create_release",
+    "refresh": "refresh_release",
+    "with_metrics": "anonymize_query",
+}
+
+
 def __getattr__(name: str) -> Any:
-    """Public names are imported when they are first used, so that `import dbanon` costs nothing."""
+    """Import a public name when it is first used, so that `import dbanon` costs nothing."""
     if name not in _HOMES:
-        raise AttributeError(f"module 'dbanon' has no attribute '{name}'")
+        hint = f"; dbanon.{name} is now dbanon.{_RENAMED[name]}" if name in _RENAMED else ""
+        raise AttributeError(f"module 'dbanon' has no attribute '{name}'{hint}")
     from importlib import import_module
 
     return getattr(import_module(f"dbanon.{_HOMES[name]}"), name)
