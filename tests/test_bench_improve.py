@@ -26,7 +26,7 @@ def test_no_partition_has_more_precision_than_the_bound(seed: int, values: int) 
     ]
     sick = [0, 1, *(rng.randint(0, 2) for _ in range(n - 2))]
     columns = [encoded_column(a, [r[j] for r in records]) for j, a in enumerate(attributes)]
-    built, order = encoded_table.build(
+    built, order = encoded_table.encode_table(
         [a for a, _ in columns], [c for _, c in columns], np.zeros(n, np.uint64), None,
         sensitive=[(np.array(sick, np.int32), 3, None)],
     )  # fmt: skip
@@ -41,7 +41,7 @@ def test_no_partition_has_more_precision_than_the_bound(seed: int, values: int) 
 
 def test_the_bound_of_a_line_by_hand() -> None:
     """0, 1, 3, 9 and k = 2: the nearest others are 1, 1, 2 and 6 away, of a range of 9; {0, 1}, {3, 9} loses 14."""
-    line = encoded_table.Number(np.array([0.0, 1.0, 3.0, 9.0]), True)
-    built, _ = encoded_table.build([line], [np.arange(4, dtype=np.int32)], np.zeros(4, np.uint64), None)
+    line = encoded_table.NumericAttribute(np.array([0.0, 1.0, 3.0, 9.0]), True)
+    built, _ = encoded_table.encode_table([line], [np.arange(4, dtype=np.int32)], np.zeros(4, np.uint64), None)
     assert most_precision(built, 2, 1) == pytest.approx(1 - (1 + 1 + 2 + 6) / (4 * 9))
     assert most_precision(built, 3, 1) == pytest.approx(1 - (3 + 2 + 3 + 8) / (4 * 9))

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from dbanon import errors
-from dbanon.encoding.encoded_table import Floats, Ints, Sensitive, Space
+from dbanon.encoding.encoded_table import EncodedTable, Floats, Ints, SensitiveColumn
 from dbanon.table_functions.parameter_types import Choice, Integer, Real
 from dbanon.table_functions.parameters import Parameter
 
@@ -139,7 +139,7 @@ def weights(scores: Floats) -> list[float]:
     return [max(float(s) / mean, 1e-3) if mean > 0 else 1.0 for s in scores]
 
 
-def key(space: Space, sensitive: Sensitive, settings: Settings) -> bytes:
+def key(space: EncodedTable, sensitive: SensitiveColumn, settings: Settings) -> bytes:
     """Return 128-bit hash of all that an influence follows from."""
     rows, y, counts = _distinct(space, sensitive)
     sizes = [a.values for a in space.attributes]
@@ -152,7 +152,9 @@ def key(space: Space, sensitive: Sensitive, settings: Settings) -> bytes:
     return content.digest()
 
 
-def influence(space: Space, sensitive: Sensitive, settings: Settings, check: Any = lambda: None) -> Influence:
+def influence(
+    space: EncodedTable, sensitive: SensitiveColumn, settings: Settings, check: Any = lambda: None
+) -> Influence:
     """Return the influence of every attribute on a sensitive column. MissingExtraError where scikit-learn is not
     installed.
 
@@ -216,7 +218,7 @@ def _library() -> Any:
     return tree
 
 
-def _distinct(space: Space, sensitive: Sensitive) -> tuple[Any, Ints, Ints]:
+def _distinct(space: EncodedTable, sensitive: SensitiveColumn) -> tuple[Any, Ints, Ints]:
     """Return codes, sensitive code and count of the distinct records, in their order whatever else they have."""
     tuple_of = np.repeat(np.arange(len(space.counts)), space.counts)
     values = sensitive.values + 1

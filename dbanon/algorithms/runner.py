@@ -15,8 +15,8 @@ from dbanon.algorithms.microaggregation.annealing import lowered
 from dbanon.algorithms.postprocess.improve import Budget, Progress, Search, improved
 from dbanon.algorithms.postprocess.merge_small_clusters import merged
 from dbanon.algorithms.postprocess.suppress_outliers import Repair, left_out, taken_back
-from dbanon.encoding.coarse_partitions import cells
-from dbanon.encoding.encoded_table import Ints, Space, Tree
+from dbanon.encoding.coarse_partitions import coarse_partitions
+from dbanon.encoding.encoded_table import CategoricalAttribute, EncodedTable, Ints
 from dbanon.privacy_models.constraint import Constraint
 
 
@@ -64,7 +64,7 @@ NAMELESS = Names()
 
 def run(
     algorithm: Algorithm,
-    space: Space,
+    space: EncodedTable,
     constraint: Constraint,
     options: Options,
     names: Names = NAMELESS,
@@ -95,7 +95,7 @@ def run(
     most = _most_left_out(algorithm, space, constraint, options, refinement.suppress)
     clustered = 0
 
-    def cluster(part: Space, _: Ints) -> Runs:
+    def cluster(part: EncodedTable, _: Ints) -> Runs:
         nonlocal clustered
         work = stretch.work(check, clustered, clustered + part.rows, _asked_for(part, constraint, options, names))
         clustered += part.rows
@@ -125,7 +125,7 @@ def run(
 
 
 def _most_left_out(
-    algorithm: Algorithm, space: Space, constraint: Constraint, options: Options, share: float
+    algorithm: Algorithm, space: EncodedTable, constraint: Constraint, options: Options, share: float
 ) -> int | None:
     """Return the most records that the algorithm may leave out by its own rule; None where it has none."""
     own = algorithm.ability(Suppression)
@@ -136,7 +136,7 @@ def _most_left_out(
     return most if records is None else min(most, records)
 
 
-def _runs(algorithm: Algorithm, space: Space, found: Runs | Ints, spare: int) -> Runs:
+def _runs(algorithm: Algorithm, space: EncodedTable, found: Runs | Ints, spare: int) -> Runs:
     """What an algorithm gave, as runs; ValueError unless it is a cluster for every record but so many."""
     if not isinstance(found, Runs):
         if found.shape != (space.rows,):
@@ -177,7 +177,7 @@ class _Stretch:
             self._progress(before + (1 - before) * done, saved)
 
 
-def _asked_for(space: Space, constraint: Constraint, options: Options, names: Names) -> Expected:
+def _asked_for(space: EncodedTable, constraint: Constraint, options: Options, names: Names) -> Expected:
     """Refuse work of too many steps, of an algorithm with the parameter `large`, unless that is set.
 
     TableTooLargeError.
@@ -191,7 +191,7 @@ def _asked_for(space: Space, constraint: Constraint, options: Options, names: Na
     return expected
 
 
-def _numbers(space: Space, blocks: Sequence[Ints]) -> Ints | None:
+def _numbers(space: EncodedTable, blocks: Sequence[Ints]) -> Ints | None:
     """Return the block of each tuple, if there are several."""
     if len(blocks) == 1:
         return None
@@ -201,7 +201,7 @@ def _numbers(space: Space, blocks: Sequence[Ints]) -> Ints | None:
     return numbers
 
 
-def _feasible(space: Space, constraint: Constraint, names: Names) -> None:
+def _feasible(space: EncodedTable, constraint: Constraint, names: Names) -> None:
     """ModelNotMetError where the whole table misses a model; of several columns, the one that allows least."""
     if not constraint.models:
         return
@@ -216,7 +216,7 @@ def _feasible(space: Space, constraint: Constraint, names: Names) -> None:
             raise errors.ModelNotMetError(names.function, of.said, column, of.best(float(least)))
 
 
-def _of_blocks(space: Space, blocks: Sequence[Ints], runs_of: Callable[[Space, Ints], Runs]) -> Runs:
+def _of_blocks(space: EncodedTable, blocks: Sequence[Ints], runs_of: Callable[[EncodedTable, Ints], Runs]) -> Runs:
     """Return clusters of all records, made block by block from a block's space and tuples; -1 stays."""
     if len(blocks) == 1:
         return runs_of(space, blocks[0])
@@ -230,11 +230,11 @@ def _repair(constraint: Constraint, blocks: Sequence[Ints], check: Check, *, the
     several may publish the same.
     """
 
-    def repair(among: Space, runs: Runs) -> Runs:
+    def repair(among: EncodedTable, runs: Runs) -> Runs:
         if constraint.counts_records(among):
             return runs
 
-        def of_block(part: Space, block: Ints) -> Runs:
+        def of_block(part: EncodedTable, block: Ints) -> Runs:
             own = runs if part is among else runs.some(block, len(among.counts))
             return Runs.from_labels(part, merged(part, constraint, own.labels(), check))
 
@@ -251,17 +251,17 @@ def _numbered(runs: Runs) -> Runs:
     return runs if used.all() else runs.numbered(np.cumsum(used) - 1)
 
 
-def _agreed(space: Space, names: Names) -> None:
+def _agreed(space: EncodedTable, names: Names) -> None:
     """CoarsenAboveMaxLevelError where `round` would publish a class above max_level."""
     for j, attribute in enumerate(space.attributes):
-        if isinstance(attribute, Tree) and attribute.max_level is not None and attribute.round > 1:
+        if isinstance(attribute, CategoricalAttribute) and attribute.max_level is not None and attribute.round > 1:
             highest = attribute.block(attribute.max_level)[:-1]
             if (attribute.raised[highest] != highest).any():
                 name = names.attributes[j] if names.attributes else f"attribute {j + 1}"
                 raise errors.CoarsenAboveMaxLevelError(names.function, name, attribute.round)
 
 
-def _blocks(space: Space, constraint: Constraint, names: Names) -> list[Ints]:
+def _blocks(space: EncodedTable, constraint: Constraint, names: Names) -> list[Ints]:
     """Return tuples of the blocks that max_level keeps apart; MaxLevelBlockTooSmallError."""
     blocks = apart(space)
     if not any(map(_limited, space.attributes)) or len(space.codes) == 0:
@@ -274,12 +274,12 @@ def _blocks(space: Space, constraint: Constraint, names: Names) -> list[Ints]:
     return blocks
 
 
-def apart(space: Space) -> list[Ints]:
+def apart(space: EncodedTable) -> list[Ints]:
     """Return tuples of the blocks that max_level keeps apart, whatever is in them."""
     keys = [
         attribute.block(attribute.max_level)[space.codes[:, j]]
         for j, attribute in enumerate(space.attributes)
-        if isinstance(attribute, Tree) and attribute.max_level is not None
+        if isinstance(attribute, CategoricalAttribute) and attribute.max_level is not None
     ]
     if not keys or len(space.codes) == 0:
         return [np.arange(len(space.codes))]
@@ -288,7 +288,7 @@ def apart(space: Space) -> list[Ints]:
     return [np.flatnonzero(of == block) for block in range(int(of.max()) + 1)]
 
 
-def waiting(space: Space, constraint: Constraint) -> Runs:
+def waiting(space: EncodedTable, constraint: Constraint) -> Runs:
     """Cluster 0 for records that could be clustered, -1 for those that would have to wait for others: blocks that
     max_level keeps apart, or all of them, are too few or miss a model."""
     clusters = np.zeros(len(space.counts), np.int32)
@@ -298,7 +298,7 @@ def waiting(space: Space, constraint: Constraint) -> Runs:
     return Runs.of_tuples(space, clusters)
 
 
-def _cells(space: Space, constraint: Constraint, blocks: list[Ints], cell: int | None) -> list[Ints]:
+def _cells(space: EncodedTable, constraint: Constraint, blocks: list[Ints], cell: int | None) -> list[Ints]:
     """Return tuples of what is clustered for itself: the blocks, cut into cells of at most so many tuples."""
     if cell is None:
         return blocks
@@ -310,10 +310,10 @@ def _cells(space: Space, constraint: Constraint, blocks: list[Ints], cell: int |
         def enough(tuples: Ints) -> bool:
             return int(part.counts[tuples].sum()) >= least and constraint.enough(part, tuples)
 
-        return [block[tuples] for tuples in cells(part, cell, enough)]
+        return [block[tuples] for tuples in coarse_partitions(part, cell, enough)]
 
     return [piece for block in blocks for piece in (cut(block) if len(block) > cell else [block])]
 
 
 def _limited(attribute: object) -> bool:
-    return isinstance(attribute, Tree) and attribute.max_level is not None
+    return isinstance(attribute, CategoricalAttribute) and attribute.max_level is not None

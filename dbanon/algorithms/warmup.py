@@ -11,14 +11,14 @@ from dbanon.algorithms.base.registry import Algorithm, Options, OwnSearch
 from dbanon.algorithms.postprocess.improve import Budget
 from dbanon.algorithms.runner import Refinement, run
 from dbanon.encoding import encoded_table
-from dbanon.encoding.encoded_table import Number, Space, Tree
-from dbanon.encoding.nearest_queries import DENSE
-from dbanon.encoding.tuple_index import TABLE_LIMIT
+from dbanon.encoding.encoded_table import CategoricalAttribute, EncodedTable, NumericAttribute
+from dbanon.encoding.nearest_queries import MAX_TABLE_ENTRIES
+from dbanon.encoding.tuple_index import MAX_TABULAR_VALUES
 from dbanon.privacy_models.constraint import Constraint
 from dbanon.privacy_models.model_request import demands
 from dbanon.table_functions.parameter_types import Choice
 
-ROWS = TABLE_LIMIT + 44
+ROWS = MAX_TABULAR_VALUES + 44
 """Enough for numbers that have more values than are asked by table."""
 
 K = 30
@@ -50,7 +50,7 @@ def steps(chosen: Sequence[Algorithm]) -> Iterator[tuple[str, Callable[[], None]
 
 
 def _clustered(
-    algorithm: Algorithm, table: Space, limits: Constraint, options: Options, objective: str = "precision"
+    algorithm: Algorithm, table: EncodedTable, limits: Constraint, options: Options, objective: str = "precision"
 ) -> None:
     budget = Budget(1) if algorithm.ability(OwnSearch) else None
     run(algorithm, table, limits, options, refinement=Refinement(budget=budget, objective=objective))
@@ -80,15 +80,17 @@ def _options(algorithm: Algorithm, others: bool) -> Iterator[Mapping[str, object
                     yield {**default, parameter.name: choice}
 
 
-def _table(many: bool, persons: bool) -> Space:
+def _table(many: bool, persons: bool) -> EncodedTable:
     """Return two numbers, of more values than are asked by table if `many`, a category, and a sensitive column."""
     at = np.arange(ROWS)
     values = (ROWS, ROWS) if many else (7, 5)
-    numbers = [Number(np.arange(n, dtype=float), integral=True, magnitudes=np.arange(n, dtype=float)) for n in values]
-    tree = Tree(np.array([-1, 0, 1, 1, 0, 4, 4], np.int32), np.array([2, 3, 5, 6], np.int32))
+    numbers = [
+        NumericAttribute(np.arange(n, dtype=float), integral=True, magnitudes=np.arange(n, dtype=float)) for n in values
+    ]
+    tree = CategoricalAttribute(np.array([-1, 0, 1, 1, 0, 4, 4], np.int32), np.array([2, 3, 5, 6], np.int32))
     columns = [(at * 5 % values[0]).astype(np.int32), (at * 11 % values[1]).astype(np.int32), (at % 4).astype(np.int32)]
     sensitive = (at // 2 % 4).astype(np.int32)
-    made, _ = encoded_table.build(
+    made, _ = encoded_table.encode_table(
         [*numbers, tree],
         columns,
         at.astype(np.uint64),
@@ -99,10 +101,12 @@ def _table(many: bool, persons: bool) -> Space:
     return made
 
 
-def _wide() -> Space:
+def _wide() -> EncodedTable:
     """Return a category of so many values that their distances have no table, and a sensitive column."""
-    at, values = np.arange(ROWS), math.isqrt(DENSE) + 1
-    tree = Tree(np.array([-1, *[0] * values], np.int32), np.arange(1, values + 1, dtype=np.int32))
+    at, values = np.arange(ROWS), math.isqrt(MAX_TABLE_ENTRIES) + 1
+    tree = CategoricalAttribute(np.array([-1, *[0] * values], np.int32), np.arange(1, values + 1, dtype=np.int32))
     sensitive = [((at % 4).astype(np.int32), 4, None)]
-    made, _ = encoded_table.build([tree], [(at * 7).astype(np.int32)], at.astype(np.uint64), None, None, sensitive)
+    made, _ = encoded_table.encode_table(
+        [tree], [(at * 7).astype(np.int32)], at.astype(np.uint64), None, None, sensitive
+    )
     return made

@@ -6,18 +6,18 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from dbanon.encoding.distance import Axis, Categories
-from dbanon.encoding.encoded_table import Codes, Floats, Ints, Tree
+from dbanon.encoding.distance import CategoricalDistances, NumericDistances
+from dbanon.encoding.encoded_table import CategoricalAttribute, Codes, Floats, Ints
 
-REGIONS = 14
+MAX_REGIONS = 14
 """Most regions of an attribute, NULL aside."""
 
-KACPC = Axis | Categories
+KacpcDistances = NumericDistances | CategoricalDistances
 """The distances of KACPC."""
 
 
 @dataclass(frozen=True)
-class Regions:
+class AttributeRegions:
     """An attribute in regions; NULL is one more, the last.
 
     region (values + 1,): that of each code; ends (regions, 2): the least and greatest place of a number; pairs (regions
@@ -40,78 +40,82 @@ class Regions:
         return len(self.ends)
 
 
-def regions(table: KACPC, tuples: Ints) -> Regions:
-    """Return the regions of an attribute; `tuples`: how many have each value."""
-    values = len(tuples)
-    if isinstance(table, Axis):
-        begins = _even(np.arange(values), tuples)
-        ends = np.column_stack((table.places[begins], table.places[np.append(begins, values)[1:] - 1]))
-        return Regions(
-            _region(begins, values), _with_null(ends), np.zeros((0, 2), np.int64), np.append(table.places, 0),
+def attribute_regions(distances: KacpcDistances, tuple_counts: Ints) -> AttributeRegions:
+    """Return the regions of an attribute; `tuple_counts`: how many have each value."""
+    values = len(tuple_counts)
+    if isinstance(distances, NumericDistances):
+        begins = _even_begins(np.arange(values), tuple_counts)
+        bounds = np.column_stack((distances.places[begins], distances.places[np.append(begins, values)[1:] - 1]))
+        return AttributeRegions(
+            _region_of_code(begins, values), _append_null_row(bounds), np.zeros((0, 2), np.int64),
+            np.append(distances.places, 0),
             np.zeros(values + 1, np.uint8), np.zeros((0, 2), np.int32), np.zeros((0, 1)),
         )  # fmt: skip
-    distance = table.distance
-    begins = _subtrees(distance.tree, distance.last, tuples)
-    return Regions(
-        _region(begins, values), np.zeros((len(begins) + 1, 2), np.int64), _pairs(table, begins, values),
+    distance = distances.distance
+    begins = _subtree_begins(distance.tree, distance.last, tuple_counts)
+    return AttributeRegions(
+        _region_of_code(begins, values), np.zeros((len(begins) + 1, 2), np.int64),
+        _pair_distances(distances, begins, values),
         np.append(distance.tree.node, 0), np.append(distance.step, 0).astype(np.uint8),
         np.column_stack((distance.tree.parent, distance.last)).astype(np.int32), distance.way,
     )  # fmt: skip
 
 
-def _region(begins: Ints, values: int) -> npt.NDArray[np.uint8]:
+def _region_of_code(begins: Ints, values: int) -> npt.NDArray[np.uint8]:
     """Return the region of each code, NULL the last."""
     return np.repeat(np.arange(len(begins) + 1), np.diff(begins, append=[values, values + 1])).astype(np.uint8)
 
 
-def _with_null(ends: Ints) -> Ints:
-    return np.concatenate((ends, np.zeros((1, 2), np.int64))).astype(np.int64)
+def _append_null_row(bounds: Ints) -> Ints:
+    return np.concatenate((bounds, np.zeros((1, 2), np.int64))).astype(np.int64)
 
 
-def _even(begins: Ints, tuples: Ints) -> Ints:
+def _even_begins(begins: Ints, tuple_counts: Ints) -> Ints:
     """Of ascending codes at which a region may begin, those of at most REGIONS with about as many tuples each."""
-    if len(begins) <= REGIONS:
+    if len(begins) <= MAX_REGIONS:
         return begins
-    before = np.cumsum(tuples) - tuples
-    at = np.searchsorted(before[begins], np.arange(REGIONS) * tuples.sum() / REGIONS)
-    return np.asarray(begins[np.unique(np.minimum(at, len(begins) - 1))])
+    tuples_before = np.cumsum(tuple_counts) - tuple_counts
+    places = np.searchsorted(tuples_before[begins], np.arange(MAX_REGIONS) * tuple_counts.sum() / MAX_REGIONS)
+    return np.asarray(begins[np.unique(np.minimum(places, len(begins) - 1))])
 
 
-def _subtrees(tree: Tree, last: Ints, tuples: Ints) -> Ints:
+def _subtree_begins(tree: CategoricalAttribute, last: Ints, tuple_counts: Ints) -> Ints:
     """First codes of regions of whole subtrees: the one with most tuples is parted while there are at most REGIONS.
 
     Children of the root that are too many are parted evenly.
     """
-    weight = np.append(0, np.cumsum(tuples))
+    tuples_until = np.append(0, np.cumsum(tuple_counts))
     first = np.searchsorted(tree.node, np.arange(len(tree.parent)))
-    whole, parted = [0], np.zeros(0, np.int64)
-    while whole:
-        node = max(whole, key=lambda n: int(weight[last[n]] - weight[first[n]]))
-        whole.remove(node)
-        below = np.flatnonzero(tree.parent == node)
-        below = below[first[below] < last[below]]
-        own = first[node : node + 1] if first[node] < len(tuples) and tree.node[first[node]] == node else first[:0]
-        if len(whole) + len(parted) + len(below) + len(own) > REGIONS:
+    open_subtrees, region_begins = [0], np.zeros(0, np.int64)
+    while open_subtrees:
+        node = max(open_subtrees, key=lambda n: int(tuples_until[last[n]] - tuples_until[first[n]]))
+        open_subtrees.remove(node)
+        children = np.flatnonzero(tree.parent == node)
+        children = children[first[children] < last[children]]
+        own_value = (
+            first[node : node + 1] if first[node] < len(tuple_counts) and tree.node[first[node]] == node else first[:0]
+        )
+        if len(open_subtrees) + len(region_begins) + len(children) + len(own_value) > MAX_REGIONS:
             if node == 0:
-                return _even(np.concatenate((own, first[below])), tuples)
-            parted = np.append(parted, first[node])
+                return _even_begins(np.concatenate((own_value, first[children])), tuple_counts)
+            region_begins = np.append(region_begins, first[node])
             continue
-        parted = np.concatenate((parted, own))
-        whole += below.tolist()
-    return np.sort(parted)
+        region_begins = np.concatenate((region_begins, own_value))
+        open_subtrees += children.tolist()
+    return np.sort(region_begins)
 
 
-def _pairs(table: Categories, begins: Ints, values: int) -> Ints:
+def _pair_distances(distances: CategoricalDistances, begins: Ints, values: int) -> Ints:
     """Return the least and greatest distances between regions.
 
     Values of one depth in a region are as far from another.
     """
     size = len(begins) + 1
-    near, far = np.zeros((2, size, size), np.int64)
-    for c, (begin, end) in enumerate(pairwise([*begins.tolist(), values])):
-        _, some = np.unique(table.distance.step[begin:end], return_index=True)
-        rows = np.array([table.row(begin + s)[:-1] for s in some.tolist()])
-        near[c, :-1] = np.minimum.reduceat(rows, begins, axis=1).min(axis=0)
-        far[c, :-1] = np.maximum.reduceat(rows, begins, axis=1).max(axis=0)
-        near[c, c], far[c, c] = 0, min(end - begin - 1, 1)
-    return np.stack((near.ravel(), far.ravel()), axis=1)
+    least, greatest = np.zeros((2, size, size), np.int64)
+    for region, (begin, end) in enumerate(pairwise([*begins.tolist(), values])):
+        _, first_of_depth = np.unique(distances.distance.step[begin:end], return_index=True)
+        rows = np.array([distances.row(begin + offset)[:-1] for offset in first_of_depth.tolist()])
+        least[region, :-1] = np.minimum.reduceat(rows, begins, axis=1).min(axis=0)
+        greatest[region, :-1] = np.maximum.reduceat(rows, begins, axis=1).max(axis=0)
+        least[region, region], greatest[region, region] = 0, min(end - begin - 1, 1)
+    return np.stack((least.ravel(), greatest.ravel()), axis=1)

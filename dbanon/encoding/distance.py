@@ -15,21 +15,21 @@ from typing import Protocol
 
 import numpy as np
 
-from dbanon.encoding.encoded_table import Attribute, Codes, Ints, Number, Space, Tree
+from dbanon.encoding.encoded_table import Attribute, CategoricalAttribute, Codes, EncodedTable, Ints, NumericAttribute
 
-LEAST_STEP = 2**24
+MIN_UNIFORM_STEP = 2**24
 """A step of a numeric attribute that is rounded to fewer units than this is not kept uniform: rounding a step
 relatively by more than 2^-25 would cost more than uneven steps do."""
 
 
-class Table(Protocol):
+class DistanceTable(Protocol):
     """Distances of one attribute."""
 
     def row(self, code: int) -> Ints:
         """Return the distances of one value to every value and, last, to NULL, by code."""
 
 
-def kacpc(space: Space, k: int, prune_unused: bool) -> list[Table]:
+def kacpc_distances(space: EncodedTable, k: int, prune_unused: bool) -> list[DistanceTable]:
     """DistN and DistC of the KACPC paper (Wang et al. 2022, Eq. 3-5), weighted; summed they are DistR (Eq. 6).
 
     NULL is at distance 1 from every number and at the attribute's greatest distance from every category. Building
@@ -38,35 +38,35 @@ def kacpc(space: Space, k: int, prune_unused: bool) -> list[Table]:
     factories = [_kacpc_factory(a, prune_unused) for a in space.attributes]
     has_null = [bool((space.codes[:, j] == a.values).any()) for j, a in enumerate(space.attributes)]
     total = 0.0
-    for attribute, factory, null in zip(space.attributes, factories, has_null, strict=True):
-        total += factory.greatest(null) * attribute.weight
+    for attribute, factory, with_null in zip(space.attributes, factories, has_null, strict=True):
+        total += factory.greatest(with_null) * attribute.weight
     total *= space.total // k
     shift = 62 - math.frexp(total)[1] if total > 0 else 0
-    return [f.scaled(2.0**shift, null) for f, null in zip(factories, has_null, strict=True)]
+    return [f.scaled(2.0**shift, with_null) for f, with_null in zip(factories, has_null, strict=True)]
 
 
-def _kacpc_factory(attribute: Attribute, prune_unused: bool) -> _NumberDistance | _CategoryDistance:
-    if isinstance(attribute, Number):
-        return _NumberDistance(attribute)
-    return _CategoryDistance(attribute.pruned if prune_unused else attribute)
+def _kacpc_factory(attribute: Attribute, prune_unused: bool) -> _UnscaledNumeric | _UnscaledCategorical:
+    if isinstance(attribute, NumericAttribute):
+        return _UnscaledNumeric(attribute)
+    return _UnscaledCategorical(attribute.pruned if prune_unused else attribute)
 
 
 @dataclass(frozen=True)
-class _NumberDistance:
+class _UnscaledNumeric:
     """|a - b| / D (Wang et al. 2022, Eq. 3)."""
 
-    attribute: Number
+    attribute: NumericAttribute
 
     def greatest(self, null: bool) -> float:
         positions = self.attribute.positions
         return 1.0 if null or (len(positions) > 1 and positions[-1] > 0) else 0.0
 
-    def scaled(self, scale: float, null: bool) -> Table:
+    def scaled(self, scale: float, null: bool) -> DistanceTable:
         unit = self.attribute.weight * scale
-        return Axis(places(self.attribute, unit), round(unit) if null else 0)
+        return NumericDistances(rounded_positions(self.attribute, unit), round(unit) if null else 0)
 
 
-def places(attribute: Number, unit: float) -> Ints:
+def rounded_positions(attribute: NumericAttribute, unit: float) -> Ints:
     """Return rounded places on the axis, by code: the greatest is `unit` from the first, up to rounding."""
     positions = attribute.positions
     greatest = float(positions[-1]) if len(positions) else 0.0
@@ -77,14 +77,14 @@ def places(attribute: Number, unit: float) -> Ints:
         divisor = int(np.gcd.reduce(steps))
         steps //= divisor
         step = round(unit / int(steps[-1]))
-        if step >= LEAST_STEP:
+        if step >= MIN_UNIFORM_STEP:
             return steps * step
         return np.rint(steps / int(steps[-1]) * unit).astype(np.int64)
     return np.rint(positions / greatest * unit).astype(np.int64)
 
 
 @dataclass(frozen=True)
-class Axis:
+class NumericDistances:
     """Distances along an axis: `places[code]` ascend, and |place - place| is the distance; `null` is that to NULL."""
 
     places: Ints
@@ -100,31 +100,33 @@ class Axis:
         return row
 
 
-class _CategoryDistance:
+class _UnscaledCategorical:
     """Dist(a, g) * Dist(b, g) with g the lowest common ancestor (Wang et al. 2022, Eq. 4-5).
 
     `way[g, i]` is Dist(v, g) of a value v whose depth is the i-th of those at which values stand, `step[code]` the i of
     a value.
     """
 
-    def __init__(self, tree: Tree) -> None:
+    def __init__(self, tree: CategoricalAttribute) -> None:
         self.tree = tree
-        self.last = last_codes(tree)
-        depths, step = np.unique(tree.depth[tree.node], return_inverse=True)
-        self.depths, self.step = depths, np.asarray(step, np.int64).reshape(-1)
+        self.last = subtree_end_codes(tree)
+        depths, depth_index = np.unique(tree.depth[tree.node], return_inverse=True)
+        self.depths, self.step = depths, np.asarray(depth_index, np.int64).reshape(-1)
         levels = int(tree.depth.max()) + 1
         # Scalar floats: powers of arrays may differ.
-        power = np.array([[_dist(levels, g, own) for own in depths.tolist()] for g in range(levels)])
+        by_depth = np.array(
+            [[_unshared_distance(levels, g, depth) for depth in depths.tolist()] for g in range(levels)]
+        )
         share = tree.leaves / tree.leaves[0]
-        self.way = power.reshape(levels, len(depths))[tree.depth] * share[:, None]
+        self.way = by_depth.reshape(levels, len(depths))[tree.depth] * share[:, None]
 
     def greatest(self, null: bool) -> float:
         """Return the largest distance of two values that occur; 1 where it is 0 and a NULL occurs."""
         deepest, second = self._deepest()
-        both = np.flatnonzero(second >= 0)
-        steps = (np.searchsorted(self.depths, of[both]) for of in (deepest, second))
-        one, other = (self.way[both, step] for step in steps)
-        largest = float((one * other).max(initial=0.0))
+        branching = np.flatnonzero(second >= 0)
+        depth_indexes = (np.searchsorted(self.depths, depths[branching]) for depths in (deepest, second))
+        deepest_distance, second_distance = (self.way[branching, step] for step in depth_indexes)
+        largest = float((deepest_distance * second_distance).max(initial=0.0))
         return largest if largest > 0 or not null else 1.0
 
     def _deepest(self) -> tuple[Ints, Ints]:
@@ -134,37 +136,37 @@ class _CategoryDistance:
         deepest, second = np.full((2, len(tree.parent)), -1, np.int64)
         deepest[tree.node] = tree.depth[tree.node]
         for nodes in tree.levels[:0:-1]:
-            some = nodes[deepest[nodes] >= 0]
-            some = some[np.lexsort((deepest[some], tree.parent[some]))]
-            ends = np.flatnonzero(np.diff(tree.parent[some], append=-1))
-            above, has_others = tree.parent[some[ends]], np.diff(ends, prepend=-1) > 1
-            second[above] = np.where(has_others, deepest[some[ends - 1]], deepest[above])
-            deepest[above] = deepest[some[ends]]
+            occupied = nodes[deepest[nodes] >= 0]
+            occupied = occupied[np.lexsort((deepest[occupied], tree.parent[occupied]))]
+            last_children = np.flatnonzero(np.diff(tree.parent[occupied], append=-1))
+            parents, has_others = tree.parent[occupied[last_children]], np.diff(last_children, prepend=-1) > 1
+            second[parents] = np.where(has_others, deepest[occupied[last_children - 1]], deepest[parents])
+            deepest[parents] = deepest[occupied[last_children]]
         return deepest, second
 
-    def scaled(self, scale: float, null: bool) -> Table:
-        return Categories(self, self.tree.weight, scale, null)
+    def scaled(self, scale: float, null: bool) -> DistanceTable:
+        return CategoricalDistances(self, self.tree.weight, scale, null)
 
 
-def _dist(levels: int, ancestor: int, depth: int) -> float:
+def _unshared_distance(levels: int, ancestor: int, depth: int) -> float:
     """Dist(v, g) of a node v from its ancestor g, by their depths, but for the share of leaves below g (Eq. 4)."""
     height = levels - ancestor
     return float(float(height * max(depth - ancestor, 0)) ** (height / levels))
 
 
-def last_codes(tree: Tree) -> Ints:
+def subtree_end_codes(tree: CategoricalAttribute) -> Ints:
     """Return the code after the last value in each node's subtree, by node (subtrees are contiguous in preorder)."""
     return np.searchsorted(tree.node, tree.last, side="right").astype(np.int64)
 
 
-KEPT = 500_000
+MAX_CACHED_ENTRIES = 500_000
 """Entries of the rows of an attribute that are kept."""
 
 
-class Categories:
+class CategoricalDistances:
     """Rows of rounded category distances, made when they are first asked for and kept."""
 
-    def __init__(self, distance: _CategoryDistance, weight: float, scale: float, null: bool) -> None:
+    def __init__(self, distance: _UnscaledCategorical, weight: float, scale: float, null: bool) -> None:
         self.distance = distance
         self.weight, self.scale = weight, scale
         self.null = round(distance.greatest(null=True) * weight * scale) if null else 0
@@ -173,7 +175,7 @@ class Categories:
     def row(self, code: int) -> Ints:
         values = self.distance.tree.values
         if code not in self.kept:
-            if len(self.kept) * values > KEPT:
+            if len(self.kept) * values > MAX_CACHED_ENTRIES:
                 self.kept.clear()
             self.kept[code] = self._null_row(values) if code == values else self._row(code, values)
         return self.kept[code]
@@ -185,27 +187,29 @@ class Categories:
 
     def _row(self, code: int, values: int) -> Ints:
         """Distances grow along the path to the root: every ancestor adds the values that only it has in common."""
-        distance, tree = self.distance, self.distance.tree
-        own, step = int(tree.node[code]), int(distance.step[code])
+        unscaled, tree = self.distance, self.distance.tree
+        node, step = int(tree.node[code]), int(unscaled.step[code])
         row = np.zeros(values + 1, np.int64)
         row[-1] = self.null
         below_from = below_to = code
-        for ancestor in tree.line(own):
+        for ancestor in tree.line(node):
             first = int(np.searchsorted(tree.node, ancestor))
-            last = int(distance.last[ancestor])
-            way = distance.way[ancestor]
-            whole = way[step] * way * self.weight * self.scale
-            row[first:below_from] = np.rint(whole[distance.step[first:below_from]])
-            row[below_to:last] = np.rint(whole[distance.step[below_to:last]])
+            last = int(unscaled.last[ancestor])
+            to_ancestor = unscaled.way[ancestor]
+            scaled = to_ancestor[step] * to_ancestor * self.weight * self.scale
+            row[first:below_from] = np.rint(scaled[unscaled.step[first:below_from]])
+            row[below_to:last] = np.rint(scaled[unscaled.step[below_to:last]])
             below_from, below_to = first, last
         return row
 
 
-def to_tuples(tables: Sequence[Table], own: Codes, codes: Codes) -> Ints:
+def distances_to_tuples(tables: Sequence[DistanceTable], from_codes: Codes, codes: Codes) -> Ints:
     """Return the distances of a tuple, given by its codes, to others (their codes by attribute)."""
-    return sum((row[codes[:, j]] for j, row in enumerate(rows(tables, own))), np.zeros(len(codes), np.int64))
+    return sum(
+        (row[codes[:, j]] for j, row in enumerate(distance_rows(tables, from_codes))), np.zeros(len(codes), np.int64)
+    )
 
 
-def rows(tables: Sequence[Table], codes: Sequence[int] | Codes) -> list[Ints]:
+def distance_rows(tables: Sequence[DistanceTable], codes: Sequence[int] | Codes) -> list[Ints]:
     """Return the row of each attribute for one tuple: its distances to everything."""
     return [table.row(int(code)) for table, code in zip(tables, codes, strict=True)]

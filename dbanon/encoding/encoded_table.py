@@ -19,12 +19,12 @@ Ints = npt.NDArray[np.int64]
 Codes = npt.NDArray[np.int32]
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
-Whole = npt.NDArray[np.integer]
+AnyInts = npt.NDArray[np.integer]
 """Row, tuple, node or code numbers of either width."""
 
 
 @dataclass(frozen=True)
-class Ends:
+class IntervalEnds:
     """What a cluster publishes of a number: the ranks of its lower and upper end by code, and their places beside the
     lower end of the least value, in the steps of `Number.positions`."""
 
@@ -35,7 +35,7 @@ class Ends:
 
 
 @dataclass(frozen=True)
-class Number:
+class NumericAttribute:
     """A numeric attribute.
 
     `positions[code]`: distance from the least value, in steps of the type if `integral`; `ends`: how intervals are
@@ -47,7 +47,7 @@ class Number:
     positions: Floats
     integral: bool
     weight: float = 1.0
-    ends: Ends | None = None
+    ends: IntervalEnds | None = None
     bare: bool = False
     influence: float = 1.0
     magnitudes: Floats | None = None
@@ -70,7 +70,7 @@ class Number:
 
 
 @dataclass(frozen=True)
-class Tree:
+class CategoricalAttribute:
     """A categorical attribute and its hierarchy.
 
     `parent[node]` is the preorder number of a node's parent (-1 for the root, node 0); `node[code]` is the node of a
@@ -95,10 +95,10 @@ class Tree:
     def depth(self) -> Codes:
         """Edges from the root, by node."""
         depth = np.zeros(len(self.parent), np.int32)
-        above = self.parent
-        while (above >= 0).any():
-            depth += above >= 0
-            above = np.where(above >= 0, self.parent[above], -1)
+        ancestors = self.parent
+        while (ancestors >= 0).any():
+            depth += ancestors >= 0
+            ancestors = np.where(ancestors >= 0, self.parent[ancestors], -1)
         return depth
 
     @cached_property
@@ -117,11 +117,11 @@ class Tree:
     def raised(self) -> Codes:
         """What a node is published as, by node: a leaf as it is, an inner node as the nearest of it and its ancestors
         whose depth is a multiple of `round`."""
-        raised = np.arange(len(self.parent), dtype=np.int32)
+        published = np.arange(len(self.parent), dtype=np.int32)
         for nodes in self.levels[1:]:
-            lifted = nodes[self.is_inner[nodes] & (self.depth[nodes] % self.round > 0)]
-            raised[lifted] = raised[self.parent[lifted]]
-        return raised
+            hidden = nodes[self.is_inner[nodes] & (self.depth[nodes] % self.round > 0)]
+            published[hidden] = published[self.parent[hidden]]
+        return published
 
     @cached_property
     def last(self) -> Ints:
@@ -134,8 +134,8 @@ class Tree:
     @cached_property
     def leaves(self) -> Ints:
         """Number of leaves below a node (1 for a leaf), by node."""
-        until = np.cumsum(~self.is_inner)
-        return np.asarray(until[self.last] - until + ~self.is_inner, np.int64)
+        leaves_until = np.cumsum(~self.is_inner)
+        return np.asarray(leaves_until[self.last] - leaves_until + ~self.is_inner, np.int64)
 
     @cached_property
     def height(self) -> Ints:
@@ -147,10 +147,10 @@ class Tree:
 
     def line(self, node: int) -> list[int]:
         """Return the node and its ancestors up to the root."""
-        line = [node]
-        while self.parent[line[-1]] >= 0:
-            line.append(int(self.parent[line[-1]]))
-        return line
+        path = [node]
+        while self.parent[path[-1]] >= 0:
+            path.append(int(self.parent[path[-1]]))
+        return path
 
     def lowest_common_ancestor(self, first: int, last: int) -> int:
         """Return the lowest node above two nodes, either of which may be it."""
@@ -163,18 +163,18 @@ class Tree:
         return first
 
     @cached_property
-    def pruned(self) -> Tree:
+    def pruned(self) -> CategoricalAttribute:
         """The tree without leaves that do not occur and inner nodes without leaves; one-child nodes stay."""
         used = np.zeros(len(self.parent), bool)
         used[self.node] = True
         used[0] = True
         for nodes in self.levels[:0:-1]:
             used[self.parent[nodes[used[nodes]]]] = True
-        number = (np.cumsum(used) - 1).astype(np.int32)
+        new_number = (np.cumsum(used) - 1).astype(np.int32)
         parent = self.parent[used]
-        return replace(self, parent=np.where(parent >= 0, number[parent], -1), node=number[self.node])
+        return replace(self, parent=np.where(parent >= 0, new_number[parent], -1), node=new_number[self.node])
 
-    def of(self, values: Bools) -> Tree:
+    def of(self, values: Bools) -> CategoricalAttribute:
         """Return the same tree with some of the values alone, by code."""
         magnitudes = None if self.magnitudes is None else self.magnitudes[values]
         return replace(self, node=self.node[values], magnitudes=magnitudes)
@@ -187,11 +187,11 @@ class Tree:
         return np.append(node, -1)
 
 
-Attribute = Number | Tree
+Attribute = NumericAttribute | CategoricalAttribute
 
 
 @dataclass(frozen=True)
-class Sensitive:
+class SensitiveColumn:
     """A sensitive column that a privacy model is about, or that an algorithm reads.
 
     `codes` (rows,): the value of every canonical row, ascending in the column's order, NULL the code after the last;
@@ -201,7 +201,7 @@ class Sensitive:
 
     codes: Codes
     whole: Ints
-    tree: Tree | None = None
+    tree: CategoricalAttribute | None = None
     positions: Floats | None = None
 
     @property
@@ -229,7 +229,7 @@ class Sensitive:
 
 
 @dataclass(frozen=True)
-class Space:
+class EncodedTable:
     """Distinct tuples in canonical order.
 
     codes (tuples, attributes); counts (tuples,); `starts[t]` is the first canonical row of tuple t; `persons`, if the
@@ -241,9 +241,9 @@ class Space:
     attributes: tuple[Attribute, ...]
     codes: Codes
     counts: Ints
-    persons: Whole | None
+    persons: AnyInts | None
     total: int
-    sensitive: tuple[Sensitive, ...] = ()
+    sensitive: tuple[SensitiveColumn, ...] = ()
     starts: Ints = field(init=False)
 
     def __post_init__(self) -> None:
@@ -259,100 +259,119 @@ class Space:
         """The tuple of every canonical row; made anew each time."""
         return np.repeat(np.arange(len(self.counts)), self.counts)
 
-    def rows_of(self, tuples: Whole) -> Ints:
+    def rows_of(self, tuples: AnyInts) -> Ints:
         """Return canonical rows of some tuples, in the order of the tuples."""
-        return ranges(self.starts[tuples], self.counts[tuples])
+        return concatenated_ranges(self.starts[tuples], self.counts[tuples])
 
-    def among(self, rows: Whole) -> Space:
+    def among(self, rows: AnyInts) -> EncodedTable:
         """Return the same space, where the whole that sensitive values are compared with is some of the rows."""
         persons = None if self.persons is None else self.persons[rows]
         sensitive = tuple(
-            replace(s, whole=_sensitive(s.codes[rows], s.values, s.tree, persons).whole) for s in self.sensitive
+            replace(s, whole=_sensitive_column(s.codes[rows], s.values, s.tree, persons).whole) for s in self.sensitive
         )
         return replace(self, sensitive=sensitive)
 
-    def part(self, tuples: Whole) -> Space:
+    def part(self, tuples: AnyInts) -> EncodedTable:
         """Return the space of some of the tuples; distances, ranges and trees stay those of the whole."""
         rows = self.rows_of(tuples) if self.persons is not None or self.sensitive else None
         persons = self.persons[rows] if self.persons is not None else None
         sensitive = tuple(replace(s, codes=s.codes[rows]) for s in self.sensitive)
-        return Space(self.attributes, self.codes[tuples], self.counts[tuples], persons, self.total, sensitive)
+        return EncodedTable(self.attributes, self.codes[tuples], self.counts[tuples], persons, self.total, sensitive)
 
-    def without_absent(self) -> Space:
+    def without_absent(self) -> EncodedTable:
         """Return the same space without codes of categories that do not occur; trees and distances stay.
 
         O(tuples + values) time.
         """
         codes, attributes = self.codes.copy(), list(self.attributes)
         for j, attribute in enumerate(attributes):
-            if isinstance(attribute, Tree):
-                there = np.bincount(codes[:, j], minlength=attribute.values + 1) > 0
-                attributes[j] = attribute.of(there[:-1])
-                codes[:, j] = (np.cumsum(np.append(there[:-1], True)) - 1)[codes[:, j]]
+            if isinstance(attribute, CategoricalAttribute):
+                is_present = np.bincount(codes[:, j], minlength=attribute.values + 1) > 0
+                attributes[j] = attribute.of(is_present[:-1])
+                codes[:, j] = (np.cumsum(np.append(is_present[:-1], True)) - 1)[codes[:, j]]
         return replace(self, attributes=tuple(attributes), codes=codes)
 
 
-def ranges(first: Whole, counts: Whole) -> Ints:
+def concatenated_ranges(starts: AnyInts, counts: AnyInts) -> Ints:
     """Return the numbers first[i], first[i] + 1, ..., counts[i] of them, for each i in turn."""
     ends = np.cumsum(counts)
-    return np.arange(int(counts.sum())) + np.repeat(first - ends + counts, counts)
+    return np.arange(int(counts.sum())) + np.repeat(starts - ends + counts, counts)
 
 
-def build(
+def encode_table(
     attributes: Sequence[Attribute],
     columns: Sequence[Codes],
-    tie: npt.NDArray[np.uint64],
-    persons: Whole | None,
-    sizes: Whole | None = None,
-    sensitive: Sequence[tuple[Codes, int, Tree | None]] = (),
-) -> tuple[Space, Ints]:
-    """Return the space of a table, and its canonical order (row numbers of the input in that order).
+    tie_hash: npt.NDArray[np.uint64],
+    persons: AnyInts | None,
+    record_counts: AnyInts | None = None,
+    sensitive: Sequence[tuple[Codes, int, CategoricalAttribute | None]] = (),
+) -> tuple[EncodedTable, Ints]:
+    """Return the encoded table and its canonical order (row numbers of the input in that order).
 
-    `columns` holds one array of codes an attribute, `tie` the hash that orders equal tuples. `sizes`: a row of the
-    input stands for so many equal records (default: one). `sensitive`: codes, number of values and hierarchy of each
-    sensitive column that a model is about. O(n log n) time, O(n) memory.
+    Args:
+        attributes: The quasi-identifiers.
+        columns: One array of codes per attribute, by row of the input.
+        tie_hash: The hash that orders equal tuples.
+        persons: Number of the person of each row (-1: unknown); None if the source declares none.
+        record_counts: How many equal records each row of the input represents (default: one).
+        sensitive: Codes, number of values and hierarchy of each sensitive column that a privacy model constrains.
+
+    O(n log n) time, O(n) memory.
     """
     key, _ = combined_key([c.astype(np.int64) for c in columns], [a.values + 1 for a in attributes])
-    order = np.lexsort((tie, key) if persons is None else (persons, tie, key)).astype(np.int64)
-    ordered = key[order]
-    first = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1])) if len(order) else np.empty(0, np.int64)
-    of = np.ones(len(order), np.int64) if sizes is None else sizes[order].astype(np.int64)
-    counts = np.add.reduceat(of, first) if len(order) else of
-    codes = np.stack([c[order[first]] for c in columns], axis=1).astype(np.int32)
-    each = None if sizes is None or (of == 1).all() else of
-    by_row = None if persons is None else _by_row(narrow(persons), order, each)
-    if by_row is not None and _is_everybody_once(by_row):
-        by_row = None
-    tested = tuple(
-        _sensitive(_by_row(column.astype(np.int32, copy=False), order, each), values, tree, by_row)
+    order = np.lexsort((tie_hash, key) if persons is None else (persons, tie_hash, key)).astype(np.int64)
+    sorted_keys = key[order]
+    tuple_starts = (
+        np.flatnonzero(np.append(True, sorted_keys[1:] != sorted_keys[:-1])) if len(order) else np.empty(0, np.int64)
+    )
+    n_records = np.ones(len(order), np.int64) if record_counts is None else record_counts[order].astype(np.int64)
+    counts = np.add.reduceat(n_records, tuple_starts) if len(order) else n_records
+    codes = np.stack([c[order[tuple_starts]] for c in columns], axis=1).astype(np.int32)
+    repeats = None if record_counts is None or (n_records == 1).all() else n_records
+    canonical_persons = None if persons is None else _in_canonical_order(smallest_int_type(persons), order, repeats)
+    if canonical_persons is not None and _has_one_record_per_person(canonical_persons):
+        canonical_persons = None
+    sensitive_columns = tuple(
+        _sensitive_column(
+            _in_canonical_order(column.astype(np.int32, copy=False), order, repeats), values, tree, canonical_persons
+        )
         for column, values, tree in sensitive
     )
-    return Space(tuple(attributes), np.ascontiguousarray(codes), counts, by_row, int(of.sum()), tested), order
+    return EncodedTable(
+        tuple(attributes),
+        np.ascontiguousarray(codes),
+        counts,
+        canonical_persons,
+        int(n_records.sum()),
+        sensitive_columns,
+    ), order
 
 
-def _by_row(column: Any, order: Ints, each: Ints | None) -> Any:
+def _in_canonical_order(column: Any, order: Ints, repeats: Ints | None) -> Any:
     """Return a column in canonical order, each row as often as it stands for records."""
-    ordered = column[order]
-    return ordered if each is None else np.repeat(ordered, each)
+    canonical = column[order]
+    return canonical if repeats is None else np.repeat(canonical, repeats)
 
 
-def narrow(numbers: Whole) -> Whole:
+def smallest_int_type(numbers: AnyInts) -> AnyInts:
     """Return numbers in as many bits as they need: there is one for every record."""
     return numbers.astype(np.int32 if int(numbers.max(initial=0)) < 2**31 else np.int64, copy=False)
 
 
-def _is_everybody_once(persons: Whole) -> bool:
+def _has_one_record_per_person(persons: AnyInts) -> bool:
     """Return whether persons are as good as records: all are known and nobody has two."""
     ascending = np.sort(persons)
     return bool((len(persons) == 0 or ascending[0] >= 0) and (ascending[1:] != ascending[:-1]).all())
 
 
-def _sensitive(codes: Codes, values: int, tree: Tree | None, persons: Whole | None) -> Sensitive:
+def _sensitive_column(
+    codes: Codes, values: int, tree: CategoricalAttribute | None, persons: AnyInts | None
+) -> SensitiveColumn:
     if persons is None:
-        return Sensitive(codes, np.bincount(codes, minlength=values + 1), tree)
-    known = persons >= 0
-    pairs = np.unique(persons[known].astype(np.int64) * (values + 1) + codes[known])
-    return Sensitive(codes, np.bincount(pairs % (values + 1), minlength=values + 1), tree)
+        return SensitiveColumn(codes, np.bincount(codes, minlength=values + 1), tree)
+    is_known = persons >= 0
+    pairs = np.unique(persons[is_known].astype(np.int64) * (values + 1) + codes[is_known])
+    return SensitiveColumn(codes, np.bincount(pairs % (values + 1), minlength=values + 1), tree)
 
 
 def combined_key(columns: Sequence[Ints], sizes: Sequence[int]) -> tuple[Ints, int]:
@@ -361,9 +380,9 @@ def combined_key(columns: Sequence[Ints], sizes: Sequence[int]) -> tuple[Ints, i
     sizes: what the numbers of each column are below.
     """
     key, size = columns[0], sizes[0]
-    for column, more in zip(columns[1:], sizes[1:], strict=True):
-        if size > 2**62 // more:
+    for column, n_values in zip(columns[1:], sizes[1:], strict=True):
+        if size > 2**62 // n_values:
             distinct, key = np.unique(key, return_inverse=True)
             size = len(distinct)
-        key, size = key * more + column, size * more
+        key, size = key * n_values + column, size * n_values
     return key, size

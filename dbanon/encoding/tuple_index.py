@@ -16,24 +16,24 @@ from typing import Any
 
 import numpy as np
 
-from dbanon.encoding.distance import Axis, Table
-from dbanon.encoding.encoded_table import Codes, Ints, Space, Whole
-from dbanon.encoding.tuple_trie import cut_into_blocks, trie
+from dbanon.encoding.distance import DistanceTable, NumericDistances
+from dbanon.encoding.encoded_table import AnyInts, Codes, EncodedTable, Ints
+from dbanon.encoding.tuple_trie import build_blocks, build_trie
 from dbanon.kernels.arrays import BlockArrays, IndexArrays
 
-TABLE_LIMIT = 256
+MAX_TABULAR_VALUES = 256
 """Numbers with at most so many distinct values are asked by table."""
 
-LONG = 1024
+LONG_ATTRIBUTE = 1024
 """Of attributes of more values, of which none has many records, few are asked."""
 
 
-def nothing() -> Ints:
+def empty_ints() -> Ints:
     return np.zeros(0, np.int64)
 
 
 @dataclass(frozen=True)
-class Question:
+class SumQuery:
     """A separable sum: the tables of the attributes with few values in one array, and one convex function an axis.
 
     On axis a: the distance to the interval of places [low[a], high[a]], or to NULL where missing[2a] is 1. If `counts`
@@ -58,26 +58,28 @@ class Question:
         )  # fmt: skip
 
 
-class Index:
+class TupleIndex:
     """Remaining counts of a space's tuples, and questions about them.
 
     left (tuples,): records that are left, `records` all of them; `tabular`: the attributes that are asked by table, in
     the index's order, and `sizes` of their tables.
     """
 
-    def __init__(self, space: Space, tables: Sequence[Table]) -> None:
+    def __init__(self, space: EncodedTable, tables: Sequence[DistanceTable]) -> None:
         from dbanon.kernels.axis_sums import CHUNK
 
         self.left = space.counts.copy()
         self.records = int(self.left.sum())
         self.tables = tables
-        self._axes = [j for j, t in enumerate(tables) if isinstance(t, Axis) and len(t.places) > TABLE_LIMIT]
+        self._axes = [
+            j for j, t in enumerate(tables) if isinstance(t, NumericDistances) and len(t.places) > MAX_TABULAR_VALUES
+        ]
         tabular = [j for j in range(len(tables)) if j not in self._axes]
         self.tabular = sorted(tabular, key=lambda j: -_dispersion(space, j, tables[j]))
         self.sizes = [space.attributes[j].values + 1 for j in self.tabular]
-        axes = [t for j in self._axes if isinstance(t := tables[j], Axis)]
+        axes = [t for j in self._axes if isinstance(t := tables[j], NumericDistances)]
         lengths = np.array([len(a.places) for a in axes], np.int64)
-        places = np.concatenate([nothing(), *(np.append(a.places, 0) for a in axes)])
+        places = np.concatenate([empty_ints(), *(np.append(a.places, 0) for a in axes)])
         chunks = (lengths >> CHUNK) + 1
         self.axis = (
             places,
@@ -104,12 +106,12 @@ class Index:
 
     @cached_property
     def tree(self) -> tuple[Any, ...]:
-        return trie(self.space, self.tabular, self.axis_codes, self.axis, self.left)
+        return build_trie(self.space, self.tabular, self.axis_codes, self.axis, self.left)
 
     @cached_property
     def blocks(self) -> BlockArrays:
         """The tuples in blocks of neighbours, as the kernels take them; counted when they are first asked for."""
-        return cut_into_blocks(self.space, self.tabular, self.axis_codes, self.axis, self.left)
+        return build_blocks(self.space, self.tabular, self.axis_codes, self.axis, self.left)
 
     @property
     def arrays(self) -> IndexArrays:
@@ -125,53 +127,55 @@ class Index:
     def apart(self) -> bool:
         """Whether no two values that occur have the distance 0."""
         for a, j in enumerate(self._axes):
-            table, missing = self.tables[j], bool((self.axis_codes[:, a] == self.axis[2][a]).any())
-            if isinstance(table, Axis) and ((missing and table.null == 0) or (np.diff(table.places) == 0).any()):
+            table, has_null = self.tables[j], bool((self.axis_codes[:, a] == self.axis[2][a]).any())
+            if isinstance(table, NumericDistances) and (
+                (has_null and table.null == 0) or (np.diff(table.places) == 0).any()
+            ):
                 return False
         begins = [*self.by_table[1], len(self.by_table[2])]
         for j, (begin, end) in zip(self.tabular, pairwise(begins), strict=True):
-            there = np.flatnonzero(self.by_table[2][begin:end])
-            if any((self.tables[j].row(c)[there] == 0).sum() > 1 for c in there.tolist()):
+            present = np.flatnonzero(self.by_table[2][begin:end])
+            if any((self.tables[j].row(c)[present] == 0).sum() > 1 for c in present.tolist()):
                 return False
         return True
 
     # --- questions -------------------------------------------------------------------------------------
 
-    def to(self, codes: Sequence[int] | Codes) -> Question:
+    def to(self, codes: Sequence[int] | Codes) -> SumQuery:
         """Return the distance to a record."""
         return self.question(
             [self.tables[j].row(int(codes[j])) for j in range(len(codes)) if j in self.tabular], codes, codes
         )
 
-    def question(self, rows: Sequence[Ints], low: Sequence[int] | Codes, high: Sequence[int] | Codes) -> Question:
+    def question(self, rows: Sequence[Ints], low: Sequence[int] | Codes, high: Sequence[int] | Codes) -> SumQuery:
         """Any separable sum: a table for each attribute with few values, in the space's order, and on axes the
         distance to the interval between two codes."""
-        place = dict(zip(sorted(self.tabular), rows, strict=True))
-        flat = np.concatenate([nothing(), *(place[j] for j in self.tabular)])
+        row_of = dict(zip(sorted(self.tabular), rows, strict=True))
+        flat = np.concatenate([empty_ints(), *(row_of[j] for j in self.tabular)])
         places, starts, lengths = self.axis[:3]
-        ends, missing = np.zeros((2, len(lengths)), np.int64), np.zeros(2 * len(lengths), np.int64)
+        bounds, missing = np.zeros((2, len(lengths)), np.int64), np.zeros(2 * len(lengths), np.int64)
         for a, j in enumerate(self._axes):
             missing[2 * a] = int(low[j] == lengths[a])
-            ends[0, a], ends[1, a] = places[starts[a] + low[j]], places[starts[a] + high[j]]
-        return Question(flat, ends[0], ends[1], missing, nothing(), nothing(), nothing(), nothing())
+            bounds[0, a], bounds[1, a] = places[starts[a] + low[j]], places[starts[a] + high[j]]
+        return SumQuery(flat, bounds[0], bounds[1], missing, empty_ints(), empty_ints(), empty_ints(), empty_ints())
 
-    def blank(self) -> Question:
+    def blank(self) -> SumQuery:
         """Return a question of zeros, for kernels to fill."""
         sizes, nowhere = dict(zip(self.tabular, self.sizes, strict=True)), [0] * len(self.tables)
         return self.question([np.zeros(sizes[j], np.int64) for j in sorted(self.tabular)], nowhere, nowhere)
 
-    def sums(self) -> Question:
+    def sums(self) -> SumQuery:
         """Return summed distances to records; none yet (see `add`)."""
         axes = len(self._axes)
-        within, over = (
+        value_sums, chunk_sums = (
             np.zeros((2, max(len(self.axis[0]), 1)), np.int64),
             np.zeros((2, max(self._chunks, 1)), np.int64),
         )
-        nothing = np.zeros(axes, np.int64)
+        zeros = np.zeros(axes, np.int64)
         flat = np.zeros(sum(self.sizes), np.int64)
-        return Question(flat, nothing, nothing, np.zeros(2 * axes, np.int64), *within, *over)
+        return SumQuery(flat, zeros, zeros, np.zeros(2 * axes, np.int64), *value_sums, *chunk_sums)
 
-    def add(self, sums: Question, codes: Sequence[int] | Codes) -> None:
+    def add(self, sums: SumQuery, codes: Sequence[int] | Codes) -> None:
         """Add the distances to one record to a question of sums. O(values) for tables, O(log values) for axes."""
         from dbanon.kernels.axis_sums import add_place
 
@@ -186,48 +190,50 @@ class Index:
 
     # --- answers ---------------------------------------------------------------------------------------
 
-    def least(self, question: Question) -> int:
+    def least(self, question: SumQuery) -> int:
         """Return the first tuple, among those left, with the least sum."""
         return self._one(question, 1)
 
-    def greatest(self, question: Question) -> int:
+    def greatest(self, question: SumQuery) -> int:
         """Return the first tuple, among those left, with the greatest sum."""
         return self._one(question, -1)
 
-    def nearest(self, question: Question, records: int) -> tuple[Ints, Ints]:
+    def nearest(self, question: SumQuery, records: int) -> tuple[Ints, Ints]:
         """Return the next `records` records by sum, ties to the first: their tuples and how many of each."""
         return self._search(question, records, 1)
 
-    def _one(self, question: Question, sign: int) -> int:
+    def _one(self, question: SumQuery, sign: int) -> int:
         """Return the first question is answered by a pass over all tuples, which costs less than the tree."""
         if self._has_answered:
             return int(self._search(question, 1, sign)[0][0])
         self._has_answered = True
-        there = np.flatnonzero(self.left)
-        total = np.zeros(len(there), np.int64)
+        tuples = np.flatnonzero(self.left)
+        total = np.zeros(len(tuples), np.int64)
         for j, offset in enumerate(self.by_table[1].tolist()):
-            total += question.flat[offset + self.by_table[0][there, j]]
+            total += question.flat[offset + self.by_table[0][tuples, j]]
         for a in range(len(self._axes)):
-            total += self._on_axis(question, a)[self.axis_codes[there, a]]
-        return int(there[np.argmin(total) if sign > 0 else np.argmax(total)])
+            total += self._on_axis(question, a)[self.axis_codes[tuples, a]]
+        return int(tuples[np.argmin(total) if sign > 0 else np.argmax(total)])
 
-    def _on_axis(self, question: Question, a: int) -> Ints:
+    def _on_axis(self, question: SumQuery, a: int) -> Ints:
         """What a question says of each value of an axis, and of NULL."""
         from dbanon.kernels.axis_sums import CHUNK
 
         begin, length, null = (int(self.axis[i][a]) for i in (1, 2, 3))
         places, chunk = self.axis[0][begin : begin + length], self.axis[4][a] + (np.arange(length) >> CHUNK)
-        gone, there = question.missing[2 * a : 2 * a + 2].tolist()
+        n_missing, n_present = question.missing[2 * a : 2 * a + 2].tolist()
         if len(question.counts) == 0:
-            if gone:
+            if n_missing:
                 return np.append(np.full(length, null, np.int64), 0)
-            away = np.maximum(question.low[a] - places, places - question.high[a])
-            return np.append(np.maximum(away, 0), null)
+            distance = np.maximum(question.low[a] - places, places - question.high[a])
+            return np.append(np.maximum(distance, 0), null)
         counts = question.counts[begin : begin + length] + question.count_chunks[chunk]
         totals = question.totals[begin : begin + length] + question.total_chunks[chunk]
-        return np.append(places * (2 * counts - there) - 2 * totals + totals[-1] + gone * null, there * null)
+        return np.append(
+            places * (2 * counts - n_present) - 2 * totals + totals[-1] + n_missing * null, n_present * null
+        )
 
-    def _search(self, question: Question, records: int, sign: int) -> tuple[Ints, Ints]:
+    def _search(self, question: SumQuery, records: int, sign: int) -> tuple[Ints, Ints]:
         from dbanon.kernels.tree_search import search
 
         records = min(records, self.records)
@@ -243,11 +249,11 @@ class Index:
 
     # --- taking ----------------------------------------------------------------------------------------
 
-    def take(self, tuples: Whole, counts: Whole) -> None:
+    def take(self, tuples: AnyInts, counts: AnyInts) -> None:
         """Remove records; each tuple at most once a call."""
         self._add(np.asarray(tuples, np.int64), -np.asarray(counts, np.int64))
 
-    def put_back(self, tuples: Whole, counts: Whole) -> None:
+    def put_back(self, tuples: AnyInts, counts: AnyInts) -> None:
         """Add records that were taken."""
         self._add(np.asarray(tuples, np.int64), np.asarray(counts, np.int64))
 
@@ -258,9 +264,9 @@ class Index:
         add_records(self.tree, self.by_table, tuples, counts)
 
 
-def _dispersion(space: Space, j: int, table: Table) -> float:
+def _dispersion(space: EncodedTable, j: int, table: DistanceTable) -> float:
     """Mean distance of two records on an attribute, by its most frequent values: what a first cut tells apart."""
     records = np.bincount(space.codes[:, j], weights=space.counts, minlength=space.attributes[j].values + 1)
     share = records / max(float(records.sum()), 1.0)
-    frequent = np.argsort(-share, kind="stable")[: 64 if len(share) <= LONG else 16]
+    frequent = np.argsort(-share, kind="stable")[: 64 if len(share) <= LONG_ATTRIBUTE else 16]
     return float(sum(share[c] * (table.row(int(c)) * share).sum() for c in frequent.tolist() if share[c] > 0))

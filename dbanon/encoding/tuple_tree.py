@@ -5,23 +5,23 @@ from typing import Any
 
 import numpy as np
 
-from dbanon.encoding.encoded_table import Floats, Ints, Number, Space
+from dbanon.encoding.encoded_table import EncodedTable, Floats, Ints, NumericAttribute
 from dbanon.kernels.arrays import AverageTotals
 
 
-class Points:
+class TuplePoints:
     """Remaining counts of a space's tuples, as points. `left` (tuples,): records that are left.
 
     `places[j]` are the scaled places of the values of attribute j, where it is a number, `units` what a difference of
     1, or of categories, counts. O(n log n) time, O(n) memory.
     """
 
-    def __init__(self, space: Space, places: list[Floats], units: Ints) -> None:
+    def __init__(self, space: EncodedTable, places: list[Floats], units: Ints) -> None:
         from dbanon.kernels.kd_tree import LEAF, build_points
 
         self.space, self.left = space, space.counts.copy()
         tuples, axes = space.codes.shape
-        numeric = np.array([isinstance(a, Number) for a in space.attributes])
+        numeric = np.array([isinstance(a, NumericAttribute) for a in space.attributes])
         coordinates = np.empty((tuples, axes))
         for j in range(axes):
             codes = space.codes[:, j]
@@ -57,7 +57,7 @@ class Points:
         """
         space = self.space
         numeric, axes = self.terms[0], len(space.attributes)
-        scale, sums, known = np.ones(axes), np.zeros(axes, np.int64), np.zeros(axes, np.int64)
+        scale, sums, n_known = np.ones(axes), np.zeros(axes, np.int64), np.zeros(axes, np.int64)
         sizes = [0 if numeric[j] else a.values + 1 for j, a in enumerate(space.attributes)]
         begins, present = np.cumsum([0, *sizes]), [np.zeros(0, np.int64)]
         order, coordinates = self.points[0], self.points[2]
@@ -66,10 +66,10 @@ class Points:
             if not numeric[j]:
                 present.append(np.bincount(coordinates[:, j].astype(np.int64), counts, sizes[j]).astype(np.int64))
                 continue
-            there = ~np.isnan(coordinates[:, j])
-            at = coordinates[there, j]
-            greatest = float(np.abs(at).max(initial=0.0)) * space.total
+            is_known = ~np.isnan(coordinates[:, j])
+            known_positions = coordinates[is_known, j]
+            greatest = float(np.abs(known_positions).max(initial=0.0)) * space.total
             scale[j] = 2.0 ** min(62 - math.frexp(greatest)[1], 1000) if greatest > 0 else 1.0
-            sums[j] = (np.rint(at * scale[j]).astype(np.int64) * counts[there]).sum()
-            known[j] = counts[there].sum()
-        return AverageTotals(scale, sums, known, begins, np.concatenate(present))
+            sums[j] = (np.rint(known_positions * scale[j]).astype(np.int64) * counts[is_known]).sum()
+            n_known[j] = counts[is_known].sum()
+        return AverageTotals(scale, sums, n_known, begins, np.concatenate(present))

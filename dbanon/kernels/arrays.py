@@ -455,7 +455,7 @@ class IndexArrays(NamedTuple):
     """The tuples that are left, for searches (see `dbanon.encoding.tuple_index`).
 
     Attributes:
-        tree: See `dbanon.encoding.tuple_trie.trie`.
+        tree: See `dbanon.encoding.tuple_trie.build_trie`.
         few: Attributes with few values: codes (tuples, attributes), where the values of each begin, records by value.
         axis: Numbers with many values: places, where those of each begin, their number, distance of NULL, and where
             chunks begin; None if there are none, so functions that ask for that take it as a parameter.
@@ -469,7 +469,7 @@ class IndexArrays(NamedTuple):
 
 
 class SeedSearch(NamedTuple):
-    """Questions about seeds and the records nearest to them (see `dbanon.encoding.tuple_index.Question`).
+    """Questions about seeds and the records nearest to them (see `dbanon.encoding.tuple_index.SumQuery`).
 
     Attributes:
         tables: int64: the distances of the values of all attributes with few of them, one row after another.

@@ -129,8 +129,8 @@ def gather_models(index, search, least, begin, chains, judged, labels, label, se
     """Makes as many groups as fit in `seeds`: the record of least (greatest) sum and the nearest records with which it
     meets the models; a nearer one that would leave no way to meet them waits for another group.
 
-    chains: `dbanon.encoding.nearest_queries.Chains`, in the canonical order; judged: rules, and scratch for them. Gives
-    the groups made, and whether the last seed found no group (it is put back).
+    chains: `dbanon.encoding.nearest_queries.RecordLists`, in the canonical order; judged: rules, and scratch for them.
+    Gives the groups made, and whether the last seed found no group (it is put back).
     """
     tree, few, axis, axis_codes = index
     tables, table_starts, near_flat, near, sum_flat, sums, sign = search

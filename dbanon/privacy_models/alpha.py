@@ -5,13 +5,13 @@ A NULL is a category of its own.
 
 import numpy as np
 
-from dbanon.encoding.encoded_table import Floats, Sensitive
+from dbanon.encoding.encoded_table import Floats, SensitiveColumn
 from dbanon.privacy_models.model import Form, Listed, Metric, Model, ModelBound, Rules, Settings
 from dbanon.table_functions.parameter_types import Real
 from dbanon.table_functions.parameters import Parameter
 
 
-def _share(settings: Settings, sensitive: Sensitive, counts: Floats, sizes: Floats) -> Floats:
+def _share(settings: Settings, sensitive: SensitiveColumn, counts: Floats, sizes: Floats) -> Floats:
     """Return the greatest share of a value."""
     return np.asarray(counts.max(axis=1) / sizes)
 

@@ -5,32 +5,32 @@ A NULL is a category of its own.
 
 import numpy as np
 
-from dbanon.encoding.encoded_table import Floats, Sensitive
+from dbanon.encoding.encoded_table import Floats, SensitiveColumn
 from dbanon.privacy_models.model import SLACK, Form, Listed, Metric, Model, ModelBound, Rules, Settings, shares
 from dbanon.table_functions.parameter_types import Choice, Real
 from dbanon.table_functions.parameters import Parameter
 
 
-def _basic(settings: Settings, sensitive: Sensitive, counts: Floats, sizes: Floats) -> Floats:
+def _basic(settings: Settings, sensitive: SensitiveColumn, counts: Floats, sizes: Floats) -> Floats:
     """Return the greatest relative gain of a share over the whole table."""
     gains, _ = _gains(sensitive, counts)
     return np.asarray(gains.max(axis=1))
 
 
-def _enhanced(settings: Settings, sensitive: Sensitive, counts: Floats, sizes: Floats) -> Floats:
+def _enhanced(settings: Settings, sensitive: SensitiveColumn, counts: Floats, sizes: Floats) -> Floats:
     """Return the same, infinite where a gain is above -ln of the share in the table."""
     gains, q = _gains(sensitive, counts)
     return np.asarray(np.where(gains > -np.log(q) + SLACK, np.inf, gains).max(axis=1))
 
 
-def _gains(sensitive: Sensitive, counts: Floats) -> tuple[Floats, Floats]:
+def _gains(sensitive: SensitiveColumn, counts: Floats) -> tuple[Floats, Floats]:
     """Return the relative gain of each value of the table by class, and the values' shares in the table."""
     there = sensitive.share > 0
     q = sensitive.share[there]
     return np.maximum((shares(counts)[:, there] - q) / q, 0.0), q
 
 
-def _rules_of_enhanced(settings: Settings, sensitive: Sensitive) -> Rules:
+def _rules_of_enhanced(settings: Settings, sensitive: SensitiveColumn) -> Rules:
     gain = np.minimum(np.full(sensitive.values + 1, settings["beta"]), -np.log(np.maximum(sensitive.share, 1e-300)))
     return Rules(most=sensitive.share * (1 + gain))
 

@@ -11,7 +11,7 @@ from typing import Protocol
 
 import numpy as np
 
-from dbanon.encoding.encoded_table import Bools, Ints, Space, Whole
+from dbanon.encoding.encoded_table import AnyInts, Bools, EncodedTable, Ints
 from dbanon.privacy_models.model_request import Demand
 
 TALLIES = 2**20
@@ -53,22 +53,22 @@ class Constraint:
         """The whole model as parameters of a call."""
         return ", ".join(dict.fromkeys([f"k = {self.k}", *(m.said for m in self.models)]))
 
-    def counts_records(self, space: Space) -> bool:
+    def counts_records(self, space: EncodedTable) -> bool:
         """Return whether any `least` records make a group, whatever they are."""
         return space.persons is None and not self.models
 
-    def enough(self, space: Space, tuples: Ints) -> bool:
+    def enough(self, space: EncodedTable, tuples: Ints) -> bool:
         """Return whether all records of some tuples make a group."""
         records = int(space.counts[tuples].sum())
         if records < self.k or (space.persons is None and not self.models):
             return records >= self.k
         return self.holds(space, space.rows_of(tuples))
 
-    def holds(self, space: Space, rows: Ints) -> bool:
+    def holds(self, space: EncodedTable, rows: Ints) -> bool:
         """Return whether some records make a group."""
         return self._people(space, rows) >= self.k and all(bool(m.met(self.worst(space, rows, m))) for m in self.models)
 
-    def missed(self, space: Space, groups: list[Ints]) -> Ints:
+    def missed(self, space: EncodedTable, groups: list[Ints]) -> Ints:
         """Which of several groups of records do not hold."""
         if space.persons is not None or (self.joint and len(space.sensitive) > 1):
             return np.array([g for g, rows in enumerate(groups) if not self.holds(space, rows)], np.int64)
@@ -86,14 +86,14 @@ class Constraint:
                 held[some] &= model.met(model.measure(sensitive, counts, sizes[some]))
         return np.flatnonzero(~held)
 
-    def groups(self, space: Space, rows: list[Ints]) -> Groups:
+    def groups(self, space: EncodedTable, rows: list[Ints]) -> Groups:
         """Return groups of records that will be united."""
         values = sum(space.sensitive[m.sensitive].values + 1 for m in self.models)
         if space.persons is not None or (self.joint and len(space.sensitive) > 1) or len(rows) * values > 2**24:
             return _Rows(self, space, rows)
         return _Tallies(self, space, rows)
 
-    def worst(self, space: Space, rows: Ints, model: Demand) -> np.float64:
+    def worst(self, space: EncodedTable, rows: Ints, model: Demand) -> np.float64:
         """What a group measures by one model; in the joint form the worst of its parts."""
         sensitive = space.sensitive[model.sensitive]
         parts = [rows]
@@ -112,7 +112,7 @@ class Constraint:
             return np.float64(-np.inf if model.rule.is_higher else np.inf)
         return np.float64(measured.min() if model.rule.is_higher else measured.max())
 
-    def needed(self, space: Space, rows: Ints) -> int | None:
+    def needed(self, space: EncodedTable, rows: Ints) -> int | None:
         """How many of the rows, taken in order, make a group; None if no number of them does."""
         first = self._needed_people(space, rows)
         if first is None or not self.models:
@@ -124,7 +124,7 @@ class Constraint:
             size += max(size // 8, 1)  # every size is looked at while it is small, one of eight later
         return len(rows) if size > len(rows) >= self.least and self.holds(space, rows) else None
 
-    def _needed_people(self, space: Space, rows: Ints) -> int | None:
+    def _needed_people(self, space: EncodedTable, rows: Ints) -> int | None:
         if space.persons is None:
             return self.k if len(rows) >= self.k else None
         distinct, first = np.unique(space.persons[rows], return_index=True)
@@ -132,18 +132,18 @@ class Constraint:
         return int(first[self.k - 1]) + 1 if len(first) >= self.k else None
 
     @staticmethod
-    def _people(space: Space, rows: Ints) -> int:
+    def _people(space: EncodedTable, rows: Ints) -> int:
         if space.persons is None:
             return len(rows)
         persons = space.persons[rows]
         return len(np.unique(persons[persons >= 0]))
 
-    def left(self, space: Space) -> Left:
+    def left(self, space: EncodedTable) -> Left:
         """Return all records of a space as what is left; enough while they might make a group."""
         return Left(self.k, np.arange(space.rows) if space.persons is None else space.persons)
 
 
-def tally(space: Space, rows: Ints, sensitive: int) -> tuple[Ints, int]:
+def tally(space: EncodedTable, rows: Ints, sensitive: int) -> tuple[Ints, int]:
     """Return records (distinct persons) of a group by sensitive value, and how many there are."""
     column = space.sensitive[sensitive]
     codes = column.codes[rows]
@@ -159,7 +159,7 @@ def tally(space: Space, rows: Ints, sensitive: int) -> tuple[Ints, int]:
 class _Rows:
     """Groups as their records."""
 
-    def __init__(self, constraint: Constraint, space: Space, rows: list[Ints]) -> None:
+    def __init__(self, constraint: Constraint, space: EncodedTable, rows: list[Ints]) -> None:
         self.constraint, self.space, self.rows = constraint, space, list(rows)
 
     def hold_with(self, group: int, others: Ints) -> Bools:
@@ -177,7 +177,7 @@ class _Rows:
 class _Tallies:
     """Groups as numbers of records by sensitive value, where records are counted."""
 
-    def __init__(self, constraint: Constraint, space: Space, rows: list[Ints]) -> None:
+    def __init__(self, constraint: Constraint, space: EncodedTable, rows: list[Ints]) -> None:
         self.constraint, self.space = constraint, space
         self.sizes = np.array([len(r) for r in rows], np.int64)
         group, every = np.repeat(np.arange(len(rows)), self.sizes), np.concatenate(rows)
@@ -204,7 +204,7 @@ class _Tallies:
 class Left:
     """What is left of the records while groups are taken away; a person counts while one of their rows is left."""
 
-    def __init__(self, k: int, persons: Whole) -> None:
+    def __init__(self, k: int, persons: AnyInts) -> None:
         self.k, self.persons = k, persons
         self.rows_of = np.bincount(persons[persons >= 0], minlength=1)
         self.distinct = int((self.rows_of > 0).sum())

@@ -3,7 +3,7 @@
 
 import numpy as np
 
-from dbanon.encoding.encoded_table import Floats, Sensitive
+from dbanon.encoding.encoded_table import Floats, SensitiveColumn
 from dbanon.privacy_models.model import Form, Listed, Metric, Model, ModelBound, Rules, Settings, shares
 from dbanon.table_functions.parameter_types import Real
 from dbanon.table_functions.parameters import Parameter
@@ -12,14 +12,14 @@ MOST = 50.0
 """Above this a value may be as frequent as it can: shares are at least 2^-63, and e^50 is above 2^63."""
 
 
-def _shift(settings: Settings, sensitive: Sensitive, counts: Floats, sizes: Floats) -> Floats:
+def _shift(settings: Settings, sensitive: SensitiveColumn, counts: Floats, sizes: Floats) -> Floats:
     """Return the greatest |ln(p / q)| of a value of the table; infinite where a class does not have the value."""
     there = sensitive.share > 0
     p, q = shares(counts)[:, there], sensitive.share[there]
     return np.asarray(np.abs(np.log(p / q)).max(axis=1, initial=0.0))
 
 
-def _rules(settings: Settings, sensitive: Sensitive) -> Rules:
+def _rules(settings: Settings, sensitive: SensitiveColumn) -> Rules:
     """Return all values must be there, none too often; that one may be too rare is left to the measure."""
     values = int((sensitive.share[:-1] > 0).sum())
     gain = np.exp(min(settings["delta_disclosure"], MOST))

@@ -5,18 +5,18 @@ A NULL never counts.
 
 import numpy as np
 
-from dbanon.encoding.encoded_table import Floats, Sensitive
+from dbanon.encoding.encoded_table import Floats, SensitiveColumn
 from dbanon.privacy_models.model import SLACK, Form, Listed, Metric, Model, ModelBound, Rules, Settings
 from dbanon.table_functions.parameter_types import Choice, Integer, Real
 from dbanon.table_functions.parameters import Parameter
 
 
-def distinct(settings: Settings, sensitive: Sensitive, counts: Floats, sizes: Floats) -> Floats:
+def distinct(settings: Settings, sensitive: SensitiveColumn, counts: Floats, sizes: Floats) -> Floats:
     """How many values."""
     return np.asarray((counts[:, :-1] > 0).sum(axis=1), np.float64)
 
 
-def _entropy(settings: Settings, sensitive: Sensitive, counts: Floats, sizes: Floats) -> Floats:
+def _entropy(settings: Settings, sensitive: SensitiveColumn, counts: Floats, sizes: Floats) -> Floats:
     """exp of the entropy."""
     known = counts[:, :-1]
     total = known.sum(axis=1)
@@ -24,7 +24,7 @@ def _entropy(settings: Settings, sensitive: Sensitive, counts: Floats, sizes: Fl
     return np.where(total > 0, np.exp(np.log(np.maximum(total, 1)) - logs / np.maximum(total, 1)), 0.0)
 
 
-def _recursive(settings: Settings, sensitive: Sensitive, counts: Floats, sizes: Floats) -> Floats:
+def _recursive(settings: Settings, sensitive: SensitiveColumn, counts: Floats, sizes: Floats) -> Floats:
     """r_1 / (r_l + .. + r_m), infinite below l values."""
     ranked = -np.sort(-counts[:, :-1], axis=1)
     if ranked.shape[1] < settings["l"]:
@@ -37,7 +37,7 @@ def _least_of_entropy(settings: Settings) -> int:
     return int(np.ceil(settings["l"] - SLACK))
 
 
-def _rules_of_recursive(settings: Settings, sensitive: Sensitive) -> Rules:
+def _rules_of_recursive(settings: Settings, sensitive: SensitiveColumn) -> Rules:
     c, least = float(settings["c"]), int(settings["l"])
     aim = c / (1 + c * (least - 1)) * (1 - 1e-9)
     return Rules(least=least, recursive=(c, least), aim=aim)

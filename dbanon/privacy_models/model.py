@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from dbanon.encoding.encoded_table import Bools, Floats, Sensitive
+from dbanon.encoding.encoded_table import Bools, Floats, SensitiveColumn
 from dbanon.table_functions.parameters import Parameter
 
 Settings = Mapping[str, Any]
@@ -20,7 +20,7 @@ Settings = Mapping[str, Any]
 
 SLACK = 1e-12
 
-Measure = Callable[[Settings, Sensitive, Floats, Floats], Floats]
+Measure = Callable[[Settings, SensitiveColumn, Floats, Floats], Floats]
 """settings, column, counts (classes, values + 1), sizes (classes,) -> the measure of each class."""
 
 
@@ -106,7 +106,7 @@ class Form:
     sentence: str
     settings: Settings = field(default_factory=dict)
     least: Callable[[Settings], int] = lambda settings: 0
-    rules: Callable[[Settings, Sensitive], Rules] = lambda settings, sensitive: Rules(exact=False)
+    rules: Callable[[Settings, SensitiveColumn], Rules] = lambda settings, sensitive: Rules(exact=False)
     compares: bool = False
     counts_values: bool = False
     kept_by_union: bool = True

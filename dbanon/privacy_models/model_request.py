@@ -7,7 +7,7 @@ from decimal import ROUND_CEILING, Context
 import numpy as np
 
 from dbanon import errors
-from dbanon.encoding.encoded_table import Bools, Floats, Ints, Sensitive
+from dbanon.encoding.encoded_table import Bools, Floats, Ints, SensitiveColumn
 from dbanon.privacy_models import registry
 from dbanon.privacy_models.model import SLACK, Form, Model, Rules, Settings
 
@@ -73,7 +73,7 @@ class Demand:
             return self.rule.bound.unreachable or f"no {self.parameter} in this form"
         return f"{bound} {'above' if self.rule.bound.strict else '='} {_rounded_up(measured)}"
 
-    def measure(self, sensitive: Sensitive, counts: Ints, sizes: Ints) -> Floats:
+    def measure(self, sensitive: SensitiveColumn, counts: Ints, sizes: Ints) -> Floats:
         """Return the measure of each class: counts (classes, values + 1), sizes (classes,)."""
         with np.errstate(divide="ignore", invalid="ignore"):
             return self.rule.measure(self.settings, sensitive, counts.astype(np.float64), sizes.astype(np.float64))
@@ -82,7 +82,7 @@ class Demand:
         """Return whether measures are enough."""
         return self.rule.holds(measured, self.bound)
 
-    def rules(self, sensitive: Sensitive) -> Rules:
+    def rules(self, sensitive: SensitiveColumn) -> Rules:
         """Return the demand as compiled code judges it."""
         return self.rule.rules(self.settings, sensitive)
 

@@ -7,18 +7,18 @@ from functools import partial
 
 import numpy as np
 
-from dbanon.encoding.encoded_table import Floats, Sensitive
+from dbanon.encoding.encoded_table import Floats, SensitiveColumn
 from dbanon.privacy_models.model import Form, Listed, Metric, Model, ModelBound, Rules, Settings, shares
 from dbanon.table_functions.parameter_types import Choice, Real
 from dbanon.table_functions.parameters import Parameter
 
 
-def _equal(settings: Settings, sensitive: Sensitive, counts: Floats, sizes: Floats) -> Floats:
+def _equal(settings: Settings, sensitive: SensitiveColumn, counts: Floats, sizes: Floats) -> Floats:
     """Earth mover's distance from the whole table, all values equally far apart."""
     return np.asarray(np.abs(shares(counts) - sensitive.share).sum(axis=1) / 2)
 
 
-def _ordered(settings: Settings, sensitive: Sensitive, counts: Floats, sizes: Floats) -> Floats:
+def _ordered(settings: Settings, sensitive: SensitiveColumn, counts: Floats, sizes: Floats) -> Floats:
     """Return values as far apart as their ranks."""
     there = sensitive.share > 0  # values that are not released have no rank: no reader knows of them
     off = shares(counts) - sensitive.share
@@ -26,7 +26,7 @@ def _ordered(settings: Settings, sensitive: Sensitive, counts: Floats, sizes: Fl
     return np.asarray(between.sum(axis=1) / max(int(there.sum()) - 1, 1))
 
 
-def _hierarchical(settings: Settings, sensitive: Sensitive, counts: Floats, sizes: Floats) -> Floats:
+def _hierarchical(settings: Settings, sensitive: SensitiveColumn, counts: Floats, sizes: Floats) -> Floats:
     """Return values as far apart as their lowest common ancestor is high."""
     off = shares(counts) - sensitive.share
     parent, node, length = sensitive.edges()

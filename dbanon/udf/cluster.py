@@ -96,7 +96,7 @@ def _drawn(found: algorithms.Drawn) -> Any:
     return pa.StructArray.from_arrays(arrays, fields=list(DRAWN.value_type))
 
 
-def _noise_key(asked: dict[str, Any], table: encoded_table.Space, tie: Any) -> bytes:
+def _noise_key(asked: dict[str, Any], table: encoded_table.EncodedTable, tie: Any) -> bytes:
     """What noise is drawn by: a hash of all that is clustered and published.
 
     The same table has the same noise, which asking again does not average out; who does not know the table cannot draw
@@ -109,7 +109,7 @@ def _noise_key(asked: dict[str, Any], table: encoded_table.Space, tie: Any) -> b
 
 
 def _wide(
-    table: encoded_table.Space, clusters: encoded_table.Ints, ends: algorithms.PublishedEnds
+    table: encoded_table.EncodedTable, clusters: encoded_table.Ints, ends: algorithms.PublishedEnds
 ) -> list[dict[str, object]]:
     """Return rows of `wide`."""
     nulls = np.array([a.values for a in table.attributes])
@@ -126,7 +126,7 @@ def _parts(gid: encoded_table.Ints, sizes: encoded_table.Ints, runs: algorithms.
     return pa.StructArray.from_arrays([packed(a) for a in arrays], fields=list(PARTS.value_type))
 
 
-def _runs(asked: dict[str, Any], table: encoded_table.Space, limits: constraint.Constraint) -> algorithms.Runs:
+def _runs(asked: dict[str, Any], table: encoded_table.EncodedTable, limits: constraint.Constraint) -> algorithms.Runs:
     """Return the clusters of all records, from the cache where they are known."""
     current = session.get(asked["session"])
     moves, search = asked["improve"], current.search
@@ -158,7 +158,7 @@ def _runs(asked: dict[str, Any], table: encoded_table.Space, limits: constraint.
     return runs
 
 
-def content(asked: dict[str, Any], table: encoded_table.Space) -> bytes:
+def content(asked: dict[str, Any], table: encoded_table.EncodedTable) -> bytes:
     """128-bit hash of all that clusters follow from: version, algorithm, parameters, attributes, tuples, persons."""
     told = {
         key: asked[key]
@@ -192,7 +192,7 @@ def content(asked: dict[str, Any], table: encoded_table.Space) -> bytes:
         if sensitive.tree is not None:
             arrays += [sensitive.tree.parent, sensitive.tree.node]
     for attribute in table.attributes:
-        if isinstance(attribute, encoded_table.Number):
+        if isinstance(attribute, encoded_table.NumericAttribute):
             arrays.append(attribute.positions)
             if attribute.ends is not None:
                 arrays += [attribute.ends.low, attribute.ends.high, attribute.ends.below, attribute.ends.above]

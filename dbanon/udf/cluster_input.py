@@ -17,7 +17,7 @@ from dbanon.udf.arrow_columns import items, known, numbers, packed
 
 def table(
     asked: dict[str, Any], records: Any, domains: list[Any], *, tied: bool = True
-) -> tuple[encoded_table.Space, encoded_table.Ints]:
+) -> tuple[encoded_table.EncodedTable, encoded_table.Ints]:
     """The space of all records, and the canonical order of the groups; unless `tied`, equal codes are in the order of
     persons alone."""
     first = len(asked["attributes"])
@@ -26,7 +26,7 @@ def table(
     persons = persons_of(records) if asked["person"] else None
     tie = numbers(records.field("tie")) if tied else np.zeros(len(records), np.uint64)
     tested = [_sensitive(records, i, domain) for i, domain in enumerate(domains[first:])]
-    made, order = encoded_table.build(attributes, columns, tie, persons, whole(records, "size"), tested)
+    made, order = encoded_table.encode_table(attributes, columns, tie, persons, whole(records, "size"), tested)
     sensitive = tuple(
         replace(s, positions=_numbers(d, "place"), whole=_whole(d, s))
         for s, d in zip(made.sensitive, domains[first:], strict=True)
@@ -34,7 +34,7 @@ def table(
     return replace(made, sensitive=sensitive, total=asked.get("records", made.total)), order
 
 
-def _whole(domain: Any, sensitive: encoded_table.Sensitive) -> encoded_table.Ints:
+def _whole(domain: Any, sensitive: encoded_table.SensitiveColumn) -> encoded_table.Ints:
     """How many records (persons) of the run have each value; of a part, those of the larger table, as it is told."""
     if "whole" not in [f.name for f in domain.type]:
         return sensitive.whole
@@ -94,15 +94,19 @@ def attribute_of(kind: dict[str, Any], domain: Any) -> encoded_table.Attribute:
     if kind["kind"] == "number":
         integral, weight, bare = kind["integral"], kind["weight"], kind["bare"]
         if not pa.types.is_struct(domain.type):
-            return encoded_table.Number(flat(domain, np.float64), integral, weight, bare=bare)
+            return encoded_table.NumericAttribute(flat(domain, np.float64), integral, weight, bare=bare)
         ranks = (flat(domain.field(end), np.int32) for end in ("low", "high"))
-        ends = encoded_table.Ends(*ranks, *(flat(domain.field(end), np.float64) for end in ("below", "above")))
+        ends = encoded_table.IntervalEnds(*ranks, *(flat(domain.field(end), np.float64) for end in ("below", "above")))
         positions = flat(domain.field("place"), np.float64)
-        return encoded_table.Number(positions, integral, weight, ends, bare, magnitudes=_numbers(domain, "magnitude"))
+        return encoded_table.NumericAttribute(
+            positions, integral, weight, ends, bare, magnitudes=_numbers(domain, "magnitude")
+        )
     parent = numbers(items(domain.field("parent")), -1).astype(np.int32)
     node = flat(domain.field("value"), np.int32)
     magnitudes = _numbers(domain, "magnitude")
-    return encoded_table.Tree(parent, node, kind["weight"], kind["max_level"], kind["round"], magnitudes=magnitudes)
+    return encoded_table.CategoricalAttribute(
+        parent, node, kind["weight"], kind["max_level"], kind["round"], magnitudes=magnitudes
+    )
 
 
 def flat(lists: Any, type_: Any) -> Any:
@@ -110,24 +114,26 @@ def flat(lists: Any, type_: Any) -> Any:
     return numbers(items(lists)).astype(type_)
 
 
-def _sensitive(records: Any, i: int, domain: Any) -> tuple[encoded_table.Codes, int, encoded_table.Tree | None]:
+def _sensitive(
+    records: Any, i: int, domain: Any
+) -> tuple[encoded_table.Codes, int, encoded_table.CategoricalAttribute | None]:
     """Return codes of a sensitive column by row (NULL the code after the last), its number of values and its
     hierarchy."""
     values, tree = _values(domain)
     return np.asarray(numbers(records.field(f"s{i}"), values), np.int32), values, tree
 
 
-def _values(domain: Any) -> tuple[int, encoded_table.Tree | None]:
+def _values(domain: Any) -> tuple[int, encoded_table.CategoricalAttribute | None]:
     """How many values a sensitive column has, and its hierarchy."""
     node = flat(domain.field("value"), np.int32)
     parents = numbers(items(domain.field("parent")), -1).astype(np.int32)
-    return len(node), encoded_table.Tree(parents, node) if len(parents) else None
+    return len(node), encoded_table.CategoricalAttribute(parents, node) if len(parents) else None
 
 
-def sensitive_of(domain: Any) -> encoded_table.Sensitive:
+def sensitive_of(domain: Any) -> encoded_table.SensitiveColumn:
     """Return a sensitive column of a larger table, without its rows."""
     _, tree = _values(domain)
-    return encoded_table.Sensitive(np.zeros(0, np.int32), flat(domain.field("whole"), np.int64), tree)
+    return encoded_table.SensitiveColumn(np.zeros(0, np.int32), flat(domain.field("whole"), np.int64), tree)
 
 
 def _numbers(domain: Any, name: str) -> Any:

@@ -11,7 +11,7 @@ import numpy as np
 
 from dbanon import algorithms, errors
 from dbanon.algorithms.base.cluster_metrics import FIGURES, OF_STREAMS
-from dbanon.encoding.encoded_table import Attribute, Ints, Number, Space
+from dbanon.encoding.encoded_table import Attribute, EncodedTable, Ints, NumericAttribute
 from dbanon.privacy_models.constraint import Constraint
 from dbanon.runtime import session
 from dbanon.udf import cluster_input, comparison_rows
@@ -46,11 +46,11 @@ class _Unread:
     `row[i]` is the canonical row, in the table that has them, of its row i.
     """
 
-    table: Space
+    table: EncodedTable
     row: Ints
 
     @classmethod
-    def of(cls, asked: dict[str, Any], records: Any, domains: list[Any], read: Space) -> _Unread | None:
+    def of(cls, asked: dict[str, Any], records: Any, domains: list[Any], read: EncodedTable) -> _Unread | None:
         """None where the order is the same."""
         if read.persons is None or not read.sensitive:
             return None
@@ -69,7 +69,7 @@ class _Run:
     told: Told
 
     @cached_property
-    def table(self) -> Space:
+    def table(self) -> EncodedTable:
         """The table as the algorithm would see it alone."""
         asked = self.asked
         looks, magnitudes = asked["looks"], asked["magnitudes"]
@@ -113,7 +113,7 @@ class _Run:
         except errors.DbanonError:
             pass  # few records may miss what all of them meet
 
-    def _clusters(self, table: Space, seed: int, told: Told | None) -> tuple[algorithms.Runs, dict[str, Any]]:
+    def _clusters(self, table: EncodedTable, seed: int, told: Told | None) -> tuple[algorithms.Runs, dict[str, Any]]:
         """Return the clusters of a table, and the options that they were made with."""
         asked, options = self.asked, dict(self.asked["options"])
         if "seed" in options:
@@ -139,4 +139,4 @@ class _Run:
 def _seen(attribute: Attribute, ends: bool, magnitudes: bool) -> Attribute:
     """Return an attribute with what an algorithm is told of it."""
     attribute = attribute if magnitudes else replace(attribute, magnitudes=None)
-    return attribute if ends or not isinstance(attribute, Number) else replace(attribute, ends=None)
+    return attribute if ends or not isinstance(attribute, NumericAttribute) else replace(attribute, ends=None)

@@ -15,7 +15,7 @@ from dbanon import errors
 from dbanon.algorithms import PublishedEnds, Runs
 from dbanon.algorithms.base.cluster_query_error import Questions
 from dbanon.algorithms.base.published_clusters import Gaps, Interval, Published
-from dbanon.encoding.encoded_table import Ints, Space
+from dbanon.encoding.encoded_table import EncodedTable, Ints
 from dbanon.runtime import session
 from dbanon.udf import cluster_input
 
@@ -54,7 +54,7 @@ class Encoded:
     """A table that all runs share: as codes, with the canonical order of its groups of equal records, how each number
     is published, how many records came, those too that are not to be clustered, and what is asked of the releases."""
 
-    table: Space
+    table: EncodedTable
     order: Ints
     intervals: list[Interval]
     came: int
@@ -114,7 +114,7 @@ def rows_of(asked: dict[str, Any], records: int, made: Callable[[dict[str, Any],
     )
 
 
-def check_k(asked: dict[str, Any], table: Space) -> None:
+def check_k(asked: dict[str, Any], table: EncodedTable) -> None:
     """KOutOfRangeError where the table has fewer records (persons) than a class needs."""
     persons = table.persons
     units = table.rows if persons is None else len(np.unique(persons[persons >= 0]))

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from dbanon.encoding.encoded_table import Whole
-from dbanon.encoding.preorder import Preorder, preorder
+from dbanon.encoding.encoded_table import AnyInts
+from dbanon.encoding.preorder import Preorder, preorder_tree
 from dbanon.udf.arrow_columns import bits, flags, items, numbers, packed, texts
 from dbanon.udf.cluster_input import array, one
 
@@ -68,7 +68,7 @@ def _answer(asked: dict[str, Any], values: Any, stored: Any) -> Any:
     for number, has_rows, min_level in asked["trees"]:
         own = values_of.get(number, [[]])[0]
         rows = _stored(*rows_of.get(number, [[], [], []])) if has_rows else _flat(own, asked["names"])
-        tree = Tree(rows, preorder(rows.parent), asked["escape"], not has_rows)
+        tree = Tree(rows, preorder_tree(rows.parent), asked["escape"], not has_rows)
         found.append((number, tree, _matched(tree, own, min_level)))
     columns = (
         (_nodes(number, tree) for number, tree, _ in found),
@@ -89,7 +89,7 @@ class Rows:
     """The nodes of a hierarchy (rows,), siblings in their order: the row of the parent, -1 of a root, -2 where there is
     none; names and labels."""
 
-    parent: Whole
+    parent: AnyInts
     names: Sequence[str]
     labels: Sequence[str]
 
@@ -187,11 +187,11 @@ def _nodes(number: int, tree: Tree) -> Any:
     return pa.StructArray.from_arrays(arrays, fields=list(NODES))
 
 
-def _packed(values: Whole) -> Any:
+def _packed(values: AnyInts) -> Any:
     return packed(np.asarray(values, np.int32))
 
 
-def _or_null(values: Whole) -> Any:
+def _or_null(values: AnyInts) -> Any:
     """Return numbers, NULL where they are negative."""
     return pa.Array.from_buffers(_INT, len(values), [bits(values >= 0), pa.py_buffer(np.asarray(values, np.int32))])
 
@@ -206,10 +206,10 @@ class Matched:
     have no node, several leaves or several inner nodes."""
 
     values: Sequence[str]
-    own: Whole
-    nodes: Whole
-    codes: Whole
-    places: Whole
+    own: AnyInts
+    nodes: AnyInts
+    codes: AnyInts
+    places: AnyInts
     reserved: int
     uncovered: int
     ambiguous: int

@@ -40,7 +40,7 @@ def _influences(asked: dict[str, Any], records: Any, domains: list[Any]) -> Any:
     return pa.array([{"scores": rows}], INFLUENCE)
 
 
-def _forests(table: encoded_table.Space, asked: dict[str, Any]) -> list[influence_forest.Influence]:
+def _forests(table: encoded_table.EncodedTable, asked: dict[str, Any]) -> list[influence_forest.Influence]:
     """Return the influences on each sensitive column, from the cache where they are known."""
     current = session.get(asked["session"])
     settings = influence_forest.Settings(**asked["forest"]["settings"])
@@ -56,7 +56,7 @@ def _forests(table: encoded_table.Space, asked: dict[str, Any]) -> list[influenc
     return found
 
 
-def influenced(table: encoded_table.Space, asked: dict[str, Any]) -> encoded_table.Space:
+def influenced(table: encoded_table.EncodedTable, asked: dict[str, Any]) -> encoded_table.EncodedTable:
     """Return the space with the attributes' influence, and weights by it where that is asked for."""
     scores = influence_forest.combined([f.scores(asked["forest"]["score"]) for f in _forests(table, asked)])
     factors = influence_forest.weights(scores) if asked["forest"]["weigh"] else [1.0] * len(scores)

@@ -50,9 +50,9 @@ def _left(asked: dict[str, Any], groups: Any, rest: list[Any]) -> Any:
     if segment is not None:
         if system.kept.values:
             came = replace(came, sensitive=_numbered(came.sensitive, known_by[-len(asked["sensitive"]) :], segment))
-        is_number = [isinstance(a, encoded_table.Number) for a in attributes]
+        is_number = [isinstance(a, encoded_table.NumericAttribute) for a in attributes]
         nodes = [None if number else list(map(str, n)) for number, n in zip(is_number, names, strict=True)]
-        is_integral = [isinstance(a, encoded_table.Number) and a.integral for a in attributes]
+        is_integral = [isinstance(a, encoded_table.NumericAttribute) and a.integral for a in attributes]
         meaning = Meaning(came.places, nodes, hashes, is_integral)
         before = segment.before(system, meaning, asked["function"], came.waiting)
     ends = segment is None or segment.ends

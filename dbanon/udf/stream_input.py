@@ -101,7 +101,7 @@ def scales(
     positions are not exact."""
     return [
         segment.scale(system, a, attribute.positions, texts[a], attribute.integral)
-        if isinstance(attribute, encoded_table.Number)
+        if isinstance(attribute, encoded_table.NumericAttribute)
         else None
         for a, attribute in enumerate(attributes)
     ]

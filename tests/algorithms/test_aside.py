@@ -19,20 +19,22 @@ from test_greedy import records
 
 from dbanon import algorithms
 from dbanon.algorithms.greedy.wkmca import variation
-from dbanon.encoding.encoded_table import Number, Space, Tree
+from dbanon.encoding.encoded_table import CategoricalAttribute, EncodedTable, NumericAttribute
 from dbanon.privacy_models.constraint import Constraint
 
 
-def clusters(name: str, made: Space, k: int, **options: object) -> list[list[int]]:
+def clusters(name: str, made: EncodedTable, k: int, **options: object) -> list[list[int]]:
     chosen = algorithms.find(name)
     given_ = {p.name: p.default for p in chosen.own} | {"mode": "deterministic"} | options
     labels = by_row.labels(chosen.run(made, Constraint(k), given_, lambda: None))
     return [np.flatnonzero(labels == c).tolist() for c in range(int(labels.max()) + 1)]
 
 
-def with_values(made: Space) -> Space:
+def with_values(made: EncodedTable) -> EncodedTable:
     """The values of numbers are known: 1, 2, 3, ... of their places."""
-    attributes = (replace(a, magnitudes=a.positions + 1) if isinstance(a, Number) else a for a in made.attributes)
+    attributes = (
+        replace(a, magnitudes=a.positions + 1) if isinstance(a, NumericAttribute) else a for a in made.attributes
+    )
     return replace(made, attributes=tuple(attributes))
 
 
@@ -53,14 +55,14 @@ def test_wkmca_takes_what_the_plain_loop_takes(table: Table) -> None:
     assert alike(pairs, clusters("wkmca", made, k, outliers=0.2)) == alike(pairs, expected)
 
 
-def plain_variation(made: Space, j: int) -> float:
+def plain_variation(made: EncodedTable, j: int) -> float:
     """Standard deviation over mean of a number, entropy over the greatest of a category; record by record."""
     attribute = made.attributes[j]
     codes = [int(c) for c, n in zip(made.codes[:, j], made.counts, strict=True) for _ in range(int(n))]
     known = [c for c in codes if c < attribute.values]
     if len(set(known)) < 2:
         return 0.0
-    if isinstance(attribute, Tree):
+    if isinstance(attribute, CategoricalAttribute):
         shares = [known.count(c) / len(known) for c in sorted(set(known))]
         return float(-(np.array(shares) * np.log(shares)).sum() / np.log(len(shares)))
     return variation(made, j, attribute)
@@ -69,8 +71,10 @@ def plain_variation(made: Space, j: int) -> float:
 def test_the_weight_of_a_number_is_its_standard_deviation_over_its_mean() -> None:
     codes = np.array([[0], [1], [2]], np.int32)
     for values, expected in (([10.0, 20.0, 30.0], math.sqrt(200 / 3) / 20), ([-1.0, 0.0, 1.0], 1.0)):
-        number = Number(np.arange(3.0), True, magnitudes=np.array(values))
-        assert variation(Space((number,), codes, np.ones(3, np.int64), None, 3), 0, number) == pytest.approx(expected)
+        number = NumericAttribute(np.arange(3.0), True, magnitudes=np.array(values))
+        assert variation(EncodedTable((number,), codes, np.ones(3, np.int64), None, 3), 0, number) == pytest.approx(
+            expected
+        )
 
 
 @given(tables())

@@ -269,8 +269,10 @@ def test_rounds_end_a_run_whose_centers_still_move() -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_a_value_at_an_inner_node_is_at_distance_0_from_itself(name: str) -> None:
     parent = np.array([-1, 0, 1, 1, 0], np.int32)
-    tree = encoded_table.Tree(parent, np.array([1, 2, 3, 4], np.int32))
-    made, _ = encoded_table.build([tree], [np.array([0, 0, 1, 1, 2, 2, 3, 3], np.int32)], np.zeros(8, np.uint64), None)
+    tree = encoded_table.CategoricalAttribute(parent, np.array([1, 2, 3, 4], np.int32))
+    made, _ = encoded_table.encode_table(
+        [tree], [np.array([0, 0, 1, 1, 2, 2, 3, 3], np.int32)], np.zeros(8, np.uint64), None
+    )
     given = options(name, mode="deterministic") | ({"centroid_cat": "mode"} if name == "oka" else {})
     found = find(name).run(made, Constraint(2), given, lambda: None)
     assert groups_of(found.tolist()) == [[0, 1], [2, 3], [4, 5], [6, 7]]

@@ -21,7 +21,7 @@ from dbanon import algorithms, errors
 from dbanon.algorithms import Budget
 from dbanon.algorithms.base.registry import Check, Widening
 from dbanon.algorithms.optimizing import best, seeded_starts
-from dbanon.encoding.encoded_table import Ints, Space
+from dbanon.encoding.encoded_table import EncodedTable, Ints
 from dbanon.privacy_models.constraint import Constraint
 
 LEAVES = [[f"{i:03d}", f"{i // 5:02d}*", f"{i // 25}**", "*"] for i in range(125)]
@@ -135,7 +135,7 @@ def test_what_grows_is_the_start_where_it_loses_less(make: Make, monkeypatch: py
 def test_what_does_not_pay_on_some_cells_is_made_on_no_others(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
 
-    def careless(part: Space, limits: Constraint, options: Mapping[str, object], check: Check) -> Ints:
+    def careless(part: EncodedTable, limits: Constraint, options: Mapping[str, object], check: Check) -> Ints:
         asked.append(part.rows)
         return np.arange(part.rows) % (part.rows // limits.least)
 

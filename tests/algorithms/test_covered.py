@@ -17,26 +17,28 @@ from dbanon.encoding import encoded_table
 from dbanon.privacy_models.constraint import Constraint
 
 
-def random_space(rng: random.Random) -> encoded_table.Space:
+def random_space(rng: random.Random) -> encoded_table.EncodedTable:
     """Numbers and categories with NULLs, some records of which are equal."""
     rows, attributes, columns = rng.randint(1, 120), [], []
     for _ in range(rng.randint(1, 5)):
         weight = rng.choice([1.0, 1.0, 2.5])
         attribute: encoded_table.Attribute
         if rng.random() < 0.4:
-            attribute = encoded_table.Number(
+            attribute = encoded_table.NumericAttribute(
                 np.cumsum(np.array([0.0, *(rng.randint(1, 9) for _ in range(11))])), True, weight
             )
         else:
             parent = np.array([-1, 0, 1, 1, 1, 0, 5, 5, 0, 8, 8, 8, 8], np.int32)
-            attribute = encoded_table.Tree(parent, np.array([2, 3, 4, 6, 7, 9, 10, 11, 12], np.int32), weight)
+            attribute = encoded_table.CategoricalAttribute(
+                parent, np.array([2, 3, 4, 6, 7, 9, 10, 11, 12], np.int32), weight
+            )
         last = attribute.values - 1 + (rng.random() < 0.3)
         columns.append(np.array([min(int(rng.expovariate(0.4)), last) for _ in range(rows)], np.int32))
         attributes.append(attribute)
-    return encoded_table.build(attributes, columns, np.zeros(rows, np.uint64), None)[0]
+    return encoded_table.encode_table(attributes, columns, np.zeros(rows, np.uint64), None)[0]
 
 
-def table_of(made: encoded_table.Space, least: int, heights: str) -> covers.Table:
+def table_of(made: encoded_table.EncodedTable, least: int, heights: str) -> covers.Table:
     """The table as the oracle takes it: labels and losses of a level are those of what is equal there."""
     tuple_of = made.tuple_of
     levels = [Levels.of(a, made.codes[:, j]) for j, a in enumerate(made.attributes)]

@@ -23,30 +23,30 @@ from dbanon import algorithms
 from dbanon.algorithms.base.registry import MOST_LEFT_OUT
 from dbanon.algorithms.diversity.knn_gs import value_groups
 from dbanon.algorithms.greedy.mckl import by_width
-from dbanon.encoding.encoded_table import Sensitive, Space, Tree
+from dbanon.encoding.encoded_table import CategoricalAttribute, EncodedTable, SensitiveColumn
 from dbanon.privacy_models.constraint import Constraint
 from dbanon.privacy_models.model_request import demands
 
 Values = list[list[int]]
 
 
-def clusters(name: str, made: Space, k: int, **options: object) -> list[list[int]]:
+def clusters(name: str, made: EncodedTable, k: int, **options: object) -> list[list[int]]:
     chosen = algorithms.find(name)
     given_ = {p.name: p.default for p in chosen.own} | {"mode": "deterministic"} | options
     labels = by_row.labels(chosen.run(made, Constraint(k), given_, lambda: None))
     return [np.flatnonzero(labels == c).tolist() for c in range(int(labels.max()) + 1)]
 
 
-def with_values(made: Space, columns: Values) -> Space:
+def with_values(made: EncodedTable, columns: Values) -> EncodedTable:
     """The space with sensitive columns."""
     sensitive = []
     for column in columns:
         codes = np.array(column, np.int32)
-        sensitive.append(Sensitive(codes, np.bincount(codes, minlength=int(codes.max()) + 2)))
+        sensitive.append(SensitiveColumn(codes, np.bincount(codes, minlength=int(codes.max()) + 2)))
     return replace(made, sensitive=tuple(sensitive))
 
 
-def drawn(table: Table, seed: int, columns: int = 1, different: int = 3) -> tuple[Space, int, Plain, Values]:
+def drawn(table: Table, seed: int, columns: int = 1, different: int = 3) -> tuple[EncodedTable, int, Plain, Values]:
     """A space of records with sensitive values, k, the same plainly, and the values."""
     made = records(encoded(table).space)
     draws = np.random.default_rng(seed)
@@ -150,8 +150,8 @@ def test_knn_gs_by_hand() -> None:
 
 def test_values_are_grouped_in_their_order_or_by_their_hierarchy() -> None:
     codes = np.repeat([0, 1, 2, 3], [5, 1, 1, 3]).astype(np.int32)
-    tree = Tree(np.array([-1, 0, 1, 1, 0, 4, 4], np.int32), np.array([2, 3, 5, 6], np.int32))
-    disease = Sensitive(codes, np.array([5, 1, 1, 3, 0]), tree)
+    tree = CategoricalAttribute(np.array([-1, 0, 1, 1, 0, 4, 4], np.int32), np.array([2, 3, 5, 6], np.int32))
+    disease = SensitiveColumn(codes, np.array([5, 1, 1, 3, 0]), tree)
     assert value_groups(disease, 2, None).tolist()[:4] == [0, 1, 1, 1]
     assert value_groups(disease, 4, None).tolist()[:4] == [0, 1, 2, 3]
     by_node = value_groups(disease, 2, 1)

@@ -11,21 +11,21 @@ from dbanon.algorithms.base.kernel_inputs import Layout, layout
 from dbanon.algorithms.base.packed_classes import Classes
 from dbanon.algorithms.postprocess.search_focus import focused, united
 from dbanon.encoding import encoded_table
-from dbanon.encoding.encoded_table import Ints, Space
+from dbanon.encoding.encoded_table import EncodedTable, Ints
 from dbanon.privacy_models.constraint import Constraint
 
 K = 5
 
 
-def table_of(seed: int, n_equal: int, n_distinct: int, persons: bool) -> tuple[Space, Layout, Classes]:
+def table_of(seed: int, n_equal: int, n_distinct: int, persons: bool) -> tuple[EncodedTable, Layout, Classes]:
     """Records of one pair of values and others of random ones, in classes along the first column."""
     draws = np.random.default_rng(seed)
     columns = [
         np.concatenate((np.full(n_equal, 3 + j), draws.integers(0, 20, n_distinct))).astype(np.int32) for j in range(2)
     ]
-    attributes = [encoded_table.Number(np.arange(20, dtype=float), True) for _ in range(2)]
+    attributes = [encoded_table.NumericAttribute(np.arange(20, dtype=float), True) for _ in range(2)]
     rows = n_equal + n_distinct
-    built, _ = encoded_table.build(
+    built, _ = encoded_table.encode_table(
         attributes, columns, np.arange(rows).astype(np.uint64), np.arange(rows) if persons else None
     )
     problem = layout(built, Constraint(K), "top")

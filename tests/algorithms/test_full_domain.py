@@ -16,16 +16,16 @@ from test_greedy import records
 
 from dbanon import algorithms
 from dbanon.algorithms.base.registry import MOST_LEFT_OUT
-from dbanon.encoding.encoded_table import Space
+from dbanon.encoding.encoded_table import EncodedTable
 from dbanon.privacy_models.constraint import Constraint
 
 
-def partition(name: str, made: Space, k: int, most: int) -> list[list[int]]:
+def partition(name: str, made: EncodedTable, k: int, most: int) -> list[list[int]]:
     labels = by_row.labels(algorithms.find(name).run(made, Constraint(k), {MOST_LEFT_OUT: most}, lambda: None))
     return sorted(np.flatnonzero(labels == c).tolist() for c in set(labels.tolist()) - {-1})
 
 
-def small(table: Table) -> tuple[Space, Lattice, int]:
+def small(table: Table) -> tuple[EncodedTable, Lattice, int]:
     made = records(encoded(table).space)
     k = min(max(table.k, 2), made.rows)
     return made, Lattice(made, k), k

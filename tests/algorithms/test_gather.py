@@ -17,7 +17,7 @@ from test_greedy import clusters_of, records, unit
 
 from dbanon import algorithms
 from dbanon.algorithms.base.distance_sums import sums_to_all
-from dbanon.encoding.encoded_table import Space
+from dbanon.encoding.encoded_table import EncodedTable
 from dbanon.privacy_models.constraint import Constraint
 
 
@@ -25,16 +25,16 @@ def sets(clusters: list[list[int]]) -> list[set[int]]:
     return sorted(map(set, clusters), key=min)
 
 
-def found(name: str, made: Space, k: int, **options: object) -> list[set[int]]:
+def found(name: str, made: EncodedTable, k: int, **options: object) -> list[set[int]]:
     return sorted(clusters_of(name, made, k, **options), key=min)
 
 
-def small(table: Table) -> tuple[Space, int]:
+def small(table: Table) -> tuple[EncodedTable, int]:
     made = records(encoded(table).space)
     return made, min(max(table.k, 2), made.rows)
 
 
-def with_unit(made: Space, k: int, heights: str) -> Plain:
+def with_unit(made: EncodedTable, k: int, heights: str) -> Plain:
     return plain(made, unit(made, k), heights)
 
 

@@ -19,20 +19,20 @@ from support.tables import MANY, SOME, Table, encoded, tables
 from dbanon import algorithms
 from dbanon.algorithms.greedy.mwck import entropies
 from dbanon.encoding import encoded_table
-from dbanon.encoding.encoded_table import Sensitive, Space
+from dbanon.encoding.encoded_table import EncodedTable, SensitiveColumn
 from dbanon.privacy_models.constraint import Constraint
 
 FIRST = {"seed": 0, "mode": "deterministic"}
 
 
-def clusters_of(name: str, made: encoded_table.Space, k: int, **options: object) -> list[set[int]]:
+def clusters_of(name: str, made: encoded_table.EncodedTable, k: int, **options: object) -> list[set[int]]:
     chosen = algorithms.find(name)
     given_ = {p.name: p.default for p in chosen.own} | options
     labels = by_row.run(chosen, made, Constraint(k), given_)
     return [set(np.flatnonzero(labels == c).tolist()) for c in range(int(labels.max()) + 1)]
 
 
-def unit(made: encoded_table.Space, k: int) -> float:
+def unit(made: encoded_table.EncodedTable, k: int) -> float:
     """What a lost attribute counts: the sums stay below 2^62."""
     total = sum(a.weight for a in made.attributes) * max(2 * k + 1, made.total // k)
     return 2.0 ** (62 - math.frexp(total)[1])
@@ -53,7 +53,7 @@ def test_growing_takes_what_the_plain_loop_takes(table: Table, leaves: bool) -> 
     plain = slow.plain(made, unit(made, k), heights)
     far = partition(slow.greedy(plain, k, slow.far(plain, 0)))
     first = partition(slow.greedy(plain, k, lambda left: left[0]))
-    made = encoded_table.Space(made.attributes, made.codes, made.counts, None, made.total)
+    made = encoded_table.EncodedTable(made.attributes, made.codes, made.counts, None, made.total)
     if leaves:
         assert clusters_of("gaa_cp", made, k, **FIRST, next="far") == far
         assert clusters_of("gaa_cp", made, k, **FIRST) == first
@@ -69,7 +69,7 @@ def test_ikac_and_mdav_take_what_the_plain_loops_take(table: Table) -> None:
     k = min(max(table.k, 2), made.rows)
     if made.rows < 2:
         return
-    made = encoded_table.Space(made.attributes, made.codes, made.counts, None, made.total)
+    made = encoded_table.EncodedTable(made.attributes, made.codes, made.counts, None, made.total)
     plain = slow.plain(made, unit(made, k), "leaves")
     assert clusters_of("ikac", made, k, **FIRST) == partition(slow.ikac(plain, k, 0))
     assert clusters_of("mdav", made, k) == partition(slow.mdav(made, k))
@@ -87,11 +87,13 @@ def test_ikac_and_mdav_take_what_the_plain_loops_take(table: Table) -> None:
 def test_the_six_rows_of_the_algorithm_reference(
     name: str, options: dict[str, object], expected: list[set[int]]
 ) -> None:
-    tree = encoded_table.Tree(np.array([-1, 0, 0, 2, 2, 0, 5, 5, 5, 0], np.int32), np.array([1, 4, 6, 7, 8], np.int32))
+    tree = encoded_table.CategoricalAttribute(
+        np.array([-1, 0, 0, 2, 2, 0, 5, 5, 5, 0], np.int32), np.array([1, 4, 6, 7, 8], np.int32)
+    )
     # Private, Self-emp-inc, Federal-gov, Local-gov, State-gov; records by age.
-    ages = encoded_table.Number(np.array([0.0, 2, 4, 15, 21, 30]), True)
+    ages = encoded_table.NumericAttribute(np.array([0.0, 2, 4, 15, 21, 30]), True)
     codes = [np.arange(6, dtype=np.int32), np.array([3, 4, 2, 0, 0, 1], np.int32)]
-    made, order = encoded_table.build([ages, tree], codes, np.zeros(6, np.uint64), None)
+    made, order = encoded_table.encode_table([ages, tree], codes, np.zeros(6, np.uint64), None)
     assert order.tolist() == list(range(6))
     found = clusters_of(name, made, 3, **options)
     assert [{r + 1 for r in c} for c in found] == expected
@@ -100,12 +102,12 @@ def test_the_six_rows_of_the_algorithm_reference(
 # --- weights by entropy, noise, l different values ------------------------------------------------------------------
 
 
-def records(made: Space) -> Space:
+def records(made: EncodedTable) -> EncodedTable:
     """The space without persons."""
-    return Space(made.attributes, made.codes, made.counts, None, made.total)
+    return EncodedTable(made.attributes, made.codes, made.counts, None, made.total)
 
 
-def labelled(name: str, made: Space, constraint: Constraint, **options: object) -> list[set[int]]:
+def labelled(name: str, made: EncodedTable, constraint: Constraint, **options: object) -> list[set[int]]:
     """Clusters of the algorithm itself, without the repair."""
     chosen = algorithms.find(name)
     options = {p.name: p.default for p in chosen.own} | options
@@ -123,7 +125,7 @@ def test_eld_grows_until_the_plain_loop_stops(table: Table, least: int, seed: in
     if made.rows < k or len({v for v in values if v is not None}) < least:
         return
     codes = np.array([4 if v is None else v for v in values], np.int32)
-    made = replace(made, sensitive=(Sensitive(codes, np.bincount(codes, minlength=5)),))
+    made = replace(made, sensitive=(SensitiveColumn(codes, np.bincount(codes, minlength=5)),))
     models = (demanded(l=least),) if least > 1 else ()
     limits = Constraint(k, models)
     plain = slow.plain(made, unit(made, limits.least), "edges")
@@ -150,15 +152,19 @@ def test_mwck_is_k_member_with_weights_by_entropy(table: Table, bins: int) -> No
     assert clusters_of("mwck", made, k, **FIRST, bins=bins) == partition(slow.greedy(plain, k, slow.far(plain, 0)))
 
 
-def plain_entropies(made: Space, bins: int) -> list[float]:
+def plain_entropies(made: EncodedTable, bins: int) -> list[float]:
     found = []
     for j, attribute in enumerate(made.attributes):
         counts: Counter[Any] = Counter()
         for code, n in zip(made.codes[:, j].tolist(), made.counts.tolist(), strict=True):
             cell: Any = code
-            if isinstance(attribute, encoded_table.Number) and code < attribute.values and attribute.positions[-1] > 0:
+            if (
+                isinstance(attribute, encoded_table.NumericAttribute)
+                and code < attribute.values
+                and attribute.positions[-1] > 0
+            ):
                 cell = min(int(attribute.positions[code] / attribute.positions[-1] * bins), bins - 1)
-            elif isinstance(attribute, encoded_table.Number):
+            elif isinstance(attribute, encoded_table.NumericAttribute):
                 cell = "null" if code == attribute.values else 0
             counts[cell] += n
         shares = [n / made.rows for n in counts.values()]
@@ -193,11 +199,11 @@ def test_eld_leaves_what_is_too_little_to_join_where_it_costs_least() -> None:
     assert labelled("eld", ages([0, 1, 2, 3, 20, 21, 22], "aabcabc"), replace(three, k=4), **FIRST) == [set(range(7))]
 
 
-def ages(values: list[int], sensitive: str) -> Space:
-    number = encoded_table.Number(np.array(values, float) - values[0], True)
+def ages(values: list[int], sensitive: str) -> EncodedTable:
+    number = encoded_table.NumericAttribute(np.array(values, float) - values[0], True)
     words = sorted(set(sensitive))
     codes = np.array([words.index(v) for v in sensitive], np.int32)
-    made, _ = encoded_table.build(
+    made, _ = encoded_table.encode_table(
         [number], [np.arange(len(values), dtype=np.int32)], np.zeros(len(values), np.uint64), None, None,
         [(codes, len(words), None)],
     )  # fmt: skip
@@ -206,9 +212,9 @@ def ages(values: list[int], sensitive: str) -> Space:
 
 def test_weights_of_mwck_by_hand() -> None:
     """Two of eight ages lie in the lower half: entropy 0.5623 of ln 2 is 0.8113. Sexes halve: 1. A constant: 0."""
-    number = encoded_table.Number(np.arange(8.0) ** 2, True)  # 0 to 49: 0, 1, 4, 9, 16 below 24.5
-    tree = encoded_table.Tree(np.array([-1, 0, 0], np.int32), np.array([1, 2], np.int32))
-    one = encoded_table.Tree(np.array([-1, 0], np.int32), np.array([1], np.int32))
+    number = encoded_table.NumericAttribute(np.arange(8.0) ** 2, True)  # 0 to 49: 0, 1, 4, 9, 16 below 24.5
+    tree = encoded_table.CategoricalAttribute(np.array([-1, 0, 0], np.int32), np.array([1, 2], np.int32))
+    one = encoded_table.CategoricalAttribute(np.array([-1, 0], np.int32), np.array([1], np.int32))
     codes = [np.arange(8, dtype=np.int32), np.arange(8, dtype=np.int32) % 2, np.zeros(8, np.int32)]
-    made, _ = encoded_table.build([number, tree, one], codes, np.zeros(8, np.uint64), None)
+    made, _ = encoded_table.encode_table([number, tree, one], codes, np.zeros(8, np.uint64), None)
     assert entropies(made, 2) == pytest.approx([0.954434, 1.0, 0.0], abs=1e-6)

@@ -14,22 +14,22 @@ from dbanon import algorithms, errors
 from dbanon.algorithms.base import grow_clusters
 from dbanon.algorithms.base.assignment_log import Dealt, next_rows
 from dbanon.algorithms.base.grow_clusters import grow
-from dbanon.encoding.distance import Axis
-from dbanon.encoding.encoded_table import Ints, Number, Space
-from dbanon.encoding.tuple_index import Index
+from dbanon.encoding.distance import NumericDistances
+from dbanon.encoding.encoded_table import EncodedTable, Ints, NumericAttribute
+from dbanon.encoding.tuple_index import TupleIndex
 
 
-def numbers(*counts: int) -> Space:
+def numbers(*counts: int) -> EncodedTable:
     """So many records of 0, 1, 2, ..."""
     codes = np.arange(len(counts), dtype=np.int32)[:, None]
-    attribute = Number(np.arange(float(len(counts))), True)
-    return Space((attribute,), codes, np.array(counts, np.int64), None, sum(counts))
+    attribute = NumericAttribute(np.arange(float(len(counts))), True)
+    return EncodedTable((attribute,), codes, np.array(counts, np.int64), None, sum(counts))
 
 
 class Neighbours:
     """Groups of `size` records in canonical order; `limit` groups are made at most; what is left gets the label 9."""
 
-    def __init__(self, space: Space, size: int, limit: int = 99) -> None:
+    def __init__(self, space: EncodedTable, size: int, limit: int = 99) -> None:
         self.rows, self.size, self.limit = space.rows, size, limit
         self.taken, self.asked_for, self.left_over = 0, [], np.zeros(0, np.int64)
         self.labels = np.full(space.rows, -1, np.int64)
@@ -111,7 +111,7 @@ def test_growth_can_be_interrupted_between_groups() -> None:
 def test_records_of_a_tuple_are_dealt_in_canonical_order_over_several_calls() -> None:
     """Tuples of 4 and 3 records, at rows 0 and 4. First {0, 0, 1} and {0}, then {1, 0, 1}."""
     space = numbers(4, 3)
-    index = Index(space, [Axis(np.array([0, 1]), 0)])
+    index = TupleIndex(space, [NumericDistances(np.array([0, 1]), 0)])
     dealt = Dealt()
     end = [-1, 0]
     index.take([0, 1], [3, 1])

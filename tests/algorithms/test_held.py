@@ -9,7 +9,7 @@ import pytest
 
 from dbanon import errors
 from dbanon.algorithms import Held, Shares, apart, diversified
-from dbanon.encoding.encoded_table import Number, Space, Tree, build
+from dbanon.encoding.encoded_table import CategoricalAttribute, EncodedTable, NumericAttribute, encode_table
 
 Rows = list[list[int | None]]
 """The values of each person in the order of the rows, None for NULL."""
@@ -42,9 +42,9 @@ def drawn(rng: random.Random, people: int, values: int) -> Rows:
     return [[rng.choice([None, *range(values)]) for _ in range(rng.randrange(4))] for _ in range(people)]
 
 
-def line(people: int) -> Space:
+def line(people: int) -> EncodedTable:
     """People at 0, 1, 2, ..."""
-    return build([Number(np.arange(people, dtype=float), True)], [np.arange(people, dtype=np.int32)],
+    return encode_table([NumericAttribute(np.arange(people, dtype=float), True)], [np.arange(people, dtype=np.int32)],
                  np.zeros(people, np.uint64), None)[0]  # fmt: skip
 
 
@@ -95,9 +95,11 @@ def test_all_people_together_may_not_hold() -> None:
 
 
 def test_what_max_level_keeps_apart_is_not_merged() -> None:
-    tree = Tree(np.array([-1, 0, 0, 1, 1, 2, 2], np.int32), np.array([3, 4, 5, 6], np.int32), max_level=1)
+    tree = CategoricalAttribute(
+        np.array([-1, 0, 0, 1, 1, 2, 2], np.int32), np.array([3, 4, 5, 6], np.int32), max_level=1
+    )
     codes = np.array([0, 0, 1, 1, 2, 2, 3, 3], np.int32)
-    space, _ = build([tree], [codes], np.zeros(8, np.uint64), None)
+    space, _ = encode_table([tree], [codes], np.zeros(8, np.uint64), None)
     labels = np.array([0, 0, 1, 1, 2, 2, 3, 3])
     rows: Rows = [[0], [0], [1], [1], [2], [3], [2], [3]]
     merged = diversified("f", space, apart(space), labels, shares(2, rows), lambda: None)

@@ -278,7 +278,7 @@ def test_all_distinct_numbers_are_improved() -> None:
     random_ = np.random.default_rng(4)
     columns = random_.normal(size=(3, 400))
     kinds = [encoded_column(Number(), column.tolist()) for column in columns]
-    built, _ = encoded_table.build([a for a, _ in kinds], [c for _, c in kinds], np.zeros(400, np.uint64), None)
+    built, _ = encoded_table.encode_table([a for a, _ in kinds], [c for _, c in kinds], np.zeros(400, np.uint64), None)
     losses = []
     for moves in (0, 5_000):
         labels = by_row.run(

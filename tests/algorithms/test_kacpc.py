@@ -67,9 +67,9 @@ def expected(table: Table, made: Encoded, prune_unused: bool = True) -> list[int
     return labels_of(clusters, len(made.records))
 
 
-def between(tables: Sequence[distance.Table], one: Sequence[int], other: Sequence[int]) -> int:
+def between(tables: Sequence[distance.DistanceTable], one: Sequence[int], other: Sequence[int]) -> int:
     """DistR of two tuples of codes, in multiples of 2^-s."""
-    return sum(int(row[code]) for row, code in zip(distance.rows(tables, one), other, strict=True))
+    return sum(int(row[code]) for row, code in zip(distance.distance_rows(tables, one), other, strict=True))
 
 
 # The paper's numbers
@@ -81,7 +81,7 @@ def dist_c(rows: list[list[str]], a: str, b: str, prune_unused: bool = False) ->
     column: list[Value] = [row[0] for row in WORKCLASS]
     made = encoded(Table([[value] for value in column], [Category(tree)], 7))
     labels = [label for (label,) in made.records]
-    (table,) = distance.kacpc(made.space, 7, prune_unused)
+    (table,) = distance.kacpc_distances(made.space, 7, prune_unused)
     return float(table.row(labels.index(a))[labels.index(b)]) / 2**56
 
 
@@ -114,7 +114,7 @@ def test_a_leaf_that_does_not_occur_is_pruned_and_a_one_child_node_is_not_collap
 def test_distances_of_the_published_trace() -> None:
     """To the modal record (25, Private): 18, 18.0667, 18.1333, 0.5, 0.7, 19; 2 (1 + 36) = 74 gives s = 55."""
     made = encoded(Table(SIX, AGE_AND_WORKCLASS, 3))
-    tables = distance.kacpc(made.space, 3, prune_unused=False)
+    tables = distance.kacpc_distances(made.space, 3, prune_unused=False)
     assert list(made.records) == SIX, "canonical order is by age"
     codes = made.space.codes.tolist()
     private = codes[3][1]
@@ -159,7 +159,7 @@ def test_precision_of_adult(adult: Any, k: int, precision: float) -> None:
 @given(tables(), st.booleans())
 def test_distances_are_those_of_the_reference_to_the_last_bit(table: Table, prune_unused: bool) -> None:
     made = encoded(table)
-    fast = distance.kacpc(made.space, table.k, prune_unused)
+    fast = distance.kacpc_distances(made.space, table.k, prune_unused)
     slow = reference.kacpc_distance(made.records, table.attributes, table.k, prune_unused)
     firsts = made.space.starts.tolist()
     for code, first in zip(made.space.codes.tolist(), firsts, strict=True):
@@ -172,10 +172,10 @@ def test_distances_are_those_of_the_reference_to_the_last_bit(table: Table, prun
 def test_distances_of_values_stored_at_inner_nodes_follow_equation_5(tree: reference.Tree, rng: Any) -> None:
     nodes = preorder(tree)
     chosen = sorted(rng.sample(range(len(nodes)), rng.randint(1, len(nodes))))
-    attribute = encoded_table.Tree(parents(tree), np.array(chosen, np.int32))
+    attribute = encoded_table.CategoricalAttribute(parents(tree), np.array(chosen, np.int32))
     codes = np.arange(len(chosen), dtype=np.int32)
-    made, _ = encoded_table.build([attribute], [codes], np.zeros(len(chosen), np.uint64), None)
-    (table,) = distance.kacpc(made, len(chosen), prune_unused=False)
+    made, _ = encoded_table.encode_table([attribute], [codes], np.zeros(len(chosen), np.uint64), None)
+    (table,) = distance.kacpc_distances(made, len(chosen), prune_unused=False)
     exact = [[_equation_5(tree, nodes[a], nodes[b]) for b in chosen] for a in chosen]
     greatest = max(max(row) for row in exact)
     unit = 2.0 ** (62 - np.frexp(greatest)[1]) if greatest else 1.0
@@ -190,9 +190,9 @@ def _equation_5(tree: reference.Tree, a: reference.Node, b: reference.Node) -> f
 
 def test_a_value_is_at_distance_0_from_a_value_stored_at_its_ancestor() -> None:
     """Tree * > Gov > Local, State and * > Private; values Gov, Local, State, Private."""
-    tree = encoded_table.Tree(np.array([-1, 0, 1, 1, 0], np.int32), np.array([1, 2, 3, 4], np.int32))
-    made, _ = encoded_table.build([tree], [np.arange(4, dtype=np.int32)], np.zeros(4, np.uint64), None)
-    (table,) = distance.kacpc(made, 4, prune_unused=True)
+    tree = encoded_table.CategoricalAttribute(np.array([-1, 0, 1, 1, 0], np.int32), np.array([1, 2, 3, 4], np.int32))
+    made, _ = encoded_table.encode_table([tree], [np.arange(4, dtype=np.int32)], np.zeros(4, np.uint64), None)
+    (table,) = distance.kacpc_distances(made, 4, prune_unused=True)
     gov = table.row(0).tolist()
     assert gov[:3] == [0, 0, 0]
     assert gov[3] > 0
@@ -220,10 +220,10 @@ def test_a_heavy_constant_column_can_be_published(con: Any) -> None:
 def test_days_in_nanoseconds_keep_equal_steps() -> None:
     """A year of TIMESTAMP_NS spans more than 2^53 steps, but all are multiples of a day and exact as DOUBLE."""
     days = np.arange(365) * 86_400e9
-    made, _ = encoded_table.build(
-        [encoded_table.Number(days, True)], [np.arange(365, dtype=np.int32)], np.zeros(365, np.uint64), None
+    made, _ = encoded_table.encode_table(
+        [encoded_table.NumericAttribute(days, True)], [np.arange(365, dtype=np.int32)], np.zeros(365, np.uint64), None
     )
-    (table,) = distance.kacpc(made, 365, prune_unused=True)
+    (table,) = distance.kacpc_distances(made, 365, prune_unused=True)
     assert set(np.diff(table.row(0)[:-1]).tolist()) == {round(2.0**61 / 364)}
 
 
@@ -239,8 +239,8 @@ of large ones."""
 def way(name: str) -> Iterator[None]:
     """The index works this way inside the block."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tuple_index, "TABLE_LIMIT", WAYS[name][0])
-        patch.setattr(tuple_trie, "BLOCK", WAYS[name][1])
+        patch.setattr(tuple_index, "MAX_TABULAR_VALUES", WAYS[name][0])
+        patch.setattr(tuple_trie, "MAX_BLOCK_TUPLES", WAYS[name][1])
         yield
 
 

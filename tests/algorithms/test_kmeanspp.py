@@ -22,13 +22,13 @@ from traced.tables import LETTERS, letters
 
 from dbanon import algorithms
 from dbanon.algorithms.base.registry import MOST_LEFT_OUT
-from dbanon.encoding.encoded_table import Space
+from dbanon.encoding.encoded_table import EncodedTable
 from dbanon.privacy_models.constraint import Constraint
 
 ROUNDS = 7
 
 
-def labels(made: Space, k: int, most: int = 0, **options: object) -> list[int]:
+def labels(made: EncodedTable, k: int, most: int = 0, **options: object) -> list[int]:
     chosen = algorithms.find("kmeanspp_cloud")
     asked = {p.name: p.default for p in chosen.own} | {"rounds": ROUNDS, MOST_LEFT_OUT: most} | options
     found: list[int] = by_row.labels(chosen.run(made, Constraint(k), asked, lambda: None)).tolist()

@@ -34,7 +34,7 @@ from dbanon import algorithms, errors
 from dbanon.algorithms.full_domain.lattice_search import kept_by_union
 from dbanon.algorithms.full_domain.levels import Levels, grouped as numbered
 from dbanon.encoding import encoded_table
-from dbanon.encoding.encoded_table import Space
+from dbanon.encoding.encoded_table import EncodedTable
 from dbanon.privacy_models.constraint import Constraint
 
 ALGORITHM = algorithms.find("ldiversity_mondrian")
@@ -46,7 +46,7 @@ def nothing() -> None:
     """Nobody interrupts."""
 
 
-def found(made: Space, limits: Constraint) -> Groups:
+def found(made: EncodedTable, limits: Constraint) -> Groups:
     """The classes of the search itself, by canonical row."""
     return groups_of(by_row.labels(ALGORITHM.run(made, limits, FULL, nothing)).tolist())
 
@@ -194,7 +194,7 @@ def test_what_max_level_keeps_apart_is_searched_apart(seed: int) -> None:
     records: list[Record] = [(rng.choice(pool), rng.randint(0, 9)) for _ in range(40)]
     made = encoded(Table(records, attributes))
     tree = made.space.attributes[0]
-    assert isinstance(tree, encoded_table.Tree)
+    assert isinstance(tree, encoded_table.CategoricalAttribute)
     limited = replace(made.space, attributes=(replace(tree, max_level=1), made.space.attributes[1]))
     blocks: dict[object, list[int]] = {}
     top = levels(attributes[0], [r[0] for r in made.records], 1)[1]
@@ -275,7 +275,7 @@ def test_a_union_can_miss_what_classes_of_the_same_persons_meet() -> None:
     table = encoded(Table(cells, columns, persons=[1, 2, 3, 4, 3, 4, 5, 6]))
     assert table.order == list(range(8))
     codes = np.array([0, 0, 1, 1, 1, 1, 0, 0], np.int32)
-    made = replace(table.space, sensitive=(encoded_table.Sensitive(codes, np.array([4, 2, 0])),))
+    made = replace(table.space, sensitive=(encoded_table.SensitiveColumn(codes, np.array([4, 2, 0])),))
     entropy = Constraint(2, (demanded(l=1.95, diversity="entropy"),))
     assert kept_by_union(made, entropy) == Constraint(2)
     assert found(made, entropy) == [[0, 1, 2, 3], [4, 5, 6, 7]]
@@ -286,14 +286,14 @@ def test_a_union_can_miss_what_classes_of_the_same_persons_meet() -> None:
 SEX = Category(flat(["f", "m"]))
 
 
-def spaced(attributes: Sequence[Attribute], records: Sequence[Record], values: str | None = None) -> Space:
+def spaced(attributes: Sequence[Attribute], records: Sequence[Record], values: str | None = None) -> EncodedTable:
     """A space of records that are in canonical order, with a sensitive column."""
     made = encoded(Table(records, attributes))
     assert made.order == list(range(len(records)))
     if values is None:
         return made.space
     codes = np.array([sorted(set(values)).index(v) for v in values], np.int32)
-    return replace(made.space, sensitive=(encoded_table.Sensitive(codes, np.append(np.bincount(codes), 0)),))
+    return replace(made.space, sensitive=(encoded_table.SensitiveColumn(codes, np.append(np.bincount(codes), 0)),))
 
 
 def test_by_hand_the_sum_of_levels_is_the_least() -> None:
@@ -373,8 +373,8 @@ def test_a_million_different_numbers_are_searched_in_seconds() -> None:
     """A million in blocks of 2^6 = 64 leaves none over; from 2^7 on 64, 64, 64, 576 ... are. k = 60 is level 6, k = 65
     needs 576 of them: level 10."""
     n = 10**6
-    number = encoded_table.Number(np.arange(float(n)), True)
-    made = Space((number,), np.arange(n, dtype=np.int32)[:, None], np.ones(n, np.int64), None, n)
+    number = encoded_table.NumericAttribute(np.arange(float(n)), True)
+    made = EncodedTable((number,), np.arange(n, dtype=np.int32)[:, None], np.ones(n, np.int64), None, n)
     began = time.process_time()
     for k, width in ((2, 2), (60, 64), (65, 1024)):
         labels = by_row.labels(ALGORITHM.run(made, Constraint(k), FULL, nothing))

@@ -11,11 +11,11 @@ from support import by_row
 
 from dbanon import algorithms
 from dbanon.encoding import encoded_table
-from dbanon.encoding.encoded_table import Number, Space, Tree
+from dbanon.encoding.encoded_table import CategoricalAttribute, EncodedTable, NumericAttribute
 from dbanon.privacy_models.constraint import Constraint
 
 
-def made(draws: np.random.Generator, rows: int, kind: str) -> Space:
+def made(draws: np.random.Generator, rows: int, kind: str) -> EncodedTable:
     """Three numbers and a category: all different; on a grid, where many distances are equal; with NULLs and repeated
     records."""
     attributes: list[encoded_table.Attribute] = []
@@ -25,21 +25,23 @@ def made(draws: np.random.Generator, rows: int, kind: str) -> Space:
         known, codes = np.unique(values, return_inverse=True)
         if kind == "nulls":
             codes = np.where(draws.random(rows) < 0.1 * j, len(known), codes)
-        attributes.append(Number(known - known[0], False, 1 + 0.5 * j))
+        attributes.append(NumericAttribute(known - known[0], False, 1 + 0.5 * j))
         columns.append(codes.astype(np.int32))
-    attributes.append(Tree(np.array([-1, 0, 0, 0], np.int32), np.array([1, 2, 3], np.int32), 0.1))
+    attributes.append(CategoricalAttribute(np.array([-1, 0, 0, 0], np.int32), np.array([1, 2, 3], np.int32), 0.1))
     columns.append(draws.integers(0, 3 if kind != "nulls" else 4, rows).astype(np.int32))
-    return encoded_table.build(attributes, columns, draws.integers(0, 2**62, rows).astype(np.uint64), None)[0]
+    return encoded_table.encode_table(attributes, columns, draws.integers(0, 2**62, rows).astype(np.uint64), None)[0]
 
 
-def plain(table: Space, k: int) -> list[list[int]]:
+def plain(table: EncodedTable, k: int) -> list[list[int]]:
     """Clusters of records in the order of the algorithm."""
     codes = table.codes[table.tuple_of]
     units = [round(a.weight * 2**30) for a in table.attributes]
     places: list[Any] = []
     for j, a in enumerate(table.attributes):
-        scaled = a.positions / a.positions[-1] if isinstance(a, Number) else np.arange(a.values + 1.0)
-        places.append(np.append(scaled, np.nan)[codes[:, j]] if isinstance(a, Number) else scaled[codes[:, j]])
+        scaled = a.positions / a.positions[-1] if isinstance(a, NumericAttribute) else np.arange(a.values + 1.0)
+        places.append(
+            np.append(scaled, np.nan)[codes[:, j]] if isinstance(a, NumericAttribute) else scaled[codes[:, j]]
+        )
     left = np.arange(table.rows)
 
     def apart(place: list[float]) -> Any:
@@ -48,7 +50,7 @@ def plain(table: Space, k: int) -> list[list[int]]:
             x = x[left]
             alike = (x == q) | (np.isnan(x) & np.isnan(q))
             term = np.where(alike, 0, unit)
-            if isinstance(a, Number) and not math.isnan(q):
+            if isinstance(a, NumericAttribute) and not math.isnan(q):
                 known = ~np.isnan(x)
                 term[known] = np.rint((x[known] - q) ** 2 * unit)
             total += term
@@ -58,7 +60,7 @@ def plain(table: Space, k: int) -> list[list[int]]:
         place: list[float] = []
         for j, a in enumerate(table.attributes):
             x = places[j][left]
-            if isinstance(a, Number):
+            if isinstance(a, NumericAttribute):
                 steps = 2.0 ** (62 - math.frexp(np.nanmax(places[j]) * table.total)[1])
                 known = x[~np.isnan(x)]
                 total = sum(round(p * steps) for p in known.tolist())

@@ -19,7 +19,7 @@ from dbanon import algorithms
 from dbanon.algorithms.agglomerative.hierarchy_distances import shares
 from dbanon.algorithms.agglomerative.vulture_optimization import objective, vulture_centers
 from dbanon.algorithms.base.class_bounds import members
-from dbanon.encoding.encoded_table import Sensitive
+from dbanon.encoding.encoded_table import SensitiveColumn
 from dbanon.privacy_models.constraint import Constraint
 from dbanon.privacy_models.model_request import demands
 
@@ -55,7 +55,7 @@ def test_kapp_deals_and_merges_as_the_plain_loop_does(
         return
     draws = np.random.default_rng(seed)
     values = [draws.integers(0, 4, made.rows).astype(np.int32) for _ in range(columns)]
-    made = replace(made, sensitive=tuple(Sensitive(v, np.bincount(v, minlength=6)) for v in values))
+    made = replace(made, sensitive=tuple(SensitiveColumn(v, np.bincount(v, minlength=6)) for v in values))
     models = () if t is None else demands("kapp", "t", {"t": t}, [f"s{s}" for s in range(columns)])
     options = {"sensitive_clusters": number, "rounds": 20, "mode": "deterministic", "seed": 0, "optimizer": "kmeans++"}
     labels = by_row.labels(algorithms.find("kapp").run(made, Constraint(k, models), options, lambda: None))

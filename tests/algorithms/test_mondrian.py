@@ -160,9 +160,9 @@ def test_a_category_is_cut_into_all_children_of_the_lowest_common_ancestor_at_on
 
 def test_a_value_stored_at_the_lowest_common_ancestor_is_a_side_of_its_own() -> None:
     """* > Gov > Local, State; values Gov, Local, State with two records each."""
-    tree = encoded_table.Tree(np.array([-1, 0, 1, 1], np.int32), np.array([1, 2, 3], np.int32))
+    tree = encoded_table.CategoricalAttribute(np.array([-1, 0, 1, 1], np.int32), np.array([1, 2, 3], np.int32))
     codes = np.array([0, 0, 1, 1, 2, 2], np.int32)
-    made, _ = encoded_table.build([tree], [codes], np.zeros(6, np.uint64), None)
+    made, _ = encoded_table.encode_table([tree], [codes], np.zeros(6, np.uint64), None)
     assert by_row.run(algorithms.find("mondrian"), made, Constraint(2), {}).tolist() == [0, 0, 1, 1, 2, 2]
 
 

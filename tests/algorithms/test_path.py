@@ -131,7 +131,7 @@ def number(rng: random.Random, n: int) -> Column:
     if grid > 1 and known:
         whole = [[float(end(v) - low(known[0])) for v in known] for end in (low, high)]
         ranks = np.zeros(len(known), np.int32)
-        ends = encoded_table.Ends(ranks, ranks, np.array(whole[0]), np.array(whole[1]))
+        ends = encoded_table.IntervalEnds(ranks, ranks, np.array(whole[0]), np.array(whole[1]))
     positions = np.array([float(v - known[0]) for v in known])
     codes = np.array([known.index(v) if v is not None else len(known) for v in values], np.int32)
 
@@ -143,7 +143,7 @@ def number(rng: random.Random, n: int) -> Column:
         of = high(known[-1]) - low(known[0])
         return weight * (high(max(here)) - low(min(here))) / of if of else 0.0
 
-    return Column(encoded_table.Number(positions, True, weight, ends, bare), codes, loss)
+    return Column(encoded_table.NumericAttribute(positions, True, weight, ends, bare), codes, loss)
 
 
 def category(rng: random.Random, n: int, heights: str, most: int = 14) -> Column:
@@ -172,7 +172,7 @@ def category(rng: random.Random, n: int, heights: str, most: int = 14) -> Column
         deepest = max(map(len, lines)) - 1
         return weight * (edges(common) / edges(0) if heights == "edges" else 1 - (len(lines[common]) - 1) / deepest)
 
-    tree = encoded_table.Tree(np.array(parent, np.int32), np.array(known, np.int32), weight)
+    tree = encoded_table.CategoricalAttribute(np.array(parent, np.int32), np.array(known, np.int32), weight)
     return Column(tree, codes, loss)
 
 
@@ -190,9 +190,9 @@ def _line(parent: Sequence[int], node: int) -> list[int]:
     return [node] if parent[node] < 0 else [node, *_line(parent, parent[node])]
 
 
-def built_of(columns: Sequence[Column]) -> tuple[encoded_table.Space, list[int]]:
+def built_of(columns: Sequence[Column]) -> tuple[encoded_table.EncodedTable, list[int]]:
     n = len(columns[0].codes)
-    built, order = encoded_table.build(
+    built, order = encoded_table.encode_table(
         [c.attribute for c in columns], [c.codes for c in columns], np.zeros(n, np.uint64), None
     )
     return built, order.tolist()
@@ -268,11 +268,11 @@ def test_a_hierarchy_of_more_values_than_have_a_table_is_climbed() -> None:
     """300 values below 20 nodes: the number of a node of two of its values is 1/2, of any others 1."""
     parent = np.array([-1, *(n for i in range(20) for n in (0, *[1 + 16 * i] * 15))], np.int32)
     node = np.array([n for n in range(len(parent)) if parent[n] > 0], np.int32)
-    tree = encoded_table.Tree(parent, node)
+    tree = encoded_table.CategoricalAttribute(parent, node)
     assert tree.values == 300 > layouts.PAIRS
     rng = random.Random(3)
     codes = np.array(sorted(rng.choices(range(300), k=40)), np.int32)
-    built, _ = encoded_table.build([tree], [codes], np.zeros(40, np.uint64), None)
+    built, _ = encoded_table.encode_table([tree], [codes], np.zeros(40, np.uint64), None)
     problem = layout(built, Constraint(3), "top")
     assert problem.terms[0, 0] == 2
 
@@ -287,7 +287,7 @@ def test_a_hierarchy_of_more_values_than_have_a_table_is_climbed() -> None:
 # --- tables whose model is asked --------------------------------------------------------------------------------------
 
 
-def table_of(model: str, seed: int) -> tuple[model_tables.Case, encoded_table.Space, list[int], Layout]:
+def table_of(model: str, seed: int) -> tuple[model_tables.Case, encoded_table.EncodedTable, list[int], Layout]:
     made = case(model, seed)
     built, order = model_tables.encoded(made)
     return made, built, order, layout(built, constraint(made), "top")
@@ -426,9 +426,9 @@ def test_all_records_may_be_in_runs_that_miss_the_model(n: int) -> None:
     """No run holds: all lose what their runs lose and the penalty, twice all that can be lost. The sums of losses are
     scaled to just below 2^62 where n is just below a power of two."""
     codes = np.arange(n, dtype=np.int32)
-    attribute = encoded_table.Number(np.arange(n).astype(np.float64), True)
+    attribute = encoded_table.NumericAttribute(np.arange(n).astype(np.float64), True)
     sensitive = (np.zeros(n, np.int32), 1, None)
-    built, _ = encoded_table.build([attribute], [codes], np.zeros(n, np.uint64), None, sensitive=[sensitive])
+    built, _ = encoded_table.encode_table([attribute], [codes], np.zeros(n, np.uint64), None, sensitive=[sensitive])
     asked = Constraint(n // 3, (demanded(l=2),))
     problem = layout(built, asked, "top")
     labels, penalty = np.full(n, -7, np.int32), int(problem.terms[:, 2].sum())

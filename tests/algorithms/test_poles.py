@@ -22,22 +22,22 @@ from traced.tables import LETTERS, letters
 from dbanon import algorithms
 from dbanon.algorithms.partitioning import dissimilarity_tree, partition_tree
 from dbanon.algorithms.partitioning.part_distances import Distances
-from dbanon.encoding.encoded_table import Sensitive, Space
+from dbanon.encoding.encoded_table import EncodedTable, SensitiveColumn
 from dbanon.privacy_models.constraint import Constraint
 
 
-def clusters(name: str, made: Space, asked: Constraint, **options: object) -> list[list[int]]:
+def clusters(name: str, made: EncodedTable, asked: Constraint, **options: object) -> list[list[int]]:
     chosen = algorithms.find(name)
     given_ = {p.name: p.default for p in chosen.own} | {"mode": "deterministic"} | options
     labels = by_row.labels(chosen.run(made, asked, given_, lambda: None))
     return [np.flatnonzero(labels == c).tolist() for c in range(int(labels.max()) + 1)]
 
 
-def points(made: Space, heights: str) -> slow.Points:
+def points(made: EncodedTable, heights: str) -> slow.Points:
     return slow.Points(made, with_unit(made, 1, heights), unit(made, 1))
 
 
-def check_tree(made: Space, k: int) -> None:
+def check_tree(made: EncodedTable, k: int) -> None:
     plain = points(made, "leaves")
     found = clusters("dissimilarity_tree", made, Constraint(k))
     assert alike(plain.pairs, found) == alike(plain.pairs, slow.dissimilarity_tree(plain, k))
@@ -57,8 +57,8 @@ def test_a_larger_dissimilarity_tree_has_the_leaves_of_the_plain_loop(seed: int)
     check_tree(made, 3)
 
 
-def check_halves(made: Space, k: int, values: list[list[int]], asked: Constraint, pairs: int) -> None:
-    sensitive = tuple(Sensitive(np.array(v, np.int32), np.append(np.bincount(v, minlength=3), 0)) for v in values)
+def check_halves(made: EncodedTable, k: int, values: list[list[int]], asked: Constraint, pairs: int) -> None:
+    sensitive = tuple(SensitiveColumn(np.array(v, np.int32), np.append(np.bincount(v, minlength=3), 0)) for v in values)
     made = replace(made, sensitive=sensitive)
     plain = points(made, "edges")
 
@@ -91,7 +91,7 @@ def test_pairs_are_alike_in_what_is_sensitive() -> None:
     """0 and 10 are farthest, by 1, and have other values; 0 and 8 have the same one: 0.8 + 1."""
     made = encoded(Table([(v,) for v in (0, 1, 2, 8, 9, 10)], [Number()], 2)).space
     values = np.array([0, 1, 0, 0, 1, 1], np.int32)
-    made = replace(made, sensitive=(Sensitive(values, np.array([3, 3, 0])),))
+    made = replace(made, sensitive=(SensitiveColumn(values, np.array([3, 3, 0])),))
     from dbanon.algorithms.partitioning.dhkmeans import _Sampling
 
     distances = Distances(made, "edges")
@@ -120,7 +120,7 @@ def test_a_side_that_misses_the_model_takes_what_is_least_on_the_other_side() ->
     """Poles 0 and 20. The side of 0 has one value; of the others 11 is nearest to the middle, but has the same one."""
     made = encoded(Table([(v,) for v in (0, 1, 2, 11, 12, 18, 19, 20)], [Number()], 2)).space
     values = np.array([0, 0, 0, 0, 1, 0, 1, 1], np.int32)
-    made = replace(made, sensitive=(Sensitive(values, np.array([5, 3, 0])),))
+    made = replace(made, sensitive=(SensitiveColumn(values, np.array([5, 3, 0])),))
     tree = dissimilarity_tree._Tree(made, Constraint(2, (demanded(l=2),)), Distances(made, "leaves"))
     sides = tree.cut(partition_tree.Part(np.arange(8), made.starts, made.counts))
     assert [side.tuples.tolist() for side in sides] == [[0, 1, 2, 3, 4], [5, 6, 7]]

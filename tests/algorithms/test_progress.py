@@ -18,7 +18,7 @@ from dbanon.algorithms.centroid import moving_centers
 from dbanon.algorithms.diversity import simdiv
 from dbanon.algorithms.greedy import loukides_shao
 from dbanon.algorithms.hybrid import ga_clustering, r_gather
-from dbanon.encoding.encoded_table import Number, Space, build
+from dbanon.encoding.encoded_table import EncodedTable, NumericAttribute, encode_table
 from dbanon.privacy_models.constraint import Constraint
 
 
@@ -73,13 +73,13 @@ COUNTED = (
 GROWN = [name for name in LARGE if name not in COUNTED]
 
 
-def points(rows: int) -> Space:
+def points(rows: int) -> EncodedTable:
     """Records of three numbers, all different, and a sensitive column."""
     draws = np.random.default_rng(3)
-    numbers = [Number(np.arange(float(rows)), True, magnitudes=np.arange(float(rows))) for _ in range(3)]
+    numbers = [NumericAttribute(np.arange(float(rows)), True, magnitudes=np.arange(float(rows))) for _ in range(3)]
     columns = [draws.permutation(rows).astype(np.int32) for _ in numbers]
     disease = (draws.integers(0, 5, rows).astype(np.int32), 5, None)
-    return build(numbers, columns, np.arange(rows, dtype=np.uint64), None, None, [disease])[0]
+    return encode_table(numbers, columns, np.arange(rows, dtype=np.uint64), None, None, [disease])[0]
 
 
 def options(name: str, **given: object) -> dict[str, object]:
@@ -144,7 +144,7 @@ def test_the_first_groups_tell_about_how_many_steps_all_take_and_say_the_same_ea
     kept: list[grow_clusters.Rules] = []
 
     class Sampling(grow_clusters._Sampling):
-        def __init__(self, space: Space, rules: grow_clusters.Rules, of: Work) -> None:
+        def __init__(self, space: EncodedTable, rules: grow_clusters.Rules, of: Work) -> None:
             super().__init__(space, rules, of)
             kept.append(rules)
 

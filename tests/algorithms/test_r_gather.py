@@ -20,11 +20,11 @@ from test_greedy import records
 from dbanon import algorithms
 from dbanon.algorithms.base.registry import MOST_LEFT_OUT
 from dbanon.algorithms.hybrid.r_gather import Limits
-from dbanon.encoding.encoded_table import Space
+from dbanon.encoding.encoded_table import EncodedTable
 from dbanon.privacy_models.constraint import Constraint
 
 
-def labels(made: Space, k: int, eps: float = 0.0) -> list[int]:
+def labels(made: EncodedTable, k: int, eps: float = 0.0) -> list[int]:
     options = {"eps": eps, MOST_LEFT_OUT: made.rows}
     return by_row.labels(algorithms.find("r_gather").run(made, Constraint(k), options, lambda: None)).tolist()
 
@@ -34,7 +34,7 @@ def groups(found: list[int]) -> list[list[int]]:
     return [[r for r, c in enumerate(found) if c == n] for n in range(max(found) + 1)]
 
 
-def small(table: Table) -> tuple[Space, int, Plain, int]:
+def small(table: Table) -> tuple[EncodedTable, int, Plain, int]:
     made = records(encoded(table).space)
     k = min(max(table.k, 2), max(made.rows // 2, 1))
     return made, k, with_unit(made, 1, "edges"), Limits(made, k, 0, lambda: None)._widest()
@@ -69,7 +69,7 @@ def test_with_eps_a_center_has_k_records_and_few_are_left_out(table: Table, eps:
         assert [r for r, c in enumerate(found) if c < 0] == out
 
 
-def drawn(seed: int, most: int) -> tuple[Space, Plain, int]:
+def drawn(seed: int, most: int) -> tuple[EncodedTable, Plain, int]:
     rng = random.Random(seed)
     attributes: list[Attribute] = [Number(), Category(TREE), Number()][: rng.randint(1, 3)]
     made: list[list[Value]] = [

@@ -16,17 +16,17 @@ from support.tables import SOME
 from dbanon import algorithms
 from dbanon.algorithms.base.assignments import Runs, met
 from dbanon.algorithms.base.registry import Algorithm
-from dbanon.encoding.encoded_table import Ints, Number, Space
+from dbanon.encoding.encoded_table import EncodedTable, Ints, NumericAttribute
 from dbanon.privacy_models.constraint import Constraint
 
 counts = st.lists(st.integers(1, 5), min_size=1, max_size=6)
 
 
-def numbers(counts: list[int]) -> Space:
+def numbers(counts: list[int]) -> EncodedTable:
     """One number a tuple, so many records of each."""
     codes = np.arange(len(counts), dtype=np.int32).reshape(-1, 1)
-    attribute = Number(np.arange(len(counts)).astype(np.float64), True)
-    return Space((attribute,), codes, np.array(counts, np.int64), None, sum(counts))
+    attribute = NumericAttribute(np.arange(len(counts)).astype(np.float64), True)
+    return EncodedTable((attribute,), codes, np.array(counts, np.int64), None, sum(counts))
 
 
 @given(counts, st.integers(0, 10**6))
@@ -85,9 +85,9 @@ def test_some_tuples_are_numbered_anew() -> None:
 @pytest.mark.parametrize("more", [{}, {"suppress": 0.1}, {"budget": algorithms.Budget(50)}])
 def test_counts_do_what_as_many_records_do(name: str, more: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     """Where only k is asked, nobody makes an array a record."""
-    monkeypatch.setattr(Space, "tuple_of", property(lambda _: pytest.fail("an array a record")))
+    monkeypatch.setattr(EncodedTable, "tuple_of", property(lambda _: pytest.fail("an array a record")))
     monkeypatch.setattr(Runs, "labels", lambda _: pytest.fail("an array a record"))
-    monkeypatch.setattr(Space, "among", lambda *_: pytest.fail("an array a record"))
+    monkeypatch.setattr(EncodedTable, "among", lambda *_: pytest.fail("an array a record"))
     space = numbers(np.random.default_rng(2).integers(1, 12, 40).tolist())
     algorithm = algorithms.find(name)
     options = {p.name: p.default for p in algorithm.own} | ({"base": "incognito"} if name.startswith("l") else {})
@@ -126,7 +126,7 @@ def test_memory_grows_with_tuples_and_clusters_and_not_with_records(name: str) -
         options = {{p.name: p.default for p in algorithm.own}}
         for records in (2, 2500):
             counts = np.full(len(codes), records, np.int64)
-            made = encoded_table.Space(kinds, codes, counts, None, int(counts.sum()))
+            made = encoded_table.EncodedTable(kinds, codes, counts, None, int(counts.sum()))
             algorithms.run(algorithm, made, Constraint(8 * records), options)
             print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
     """

@@ -23,7 +23,7 @@ from dbanon import algorithms
 from dbanon.algorithms.base import progress
 from dbanon.algorithms.diversity import simdiv
 from dbanon.encoding import encoded_table
-from dbanon.encoding.encoded_table import Sensitive, Space
+from dbanon.encoding.encoded_table import EncodedTable, SensitiveColumn
 from dbanon.privacy_models.constraint import Constraint
 from dbanon.udf import cluster
 
@@ -32,7 +32,7 @@ USUAL = simdiv.resolved(DEFAULTS)
 PAPER = simdiv.resolved(DEFAULTS | {"reproduce": "paper"})
 
 
-def diverse(made: Space, seed: int, columns: int = 1) -> Space:
+def diverse(made: EncodedTable, seed: int, columns: int = 1) -> EncodedTable:
     """The space with sensitive columns, skewed, some NULL, and attributes of different influence."""
     rng = random.Random(seed)
     found = []
@@ -40,12 +40,12 @@ def diverse(made: Space, seed: int, columns: int = 1) -> Space:
         values = rng.randrange(1, 5)
         weights = [5.0, *([1.0] * (values - 1)), 0.3]
         codes = np.array(rng.choices(range(values + 1), weights, k=made.rows), np.int32)
-        found.append(Sensitive(codes, np.bincount(codes, minlength=values + 1)))
+        found.append(SensitiveColumn(codes, np.bincount(codes, minlength=values + 1)))
     attributes = tuple(replace(a, influence=float(rng.randrange(4))) for a in made.attributes)
     return replace(made, attributes=attributes, sensitive=tuple(found), persons=None)
 
 
-def clusters_of(made: Space, k: int, options: dict[str, Any]) -> list[set[int]]:
+def clusters_of(made: EncodedTable, k: int, options: dict[str, Any]) -> list[set[int]]:
     labels = simdiv.simdiv(made, Constraint(k), options, lambda: None)
     return [set(np.flatnonzero(labels == c).tolist()) for c in range(int(labels.max()) + 1)]
 
@@ -84,12 +84,14 @@ def test_it_does_on_larger_tables(seed: int, k: int, options: dict[str, Any]) ->
     rng = random.Random(seed)
     records = [(rng.randrange(20, 60), rng.randrange(3)) for _ in range(45)]
     ages, sexes = sorted({a for a, _ in records}), 3
-    number = encoded_table.Number(np.array([a - ages[0] for a in ages], float), True, magnitudes=np.array(ages, float))
-    tree = encoded_table.Tree(np.array([-1, 0, 0, 0], np.int32), np.array([1, 2, 3], np.int32))
+    number = encoded_table.NumericAttribute(
+        np.array([a - ages[0] for a in ages], float), True, magnitudes=np.array(ages, float)
+    )
+    tree = encoded_table.CategoricalAttribute(np.array([-1, 0, 0, 0], np.int32), np.array([1, 2, 3], np.int32))
     if seed % 2:  # numbers with a hierarchy, in leaf order
         tree = replace(tree, magnitudes=np.array([7.0, 30.0, 2.5]))
     codes = [np.array([ages.index(a) for a, _ in records], np.int32), np.array([s for _, s in records], np.int32)]
-    made, _ = encoded_table.build([number, tree], codes, np.arange(45, dtype=np.uint64), None)
+    made, _ = encoded_table.encode_table([number, tree], codes, np.arange(45, dtype=np.uint64), None)
     made = diverse(made, seed)
     assert sexes == tree.values
     chosen = USUAL | options
@@ -120,7 +122,8 @@ def test_clusters_of_little_diversity_are_raised_as_described(
     made = replace(
         made,
         attributes=tuple(
-            replace(a, max_level=level) if isinstance(a, encoded_table.Tree) else a for a in made.attributes
+            replace(a, max_level=level) if isinstance(a, encoded_table.CategoricalAttribute) else a
+            for a in made.attributes
         ),
     )
     chosen = USUAL | options
@@ -132,7 +135,7 @@ def test_clusters_of_little_diversity_are_raised_as_described(
             [
                 a.block(level)[made.codes[:, j]]
                 for j, a in enumerate(made.attributes)
-                if isinstance(a, encoded_table.Tree)
+                if isinstance(a, encoded_table.CategoricalAttribute)
             ]
             or [np.zeros(len(made.codes))],
             axis=1,
@@ -149,17 +152,18 @@ def test_clusters_of_little_diversity_are_raised_as_described(
 
 # --- by hand ----------------------------------------------------------------------------------------------------------
 
-COUNTRIES = encoded_table.Tree(np.array([-1, 0, 1, 1, 0, 4], np.int32), np.array([2, 3, 5], np.int32))
+COUNTRIES = encoded_table.CategoricalAttribute(np.array([-1, 0, 1, 1, 0, 4], np.int32), np.array([2, 3, 5], np.int32))
 """America > North America > (Greenland, Canada), Central America > Belize."""
 
 
-def figure_9(ages: encoded_table.Attribute | None = None) -> Space:
+def figure_9(ages: encoded_table.Attribute | None = None) -> EncodedTable:
     """The six rows of the paper's Figure 9, in canonical order: 1 (75, Greenland, Leukemia), 2 (75, Canada, Rhinitis),
     5 and 6 (77, Canada, Rhinitis), 3 (78, Belize, Leukemia), 4 (80, Belize, Leukemia)."""
-    number = encoded_table.Number(np.array([0.0, 2, 3, 5]), True, magnitudes=np.array([75.0, 77, 78, 80]))
+    number = encoded_table.NumericAttribute(np.array([0.0, 2, 3, 5]), True, magnitudes=np.array([75.0, 77, 78, 80]))
     codes = [np.array([0, 0, 1, 1, 2, 3], np.int32), np.array([0, 1, 1, 1, 2, 2], np.int32)]
     disease = np.array([0, 1, 1, 1, 0, 0], np.int32)
-    made, order = encoded_table.build([ages or number, COUNTRIES], codes, np.arange(6, dtype=np.uint64), None, None,
+    made, order = encoded_table.encode_table([ages or number, COUNTRIES], codes, np.arange(6, dtype=np.uint64),
+                              None, None,
                               [(disease, 2, None)])  # fmt: skip
     assert order.tolist() == list(range(6))
     return made
@@ -189,11 +193,15 @@ def test_the_rows_of_figure_9(options: dict[str, Any], expected: list[set[int]])
 def test_figure_9c_raises_the_country_of_clusters_without_diversity() -> None:
     """All stands one level up already: 75-80, North (code 0) and Central America (1). The cluster of 1 and 2 has both
     diseases; those of 3 and 4 and of 5 and 6 have one each and publish America (0 to 1)."""
-    ages = encoded_table.Tree(np.array([-1, 0], np.int32), np.array([1], np.int32), influence=0.2)
-    continents = encoded_table.Tree(np.array([-1, 0, 0], np.int32), np.array([1, 2], np.int32), influence=0.8)
+    ages = encoded_table.CategoricalAttribute(np.array([-1, 0], np.int32), np.array([1], np.int32), influence=0.2)
+    continents = encoded_table.CategoricalAttribute(
+        np.array([-1, 0, 0], np.int32), np.array([1, 2], np.int32), influence=0.8
+    )
     codes = np.array([[0, 0], [0, 1]], np.int32)
     disease = np.array([0, 1, 1, 1, 0, 0], np.int32)  # of 1, 2, 5, 6, 3, 4
-    made = Space((ages, continents), codes, np.array([4, 2]), None, 6, (Sensitive(disease, np.array([3, 3, 0])),))
+    made = EncodedTable(
+        (ages, continents), codes, np.array([4, 2]), None, 6, (SensitiveColumn(disease, np.array([3, 3, 0])),)
+    )
     labels = np.array([0, 0, 2, 2, 1, 1])
     ends = simdiv.widen(made, labels, Constraint(2), USUAL)
     low, high = ends.low, ends.high
@@ -205,9 +213,9 @@ def test_figure_9c_raises_the_country_of_clusters_without_diversity() -> None:
 
 def test_cosines_and_diversities_of_the_algorithm_reference() -> None:
     def cosine(u: tuple[int, int], v: tuple[int, int]) -> float:
-        numbers = [encoded_table.Number(np.arange(5.0), True) for _ in range(2)]
+        numbers = [encoded_table.NumericAttribute(np.arange(5.0), True) for _ in range(2)]
         codes = np.array(sorted({u, v}), np.int32)
-        unit = simdiv.directions(Space(tuple(numbers), codes, np.ones(len(codes), np.int64), None, 2), "raw")
+        unit = simdiv.directions(EncodedTable(tuple(numbers), codes, np.ones(len(codes), np.int64), None, 2), "raw")
         return float(unit[0] @ unit[-1])
 
     assert cosine((1, 1), (1, 1)) == pytest.approx(1)
@@ -215,7 +223,7 @@ def test_cosines_and_diversities_of_the_algorithm_reference() -> None:
     assert (cosine((0, 0), (0, 0)), cosine((0, 0), (3, 4))) == (1, 0)
     from dbanon.algorithms.diversity.needs_generalization import diversities
 
-    of = Sensitive(np.array([0, 0, 1, 0, 1, 2], np.int32), np.array([3, 2, 1, 0]))
+    of = SensitiveColumn(np.array([0, 0, 1, 0, 1, 2], np.int32), np.array([3, 2, 1, 0]))
     groups = [np.array([0, 1, 2]), np.array([3, 4, 5]), np.array([0, 1])]
     assert diversities(of, groups, False) == pytest.approx([0.636514, 1.098612, 0.0], abs=1e-6)
     assert diversities(of, groups, True) == pytest.approx([0.579380, 1.0, 0.0], abs=1e-6)
@@ -231,11 +239,11 @@ def test_what_follows_from_reproduce() -> None:
 
 def test_a_union_of_raised_clusters_must_meet_the_model_of_persons() -> None:
     """Two clusters of two persons each, the same two: raised they would be one class, with each person once."""
-    number = encoded_table.Number(np.arange(4.0), True)
+    number = encoded_table.NumericAttribute(np.arange(4.0), True)
     codes = np.array([[0], [1], [2], [3]], np.int32)
-    sensitive = Sensitive(np.array([0, 1, 0, 1], np.int32), np.array([2, 2, 0]))
+    sensitive = SensitiveColumn(np.array([0, 1, 0, 1], np.int32), np.array([2, 2, 0]))
     persons = np.array([0, 1, 0, 1])
-    made = Space((number,), codes, np.ones(4, np.int64), persons, 4, (sensitive,))
+    made = EncodedTable((number,), codes, np.ones(4, np.int64), persons, 4, (sensitive,))
     model = Constraint(2, (demanded(alpha=0.5),))
     labels = np.array([0, 0, 1, 1])
     options = USUAL | {"t_div": 2.0}
@@ -307,7 +315,7 @@ def test_nulls_and_top_codes_go_with_raised_clusters(people: Any) -> None:
 def test_numbers_are_their_values_among_the_coordinates_with_a_hierarchy_too(
     people: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    seen: list[Space] = []
+    seen: list[EncodedTable] = []
     run = cluster.algorithms.run
     monkeypatch.setattr(
         cluster.algorithms,
@@ -385,10 +393,10 @@ def test_memory_grows_with_the_rows_and_not_with_their_square() -> None:
     """20,000 different records: a matrix of their similarities would have 400 million cells."""
     rng = np.random.default_rng(1)
     n = 20_000
-    number = encoded_table.Number(np.arange(float(n)), True)
+    number = encoded_table.NumericAttribute(np.arange(float(n)), True)
     codes = [rng.permutation(n).astype(np.int32) for _ in range(3)]
     values = rng.integers(0, 9, n).astype(np.int32)
-    made, _ = encoded_table.build([number] * 3, codes, np.zeros(n, np.uint64), None, None, [(values, 9, None)])
+    made, _ = encoded_table.encode_table([number] * 3, codes, np.zeros(n, np.uint64), None, None, [(values, 9, None)])
     simdiv.simdiv(made.part(np.arange(100)), Constraint(10), USUAL, lambda: None)  # compiles
     tracemalloc.start()
     labels = simdiv.simdiv(made, Constraint(400), USUAL, lambda: None)
@@ -400,8 +408,8 @@ def test_memory_grows_with_the_rows_and_not_with_their_square() -> None:
 
 def test_a_chain_that_would_take_very_long_must_be_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     n = 400
-    number = encoded_table.Number(np.arange(float(n)), True)
-    made = Space((number,), np.arange(n, dtype=np.int32)[:, None], np.ones(n, np.int64), None, n)
+    number = encoded_table.NumericAttribute(np.arange(float(n)), True)
+    made = EncodedTable((number,), np.arange(n, dtype=np.int32)[:, None], np.ones(n, np.int64), None, n)
     monkeypatch.setattr(progress, "LARGEST", n * n / 5)
     asked = USUAL | {"influence": "weights", "rank": "chain"}
     with pytest.raises(dbanon.errors.TableTooLargeError, match="large = true"):

@@ -18,18 +18,18 @@ from test_gather import alike, with_unit
 from test_greedy import records
 
 from dbanon import algorithms
-from dbanon.encoding.encoded_table import Sensitive, Space
+from dbanon.encoding.encoded_table import EncodedTable, SensitiveColumn
 from dbanon.privacy_models.constraint import Constraint
 
 
-def clusters(name: str, made: Space, k: int, **options: object) -> list[list[int]]:
+def clusters(name: str, made: EncodedTable, k: int, **options: object) -> list[list[int]]:
     chosen = algorithms.find(name)
     given_ = {p.name: p.default for p in chosen.own} | {"mode": "deterministic"} | options
     labels = by_row.labels(chosen.run(made, Constraint(k), given_, lambda: None))
     return [np.flatnonzero(labels == c).tolist() for c in range(int(labels.max()) + 1)]
 
 
-def small(table: Table) -> tuple[Space, int, Plain]:
+def small(table: Table) -> tuple[EncodedTable, int, Plain]:
     made = records(encoded(table).space)
     return made, min(max(table.k, 2), max(made.rows // 2, 1)), with_unit(made, 1, "edges")
 
@@ -58,7 +58,7 @@ def test_combinations_take_what_the_plain_loops_take(table: Table, a: int, b: in
         return
     draws = np.random.default_rng(seed)
     values = [draws.integers(0, 3, made.rows).astype(np.int32) for _ in range(2)]
-    made = replace(made, sensitive=tuple(Sensitive(v, np.bincount(v, minlength=4)) for v in values))
+    made = replace(made, sensitive=tuple(SensitiveColumn(v, np.bincount(v, minlength=4)) for v in values))
     told = [v.tolist() for v in values]
     expected = slow.combined(pairs, k, told, a, b)
     assert alike(pairs, clusters("bhaladhare", made, k, a=a, b=b)) == alike(pairs, expected)

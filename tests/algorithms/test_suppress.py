@@ -126,7 +126,7 @@ def test_a_share_is_between_0_and_1(people: Any, share: str) -> None:
 def halves(number: int, told: list[int]) -> Registered:
     """Leaves out the first so many records, as far as it may, and halves the others; at most five by its own bound."""
 
-    def run(made: encoded_table.Space, limits: Constraint, options: Mapping[str, object], check: Check) -> Ints:
+    def run(made: encoded_table.EncodedTable, limits: Constraint, options: Mapping[str, object], check: Check) -> Ints:
         told.append(int(str(options[MOST_LEFT_OUT])))
         out = min(number, told[-1])
         labels = np.arange(made.rows) % 2
@@ -138,10 +138,10 @@ def halves(number: int, told: list[int]) -> Registered:
     )
 
 
-def alternating(rows: int, values: list[int]) -> encoded_table.Space:
+def alternating(rows: int, values: list[int]) -> encoded_table.EncodedTable:
     """A table of one number, 0 to rows - 1, and a sensitive column."""
-    made, _ = encoded_table.build(
-        (encoded_table.Number(np.arange(rows, dtype=np.float64), True),),
+    made, _ = encoded_table.encode_table(
+        (encoded_table.NumericAttribute(np.arange(rows, dtype=np.float64), True),),
         [np.arange(rows, dtype=np.int32)],
         np.zeros(rows, np.uint64),
         None,
@@ -190,19 +190,19 @@ def test_all_left_out_is_one_cluster() -> None:
 
 
 @st.composite
-def spaces(draw: st.DrawFn) -> tuple[encoded_table.Space, Constraint, float]:
+def spaces(draw: st.DrawFn) -> tuple[encoded_table.EncodedTable, Constraint, float]:
     """A table of one number and one flat category, with a sensitive column and perhaps a model."""
     rows = draw(st.integers(6, 40))
     drawn = random.Random(draw(st.integers(0, 10**6)))
     number = np.array([drawn.choice((drawn.randrange(5), drawn.randrange(40))) for _ in range(rows)])
     values, codes = np.unique(number, return_inverse=True)
     attributes = (
-        encoded_table.Number((values - values[0]).astype(np.float64), True),
-        encoded_table.Tree(np.array([-1, 0, 0, 0], np.int32), np.array([1, 2, 3], np.int32)),
+        encoded_table.NumericAttribute((values - values[0]).astype(np.float64), True),
+        encoded_table.CategoricalAttribute(np.array([-1, 0, 0, 0], np.int32), np.array([1, 2, 3], np.int32)),
     )
     category = np.array([drawn.randrange(3) for _ in range(rows)])
     _, sensitive = np.unique([drawn.choice("aabc") for _ in range(rows)], return_inverse=True)
-    made, _ = encoded_table.build(
+    made, _ = encoded_table.encode_table(
         attributes,
         [codes.astype(np.int32), category.astype(np.int32)],
         np.zeros(rows, np.uint64),
@@ -218,7 +218,7 @@ def spaces(draw: st.DrawFn) -> tuple[encoded_table.Space, Constraint, float]:
 @given(spaces())
 @settings(max_examples=examples(300), deadline=None, derandomize=True, database=None)
 def test_the_share_holds_the_loss_falls_and_the_models_are_met(
-    algorithm: str, case: tuple[encoded_table.Space, Constraint, float]
+    algorithm: str, case: tuple[encoded_table.EncodedTable, Constraint, float]
 ) -> None:
     made, constraint, share = case
     chosen = algorithms.find(algorithm)

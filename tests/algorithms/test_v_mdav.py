@@ -11,39 +11,39 @@ from support import by_row
 
 from dbanon import algorithms
 from dbanon.encoding import encoded_table
-from dbanon.encoding.encoded_table import Number, Space, Tree
+from dbanon.encoding.encoded_table import CategoricalAttribute, EncodedTable, NumericAttribute
 from dbanon.privacy_models.constraint import Constraint
 
 
-def table(draws: np.random.Generator, rows: int, values: int, nulls: float) -> Space:
+def table(draws: np.random.Generator, rows: int, values: int, nulls: float) -> EncodedTable:
     """Return two numbers and a category of so many different values, some of them NULL."""
-    numbers = [Number(np.arange(float(values)), True, weight) for weight in (1.0, 1.5)]
-    tree = Tree(np.array([-1, 0, 0, 0], np.int32), np.array([1, 2, 3], np.int32), 0.1)
+    numbers = [NumericAttribute(np.arange(float(values)), True, weight) for weight in (1.0, 1.5)]
+    tree = CategoricalAttribute(np.array([-1, 0, 0, 0], np.int32), np.array([1, 2, 3], np.int32), 0.1)
     columns = [draws.integers(0, n, rows).astype(np.int32) for n in (values, values, 3)]
     for codes, n in zip(columns, (values, values, 3), strict=True):
         codes[draws.random(rows) < nulls] = n
     order = draws.integers(0, 2**62, rows).astype(np.uint64)
-    return encoded_table.build([*numbers, tree], columns, order, None)[0]
+    return encoded_table.encode_table([*numbers, tree], columns, order, None)[0]
 
 
-def distance(space: Space, one: list[float], other: list[float]) -> int:
+def distance(space: EncodedTable, one: list[float], other: list[float]) -> int:
     """Return the distance of two records, in steps of 2^-30; NaN is NULL."""
     total = 0
     for a, x, y in zip(space.attributes, one, other, strict=True):
         unit = round(a.weight * 2**30)
-        if isinstance(a, Number) and not math.isnan(x) and not math.isnan(y):
+        if isinstance(a, NumericAttribute) and not math.isnan(x) and not math.isnan(y):
             total += round((x - y) ** 2 * unit)
         elif not (x == y or (math.isnan(x) and math.isnan(y))):
             total += unit
     return total
 
 
-def average(space: Space, records: list[list[float]]) -> list[float]:
+def average(space: EncodedTable, records: list[list[float]]) -> list[float]:
     """Return the mean of each number and the most frequent value of each category."""
     place = []
     for a, column in zip(space.attributes, zip(*records, strict=True), strict=True):
         known = [x for x in column if not math.isnan(x)]
-        if isinstance(a, Number):
+        if isinstance(a, NumericAttribute):
             steps = 2.0 ** (62 - math.frexp(max(known) * space.total)[1])
             place.append(float(sum(round(x * steps) for x in known)) / len(known) / steps if known else math.nan)
         else:
@@ -51,13 +51,15 @@ def average(space: Space, records: list[list[float]]) -> list[float]:
     return place
 
 
-def v_mdav(space: Space, k: int, gamma: float) -> list[list[int]]:
+def v_mdav(space: EncodedTable, k: int, gamma: float) -> list[list[int]]:
     """Return the clusters of records, in the order in which they are made."""
     records: list[list[float]] = []
     for codes in space.codes[space.tuple_of].tolist():
         records.append(
             [
-                (a.positions[c] / a.positions[-1] if c < a.values else math.nan) if isinstance(a, Number) else float(c)
+                (a.positions[c] / a.positions[-1] if c < a.values else math.nan)
+                if isinstance(a, NumericAttribute)
+                else float(c)
                 for a, c in zip(space.attributes, codes, strict=True)
             ]
         )

@@ -18,11 +18,11 @@ from test_kmeanspp import as_numbers
 
 from dbanon import algorithms
 from dbanon.algorithms.centroid import moving_centers, wfcmeans
-from dbanon.encoding.encoded_table import Space
+from dbanon.encoding.encoded_table import EncodedTable
 from dbanon.privacy_models.constraint import Constraint
 
 
-def labels(made: Space, k: int, **options: object) -> list[int]:
+def labels(made: EncodedTable, k: int, **options: object) -> list[int]:
     chosen = algorithms.find("wfcmeans")
     asked = {p.name: p.default for p in chosen.own} | options
     found: list[int] = by_row.labels(chosen.run(made, Constraint(k), asked, lambda: None)).tolist()

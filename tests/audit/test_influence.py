@@ -14,17 +14,19 @@ import dbanon
 from dbanon import errors
 from dbanon.algorithms import influence_forest
 from dbanon.encoding import encoded_table
-from dbanon.encoding.encoded_table import Sensitive, Space
+from dbanon.encoding.encoded_table import EncodedTable, SensitiveColumn
 
 pytest.importorskip("sklearn", reason="influence needs the extra learn")
 
 
-def table(records: list[tuple[int, ...]], positions: list[float] | None = None) -> Space:
+def table(records: list[tuple[int, ...]], positions: list[float] | None = None) -> EncodedTable:
     """Records of codes, the last of which is the sensitive one."""
     columns = np.array(records, np.int32)
-    numbers = [encoded_table.Number(np.arange(columns[:, j].max() + 1.0), True) for j in range(columns.shape[1] - 1)]
+    numbers = [
+        encoded_table.NumericAttribute(np.arange(columns[:, j].max() + 1.0), True) for j in range(columns.shape[1] - 1)
+    ]
     values = int(columns[:, -1].max()) + 1 if positions is None else len(positions)
-    made, _ = encoded_table.build(
+    made, _ = encoded_table.encode_table(
         numbers,
         list(columns[:, :-1].T),
         np.zeros(len(records), np.uint64),
@@ -35,8 +37,8 @@ def table(records: list[tuple[int, ...]], positions: list[float] | None = None) 
     if positions is None:
         return made
     of = made.sensitive[0]
-    numeric = Sensitive(of.codes, of.whole, None, np.array(positions))
-    return Space(made.attributes, made.codes, made.counts, None, made.total, (numeric,))
+    numeric = SensitiveColumn(of.codes, of.whole, None, np.array(positions))
+    return EncodedTable(made.attributes, made.codes, made.counts, None, made.total, (numeric,))
 
 
 def drawn(seed: int, n: int = 60) -> list[tuple[int, int, int, int]]:
@@ -49,7 +51,7 @@ def drawn(seed: int, n: int = 60) -> list[tuple[int, int, int, int]]:
     return found
 
 
-def plainly(made: Space, settings: influence_forest.Settings) -> tuple[list[list[float]], list[float]]:
+def plainly(made: EncodedTable, settings: influence_forest.Settings) -> tuple[list[list[float]], list[float]]:
     """Drops by tree and attribute, and accuracies, from trees that are fitted to the records one by one."""
     from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
@@ -127,7 +129,7 @@ def test_a_sensitive_null_is_a_class_and_is_left_out_of_a_regression() -> None:
     rows = [(i % 2, 0, 2 if i % 2 else i % 4 // 2) for i in range(80)]
     made = table(rows, [0.0, 1.0])  # code 2: NULL
     settings = influence_forest.Settings(trees=10)
-    as_class = Sensitive(made.sensitive[0].codes, made.sensitive[0].whole)
+    as_class = SensitiveColumn(made.sensitive[0].codes, made.sensitive[0].whole)
     assert influence_forest.influence(made, as_class, settings).zeta[0] > 0
     assert influence_forest.influence(made, made.sensitive[0], settings).zeta.tolist() == [0.0, 0.0]
 

@@ -16,7 +16,7 @@ import numpy.typing as npt
 import dbanon
 from dbanon.algorithms import runner
 from dbanon.algorithms.base.loss import Loss
-from dbanon.encoding.encoded_table import Space
+from dbanon.encoding.encoded_table import EncodedTable
 from dbanon.udf import cluster
 from tests.bench import data
 
@@ -100,7 +100,7 @@ def precision_of(rows: Sequence[Sequence[str]], counts: Sequence[int]) -> float:
     return 1 - total / (sum(counts) * len(data.QUASI))
 
 
-def most_precision(space: Space, k: int, values: int) -> float:
+def most_precision(space: EncodedTable, k: int, values: int) -> float:
     """A precision that no release can exceed whose classes have k records and as many sensitive values.
 
     A record's class holds k - 1 others, so one that is at least as far as its (k-1)-th nearest; a class loses at least

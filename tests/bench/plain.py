@@ -48,10 +48,10 @@ def _loop(
     return made
 
 
-def seconds(table: encoded_table.Space, k: int, most: float = 10.0) -> tuple[float | None, bool]:
+def seconds(table: encoded_table.EncodedTable, k: int, most: float = 10.0) -> tuple[float | None, bool]:
     """Time of a whole clustering (None where its tables would not fit), and whether it was extrapolated from the
     clusters made in about `most` seconds."""
-    rows = distance.kacpc(table, k, True)
+    rows = distance.kacpc_distances(table, k, True)
     widths = np.array([a.values + 1 for a in table.attributes])
     if int((widths**2).sum()) > 2**26:
         return None, True

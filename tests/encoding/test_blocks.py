@@ -36,7 +36,7 @@ STAFF = [
 ]
 
 
-def run(name: str, made: encoded_table.Space, k: int, names: tuple[str, ...] = ("workclass",)) -> list[int]:
+def run(name: str, made: encoded_table.EncodedTable, k: int, names: tuple[str, ...] = ("workclass",)) -> list[int]:
     algorithm = algorithms.find(name)
     options = {p.name: p.default for p in algorithm.own}
     return by_row.run(algorithm, made, Constraint(k), options, algorithms.Names(names)).tolist()
@@ -47,12 +47,14 @@ def run(name: str, made: encoded_table.Space, k: int, names: tuple[str, ...] = (
 
 def two_branches(
     columns: list[int], level: int, persons: list[int] | None = None, ties: list[int] | None = None
-) -> encoded_table.Space:
+) -> encoded_table.EncodedTable:
     """Tree 0 * > 1 A > (2, 3), 4 B > (5, 6), values 2, 3, 5, 6 with codes 0 to 3, NULL 4."""
-    tree = encoded_table.Tree(np.array([-1, 0, 1, 1, 0, 4, 4], np.int32), np.array([2, 3, 5, 6], np.int32), 1.0, level)
+    tree = encoded_table.CategoricalAttribute(
+        np.array([-1, 0, 1, 1, 0, 4, 4], np.int32), np.array([2, 3, 5, 6], np.int32), 1.0, level
+    )
     people = None if persons is None else np.array(persons, np.int64)
     tie = np.array(ties or range(len(columns)), np.uint64)
-    made, _ = encoded_table.build([tree], [np.array(columns, np.int32)], tie, people)
+    made, _ = encoded_table.encode_table([tree], [np.array(columns, np.int32)], tie, people)
     return made
 
 
@@ -106,10 +108,10 @@ def flat(*values: Value) -> Category:
     return Category(reference.flat(values))
 
 
-def limited(made: Encoded, levels: list[int | None]) -> encoded_table.Space:
+def limited(made: Encoded, levels: list[int | None]) -> encoded_table.EncodedTable:
     """The space with a max_level for the categories among the attributes."""
     attributes = tuple(
-        replace(a, max_level=level) if isinstance(a, encoded_table.Tree) else a
+        replace(a, max_level=level) if isinstance(a, encoded_table.CategoricalAttribute) else a
         for a, level in zip(made.space.attributes, levels, strict=True)
     )
     return replace(made.space, attributes=attributes)

@@ -16,13 +16,13 @@ from support.tables import MANY, Table, encoded, large, tables
 from dbanon import algorithms
 from dbanon.algorithms.base.class_bounds import united
 from dbanon.encoding import encoded_table
-from dbanon.encoding.coarse_partitions import cells
+from dbanon.encoding.coarse_partitions import coarse_partitions
 from dbanon.privacy_models.constraint import Constraint
 
 NAMES = [algorithm.name for algorithm in algorithms.algorithms()]
 
 
-def run(name: str, made: encoded_table.Space, asked: Constraint, cell: int | None) -> Any:
+def run(name: str, made: encoded_table.EncodedTable, asked: Constraint, cell: int | None) -> Any:
     algorithm = algorithms.find(name)
     options = {p.name: p.default for p in algorithm.own}
     return by_row.run(algorithm, made, asked, options, cell=cell)
@@ -32,7 +32,7 @@ def run(name: str, made: encoded_table.Space, asked: Constraint, cell: int | Non
 @MANY
 def test_cells_are_those_that_are_found_by_looking_at_each_tuple(table: Table, most: int, least: int) -> None:
     made = encoded(table).space
-    found = cells(made, most, lambda tuples: int(made.counts[tuples].sum()) >= least)
+    found = coarse_partitions(made, most, lambda tuples: int(made.counts[tuples].sum()) >= least)
     assert [cell.tolist() for cell in found] == slow.cells(
         made, most, lambda tuples: int(made.counts[tuples].sum()) >= least
     )
@@ -46,7 +46,7 @@ def test_cells_of_many_tuples_are_those_too(seed: int) -> None:
         def enough(tuples: Any, least: int = least) -> bool:
             return int(made.counts[tuples].sum()) >= least
 
-        assert [cell.tolist() for cell in cells(made, most, enough)] == slow.cells(made, most, enough)
+        assert [cell.tolist() for cell in coarse_partitions(made, most, enough)] == slow.cells(made, most, enough)
 
 
 def test_what_a_cut_narrows_most_is_cut_and_subtrees_and_null_stay_together() -> None:
@@ -60,27 +60,29 @@ def test_what_a_cut_narrows_most_is_cut_and_subtrees_and_null_stay_together() ->
     ).space
 
     def found(least: int) -> list[list[int]]:
-        return [cell.tolist() for cell in cells(made, 3, lambda tuples: len(tuples) >= least)]
+        return [cell.tolist() for cell in coarse_partitions(made, 3, lambda tuples: len(tuples) >= least)]
 
     assert found(3) == [[0, 1, 2], [3, 4, 5]], "neither NULL nor d are three: the number"
     assert found(2) == [[0, 3], [1, 2], [4, 5]], "NULL, which leaves 4/6 of 5; d is not two: x, which leaves 1/2 of 1"
     assert found(1) == [[0, 1, 2], [3], [4, 5]], "NULL; the subtree of d, which leaves 3/4 * 3/4 of 5"
 
 
-def grid(draws: np.random.Generator, rows: int) -> encoded_table.Space:
+def grid(draws: np.random.Generator, rows: int) -> encoded_table.EncodedTable:
     """Two numbers, and three categories under two nodes; a sensitive value, which some algorithms look at."""
-    tree = encoded_table.Tree(np.array([-1, 0, 1, 1, 0, 4], np.int32), np.array([2, 3, 5], np.int32))
-    numbers = [encoded_table.Number(np.arange(50.0), True, magnitudes=np.arange(50.0)) for _ in range(2)]
+    tree = encoded_table.CategoricalAttribute(np.array([-1, 0, 1, 1, 0, 4], np.int32), np.array([2, 3, 5], np.int32))
+    numbers = [encoded_table.NumericAttribute(np.arange(50.0), True, magnitudes=np.arange(50.0)) for _ in range(2)]
     columns = [draws.integers(0, n, rows).astype(np.int32) for n in (50, 50, 3)]
     disease = (draws.integers(0, 6, rows).astype(np.int32), 6, None)
-    return encoded_table.build([*numbers, tree], columns, np.arange(rows, dtype=np.uint64), None, None, [disease])[0]
+    return encoded_table.encode_table(
+        [*numbers, tree], columns, np.arange(rows, dtype=np.uint64), None, None, [disease]
+    )[0]
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_clusters_lie_in_cells_and_a_cell_is_clustered_as_a_table_of_its_own(name: str) -> None:
     made, k = grid(np.random.default_rng(1), 300), 4
     asked = Constraint(k)
-    found = cells(made, 60, lambda tuples: int(made.counts[tuples].sum()) >= 2 * k)
+    found = coarse_partitions(made, 60, lambda tuples: int(made.counts[tuples].sum()) >= 2 * k)
     assert len(found) > 3
     labels = run(name, made, asked, 60)
     for cell in found:
@@ -98,11 +100,13 @@ def test_models_and_persons_hold_in_cells(name: str) -> None:
     draws = np.random.default_rng(5)
     rows = 600
     numbers = [draws.integers(0, 50, rows) for _ in range(2)]
-    attributes = [encoded_table.Number(np.arange(50.0), True) for _ in numbers]
+    attributes = [encoded_table.NumericAttribute(np.arange(50.0), True) for _ in numbers]
     columns = [n.astype(np.int32) for n in numbers]
     persons = draws.integers(-1, 150, rows)  # each has records in several cells; some are unknown
     disease = (draws.integers(0, 6, rows).astype(np.int32), 6, None)
-    made, _ = encoded_table.build(attributes, columns, np.arange(rows, dtype=np.uint64), persons, None, [disease])
+    made, _ = encoded_table.encode_table(
+        attributes, columns, np.arange(rows, dtype=np.uint64), persons, None, [disease]
+    )
     asked = Constraint(5, (demanded(l=3),))
     labels = run(name, made, asked, 60)
     assert labels.min() == 0 and labels.max() > 10
@@ -121,12 +125,12 @@ def test_clusters_of_two_cells_that_publish_the_same_are_judged_together() -> No
     above = [(20 + i, 10 + i, 2 + i // 4) for i in range(8)]
     number, person, value = (np.array(column) for column in zip(*left, *right, *above, strict=True))
     first = (number > 9).astype(np.int32)
-    made, _ = encoded_table.build(
+    made, _ = encoded_table.encode_table(
         [
-            encoded_table.Number(
+            encoded_table.NumericAttribute(
                 number.astype(float),
                 True,
-                ends=encoded_table.Ends(2 * first, 2 * first + 1, first * 20.0, first * 29.0),
+                ends=encoded_table.IntervalEnds(2 * first, 2 * first + 1, first * 20.0, first * 29.0),
             )
         ],
         [np.arange(16, dtype=np.int32)],
@@ -136,7 +140,7 @@ def test_clusters_of_two_cells_that_publish_the_same_are_judged_together() -> No
         [(value.astype(np.int32), 4, None)],
     )
     asked = Constraint(4, (demanded(alpha=0.5),))
-    assert [len(cell) for cell in cells(made, 4, lambda tuples: len(tuples) >= 4)] == [4, 4, 4, 4]
+    assert [len(cell) for cell in coarse_partitions(made, 4, lambda tuples: len(tuples) >= 4)] == [4, 4, 4, 4]
     for name in ("mondrian", "kacpc", "mdav"):
         labels = run(name, made, asked, 4)
         seen = united(made, labels)

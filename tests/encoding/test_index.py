@@ -15,9 +15,9 @@ from support.scale import examples
 from dbanon.algorithms.nearest_neighbour.dispatch import gather
 from dbanon.algorithms.nearest_neighbour.kacpc import modal
 from dbanon.encoding import attribute_partitions, code_regions, distance, nearest_queries, tuple_index, tuple_trie
-from dbanon.encoding.encoded_table import Ints, Number, Space, Tree
-from dbanon.encoding.nearest_queries import Gathering
-from dbanon.encoding.tuple_index import Index, Question
+from dbanon.encoding.encoded_table import CategoricalAttribute, EncodedTable, Ints, NumericAttribute
+from dbanon.encoding.nearest_queries import ClusterGatherer
+from dbanon.encoding.tuple_index import SumQuery, TupleIndex
 from dbanon.privacy_models.constraint import Constraint
 
 MANY = settings(max_examples=examples(150), deadline=None)
@@ -49,9 +49,9 @@ def ways(request: pytest.FixtureRequest) -> Iterator[None]:
 
 
 @st.composite
-def spaces(draw: st.DrawFn) -> Space:
+def spaces(draw: st.DrawFn) -> EncodedTable:
     """Small spaces of numbers and categories, with NULLs, repeated tuples and weights."""
-    attributes: list[Number | Tree] = []
+    attributes: list[NumericAttribute | CategoricalAttribute] = []
     columns = []
     rows = draw(st.integers(1, 40))
     for _ in range(draw(st.integers(1, 3))):
@@ -59,7 +59,7 @@ def spaces(draw: st.DrawFn) -> Space:
         values = draw(st.integers(1, 12))
         if draw(st.booleans()):
             steps = draw(st.lists(st.integers(1, 3), min_size=values - 1, max_size=values - 1))
-            attributes.append(Number(np.cumsum([0, *steps]).astype(float), draw(st.booleans()), weight))
+            attributes.append(NumericAttribute(np.cumsum([0, *steps]).astype(float), draw(st.booleans()), weight))
         else:
             inner = draw(st.integers(1, 3))
             parent = [-1, *[0] * inner, *[draw(st.integers(1, inner)) for _ in range(values)]]
@@ -67,10 +67,10 @@ def spaces(draw: st.DrawFn) -> Space:
             place = {node: i for i, node in enumerate(order)}
             preorder = np.array([-1 if parent[n] < 0 else place[parent[n]] for n in order], np.int32)
             leaves = sorted(place[n] for n in range(1 + inner, len(parent)))
-            attributes.append(Tree(preorder, np.array(leaves, np.int32), weight))
+            attributes.append(CategoricalAttribute(preorder, np.array(leaves, np.int32), weight))
         columns.append(draw(st.lists(st.integers(0, values), min_size=rows, max_size=rows)))
     tuples, counts = np.unique(np.array(columns, np.int32).T, axis=0, return_counts=True)
-    return Space(tuple(attributes), np.ascontiguousarray(tuples), counts.astype(np.int64), None, 1000)
+    return EncodedTable(tuple(attributes), np.ascontiguousarray(tuples), counts.astype(np.int64), None, 1000)
 
 
 def path(parent: list[int], node: int) -> list[int]:
@@ -82,15 +82,15 @@ def path(parent: list[int], node: int) -> list[int]:
 class Plain:
     """The same questions, answered by looking at every tuple that is left."""
 
-    space: Space
-    tables: list[distance.Table]
+    space: EncodedTable
+    tables: list[distance.DistanceTable]
     added: list[int] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.left = self.space.counts.copy()
 
     def to(self, codes: Ints) -> Ints:
-        rows = distance.rows(self.tables, codes.tolist())
+        rows = distance.distance_rows(self.tables, codes.tolist())
         return np.sum([row[self.space.codes[:, j]] for j, row in enumerate(rows)], axis=0)
 
     def sums(self) -> Ints:
@@ -109,14 +109,14 @@ class Plain:
         return taken
 
 
-def both(space: Space) -> tuple[Index, Plain]:
-    tables = list(distance.kacpc(space, 2, True))
-    return Index(space, tables), Plain(space, tables)
+def both(space: EncodedTable) -> tuple[TupleIndex, Plain]:
+    tables = list(distance.kacpc_distances(space, 2, True))
+    return TupleIndex(space, tables), Plain(space, tables)
 
 
 @MANY
 @given(spaces(), st.data())
-def test_every_answer_is_that_of_a_plain_sort(space: Space, data: st.DataObject) -> None:
+def test_every_answer_is_that_of_a_plain_sort(space: EncodedTable, data: st.DataObject) -> None:
     """Questions, taking and putting back in any order; ties go to the first tuple."""
     fast, plain = both(space)
     sums = fast.sums()
@@ -125,7 +125,7 @@ def test_every_answer_is_that_of_a_plain_sort(space: Space, data: st.DataObject)
         if not plain.left.any():
             break
         codes = space.codes[data.draw(tuples)]
-        asked: list[tuple[Question, Ints]] = [(fast.to(codes), plain.to(codes)), (sums, plain.sums())]
+        asked: list[tuple[SumQuery, Ints]] = [(fast.to(codes), plain.to(codes)), (sums, plain.sums())]
         for question, expected in asked:
             assert fast.least(question) == plain.least(expected)
             assert fast.greatest(question) == plain.least(expected, -1)
@@ -154,9 +154,9 @@ def whole(members: list[tuple[int, int]]) -> dict[int, int]:
 
 @MANY
 @given(spaces(), st.integers(2, 6), st.sampled_from([1, -1]), st.integers(1, 4))
-def test_whole_clusterings_are_those_of_single_questions(space: Space, k: int, sign: int, steps: int) -> None:
+def test_whole_clusterings_are_those_of_single_questions(space: EncodedTable, k: int, sign: int, steps: int) -> None:
     fast, plain = both(space)
-    gathering = Gathering(fast, fast.sums(), sign)
+    gathering = ClusterGatherer(fast, fast.sums(), sign)
     begin = plain.least(plain.to(np.array(modal(space))))
     while fast.records >= k:
         members, seeds = gathering.groups(k, begin, steps)
@@ -185,25 +185,25 @@ def test_whole_clusterings_are_those_of_single_questions(space: Space, k: int, s
 
 @MANY
 @given(spaces(), st.integers(2, 5), st.sampled_from([1, -1]))
-def test_compiled_and_single_steps_give_the_same_labels(space: Space, k: int, sign: int) -> None:
+def test_compiled_and_single_steps_give_the_same_labels(space: EncodedTable, k: int, sign: int) -> None:
     """A model that says it does not just count records takes the loop over single questions."""
 
     class Slow(Constraint):
-        def counts_records(self, space: Space) -> bool:
+        def counts_records(self, space: EncodedTable) -> bool:
             return False
 
     @dataclass
     class Rule:
         sign: int
 
-        def next(self, index: Index, sums: Question, made: int) -> int:
+        def next(self, index: TupleIndex, sums: SumQuery, made: int) -> int:
             if not made:
                 return index.least(index.to(modal(space)))
             return index.least(sums) if self.sign > 0 else index.greatest(sums)
 
     if space.rows < k:
         return
-    tables = distance.kacpc(space, k, True)
+    tables = distance.kacpc_distances(space, k, True)
     labels = [
         by_row.labels(gather(space, model, tables, Rule(sign), lambda: None)) for model in (Constraint(k), Slow(k))
     ]
@@ -213,9 +213,9 @@ def test_compiled_and_single_steps_give_the_same_labels(space: Space, k: int, si
 def test_memory_is_linear_in_the_tuples() -> None:
     """Nodes: at most two a tuple in boxes, and one a tuple and level in the trie."""
     codes = np.stack([np.arange(4000), np.arange(4000)[::-1]], axis=1).astype(np.int32)
-    attributes = (Number(np.arange(4000.0), True), Number(np.arange(4000.0), True))
-    space = Space(attributes, codes, np.ones(4000, np.int64), None, 4000)
-    fast = Index(space, list(distance.kacpc(space, 2, True)))
+    attributes = (NumericAttribute(np.arange(4000.0), True), NumericAttribute(np.arange(4000.0), True))
+    space = EncodedTable(attributes, codes, np.ones(4000, np.int64), None, 4000)
+    fast = TupleIndex(space, list(distance.kacpc_distances(space, 2, True)))
     fast.least(fast.to(codes[0]))
     size = sum(array.nbytes for array in fast.tree)
     assert size < 4000 * 200

@@ -9,12 +9,12 @@ import pytest
 
 from dbanon.algorithms.nearest_neighbour.kacpc import modal
 from dbanon.encoding import attribute_partitions, code_regions, distance, nearest_queries
-from dbanon.encoding.encoded_table import Attribute, Codes, Ints, Number, Space, Tree
-from dbanon.encoding.nearest_queries import Gathering
-from dbanon.encoding.tuple_index import Index
+from dbanon.encoding.encoded_table import Attribute, CategoricalAttribute, Codes, EncodedTable, Ints, NumericAttribute
+from dbanon.encoding.nearest_queries import ClusterGatherer
+from dbanon.encoding.tuple_index import TupleIndex
 
 
-def ragged(rng: random.Random, nodes: int, depth: int) -> Tree:
+def ragged(rng: random.Random, nodes: int, depth: int) -> CategoricalAttribute:
     """A hierarchy in which leaves have any depth, and some inner nodes are values."""
     parent, line = [-1], [0]
     while len(parent) < nodes:
@@ -23,35 +23,46 @@ def ragged(rng: random.Random, nodes: int, depth: int) -> Tree:
         line.append(len(parent) - 1)
     inner = set(parent)
     values = [n for n in range(1, nodes) if n not in inner or rng.random() < 0.2]
-    return Tree(np.array(parent, np.int32), np.array(values or [0], np.int32), rng.choice([0.25, 1.0, 3.0]))
+    return CategoricalAttribute(
+        np.array(parent, np.int32), np.array(values or [0], np.int32), rng.choice([0.25, 1.0, 3.0])
+    )
 
 
-def sparse(rng: random.Random, attributes: int, rows: int) -> Space:
+def sparse(rng: random.Random, attributes: int, rows: int) -> EncodedTable:
     """A space in which few tuples repeat."""
     made: list[Attribute] = []
     columns = []
     for _ in range(attributes):
         if rng.random() < 0.1:  # all are NULL
             nothing = np.zeros(0)
-            made.append(rng.choice([Number(nothing, True), Tree(np.array([-1], np.int32), nothing.astype(np.int32))]))
+            made.append(
+                rng.choice(
+                    [
+                        NumericAttribute(nothing, True),
+                        CategoricalAttribute(np.array([-1], np.int32), nothing.astype(np.int32)),
+                    ]
+                )
+            )
             columns.append([0] * rows)
             continue
         if rng.random() < 0.4:
             steps = [rng.randint(1, 5) for _ in range(rng.choice([3, 40, 400]))]
-            made.append(Number(np.cumsum([0, *steps]).astype(float), rng.random() < 0.5, rng.choice([0.5, 1.0])))
+            made.append(
+                NumericAttribute(np.cumsum([0, *steps]).astype(float), rng.random() < 0.5, rng.choice([0.5, 1.0]))
+            )
         else:
             made.append(ragged(rng, rng.choice([2, 12, 60, 300]), rng.randint(1, 6)))
         missing = rng.choice([0, 0, 1])
         columns.append([rng.randrange(made[-1].values + missing) for _ in range(rows)])
     tuples, counts = np.unique(np.array(columns, np.int32).T, axis=0, return_counts=True)
-    return Space(tuple(made), np.ascontiguousarray(tuples), counts.astype(np.int64), None, rows)
+    return EncodedTable(tuple(made), np.ascontiguousarray(tuples), counts.astype(np.int64), None, rows)
 
 
-def groups(space: Space, k: int, by_parts: bool) -> list[tuple[int, list[tuple[int, int]]]]:
+def groups(space: EncodedTable, k: int, by_parts: bool) -> list[tuple[int, list[tuple[int, int]]]]:
     """Seed and members of all groups."""
-    index = Index(space, list(distance.kacpc(space, k, True)))
-    taken = Gathering(index, index.sums(), 1)
-    assert Gathering.has_parts(index, 1) == by_parts
+    index = TupleIndex(space, list(distance.kacpc_distances(space, k, True)))
+    taken = ClusterGatherer(index, index.sums(), 1)
+    assert ClusterGatherer.has_parts(index, 1) == by_parts
     made: list[tuple[int, list[tuple[int, int]]]] = []
     begin = index.least(index.to(modal(space)))
     while index.records >= k:
@@ -74,37 +85,37 @@ def test_parts_make_the_groups_that_the_tree_makes(case: int, monkeypatch: pytes
     rng = random.Random(case)
     space = sparse(rng, rng.randint(1, 9), rng.choice([12, 80, 500]))
     k = rng.randint(2, 12)
-    monkeypatch.setattr(code_regions, "REGIONS", rng.choice([1, 4, 14]))
-    monkeypatch.setattr(attribute_partitions, "PART", rng.choice([1, 50, 4096]))
-    monkeypatch.setattr(attribute_partitions, "CANDIDATES", rng.choice([1, 5, 256]))
-    monkeypatch.setattr(nearest_queries, "DENSE", -1)
+    monkeypatch.setattr(code_regions, "MAX_REGIONS", rng.choice([1, 4, 14]))
+    monkeypatch.setattr(attribute_partitions, "MAX_PARTITION_CELLS", rng.choice([1, 50, 4096]))
+    monkeypatch.setattr(attribute_partitions, "N_CANDIDATES", rng.choice([1, 5, 256]))
+    monkeypatch.setattr(nearest_queries, "MAX_TABLE_ENTRIES", -1)
     by_parts = groups(space, k, by_parts=True)
-    monkeypatch.setattr(nearest_queries, "DENSE", 2**24)
-    monkeypatch.setattr(nearest_queries, "MANY", 10_000)
+    monkeypatch.setattr(nearest_queries, "MAX_TABLE_ENTRIES", 2**24)
+    monkeypatch.setattr(nearest_queries, "MIN_PARTITIONED_TUPLES", 10_000)
     assert by_parts == groups(space, k, by_parts=False)
 
 
 def test_parts_answer_where_few_tuples_repeat_and_neighbours_have_little_in_common(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def has_parts(space: Space) -> bool:
-        return Gathering.has_parts(Index(space, list(distance.kacpc(space, 2, True))), 1)
+    def has_parts(space: EncodedTable) -> bool:
+        return ClusterGatherer.has_parts(TupleIndex(space, list(distance.kacpc_distances(space, 2, True))), 1)
 
-    flat = Tree(np.array([-1, *[0] * 200], np.int32), np.arange(1, 201, dtype=np.int32))
+    flat = CategoricalAttribute(np.array([-1, *[0] * 200], np.int32), np.arange(1, 201, dtype=np.int32))
     codes = np.random.default_rng(1).permuted(np.tile(np.arange(200), (6, 1)), axis=1).T.astype(np.int32)
-    alone = Space((flat,) * 6, np.ascontiguousarray(codes), np.ones(200, np.int64), None, 200)
+    alone = EncodedTable((flat,) * 6, np.ascontiguousarray(codes), np.ones(200, np.int64), None, 200)
     assert not has_parts(alone), "a tree answers at once"
-    monkeypatch.setattr(nearest_queries, "MANY", 0)
+    monkeypatch.setattr(nearest_queries, "MIN_PARTITIONED_TUPLES", 0)
     assert has_parts(alone)
-    often = Space(alone.attributes, alone.codes[:20], np.full(20, 9), None, 180)
+    often = EncodedTable(alone.attributes, alone.codes[:20], np.full(20, 9), None, 180)
     assert not has_parts(often)
-    axis = Number(np.arange(3000.0), True)
+    axis = NumericAttribute(np.arange(3000.0), True)
     order = np.random.default_rng(1).permuted(np.tile(np.arange(3000), (8, 1)), axis=1)
     apart = order.T.astype(np.int32)
     near = (np.repeat(np.arange(3000), 8).reshape(3000, 8) + apart % 50).clip(0, 2999).astype(np.int32)
 
-    def axes(codes: Codes) -> Space:
-        return Space((axis,) * codes.shape[1], np.ascontiguousarray(codes), np.ones(3000, np.int64), None, 3000)
+    def axes(codes: Codes) -> EncodedTable:
+        return EncodedTable((axis,) * codes.shape[1], np.ascontiguousarray(codes), np.ones(3000, np.int64), None, 3000)
 
     assert not has_parts(axes(apart[:, :2])), "blocks of neighbours are small"
     assert has_parts(axes(apart)), "they are large in eight dimensions"
@@ -114,19 +125,19 @@ def test_parts_answer_where_few_tuples_repeat_and_neighbours_have_little_in_comm
 @pytest.mark.parametrize("values", [3, 5000])
 def test_regions_of_a_hierarchy_are_whole_subtrees_or_children_of_its_root(values: int) -> None:
     """A flat hierarchy is parted evenly; where 100 subtrees are too many, those above them are kept whole."""
-    flat = Tree(np.array([-1, *[0] * values], np.int32), np.arange(1, values + 1, dtype=np.int32))
-    deep = Tree(
+    flat = CategoricalAttribute(np.array([-1, *[0] * values], np.int32), np.arange(1, values + 1, dtype=np.int32))
+    deep = CategoricalAttribute(
         np.array([-1, *(n for i in range(10) for n in (0, *[1 + i * 11] * 10))], np.int32),
         np.array([1 + i * 11 + j for i in range(10) for j in range(1, 11)], np.int32),
     )
     for tree, sizes in ((flat, {3: {1}, 5000: {357, 358}}[values]), (deep, {10})):
         codes = np.arange(tree.values, dtype=np.int32)[:, None]
-        space = Space((tree,), codes, np.ones(tree.values, np.int64), None, tree.values)
-        (table,) = distance.kacpc(space, 2, True)
-        assert isinstance(table, distance.Categories)
-        found = code_regions.regions(table, np.ones(tree.values, np.int64))
+        space = EncodedTable((tree,), codes, np.ones(tree.values, np.int64), None, tree.values)
+        (table,) = distance.kacpc_distances(space, 2, True)
+        assert isinstance(table, distance.CategoricalDistances)
+        found = code_regions.attribute_regions(table, np.ones(tree.values, np.int64))
         assert set(np.bincount(found.region[:-1]).tolist()) == sizes
-        assert found.region[-1] == found.number - 1 <= code_regions.REGIONS
+        assert found.region[-1] == found.number - 1 <= code_regions.MAX_REGIONS
         of = found.region[:-1]
         for code in (0, tree.values - 1):
             least, greatest = found.pairs.reshape(found.number, found.number, 2)[of[code]][of].T

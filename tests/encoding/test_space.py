@@ -15,7 +15,7 @@ from support.tables import MANY, SOME, Table, encoded, parents, preorder, tables
 
 from dbanon import algorithms
 from dbanon.encoding import encoded_table
-from dbanon.encoding.encoded_table import Number, Space, Tree, build
+from dbanon.encoding.encoded_table import CategoricalAttribute, EncodedTable, NumericAttribute, encode_table
 from dbanon.privacy_models.constraint import Constraint
 
 
@@ -23,9 +23,9 @@ def codes(*values: int) -> encoded_table.Codes:
     return np.array(values, np.int32)
 
 
-def numbers(count: int) -> Number:
+def numbers(count: int) -> NumericAttribute:
     """An attribute of `count` distinct values, without memory for them."""
-    return Number(np.broadcast_to(np.float64(0), count), True)
+    return NumericAttribute(np.broadcast_to(np.float64(0), count), True)
 
 
 def made(
@@ -33,10 +33,10 @@ def made(
     sizes: Sequence[int],
     tie: Sequence[int] | None = None,
     persons: Sequence[int] | None = None,
-) -> tuple[Space, list[int]]:
+) -> tuple[EncodedTable, list[int]]:
     ties = np.array([0] * len(columns[0]) if tie is None else tie, np.uint64)
     people = None if persons is None else np.array(persons, np.int64)
-    found, order = build([numbers(n) for n in sizes], [codes(*c) for c in columns], ties, people)
+    found, order = encode_table([numbers(n) for n in sizes], [codes(*c) for c in columns], ties, people)
     return found, order.tolist()
 
 
@@ -175,12 +175,12 @@ def test_persons_are_counted_unless_each_has_one_record(persons: list[int], coun
 
 
 @pytest.fixture
-def workclass() -> Tree:
+def workclass() -> CategoricalAttribute:
     """0 * > 1 Private, 2 Self-emp > (3, 4), 5 Gov > (6, 7, 8), 9 not-work > 10; values 1, 6, 8, 10."""
-    return Tree(codes(-1, 0, 0, 2, 2, 0, 5, 5, 5, 0, 9), codes(1, 6, 8, 10), 2.0, 1)
+    return CategoricalAttribute(codes(-1, 0, 0, 2, 2, 0, 5, 5, 5, 0, 9), codes(1, 6, 8, 10), 2.0, 1)
 
 
-def test_depth_leaves_and_lines(workclass: Tree) -> None:
+def test_depth_leaves_and_lines(workclass: CategoricalAttribute) -> None:
     assert workclass.values == 4
     assert workclass.depth.tolist() == [0, 1, 1, 2, 2, 1, 2, 2, 2, 1, 2]
     assert workclass.leaves.tolist() == [7, 1, 2, 1, 1, 3, 1, 1, 1, 1, 1]
@@ -188,12 +188,12 @@ def test_depth_leaves_and_lines(workclass: Tree) -> None:
     assert [workclass.line(node) for node in (7, 2, 0)] == [[7, 5, 0], [2, 0], [0]]
 
 
-def test_lowest_common_ancestors(workclass: Tree) -> None:
+def test_lowest_common_ancestors(workclass: CategoricalAttribute) -> None:
     pairs = [(6, 8), (6, 1), (6, 5), (5, 6), (6, 6), (0, 10), (3, 6), (9, 10)]
     assert [workclass.lowest_common_ancestor(*pair) for pair in pairs] == [5, 0, 5, 5, 6, 0, 0, 9]
 
 
-def test_pruning_keeps_occurring_values_and_one_child_nodes(workclass: Tree) -> None:
+def test_pruning_keeps_occurring_values_and_one_child_nodes(workclass: CategoricalAttribute) -> None:
     """Left: * > Private, Gov > (Federal, State), not-work > Without-pay."""
     pruned = workclass.pruned
     assert pruned.parent.tolist() == [-1, 0, 0, 2, 2, 0, 5]
@@ -204,16 +204,16 @@ def test_pruning_keeps_occurring_values_and_one_child_nodes(workclass: Tree) -> 
 
 def test_pruning_keeps_a_value_stored_at_an_inner_node() -> None:
     """* > 1 > (2, 3), 4; values 1 and 4: nodes 2 and 3 do not occur."""
-    pruned = Tree(codes(-1, 0, 1, 1, 0), codes(1, 4)).pruned
+    pruned = CategoricalAttribute(codes(-1, 0, 1, 1, 0), codes(1, 4)).pruned
     assert (pruned.parent.tolist(), pruned.node.tolist()) == ([-1, 0, 0], [1, 2])
 
 
 def test_a_tree_of_a_column_of_nulls_is_pruned_to_its_root() -> None:
-    pruned = Tree(codes(-1, 0, 0), codes()).pruned
+    pruned = CategoricalAttribute(codes(-1, 0, 0), codes()).pruned
     assert (pruned.parent.tolist(), pruned.node.tolist(), pruned.values) == ([-1], [], 0)
 
 
-def test_blocks_are_the_ancestors_some_levels_up_and_null_is_its_own(workclass: Tree) -> None:
+def test_blocks_are_the_ancestors_some_levels_up_and_null_is_its_own(workclass: CategoricalAttribute) -> None:
     assert workclass.block(0).tolist() == [1, 6, 8, 10, -1]
     assert workclass.block(1).tolist() == [0, 5, 5, 9, -1]
     assert workclass.block(2).tolist() == workclass.block(99).tolist() == [0, 0, 0, 0, -1]
@@ -224,7 +224,7 @@ def test_blocks_are_the_ancestors_some_levels_up_and_null_is_its_own(workclass: 
 def test_trees_agree_with_label_paths(tree: reference.Tree, rng: Any) -> None:
     nodes = preorder(tree)
     present = sorted(rng.sample(tree.leaf_order(), rng.randint(0, len(tree.leaf_order()))), key=tree.leaf_order().index)
-    fast = Tree(parents(tree), codes(*(nodes.index(tree.leaf(label)) for label in present)))
+    fast = CategoricalAttribute(parents(tree), codes(*(nodes.index(tree.leaf(label)) for label in present)))
     assert fast.depth.tolist() == [tree.depth(node) for node in nodes]
     assert fast.leaves.tolist() == [tree.leaves(node) for node in nodes]
     assert [[nodes[n] for n in fast.line(i)] for i in range(len(nodes))] == [

@@ -31,23 +31,25 @@ KEY = b"key"
 # --- what is drawn ------------------------------------------------------------------------------------------
 
 
-def numbers(values: list[float | None], integral: bool = True) -> encoded_table.Space:
+def numbers(values: list[float | None], integral: bool = True) -> encoded_table.EncodedTable:
     """The space of one numeric column."""
     known = sorted({v for v in values if v is not None})
     positions = np.array([v - known[0] for v in known])
     codes = np.array([len(known) if v is None else known.index(v) for v in values], np.int32)
-    made, _ = encoded_table.build(
-        [encoded_table.Number(positions, integral)], [codes], np.arange(len(values), dtype=np.uint64), None
+    made, _ = encoded_table.encode_table(
+        [encoded_table.NumericAttribute(positions, integral)], [codes], np.arange(len(values), dtype=np.uint64), None
     )
     return made
 
 
-def words(values: list[str | None]) -> encoded_table.Space:
+def words(values: list[str | None]) -> encoded_table.EncodedTable:
     """The space of one category without a hierarchy."""
     known = sorted({v for v in values if v is not None})
-    tree = encoded_table.Tree(np.array([-1] + [0] * len(known), np.int32), np.arange(1, len(known) + 1, dtype=np.int32))
+    tree = encoded_table.CategoricalAttribute(
+        np.array([-1] + [0] * len(known), np.int32), np.arange(1, len(known) + 1, dtype=np.int32)
+    )
     codes = np.array([len(known) if v is None else known.index(v) for v in values], np.int32)
-    made, _ = encoded_table.build([tree], [codes], np.arange(len(values), dtype=np.uint64), None)
+    made, _ = encoded_table.encode_table([tree], [codes], np.arange(len(values), dtype=np.uint64), None)
     return made
 
 
@@ -105,7 +107,7 @@ def test_whatever_the_table(table: Table, seed: int, epsilon: float, by_column: 
         own = np.repeat(made.codes, made.counts, axis=0)[labels == c]
         for j, attribute in enumerate(made.attributes):
             code, position = found.code[here, j], found.position[here, j]
-            if isinstance(attribute, encoded_table.Tree):
+            if isinstance(attribute, encoded_table.CategoricalAttribute):
                 assert np.isnan(position).all()
                 allowed = {-1} if by_column else {-1 if v == attribute.values else int(v) for v in own[:, j]}
                 assert set(code.tolist()) <= allowed
@@ -151,8 +153,8 @@ def test_laplace_and_its_scale() -> None:
 def test_seats_have_nothing_to_do_with_values() -> None:
     """With next to no noise, the seat of the k-th value of a cluster is uniform, independent from column to column."""
     columns = [np.arange(60_000, dtype=np.int32), np.arange(60_000, dtype=np.int32)]
-    attribute = encoded_table.Number(np.arange(60_000.0), integral=False)
-    made, _ = encoded_table.build([attribute, attribute], columns, np.arange(60_000, dtype=np.uint64), None)
+    attribute = encoded_table.NumericAttribute(np.arange(60_000.0), integral=False)
+    made, _ = encoded_table.encode_table([attribute, attribute], columns, np.arange(60_000, dtype=np.uint64), None)
     found = noises.drawn(made, np.arange(60_000) // 3, Noise("", 100.0), KEY)
     rank = found.position.reshape(-1, 3, 2).argsort(axis=1)
     together = Counter(zip(*(map(tuple, rank[:, :, j].tolist()) for j in (0, 1)), strict=True))

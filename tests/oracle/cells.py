@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import pairwise
 
-from dbanon.encoding.encoded_table import Attribute, Number, Space
+from dbanon.encoding.encoded_table import Attribute, EncodedTable, NumericAttribute
 
 UNEVEN = 8
 
 
-def cells(space: Space, most: int, enough: Callable[[list[int]], bool]) -> list[list[int]]:
+def cells(space: EncodedTable, most: int, enough: Callable[[list[int]], bool]) -> list[list[int]]:
     """The tuples of cells, first codes first."""
 
     def cut(tuples: list[int]) -> list[list[int]]:
@@ -46,14 +46,14 @@ def _begin(attribute: Attribute, own: list[int]) -> int | None:
         return attribute.values
     possible = []
     for before, at in pairwise(different):
-        if isinstance(attribute, Number) or _child(attribute, before, own) != _child(attribute, at, own):
+        if isinstance(attribute, NumericAttribute) or _child(attribute, before, own) != _child(attribute, at, own):
             possible.append((abs(2 * sum(c < at for c in own) - len(own)), at))
     return min(possible)[1]
 
 
 def _child(attribute: Attribute, code: int, own: list[int]) -> int:
     """The node on the way from the lowest common ancestor down to a value, or the ancestor where that is the value."""
-    assert not isinstance(attribute, Number)
+    assert not isinstance(attribute, NumericAttribute)
     lines = [attribute.line(int(attribute.node[c]))[::-1] for c in (*own, code)]
     depth = 0
     while all(len(line) > depth + 1 for line in lines) and len({line[depth + 1] for line in lines}) == 1:
@@ -67,7 +67,7 @@ def _width(attribute: Attribute, own: list[int]) -> float:
         return 0.0
     if max(own) == attribute.values:
         return 1.0
-    if isinstance(attribute, Number):
+    if isinstance(attribute, NumericAttribute):
         width = float(attribute.positions[-1])
         return float(attribute.positions[max(own)] - attribute.positions[min(own)]) / width if width > 0 else 0.0
     lines = [attribute.line(int(attribute.node[c])) for c in own]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dbanon.encoding.encoded_table import Attribute, Number, Space
+from dbanon.encoding.encoded_table import Attribute, EncodedTable, NumericAttribute
 from oracle.greedy import Plain, mdav
 
 
@@ -47,7 +47,7 @@ def _to_nearest(table: Plain, clusters: list[list[int]], left: Sequence[int]) ->
     return clusters
 
 
-def multilevel(space: Space, table: Plain, k: int, levels: int, coarser: int) -> list[list[int]]:
+def multilevel(space: EncodedTable, table: Plain, k: int, levels: int, coarser: int) -> list[list[int]]:
     """MDAV on averages of neighbouring numbers, and within each group on less coarse ones; no NULLs among numbers
     count. Which of equal records is where does not matter."""
     groups = [list(range(len(table.rows)))]
@@ -58,16 +58,16 @@ def multilevel(space: Space, table: Plain, k: int, levels: int, coarser: int) ->
         found = []
         for group in groups:
             codes = np.array([rows[r] for r in group], np.int32)
-            part = Space(attributes, codes, np.ones(len(group), np.int64), None, space.total)
+            part = EncodedTable(attributes, codes, np.ones(len(group), np.int64), None, space.total)
             found += [[group[r] for r in c] for c in mdav(part, least)]
         groups = found
     return groups
 
 
-def _averages(space: Space, table: Plain, length: int) -> tuple[list[tuple[int, ...]], tuple[Attribute, ...]]:
+def _averages(space: EncodedTable, table: Plain, length: int) -> tuple[list[tuple[int, ...]], tuple[Attribute, ...]]:
     if length == 1:
         return table.rows, space.attributes
-    numbers = {j: a for j, a in enumerate(space.attributes) if isinstance(a, Number)}
+    numbers = {j: a for j, a in enumerate(space.attributes) if isinstance(a, NumericAttribute)}
     others = [j for j in range(len(space.attributes)) if j not in numbers]
     kinds = [space.attributes[j] for j in others]
     columns: list[list[int]] = [[row[j] for row in table.rows] for j in others]
@@ -86,11 +86,11 @@ def _averages(space: Space, table: Plain, length: int) -> tuple[list[tuple[int, 
         values = sorted({m for m in means if m is not None})
         columns.append([len(values) if m is None else values.index(m) for m in means])
         at = np.array([v - values[0] for v in values])
-        kinds.append(Number(at, False, sum(space.attributes[j].weight for j in some)))
+        kinds.append(NumericAttribute(at, False, sum(space.attributes[j].weight for j in some)))
     return list(zip(*columns, strict=True)), tuple(kinds)
 
 
-def gccg(space: Space, table: Plain, k: int, parts: int) -> list[list[int]]:
+def gccg(space: EncodedTable, table: Plain, k: int, parts: int) -> list[list[int]]:
     """Centers are the middle ones of each k in a row by score; each takes its nearest that are no centers. Parts of
     fewer than k records are joined with the next."""
     n = len(table.rows)
@@ -99,7 +99,7 @@ def gccg(space: Space, table: Plain, k: int, parts: int) -> list[list[int]]:
         total = 0.0
         for j, a in enumerate(space.attributes):
             code = table.rows[r][j]
-            if isinstance(a, Number) and code < a.values:
+            if isinstance(a, NumericAttribute) and code < a.values:
                 total += a.weight * (float(a.positions[code] / a.positions[-1]) if a.positions[-1] > 0 else 0.0)
             else:
                 total += a.weight * [row[j] for row in table.rows].count(code) / n

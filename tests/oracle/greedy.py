@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from dbanon.encoding.encoded_table import Attribute, Number, Space
+from dbanon.encoding.encoded_table import Attribute, EncodedTable, NumericAttribute
 
 Row = tuple[int, ...]
 
@@ -30,7 +30,7 @@ class Plain:
         )
 
 
-def plain(space: Space, unit: float, heights: str) -> Plain:
+def plain(space: EncodedTable, unit: float, heights: str) -> Plain:
     """`unit`: what a lost attribute of weight 1 counts, a power of two; `heights`: edges or leaves."""
     rows = [
         tuple(int(c) for c in codes)
@@ -40,7 +40,7 @@ def plain(space: Space, unit: float, heights: str) -> Plain:
     return Plain(rows, [_loss(space, j, unit, heights) for j in range(len(space.attributes))])
 
 
-def _loss(space: Space, j: int, unit: float, heights: str) -> Callable[[set[int]], int]:
+def _loss(space: EncodedTable, j: int, unit: float, heights: str) -> Callable[[set[int]], int]:
     attribute = space.attributes[j]
     whole = unit * attribute.weight
 
@@ -49,10 +49,10 @@ def _loss(space: Space, j: int, unit: float, heights: str) -> Callable[[set[int]
             return 0
         if attribute.values in codes:
             return round(whole)
-        if isinstance(attribute, Number):
-            from dbanon.encoding.distance import places
+        if isinstance(attribute, NumericAttribute):
+            from dbanon.encoding.distance import rounded_positions
 
-            at = places(attribute, whole)
+            at = rounded_positions(attribute, whole)
             return int(at[max(codes)] - at[min(codes)])
         lines = [attribute.line(int(attribute.node[c])) for c in codes]
         ancestor = next(n for n in lines[0] if all(n in line for line in lines))
@@ -140,7 +140,7 @@ def ikac(table: Plain, k: int, first: int) -> list[list[int]]:
     return clusters
 
 
-def mdav(space: Space, k: int, unit: int = 2**30) -> list[list[int]]:
+def mdav(space: EncodedTable, k: int, unit: int = 2**30) -> list[list[int]]:
     """MDAV-generic by range: squared differences of numbers, 0 or 1 for categories and NULL. Means are of places that
     are rounded to multiples of 2^-s, with s the largest for which all of them together stay below 2^62."""
     rows = plain(space, 1, "edges").rows
@@ -149,7 +149,7 @@ def mdav(space: Space, k: int, unit: int = 2**30) -> list[list[int]]:
     def term(j: int, code: int, place: float | None, category: int | None) -> int:
         attribute = space.attributes[j]
         whole = round(attribute.weight * unit)
-        if place is not None and isinstance(attribute, Number) and code < attribute.values:
+        if place is not None and isinstance(attribute, NumericAttribute) and code < attribute.values:
             return round((_scaled(attribute)[code] - place) ** 2 * whole)
         return 0 if code == category else whole
 
@@ -158,7 +158,7 @@ def mdav(space: Space, k: int, unit: int = 2**30) -> list[list[int]]:
         for j, attribute in enumerate(space.attributes):
             codes = [rows[r][j] for r in left]
             known = [c for c in codes if c < attribute.values]
-            if isinstance(attribute, Number):
+            if isinstance(attribute, NumericAttribute):
                 scaled = _scaled(attribute)
                 steps = 2.0 ** (62 - math.frexp(max(scaled, default=0.0) * space.total)[1])
                 total = sum(round(scaled[c] * steps) for c in known)
@@ -171,7 +171,7 @@ def mdav(space: Space, k: int, unit: int = 2**30) -> list[list[int]]:
     def of(record: int) -> list[tuple[float | None, int | None]]:
         return [
             (
-                _scaled(a)[rows[record][j]] if isinstance(a, Number) and rows[record][j] < a.values else None,
+                _scaled(a)[rows[record][j]] if isinstance(a, NumericAttribute) and rows[record][j] < a.values else None,
                 rows[record][j],
             )
             for j, a in enumerate(space.attributes)
@@ -198,10 +198,10 @@ def mdav(space: Space, k: int, unit: int = 2**30) -> list[list[int]]:
 
 
 def _place(attribute: Attribute, code: int) -> float | None:
-    return _scaled(attribute)[code] if isinstance(attribute, Number) and code < attribute.values else None
+    return _scaled(attribute)[code] if isinstance(attribute, NumericAttribute) and code < attribute.values else None
 
 
-def _scaled(attribute: Number) -> list[float]:
+def _scaled(attribute: NumericAttribute) -> list[float]:
     width = float(attribute.positions[-1]) if attribute.values else 0.0
     return [float(p) / width if width > 0 else 0.0 for p in attribute.positions]
 

@@ -6,7 +6,7 @@ import itertools
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from dbanon.encoding.encoded_table import Attribute, Number, Space
+from dbanon.encoding.encoded_table import Attribute, EncodedTable, NumericAttribute
 
 Node = tuple[int, ...]
 
@@ -14,7 +14,7 @@ Node = tuple[int, ...]
 class Lattice:
     """The levels of a space without persons: of each attribute and level the block of every record."""
 
-    def __init__(self, space: Space, k: int) -> None:
+    def __init__(self, space: EncodedTable, k: int) -> None:
         self.k = k
         rows = [tuple(map(int, c)) for c, n in zip(space.codes, space.counts, strict=True) for _ in range(int(n))]
         self.records = len(rows)
@@ -69,7 +69,7 @@ class Lattice:
 
 def _levels(attribute: Attribute, codes: list[int]) -> Iterator[list[object]]:
     """The blocks of a column, level by level; the top is one block."""
-    if isinstance(attribute, Number):
+    if isinstance(attribute, NumericAttribute):
         level = 0
         while 2**level < attribute.values:
             yield ["NULL" if c == attribute.values else c // 2**level for c in codes]

@@ -9,14 +9,14 @@ from itertools import count
 from operator import add
 from typing import TypeAlias
 
-from dbanon.encoding.encoded_table import Attribute, Number, Space
+from dbanon.encoding.encoded_table import Attribute, EncodedTable, NumericAttribute
 from oracle.greedy import Plain
 
 Path: TypeAlias = tuple[object, ...]
 """A value as what it is raised to, from the root down."""
 
 
-def kaca(space: Space, k: int, beta: float, stub: bool = False) -> list[list[int]]:
+def kaca(space: EncodedTable, k: int, beta: float, stub: bool = False) -> list[list[int]]:
     """Rows of each class. The smallest class that is too small (ties: the first) is united with the nearest."""
     scale = 2.0 ** (62 - math.frexp(space.total * sum(a.weight for a in space.attributes))[1])
     row = count()
@@ -31,7 +31,7 @@ def kaca(space: Space, k: int, beta: float, stub: bool = False) -> list[list[int
         if path[-1] == "NULL":
             return round(attribute.weight * scale)
         levels = max(len(_path(attribute, c)) for c in range(attribute.values)) if attribute.values else 1
-        if not isinstance(attribute, Number):
+        if not isinstance(attribute, NumericAttribute):
             levels = int(attribute.depth.max()) + 1
         edges = [1 / float(level) ** beta for level in range(1, levels)]
         return round(sum(edges[: len(path) - 1]) / (sum(edges) or 1.0) * (attribute.weight * scale))
@@ -63,7 +63,7 @@ def kaca(space: Space, k: int, beta: float, stub: bool = False) -> list[list[int
 def _path(attribute: Attribute, code: int) -> Path:
     if code == attribute.values:
         return "*", "NULL"
-    if isinstance(attribute, Number):
+    if isinstance(attribute, NumericAttribute):
         height = 0
         while 2**height < attribute.values:
             height += 1

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from dbanon.encoding.distance import places
-from dbanon.encoding.encoded_table import Number, Space
+from dbanon.encoding.distance import rounded_positions
+from dbanon.encoding.encoded_table import EncodedTable, NumericAttribute
 from oracle.greedy import Plain
 
 Point = list[int | None]
@@ -18,7 +18,7 @@ class Points:
     """Records of a space without persons as points; `pairs` are the same records, `unit` what an attribute of weight 1
     counts."""
 
-    def __init__(self, space: Space, pairs: Plain, unit: float) -> None:
+    def __init__(self, space: EncodedTable, pairs: Plain, unit: float) -> None:
         self.space, self.pairs, self.unit = space, pairs, unit
 
     def point(self, record: int) -> Point:
@@ -29,8 +29,8 @@ class Points:
         made: Point = []
         for j, attribute in enumerate(self.space.attributes):
             column = [self.pairs.rows[r][j] for r in members]
-            if isinstance(attribute, Number):
-                at = places(attribute, self.unit * attribute.weight).tolist()
+            if isinstance(attribute, NumericAttribute):
+                at = rounded_positions(attribute, self.unit * attribute.weight).tolist()
                 known = [at[code] for code in column if code < attribute.values]
                 made.append((2 * sum(known) + len(known)) // (2 * len(known)) if known else None)
             else:
@@ -41,12 +41,12 @@ class Points:
         total = 0
         for j, (attribute, at) in enumerate(zip(self.space.attributes, point, strict=True)):
             code = self.pairs.rows[record][j]
-            if isinstance(attribute, Number):
+            if isinstance(attribute, NumericAttribute):
                 null = code == attribute.values
                 if null or at is None:
                     total += 0 if null and at is None else round(self.unit * attribute.weight)
                 else:
-                    total += abs(int(places(attribute, self.unit * attribute.weight)[code]) - at)
+                    total += abs(int(rounded_positions(attribute, self.unit * attribute.weight)[code]) - at)
             elif code != at:
                 total += self.pairs.losses[j]({code, int(str(at))})
         return total

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from dbanon.encoding.encoded_table import Number, Space, Tree
+from dbanon.encoding.encoded_table import CategoricalAttribute, EncodedTable, NumericAttribute
 
 STEP = 2**40
 
@@ -15,7 +15,7 @@ STEP = 2**40
 class Plain:
     """The records of a space in canonical order: vectors, codes, sensitive codes."""
 
-    def __init__(self, space: Space, scale: str) -> None:
+    def __init__(self, space: EncodedTable, scale: str) -> None:
         of = [t for t, n in enumerate(space.counts.tolist()) for _ in range(n)]
         self.codes = [tuple(int(c) for c in space.codes[t]) for t in of]
         self.vectors = [[self.coordinate(space, j, c, scale) for j, c in enumerate(codes)] for codes in self.codes]
@@ -23,15 +23,15 @@ class Plain:
         self.kinds = [sum(n > 0 for n in s.whole.tolist()) for s in space.sensitive]
 
     @staticmethod
-    def coordinate(space: Space, j: int, code: int, scale: str) -> float:
+    def coordinate(space: EncodedTable, j: int, code: int, scale: str) -> float:
         attribute = space.attributes[j]
-        if isinstance(attribute, Tree) and attribute.magnitudes is None:
+        if isinstance(attribute, CategoricalAttribute) and attribute.magnitudes is None:
             return code / max(attribute.values - 1, 1) if scale == "minmax" else float(code)
         if code == attribute.values:
             return 0.0
         numbers = attribute.magnitudes
         if numbers is None:
-            assert isinstance(attribute, Number)
+            assert isinstance(attribute, NumericAttribute)
             numbers = attribute.positions
         values = numbers.tolist()
         if scale == "raw":
@@ -94,7 +94,7 @@ def centers(table: Plain, order: list[int], k: int, top: int, least: int) -> lis
     return found
 
 
-def clusters(space: Space, k: int, options: Mapping[str, Any]) -> list[list[int]]:
+def clusters(space: EncodedTable, k: int, options: Mapping[str, Any]) -> list[list[int]]:
     table = Plain(space, options["cs_scale"])
     order = ranked(table, options["rank"])
     influence = [a.weight if options["influence"] == "weights" else a.influence for a in space.attributes]
@@ -133,7 +133,9 @@ def clusters(space: Space, k: int, options: Mapping[str, Any]) -> list[list[int]
     return made
 
 
-def raised(space: Space, groups: list[list[int]], k: int, options: Mapping[str, Any]) -> list[list[tuple[int, int]]]:
+def raised(
+    space: EncodedTable, groups: list[list[int]], k: int, options: Mapping[str, Any]
+) -> list[list[tuple[int, int]]]:
     """First and last code by attribute that each cluster is published with."""
     table = Plain(space, "raw")
     influence = [a.weight if options["influence"] == "weights" else a.influence for a in space.attributes]
@@ -157,8 +159,8 @@ def raised(space: Space, groups: list[list[int]], k: int, options: Mapping[str, 
     return found
 
 
-def _up(attribute: Number | Tree, span: tuple[int, int]) -> tuple[int, int]:
-    if isinstance(attribute, Number):
+def _up(attribute: NumericAttribute | CategoricalAttribute, span: tuple[int, int]) -> tuple[int, int]:
+    if isinstance(attribute, NumericAttribute):
         size = 1
         while size < 2 * attribute.values:
             for begin in range(0, attribute.values, size):

@@ -310,11 +310,11 @@ def test_an_algorithm_weighs_the_loss_that_is_published(seed: int) -> None:
     parent = np.array([nodes.index(node[:-1]) if len(node) > 1 else -1 for node in nodes], np.int32)
     leaves = [at for at, node in enumerate(nodes) if not any(n[:-1] == node for n in nodes)]
     for steps in (1, 2, 3, 5):
-        tree = encoded_table.Tree(parent, np.array(leaves, np.int32), round=steps)
+        tree = encoded_table.CategoricalAttribute(parent, np.array(leaves, np.int32), round=steps)
         pairs = np.array([(a, b) for a in range(len(leaves)) for b in range(a, len(leaves))], np.int64)
         low, high = pairs[:, :1], pairs[:, 1:]
         codes = np.arange(len(leaves), dtype=np.int32)
-        made, _ = encoded_table.build([tree], [codes], codes.astype(np.uint64), None)
+        made, _ = encoded_table.encode_table([tree], [codes], codes.astype(np.uint64), None)
         published = []
         for a, b in pairs.tolist():
             first, last = nodes[leaves[a]], nodes[leaves[b]]
@@ -337,7 +337,7 @@ def test_an_algorithm_weighs_the_loss_that_is_published(seed: int) -> None:
 
 def test_raised_nodes_are_those_of_every_nth_level() -> None:
     """A chain 0 > 1 > 2 > 3 > leaf 4, and the leaf 5 below 1."""
-    tree = encoded_table.Tree(np.array([-1, 0, 1, 2, 3, 1], np.int32), np.array([4, 5], np.int32))
+    tree = encoded_table.CategoricalAttribute(np.array([-1, 0, 1, 2, 3, 1], np.int32), np.array([4, 5], np.int32))
     raised = {steps: replace(tree, round=steps).raised.tolist() for steps in (1, 2, 3, 4)}
     assert raised == {1: [0, 1, 2, 3, 4, 5], 2: [0, 0, 2, 2, 4, 5], 3: [0, 0, 0, 3, 4, 5], 4: [0, 0, 0, 0, 4, 5]}
     assert replace(tree, round=2).pruned.raised.tolist() == raised[2]

@@ -9,18 +9,18 @@ import numpy as np
 from hypothesis import given
 from support.tables import MANY
 
-from dbanon.encoding.encoded_table import Number, Space
+from dbanon.encoding.encoded_table import EncodedTable, NumericAttribute
 from dbanon.privacy_models.constraint import Constraint
 
 A, B, C, UNKNOWN = 0, 1, 2, -1
 
 
-def space_of(counts: Sequence[int], persons: Sequence[int] | None = None) -> Space:
+def space_of(counts: Sequence[int], persons: Sequence[int] | None = None) -> EncodedTable:
     """Tuples of one number with these counts; the person of every row."""
     codes = np.arange(len(counts), dtype=np.int32).reshape(-1, 1)
     people = None if persons is None else np.array(persons, np.int64)
-    number = Number(np.arange(len(counts), dtype=np.float64), True)
-    return Space((number,), codes, np.array(counts, np.int64), people, sum(counts))
+    number = NumericAttribute(np.arange(len(counts), dtype=np.float64), True)
+    return EncodedTable((number,), codes, np.array(counts, np.int64), people, sum(counts))
 
 
 def ints(*values: int) -> np.ndarray:

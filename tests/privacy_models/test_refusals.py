@@ -19,10 +19,10 @@ from dbanon.kernels.model_gathering import distance
 
 def closeness(whole: list[int], counts: list[int], emd: str = "ordered") -> tuple[float, float]:
     """The distance of a class as the clustering measures it, in arrays and in its kernel; NULL is the last count."""
-    sensitive = encoded_table.Sensitive(np.empty(0, np.int32), np.array(whole))
+    sensitive = encoded_table.SensitiveColumn(np.empty(0, np.int32), np.array(whole))
     model = demanded(t=0.5, emd=emd)
     measured = model.measure(sensitive, np.array([counts]), np.array([sum(counts)]))
-    made = encoded_table.Space((), np.empty((0, 0), np.int32), np.empty(0, np.int64), None, 0, (sensitive,))
+    made = encoded_table.EncodedTable((), np.empty((0, 0), np.int32), np.empty(0, np.int64), None, 0, (sensitive,))
     rules = model_rules(made, [model])
     compiled = distance.py_func(0, np.array(counts), sum(counts), 0, rules, np.zeros(2))
     return float(measured[0]), float(compiled)

@@ -214,25 +214,29 @@ def _sensitive(rng: random.Random, column: Column, n: int) -> list[Value]:
 # For the clustering
 
 
-def encoded(made: Case) -> tuple[encoded_table.Space, list[int]]:
+def encoded(made: Case) -> tuple[encoded_table.EncodedTable, list[int]]:
     """The space of a case, and its canonical order."""
     columns = [encoded_column(a, [r[j] for r in made.records]) for j, a in enumerate(made.attributes)]
     quasi = [
-        (replace(a, max_level=level) if isinstance(a, encoded_table.Tree) else a, codes)
+        (replace(a, max_level=level) if isinstance(a, encoded_table.CategoricalAttribute) else a, codes)
         for (a, codes), level in zip(columns, made.max_levels, strict=True)
     ]
     persons = None if made.persons is None else np.array([-1 if p is None else p for p in made.persons], np.int64)
-    sensitive: list[tuple[encoded_table.Codes, int, encoded_table.Tree | None]] = []
+    sensitive: list[tuple[encoded_table.Codes, int, encoded_table.CategoricalAttribute | None]] = []
     for i, column in enumerate(made.columns):
         values = [row[i] for row in made.values]
         kind: reference.Attribute = Number() if column.type == "INTEGER" else Category(reference.flat(values))
         if column.rows is not None:
             kind = Category(reference.Tree(column.rows))
         attribute, codes = encoded_column(kind, values)
-        tree = attribute if isinstance(attribute, encoded_table.Tree) and column.rows is not None else None
+        tree = (
+            attribute if isinstance(attribute, encoded_table.CategoricalAttribute) and column.rows is not None else None
+        )
         sensitive.append((codes, attribute.values, tree))
     ties = np.random.default_rng(len(made.records)).integers(0, 2**63, len(made.records)).astype(np.uint64)
-    built, order = encoded_table.build([a for a, _ in quasi], [c for _, c in quasi], ties, persons, sensitive=sensitive)
+    built, order = encoded_table.encode_table(
+        [a for a, _ in quasi], [c for _, c in quasi], ties, persons, sensitive=sensitive
+    )
     return built, order.tolist()
 
 

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from dbanon.algorithms.streams import SUPPRESSED, WAITING, Arrivals, Model, State, arrivals, find
-from dbanon.encoding.encoded_table import Attribute, Number, Tree
+from dbanon.encoding.encoded_table import Attribute, CategoricalAttribute, NumericAttribute
 
-FLAT = Tree(np.array([-1, 0, 0, 0], np.int32), np.array([1, 2, 3], np.int32))
-DEEP = Tree(np.array([-1, 0, 1, 1, 1, 0, 5, 5, 0], np.int32), np.array([2, 3, 4, 6, 7, 8], np.int32))
+FLAT = CategoricalAttribute(np.array([-1, 0, 0, 0], np.int32), np.array([1, 2, 3], np.int32))
+DEEP = CategoricalAttribute(np.array([-1, 0, 1, 1, 1, 0, 5, 5, 0], np.int32), np.array([2, 3, 4, 6, 7, 8], np.int32))
 """Three values under a root; six, of which some have another parent between, and one has none."""
 
 
@@ -31,8 +31,8 @@ def random_arrivals(
     records, and some records have none; `sensitive`: columns of three values and NULL."""
     random = np.random.default_rng(seed)
     attributes: list[Attribute] = [
-        Number(np.cumsum(random.integers(1, 4, values)).astype(float), integral=True),
-        Number(np.arange(3.0), integral=True, weight=2.0),
+        NumericAttribute(np.cumsum(random.integers(1, 4, values)).astype(float), integral=True),
+        NumericAttribute(np.arange(3.0), integral=True, weight=2.0),
         FLAT,
         DEEP,
     ][attributes_used]

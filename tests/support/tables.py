@@ -37,7 +37,7 @@ class Table:
 class Encoded:
     """The space of a table, and its records and persons in canonical order."""
 
-    space: encoded_table.Space
+    space: encoded_table.EncodedTable
     order: list[int]
     records: list[Record]
     persons: list[Any] | None
@@ -53,7 +53,7 @@ def encoded(table: Table) -> Encoded:
         columns.append(codes)
     ties = table.ties if table.ties is not None else [0] * len(table.records)
     persons = None if table.persons is None else _numbered(table.persons)
-    made, order = encoded_table.build(kinds, columns, np.array(ties, np.uint64), persons)
+    made, order = encoded_table.encode_table(kinds, columns, np.array(ties, np.uint64), persons)
     ordered = order.tolist()
     people = None if table.persons is None else [table.persons[i] for i in ordered]
     return Encoded(made, ordered, [table.records[i] for i in ordered], people)
@@ -71,7 +71,7 @@ def encoded_column(
     least = values[0] if values else 0
     positions = [float(v - least) if integral else v / 2 - least / 2 for v in values]
     return (
-        encoded_table.Number(
+        encoded_table.NumericAttribute(
             np.array(positions, np.float64), integral, attribute.weight, magnitudes=np.array(values, np.float64)
         ),
         np.array([code[value] for value in column], np.int32),
@@ -87,7 +87,7 @@ def _encoded_labels(
     code: dict[Value, int] = {label: n for n, label in enumerate(labels)} | {None: len(labels)}
     places = [nodes.index(attribute.tree.leaf(label)) for label in labels]
     return (
-        encoded_table.Tree(parents(attribute.tree), np.array(places, np.int32), attribute.weight),
+        encoded_table.CategoricalAttribute(parents(attribute.tree), np.array(places, np.int32), attribute.weight),
         np.array([code[value] for value in column], np.int32),
     )
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dbanon.encoding.encoded_table import Attribute, Floats, Ints, Number, Space
+from dbanon.encoding.encoded_table import Attribute, EncodedTable, Floats, Ints, NumericAttribute
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class Ladder:
     levels: int
 
 
-def ladders(space: Space, beta: float) -> list[Ladder]:
+def ladders(space: EncodedTable, beta: float) -> list[Ladder]:
     """Return the ladders of all attributes.
 
     Costs are rounded once to a multiple of 2^-s, s the largest for which those of all records of the whole run stay
@@ -47,7 +47,7 @@ def shares(levels: int, beta: float) -> Floats:
 
 
 def _ladder(attribute: Attribute, beta: float, unit: float) -> Ladder:
-    if isinstance(attribute, Number):
+    if isinstance(attribute, NumericAttribute):
         parent, last, depth, node = _blocks(attribute)
         shown = depth
     else:
@@ -61,7 +61,7 @@ def _ladder(attribute: Attribute, beta: float, unit: float) -> Ladder:
     return Ladder(np.append(parent, 0), last, np.append(way, whole), np.append(node, null), whole, levels + 1)
 
 
-def _blocks(number: Number) -> tuple[Ints, Ints, Ints, Ints]:
+def _blocks(number: NumericAttribute) -> tuple[Ints, Ints, Ints, Ints]:
     """Parent, last node of the subtree and depth of the blocks of 1, 2, 4, 8 ... distinct values, and the block of one
     value of each code."""
     values = max(number.values, 1)

@@ -6,7 +6,7 @@ from dbanon.algorithms.agglomerative.hierarchy_distances import ladders
 from dbanon.algorithms.base import progress
 from dbanon.algorithms.base.assignments import Runs, heads
 from dbanon.algorithms.base.registry import LARGE, Assignment, Check, Options, register
-from dbanon.encoding.encoded_table import Space
+from dbanon.encoding.encoded_table import EncodedTable
 from dbanon.kernels.arrays import CenterTree
 from dbanon.privacy_models.constraint import Constraint
 from dbanon.table_functions.parameter_types import Flag, Real
@@ -19,7 +19,7 @@ EACH = 2.5
 """What a box costs in steps of dbanon.algorithms.base.progress."""
 
 
-def kaca(space: Space, constraint: Constraint, options: Options, check: Check) -> Assignment:
+def kaca(space: EncodedTable, constraint: Constraint, options: Options, check: Check) -> Assignment:
     """KACA, k-anonymity by clustering in attribute hierarchies (Li et al. 2006).
 
     All records that are equal are a class. While some class has fewer than k records, the smallest (the first one) is
@@ -40,7 +40,7 @@ class Merging:
     """Classes by their first tuple: `tree` as dbanon.kernels.merge_small has it, `sizes` (0: united with
     another), and their records as chains of entries, a tuple and a count each."""
 
-    def __init__(self, space: Space, k: int, beta: float, stub: bool) -> None:
+    def __init__(self, space: EncodedTable, k: int, beta: float, stub: bool) -> None:
         self.k, self.stub, tuples = k, stub, len(space.counts)
         rungs = ladders(space, beta)
         at = np.cumsum([0, *(len(r.parent) + 1 for r in rungs)])

@@ -28,9 +28,9 @@ from dbanon.algorithms.base.registry import (
 from dbanon.algorithms.centroid.kmeans import ROUNDS
 from dbanon.algorithms.greedy.least_loss import least_growth
 from dbanon.encoding import distance
-from dbanon.encoding.distance import Axis
-from dbanon.encoding.encoded_table import Bools, Codes, Ints, Space
-from dbanon.encoding.tuple_index import Index, Question
+from dbanon.encoding.distance import NumericDistances
+from dbanon.encoding.encoded_table import Bools, Codes, EncodedTable, Ints
+from dbanon.encoding.tuple_index import SumQuery, TupleIndex
 from dbanon.privacy_models.constraint import Constraint, tally
 from dbanon.privacy_models.model import SLACK
 from dbanon.privacy_models.model_request import Demand
@@ -39,7 +39,7 @@ from dbanon.table_functions.parameters import Parameter
 
 
 @one_cluster_below_2k
-def kapp(space: Space, constraint: Constraint, options: Options, check: Check) -> Assignment:
+def kapp(space: EncodedTable, constraint: Constraint, options: Options, check: Check) -> Assignment:
     """KAPP, reconstructed from the algorithm that the review of clustering methods prints without its formulas.
 
     Fuzzy c-means clusters the codes of the sensitive columns, each from 0 to 1; a record counts to the nearest center.
@@ -70,7 +70,7 @@ def kapp(space: Space, constraint: Constraint, options: Options, check: Check) -
 class Rows:
     """Distances of the codes of a tuple, by attribute. Rows of tables are kept: seeds have few different values."""
 
-    def __init__(self, tables: Sequence[distance.Table], codes: Codes) -> None:
+    def __init__(self, tables: Sequence[distance.DistanceTable], codes: Codes) -> None:
         self.tables, self.codes = tables, codes.tolist()
         self.kept: list[dict[int, Ints]] = [{} for _ in tables]
 
@@ -84,12 +84,12 @@ class Rows:
         kept, code = self.kept[j], self.codes[j]
         if code not in kept:
             row = self.tables[j].row(code)
-            if len(kept) * len(row) > distance.KEPT:
+            if len(kept) * len(row) > distance.MAX_CACHED_ENTRIES:
                 kept.clear()
             kept[code] = row
         return kept[code]
 
-    def question(self, index: Index) -> Question:
+    def question(self, index: TupleIndex) -> SumQuery:
         """Return the distance to the tuple, asked of an index."""
         return index.question([self.row(j) for j in sorted(index.tabular)], self.codes, self.codes)
 
@@ -97,11 +97,15 @@ class Rows:
         """Return the distances to some tuples."""
         total = np.zeros(len(codes), np.int64)
         for j, table in enumerate(self.tables):
-            total += _along(table, self.codes[j], codes[:, j]) if isinstance(table, Axis) else self.row(j)[codes[:, j]]
+            total += (
+                _along(table, self.codes[j], codes[:, j])
+                if isinstance(table, NumericDistances)
+                else self.row(j)[codes[:, j]]
+            )
         return total
 
 
-def _along(axis: Axis, code: int, codes: Codes) -> Ints:
+def _along(axis: NumericDistances, code: int, codes: Codes) -> Ints:
     """Return the distances of a value of an axis to some."""
     last, null = len(axis.places) - 1, codes == len(axis.places)
     if code > last:
@@ -113,12 +117,12 @@ class Pool:
     """The records of one cluster of sensitive values that are in no class yet: `rows`, in canonical order, and an index
     of their tuples; `first` are the rows in the order in which they begin classes."""
 
-    def __init__(self, space: Space, rows: Ints, first: Ints, tables: Sequence[distance.Table]) -> None:
+    def __init__(self, space: EncodedTable, rows: Ints, first: Ints, tables: Sequence[distance.DistanceTable]) -> None:
         self.rows, self.first, self.next = rows, first, 0
         tuple_of = np.searchsorted(space.starts, rows, side="right") - 1
         self.tuples, counts = np.unique(tuple_of, return_counts=True)
-        self.space = Space(space.attributes, space.codes[self.tuples], counts, None, space.total)
-        self.index = Index(self.space, tables)
+        self.space = EncodedTable(space.attributes, space.codes[self.tuples], counts, None, space.total)
+        self.index = TupleIndex(self.space, tables)
         self.at = self.space.starts.copy()
 
     def next_of(self, t: int, free: Bools) -> int:
@@ -131,7 +135,7 @@ class Pool:
 class Dealing:
     """Classes of k records of as many clusters of sensitive values as there are."""
 
-    def __init__(self, space: Space, k: int, options: Options, check: Check) -> None:
+    def __init__(self, space: EncodedTable, k: int, options: Options, check: Check) -> None:
         self.space, self.k, self.loss = space, k, Loss(space, k, "edges")
         tables = self.loss.tables(space)
         self.rows = Rows(tables, space.codes[0])
@@ -242,7 +246,7 @@ class _Nearest:
             self.at, self.used = self.at + 1, 0
 
 
-def _sensitive_clusters(space: Space, k: int, options: Options, check: Check) -> tuple[Ints, Ints]:
+def _sensitive_clusters(space: EncodedTable, k: int, options: Options, check: Check) -> tuple[Ints, Ints]:
     """Return the cluster of the sensitive values of each record, and the rank of its distance to the center."""
     if not space.sensitive:
         return np.zeros(space.rows, np.int64), np.zeros(space.rows, np.int64)
@@ -270,7 +274,7 @@ def _sensitive_clusters(space: Space, k: int, options: Options, check: Check) ->
 class Deviation:
     """How far the sensitive values of classes are from those of the whole table: earth mover's distances, summed."""
 
-    def __init__(self, space: Space, constraint: Constraint, models: Sequence[Demand], rows: list[Ints]) -> None:
+    def __init__(self, space: EncodedTable, constraint: Constraint, models: Sequence[Demand], rows: list[Ints]) -> None:
         self.space, self.constraint, self.models, self.rows = space, constraint, models, rows
         self.apart = space.persons is not None or (constraint.joint and len(space.sensitive) > 1)
         self.counts = [] if self.apart else [[tally(space, r, m.sensitive)[0] for r in rows] for m in models]
@@ -290,7 +294,7 @@ class Deviation:
 
 
 def _close(
-    space: Space, constraint: Constraint, models: Sequence[Demand], loss: Loss, labels: Ints, work: progress.Work
+    space: EncodedTable, constraint: Constraint, models: Sequence[Demand], loss: Loss, labels: Ints, work: progress.Work
 ) -> Ints:
     """Return the classes, each united with the nearest until its deviation is at most t."""
     rows = members(labels)

@@ -5,15 +5,15 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from dbanon.algorithms.base.assignments import Numbers, Runs
-from dbanon.encoding.encoded_table import Ints, Whole, ranges
-from dbanon.encoding.tuple_index import Index
+from dbanon.encoding.encoded_table import AnyInts, Ints, concatenated_ranges
+from dbanon.encoding.tuple_index import TupleIndex
 
 
 class Dealt:
     """Records of tuples that groups took, each from what the groups before it left."""
 
     def __init__(self) -> None:
-        self._taken: list[tuple[Whole, Whole, Whole]] = []
+        self._taken: list[tuple[AnyInts, AnyInts, AnyInts]] = []
 
     def take(self, members: Ints, first: int) -> int:
         """Return groups from the number `first` on took records; gives how many groups they are.
@@ -42,7 +42,7 @@ class Dealt:
         return Runs.of(tuples, groups, counts)
 
 
-def next_rows(index: Index, tuples: Sequence[int] | Ints, counts: Sequence[int] | Ints) -> Ints:
+def next_rows(index: TupleIndex, tuples: Sequence[int] | Ints, counts: Sequence[int] | Ints) -> Ints:
     """Return the next rows of each tuple, in canonical order, which are still in the index."""
     space, taken = index.space, np.asarray(tuples)
-    return ranges(space.starts[taken] + space.counts[taken] - index.left[taken], np.asarray(counts))
+    return concatenated_ranges(space.starts[taken] + space.counts[taken] - index.left[taken], np.asarray(counts))

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dbanon.encoding.encoded_table import Bools, Codes, Ints, Space, Whole, narrow
+from dbanon.encoding.encoded_table import AnyInts, Bools, Codes, EncodedTable, Ints, smallest_int_type
 
 Numbers = npt.NDArray[np.integer[Any]]
 
@@ -25,7 +25,7 @@ class Runs:
 
     tuples: Codes
     clusters: Codes
-    counts: Whole
+    counts: AnyInts
 
     @classmethod
     def of(cls, tuples: Numbers, clusters: Numbers, counts: Numbers) -> Runs:
@@ -37,10 +37,10 @@ class Runs:
         if len(first) < len(tuples):
             tuples, clusters = tuples[first], clusters[first]
             counts = np.add.reduceat(counts, first, dtype=np.int64)
-        return cls(tuples.astype(np.int32), clusters.astype(np.int32), narrow(counts))
+        return cls(tuples.astype(np.int32), clusters.astype(np.int32), smallest_int_type(counts))
 
     @classmethod
-    def assigned(cls, space: Space, found: Runs | Ints) -> Runs:
+    def assigned(cls, space: EncodedTable, found: Runs | Ints) -> Runs:
         """Run of what an algorithm gives: runs, or the cluster of every canonical row."""
         return found if isinstance(found, Runs) else cls.from_labels(space, found)
 
@@ -57,24 +57,26 @@ class Runs:
         return cls.of(np.concatenate(tuples), np.concatenate(numbered), np.concatenate(counts))
 
     @classmethod
-    def of_tuples(cls, space: Space, clusters: Numbers) -> Runs:
+    def of_tuples(cls, space: EncodedTable, clusters: Numbers) -> Runs:
         """Run of whole tuples: the cluster of each."""
-        return cls(np.arange(len(space.counts), dtype=np.int32), clusters.astype(np.int32), narrow(space.counts))
+        return cls(
+            np.arange(len(space.counts), dtype=np.int32), clusters.astype(np.int32), smallest_int_type(space.counts)
+        )
 
     @classmethod
-    def one(cls, space: Space) -> Runs:
+    def one(cls, space: EncodedTable) -> Runs:
         """Return all records in one cluster."""
         return cls.of_tuples(space, np.zeros(len(space.counts), np.int32))
 
     @classmethod
-    def from_labels(cls, space: Space, labels: Numbers) -> Runs:
+    def from_labels(cls, space: EncodedTable, labels: Numbers) -> Runs:
         """Return the runs of cluster numbers of all records in canonical order."""
         changes = labels[1:] != labels[:-1]
         changes[space.starts[1:] - 1] = True
         begins = _begins(changes, len(labels))
         counts = np.diff(np.append(begins, len(labels)))
         tuples = np.searchsorted(space.starts, begins, side="right") - 1
-        return cls(tuples.astype(np.int32), labels[begins].astype(np.int32), narrow(counts))
+        return cls(tuples.astype(np.int32), labels[begins].astype(np.int32), smallest_int_type(counts))
 
     def labels(self) -> Ints:
         """Cluster numbers of all records in canonical order."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from dbanon.algorithms.base.assignments import Runs
 from dbanon.algorithms.base.loss import common
-from dbanon.encoding.encoded_table import Floats, Ints, Number, Space, Tree, Whole
+from dbanon.encoding.encoded_table import AnyInts, CategoricalAttribute, EncodedTable, Floats, Ints, NumericAttribute
 
 
 @dataclass(frozen=True)
@@ -20,14 +20,14 @@ class Extents:
     sizes: Floats
 
     @classmethod
-    def of(cls, space: Space, members: list[Ints]) -> Extents:
+    def of(cls, space: EncodedTable, members: list[Ints]) -> Extents:
         """Return the extents of clusters of canonical rows. O(rows * attributes)."""
         rows = np.concatenate(members)
         sizes = np.array([len(m) for m in members], np.int64)
         return cls._of(space, space.tuple_of[rows], np.cumsum(sizes) - sizes, sizes)
 
     @classmethod
-    def of_runs(cls, space: Space, runs: Runs) -> Extents:
+    def of_runs(cls, space: EncodedTable, runs: Runs) -> Extents:
         """Return the extents of the clusters of runs, by their numbers. O(runs * attributes)."""
         kept = runs.kept()
         order = np.argsort(kept.clusters, kind="stable")
@@ -37,7 +37,7 @@ class Extents:
         return cls._of(space, kept.tuples[order], starts, sizes)
 
     @classmethod
-    def _of(cls, space: Space, tuples: Whole, starts: Ints, sizes: Ints) -> Extents:
+    def _of(cls, space: EncodedTable, tuples: AnyInts, starts: Ints, sizes: Ints) -> Extents:
         """Return the extents of clusters of tuples, one after another."""
         low, high = np.empty((2, len(starts), len(space.attributes)), np.int64)
         for j in range(len(space.attributes)):
@@ -45,7 +45,7 @@ class Extents:
             low[:, j], high[:, j] = np.minimum.reduceat(codes, starts), np.maximum.reduceat(codes, starts)
         return cls(low, high, sizes.astype(np.float64))
 
-    def losses(self, space: Space) -> Floats:
+    def losses(self, space: EncodedTable) -> Floats:
         """Return the loss of a record of each cluster: 0 to the number of attributes."""
         return losses(space, self.low, self.high)
 
@@ -57,7 +57,7 @@ def members(labels: Ints) -> list[Ints]:
     return [m for m in np.split(order, np.cumsum(sizes)[:-1]) if len(m)]
 
 
-def losses(space: Space, first: Ints, last: Ints) -> Floats:
+def losses(space: EncodedTable, first: Ints, last: Ints) -> Floats:
     """Loss of a record (KACPC paper, Eq. 1, weights aside) in clusters of the codes first to last (clusters,
     attributes)."""
     total = np.zeros(len(first))
@@ -65,7 +65,7 @@ def losses(space: Space, first: Ints, last: Ints) -> Floats:
         low, high = first[:, j], last[:, j]
         mixed = (high == attribute.values) & (low < attribute.values)
         none = low == attribute.values
-        if isinstance(attribute, Number):
+        if isinstance(attribute, NumericAttribute):
             positions = np.append(attribute.positions, 0.0)
             width = attribute.positions[-1] if len(attribute.positions) else 0.0
             loss = (positions[high] - positions[low]) / width if width > 0 else np.zeros(len(low))
@@ -79,7 +79,7 @@ def losses(space: Space, first: Ints, last: Ints) -> Floats:
     return total
 
 
-def published_nodes(attribute: Tree, low: Ints, high: Ints, raised_nodes: Ints | None = None) -> Ints:
+def published_nodes(attribute: CategoricalAttribute, low: Ints, high: Ints, raised_nodes: Ints | None = None) -> Ints:
     """Return the node that each cluster of the codes low to high publishes: the lowest that covers these, or that in
     `raised_nodes` where it is not -1; of a code of NULL the root counts."""
     node = np.append(attribute.node, 0)
@@ -89,7 +89,7 @@ def published_nodes(attribute: Tree, low: Ints, high: Ints, raised_nodes: Ints |
     return np.asarray(attribute.raised[covering], np.int64)
 
 
-def united(space: Space, labels: Ints) -> Ints:
+def united(space: EncodedTable, labels: Ints) -> Ints:
     """Return the labels with clusters that publish the same values made one; label -1 stays."""
     extents = Extents.of(space, members(labels))
     number = classes(space, extents.low, extents.high)
@@ -100,7 +100,9 @@ def united(space: Space, labels: Ints) -> Ints:
     return numbered
 
 
-def classes(space: Space, first: Ints, last: Ints, *, are_ends: bool = False, raised_nodes: Ints | None = None) -> Ints:
+def classes(
+    space: EncodedTable, first: Ints, last: Ints, *, are_ends: bool = False, raised_nodes: Ints | None = None
+) -> Ints:
     """Return numbers of clusters of the codes first to last (clusters, attributes), equal where they publish the same.
 
     `are_ends`: of numbers these are ranks of published ends already; `raised_nodes`: what is published instead, or -1.
@@ -109,7 +111,7 @@ def classes(space: Space, first: Ints, last: Ints, *, are_ends: bool = False, ra
     for j, attribute in enumerate(space.attributes):
         known = low[:, j] < attribute.values
         mixed = known & (high[:, j] == attribute.values)
-        if isinstance(attribute, Tree):
+        if isinstance(attribute, CategoricalAttribute):
             nodes = published_nodes(
                 attribute, low[:, j], high[:, j], None if raised_nodes is None else raised_nodes[:, j]
             )
@@ -119,8 +121,8 @@ def classes(space: Space, first: Ints, last: Ints, *, are_ends: bool = False, ra
             whole = known & ~mixed
             low[whole, j], high[whole, j] = attribute.ends.low[low[whole, j]], attribute.ends.high[high[whole, j]]
         low[~known, j], high[~known, j] = -2, -2
-        shown = -2 if isinstance(attribute, Number) and attribute.bare else -1
+        shown = -2 if isinstance(attribute, NumericAttribute) and attribute.bare else -1
         # NULL among values is published as *, and so is the root of most hierarchies.
-        low[mixed, j], high[mixed, j] = (0, -1) if isinstance(attribute, Tree) else (shown, shown)
+        low[mixed, j], high[mixed, j] = (0, -1) if isinstance(attribute, CategoricalAttribute) else (shown, shown)
     _, number = np.unique(np.concatenate((low, high), axis=1), axis=0, return_inverse=True)
     return np.asarray(number, np.int64).reshape(-1)

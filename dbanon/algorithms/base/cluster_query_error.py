@@ -15,7 +15,7 @@ import numpy as np
 
 from dbanon.algorithms.base.class_bounds import published_nodes
 from dbanon.algorithms.base.published_clusters import Interval, Published
-from dbanon.encoding.encoded_table import Floats, Ints, Number, Space, Tree
+from dbanon.encoding.encoded_table import CategoricalAttribute, EncodedTable, Floats, Ints, NumericAttribute
 
 MOST = 3
 """Predicates of a question, at most."""
@@ -44,7 +44,7 @@ class Questions:
     steps: Sequence[float]
 
     @classmethod
-    def of(cls, space: Space, intervals: Sequence[Interval], steps: Sequence[float], count: int) -> Questions:
+    def of(cls, space: EncodedTable, intervals: Sequence[Interval], steps: Sequence[float], count: int) -> Questions:
         """Return the questions that query_error() draws with its default seed. O(questions * tuples) time.
 
         `steps`: how far neighbouring values of a column are apart, 1 where they are counted, 0 where they are measured.
@@ -91,7 +91,7 @@ class _Domain:
     filled: int
 
     @classmethod
-    def of(cls, space: Space, j: int, places: Floats) -> _Domain:
+    def of(cls, space: EncodedTable, j: int, places: Floats) -> _Domain:
         records = np.zeros(len(places) + 1, np.int64)
         np.add.at(records, space.codes[:, j], space.counts)
         occupied = np.flatnonzero(records[:-1])
@@ -123,16 +123,16 @@ def _hash(number: int, what: str, column: int) -> int:
     return int.from_bytes(digest[8:], "little")
 
 
-def _places(space: Space, intervals: Sequence[Interval]) -> list[Floats]:
+def _places(space: EncodedTable, intervals: Sequence[Interval]) -> list[Floats]:
     """Where the values of each column lie, by code: numbers in the unit of their ends, categories by their leaf."""
     of = iter(intervals)
     return [
-        next(of).place if isinstance(a, Number) else _leaves_before(a)[a.node].astype(np.float64)
+        next(of).place if isinstance(a, NumericAttribute) else _leaves_before(a)[a.node].astype(np.float64)
         for a in space.attributes
     ]
 
 
-def _leaves_before(tree: Tree) -> Ints:
+def _leaves_before(tree: CategoricalAttribute) -> Ints:
     """Leave that come before each node, or its first one."""
     leaf = ~tree.is_inner
     return np.cumsum(leaf) - leaf
@@ -145,7 +145,7 @@ def _published(of: Published) -> tuple[list[Floats], list[Floats]]:
         values = attribute.values
         codes_low, codes_high = of.extents.low[:, j], of.extents.high[:, j]
         none, mixed = codes_low == values, (codes_high == values) & (codes_low < values)
-        if isinstance(attribute, Tree):
+        if isinstance(attribute, CategoricalAttribute):
             everything = mixed
             whole = 0.0, float(attribute.leaves[0] - 1)
         else:
@@ -164,7 +164,7 @@ def _ends(of: Published) -> Iterator[tuple[Floats, Floats]]:
     for j, attribute in enumerate(of.space.attributes):
         low = np.minimum(of.extents.low[:, j], attribute.values - 1)
         high = np.minimum(of.extents.high[:, j], attribute.values - 1)
-        if isinstance(attribute, Number):
+        if isinstance(attribute, NumericAttribute):
             interval = next(intervals)
             yield interval.below[low], interval.above[high]
         else:

@@ -3,10 +3,10 @@
 import numpy as np
 
 from dbanon.algorithms.base.loss import Loss, Term
-from dbanon.encoding.encoded_table import Ints, Space, Tree
+from dbanon.encoding.encoded_table import CategoricalAttribute, EncodedTable, Ints
 
 
-def sums_to_all(space: Space) -> Ints:
+def sums_to_all(space: EncodedTable) -> Ints:
     """The distance (of the k-member paper, weighted) of each tuple to all records together, exactly, in units of the
     loss of `Loss(space, 1, "edges")`. O(tuples * attributes + nodes * levels) time."""
     total = np.zeros(len(space.counts), np.int64)
@@ -14,7 +14,11 @@ def sums_to_all(space: Space) -> Ints:
         codes = space.codes[:, j]
         records = np.bincount(codes, weights=space.counts, minlength=term.attribute.values + 1).astype(np.int64)
         attribute, null = term.attribute, int(records[-1])
-        known = _in_tree(term, attribute, records[:-1]) if isinstance(attribute, Tree) else _on_axis(term, records[:-1])
+        known = (
+            _in_tree(term, attribute, records[:-1])
+            if isinstance(attribute, CategoricalAttribute)
+            else _on_axis(term, records[:-1])
+        )
         total += np.append(known + null * term.unit, (space.rows - null) * term.unit)[codes]
     return total
 
@@ -27,7 +31,7 @@ def _on_axis(term: Term, records: Ints) -> Ints:
     return np.asarray(term.places * (before - after) + above - below, np.int64)
 
 
-def _in_tree(term: Term, tree: Tree, records: Ints) -> Ints:
+def _in_tree(term: Term, tree: CategoricalAttribute, records: Ints) -> Ints:
     """Return summed heights of the lowest common ancestors of each value with those of all records.
 
     A value shares with the records below an ancestor, but not below the next node on the way, that ancestor.

@@ -28,7 +28,7 @@ from dbanon.algorithms.base.assignment_log import Dealt
 from dbanon.algorithms.base.assignments import Runs
 from dbanon.algorithms.base.kernel_inputs import layout
 from dbanon.algorithms.base.registry import Assignment, Check
-from dbanon.encoding.encoded_table import Space
+from dbanon.encoding.encoded_table import EncodedTable
 from dbanon.privacy_models.constraint import Constraint
 
 FEWEST, MOST = 4, 2**22
@@ -103,7 +103,7 @@ class CountedRules(Rules):
 
     step_cost = 1.0
 
-    def __init__(self, space: Space, k: int, state: NDArray[Any], least: int = 1) -> None:
+    def __init__(self, space: EncodedTable, k: int, state: NDArray[Any], least: int = 1) -> None:
         self.space, self.k, self.state, self.looked = space, k, state, 0
         self.problem = layout(space, Constraint(least), "edges")
         self.codes_of = np.cumsum([0, *(a.values + 1 for a in space.attributes)])
@@ -121,7 +121,7 @@ class CountedRules(Rules):
         return self.labels
 
 
-def grow(space: Space, rules: Rules, check: Check) -> Assignment:
+def grow(space: EncodedTable, rules: Rules, check: Check) -> Assignment:
     """Return the group of every record; one group where none could be made."""
     groups, most, work = 0, FEWEST, progress.work(check)
     sample = _Sampling(space, rules, work)
@@ -145,7 +145,7 @@ def grow(space: Space, rules: Rules, check: Check) -> Assignment:
 class _Sampling:
     """The first groups, by which it is judged how long all of them take."""
 
-    def __init__(self, space: Space, rules: Rules, work: progress.Work) -> None:
+    def __init__(self, space: EncodedTable, rules: Rules, work: progress.Work) -> None:
         self._space, self._rules, self._work = space, rules, work
         self._before: tuple[int, int, int, float] | None = None
         self._is_judged = False

@@ -12,7 +12,7 @@ import numpy as np
 from dbanon.algorithms.base.assignments import Runs
 from dbanon.algorithms.base.loss import Loss, Term
 from dbanon.algorithms.base.model_arrays import model_rules, scratch
-from dbanon.encoding.encoded_table import Codes, Ints, Number, Space, Tree, Whole
+from dbanon.encoding.encoded_table import AnyInts, CategoricalAttribute, Codes, EncodedTable, Ints, NumericAttribute
 from dbanon.kernels.arrays import LossArrays, ModelScratch
 from dbanon.privacy_models.constraint import Constraint
 
@@ -51,7 +51,7 @@ class Layout:
         """The item of every row; where items are tuples, made anew each time."""
         return np.repeat(np.arange(len(self.sizes)), self.sizes) if self.by_row is None else self.by_row
 
-    def entries(self, runs: Runs) -> tuple[Whole, Whole, Whole]:
+    def entries(self, runs: Runs) -> tuple[AnyInts, AnyInts, AnyInts]:
         """Item, cluster and number of records of runs; those that are left out are not in it."""
         if self.by_row is None:
             kept = runs.kept()
@@ -60,7 +60,7 @@ class Layout:
         rows = np.flatnonzero(labels >= 0)
         return self.by_row[rows], labels[rows], np.ones(len(rows), np.int64)
 
-    def dealt(self, space: Space, before: Runs, items: Whole, clusters: Whole, counts: Whole) -> Runs:
+    def dealt(self, space: EncodedTable, before: Runs, items: AnyInts, clusters: AnyInts, counts: AnyInts) -> Runs:
         """The runs in which the records that `before` does not leave out are dealt, in canonical order, to the
         clusters: so many of each item, items ascending."""
         if self.by_row is None:
@@ -90,7 +90,7 @@ class Layout:
         return 2 * self.least - 1 if self.mode == 0 else SOUGHT * self.least
 
 
-def layout(space: Space, constraint: Constraint, heights: str) -> Layout:
+def layout(space: EncodedTable, constraint: Constraint, heights: str) -> Layout:
     """Return the arrays of a space. O(tuples) memory where k records are enough, else O(rows)."""
     terms, data = _terms(space, heights)
     by_row, codes, sizes, mode = None, space.codes, space.counts, _mode(space, constraint)
@@ -105,7 +105,7 @@ def layout(space: Space, constraint: Constraint, heights: str) -> Layout:
     return Layout(terms, data, mode, model, _lines(space), codes, sizes, by_row, constraint.least)
 
 
-def _mode(space: Space, constraint: Constraint) -> int:
+def _mode(space: EncodedTable, constraint: Constraint) -> int:
     if constraint.counts_records(space):
         return 0
     return 2 if space.persons is not None or (constraint.joint and len(space.sensitive) > 1) else 1
@@ -123,7 +123,7 @@ def _distinct(key: Any) -> tuple[Ints, Ints]:
 # --- losses ----------------------------------------------------------------------------------------------
 
 
-def _terms(space: Space, heights: str) -> tuple[Ints, Ints]:
+def _terms(space: EncodedTable, heights: str) -> tuple[Ints, Ints]:
     terms = np.zeros((len(space.attributes), 6), np.int64)
     data: list[Ints] = []
     place = 0
@@ -140,7 +140,7 @@ def _terms(space: Space, heights: str) -> tuple[Ints, Ints]:
 def _arrays(term: Term) -> tuple[list[Ints], int, int]:
     """Arrays of one attribute, its kind, and what NULL alone loses."""
     attribute = term.attribute
-    if isinstance(attribute, Number):
+    if isinstance(attribute, NumericAttribute):
         below = above = term.places
         if attribute.ends is not None and len(attribute.ends.above) and attribute.ends.above[-1] > 0:
             whole = attribute.ends.above[-1]
@@ -161,7 +161,7 @@ def _arrays(term: Term) -> tuple[list[Ints], int, int]:
 # --- the privacy model ------------------------------------------------------------------------------------
 
 
-def _model(space: Space, constraint: Constraint, mode: int, item_of: Ints, items: int) -> tuple[Any, Any]:
+def _model(space: EncodedTable, constraint: Constraint, mode: int, item_of: Ints, items: int) -> tuple[Any, Any]:
     judged = space if constraint.models else replace(space, sensitive=())
     rules = model_rules(judged, constraint.models)
     if mode == 2:
@@ -173,7 +173,7 @@ def _model(space: Space, constraint: Constraint, mode: int, item_of: Ints, items
     return (constraint.k, values, rules), None
 
 
-def _people(space: Space, constraint: Constraint) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+def _people(space: EncodedTable, constraint: Constraint) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
     """Ids of (part, value, person) and of (part, person) by record; a person is a record where none is declared."""
     columns = len(space.sensitive) if constraint.models else 0
     person = np.arange(space.rows) if space.persons is None else space.persons
@@ -223,19 +223,19 @@ def _joined(arrays: list[Ints]) -> Ints:
 # --- lines ------------------------------------------------------------------------------------------------
 
 
-def _lines(space: Space) -> tuple[Any, ...]:
+def _lines(space: EncodedTable) -> tuple[Any, ...]:
     """Ranks of the codes of each attribute in several orders (siblings shuffled), and where an attribute's begin."""
-    sizes = [a.values if isinstance(a, Tree) else 0 for a in space.attributes]
+    sizes = [a.values if isinstance(a, CategoricalAttribute) else 0 for a in space.attributes]
     at = np.cumsum([0, *sizes])
     ranks = np.zeros((ORDERS, max(int(at[-1]), 1)), np.int32)
     draws = np.random.Generator(np.random.PCG64(0))
     for j, attribute in enumerate(space.attributes):
-        if isinstance(attribute, Tree):
+        if isinstance(attribute, CategoricalAttribute):
             ranks[:, at[j] : at[j + 1]] = _leaf_ranks(attribute, draws.random((ORDERS, len(attribute.parent))))
     return ranks, at[:-1].copy()
 
 
-def _leaf_ranks(tree: Tree, draws: Any) -> Ints:
+def _leaf_ranks(tree: CategoricalAttribute, draws: Any) -> Ints:
     """Ranks of the values in an order for each row of `draws`, by node: as they are in the first; in the others
     siblings go by their draws, so that each subtree stays together."""
     ranks = np.empty((len(draws), tree.values), np.int64)

@@ -13,8 +13,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dbanon.encoding.distance import Axis, Table, last_codes, places
-from dbanon.encoding.encoded_table import Attribute, Codes, Floats, Ints, Number, Space, Tree, Whole
+from dbanon.encoding.distance import DistanceTable, NumericDistances, rounded_positions, subtree_end_codes
+from dbanon.encoding.encoded_table import (
+    AnyInts,
+    Attribute,
+    CategoricalAttribute,
+    Codes,
+    EncodedTable,
+    Floats,
+    Ints,
+    NumericAttribute,
+)
 
 HEIGHTS = ("edges", "leaves", "top")
 
@@ -30,11 +39,11 @@ class Term:
     height: Ints
     last: Ints
 
-    def losses(self, low: Whole, high: Whole) -> Ints:
+    def losses(self, low: AnyInts, high: AnyInts) -> Ints:
         """Return the loss of a record in clusters whose codes go from low to high (clusters,)."""
         values = self.attribute.values
         none, mixed = low == values, (high == values) & (low < values)
-        if isinstance(self.attribute, Tree):
+        if isinstance(self.attribute, CategoricalAttribute):
             node = np.append(self.attribute.node, 0)
             own = self.height[common(self.attribute, node[low], node[high])]
         else:
@@ -49,7 +58,7 @@ class Loss:
     Sums of (2k + 1) losses, and of n / k, stay below 2^62. `unit`: what an attribute of weight 1 can lose.
     """
 
-    def __init__(self, space: Space, k: int, heights: str) -> None:
+    def __init__(self, space: EncodedTable, k: int, heights: str) -> None:
         total = sum(a.weight for a in space.attributes) * max(2 * k + 1, space.total // k)
         shift = 62 - math.frexp(total)[1] if total > 0 else 0
         self.unit = 2.0**shift
@@ -60,14 +69,16 @@ class Loss:
         own = (term.losses(low[:, j], high[:, j]) for j, term in enumerate(self.terms))
         return sum(own, np.zeros(len(low), np.int64))
 
-    def tables(self, space: Space) -> list[Table]:
+    def tables(self, space: EncodedTable) -> list[DistanceTable]:
         """Return the loss of two records as a distance.
 
         A number with NULLs is asked by table: what a mixed cluster loses is no distance to an interval.
         """
         has_null = [bool((space.codes[:, j] == a.values).any()) for j, a in enumerate(space.attributes)]
         return [
-            Axis(term.places, term.unit) if isinstance(term.attribute, Number) and not null else Pairs(term)
+            NumericDistances(term.places, term.unit)
+            if isinstance(term.attribute, NumericAttribute) and not null
+            else Pairs(term)
             for term, null in zip(self.terms, has_null, strict=True)
         ]
 
@@ -89,7 +100,7 @@ class Pairs:
 
     def _to_values(self, code: int) -> Ints:
         term, tree = self.term, self.term.attribute
-        if isinstance(tree, Number):
+        if isinstance(tree, NumericAttribute):
             return np.asarray(np.abs(term.places - term.places[code]), np.int64)
         # The lowest ancestor that has a value below it is written last.
         row = np.empty(tree.values, np.int64)
@@ -101,14 +112,14 @@ class Pairs:
 def _term(attribute: Attribute, scale: float, heights: str) -> Term:
     unit = attribute.weight * scale
     nothing = np.zeros(0, np.int64)
-    if isinstance(attribute, Number):
-        return Term(attribute, round(unit), places(attribute, unit), nothing, nothing)
+    if isinstance(attribute, NumericAttribute):
+        return Term(attribute, round(unit), rounded_positions(attribute, unit), nothing, nothing)
     share = shares(attribute, heights)[attribute.raised]
     height = np.rint(share * unit).astype(np.int64)
-    return Term(attribute, round(unit), nothing, height, last_codes(attribute))
+    return Term(attribute, round(unit), nothing, height, subtree_end_codes(attribute))
 
 
-def shares(tree: Tree, heights: str) -> Floats:
+def shares(tree: CategoricalAttribute, heights: str) -> Floats:
     """Height of each node over that of the root; 0 for leaves."""
     if heights == "leaves":
         return np.where(tree.is_inner, tree.leaves / tree.leaves[0], 0.0)
@@ -117,7 +128,7 @@ def shares(tree: Tree, heights: str) -> Floats:
     return np.asarray(tree.height / max(int(tree.height[0]), 1))
 
 
-def common(tree: Tree, first: Codes, last: Codes) -> Ints:
+def common(tree: CategoricalAttribute, first: Codes, last: Codes) -> Ints:
     """Lowest common ancestor of pairs of nodes. O(pairs * depth)."""
     parent, depth = tree.parent, tree.depth
     a, b = first.astype(np.int64), last.astype(np.int64)

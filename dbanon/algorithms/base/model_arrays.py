@@ -5,14 +5,14 @@ from typing import Any
 
 import numpy as np
 
-from dbanon.encoding.encoded_table import Space
+from dbanon.encoding.encoded_table import EncodedTable
 from dbanon.privacy_models.model_request import Demand
 
 HIERARCHICAL = 2
 """The kind of distance that needs the hierarchy."""
 
 
-def model_rules(space: Space, models: Sequence[Demand]) -> tuple[Any, ...]:
+def model_rules(space: EncodedTable, models: Sequence[Demand]) -> tuple[Any, ...]:
     """The models as arrays for the kernels (see `dbanon.kernels.model_gathering`); of what these do not know, what
     follows."""
     at = np.cumsum([0, *(s.values + 1 for s in space.sensitive)])

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dbanon.encoding.encoded_table import Codes, Floats, Ints, Number, Space, Tree
+from dbanon.encoding.encoded_table import CategoricalAttribute, Codes, EncodedTable, Floats, Ints, NumericAttribute
 from dbanon.table_functions.parameter_types import Real
 
 EPSILON = Real(0.001, 100)
@@ -58,7 +58,7 @@ def renumbered(labels: Ints, key: bytes) -> Ints:
     return np.where(labels >= 0, np.append(place, -1)[labels], -1)
 
 
-def drawn(space: Space, labels: Ints, noise: Noise, key: bytes) -> Drawn:
+def drawn(space: EncodedTable, labels: Ints, noise: Noise, key: bytes) -> Drawn:
     """What the records of each cluster are published with; every column is shuffled within it.
 
     A number is its value and noise, or, where all values of the cluster are equal, the value. A category is drawn from
@@ -76,7 +76,7 @@ def drawn(space: Space, labels: Ints, noise: Noise, key: bytes) -> Drawn:
     for j, attribute in enumerate(space.attributes):
         chance = uniforms(key, f"values {j}", len(cluster))
         own = space.codes[tuples, j].astype(np.int64)
-        if isinstance(attribute, Tree):
+        if isinstance(attribute, CategoricalAttribute):
             if noise.categories:
                 picked = _picked(own, group, attribute.values + 1, noise.epsilon, chance)
                 code[:, j] = np.where(picked == attribute.values, -1, picked)
@@ -87,7 +87,9 @@ def drawn(space: Space, labels: Ints, noise: Noise, key: bytes) -> Drawn:
     return Drawn(cluster, np.arange(len(cluster)) - first[group] + 1, code, position)
 
 
-def _noisy(number: Number, own: Ints, first: Ints, group: Ints, noise: Noise, chance: Floats) -> tuple[Ints, Floats]:
+def _noisy(
+    number: NumericAttribute, own: Ints, first: Ints, group: Ints, noise: Noise, chance: Floats
+) -> tuple[Ints, Floats]:
     """Return codes of values that are published as they are, else -1; and positions of noisy ones, else NaN."""
     known = own < number.values
     if not known.any():

@@ -9,7 +9,7 @@ import numpy as np
 
 from dbanon.algorithms.base.assignments import Runs
 from dbanon.algorithms.base.kernel_inputs import Layout
-from dbanon.encoding.encoded_table import Ints, Space
+from dbanon.encoding.encoded_table import EncodedTable, Ints
 from dbanon.kernels.arrays import ClassEntries
 
 
@@ -64,7 +64,7 @@ class Classes:
 
         return int(class_losses(self.items, self.starts, self.sizes, self.number, problem.measure).sum())
 
-    def runs(self, problem: Layout, space: Space, before: Runs) -> Runs:
+    def runs(self, problem: Layout, space: EncodedTable, before: Runs) -> Runs:
         """Return the classes as runs; `before` says who is left out.
 
         The records of an item are dealt in canonical order to its classes in their order.

@@ -15,7 +15,7 @@ from dbanon.algorithms.base.class_bounds import Extents, classes, published_node
 from dbanon.algorithms.base.loss import shares
 from dbanon.algorithms.base.registry import PublishedEnds
 from dbanon.algorithms.base.standardize import varies, within, z_scores
-from dbanon.encoding.encoded_table import Bools, Floats, Ints, Number, Space, Tree
+from dbanon.encoding.encoded_table import Bools, CategoricalAttribute, EncodedTable, Floats, Ints, NumericAttribute
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class Published:
     records `came`, those too that were not to be clustered. `questions` are what can be asked of the release.
     """
 
-    space: Space
+    space: EncodedTable
     k: int
     runs: Runs
     wide: tuple[Ints, PublishedEnds] | None
@@ -102,12 +102,12 @@ class Published:
         return nodes
 
     @cached_property
-    def released_numbers(self) -> Mapping[int, tuple[Interval, Number]]:
+    def released_numbers(self) -> Mapping[int, tuple[Interval, NumericAttribute]]:
         """Each number among the attributes, by its place there, as the released records show it: how it is published,
         and its positions. Both are distances from the least released value."""
         found, intervals = {}, iter(self.intervals)
         for j, attribute in enumerate(self.space.attributes):
-            if isinstance(attribute, Number):
+            if isinstance(attribute, NumericAttribute):
                 interval, code = next(intervals), int(self.extents.low[:, j].min())
                 if 0 < code < attribute.values:
                     attribute = replace(attribute, positions=_sums_from(code, interval.gaps.step))
@@ -126,7 +126,7 @@ class Published:
         numbers = iter(self.intervals)
         low, high = self.extents.low.copy(), self.extents.high.copy()
         for j, attribute in enumerate(self.space.attributes):
-            if isinstance(attribute, Number):
+            if isinstance(attribute, NumericAttribute):
                 of = next(numbers)
                 known = high[:, j] < attribute.values
                 low[known, j], high[known, j] = of.low[low[known, j]], of.high[high[known, j]]
@@ -164,7 +164,7 @@ class Published:
         for j, attribute in enumerate(self.space.attributes):
             low, high = self.extents.low[:, j], self.extents.high[:, j]
             none, mixed = low == attribute.values, (high == attribute.values) & (low < attribute.values)
-            if isinstance(attribute, Number):
+            if isinstance(attribute, NumericAttribute):
                 own = _widths(self.released_numbers[j][0], low, high, ~none & ~mixed)
                 own[none] = float(attribute.bare)
             elif categories:
@@ -187,7 +187,7 @@ class Published:
             codes = self.space.codes[kept.tuples, j]
             known = codes < attribute.values
             filled = _weighed(group[known], counts[known], len(sizes))
-            if isinstance(attribute, Tree):
+            if isinstance(attribute, CategoricalAttribute):
                 own = filled - _most(group[known], codes[known], counts[known], len(sizes))
             else:
                 positions = self.released_numbers[j][1].positions

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from dbanon.encoding.encoded_table import Ints, Space
+from dbanon.encoding.encoded_table import EncodedTable, Ints
 
 
 def generator(options: Mapping[str, object]) -> np.random.Generator:
@@ -12,13 +12,13 @@ def generator(options: Mapping[str, object]) -> np.random.Generator:
     return np.random.Generator(np.random.PCG64(int(str(options["seed"]))))
 
 
-def random_tuple(space: Space, options: Mapping[str, object], draws: np.random.Generator) -> int:
+def random_tuple(space: EncodedTable, options: Mapping[str, object], draws: np.random.Generator) -> int:
     """Return the tuple of a random record; in the deterministic mode of the first one."""
     record = 0 if options["mode"] == "deterministic" else int(draws.integers(space.rows))
     return int(np.searchsorted(space.starts, record, side="right")) - 1
 
 
-def random_order(space: Space, options: Mapping[str, object]) -> Ints:
+def random_order(space: EncodedTable, options: Mapping[str, object]) -> Ints:
     """Return all records in a random order; in the deterministic mode in the canonical one."""
     if options["mode"] == "deterministic":
         return np.arange(space.rows)
@@ -26,7 +26,7 @@ def random_order(space: Space, options: Mapping[str, object]) -> Ints:
     return np.argsort(random.random_raw(space.rows), kind="stable")
 
 
-def spread_rows(space: Space, clusters: int, options: Mapping[str, object]) -> tuple[Ints, Ints]:
+def spread_rows(space: EncodedTable, clusters: int, options: Mapping[str, object]) -> tuple[Ints, Ints]:
     """Rows of so many different records, and an order of all records, both random; in the deterministic mode every
     (records / clusters)th record, and the canonical order."""
     if options["mode"] == "deterministic":

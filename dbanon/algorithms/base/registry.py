@@ -17,7 +17,7 @@ from dbanon import errors
 from dbanon.algorithms.base.assignments import Runs
 from dbanon.algorithms.base.common_parameters import COMMON
 from dbanon.algorithms.base.noise import Noise
-from dbanon.encoding.encoded_table import Ints, Space
+from dbanon.encoding.encoded_table import EncodedTable, Ints
 from dbanon.privacy_models import registry
 from dbanon.privacy_models.constraint import Constraint
 from dbanon.table_functions.parameter_types import SEEDS, Choice, Flag, Integer
@@ -32,7 +32,7 @@ Options = Mapping[str, object]
 Assignment = Runs | Ints
 """The clusters, from 0: as runs, or as the number of every canonical row."""
 
-Run = Callable[[Space, Constraint, Options, Check], Assignment]
+Run = Callable[[EncodedTable, Constraint, Options, Check], Assignment]
 """space, privacy model, own options, check -> clusters."""
 
 
@@ -40,7 +40,7 @@ def one_cluster_below_2k(run: Run) -> Run:
     """Return the algorithm, asked only where there are records for two clusters; fewer are one."""
 
     @wraps(run)
-    def checked(space: Space, constraint: Constraint, options: Options, check: Check) -> Assignment:
+    def checked(space: EncodedTable, constraint: Constraint, options: Options, check: Check) -> Assignment:
         return Runs.one(space) if space.rows < 2 * constraint.least else run(space, constraint, options, check)
 
     return checked
@@ -137,7 +137,7 @@ class OwnSearch:
     """Improves its clusters by so many moves of a search where the call does not say
     (dbanon.algorithms.postprocess.improve)."""
 
-    moves: Callable[[Space, Constraint, Options], int]
+    moves: Callable[[EncodedTable, Constraint, Options], int]
 
 
 @dataclass(frozen=True)
@@ -168,7 +168,7 @@ class Widening:
     """Publishes clusters with more than their records span: from space, labels, privacy model and options the codes and
     nodes that each cluster is published with. `is_wanted` says for which options."""
 
-    widen: Callable[[Space, Ints, Constraint, Options], PublishedEnds]
+    widen: Callable[[EncodedTable, Ints, Constraint, Options], PublishedEnds]
     is_wanted: Callable[[Options], bool] = lambda options: True
 
 

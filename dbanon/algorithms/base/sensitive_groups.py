@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dbanon.encoding.encoded_table import Ints, Space
+from dbanon.encoding.encoded_table import EncodedTable, Ints
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Kinds:
     begins: Ints
 
     @classmethod
-    def by(cls, space: Space, codes: Ints) -> Kinds:
+    def by(cls, space: EncodedTable, codes: Ints) -> Kinds:
         """Return the kinds of a space by some codes of every record (columns, rows). O(n log n) time, O(n) memory."""
         values, of = np.unique(codes, axis=1, return_inverse=True)
         of = np.asarray(of, np.int64).reshape(-1)
@@ -81,6 +81,6 @@ class Items:
     kinds: Ints
 
 
-def sensitive_codes(space: Space) -> Ints:
+def sensitive_codes(space: EncodedTable) -> Ints:
     """Return codes of all sensitive values (columns, rows)."""
     return np.stack([s.codes.astype(np.int64) for s in space.sensitive])

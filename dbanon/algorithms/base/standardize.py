@@ -8,16 +8,16 @@ import math
 
 import numpy as np
 
-from dbanon.encoding.encoded_table import Floats, Number, Space, Whole
+from dbanon.encoding.encoded_table import AnyInts, EncodedTable, Floats, NumericAttribute
 
 
-def varies(attribute: Number, codes: Whole) -> bool:
+def varies(attribute: NumericAttribute, codes: AnyInts) -> bool:
     """Return whether there are several values that differ as doubles; a column of one value has no z-scores."""
     places = attribute.positions[codes[codes < attribute.values]]
     return bool(len(places) and (places != places[0]).any())
 
 
-def z_scores(attribute: Number, codes: Whole, counts: Floats) -> tuple[Floats, Floats]:
+def z_scores(attribute: NumericAttribute, codes: AnyInts, counts: Floats) -> tuple[Floats, Floats]:
     """Place of a number's codes on two axes: its z-score, 0 for NULL, and 1 for NULL, else 0."""
     known = codes < attribute.values
     places = np.append(attribute.positions, 0.0)[codes]
@@ -28,13 +28,13 @@ def z_scores(attribute: Number, codes: Whole, counts: Floats) -> tuple[Floats, F
     return np.where(known, (places - mean) / deviation, 0.0), (~known).astype(np.float64)
 
 
-def points(space: Space, counts: Floats) -> Floats:
+def points(space: EncodedTable, counts: Floats) -> Floats:
     """The tuples as points (tuples, axes), around the mean of all, of which so many records of each count; squares are
     multiplied by the weights. Attributes that are no numbers, or do not vary, have no axes."""
     axes = []
     for j, attribute in enumerate(space.attributes):
         codes = space.codes[:, j]
-        if isinstance(attribute, Number) and varies(attribute, codes[counts > 0]):
+        if isinstance(attribute, NumericAttribute) and varies(attribute, codes[counts > 0]):
             found = z_scores(attribute, codes, counts)
             axes += [math.sqrt(attribute.weight) * axis for axis in found if axis.any()]
     if not axes:
@@ -43,7 +43,7 @@ def points(space: Space, counts: Floats) -> Floats:
     return np.ascontiguousarray(placed - np.average(placed, axis=0, weights=counts))
 
 
-def within(at: Floats, groups: Whole, counts: Floats) -> float:
+def within(at: Floats, groups: AnyInts, counts: Floats) -> float:
     """Return summed squared distances of points to the mean of their group, of which so many records of each count."""
     sizes = np.maximum(np.bincount(groups, counts), 1e-300)
     total = 0.0

@@ -9,11 +9,11 @@ from dbanon.algorithms.base.loss import Loss
 from dbanon.algorithms.base.registry import LARGE, MODE, SEED, Assignment, Check, Options, register
 from dbanon.algorithms.centroid.sorted_seeds import EACH, HEIGHTS, every_kth
 from dbanon.algorithms.greedy.least_loss import least_growth
-from dbanon.encoding.encoded_table import Space
+from dbanon.encoding.encoded_table import EncodedTable
 from dbanon.privacy_models.constraint import Constraint
 
 
-def adaptive_k(space: Space, constraint: Constraint, options: Options, check: Check) -> Assignment:
+def adaptive_k(space: EncodedTable, constraint: Constraint, options: Options, check: Check) -> Assignment:
     """Adaptive k (Arava), reconstructed from the review of clustering methods.
 
     Seeds are those of systematic clustering. One after another, unless it was taken, takes the record with which the
@@ -29,7 +29,7 @@ class Adaptive(CountedRules):
 
     step_cost = EACH
 
-    def __init__(self, space: Space, k: int, options: Options) -> None:
+    def __init__(self, space: EncodedTable, k: int, options: Options) -> None:
         super().__init__(space, k, np.array([0, space.rows, 0, 0], np.float64), k)
         self.left = space.counts.astype(np.int64)
         self.seeds = space.tuple_of[every_kth(space, k, options)]

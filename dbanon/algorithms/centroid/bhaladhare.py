@@ -4,10 +4,10 @@ from dataclasses import replace
 
 from dbanon.algorithms.base.registry import LARGE, MODE, SEED, Check, Options, register
 from dbanon.algorithms.centroid.sorted_seeds import A, B, Clusters, by_first, one_of_each, seeded
-from dbanon.encoding.encoded_table import Ints, Space
+from dbanon.encoding.encoded_table import EncodedTable, Ints
 
 
-def bhaladhare(space: Space, k: int, options: Options, check: Check) -> Ints:
+def bhaladhare(space: EncodedTable, k: int, options: Options, check: Check) -> Ints:
     """The clustering of Bhaladhare and Jinwala by equal or unequal combination of quasi-identifiers and sensitive
     columns, reconstructed from the review of clustering methods.
 
@@ -26,7 +26,7 @@ def bhaladhare(space: Space, k: int, options: Options, check: Check) -> Ints:
     return clusters.labels
 
 
-def organized(space: Space, k: int, options: Options, check: Check) -> Ints:
+def organized(space: EncodedTable, k: int, options: Options, check: Check) -> Ints:
     """Organized clustering (Ashoka and Poornima), reconstructed from the review of clustering methods.
 
     As `bhaladhare` with an equal combination, of the first `a` quasi-identifiers and sensitive columns; but records

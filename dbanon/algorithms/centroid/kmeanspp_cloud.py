@@ -20,7 +20,7 @@ from dbanon.algorithms.base.registry import (
 )
 from dbanon.algorithms.centroid.kmeans import settled
 from dbanon.algorithms.centroid.moving_centers import NONE, Work, as_numbers, axes_of
-from dbanon.encoding.encoded_table import Bools, Codes, Floats, Ints, Number, Space
+from dbanon.encoding.encoded_table import Bools, Codes, EncodedTable, Floats, Ints, NumericAttribute
 from dbanon.privacy_models.constraint import Constraint
 from dbanon.table_functions.parameter_types import Integer, Real
 from dbanon.table_functions.parameters import Parameter
@@ -37,7 +37,7 @@ EACH = 0.5
 """What the distance of a tuple to a seed costs in dbanon.algorithms.base.progress."""
 
 
-def kmeanspp_cloud(space: Space, constraint: Constraint, options: Options, check: Check) -> Assignment:
+def kmeanspp_cloud(space: EncodedTable, constraint: Constraint, options: Options, check: Check) -> Assignment:
     """Clustering of health records in a cloud by k-means++, reconstructed from the review of clustering methods.
 
     Categories are read as numbers, in the order of the leaves. Records with a number more than `deviations` standard
@@ -57,7 +57,7 @@ def kmeanspp_cloud(space: Space, constraint: Constraint, options: Options, check
     return labels
 
 
-def _clustered(space: Space, k: int, options: Options, check: Check) -> Ints:
+def _clustered(space: EncodedTable, k: int, options: Options, check: Check) -> Ints:
     number = space.rows // k
     if number < 2:
         return np.zeros(space.rows, np.int64)
@@ -66,7 +66,7 @@ def _clustered(space: Space, k: int, options: Options, check: Check) -> Ints:
     return settled(Work(space, k, seeds, order, True, int(str(options["rounds"])), check))
 
 
-def _far_out(space: Space, deviations: float, most: int) -> Bools:
+def _far_out(space: EncodedTable, deviations: float, most: int) -> Bools:
     """Return whether each tuple has a number so many standard deviations from its mean.
 
     Of more than so many records those with the most deviations come first (ties: the first tuple); NULLs are not far
@@ -74,7 +74,7 @@ def _far_out(space: Space, deviations: float, most: int) -> Bools:
     """
     far = np.zeros(len(space.counts))
     for j, attribute in enumerate(space.attributes):
-        if isinstance(attribute, Number):
+        if isinstance(attribute, NumericAttribute):
             far = np.maximum(far, _deviations(attribute, space.codes[:, j], space.counts))
     beyond = np.flatnonzero(far > deviations + SLACK)
     beyond = beyond[np.argsort(-far[beyond], kind="stable")]
@@ -83,7 +83,7 @@ def _far_out(space: Space, deviations: float, most: int) -> Bools:
     return out
 
 
-def _deviations(attribute: Number, codes: Codes, counts: Ints) -> Floats:
+def _deviations(attribute: NumericAttribute, codes: Codes, counts: Ints) -> Floats:
     """Standard deviations of each tuple's number from the mean; sums are rounded once, so their order is no matter."""
     records = np.bincount(codes, weights=counts, minlength=attribute.values + 1)[:-1]
     known = int(records.sum())
@@ -95,7 +95,7 @@ def _deviations(attribute: Number, codes: Codes, counts: Ints) -> Floats:
     return np.append(away / deviation if deviation > 0 else np.zeros(len(away)), 0.0)[codes]
 
 
-def apart(space: Space, number: int, options: Options, check: Check) -> Ints:
+def apart(space: EncodedTable, number: int, options: Options, check: Check) -> Ints:
     """Return tuples of so many seeds, chosen as k-means++ does, of numbers alone. O(number * tuples) time."""
     (_, null, *_), points = axes_of(space)
     axes = [(np.ascontiguousarray(column), column == NONE, int(null[a])) for a, column in enumerate(points.T)]

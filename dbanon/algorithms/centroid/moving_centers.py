@@ -11,8 +11,8 @@ import numpy as np
 from dbanon.algorithms.base import progress
 from dbanon.algorithms.base.random_seeds import spread_rows
 from dbanon.algorithms.base.registry import MODE, Check, Options, Run, one_cluster_below_2k
-from dbanon.encoding.distance import places
-from dbanon.encoding.encoded_table import Ints, Number, Space, Tree
+from dbanon.encoding.distance import rounded_positions
+from dbanon.encoding.encoded_table import CategoricalAttribute, EncodedTable, Ints, NumericAttribute
 from dbanon.kernels.arrays import CenterTree
 from dbanon.privacy_models.constraint import Constraint
 from dbanon.table_functions.parameters import Parameter
@@ -29,43 +29,45 @@ NONE = 2**62
 Axes = tuple[Ints, ...]
 
 
-def axes_of(space: Space) -> tuple[Axes, Ints]:
+def axes_of(space: EncodedTable) -> tuple[Axes, Ints]:
     """Return the axes, hierarchies first, and the tuples' coordinates on them, as `dbanon.kernels.centers` has them."""
     total = space.total * sum(a.weight for a in space.attributes)
     scale = 2.0 ** (62 - math.frexp(total)[1])
-    order = sorted(range(len(space.attributes)), key=lambda j: isinstance(space.attributes[j], Number))
+    order = sorted(range(len(space.attributes)), key=lambda j: isinstance(space.attributes[j], NumericAttribute))
     attributes, codes = [space.attributes[j] for j in order], space.codes[:, order]
-    sizes = [len(a.parent) + 1 if isinstance(a, Tree) else 0 for a in attributes]
+    sizes = [len(a.parent) + 1 if isinstance(a, CategoricalAttribute) else 0 for a in attributes]
     at = np.append(0, np.cumsum(sizes)).astype(np.int64)
     parent, last, height = (np.full(int(at[-1]), -1, np.int64) for _ in range(3))
     points = np.empty(codes.shape, np.int64)
     for j, attribute in enumerate(attributes):
         unit = attribute.weight * scale
-        if isinstance(attribute, Number):
-            points[:, j] = np.append(places(attribute, unit), NONE)[codes[:, j]]
+        if isinstance(attribute, NumericAttribute):
+            points[:, j] = np.append(rounded_positions(attribute, unit), NONE)[codes[:, j]]
             continue
         part = slice(int(at[j]), int(at[j + 1]) - 1)
         parent[part], last[part], above = attribute.parent, *_subtrees(attribute)
         height[part] = [round(h / max(int(above[0]), 1) * unit) for h in above.tolist()]
         points[:, j] = np.append(attribute.node, len(attribute.parent))[codes[:, j]]
-    trees = np.array([isinstance(a, Tree) for a in attributes], np.int64)
+    trees = np.array([isinstance(a, CategoricalAttribute) for a in attributes], np.int64)
     null = np.array([round(a.weight * scale) for a in attributes], np.int64)
     return (trees, null, at, parent, last, height), points
 
 
-def as_numbers(space: Space) -> Space:
+def as_numbers(space: EncodedTable) -> EncodedTable:
     """Return the space with each category a number: 0, 1, 2 ... for the values that occur, in the order of the leaves.
 
     Codes stay as they are.
     """
     attributes = (
-        Number(np.arange(float(a.values)), integral=True, weight=a.weight) if isinstance(a, Tree) else a
+        NumericAttribute(np.arange(float(a.values)), integral=True, weight=a.weight)
+        if isinstance(a, CategoricalAttribute)
+        else a
         for a in space.attributes
     )
     return replace(space, attributes=tuple(attributes))
 
 
-def _subtrees(tree: Tree) -> tuple[Ints, Ints]:
+def _subtrees(tree: CategoricalAttribute) -> tuple[Ints, Ints]:
     """Return the last node of each node's subtree, and its height in edges (Hsub)."""
     last, height = np.arange(len(tree.parent)), np.zeros(len(tree.parent), np.int64)
     for node in range(len(tree.parent) - 1, 0, -1):
@@ -83,7 +85,7 @@ class Work:
     those that are moved are dealt out.
     """
 
-    space: Space
+    space: EncodedTable
     k: int
     seeds: Ints
     order: Ints
@@ -101,7 +103,7 @@ class Work:
             *(np.empty(nodes, np.int64) for _ in range(3)),
             np.empty(len(self.centers), np.int64),
         )
-        deep = sum(int(a.depth.max()) for a in self.space.attributes if isinstance(a, Tree))
+        deep = sum(int(a.depth.max()) for a in self.space.attributes if isinstance(a, CategoricalAttribute))
         self.room = 128 * (d + 1) + 4 * deep
         self.pauses = progress.Pauses(self.check)
 
@@ -177,7 +179,7 @@ def centers_first(method: Callable[[Work], Ints]) -> Run:
 
     @one_cluster_below_2k
     @functools.wraps(method)
-    def run(space: Space, constraint: Constraint, options: Options, check: Check) -> Ints:
+    def run(space: EncodedTable, constraint: Constraint, options: Options, check: Check) -> Ints:
         seeds, order = spread_rows(space, space.rows // constraint.least, options)
         rounds = cast(int, options.get("rounds", 1))
         work = Work(space, constraint.least, seeds, order, options.get("centroid_cat") != "lca", rounds, check)

@@ -10,7 +10,7 @@ from dbanon.algorithms.base.assignments import Runs
 from dbanon.algorithms.base.kernel_inputs import Layout, layout
 from dbanon.algorithms.base.random_seeds import generator
 from dbanon.algorithms.base.registry import Assignment, Check, Options, Run
-from dbanon.encoding.encoded_table import Ints, Space
+from dbanon.encoding.encoded_table import EncodedTable, Ints
 from dbanon.privacy_models.constraint import Constraint
 from dbanon.table_functions.parameter_types import Integer
 from dbanon.table_functions.parameters import Parameter
@@ -28,7 +28,7 @@ HEIGHTS = "edges"
 class Clusters:
     """Clusters that begin with a record each (canonical rows) and grow; `labels` of all records, -1 until they join."""
 
-    def __init__(self, space: Space, k: int, seeds: Ints, check: Check) -> None:
+    def __init__(self, space: EncodedTable, k: int, seeds: Ints, check: Check) -> None:
         self.k, self.tuple_of, self.check = k, space.tuple_of, check
         self.problem: Layout = layout(space, Constraint(k), HEIGHTS)
         self.labels = np.full(space.rows, -1, np.int64)
@@ -70,7 +70,7 @@ class Clusters:
         return int(next_)
 
 
-Seeded = Callable[[Space, int, Options, Check], Ints]
+Seeded = Callable[[EncodedTable, int, Options, Check], Ints]
 """From space, least number of records and own options to the cluster of every record."""
 
 
@@ -78,14 +78,14 @@ def seeded(method: Seeded) -> Run:
     """Return the method as algorithms are called."""
 
     @functools.wraps(method)
-    def run(space: Space, constraint: Constraint, options: Options, check: Check) -> Assignment:
+    def run(space: EncodedTable, constraint: Constraint, options: Options, check: Check) -> Assignment:
         k = constraint.least
         return Runs.one(space) if space.rows < 2 * k else method(space, k, options, check)
 
     return run
 
 
-def every_kth(space: Space, k: int, options: Options) -> Ints:
+def every_kth(space: EncodedTable, k: int, options: Options) -> Ints:
     """Return every k-th record, from a random one of the first k on; in the deterministic mode from the middle one."""
     begin = (k + 1) // 2 - 1 if options["mode"] == "deterministic" else int(generator(options).integers(k))
     return begin + np.arange(space.rows // k) * k
@@ -103,7 +103,7 @@ A = Parameter("a", Integer(0), "Quasi-identifiers, the first ones, that records 
 B = Parameter("b", Integer(0), "Sensitive columns, the first ones, that records are sorted by then.", 1)
 
 
-def by_first(space: Space, a: int, b: int) -> Ints:
+def by_first(space: EncodedTable, a: int, b: int) -> Ints:
     """The records sorted by the first a quasi-identifiers, then by the first b sensitive columns, then canonically."""
     tuple_of = space.tuple_of
     keys: Sequence[Ints] = [

@@ -4,10 +4,10 @@ import numpy as np
 
 from dbanon.algorithms.base.registry import LARGE, MODE, SEED, Check, Options, register
 from dbanon.algorithms.centroid.sorted_seeds import Clusters, every_kth, seeded
-from dbanon.encoding.encoded_table import Ints, Space
+from dbanon.encoding.encoded_table import EncodedTable, Ints
 
 
-def systematic(space: Space, k: int, options: Options, check: Check) -> Ints:
+def systematic(space: EncodedTable, k: int, options: Options, check: Check) -> Ints:
     """Systematic clustering, from its abstract and the review of clustering methods.
 
     Records are sorted by the quasi-identifiers, numbers ascending and categories in the order of the leaves. Every k-th

@@ -9,8 +9,8 @@ from dbanon.algorithms.base.random_seeds import spread_rows
 from dbanon.algorithms.base.registry import LARGE, SEED, Check, Options, one_cluster_below_2k, register
 from dbanon.algorithms.centroid import moving_centers as search
 from dbanon.algorithms.centroid.moving_centers import EVENLY, NONE, as_numbers
-from dbanon.encoding.distance import places
-from dbanon.encoding.encoded_table import Floats, Ints, Number, Space
+from dbanon.encoding.distance import rounded_positions
+from dbanon.encoding.encoded_table import EncodedTable, Floats, Ints, NumericAttribute
 from dbanon.kernels.arrays import CenterTree
 from dbanon.privacy_models.constraint import Constraint
 from dbanon.table_functions.parameter_types import Integer
@@ -28,7 +28,7 @@ EACH = 0.5
 
 
 @one_cluster_below_2k
-def wfcmeans(space: Space, constraint: Constraint, options: Options, check: Check) -> Ints:
+def wfcmeans(space: EncodedTable, constraint: Constraint, options: Options, check: Check) -> Ints:
     """WF-C-means, weighted feature C-means (Chiu and Tsai 2007), from its abstract and the feature-weight
     self-adjustment k-means of the same authors.
 
@@ -57,12 +57,12 @@ def wfcmeans(space: Space, constraint: Constraint, options: Options, check: Chec
 class _Means:
     """The centers of clusters, the weights of columns, and the nearest center of each tuple."""
 
-    def __init__(self, space: Space, seeds: Ints, check: Check) -> None:
+    def __init__(self, space: EncodedTable, seeds: Ints, check: Check) -> None:
         self.space, self.check, self.tuple_of = space, check, space.tuple_of
         columns = [
-            np.append(places(a, float(UNIT)), NONE)[codes]
+            np.append(rounded_positions(a, float(UNIT)), NONE)[codes]
             for a, codes in zip(space.attributes, space.codes.T, strict=True)
-            if isinstance(a, Number)
+            if isinstance(a, NumericAttribute)
         ]
         self.points = np.stack(columns, axis=1)
         self.centers = self.points[self.tuple_of[seeds]]

@@ -12,7 +12,7 @@ import numpy as np
 
 from dbanon.algorithms.base import progress
 from dbanon.algorithms.base.registry import Check
-from dbanon.encoding.encoded_table import Attribute, Floats, Ints, Number, Space
+from dbanon.encoding.encoded_table import Attribute, EncodedTable, Floats, Ints, NumericAttribute
 
 FEW, EACH = 32, 0.25
 """Records of a chain by which it is judged how long all take, and what a cosine costs, in steps of
@@ -22,7 +22,7 @@ STEP = 2.0**40
 """Steps of 1 in which similarities and diversities are counted."""
 
 
-def directions(space: Space, scale: str) -> Floats:
+def directions(space: EncodedTable, scale: str) -> Floats:
     """Return vectors of length 1 of the tuples.
 
     The last coordinate is that of zero vectors, which have no direction.
@@ -38,10 +38,10 @@ def directions(space: Space, scale: str) -> Floats:
 
 def _coordinates(attribute: Attribute, scale: str) -> Floats:
     """Return the coordinate of each code; the last is that of NULL."""
-    if not isinstance(attribute, Number) and attribute.magnitudes is None:
+    if not isinstance(attribute, NumericAttribute) and attribute.magnitudes is None:
         codes = np.arange(attribute.values + 1.0)
         return codes / max(attribute.values - 1, 1) if scale == "minmax" else codes
-    values = attribute.positions if isinstance(attribute, Number) else np.empty(0)
+    values = attribute.positions if isinstance(attribute, NumericAttribute) else np.empty(0)
     values = values if attribute.magnitudes is None else attribute.magnitudes
     if scale == "minmax":
         values = values / 2  # differences shall not overflow
@@ -50,7 +50,7 @@ def _coordinates(attribute: Attribute, scale: str) -> Floats:
     return np.append(values, 0.0)
 
 
-def ranked_rows(space: Space, unit: Floats, rank: str, check: Check) -> Ints:
+def ranked_rows(space: EncodedTable, unit: Floats, rank: str, check: Check) -> Ints:
     """Records by summed similarity to all others, greatest first (Algorithm 1): the sum of the cosines to all is the
     cosine to the sum of all, so no pair is looked at. `chain`: each is the one most similar to the record before."""
     from dbanon.kernels import simdiv as kernels

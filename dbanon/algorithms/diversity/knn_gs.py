@@ -17,7 +17,7 @@ from dbanon.algorithms.base.registry import (
 )
 from dbanon.algorithms.base.sensitive_groups import Kinds
 from dbanon.encoding import distance
-from dbanon.encoding.encoded_table import Ints, Sensitive, Space
+from dbanon.encoding.encoded_table import EncodedTable, Ints, SensitiveColumn
 from dbanon.kernels.arrays import GroupItems
 from dbanon.privacy_models.constraint import Constraint
 from dbanon.table_functions.parameter_types import Integer
@@ -28,7 +28,7 @@ MOST = 2**16
 
 
 @one_cluster_below_2k
-def knn_gs(space: Space, constraint: Constraint, options: Options, check: Check) -> Assignment:
+def knn_gs(space: EncodedTable, constraint: Constraint, options: Options, check: Check) -> Assignment:
     """KNN-(G,S), the single-machine form, reconstructed from the summary of its paper and the review of clustering
     methods.
 
@@ -45,7 +45,7 @@ def knn_gs(space: Space, constraint: Constraint, options: Options, check: Check)
     return grow(space, _OfGroups(space, constraint.least, options), check)
 
 
-def value_groups(sensitive: Sensitive, groups: int, level: int | None) -> Ints:
+def value_groups(sensitive: SensitiveColumn, groups: int, level: int | None) -> Ints:
     """Return the group of each value, by code; of NULL, which is the last."""
     if level is not None and sensitive.tree is not None:
         return np.asarray(np.unique(sensitive.tree.block(level), return_inverse=True)[1], np.int64)
@@ -59,7 +59,7 @@ def value_groups(sensitive: Sensitive, groups: int, level: int | None) -> Ints:
 class _OfGroups(CountedRules):
     """Clusters with records of each group, in compiled code."""
 
-    def __init__(self, space: Space, k: int, options: Options) -> None:
+    def __init__(self, space: EncodedTable, k: int, options: Options) -> None:
         super().__init__(space, k, np.array([0, space.rows], np.int64))
         groups, level, each = (options[name] for name in ("groups", "level", "each"))
         above = None if level is None else int(str(level))
@@ -95,7 +95,7 @@ class _OfGroups(CountedRules):
         seeds = self.space.codes[self.seeds]
         for row, t in zip(rows.tolist(), self.space.tuple_of[rows].tolist(), strict=True):
             check()
-            self.labels[row] = int(np.argmin(distance.to_tuples(tables, self.space.codes[t], seeds)))
+            self.labels[row] = int(np.argmin(distance.distances_to_tuples(tables, self.space.codes[t], seeds)))
 
 
 register(

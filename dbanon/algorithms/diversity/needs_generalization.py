@@ -7,8 +7,15 @@ import numpy as np
 
 from dbanon.algorithms.base.class_bounds import Extents, members
 from dbanon.algorithms.base.loss import common
-from dbanon.encoding.distance import last_codes
-from dbanon.encoding.encoded_table import Floats, Ints, Number, Sensitive, Space, Tree
+from dbanon.encoding.distance import subtree_end_codes
+from dbanon.encoding.encoded_table import (
+    CategoricalAttribute,
+    EncodedTable,
+    Floats,
+    Ints,
+    NumericAttribute,
+    SensitiveColumn,
+)
 
 
 @dataclass(frozen=True)
@@ -27,7 +34,7 @@ class Needs:
     levels: int
 
 
-def raised(space: Space, labels: Ints, k: int, influence: Floats, needs: Needs) -> tuple[Ints, Ints]:
+def raised(space: EncodedTable, labels: Ints, k: int, influence: Floats, needs: Needs) -> tuple[Ints, Ints]:
     """Least and greatest codes that clusters are published with (clusters, attributes), never above max_level. O(n)
     time and memory."""
     rows = members(labels)
@@ -42,7 +49,7 @@ def raised(space: Space, labels: Ints, k: int, influence: Floats, needs: Needs) 
             continue
         some = np.flatnonzero(poor & (high[:, j] < attribute.values))
         for _ in range(needs.levels):
-            raise_ = _interval if isinstance(attribute, Number) else _node
+            raise_ = _interval if isinstance(attribute, NumericAttribute) else _node
             before = low[some, j], high[some, j]
             low[some, j], high[some, j] = after = raise_(attribute, *before)  # type: ignore[arg-type]
             if np.array_equal(before, after):  # nothing is above: of the levels that are left, none is
@@ -50,7 +57,7 @@ def raised(space: Space, labels: Ints, k: int, influence: Floats, needs: Needs) 
     return low, high
 
 
-def diversities(sensitive: Sensitive, groups: list[Ints], normalized: bool) -> Floats:
+def diversities(sensitive: SensitiveColumn, groups: list[Ints], normalized: bool) -> Floats:
     """Shannon index of each group's sensitive values (Majeed et al. 2024, Equation 12); normalized: over ln(min(values
     that occur, group size)), the greatest there can be. A NULL is a value."""
     group = np.repeat(np.arange(len(groups)), [len(g) for g in groups])
@@ -65,12 +72,15 @@ def diversities(sensitive: Sensitive, groups: list[Ints], normalized: bool) -> F
     return np.where(most > 1, index / np.log(np.maximum(most, 2)), 0.0)
 
 
-def _node(tree: Tree, low: Ints, high: Ints) -> tuple[Ints, Ints]:
+def _node(tree: CategoricalAttribute, low: Ints, high: Ints) -> tuple[Ints, Ints]:
     """Return the codes below the next ancestor that has other values of the table too.
 
     Those given where there is none.
     """
-    values_end, first_of = last_codes(tree).astype(np.int64), np.searchsorted(tree.node, np.arange(len(tree.parent)))
+    values_end, first_of = (
+        subtree_end_codes(tree).astype(np.int64),
+        np.searchsorted(tree.node, np.arange(len(tree.parent))),
+    )
     node = common(tree, tree.node[low], tree.node[high]).astype(np.int64)
     limit = np.zeros(len(low), np.int64) if tree.max_level is None else tree.block(tree.max_level)[low]
     first, last = low.copy(), high.copy()
@@ -83,7 +93,7 @@ def _node(tree: Tree, low: Ints, high: Ints) -> tuple[Ints, Ints]:
     return first, last
 
 
-def _interval(number: Number, low: Ints, high: Ints) -> tuple[Ints, Ints]:
+def _interval(number: NumericAttribute, low: Ints, high: Ints) -> tuple[Ints, Ints]:
     """The next larger interval of a number without a hierarchy: the smallest of its blocks of 1, 2, 4, 8 ... distinct
     values that has the interval within it and is larger."""
     first, last = low.copy(), high.copy()

@@ -10,7 +10,7 @@ from dbanon.algorithms.base.sensitive_groups import Kinds, sensitive_codes
 from dbanon.algorithms.centroid.kmeans import ROUNDS, plain
 from dbanon.algorithms.centroid.moving_centers import EVENLY, Work
 from dbanon.algorithms.diversity.partitions import PARTS, united
-from dbanon.encoding.encoded_table import Ints, Space
+from dbanon.encoding.encoded_table import EncodedTable, Ints
 from dbanon.kernels.arrays import BucketItems
 from dbanon.privacy_models.constraint import Constraint
 
@@ -19,7 +19,7 @@ BEFORE = 0.2
 
 
 @one_cluster_below_2k
-def pppc(space: Space, constraint: Constraint, options: Options, check: Check) -> Assignment:
+def pppc(space: EncodedTable, constraint: Constraint, options: Options, check: Check) -> Assignment:
     """PPPC, privacy-preserving parallel clustering, the single-machine form, reconstructed from the review of
     clustering methods.
 
@@ -42,7 +42,7 @@ class _Buckets(CountedRules):
 
     step_cost = 0.5
 
-    def __init__(self, space: Space, k: int, options: Options, check: Check) -> None:
+    def __init__(self, space: EncodedTable, k: int, options: Options, check: Check) -> None:
         from dbanon.kernels.centers import distances
 
         super().__init__(space, k, np.array([0, space.rows], np.int64))

@@ -14,7 +14,7 @@ from dbanon.algorithms.base.sensitive_groups import sensitive_codes
 from dbanon.algorithms.centroid.moving_centers import EVENLY
 from dbanon.algorithms.diversity.partitions import PARTS, united
 from dbanon.encoding import distance
-from dbanon.encoding.encoded_table import Ints, Space
+from dbanon.encoding.encoded_table import EncodedTable, Ints
 from dbanon.kernels.arrays import MergedClusters
 from dbanon.privacy_models.constraint import Constraint
 from dbanon.table_functions.parameter_types import Real
@@ -37,7 +37,7 @@ Away = Callable[[int], Ints]
 
 
 @one_cluster_below_2k
-def s_cpm(space: Space, constraint: Constraint, options: Options, check: Check) -> Assignment:
+def s_cpm(space: EncodedTable, constraint: Constraint, options: Options, check: Check) -> Assignment:
     """S-CPM, the semantic-similarity cluster based privacy preservation model, the single-machine form, reconstructed
     from the review of clustering methods.
 
@@ -73,7 +73,7 @@ def _expect(work: progress.Work, looks: float) -> None:
 class _Merging:
     """Clusters of parts that begin as single records, in compiled code."""
 
-    def __init__(self, space: Space, k: int, penalty: float) -> None:
+    def __init__(self, space: EncodedTable, k: int, penalty: float) -> None:
         self.k, self.tuple_of, self.problem = k, space.tuple_of, layout(space, Constraint(1), "edges")
         self.codes, columns = sensitive_codes(space), len(space.attributes)
         # What a column of weight 1 can lose.
@@ -105,12 +105,12 @@ class _Merging:
 # --- parts ------------------------------------------------------------------------------------------------------------
 
 
-def _parts(space: Space, k: int, options: Options, check: Check) -> Ints:
+def _parts(space: EncodedTable, k: int, options: Options, check: Check) -> Ints:
     """Return the part of each tuple."""
     tables = Loss(space, 1, "edges").tables(space)
 
     def away(t: int) -> Ints:
-        return distance.to_tuples(tables, space.codes[t], space.codes)
+        return distance.distances_to_tuples(tables, space.codes[t], space.codes)
 
     number = min(int(str(options["parts"])), space.rows)
     _expect(progress.work(check), float(number) * len(space.counts) * ROUNDS)
@@ -130,7 +130,7 @@ def _parts(space: Space, k: int, options: Options, check: Check) -> Ints:
     return parts[space.starts]
 
 
-def _plus_plus(space: Space, number: int, draws: np.random.Generator, away: Away, check: Check) -> Ints:
+def _plus_plus(space: EncodedTable, number: int, draws: np.random.Generator, away: Away, check: Check) -> Ints:
     """Tuples of records that are drawn one after another, each by its squared distance to the nearest one before;
     fewer where all records are at distance 0."""
     chosen = [int(np.searchsorted(space.starts, draws.integers(space.rows), side="right")) - 1]
@@ -157,9 +157,9 @@ def _nearest(medoids: Ints, away: Away, check: Check) -> Ints:
     return nearest
 
 
-def _medoid(space: Space, tuples: Ints) -> int:
+def _medoid(space: EncodedTable, tuples: Ints) -> int:
     """Of some tuples the first with the least summed distance to the records of all of them."""
-    part = Space(space.attributes, space.codes[tuples], space.counts[tuples], None, space.total)
+    part = EncodedTable(space.attributes, space.codes[tuples], space.counts[tuples], None, space.total)
     return int(tuples[np.argmin(sums_to_all(part))])
 
 

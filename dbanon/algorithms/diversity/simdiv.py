@@ -27,7 +27,7 @@ from dbanon.algorithms.base.registry import (
 )
 from dbanon.algorithms.diversity.cosine_similarity import STEP, directions, ranked_rows
 from dbanon.algorithms.diversity.needs_generalization import Needs, raised
-from dbanon.encoding.encoded_table import Floats, Ints, Space
+from dbanon.encoding.encoded_table import EncodedTable, Floats, Ints
 from dbanon.kernels.arrays import FillOptions
 from dbanon.privacy_models.constraint import Constraint
 from dbanon.table_functions.parameter_types import Choice, Ends, Flag, Integer, PerColumn, Real
@@ -56,7 +56,7 @@ def resolved(options: Options) -> dict[str, Any]:
 
 
 @one_cluster_below_2k
-def simdiv(space: Space, constraint: Constraint, options: Options, check: Check) -> Ints:
+def simdiv(space: EncodedTable, constraint: Constraint, options: Options, check: Check) -> Ints:
     """SimDiv (Majeed et al. 2024, Algorithms 1-3): floor(n/k) clusters of k records, and fewer than k residuals.
 
     Each cluster, in the order of the slices, takes the record of greatest alpha_pr * diversity + beta_ut * cosine to
@@ -110,7 +110,7 @@ def simdiv(space: Space, constraint: Constraint, options: Options, check: Check)
     return labels
 
 
-def influences(space: Space, options: Mapping[str, Any]) -> Floats:
+def influences(space: EncodedTable, options: Mapping[str, Any]) -> Floats:
     """Return the attributes' influence; their weights where these stand for it."""
     return np.array([a.weight if options["influence"] == "weights" else a.influence for a in space.attributes])
 
@@ -164,7 +164,7 @@ def _most(k: int, cap: str) -> float:
     return k + math.ceil(k / part) if part else math.inf
 
 
-def widen(space: Space, labels: Ints, constraint: Constraint, options: Options) -> PublishedEnds:
+def widen(space: EncodedTable, labels: Ints, constraint: Constraint, options: Options) -> PublishedEnds:
     """Needs-based generalization (Majeed et al. 2024, Algorithm 4): see
     `dbanon.algorithms.diversity.needs_generalization`."""
     settings = resolved(options)

@@ -17,11 +17,11 @@ from dbanon.algorithms.base.registry import (
 from dbanon.algorithms.full_domain.lattice_search import Search
 from dbanon.algorithms.full_domain.levels import Frequencies, Levels
 from dbanon.algorithms.full_domain.recoding import FULL, MOST, RECODING
-from dbanon.encoding.encoded_table import Space
+from dbanon.encoding.encoded_table import EncodedTable
 from dbanon.privacy_models.constraint import Constraint
 
 
-def datafly(space: Space, constraint: Constraint, options: Options, check: Check) -> Assignment:
+def datafly(space: EncodedTable, constraint: Constraint, options: Options, check: Check) -> Assignment:
     """Datafly (Sweeney), full-domain generalization by the column that has the most values.
 
     While more records than may be left out stand in classes that miss the privacy model, the column with the most

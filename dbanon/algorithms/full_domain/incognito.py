@@ -11,11 +11,11 @@ from dbanon.algorithms.base.registry import (
 )
 from dbanon.algorithms.full_domain.lattice_search import full_domain
 from dbanon.algorithms.full_domain.recoding import FULL, MOST, RECODING
-from dbanon.encoding.encoded_table import Space
+from dbanon.encoding.encoded_table import EncodedTable
 from dbanon.privacy_models.constraint import Constraint
 
 
-def incognito(space: Space, constraint: Constraint, options: Options, check: Check) -> Assignment:
+def incognito(space: EncodedTable, constraint: Constraint, options: Options, check: Check) -> Assignment:
     """Incognito (LeFevre et al. 2005): of all full-domain generalizations that meet the privacy model, but for the
     records that may be left out, one of the least sum of levels; of these the one of the least loss as tight classes,
     then the first (see `dbanon.algorithms.full_domain.lattice_search`).

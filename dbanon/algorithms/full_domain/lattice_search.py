@@ -12,14 +12,14 @@ from dbanon.algorithms.base.assignments import Runs
 from dbanon.algorithms.base.loss import Loss
 from dbanon.algorithms.base.registry import Check
 from dbanon.algorithms.full_domain.levels import Frequencies, Levels, Node, sums
-from dbanon.encoding.encoded_table import Bools, Ints, Space
+from dbanon.encoding.encoded_table import Bools, EncodedTable, Ints
 from dbanon.privacy_models.constraint import Constraint
 
 LARGEST = 2_000_000
 """Most nodes, over all sets of attributes."""
 
 
-def full_domain(space: Space, constraint: Constraint, name: str, check: Check, most: int = 0) -> Runs:
+def full_domain(space: EncodedTable, constraint: Constraint, name: str, check: Check, most: int = 0) -> Runs:
     """The classes of the best full-domain generalization, found as Incognito does (LeFevre, DeWitt and Ramakrishnan
     2005), with the privacy model as the test of a group (Machanavajjhala et al. 2006): the label of every record.
 
@@ -60,7 +60,7 @@ def full_domain(space: Space, constraint: Constraint, name: str, check: Check, m
     return search.best(search.candidates(everything, passing), constraint)
 
 
-def kept_by_union(space: Space, constraint: Constraint, *, counts_only: bool = False) -> Constraint:
+def kept_by_union(space: EncodedTable, constraint: Constraint, *, counts_only: bool = False) -> Constraint:
     """Return the part of a privacy model that a union of disjoint classes meets wherever each of them does.
 
     k and numbers of different values only grow, whatever is counted. Where records are counted, a value's share in the
@@ -81,7 +81,7 @@ class Search:
     At most `most` records may stand in groups that miss the model.
     """
 
-    space: Space
+    space: EncodedTable
     levels: list[Levels]
     base: Frequencies
     check: Check

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dbanon.encoding.encoded_table import Attribute, Ints, Number, Whole, combined_key
+from dbanon.encoding.encoded_table import AnyInts, Attribute, Ints, NumericAttribute, combined_key
 
 Node = tuple[int, ...]
 """A level of each of some attributes, by its place in `Levels.numbers`."""
@@ -27,7 +27,7 @@ class Levels:
     blocks: tuple[int, ...]
 
     @classmethod
-    def of(cls, attribute: Attribute, codes: Whole) -> Levels:
+    def of(cls, attribute: Attribute, codes: AnyInts) -> Levels:
         """Return the levels of an attribute for some codes of it.
 
         Of a tree: the ancestors so many steps above each value, up to max_level; of a number: blocks of 1, 2, 4, 8 ...
@@ -58,7 +58,7 @@ class Levels:
 
 def _top(attribute: Attribute) -> int:
     """Return the level at which everything is one."""
-    if isinstance(attribute, Number):
+    if isinstance(attribute, NumericAttribute):
         return max(attribute.height, 1)
     height = int(attribute.depth[attribute.node].max(initial=1))
     return height if attribute.max_level is None else min(height, attribute.max_level)
@@ -66,10 +66,10 @@ def _top(attribute: Attribute) -> int:
 
 def _blocks(attribute: Attribute, codes: Ints, level: int) -> Ints:
     """What tells blocks of a level apart, by code."""
-    limited = not isinstance(attribute, Number) and attribute.max_level is not None
+    limited = not isinstance(attribute, NumericAttribute) and attribute.max_level is not None
     if level == _top(attribute) and not limited:
         return np.zeros(len(codes), np.int64)
-    if isinstance(attribute, Number):
+    if isinstance(attribute, NumericAttribute):
         return np.where(codes == attribute.values, -1, attribute.block(codes, level)[0])
     return attribute.block(level)[codes]
 

@@ -5,7 +5,7 @@ import numpy as np
 from dbanon.algorithms.base.class_bounds import Extents, members, published_nodes
 from dbanon.algorithms.base.registry import Options, PublishedEnds, Widening
 from dbanon.algorithms.full_domain.levels import Levels
-from dbanon.encoding.encoded_table import Ints, Space, Tree
+from dbanon.encoding.encoded_table import CategoricalAttribute, EncodedTable, Ints
 from dbanon.privacy_models.constraint import Constraint
 from dbanon.table_functions.parameter_types import Choice, Integer
 from dbanon.table_functions.parameters import Parameter
@@ -21,7 +21,7 @@ RECODING = Parameter(
 MOST = Parameter("most", Integer(0), "Most records that may be left out, beside the share suppress.")
 
 
-def level_ends(space: Space, labels: Ints, constraint: Constraint, options: Options) -> PublishedEnds:
+def level_ends(space: EncodedTable, labels: Ints, constraint: Constraint, options: Options) -> PublishedEnds:
     """Return what clusters publish if all records have one level of every attribute.
 
     It is the lowest level of each attribute on which every cluster is in one block: the level that was searched for, as
@@ -46,7 +46,7 @@ def level_ends(space: Space, labels: Ints, constraint: Constraint, options: Opti
             low[:, j], high[:, j] = 0, attribute.values
             continue
         known = high[:, j] < attribute.values
-        if isinstance(attribute, Tree):
+        if isinstance(attribute, CategoricalAttribute):
             nodes = attribute.block(levels.numbers[level])[low[known, j]]
             covering = published_nodes(attribute, low[known, j], high[known, j])
             raised[known, j] = np.where(attribute.raised[nodes] == covering, -1, nodes)

@@ -11,11 +11,11 @@ from dbanon.algorithms.full_domain.incognito import SUPPRESSION
 from dbanon.algorithms.full_domain.lattice_search import LARGEST, Search
 from dbanon.algorithms.full_domain.levels import Frequencies, Levels, Node
 from dbanon.algorithms.full_domain.recoding import FULL, MOST, RECODING
-from dbanon.encoding.encoded_table import Space
+from dbanon.encoding.encoded_table import EncodedTable
 from dbanon.privacy_models.constraint import Constraint
 
 
-def samarati(space: Space, constraint: Constraint, options: Options, check: Check) -> Assignment:
+def samarati(space: EncodedTable, constraint: Constraint, options: Options, check: Check) -> Assignment:
     """Samarati's full-domain generalization of the least height, with records left out.
 
     The height of a generalization is the number of its steps up, over all columns. The least one at which some

@@ -6,12 +6,12 @@ from dbanon.algorithms.base.grow_clusters import grow
 from dbanon.algorithms.base.loss import Loss
 from dbanon.algorithms.base.registry import LARGE, MODE, SEED, Assignment, Check, Options, register
 from dbanon.algorithms.greedy.least_loss import FAR, LeastLoss, Seeding
-from dbanon.encoding.encoded_table import Space
+from dbanon.encoding.encoded_table import EncodedTable
 from dbanon.kernels.arrays import DiverseRecords
 from dbanon.privacy_models.constraint import Constraint
 
 
-def eld(space: Space, constraint: Constraint, options: Options, check: Check) -> Assignment:
+def eld(space: EncodedTable, constraint: Constraint, options: Options, check: Check) -> Assignment:
     """ELD, effective l-diversity by clustering, reconstructed from its abstract.
 
     The first cluster begins at a random record, later ones at that farthest from the seed before. Each takes the record
@@ -26,7 +26,7 @@ def eld(space: Space, constraint: Constraint, options: Options, check: Check) ->
 class UntilDiverse(LeastLoss):
     """Groups as k-member makes them, which grow until they have `l` different values too."""
 
-    def __init__(self, space: Space, constraint: Constraint, loss: Loss, seeding: Seeding) -> None:
+    def __init__(self, space: EncodedTable, constraint: Constraint, loss: Loss, seeding: Seeding) -> None:
         super().__init__(space, constraint, loss, seeding)
         self.wanted = _wanted(space, constraint)
         self.members = np.empty((len(space.counts) + 2 + 2**18, 2), np.int64)
@@ -42,7 +42,7 @@ class UntilDiverse(LeastLoss):
         return self.dealt.take(self.members[:used], first)
 
 
-def _wanted(space: Space, constraint: Constraint) -> DiverseRecords:
+def _wanted(space: EncodedTable, constraint: Constraint) -> DiverseRecords:
     """What clusters need of sensitive values, and those of all records."""
     columns = max(len(space.sensitive), 1)
     width = max([s.values for s in space.sensitive], default=0) + 1

@@ -2,13 +2,13 @@
 
 from dbanon.algorithms.base.registry import LARGE, MODE, SEED, Assignment, Check, Options, register
 from dbanon.algorithms.greedy.least_loss import FAR, RANDOM, greedy
-from dbanon.encoding.encoded_table import Space
+from dbanon.encoding.encoded_table import EncodedTable
 from dbanon.privacy_models.constraint import Constraint
 from dbanon.table_functions.parameter_types import Choice
 from dbanon.table_functions.parameters import Parameter
 
 
-def gaa_cp(space: Space, constraint: Constraint, options: Options, check: Check) -> Assignment:
+def gaa_cp(space: EncodedTable, constraint: Constraint, options: Options, check: Check) -> Assignment:
     """GAA-CP, reconstructed from the abstract of Jiang et al. 2017 and what Wang et al. 2022 say of it.
 
     Greedy growth by the loss of merging a record into the cluster, where a category loses the share of leaves below

@@ -2,11 +2,11 @@
 
 from dbanon.algorithms.base.registry import LARGE, MODE, SEED, Assignment, Check, Options, register
 from dbanon.algorithms.greedy.least_loss import FAR, RANDOM, greedy
-from dbanon.encoding.encoded_table import Space
+from dbanon.encoding.encoded_table import EncodedTable
 from dbanon.privacy_models.constraint import Constraint
 
 
-def kmember(space: Space, constraint: Constraint, options: Options, check: Check) -> Assignment:
+def kmember(space: EncodedTable, constraint: Constraint, options: Options, check: Check) -> Assignment:
     """Greedy k-member (Byun et al. 2007).
 
     Each cluster begins at the record farthest from the seed before (the first from a random record) and takes the
@@ -16,7 +16,7 @@ def kmember(space: Space, constraint: Constraint, options: Options, check: Check
     return greedy(space, constraint, options, check, FAR, "edges")
 
 
-def kmembers_random(space: Space, constraint: Constraint, options: Options, check: Check) -> Assignment:
+def kmembers_random(space: EncodedTable, constraint: Constraint, options: Options, check: Check) -> Assignment:
     """k-members with random seeds (k-members paper, Table III).
 
     As k-member, but each cluster begins at a random record. The paper states O(n); every step looks at all records

@@ -15,8 +15,8 @@ from dbanon.algorithms.base.grow_clusters import Rules, grow, within_room
 from dbanon.algorithms.base.loss import Loss, Term
 from dbanon.algorithms.base.random_seeds import generator, random_tuple
 from dbanon.algorithms.base.registry import Assignment, Check, Options
-from dbanon.encoding.encoded_table import Ints, Number, Space, Tree
-from dbanon.encoding.tuple_index import Index
+from dbanon.encoding.encoded_table import CategoricalAttribute, EncodedTable, Ints, NumericAttribute
+from dbanon.encoding.tuple_index import TupleIndex
 from dbanon.privacy_models.constraint import Constraint
 
 FAR, RANDOM, FIRST = 0, 1, 2
@@ -32,7 +32,7 @@ class Seeding:
     reference: int
 
     @classmethod
-    def of(cls, space: Space, rule: int, options: Options) -> Seeding:
+    def of(cls, space: EncodedTable, rule: int, options: Options) -> Seeding:
         """Return the rule of a call. In the deterministic mode a random record is the first one."""
         draws = generator(options)
         reference = random_tuple(space, options, draws) if rule == FAR else 0
@@ -52,12 +52,12 @@ class LeastLoss(Rules):
     """
 
     def __init__(
-        self, space: Space, constraint: Constraint, loss: Loss, seeding: Seeding, before: Runs | None = None
+        self, space: EncodedTable, constraint: Constraint, loss: Loss, seeding: Seeding, before: Runs | None = None
     ) -> None:
         self.space, self.least, self.loss, self.seeding = space, constraint.least, loss, seeding
         self.reference, self.questions = seeding.reference, self.least
         self.harder = 5.0 if seeding.rule == FAR else 1.0
-        self.index = Index(space, loss.tables(space))
+        self.index = TupleIndex(space, loss.tables(space))
         self.dealt = Dealt()
         self.kept, self.aside = 0, np.zeros(len(space.counts), np.int64)
         if before is not None:
@@ -95,13 +95,15 @@ class LeastLoss(Rules):
         )
 
 
-def greedy(space: Space, constraint: Constraint, options: Options, check: Check, rule: int, heights: str) -> Assignment:
+def greedy(
+    space: EncodedTable, constraint: Constraint, options: Options, check: Check, rule: int, heights: str
+) -> Assignment:
     """Return groups of records that lose least together. `rule`: FAR, RANDOM or FIRST; `heights`: see `Loss`."""
     loss = Loss(space, constraint.least, heights)
     return grow(space, LeastLoss(space, constraint, loss, Seeding.of(space, rule, options)), check)
 
 
-def least_growth(space: Space, loss: Loss, groups: Runs, tuples: Ints, check: Check) -> Ints:
+def least_growth(space: EncodedTable, loss: Loss, groups: Runs, tuples: Ints, check: Check) -> Ints:
     """The groups that leftovers, a tuple each, join in their order: where (size + 1) times the loss with them exceeds
     size times the loss without them least (MINIL). Ties go to the earlier group."""
     extents = Extents.of_runs(space, groups)
@@ -121,15 +123,16 @@ def least_growth(space: Space, loss: Loss, groups: Runs, tuples: Ints, check: Ch
 def arrays(terms: Sequence[Term]) -> tuple[Any, ...]:
     """Terms of attributes that are asked by table, for the kernels (see `dbanon.kernels.greedy`)."""
     attributes = [t.attribute for t in terms]
-    trees = [a for a in attributes if isinstance(a, Tree)]
-    nodes = [len(a.parent) if isinstance(a, Tree) else 0 for a in attributes]
-    of = [a.node if isinstance(a, Tree) else t.places for t, a in zip(terms, attributes, strict=True)]
+    trees = [a for a in attributes if isinstance(a, CategoricalAttribute)]
+    nodes = [len(a.parent) if isinstance(a, CategoricalAttribute) else 0 for a in attributes]
+    of = [a.node if isinstance(a, CategoricalAttribute) else t.places for t, a in zip(terms, attributes, strict=True)]
 
     def whole(parts: Iterable[Any]) -> Ints:
         return np.concatenate([np.zeros(0, np.int64), *parts]).astype(np.int64)
 
     return (
-        np.array([isinstance(a, Number) for a in attributes], np.int64), np.array([t.unit for t in terms], np.int64),
+        np.array([isinstance(a, NumericAttribute) for a in attributes], np.int64),
+        np.array([t.unit for t in terms], np.int64),
         np.cumsum([0, *nodes]), np.cumsum([0, *(a.values for a in attributes)]), whole(a.parent for a in trees),
         whole(t.height for t in terms), whole(t.last for t in terms),
         whole(np.searchsorted(a.node, np.arange(len(a.parent))) for a in trees), whole(of),

@@ -20,7 +20,7 @@ from dbanon.algorithms.base.registry import (
     register,
 )
 from dbanon.algorithms.base.sensitive_groups import Kinds, sensitive_codes
-from dbanon.encoding.encoded_table import Ints, Sensitive, Space
+from dbanon.encoding.encoded_table import EncodedTable, Ints, SensitiveColumn
 from dbanon.kernels.arrays import LossArrays, ThresholdGrowth, ThresholdItems, ThresholdOptions
 from dbanon.privacy_models.constraint import Constraint
 from dbanon.table_functions.parameter_types import Real
@@ -33,7 +33,7 @@ EACH = 0.5
 """What looking at one costs in dbanon.algorithms.base.progress."""
 
 
-def loukides_shao(space: Space, constraint: Constraint, options: Options, check: Check) -> Assignment:
+def loukides_shao(space: EncodedTable, constraint: Constraint, options: Options, check: Check) -> Assignment:
     """The greedy k-anonymization of Loukides and Shao, reconstructed from what the review of clustering methods says.
 
     Each cluster begins at a random record (deterministic: the first) and takes the record with which (1 - w) * loss +
@@ -51,7 +51,7 @@ def loukides_shao(space: Space, constraint: Constraint, options: Options, check:
         return Runs.one(space)
     problem, tuple_of = layout(space, Constraint(1), "edges"), space.tuple_of
     if not space.sensitive:  # as if all records had one value
-        one = Sensitive(np.zeros(space.rows, np.int32), np.array([space.rows, 0]))
+        one = SensitiveColumn(np.zeros(space.rows, np.int32), np.array([space.rows, 0]))
         space = replace(space, sensitive=(one,))
     labels = _Growth(space, problem.measure, options).labels(check)
     sizes = np.bincount(labels)
@@ -71,7 +71,7 @@ def loukides_shao(space: Space, constraint: Constraint, options: Options, check:
 class _Growth:
     """The clusters while they grow, in compiled code."""
 
-    def __init__(self, space: Space, measure: LossArrays, options: Options) -> None:
+    def __init__(self, space: EncodedTable, measure: LossArrays, options: Options) -> None:
         kinds = Kinds.by(space, sensitive_codes(space))
         self.rows, left = space.rows, kinds.sizes
         whole = float(measure[1][:, 2].sum())

@@ -6,7 +6,7 @@ from dbanon.algorithms.base.grow_clusters import CountedRules, grow
 from dbanon.algorithms.base.loss import Loss
 from dbanon.algorithms.base.registry import LARGE, MOST_LEFT_OUT, Assignment, Check, Options, Suppression, register
 from dbanon.algorithms.base.sensitive_groups import Kinds, sensitive_codes
-from dbanon.encoding.encoded_table import Ints, Space
+from dbanon.encoding.encoded_table import EncodedTable, Ints
 from dbanon.kernels.arrays import CappedItems, ClusterMembers, LossClusters, ValueCaps
 from dbanon.privacy_models.constraint import Constraint
 
@@ -14,7 +14,7 @@ STEPS = 2**22
 """Clusters that are looked at between two looks for interrupts."""
 
 
-def mckl(space: Space, constraint: Constraint, options: Options, check: Check) -> Assignment:
+def mckl(space: EncodedTable, constraint: Constraint, options: Options, check: Check) -> Assignment:
     """MCKL, the (k, l)-anonymity of multi-attribute clustering and generalization constraints, reconstructed from its
     abstract and the review of clustering methods.
 
@@ -33,7 +33,7 @@ def mckl(space: Space, constraint: Constraint, options: Options, check: Check) -
     return grow(space, _Capped(space, constraint, int(str(options.get(MOST_LEFT_OUT, 0)))), check)
 
 
-def by_width(space: Space) -> list[int]:
+def by_width(space: EncodedTable) -> list[int]:
     """Return the attributes, that on which a class of all records loses most first."""
     terms = Loss(space, 1, "edges").terms
     low, high = space.codes.min(axis=0, keepdims=True), space.codes.max(axis=0, keepdims=True)
@@ -44,7 +44,7 @@ def by_width(space: Space) -> list[int]:
 class _Capped(CountedRules):
     """Clusters of k records, in compiled code."""
 
-    def __init__(self, space: Space, constraint: Constraint, spare: int) -> None:
+    def __init__(self, space: EncodedTable, constraint: Constraint, spare: int) -> None:
         super().__init__(space, constraint.least, np.array([0, space.rows, 0], np.int64))
         self.spare = spare
         self.codes = sensitive_codes(space) if space.sensitive else np.zeros((1, space.rows), np.int64)

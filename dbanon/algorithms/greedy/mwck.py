@@ -6,13 +6,13 @@ import numpy as np
 
 from dbanon.algorithms.base.registry import LARGE, MODE, SEED, Assignment, Check, Options, register
 from dbanon.algorithms.greedy.least_loss import FAR, greedy
-from dbanon.encoding.encoded_table import Number, Space
+from dbanon.encoding.encoded_table import EncodedTable, NumericAttribute
 from dbanon.privacy_models.constraint import Constraint
 from dbanon.table_functions.parameter_types import Integer
 from dbanon.table_functions.parameters import Parameter
 
 
-def mwck(space: Space, constraint: Constraint, options: Options, check: Check) -> Assignment:
+def mwck(space: EncodedTable, constraint: Constraint, options: Options, check: Check) -> Assignment:
     """MWCK, mixed-feature weighted clustering for k-anonymity, reconstructed from what Majeed et al. 2024 say of it.
 
     k-member with weights by what columns say: the entropy of each column's values (numbers: in `bins` equal intervals)
@@ -30,12 +30,12 @@ def mwck(space: Space, constraint: Constraint, options: Options, check: Check) -
     return greedy(replace(space, attributes=attributes), constraint, options, check, FAR, "edges")
 
 
-def entropies(space: Space, bins: int) -> list[float]:
+def entropies(space: EncodedTable, bins: int) -> list[float]:
     """Entropy of each attribute's values over the greatest of as many values, 0 to 1. A NULL is a value."""
     shares = []
     for j, attribute in enumerate(space.attributes):
         cell = space.codes[:, j].astype(np.int64)
-        if isinstance(attribute, Number):
+        if isinstance(attribute, NumericAttribute):
             width = float(attribute.positions[-1]) if attribute.values else 0.0
             at = np.append(attribute.positions / width if width > 0 else attribute.positions, 0.0)
             cell = np.where(cell == attribute.values, bins, np.minimum((at[cell] * bins).astype(np.int64), bins - 1))

@@ -3,13 +3,13 @@
 from dbanon.algorithms.base.noise import EPSILON, Noise
 from dbanon.algorithms.base.registry import LARGE, MODE, SEED, Assignment, Check, NoiseRelease, Options, register
 from dbanon.algorithms.greedy.least_loss import FAR, greedy
-from dbanon.encoding.encoded_table import Space
+from dbanon.encoding.encoded_table import EncodedTable
 from dbanon.privacy_models.constraint import Constraint
 from dbanon.table_functions.parameter_types import Choice
 from dbanon.table_functions.parameters import Parameter
 
 
-def rka(space: Space, constraint: Constraint, options: Options, check: Check) -> Assignment:
+def rka(space: EncodedTable, constraint: Constraint, options: Options, check: Check) -> Assignment:
     """RKA, random k-anonymous, reconstructed from what Majeed et al. 2024 say of it: k-member's clusters, within
     which values are hidden in noise and shuffled.
 

@@ -11,13 +11,13 @@ from dbanon.algorithms.base.grow_clusters import grow
 from dbanon.algorithms.base.loss import Loss
 from dbanon.algorithms.base.registry import LARGE, MODE, SEED, Assignment, Check, Options, register
 from dbanon.algorithms.greedy.least_loss import FAR, LeastLoss, Seeding
-from dbanon.encoding.encoded_table import Attribute, Number, Space
+from dbanon.encoding.encoded_table import Attribute, EncodedTable, NumericAttribute
 from dbanon.privacy_models.constraint import Constraint
 from dbanon.table_functions.parameter_types import Real
 from dbanon.table_functions.parameters import Parameter
 
 
-def wkmca(space: Space, constraint: Constraint, options: Options, check: Check) -> Assignment:
+def wkmca(space: EncodedTable, constraint: Constraint, options: Options, check: Check) -> Assignment:
     """WKMCA, the weighted k-member clustering algorithm, reconstructed from its abstract and the review of clustering
     methods.
 
@@ -36,7 +36,7 @@ def wkmca(space: Space, constraint: Constraint, options: Options, check: Check) 
     return grow(weighted, LeastLoss(weighted, constraint, loss, Seeding.of(space, FAR, options), aside), check)
 
 
-def _weighted(space: Space) -> Space:
+def _weighted(space: EncodedTable) -> EncodedTable:
     shares = [variation(space, j, a) for j, a in enumerate(space.attributes)]
     mean = sum(shares) / len(shares)
     factors = [share / mean if share > 0 else 1.0 for share in shares]  # one of no variation has no distances
@@ -44,13 +44,13 @@ def _weighted(space: Space) -> Space:
     return replace(space, attributes=tuple(attributes))
 
 
-def variation(space: Space, j: int, attribute: Attribute) -> float:
+def variation(space: EncodedTable, j: int, attribute: Attribute) -> float:
     """How much a column says, 0 to 1. NULLs are left out."""
     records = np.bincount(space.codes[:, j], weights=space.counts, minlength=attribute.values + 1)[:-1]
     share = records[records > 0] / max(records.sum(), 1.0)
     if len(share) < 2:
         return 0.0
-    if not isinstance(attribute, Number):
+    if not isinstance(attribute, NumericAttribute):
         return float(-(share * np.log(share)).sum() / np.log(len(share)))
     if attribute.magnitudes is None:
         raise ValueError("weights of numbers need their values")
@@ -60,7 +60,7 @@ def variation(space: Space, j: int, attribute: Attribute) -> float:
     return 1.0 if deviation >= abs(mean) else deviation / abs(mean)
 
 
-def _outliers(space: Space, number: int) -> Runs:
+def _outliers(space: EncodedTable, number: int) -> Runs:
     """Return the records of the greatest summed distance to all; ties: the first ones."""
     far = np.argsort(-sums_to_all(space), kind="stable")
     counts = np.diff(np.minimum(np.cumsum(space.counts[far]), number), prepend=0)

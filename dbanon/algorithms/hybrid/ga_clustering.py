@@ -10,7 +10,7 @@ from dbanon.algorithms.base.kernel_inputs import layout
 from dbanon.algorithms.base.registry import LARGE, SEED, Assignment, Check, Options, register
 from dbanon.algorithms.centroid.moving_centers import EVENLY
 from dbanon.algorithms.hybrid.oka_kmember import oka_kmember
-from dbanon.encoding.encoded_table import Ints, Space
+from dbanon.encoding.encoded_table import EncodedTable, Ints
 from dbanon.privacy_models.constraint import Constraint
 from dbanon.table_functions.parameter_types import Integer
 from dbanon.table_functions.parameters import Parameter
@@ -31,7 +31,7 @@ BEGIN = 0.3
 """Share of the work, about, of the clusters at the beginning."""
 
 
-def ga_clustering(space: Space, constraint: Constraint, options: Options, check: Check) -> Assignment:
+def ga_clustering(space: EncodedTable, constraint: Constraint, options: Options, check: Check) -> Assignment:
     """The genetic algorithm of clustering for k-anonymity, reconstructed from the review of clustering methods.
 
     It begins with the clusters of `oka_kmember`. The population is the partition, each cluster a chromosome. Two are
@@ -53,7 +53,7 @@ def ga_clustering(space: Space, constraint: Constraint, options: Options, check:
     return _evolved(space, constraint.least, labels, number, options, work.part(BEGIN, 1))
 
 
-def _evolved(space: Space, k: int, labels: Ints, number: int, options: Options, work: progress.Work) -> Ints:
+def _evolved(space: EncodedTable, k: int, labels: Ints, number: int, options: Options, work: progress.Work) -> Ints:
     from dbanon.kernels.genetic import evolve, losses_of
 
     measure = layout(replace(space, persons=None, sensitive=()), Constraint(k), "edges").measure

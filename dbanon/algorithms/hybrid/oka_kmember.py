@@ -10,11 +10,11 @@ from dbanon.algorithms.base.registry import LARGE, SEED, Assignment, Check, Opti
 from dbanon.algorithms.centroid.moving_centers import EVENLY, Work
 from dbanon.algorithms.centroid.oka import CENTER, absorbed
 from dbanon.algorithms.greedy.least_loss import FAR, LeastLoss, Seeding
-from dbanon.encoding.encoded_table import Space
+from dbanon.encoding.encoded_table import EncodedTable
 from dbanon.privacy_models.constraint import Constraint
 
 
-def oka_kmember(space: Space, constraint: Constraint, options: Options, check: Check) -> Assignment:
+def oka_kmember(space: EncodedTable, constraint: Constraint, options: Options, check: Check) -> Assignment:
     """The hybrid of one-pass k-means and k-member, from the review of clustering methods.
 
     One-pass k-means without its adjustment; of each cluster of at least k records the k nearest to its center stay
@@ -29,7 +29,7 @@ def oka_kmember(space: Space, constraint: Constraint, options: Options, check: C
     return rules.found()
 
 
-def _kept(space: Space, constraint: Constraint, options: Options, check: Check) -> Runs | None:
+def _kept(space: EncodedTable, constraint: Constraint, options: Options, check: Check) -> Runs | None:
     """Return the clusters that stay as they are, if there are any."""
     from dbanon.kernels import assign_to_centers as kernels
 

@@ -19,7 +19,7 @@ from dbanon.algorithms.base.registry import (
     register,
 )
 from dbanon.algorithms.centroid.moving_centers import NONE, Work
-from dbanon.encoding.encoded_table import Ints, Space
+from dbanon.encoding.encoded_table import EncodedTable, Ints
 from dbanon.kernels.arrays import RecordTree
 from dbanon.privacy_models.constraint import Constraint
 from dbanon.table_functions.parameter_types import Real
@@ -39,7 +39,7 @@ BEFORE = 0.3
 
 
 @one_cluster_below_2k
-def r_gather(space: Space, constraint: Constraint, options: Options, check: Check) -> Assignment:
+def r_gather(space: EncodedTable, constraint: Constraint, options: Options, check: Check) -> Assignment:
     """r-gather (Aggarwal et al. 2006): the greatest distance of a record to the center of its cluster is at most twice
     the least that clusters of k records around records can have.
 
@@ -72,7 +72,7 @@ class Tried:
 class Limits:
     """A table, and what clusters of at least k records a limit allows."""
 
-    def __init__(self, space: Space, k: int, spare: int, check: Check) -> None:
+    def __init__(self, space: EncodedTable, k: int, spare: int, check: Check) -> None:
         from dbanon.kernels.centers import build
 
         self.space, self.k, self.spare, self.check = space, k, spare, progress.work(check)

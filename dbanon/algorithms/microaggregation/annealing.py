@@ -22,7 +22,7 @@ from dbanon.algorithms.microaggregation import annealing_schedule
 from dbanon.algorithms.microaggregation.group_arrays import Groups, halved, neighbours
 from dbanon.algorithms.postprocess.improve import Budget, Search
 from dbanon.algorithms.postprocess.suppress_outliers import Repair, rest_of
-from dbanon.encoding.encoded_table import Floats, Ints, Space
+from dbanon.encoding.encoded_table import EncodedTable, Floats, Ints
 from dbanon.kernels.arrays import MoveOptions
 from dbanon.privacy_models.constraint import Constraint
 
@@ -39,7 +39,9 @@ Start = Callable[[Ints], Groups]
 """Groups by labels."""
 
 
-def lowered(space: Space, constraint: Constraint, runs: Runs, search: Search, repair: Repair, check: Check) -> Runs:
+def lowered(
+    space: EncodedTable, constraint: Constraint, runs: Runs, search: Search, repair: Repair, check: Check
+) -> Runs:
     """Return the clusters after a search; who is left out stays so, and the SSE is never above that of the start.
 
     O(n log n + moves * size of a few classes) time, O(n * attributes) memory. `repair` unites classes until they meet

@@ -6,7 +6,7 @@ asked for, came from a time that was asked for, or from an interrupt.
 
 from itertools import count
 
-from dbanon.encoding.encoded_table import Space
+from dbanon.encoding.encoded_table import EncodedTable
 from dbanon.privacy_models.constraint import Constraint
 
 FIRST, DOUBLINGS = 64, 16
@@ -43,7 +43,7 @@ def heat(records: int, turn: int, made: int) -> float:
     return float(hot * (COLD / hot) ** (made / moves))
 
 
-def moves(space: Space, constraint: Constraint, effort: str) -> int:
+def moves(space: EncodedTable, constraint: Constraint, effort: str) -> int:
     """Moves of `best`: whole rounds, about as many as the effort says; fewer where groups have more than ten records,
     of which a cut takes longer, and where a model judges more than their number."""
     whole, each = EFFORT[effort]

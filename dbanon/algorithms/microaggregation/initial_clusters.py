@@ -4,8 +4,8 @@ from dbanon.algorithms.base.assignments import Runs
 from dbanon.algorithms.base.grow_clusters import grow
 from dbanon.algorithms.base.registry import Check
 from dbanon.algorithms.nearest_neighbour.mdav import FarthestFromAverage, places
-from dbanon.encoding.coarse_partitions import cells
-from dbanon.encoding.encoded_table import Ints, Space
+from dbanon.encoding.coarse_partitions import coarse_partitions
+from dbanon.encoding.encoded_table import EncodedTable, Ints
 from dbanon.privacy_models.constraint import Constraint
 
 WORK, CELL = 4e9, 2048
@@ -13,7 +13,7 @@ WORK, CELL = 4e9, 2048
 for it where they were more."""
 
 
-def start(space: Space, constraint: Constraint, check: Check) -> Runs:
+def start(space: EncodedTable, constraint: Constraint, check: Check) -> Runs:
     """Return clusters of MDAV (Domingo-Ferrer and Torra 2005) in z-scores.
 
     Where these would take too long, tuples are cut into cells first. O(n) memory.
@@ -30,4 +30,4 @@ def start(space: Space, constraint: Constraint, check: Check) -> Runs:
         part = space if len(cell) == len(space.counts) else space.part(cell)
         return Runs.assigned(part, grow(part, FarthestFromAverage(part, constraint.least, at), check))
 
-    return Runs.joined((cell, clustered(cell)) for cell in cells(space, cell_of, enough))
+    return Runs.joined((cell, clustered(cell)) for cell in coarse_partitions(space, cell_of, enough))

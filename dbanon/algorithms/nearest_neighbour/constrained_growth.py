@@ -7,8 +7,8 @@ from dbanon.algorithms.base.model_arrays import model_rules, scratch
 from dbanon.algorithms.base.registry import Check
 from dbanon.algorithms.nearest_neighbour.nearest_groups import Nearest, Seeding
 from dbanon.encoding.encoded_table import Ints
-from dbanon.encoding.nearest_queries import Chains, Gathering
-from dbanon.encoding.tuple_index import Index
+from dbanon.encoding.nearest_queries import ClusterGatherer, RecordLists
+from dbanon.encoding.tuple_index import TupleIndex
 from dbanon.privacy_models.constraint import Constraint
 
 NEAR = 4
@@ -18,16 +18,16 @@ NEAR = 4
 class Diverse(Nearest):
     """Groups that meet models of sensitive values, in compiled code."""
 
-    def __init__(self, constraint: Constraint, index: Index, seeding: Seeding) -> None:
+    def __init__(self, constraint: Constraint, index: TupleIndex, seeding: Seeding) -> None:
         super().__init__(constraint, index, seeding)
-        self.gathering = Gathering(index, self.sums, seeding.sign)
+        self.gathering = ClusterGatherer(index, self.sums, seeding.sign)
         space = index.space
         self.models = model_rules(space, constraint.models)
         self.judged = (self.models, *scratch(self.models))
         self.values = np.ascontiguousarray(np.stack([s.codes for s in space.sensitive]))
         following = np.arange(1, space.rows + 1)
         following[space.starts + space.counts - 1] = -1
-        self.chains = Chains(space.starts.copy(), following, space.tuple_of, self.values)
+        self.chains = RecordLists(space.starts.copy(), following, space.tuple_of, self.values)
         self.labels = np.full(space.rows, -1, np.int64)
         self.stuck = False
 

@@ -6,17 +6,17 @@ from dbanon.algorithms.base.grow_clusters import grow
 from dbanon.algorithms.base.registry import Assignment, Check
 from dbanon.algorithms.nearest_neighbour.constrained_growth import Diverse
 from dbanon.algorithms.nearest_neighbour.nearest_groups import FixedSize, FixedSizeAt, Leftovers, Seeding, UntilEnough
-from dbanon.encoding.distance import Table
-from dbanon.encoding.encoded_table import Space
-from dbanon.encoding.nearest_queries import Gathering
-from dbanon.encoding.tuple_index import Index
+from dbanon.encoding.distance import DistanceTable
+from dbanon.encoding.encoded_table import EncodedTable
+from dbanon.encoding.nearest_queries import ClusterGatherer
+from dbanon.encoding.tuple_index import TupleIndex
 from dbanon.privacy_models.constraint import Constraint
 
 
 def gather(
-    space: Space,
+    space: EncodedTable,
     constraint: Constraint,
-    tables: Sequence[Table],
+    tables: Sequence[DistanceTable],
     seeding: Seeding,
     check: Check,
     *,
@@ -24,16 +24,16 @@ def gather(
 ) -> Assignment:
     """Groups of one seed and its nearest records each; what is left joins the group with the nearest seed, or under
     models of sensitive values the nearest that still meets them, or what `leftovers` says."""
-    index = Index(space, tables)
+    index = TupleIndex(space, tables)
     rules: type[FixedSize | UntilEnough] = UntilEnough
     compiled = constraint.models and all(m.rules(space.sensitive[m.sensitive]).exact for m in constraint.models)
     if constraint.counts_records(space):
-        if Gathering.fits(index) or Gathering.has_parts(index, seeding.sign):
+        if ClusterGatherer.fits(index) or ClusterGatherer.has_parts(index, seeding.sign):
             rules = FixedSize if seeding.sign else FixedSizeAt
     elif (
         seeding.sign
         and leftovers is None
-        and Gathering.fits(index)
+        and ClusterGatherer.fits(index)
         and space.persons is None
         and not constraint.joint
         and compiled

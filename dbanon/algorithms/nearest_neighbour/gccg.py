@@ -7,14 +7,14 @@ from dbanon.algorithms.base.grow_clusters import grow
 from dbanon.algorithms.base.loss import Loss
 from dbanon.algorithms.base.registry import EVERY_MODEL, LARGE, Assignment, Check, Options, register
 from dbanon.algorithms.nearest_neighbour.nearest_groups import InOrder, UntilEnough
-from dbanon.encoding.encoded_table import Floats, Ints, Number, Space
-from dbanon.encoding.tuple_index import Index
+from dbanon.encoding.encoded_table import EncodedTable, Floats, Ints, NumericAttribute
+from dbanon.encoding.tuple_index import TupleIndex
 from dbanon.privacy_models.constraint import Constraint
 from dbanon.table_functions.parameter_types import Integer
 from dbanon.table_functions.parameters import Parameter
 
 
-def gccg(space: Space, constraint: Constraint, options: Options, check: Check) -> Assignment:
+def gccg(space: EncodedTable, constraint: Constraint, options: Options, check: Check) -> Assignment:
     """GCCG (grading, centering, clustering, generalization), reconstructed from the review of clustering methods.
 
     Grading: the score of a record is the sum of its numbers, from 0 to 1 over their ranges, and of the relative
@@ -62,34 +62,34 @@ def parts_by_score(counts: Ints, parts: int, least: int) -> Ints:
     return np.searchsorted(cuts[:-1], ends, side="left").astype(np.int64)
 
 
-def scores(space: Space) -> Floats:
+def scores(space: EncodedTable) -> Floats:
     """Return the score of each tuple, rounded to 12 decimals."""
     total = np.zeros(len(space.counts))
     for j, attribute in enumerate(space.attributes):
         codes = space.codes[:, j]
         share = np.bincount(codes, weights=space.counts, minlength=attribute.values + 1) / space.rows
-        if isinstance(attribute, Number) and attribute.values:
+        if isinstance(attribute, NumericAttribute) and attribute.values:
             width = float(attribute.positions[-1])
             share[:-1] = attribute.positions / width if width > 0 else 0.0
         total += attribute.weight * share[codes]
     return np.round(total, 12)
 
 
-def _clustered(space: Space, score: Floats, constraint: Constraint, check: Check) -> Ints:
+def _clustered(space: EncodedTable, score: Floats, constraint: Constraint, check: Check) -> Ints:
     """Return the cluster of every record of a part."""
     k = constraint.least
     if space.rows < 2 * k:
         return np.zeros(space.rows, np.int64)
     rows = space.rows_of(np.argsort(score, kind="stable"))
     centers = rows[np.arange(space.rows // k) * k + (k - 1) // 2]
-    found = grow(space, Reserved(constraint, Index(space, Loss(space, k, "edges").tables(space)), centers), check)
+    found = grow(space, Reserved(constraint, TupleIndex(space, Loss(space, k, "edges").tables(space)), centers), check)
     return found.labels() if isinstance(found, Runs) else found
 
 
 class Reserved(UntilEnough):
     """Groups of one center each, which no other group takes."""
 
-    def __init__(self, constraint: Constraint, index: Index, centers: Ints) -> None:
+    def __init__(self, constraint: Constraint, index: TupleIndex, centers: Ints) -> None:
         super().__init__(constraint, index, InOrder(centers, index.space.tuple_of))
         self.tuples, counts = np.unique(index.space.tuple_of[centers], return_counts=True)
         self.own = dict(zip(self.tuples.tolist(), index.space.starts[self.tuples].tolist(), strict=True))

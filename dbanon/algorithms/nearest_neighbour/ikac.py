@@ -6,8 +6,8 @@ from dbanon.algorithms.base.loss import Loss
 from dbanon.algorithms.base.random_seeds import generator, random_tuple
 from dbanon.algorithms.base.registry import EVERY_MODEL, LARGE, MODE, SEED, Assignment, Check, Options, register
 from dbanon.algorithms.nearest_neighbour.dispatch import gather
-from dbanon.encoding.encoded_table import Space
-from dbanon.encoding.tuple_index import Index, Question
+from dbanon.encoding.encoded_table import EncodedTable
+from dbanon.encoding.tuple_index import SumQuery, TupleIndex
 from dbanon.privacy_models.constraint import Constraint
 from dbanon.table_functions.parameter_types import Choice
 from dbanon.table_functions.parameters import Parameter
@@ -20,11 +20,11 @@ class FarthestFromAll:
     first: int
     sign: int = -1
 
-    def next(self, index: Index, sums: Question, groups: int) -> int:
+    def next(self, index: TupleIndex, sums: SumQuery, groups: int) -> int:
         return index.greatest(sums) if groups else self.first
 
 
-def ikac(space: Space, constraint: Constraint, options: Options, check: Check) -> Assignment:
+def ikac(space: EncodedTable, constraint: Constraint, options: Options, check: Check) -> Assignment:
     """IKAC, the improved clustering (also IKA, IKC), reconstructed from Wang et al. 2022, section 4.1, and the
     review of clustering methods.
 
@@ -36,7 +36,7 @@ def ikac(space: Space, constraint: Constraint, options: Options, check: Check) -
     tables = Loss(space, constraint.least, "leaves").tables(space)
     first = random_tuple(space, options, generator(options))
     if options["first"] == "far-from-random":
-        index = Index(space, tables)
+        index = TupleIndex(space, tables)
         first = index.greatest(index.to(space.codes[first]))
     return gather(space, constraint, tables, FarthestFromAll(first), check)
 

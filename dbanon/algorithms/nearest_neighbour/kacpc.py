@@ -7,8 +7,8 @@ import numpy as np
 from dbanon.algorithms.base.registry import EVERY_MODEL, Assignment, Check, Options, register
 from dbanon.algorithms.nearest_neighbour.dispatch import gather
 from dbanon.encoding import distance
-from dbanon.encoding.encoded_table import Space
-from dbanon.encoding.tuple_index import Index, Question
+from dbanon.encoding.encoded_table import EncodedTable
+from dbanon.encoding.tuple_index import SumQuery, TupleIndex
 from dbanon.privacy_models.constraint import Constraint
 from dbanon.table_functions.parameter_types import Flag
 from dbanon.table_functions.parameters import Parameter
@@ -19,14 +19,14 @@ class NearestToAll:
     """KACPC's seeds (Wang et al. 2022, section 4.1): first the record nearest to the modal record, then the record with
     the least summed distance to all earlier seeds."""
 
-    space: Space
+    space: EncodedTable
     sign: int = 1
 
-    def next(self, index: Index, sums: Question, groups: int) -> int:
+    def next(self, index: TupleIndex, sums: SumQuery, groups: int) -> int:
         return index.least(sums if groups else index.to(modal(self.space)))
 
 
-def modal(space: Space) -> list[int]:
+def modal(space: EncodedTable) -> list[int]:
     """The most frequent code of every attribute; ties to the least code, so to the smallest number, the first leaf,
     and NULL last."""
     codes = []
@@ -36,14 +36,14 @@ def modal(space: Space) -> list[int]:
     return codes
 
 
-def kacpc(space: Space, constraint: Constraint, options: Options, check: Check) -> Assignment:
+def kacpc(space: EncodedTable, constraint: Constraint, options: Options, check: Check) -> Assignment:
     """KACPC, k-anonymity by center point clustering (Wang et al. 2022, Algorithm 1, Equations 3-6).
 
     Starts at the densest point and moves outward. floor(n/k) clusters of k records, up to k-1 leftovers joined to the
     clusters with the nearest centroids. With persons or another model, a cluster takes nearest records until the model
     holds. O(tuples * n/k) time, O(n) memory.
     """
-    tables = distance.kacpc(space, constraint.least, bool(options["prune_unused"]))
+    tables = distance.kacpc_distances(space, constraint.least, bool(options["prune_unused"]))
     return gather(space, constraint, tables, NearestToAll(space), check)
 
 

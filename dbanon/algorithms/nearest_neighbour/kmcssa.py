@@ -7,11 +7,11 @@ from dbanon.algorithms.base.loss import Loss
 from dbanon.algorithms.base.registry import EVERY_MODEL, LARGE, Assignment, Check, Options, register
 from dbanon.algorithms.nearest_neighbour.dispatch import gather
 from dbanon.algorithms.nearest_neighbour.nearest_groups import InOrder
-from dbanon.encoding.encoded_table import Space
+from dbanon.encoding.encoded_table import EncodedTable
 from dbanon.privacy_models.constraint import Constraint
 
 
-def kmcssa(space: Space, constraint: Constraint, options: Options, check: Check) -> Assignment:
+def kmcssa(space: EncodedTable, constraint: Constraint, options: Options, check: Check) -> Assignment:
     """KMCSSA, k-member clustering whose seeds are chosen by closeness, reconstructed from its abstract and the review
     of clustering methods.
 

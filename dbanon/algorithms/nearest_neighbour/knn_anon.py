@@ -7,11 +7,11 @@ from dbanon.algorithms.base.registry import EVERY_MODEL, LARGE, MODE, SEED, Assi
 from dbanon.algorithms.greedy.least_loss import least_growth
 from dbanon.algorithms.nearest_neighbour.dispatch import gather
 from dbanon.algorithms.nearest_neighbour.nearest_groups import InOrder
-from dbanon.encoding.encoded_table import Ints, Space
+from dbanon.encoding.encoded_table import EncodedTable, Ints
 from dbanon.privacy_models.constraint import Constraint
 
 
-def knn_anon(space: Space, constraint: Constraint, options: Options, check: Check) -> Assignment:
+def knn_anon(space: EncodedTable, constraint: Constraint, options: Options, check: Check) -> Assignment:
     """KNN, the baseline of nearest neighbours that the review of clustering methods compares with k-member.
 
     Each cluster is a random record and the k - 1 records nearest to it; what is left joins, in canonical order, the

@@ -7,8 +7,8 @@ import numpy as np
 from dbanon.algorithms.base.assignment_log import Dealt
 from dbanon.algorithms.base.grow_clusters import Rules, grow, within_room
 from dbanon.algorithms.base.registry import LARGE, Assignment, Check, Options, register
-from dbanon.encoding.encoded_table import Attribute, Codes, Floats, Number, Space
-from dbanon.encoding.tuple_tree import Points
+from dbanon.encoding.encoded_table import Attribute, Codes, EncodedTable, Floats, NumericAttribute
+from dbanon.encoding.tuple_tree import TuplePoints
 from dbanon.kernels.arrays import FarthestTuples
 from dbanon.privacy_models.constraint import Constraint
 from dbanon.table_functions.parameter_types import Choice
@@ -18,7 +18,7 @@ FAR = 64
 """At least so many of the tuples that are farthest from the average are remembered."""
 
 
-def mdav(space: Space, constraint: Constraint, options: Options, check: Check) -> Assignment:
+def mdav(space: EncodedTable, constraint: Constraint, options: Options, check: Check) -> Assignment:
     """MDAV-generic (Domingo-Ferrer and Torra 2005; the fastest baseline of Wang et al. 2022), published as intervals.
 
     The record farthest from the average record of what is left takes the k - 1 nearest, then the record farthest from
@@ -36,9 +36,9 @@ class FarthestFromAverage(Rules):
 
     questions = 2
 
-    def __init__(self, space: Space, k: int, places: list[Floats]) -> None:
+    def __init__(self, space: EncodedTable, k: int, places: list[Floats]) -> None:
         units = np.array([round(a.weight * 2.0**30) for a in space.attributes], np.int64)
-        self.k, self.points = k, Points(space, places, units)
+        self.k, self.points = k, TuplePoints(space, places, units)
         self.index, self.dealt = self.points, Dealt()
         self.totals = self.points.totals()
         far = max(4 * math.isqrt(len(space.counts)), FAR)
@@ -60,13 +60,13 @@ class FarthestFromAverage(Rules):
         self.dealt.put(tuples, self.points.left[tuples], np.full(len(tuples), groups))
 
 
-def places(space: Space, scale: str) -> list[Floats]:
+def places(space: EncodedTable, scale: str) -> list[Floats]:
     """By attribute the scaled place of each value of a number; nothing for a category."""
     return [_places(space, a, space.codes[:, j], scale) for j, a in enumerate(space.attributes)]
 
 
-def _places(space: Space, attribute: Attribute, codes: Codes, scale: str) -> Floats:
-    if not isinstance(attribute, Number):
+def _places(space: EncodedTable, attribute: Attribute, codes: Codes, scale: str) -> Floats:
+    if not isinstance(attribute, NumericAttribute):
         return np.empty(0)
     positions = attribute.positions
     width = float(positions[-1]) if len(positions) else 0.0

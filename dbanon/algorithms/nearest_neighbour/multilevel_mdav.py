@@ -11,13 +11,13 @@ from dbanon.algorithms.base.grow_clusters import grow
 from dbanon.algorithms.base.progress import Work
 from dbanon.algorithms.base.registry import LARGE, Assignment, Check, Options, register
 from dbanon.algorithms.nearest_neighbour.mdav import SCALE, FarthestFromAverage, places
-from dbanon.encoding.encoded_table import Attribute, Codes, Floats, Ints, Number, Space
+from dbanon.encoding.encoded_table import Attribute, Codes, EncodedTable, Floats, Ints, NumericAttribute
 from dbanon.privacy_models.constraint import Constraint
 from dbanon.table_functions.parameter_types import Integer
 from dbanon.table_functions.parameters import Parameter
 
 
-def multilevel_mdav(space: Space, constraint: Constraint, options: Options, check: Check) -> Assignment:
+def multilevel_mdav(space: EncodedTable, constraint: Constraint, options: Options, check: Check) -> Assignment:
     """Multi-level clustering of sequences, reconstructed from the review of clustering methods.
 
     Numbers, in the order of the quasi-identifiers, are the values of a sequence at one time after another. The last
@@ -38,24 +38,26 @@ def multilevel_mdav(space: Space, constraint: Constraint, options: Options, chec
     return found
 
 
-def averages(space: Space, scaled: Sequence[Floats], length: int, scale: str) -> tuple[Space, list[Floats]]:
+def averages(
+    space: EncodedTable, scaled: Sequence[Floats], length: int, scale: str
+) -> tuple[EncodedTable, list[Floats]]:
     """Return the table in which so many numbers in a row are one, and the scaled places of its values."""
-    numbers = [j for j, a in enumerate(space.attributes) if isinstance(a, Number)]
+    numbers = [j for j, a in enumerate(space.attributes) if isinstance(a, NumericAttribute)]
     kinds: list[Attribute] = []
     columns: list[Codes] = []
     for j, attribute in enumerate(space.attributes):
-        if not isinstance(attribute, Number):
+        if not isinstance(attribute, NumericAttribute):
             kinds.append(attribute)
             columns.append(space.codes[:, j])
     for first in range(0, len(numbers), length):
         number, codes = _average(space, scaled, numbers[first : first + length])
         kinds.append(number)
         columns.append(codes)
-    table = Space(tuple(kinds), np.stack(columns, axis=1).astype(np.int32), space.counts, None, space.total)
+    table = EncodedTable(tuple(kinds), np.stack(columns, axis=1).astype(np.int32), space.counts, None, space.total)
     return table, places(table, scale)
 
 
-def _average(space: Space, scaled: Sequence[Floats], some: Sequence[int]) -> tuple[Number, Codes]:
+def _average(space: EncodedTable, scaled: Sequence[Floats], some: Sequence[int]) -> tuple[NumericAttribute, Codes]:
     """Return the average of some numbers, and the code of each tuple; NULL where none is known."""
     total, known = np.zeros((2, len(space.counts)))
     for j in some:
@@ -67,10 +69,10 @@ def _average(space: Space, scaled: Sequence[Floats], some: Sequence[int]) -> tup
     codes = np.full(len(total), len(values), np.int32)
     codes[known > 0] = of.reshape(-1)
     weight = sum(space.attributes[j].weight for j in some)
-    return Number(values - values[0] if len(values) else values, False, weight), codes
+    return NumericAttribute(values - values[0] if len(values) else values, False, weight), codes
 
 
-def _divided(table: Space, at: list[Floats], groups: Runs, k: int, work: Work) -> Runs:
+def _divided(table: EncodedTable, at: list[Floats], groups: Runs, k: int, work: Work) -> Runs:
     """Return the groups of MDAV within each group."""
     parts, done, alone = [], 0, groups.clusters_most == 1
     for number, (own, records) in enumerate(_members(groups)):

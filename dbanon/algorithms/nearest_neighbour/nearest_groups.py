@@ -14,8 +14,8 @@ from dbanon.algorithms.base.assignments import Runs
 from dbanon.algorithms.base.registry import Check
 from dbanon.encoding import distance
 from dbanon.encoding.encoded_table import Ints
-from dbanon.encoding.nearest_queries import Gathering
-from dbanon.encoding.tuple_index import Index, Question
+from dbanon.encoding.nearest_queries import ClusterGatherer
+from dbanon.encoding.tuple_index import SumQuery, TupleIndex
 from dbanon.privacy_models.constraint import Constraint
 
 FARTHEST = 3
@@ -35,7 +35,7 @@ class Seeding(Protocol):
     def sign(self) -> int:
         """1: later seeds have the least summed distance to all earlier seeds; -1: the greatest; 0: neither."""
 
-    def next(self, index: Index, sums: Question, groups: int) -> int:
+    def next(self, index: TupleIndex, sums: SumQuery, groups: int) -> int:
         """Return the tuple of the next seed after so many groups."""
 
 
@@ -51,7 +51,7 @@ class InOrder:
     def __init__(self, rows: Ints, tuple_of: Ints) -> None:
         self._tuples, self._rows, self._next = tuple_of[rows].tolist(), rows.tolist(), 0
 
-    def next(self, index: Index, sums: Question, groups: int) -> int:
+    def next(self, index: TupleIndex, sums: SumQuery, groups: int) -> int:
         space = index.space
         while True:
             row, t = self._rows[self._next], self._tuples[self._next]
@@ -70,7 +70,7 @@ class Nearest(grow_clusters.Rules):
     questions, harder = 2, 8.0
 
     def __init__(
-        self, constraint: Constraint, index: Index, seeding: Seeding, leftovers: Leftovers | None = None
+        self, constraint: Constraint, index: TupleIndex, seeding: Seeding, leftovers: Leftovers | None = None
     ) -> None:
         self.space, self.constraint, self.index, self.seeding = index.space, constraint, index, seeding
         self.leftovers, self.fewer = leftovers, FLATTER if seeding.sign < 0 else progress.FEWER
@@ -102,17 +102,17 @@ class Nearest(grow_clusters.Rules):
 
     def to_seeds(self, t: int) -> Ints:
         """Return the distances of a tuple to all seeds."""
-        return distance.to_tuples(self.index.tables, self.space.codes[t], self.space.codes[self.seeds])
+        return distance.distances_to_tuples(self.index.tables, self.space.codes[t], self.space.codes[self.seeds])
 
 
 class FixedSize(Nearest):
     """Groups of k records, in compiled code."""
 
     def __init__(
-        self, constraint: Constraint, index: Index, seeding: Seeding, leftovers: Leftovers | None = None
+        self, constraint: Constraint, index: TupleIndex, seeding: Seeding, leftovers: Leftovers | None = None
     ) -> None:
         super().__init__(constraint, index, seeding, leftovers)
-        self.gathering = Gathering(index, self.sums, seeding.sign)
+        self.gathering = ClusterGatherer(index, self.sums, seeding.sign)
         self.dealt = Dealt()
 
     def form(self, first: int, most: int) -> int:
@@ -145,7 +145,7 @@ class UntilEnough(Nearest):
     """Groups that grow until any model is met, one question after another."""
 
     def __init__(
-        self, constraint: Constraint, index: Index, seeding: Seeding, leftovers: Leftovers | None = None
+        self, constraint: Constraint, index: TupleIndex, seeding: Seeding, leftovers: Leftovers | None = None
     ) -> None:
         super().__init__(constraint, index, seeding, leftovers)
         self.left = constraint.left(index.space)

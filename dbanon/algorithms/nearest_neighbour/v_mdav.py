@@ -5,13 +5,13 @@ import numpy as np
 from dbanon.algorithms.base.grow_clusters import grow, within_room
 from dbanon.algorithms.base.registry import LARGE, Assignment, Check, Options, register
 from dbanon.algorithms.nearest_neighbour.mdav import SCALE, FarthestFromAverage, places
-from dbanon.encoding.encoded_table import Floats, Space
+from dbanon.encoding.encoded_table import EncodedTable, Floats
 from dbanon.privacy_models.constraint import Constraint
 from dbanon.table_functions.parameter_types import Real
 from dbanon.table_functions.parameters import Parameter
 
 
-def v_mdav(space: Space, constraint: Constraint, options: Options, check: Check) -> Assignment:
+def v_mdav(space: EncodedTable, constraint: Constraint, options: Options, check: Check) -> Assignment:
     """V-MDAV (Solanas and Martinez-Balleste 2006), reconstructed from descriptions of it, published as intervals.
 
     The record farthest from the average of all records takes the k - 1 nearest. Then, up to 2k - 1 records, the record
@@ -29,7 +29,7 @@ def v_mdav(space: Space, constraint: Constraint, options: Options, check: Check)
 class VariableSize(FarthestFromAverage):
     """Clusters of k to 2k - 1 records around the record farthest from the average of the whole table."""
 
-    def __init__(self, space: Space, k: int, scaled: list[Floats], gamma: float) -> None:
+    def __init__(self, space: EncodedTable, k: int, scaled: list[Floats], gamma: float) -> None:
         from dbanon.kernels.mdav import average
 
         super().__init__(space, k, scaled)

@@ -19,7 +19,7 @@ from dbanon.algorithms.optimizing.generalization_covers import covers
 from dbanon.algorithms.optimizing.orderings import Best, Line, ordered
 from dbanon.algorithms.optimizing.seeded_starts import FEW, LARGE, less_lost
 from dbanon.algorithms.partitioning.mondrian import mondrian
-from dbanon.encoding.encoded_table import Number, Space
+from dbanon.encoding.encoded_table import EncodedTable, NumericAttribute
 from dbanon.privacy_models.constraint import Constraint
 from dbanon.table_functions.parameter_types import Choice
 from dbanon.table_functions.parameters import Parameter
@@ -47,7 +47,7 @@ LINES = 0.2
 """Share of the time that lines take, where Mondrian is tried too."""
 
 
-def best(space: Space, constraint: Constraint, options: Options, check: Check) -> Runs:
+def best(space: EncodedTable, constraint: Constraint, options: Options, check: Check) -> Runs:
     """The best of several starts: the records in a line are cut into classes with the least loss of all cuts, as
     multivariate microaggregation by Hansen and Mukherjee's method does (Domingo-Ferrer et al. 2006), here with the loss
     of generalization (KACPC paper, Eq. 1).
@@ -68,7 +68,7 @@ def best(space: Space, constraint: Constraint, options: Options, check: Check) -
     effort, heights = str(options["effort"]), str(options.get("heights", "top"))
     problem = layout(space, constraint, heights)
     whole = progress.work(check)
-    many = [j for j, a in enumerate(space.attributes) if isinstance(a, Number) and a.values > MANY]
+    many = [j for j, a in enumerate(space.attributes) if isinstance(a, NumericAttribute) and a.values > MANY]
     if len(many) < 2:
         many = []
     so_far = Best(problem, space, Runs.one(space))
@@ -113,7 +113,7 @@ def _along_lines(so_far: Best, many: list[int], effort: str, whole: progress.Wor
                 line, value, better = other, tried[other], True
 
 
-def _first(space: Space, many: list[int], classes: int) -> Line:
+def _first(space: EncodedTable, many: list[int], classes: int) -> Line:
     """Attributes of few values first; of `many` numbers all but the last coarsened to a grid of about so many cells."""
     order = sorted(range(len(space.attributes)), key=lambda j: (space.attributes[j].values, j))
     cells = max(classes ** (1 / max(len(many), 1)), 2.0)
@@ -133,7 +133,7 @@ def _neighbours(line: Line, many: list[int]) -> Iterator[Line]:
                 yield (*line[:i], (j, other), *line[i + 1 :])
 
 
-def _moves(space: Space, constraint: Constraint, options: Options) -> int:
+def _moves(space: EncodedTable, constraint: Constraint, options: Options) -> int:
     """Moves of the search after the start."""
     if options.get("objective") == "sse":
         return annealing_schedule.moves(space, constraint, str(options["effort"]))

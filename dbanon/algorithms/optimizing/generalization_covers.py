@@ -18,7 +18,7 @@ from dbanon.algorithms.base.loss import Loss
 from dbanon.algorithms.base.registry import Check
 from dbanon.algorithms.full_domain.levels import Levels, Node
 from dbanon.algorithms.optimizing.orderings import ordered
-from dbanon.encoding.encoded_table import Codes, Ints, Space
+from dbanon.encoding.encoded_table import Codes, EncodedTable, Ints
 from dbanon.kernels.arrays import LevelChange
 
 WORTH = {
@@ -48,7 +48,7 @@ LOOKS = {"fast": (30_000_000, 250), "normal": (200_000_000, 1_000), "high": (1_5
 is more. A cover that looks twice as often leaves the rest as one group."""
 
 
-def covers(space: Space, problem: Layout, effort: str, heights: str, check: Check) -> Iterator[Codes]:
+def covers(space: EncodedTable, problem: Layout, effort: str, heights: str, check: Check) -> Iterator[Codes]:
     """Orders of the items in which the groups of a cover stay together: within these along a line that has the
     attributes of few values first, and along one that has them last, where that costs little. O(looks) time, O(items)
     memory."""
@@ -119,7 +119,7 @@ class Lattice:
         self.places = np.zeros(n, np.int32)
 
     @classmethod
-    def of(cls, space: Space, problem: Layout, heights: str, most: int, check: Check) -> Lattice:
+    def of(cls, space: EncodedTable, problem: Layout, heights: str, most: int, check: Check) -> Lattice:
         """Return the lattice of a space's attributes.
 
         O(items * attributes) memory, O(values * levels) of each of these.

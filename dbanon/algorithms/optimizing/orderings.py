@@ -7,7 +7,7 @@ import numpy as np
 
 from dbanon.algorithms.base.assignments import Runs, met
 from dbanon.algorithms.base.kernel_inputs import Layout
-from dbanon.encoding.encoded_table import Codes, Ints, Space
+from dbanon.encoding.encoded_table import Codes, EncodedTable, Ints
 
 Line = tuple[tuple[int, int], ...]
 """Attributes, the first matters most, and by how many bits each is coarsened."""
@@ -59,7 +59,7 @@ def cut(problem: Layout, order: Codes) -> tuple[int, Ints]:
     return int(loss), np.diff(ends, prepend=0, append=len(labels))
 
 
-def along(problem: Layout, space: Space, order: Codes, classes: Ints) -> Runs:
+def along(problem: Layout, space: EncodedTable, order: Codes, classes: Ints) -> Runs:
     """Return classes of so many records each along an order of the items; the last has the number 0."""
     counts, place, which = met(problem.sizes[order], classes)
     items = order[place]
@@ -73,7 +73,7 @@ class Best:
     """The classes of the orders so far that lose least; `loss` is -1 before the first."""
 
     problem: Layout
-    space: Space
+    space: EncodedTable
     runs: Runs
     loss: int = -1
 

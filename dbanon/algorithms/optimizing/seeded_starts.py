@@ -14,8 +14,8 @@ from dbanon.algorithms.base.registry import Check, Options, Run
 from dbanon.algorithms.greedy.kmember import kmember
 from dbanon.algorithms.nearest_neighbour.kacpc import kacpc
 from dbanon.algorithms.postprocess.merge_small_clusters import merged
-from dbanon.encoding.coarse_partitions import cells
-from dbanon.encoding.encoded_table import Ints, Space
+from dbanon.encoding.coarse_partitions import coarse_partitions
+from dbanon.encoding.encoded_table import EncodedTable, Ints
 from dbanon.privacy_models.constraint import Constraint
 
 GROWING: tuple[Run, ...] = (kacpc, kmember)
@@ -39,7 +39,7 @@ LARGE = 200_000
 
 
 def less_lost(
-    space: Space, constraint: Constraint, problem: Layout, found: Runs, options: Options, check: Check
+    space: EncodedTable, constraint: Constraint, problem: Layout, found: Runs, options: Options, check: Check
 ) -> Runs:
     """The clusters with the least loss of `found` and those that grow; `found` where growing does not pay on a sample.
 
@@ -68,13 +68,13 @@ def less_lost(
     return found
 
 
-def _cells(space: Space, constraint: Constraint, most: int) -> list[Ints]:
+def _cells(space: EncodedTable, constraint: Constraint, most: int) -> list[Ints]:
     """Return tuples of cells of at most so many, as far as each has records for two groups and meets the model."""
 
     def enough(tuples: Ints) -> bool:
         return int(space.counts[tuples].sum()) >= 2 * constraint.least and constraint.enough(space, tuples)
 
-    return cells(space, most, enough)
+    return coarse_partitions(space, most, enough)
 
 
 def _sample(pieces: Sequence[Ints]) -> tuple[Ints, ...]:
@@ -84,7 +84,7 @@ def _sample(pieces: Sequence[Ints]) -> tuple[Ints, ...]:
 
 
 def _in_cells(
-    space: Space, constraint: Constraint, pieces: Sequence[Ints], run: Run, options: Options, check: Check
+    space: EncodedTable, constraint: Constraint, pieces: Sequence[Ints], run: Run, options: Options, check: Check
 ) -> Runs:
     """Return clusters made cell by cell; records of no cell are left out."""
     parts = []

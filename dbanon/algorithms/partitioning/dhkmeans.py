@@ -8,7 +8,7 @@ from dbanon.algorithms.base.assignments import Runs
 from dbanon.algorithms.base.registry import EVERY_MODEL, LARGE, MODE, SEED, Check, Options, register
 from dbanon.algorithms.partitioning.part_distances import Distances, Point
 from dbanon.algorithms.partitioning.partition_tree import Part, level_by_level, united
-from dbanon.encoding.encoded_table import Bools, Codes, Ints, Space
+from dbanon.encoding.encoded_table import Bools, Codes, EncodedTable, Ints
 from dbanon.privacy_models.constraint import Constraint
 from dbanon.table_functions.parameter_types import Integer
 from dbanon.table_functions.parameters import Parameter
@@ -17,7 +17,7 @@ EACH = 30.0
 """What a tuple of a part costs in dbanon.algorithms.base.progress: some rounds, two distances in each."""
 
 
-def dhkmeans(space: Space, constraint: Constraint, options: Options, check: Check) -> Runs:
+def dhkmeans(space: EncodedTable, constraint: Constraint, options: Options, check: Check) -> Runs:
     """DHkmeans-l-diversity, hierarchical k-means (Ashkouti et al. 2021), reconstructed from the review of clustering
     methods.
 
@@ -65,7 +65,7 @@ class _Sampling:
     """Pairs of records of parts: random ones, or in the deterministic mode records spread evenly, each with the one
     half of the part behind it."""
 
-    space: Space
+    space: EncodedTable
     distances: Distances
     options: Options
 

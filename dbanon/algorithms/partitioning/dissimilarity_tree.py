@@ -7,14 +7,14 @@ import numpy as np
 from dbanon.algorithms.base.registry import EVERY_MODEL, LARGE, Check, Options, register
 from dbanon.algorithms.partitioning.part_distances import Distances
 from dbanon.algorithms.partitioning.partition_tree import Part, after, level_by_level
-from dbanon.encoding.encoded_table import Bools, Codes, Ints, Space
+from dbanon.encoding.encoded_table import Bools, Codes, EncodedTable, Ints
 from dbanon.privacy_models.constraint import Constraint
 
 EACH = 10.0
 """What a tuple of a part costs in dbanon.algorithms.base.progress."""
 
 
-def dissimilarity_tree(space: Space, constraint: Constraint, options: Options, check: Check) -> Ints:
+def dissimilarity_tree(space: EncodedTable, constraint: Constraint, options: Options, check: Check) -> Ints:
     """Clustering by a dissimilarity tree, reconstructed from the review of clustering methods.
 
     A part of at least 2k records is cut by two poles: the record farthest from the one that is nearest to the average
@@ -44,7 +44,7 @@ def dissimilarity_tree(space: Space, constraint: Constraint, options: Options, c
 
 @dataclass(frozen=True)
 class _Tree:
-    space: Space
+    space: EncodedTable
     constraint: Constraint
     distances: Distances
 

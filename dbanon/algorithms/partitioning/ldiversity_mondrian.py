@@ -4,13 +4,13 @@ from dbanon.algorithms.base.registry import EVERY_MODEL, Assignment, Check, Opti
 from dbanon.algorithms.full_domain.lattice_search import full_domain
 from dbanon.algorithms.full_domain.recoding import level_ends
 from dbanon.algorithms.partitioning.mondrian import mondrian
-from dbanon.encoding.encoded_table import Space
+from dbanon.encoding.encoded_table import EncodedTable
 from dbanon.privacy_models.constraint import Constraint
 from dbanon.table_functions.parameter_types import Choice
 from dbanon.table_functions.parameters import Parameter
 
 
-def ldiversity_mondrian(space: Space, constraint: Constraint, options: Options, check: Check) -> Assignment:
+def ldiversity_mondrian(space: EncodedTable, constraint: Constraint, options: Options, check: Check) -> Assignment:
     """The l-diversity baseline: strict Mondrian whose cuts meet the whole model, or with base 'incognito' the best
     full-domain generalization that meets it (see `dbanon.algorithms.full_domain.lattice_search`)."""
     if options["base"] == "incognito":

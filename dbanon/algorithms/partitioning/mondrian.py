@@ -6,13 +6,13 @@ from dbanon.algorithms.base import progress
 from dbanon.algorithms.base.assignments import Runs
 from dbanon.algorithms.base.registry import EVERY_MODEL, Check, Options, register
 from dbanon.algorithms.partitioning.partition_tree import Part, first_cut, united
-from dbanon.encoding.encoded_table import Space
+from dbanon.encoding.encoded_table import EncodedTable
 from dbanon.privacy_models.constraint import Constraint
 from dbanon.table_functions.parameter_types import Flag
 from dbanon.table_functions.parameters import Parameter
 
 
-def mondrian(space: Space, constraint: Constraint, options: Options, check: Check) -> Runs:
+def mondrian(space: EncodedTable, constraint: Constraint, options: Options, check: Check) -> Runs:
     """Multidimensional Mondrian (LeFevre et al. 2006).
 
     The part is cut at the attribute of greatest normalized width (times its weight) that has an allowable cut:

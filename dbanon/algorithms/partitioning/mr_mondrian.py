@@ -4,7 +4,7 @@ from dbanon.algorithms.base.assignments import Runs
 from dbanon.algorithms.base.noise import EPSILON, Noise
 from dbanon.algorithms.base.registry import EVERY_MODEL, Check, NoiseRelease, Options, register
 from dbanon.algorithms.partitioning.partition_tree import first_cut, level_by_level, united
-from dbanon.encoding.encoded_table import Space
+from dbanon.encoding.encoded_table import EncodedTable
 from dbanon.privacy_models.constraint import Constraint
 from dbanon.table_functions.parameters import Parameter
 
@@ -18,7 +18,7 @@ def imitated(options: Options) -> Noise | None:
     return Noise(f"noise_epsilon = {epsilon}", float(str(epsilon)), by_column=True, categories=False)
 
 
-def mr_mondrian(space: Space, constraint: Constraint, options: Options, check: Check) -> Runs:
+def mr_mondrian(space: EncodedTable, constraint: Constraint, options: Options, check: Check) -> Runs:
     """MRMondrian, strict Mondrian run level by level, as map and reduce do it.
 
     All parts of a level are cut before any part of the next: the classes are those of `mondrian`. Majeed et al. 2024

@@ -4,8 +4,8 @@ import numpy as np
 
 from dbanon.algorithms.base.kernel_inputs import PAIRS
 from dbanon.algorithms.base.loss import Loss, Pairs, Term
-from dbanon.encoding.distance import KEPT
-from dbanon.encoding.encoded_table import Codes, Ints, Number, Space, Whole
+from dbanon.encoding.distance import MAX_CACHED_ENTRIES
+from dbanon.encoding.encoded_table import AnyInts, Codes, EncodedTable, Ints, NumericAttribute
 
 Point = list[int | None]
 """By attribute: the place of a number, None for NULL; the code of a category."""
@@ -15,13 +15,13 @@ class Distances:
     """Distances of the tuples of a space by the loss of two records (`heights`: edges, leaves); exact integers, whose
     sums over all records stay below 2^62. `unit`: what an attribute of weight 1 counts."""
 
-    def __init__(self, space: Space, heights: str) -> None:
+    def __init__(self, space: EncodedTable, heights: str) -> None:
         loss = Loss(space, 1, heights)
         self.unit = loss.unit
         self._codes = np.ascontiguousarray(space.codes.T)
         self.columns = [_column(term, codes) for term, codes in zip(loss.terms, self._codes, strict=True)]
 
-    def codes(self, tuples: Whole) -> Codes:
+    def codes(self, tuples: AnyInts) -> Codes:
         """Return codes of some tuples (attributes, tuples)."""
         return self._codes[:, tuples]
 
@@ -107,7 +107,7 @@ class _Categories:
     def to(self, at: int | None, codes: Codes) -> Ints:
         code = -1 if at is None else at
         if code not in self.kept:
-            if len(self.kept) * self.width > KEPT:
+            if len(self.kept) * self.width > MAX_CACHED_ENTRIES:
                 self.kept.clear()
             self.kept[code] = self.rows.row(code)
         return self.kept[code][codes]
@@ -122,6 +122,6 @@ class _Categories:
 
 
 def _column(term: Term, codes: Codes) -> _Numbers | _Categories:
-    if isinstance(term.attribute, Number):
+    if isinstance(term.attribute, NumericAttribute):
         return _Numbers(term, bool((codes == term.attribute.values).any()))
     return _Categories(term)

@@ -12,7 +12,15 @@ import numpy as np
 from dbanon.algorithms.base import progress
 from dbanon.algorithms.base.assignments import Runs
 from dbanon.algorithms.base.registry import Check
-from dbanon.encoding.encoded_table import Attribute, Bools, Ints, Number, Space, Tree, ranges
+from dbanon.encoding.encoded_table import (
+    Attribute,
+    Bools,
+    CategoricalAttribute,
+    EncodedTable,
+    Ints,
+    NumericAttribute,
+    concatenated_ranges,
+)
 from dbanon.privacy_models.constraint import Constraint
 
 SAMPLE = 16
@@ -36,9 +44,9 @@ class Part:
 
     def rows(self) -> Ints:
         """Return all canonical rows."""
-        return ranges(self.first, self.counts)
+        return concatenated_ranges(self.first, self.counts)
 
-    def enough(self, space: Space, constraint: Constraint) -> bool:
+    def enough(self, space: EncodedTable, constraint: Constraint) -> bool:
         """Return whether the records meet the model."""
         records = int(self.counts.sum())
         if records < constraint.least or constraint.counts_records(space):
@@ -60,7 +68,9 @@ Cut = Callable[[Part], Sequence[Part]]
 """From a part to its sides; to none where it is a class."""
 
 
-def level_by_level(space: Space, least: int, cut: Cut, check: Check, each: float = 1.0) -> list[tuple[Part, int]]:
+def level_by_level(
+    space: EncodedTable, least: int, cut: Cut, check: Check, each: float = 1.0
+) -> list[tuple[Part, int]]:
     """Cuts all parts of a level before any of the next; gives the classes, with the number of the part that each was
     cut from. A class has at least so many records; a tuple of a part that is cut costs so many steps (see
     dbanon.algorithms.base.progress).
@@ -96,11 +106,11 @@ def level_by_level(space: Space, least: int, cut: Cut, check: Check, each: float
     return found
 
 
-def first_cut(space: Space, constraint: Constraint, part: Part, strict: bool) -> list[Part]:
+def first_cut(space: EncodedTable, constraint: Constraint, part: Part, strict: bool) -> list[Part]:
     """Return the sides of the first allowable cut, first codes first; none if there is none."""
     for j in _by_width(space, part.tuples):
         attribute, codes = space.attributes[j], space.codes[part.tuples, j]
-        if strict or not isinstance(attribute, Number) or codes.max() == attribute.values:
+        if strict or not isinstance(attribute, NumericAttribute) or codes.max() == attribute.values:
             cuts: Iterator[list[Part]] = iter([_cut(attribute, codes, part)])
         else:
             cuts = _balanced(codes, part, constraint.counts_records(space))
@@ -110,7 +120,7 @@ def first_cut(space: Space, constraint: Constraint, part: Part, strict: bool) ->
     return []
 
 
-def _by_width(space: Space, part: Ints) -> Iterator[int]:
+def _by_width(space: EncodedTable, part: Ints) -> Iterator[int]:
     """Yield attributes that can be cut, widest first."""
     yield from by_width(space.attributes, [space.codes[part, j] for j in range(len(space.attributes))])
 
@@ -131,7 +141,9 @@ def _width(attribute: Attribute, codes: Ints) -> float:
         return 0.0
     if last == attribute.values:
         return 1.0
-    if isinstance(attribute, Number):  # different numbers may be too close to each other for a DOUBLE of the distance
+    if isinstance(
+        attribute, NumericAttribute
+    ):  # different numbers may be too close to each other for a DOUBLE of the distance
         width = (attribute.positions[last] - attribute.positions[first]) / max(
             attribute.positions[-1], sys.float_info.min
         )
@@ -152,7 +164,7 @@ def begins(attribute: Attribute, codes: Ints, counts: Ints) -> list[int]:
     None where a number has no value above its median. `counts`: the records of each code, which may come repeatedly."""
     if codes.max() == attribute.values:
         return [attribute.values]
-    if isinstance(attribute, Number):
+    if isinstance(attribute, NumericAttribute):
         above = codes[codes > _lower_median(codes, counts)]
         return [int(above.min())] if len(above) else []
     values = np.unique(codes)
@@ -199,7 +211,7 @@ def _lower_median(codes: Ints, counts: Ints) -> int:
     return int(codes[order[np.searchsorted(records, (int(records[-1]) - 1) // 2, side="right")]])
 
 
-def _children(tree: Tree, values: Ints) -> Ints:
+def _children(tree: CategoricalAttribute, values: Ints) -> Ints:
     """The child of the lowest common ancestor above each of some values, ascending; the ancestor itself for a value
     stored there."""
     ancestor = tree.lowest_common_ancestor(int(tree.node[values[0]]), int(tree.node[values[-1]]))

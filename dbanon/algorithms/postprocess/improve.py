@@ -19,7 +19,7 @@ from dbanon.algorithms.base.packed_classes import Classes
 from dbanon.algorithms.base.registry import Check
 from dbanon.algorithms.postprocess.search_focus import focused, united
 from dbanon.algorithms.postprocess.suppress_outliers import Repair, rest_of
-from dbanon.encoding.encoded_table import Ints, Space
+from dbanon.encoding.encoded_table import EncodedTable, Ints
 from dbanon.kernels.arrays import SweepOptions
 from dbanon.privacy_models.constraint import Constraint
 
@@ -80,7 +80,9 @@ class Search:
     blocks: Ints | None = None
 
 
-def improved(space: Space, constraint: Constraint, runs: Runs, search: Search, repair: Repair, check: Check) -> Runs:
+def improved(
+    space: EncodedTable, constraint: Constraint, runs: Runs, search: Search, repair: Repair, check: Check
+) -> Runs:
     """Return the clusters after a search; who is left out stays so.
 
     `repair` unites classes until they meet the model. O(moves * size of a few classes) time, O(n) memory for n runs, or
@@ -160,7 +162,7 @@ def _focus(
     return searched, aside, spare, done + max(classes.number, FOCUS)
 
 
-def _block_of(problem: Layout, space: Space, blocks: Ints | None) -> Ints:
+def _block_of(problem: Layout, space: EncodedTable, blocks: Ints | None) -> Ints:
     """Return blocks by item."""
     if blocks is None:
         return np.zeros(0, np.int64)

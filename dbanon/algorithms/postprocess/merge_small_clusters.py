@@ -8,14 +8,14 @@ import numpy as np
 
 from dbanon.algorithms.base.class_bounds import Extents, losses, members, united
 from dbanon.algorithms.base.registry import Check
-from dbanon.encoding.encoded_table import Ints, Space
+from dbanon.encoding.encoded_table import EncodedTable, Ints
 from dbanon.privacy_models.constraint import Constraint, Groups
 
 NEAREST = 64
 """Partners that are tried."""
 
 
-def merged(space: Space, constraint: Constraint, labels: Ints, check: Check) -> Ints:
+def merged(space: EncodedTable, constraint: Constraint, labels: Ints, check: Check) -> Ints:
     """The labels with clusters merged until each class that a reader sees meets the constraint, numbered from 0 in the
     order of the clusters. Rows of label -1 keep it.
 
@@ -35,14 +35,14 @@ def merged(space: Space, constraint: Constraint, labels: Ints, check: Check) -> 
 class Judge(Protocol):
     """What a cluster must be."""
 
-    def missed(self, space: Space, groups: list[Ints]) -> Ints:
+    def missed(self, space: EncodedTable, groups: list[Ints]) -> Ints:
         """Which of several groups of records do not hold."""
 
-    def groups(self, space: Space, rows: list[Ints]) -> Groups:
+    def groups(self, space: EncodedTable, rows: list[Ints]) -> Groups:
         """Return groups of records that will be united."""
 
 
-def joined(space: Space, constraint: Judge, labels: Ints, check: Check) -> Ints:
+def joined(space: EncodedTable, constraint: Judge, labels: Ints, check: Check) -> Ints:
     """Return the labels with clusters merged until each meets the constraint.
 
     The smallest offender goes first (ties: the first). Its partner is the one with the least additional loss among

@@ -11,7 +11,7 @@ import numpy as np
 from dbanon import errors
 from dbanon.algorithms.base.registry import Check
 from dbanon.algorithms.postprocess.merge_small_clusters import joined
-from dbanon.encoding.encoded_table import Bools, Ints, Space, ranges
+from dbanon.encoding.encoded_table import Bools, EncodedTable, Ints, concatenated_ranges
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Held:
         people; None where none is. O(values that they hold) time."""
         if size == 0:
             return None
-        at = ranges(self.first[people], self.count[people])
+        at = concatenated_ranges(self.first[people], self.count[people])
         who = np.repeat(np.arange(len(people)), self.count[people])
         shown = self.place[at] <= size
         width = int(self.value.max(initial=0)) + 1
@@ -67,11 +67,11 @@ class Shares:
         """Return whether a cluster is diverse enough."""
         return len(people) >= self.least and min(self.achieved(people), default=self.least) >= self.least
 
-    def missed(self, space: Space, groups: list[Ints]) -> Ints:
+    def missed(self, space: EncodedTable, groups: list[Ints]) -> Ints:
         """Which of several clusters are not."""
         return np.array([g for g, people in enumerate(groups) if not self.holds(people)], np.int64)
 
-    def groups(self, space: Space, rows: list[Ints]) -> _Groups:
+    def groups(self, space: EncodedTable, rows: list[Ints]) -> _Groups:
         """Return clusters that will be united."""
         return _Groups(self, list(rows))
 
@@ -110,7 +110,7 @@ class _Groups:
 
 
 def diversified(
-    function: str, space: Space, blocks: Sequence[Ints], labels: Ints, shares: Shares, check: Check
+    function: str, space: EncodedTable, blocks: Sequence[Ints], labels: Ints, shares: Shares, check: Check
 ) -> Ints:
     """The labels with clusters merged, within each block of tuples, until all hold; the partner is the one that costs
     least among those with which the union holds (see `repair`).

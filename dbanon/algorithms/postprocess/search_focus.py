@@ -9,7 +9,7 @@ import numpy as np
 
 from dbanon.algorithms.base.kernel_inputs import Layout
 from dbanon.algorithms.base.packed_classes import Classes
-from dbanon.encoding.encoded_table import Bools, Ints, ranges
+from dbanon.encoding.encoded_table import Bools, Ints, concatenated_ranges
 
 N_LINES = 4
 """Random lines along which neighbours are looked for."""
@@ -73,7 +73,7 @@ def _with_neighbours(
     others = np.flatnonzero(~lossy)
     ends = classes.items[starts[others]]
     own = np.flatnonzero(lossy)
-    records = np.unique(classes.items[ranges(starts[own], np.diff(starts[: number + 1])[own])])
+    records = np.unique(classes.items[concatenated_ranges(starts[own], np.diff(starts[: number + 1])[own])])
     items = np.concatenate((ends, records))
     for _ in range(N_LINES):
         keys: list[Any] = [problem.codes[items, j] for j in draws.permutation(problem.codes.shape[1])]
@@ -93,7 +93,7 @@ def _some(problem: Layout, classes: Classes, chosen: Bools) -> Classes:
     """Return some of the classes, in their order."""
     which = np.flatnonzero(chosen)
     entries = np.diff(classes.starts[: classes.number + 1])[which]
-    at = ranges(classes.starts[which], entries)
+    at = concatenated_ranges(classes.starts[which], entries)
     sizes = classes.sizes[which]
     some = Classes.room(int(sizes.sum()), problem.least, len(which))
     some.items[: len(at)], some.counts[: len(at)] = classes.items[at], classes.counts[at]

@@ -6,13 +6,15 @@ import numpy as np
 
 from dbanon.algorithms.base.assignments import Runs
 from dbanon.algorithms.base.class_bounds import Extents, members
-from dbanon.encoding.encoded_table import Ints, Space
+from dbanon.encoding.encoded_table import EncodedTable, Ints
 from dbanon.privacy_models.constraint import Constraint
 
-Repair = Callable[[Space, Runs], Runs]
+Repair = Callable[[EncodedTable, Runs], Runs]
 
 
-def left_out(space: Space, constraint: Constraint, clusters: Runs, whole: Runs, share: float, repair: Repair) -> Runs:
+def left_out(
+    space: EncodedTable, constraint: Constraint, clusters: Runs, whole: Runs, share: float, repair: Repair
+) -> Runs:
     """The clusters of least average loss of a released record, with at most a share of the records left out (-1).
 
     `clusters` are those of the algorithm, `whole` the same repaired. Two ways are tried: the repaired clusters of
@@ -36,7 +38,7 @@ def left_out(space: Space, constraint: Constraint, clusters: Runs, whole: Runs, 
     return best
 
 
-def taken_back(space: Space, constraint: Constraint, clusters: Runs, repair: Repair) -> Runs:
+def taken_back(space: EncodedTable, constraint: Constraint, clusters: Runs, repair: Repair) -> Runs:
     """Return the clusters of an algorithm that leaves records out by its own rule, repaired.
 
     The models compare with what is released; where that cannot meet them, what was left out is a cluster again and
@@ -53,14 +55,14 @@ def taken_back(space: Space, constraint: Constraint, clusters: Runs, repair: Rep
     return repair(space, Runs.of(clusters.tuples, again, clusters.counts))
 
 
-def rest_of(space: Space, constraint: Constraint, runs: Runs) -> Space:
+def rest_of(space: EncodedTable, constraint: Constraint, runs: Runs) -> EncodedTable:
     """Return the space where models compare with the records that runs do not leave out."""
     if constraint.counts_records(space) or runs.are_all_kept:
         return space
     return space.among(np.flatnonzero(runs.labels() >= 0))
 
 
-def _without(space: Space, constraint: Constraint, runs: Runs, budget: int, offenders: bool) -> Runs:
+def _without(space: EncodedTable, constraint: Constraint, runs: Runs, budget: int, offenders: bool) -> Runs:
     """Return the runs where clusters are left out as long as the budget of records lasts."""
     extents = Extents.of_runs(space, runs)
     loss, sizes = extents.losses(space), extents.sizes
@@ -86,14 +88,14 @@ def _without(space: Space, constraint: Constraint, runs: Runs, budget: int, offe
     return runs.numbered(number)
 
 
-def _missed(space: Space, constraint: Constraint, runs: Runs, extents: Extents) -> Ints:
+def _missed(space: EncodedTable, constraint: Constraint, runs: Runs, extents: Extents) -> Ints:
     """Which clusters, by their numbers, miss the model."""
     if constraint.counts_records(space):
         return np.flatnonzero(extents.sizes < constraint.least)
     return constraint.missed(space, members(runs.labels()))
 
 
-def _mean_loss(space: Space, runs: Runs) -> float:
+def _mean_loss(space: EncodedTable, runs: Runs) -> float:
     """Return the average loss of a released record."""
     extents = Extents.of_runs(space, runs)
     return float((extents.losses(space) * extents.sizes).sum() / extents.sizes.sum())

@@ -8,12 +8,12 @@ import numpy as np
 from dbanon.algorithms.base.assignments import Runs
 from dbanon.algorithms.base.class_bounds import Extents, classes, members
 from dbanon.algorithms.base.registry import Algorithm, Options, PublishedEnds, Widening
-from dbanon.encoding.encoded_table import Attribute, Bools, Ends, Ints, Number, Space
+from dbanon.encoding.encoded_table import Attribute, Bools, EncodedTable, IntervalEnds, Ints, NumericAttribute
 from dbanon.privacy_models.constraint import Constraint
 
 
 def widened(
-    algorithm: Algorithm, space: Space, constraint: Constraint, options: Options, runs: Runs
+    algorithm: Algorithm, space: EncodedTable, constraint: Constraint, options: Options, runs: Runs
 ) -> tuple[Ints, PublishedEnds] | None:
     """Clusters that are published with more than their records span, and their codes and nodes; None where there is
     none.
@@ -51,7 +51,7 @@ def _is_wide(ends: PublishedEnds, extents: Extents) -> Bools:
     return np.asarray(((ends.low != extents.low) | (ends.high != extents.high) | (ends.raised_nodes >= 0)).any(axis=1))
 
 
-def _released(space: Space, labels: Ints) -> tuple[Space, list[Ints]]:
+def _released(space: EncodedTable, labels: Ints) -> tuple[EncodedTable, list[Ints]]:
     """The space of the values that are released, and the codes that these had (of NULL last): an interval that is
     widened must not end at a value of a record that is left out. O(n) time."""
     rows = np.flatnonzero(labels >= 0)
@@ -63,9 +63,9 @@ def _released(space: Space, labels: Ints) -> tuple[Space, list[Ints]]:
     for j, attribute in enumerate(space.attributes):
         seen = np.unique(space.codes[tuples, j]).astype(np.int64)
         seen = seen[seen < attribute.values]
-        if isinstance(attribute, Number):
+        if isinstance(attribute, NumericAttribute):
             of = attribute.ends
-            ends = None if of is None else Ends(of.low[seen], of.high[seen], of.below[seen], of.above[seen])
+            ends = None if of is None else IntervalEnds(of.low[seen], of.high[seen], of.below[seen], of.above[seen])
             positions = attribute.positions[seen]
             attributes.append(replace(attribute, positions=positions, ends=ends, magnitudes=None))
         else:

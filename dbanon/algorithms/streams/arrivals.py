@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dbanon.algorithms.streams.number_scales import Scale, scale_of_codes
-from dbanon.encoding.encoded_table import Attribute, Floats, Ints, Number, Tree
+from dbanon.encoding.encoded_table import Attribute, CategoricalAttribute, Floats, Ints, NumericAttribute
 from dbanon.kernels.streams.arrays import AttributeArrays
 
 
@@ -129,19 +129,19 @@ def arrivals(
 
 def values_of_codes(attribute: Attribute, scale: Scale | None) -> npt.NDArray[Any]:
     """Return what stands for each code: a node, a rank, or a position."""
-    if isinstance(attribute, Number):
+    if isinstance(attribute, NumericAttribute):
         return attribute.positions if scale is None else scale.ranks
     return attribute.node
 
 
 def needed_scale(attribute: Attribute) -> Scale | None:
     """Return the scale of a number whose positions do not distinguish its values; None for other attributes."""
-    return scale_of_codes(attribute.positions) if isinstance(attribute, Number) else None
+    return scale_of_codes(attribute.positions) if isinstance(attribute, NumericAttribute) else None
 
 
 def _places(attributes: Sequence[Attribute], scales: tuple[Scale | None, ...] = ()) -> Places:
-    trees = [a for a in attributes if isinstance(a, Tree)]
-    sizes = [len(a.parent) if isinstance(a, Tree) else 0 for a in attributes]
+    trees = [a for a in attributes if isinstance(a, CategoricalAttribute)]
+    sizes = [len(a.parent) if isinstance(a, CategoricalAttribute) else 0 for a in attributes]
     nodes = [np.stack([t.parent, t.last, t.raised], axis=1).astype(np.int64) for t in trees]
     weights = np.array([a.weight for a in attributes], np.float64)
     return Places(

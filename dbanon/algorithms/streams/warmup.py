@@ -8,7 +8,7 @@ import numpy as np
 
 from dbanon.algorithms.streams.arrivals import Arrivals, Model, arrivals
 from dbanon.algorithms.streams.registry import Stream
-from dbanon.encoding.encoded_table import Attribute, Number, Tree
+from dbanon.encoding.encoded_table import Attribute, CategoricalAttribute, NumericAttribute
 
 RECORDS, K, DELTA = 600, 5, 60
 
@@ -36,8 +36,8 @@ def _stream() -> Arrivals:
     """Return a number, a category, a sensitive column that is the label too, people of two records."""
     at = np.arange(RECORDS)
     attributes: list[Attribute] = [
-        Number(np.arange(40.0), integral=True),
-        Tree(np.array([-1, 0, 0, 0], np.int32), np.arange(1, 4, dtype=np.int32)),
+        NumericAttribute(np.arange(40.0), integral=True),
+        CategoricalAttribute(np.array([-1, 0, 0, 0], np.int32), np.arange(1, 4, dtype=np.int32)),
     ]
     codes = np.stack([at * 7 % 40, at % 3], axis=1).astype(np.int32)
     sensitive = (at % 4)[:, None].astype(np.int64)

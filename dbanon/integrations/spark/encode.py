@@ -10,7 +10,7 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame, functions as fn
 from pyspark.sql.types import IntegerType, StructField, StructType
 
-from dbanon.encoding.encoded_table import Attribute, Codes, Ints, Sensitive, Tree
+from dbanon.encoding.encoded_table import Attribute, CategoricalAttribute, Codes, Ints, SensitiveColumn
 from dbanon.integrations.spark.columns import of_struct
 from dbanon.integrations.spark.session_call import Asked, LargerTable, Planned, planned
 from dbanon.privacy_models.constraint import Constraint
@@ -119,7 +119,7 @@ class Coded:
         return missed
 
 
-def _judged(demand: Demand, sensitive: Sensitive, tallied: Sequence[Any], rows: Sequence[Any]) -> set[int]:
+def _judged(demand: Demand, sensitive: SensitiveColumn, tallied: Sequence[Any], rows: Sequence[Any]) -> set[int]:
     """Return the parts with a block that misses a model."""
     numbers = {(r["part"], json.dumps(r["block"])): i for i, r in enumerate(rows)}
     counts = np.zeros((len(rows), sensitive.values + 1), np.int64)
@@ -150,19 +150,23 @@ def _pair(j: int, attribute: Attribute, most: int) -> Column:
 
 
 def _limited(attribute: Attribute) -> bool:
-    return isinstance(attribute, Tree) and attribute.max_level is not None
+    return isinstance(attribute, CategoricalAttribute) and attribute.max_level is not None
 
 
 def _blocks(attributes: Sequence[Attribute]) -> Iterator[Column]:
     """Which block a tuple is in, by attribute."""
     for j, attribute in enumerate(attributes):
-        if isinstance(attribute, Tree) and attribute.max_level is not None:
+        if isinstance(attribute, CategoricalAttribute) and attribute.max_level is not None:
             nodes = attribute.block(attribute.max_level).astype(int).tolist()
             yield fn.array(*map(fn.lit, nodes))[fn.col("codes")[j]]
 
 
 def _coded(
-    of: Planned, kinds: DataFrame, larger: LargerTable, attributes: Sequence[Attribute], sensitive: Sequence[Sensitive]
+    of: Planned,
+    kinds: DataFrame,
+    larger: LargerTable,
+    attributes: Sequence[Attribute],
+    sensitive: Sequence[SensitiveColumn],
 ) -> DataFrame:
     """Kinds with their `codes`, those of sensitive values (`looked`) and the `person`; NULL has the code after the
     last."""
@@ -180,7 +184,7 @@ def _coded(
     return rows.select("own", "weight", *more)
 
 
-def _spaces(of: Planned, larger: LargerTable) -> tuple[list[Attribute], list[Sensitive]]:
+def _spaces(of: Planned, larger: LargerTable) -> tuple[list[Attribute], list[SensitiveColumn]]:
     """Return the attributes and sensitive columns as the clustering is given them."""
     row = of.domains(larger)
     asked: Mapping[str, Any] = json.loads(row.column(0)[0].as_py())

@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 
 from dbanon.algorithms.partitioning.part_distances import Distances, Point
-from dbanon.encoding.encoded_table import Codes, Ints, Space
+from dbanon.encoding.encoded_table import Codes, EncodedTable, Ints
 from dbanon.integrations.spark import partition_cuts
 from dbanon.integrations.spark.encode import Coded, Place, Values, by_codes
 
@@ -82,7 +82,7 @@ class _Within:
 
     def __init__(self, coded: Coded) -> None:
         missing = np.array([[a.values for a in coded.attributes]], np.int32)
-        one = Space(tuple(coded.attributes), missing, np.ones(1, np.int64), None, coded.records)
+        one = EncodedTable(tuple(coded.attributes), missing, np.ones(1, np.int64), None, coded.records)
         self.distances = Distances(one, "edges")
 
     def averages(self, values: Mapping[int, Sequence[Values]]) -> dict[int, Point]:

@@ -24,7 +24,7 @@ class Rule:
 
 
 def _halves(attributes: Sequence[Attribute], values: Sequence[Values]) -> Iterator[tuple[int, Sequence[int]]]:
-    for j, begin in coarse_partitions.cuts(attributes, [(v.codes, v.tuples) for v in values]):
+    for j, begin in coarse_partitions.ranked_cuts(attributes, [(v.codes, v.tuples) for v in values]):
         yield j, (begin,)
 
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from pyspark.sql import DataFrame, functions as fn
 
 from dbanon.algorithms import find
-from dbanon.encoding.encoded_table import Codes, Ints, Number
+from dbanon.encoding.encoded_table import Codes, Ints, NumericAttribute
 from dbanon.integrations.spark import kmeans_partitions, partition_cuts
 from dbanon.integrations.spark.encode import Coded, Place, by_codes
 from dbanon.integrations.spark.session_call import Asked, LargerTable, Planned
@@ -116,7 +116,7 @@ def _shares(coded: Coded) -> Shares:
     found = []
     for attribute, of in zip(coded.attributes, coded.values(partition_cuts.whole)[0], strict=True):
         share = np.bincount(of.codes, weights=of.records, minlength=attribute.values + 1) / coded.records
-        if isinstance(attribute, Number) and attribute.values:
+        if isinstance(attribute, NumericAttribute) and attribute.values:
             share[:-1] = attribute.positions / max(float(attribute.positions[-1]), sys.float_info.min)
         found.append(attribute.weight * share)
     return [share / max(sum(a.weight for a in coded.attributes), sys.float_info.min) for share in found]

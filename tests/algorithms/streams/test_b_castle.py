@@ -9,7 +9,7 @@ from support.streams import alike, check_cuts, check_plain_loop, random_arrivals
 
 from dbanon.algorithms.streams import SUPPRESSED, Arrivals, Model, State, arrivals, find
 from dbanon.algorithms.streams.b_castle import problem
-from dbanon.encoding.encoded_table import Number
+from dbanon.encoding.encoded_table import NumericAttribute
 
 Options = dict[str, int]
 
@@ -59,7 +59,9 @@ def test_any_cuts_give_the_same(part: int) -> None:
 def of_numbers(values: list[int]) -> Arrivals:
     """Numbers up to 10."""
     codes = np.array(values, np.int32)[:, None]
-    return arrivals([Number(np.arange(11.0), integral=True)], codes, None, np.zeros((len(values), 0), np.int64))
+    return arrivals(
+        [NumericAttribute(np.arange(11.0), integral=True)], codes, None, np.zeros((len(values), 0), np.int64)
+    )
 
 
 def test_a_stream_traced_by_hand() -> None:

@@ -8,7 +8,7 @@ from oracle.stream_castle import Castle
 from support.streams import check_cuts, check_plain_loop, random_arrivals, refuse_broken
 
 from dbanon.algorithms.streams import SUPPRESSED, Arrivals, Model, State, arrivals, find
-from dbanon.encoding.encoded_table import Number
+from dbanon.encoding.encoded_table import NumericAttribute
 
 Options = dict[str, int]
 
@@ -56,7 +56,7 @@ def test_any_cuts_give_the_same(part: int) -> None:
 
 def of_numbers(values: list[int], sensitive: list[int] | None = None) -> Arrivals:
     """Numbers up to 10; sensitive values, if any."""
-    attribute = Number(np.arange(11.0), integral=True)
+    attribute = NumericAttribute(np.arange(11.0), integral=True)
     codes = np.array(values, np.int32)[:, None]
     others = np.zeros((len(values), 0), np.int64) if sensitive is None else np.array(sensitive)[:, None]
     return arrivals([attribute], codes, None, others)

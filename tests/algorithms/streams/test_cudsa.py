@@ -12,7 +12,7 @@ from support.streams import check_cuts, check_plain_loop, random_arrivals, refus
 
 import dbanon
 from dbanon.algorithms.streams import Arrivals, Model, State, arrivals, find
-from dbanon.encoding.encoded_table import Number
+from dbanon.encoding.encoded_table import NumericAttribute
 
 Options = dict[str, object]
 
@@ -64,7 +64,7 @@ def test_any_cuts_give_the_same(part: int) -> None:
 
 def traced(labels: np.ndarray[tuple[int], np.dtype[np.int64]] | None) -> State:
     value = np.array([[0], [2], [3], [10], [9], [1], [5]], np.int32)
-    number = [Number(np.arange(11.0), integral=True)]
+    number = [NumericAttribute(np.arange(11.0), integral=True)]
     came = arrivals(number, value, None, np.zeros((7, 0), np.int64), labels=labels)
     return run(came, Model(2), {"delta": 4, "w": 0.5, "store": 2})
 

@@ -9,7 +9,7 @@ from support.streams import check_cuts, check_plain_loop, random_arrivals, refus
 
 from dbanon.algorithms.streams import SUPPRESSED, Arrivals, Model, State, arrivals, find
 from dbanon.algorithms.streams.faanst import MODES, problem
-from dbanon.encoding.encoded_table import Number
+from dbanon.encoding.encoded_table import NumericAttribute
 
 Options = dict[str, object]
 
@@ -78,7 +78,7 @@ def test_a_stream_traced_by_hand(mode: str) -> None:
     """
     value = np.array([[0], [10], [4], [2], [3], [3], [2], [9], [8], [5], [6], [3], [0], [1], [0], [7]], np.int32)
     people = np.array([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 12, 12, 13])
-    came = arrivals([Number(np.arange(11.0), integral=True)], value, people, np.zeros((16, 0), np.int64))
+    came = arrivals([NumericAttribute(np.arange(11.0), integral=True)], value, people, np.zeros((16, 0), np.int64))
     options = {"delta": 4, "mu": 3, "mode": mode, "threshold": 0.5, "clusters": "kmeans", "seed": 0}
     left = run(came, Model(2), options)
     end = [4, SUPPRESSED, SUPPRESSED, 4] if mode == "passive" else [SUPPRESSED, 4, 4, 4]

@@ -8,7 +8,7 @@ from oracle.stream_fads import Fads
 from support.streams import check_cuts, check_plain_loop, random_arrivals, refuse_broken
 
 from dbanon.algorithms.streams import SUPPRESSED, Arrivals, Model, State, arrivals, find
-from dbanon.encoding.encoded_table import Number
+from dbanon.encoding.encoded_table import NumericAttribute
 from dbanon.kernels.streams.nearest import MANY
 
 Options = dict[str, int]
@@ -71,7 +71,7 @@ def test_a_stream_traced_by_hand() -> None:
     """
     value = np.array([[0], [4], [1], [5], [4], [10], [8], [9], [3], [9], [0]], np.int32)
     people = np.append(np.arange(10), -1)
-    came = arrivals([Number(np.arange(11.0), integral=True)], value, people, np.zeros((11, 0), np.int64))
+    came = arrivals([NumericAttribute(np.arange(11.0), integral=True)], value, people, np.zeros((11, 0), np.int64))
     left = run(came, Model(2), {"delta": 3, "life": 4})
     assert left.out.tolist() == [0, 1, 0, 1, 1, 2, 3, 2, 3, 2, SUPPRESSED]
     assert left.step.tolist() == [3, 4, 3, 4, 7, 8, 9, 8, 9, 11, 11]
@@ -86,7 +86,7 @@ def test_sensitive_values_come_from_further_away() -> None:
     nearest with another value, 7."""
     value, people = np.array([[0], [1], [1], [7], [2]], np.int32), np.array([0, 1, 2, 3, 0])
     sensitive = np.array([[0], [0], [-1], [1], [0]])
-    came = arrivals([Number(np.arange(8.0), integral=True)], value, people, sensitive)
+    came = arrivals([NumericAttribute(np.arange(8.0), integral=True)], value, people, sensitive)
     left = run(came, Model(2, (2,)), {"delta": 5, "life": 9})
     assert left.out.tolist() == [0, 0, 0, 0, 0]
     assert left.step.tolist() == [5, 5, 5, 5, 5]

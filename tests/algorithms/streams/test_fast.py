@@ -9,7 +9,7 @@ from support.streams import alike, check_cuts, check_plain_loop, random_arrivals
 
 from dbanon.algorithms.streams import SUPPRESSED, Arrivals, Model, State, arrivals, find
 from dbanon.algorithms.streams.fast import problem
-from dbanon.encoding.encoded_table import Number
+from dbanon.encoding.encoded_table import NumericAttribute
 
 Options = dict[str, int]
 
@@ -82,7 +82,7 @@ def test_a_stream_traced_by_hand() -> None:
     the 8 it is class 3, 8-9. 11: 9; the stream ends: 6 has 9 as its nearest, class 4, 6-9.
     """
     value = np.array([[0], [9], [4], [8], [1], [5], [5], [9], [6], [8], [9]], np.int32)
-    came = arrivals([Number(np.arange(11.0), integral=True)], value, None, np.zeros((11, 0), np.int64))
+    came = arrivals([NumericAttribute(np.arange(11.0), integral=True)], value, None, np.zeros((11, 0), np.int64))
     left = run(came, Model(2), {"delta": 5, "life": 4, "ahead": 2})
     assert left.out.tolist() == [0, 1, SUPPRESSED, 1, 0, 2, 2, 3, 4, 3, 4]
     assert left.step.tolist() == [5, 5, 5, 5, 5, 10, 10, 10, 11, 10, 11]

@@ -11,7 +11,7 @@ from support.streams import FLAT, alike, random_arrivals
 from dbanon.algorithms.streams import WAITING, Arrivals, Model, State, Stream, streams
 from dbanon.algorithms.streams.arrivals import _places
 from dbanon.algorithms.streams.checkpoint import Meaning, StreamSegment, put_aside, take_up
-from dbanon.encoding.encoded_table import Tree
+from dbanon.encoding.encoded_table import CategoricalAttribute
 
 SYSTEMS = pytest.mark.parametrize("system", streams(), ids=lambda system: system.name)
 DELTA = 30
@@ -64,7 +64,7 @@ def test_nodes_are_known_by_their_names(system: Stream) -> None:
     came = random_arrivals(7, 300, values=20)
     of = meaning(came)
     put = put_aside(system, left_by(system, came, Model(3), None, False), of)
-    more = Tree(np.append(FLAT.parent, 0), np.arange(1, len(FLAT.parent) + 1, dtype=np.int32))
+    more = CategoricalAttribute(np.append(FLAT.parent, 0), np.arange(1, len(FLAT.parent) + 1, dtype=np.int32))
     flat, old = came.places.first[2], len(FLAT.parent)
     assert came.places.first[3] - flat == old
     names = [name and list(name) for name in of.nodes]

@@ -12,7 +12,7 @@ from support.streams import alike, random_arrivals, random_cuts, refuse_broken, 
 
 import dbanon
 from dbanon.algorithms.streams import Arrivals, Model, State, arrivals, find
-from dbanon.encoding.encoded_table import Number
+from dbanon.encoding.encoded_table import NumericAttribute
 
 NAMES = ("idea", "k_varp", "iot_anonymity")
 SYSTEMS = pytest.mark.parametrize("name", NAMES)
@@ -89,7 +89,7 @@ def test_any_cuts_give_the_same(name: str) -> None:
 
 def two_numbers(rows: list[tuple[int, int]]) -> Arrivals:
     """Records of two numbers from 0 to 9; 10 is NULL. Everybody has one."""
-    numbers = [Number(np.arange(10.0), integral=True), Number(np.arange(10.0), integral=True)]
+    numbers = [NumericAttribute(np.arange(10.0), integral=True), NumericAttribute(np.arange(10.0), integral=True)]
     return arrivals(numbers, np.array(rows, np.int32), None, np.zeros((len(rows), 0), np.int64))
 
 

@@ -9,7 +9,7 @@ from support.streams import alike, random_arrivals, random_cuts, refuse_broken, 
 
 from dbanon.algorithms.streams import SUPPRESSED, Arrivals, Model, State, arrivals, find
 from dbanon.algorithms.streams.kl_clustering import problem
-from dbanon.encoding.encoded_table import Number
+from dbanon.encoding.encoded_table import NumericAttribute
 
 
 def run(came: Arrivals, model: Model, delta: int, before: State | None = None, ends: bool = True) -> State:
@@ -85,7 +85,7 @@ def test_a_stream_traced_by_hand() -> None:
     value = np.array([[0], [1], [9], [3], [5], [6], [7], [8], [2], [4]], np.int32)
     people = np.array([0, 1, 2, 3, 0, 3, 0, 3, -1, 1])
     sensitive = np.array([[0], [0], [1], [1], [0], [0], [1], [1], [0], [0]])
-    came = arrivals([Number(np.arange(10.0), integral=True)], value, people, sensitive)
+    came = arrivals([NumericAttribute(np.arange(10.0), integral=True)], value, people, sensitive)
     left = run(came, Model(2, (2,)), 4)
     assert left.out.tolist() == [0, 1, 1, 0, SUPPRESSED, 2, 2, SUPPRESSED, SUPPRESSED, SUPPRESSED]
     assert left.step.tolist() == [4, 5, 5, 4, 8, 8, 8, 10, 10, 10]

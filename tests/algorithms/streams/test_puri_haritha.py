@@ -13,7 +13,7 @@ from support.streams import check_cuts, check_plain_loop, random_arrivals, refus
 
 import dbanon
 from dbanon.algorithms.streams import SUPPRESSED, Arrivals, Model, State, arrivals, find
-from dbanon.encoding.encoded_table import Number
+from dbanon.encoding.encoded_table import NumericAttribute
 
 Options = dict[str, object]
 
@@ -78,7 +78,7 @@ def test_a_stream_traced_by_hand() -> None:
     """
     value = np.array([[6], [4], [0], [9], [2], [3], [8], [5], [7], [10]], np.int32)
     said = np.array([[0], [1], [0], [2], [1], [2], [2], [0], [1], [0]])
-    came = arrivals([Number(np.arange(11.0), integral=True)], value, None, said)
+    came = arrivals([NumericAttribute(np.arange(11.0), integral=True)], value, None, said)
     came = replace(came, kinds=np.where(said == 2, 1, 0))
     left = run(came, Model(2, (2,)), {"delta": 5, "beta": 1, "groups": 1, "life": 100})
     assert left.out.tolist() == [0, 0, 1, 0, 1, 1, 1, 0, 0, SUPPRESSED]

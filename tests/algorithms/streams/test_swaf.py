@@ -8,7 +8,7 @@ from oracle.stream_swaf import Swaf
 from support.streams import alike, check_plain_loop, random_arrivals, random_cuts, refuse_broken, resumed
 
 from dbanon.algorithms.streams import SUPPRESSED, Arrivals, Model, State, arrivals, find
-from dbanon.encoding.encoded_table import Number
+from dbanon.encoding.encoded_table import NumericAttribute
 
 
 def run(came: Arrivals, model: Model, delta: int, before: State | None = None, ends: bool = True) -> State:
@@ -72,7 +72,7 @@ def test_a_stream_traced_by_hand() -> None:
     """
     value = np.array([[1], [9], [2], [8], [4], [0], [2], [3], [9], [8], [1], [10]], np.int32)
     people = np.append(np.arange(11), -1)
-    came = arrivals([Number(np.arange(10.0), integral=True)], value, people, np.zeros((12, 0), np.int64))
+    came = arrivals([NumericAttribute(np.arange(10.0), integral=True)], value, people, np.zeros((12, 0), np.int64))
     left = run(came, Model(2), 5)
     assert left.out.tolist() == [0, 1, 0, 1, 2, 3, 3, 2, 2, 2, 3, SUPPRESSED]
     assert left.step.tolist() == [5, 6, 5, 6, 9, 10, 10, 9, 12, 12, 12, 12]

@@ -8,7 +8,7 @@ from oracle.stream_ubdsa import Ubdsa
 from support.streams import check_cuts, check_plain_loop, random_arrivals, refuse_broken
 
 from dbanon.algorithms.streams import SUPPRESSED, Arrivals, Model, State, arrivals, find
-from dbanon.encoding.encoded_table import Number
+from dbanon.encoding.encoded_table import NumericAttribute
 
 Options = dict[str, object]
 
@@ -59,7 +59,7 @@ def test_any_cuts_give_the_same(part: int) -> None:
 
 def test_records_that_are_all_alike_leave_as_soon_as_they_are_enough() -> None:
     came = arrivals(
-        [Number(np.arange(1.0), integral=True)], np.zeros((9, 1), np.int32), None, np.zeros((9, 0), np.int64)
+        [NumericAttribute(np.arange(1.0), integral=True)], np.zeros((9, 1), np.int32), None, np.zeros((9, 0), np.int64)
     )
     left = run(came, Model(3), {"delta": 5, "beta": 2, "theta": 0.0, "store": 1})
     assert left.out.tolist() == [0] * 9
@@ -78,7 +78,7 @@ def test_a_stream_traced_by_hand() -> None:
     """
     value = np.array([[0], [10], [2], [1], [6], [9], [9], [3], [3], [5], [8]], np.int32)
     people = np.array([0, 1, 2, 3, 4, 5, 5, 6, -1, 7, 8])
-    came = arrivals([Number(np.arange(11.0), integral=True)], value, people, np.zeros((11, 0), np.int64))
+    came = arrivals([NumericAttribute(np.arange(11.0), integral=True)], value, people, np.zeros((11, 0), np.int64))
     left = run(came, Model(2), {"delta": 4, "beta": 2, "theta": 0.3, "store": 1})
     assert left.out.tolist() == [0, 1, 0, 0, 1, 1, SUPPRESSED, 2, 2, 2, SUPPRESSED]
     assert left.step.tolist() == [3, 5, 3, 4, 5, 9, 10, 10, 10, 10, 11]
