@@ -128,6 +128,18 @@ def test_file_imports_only_lower_packages_and_its_libraries(path: Path) -> None:
             assert parts[0] in libraries_of(path).split(), f"{path} imports {name}"
 
 
+@pytest.mark.parametrize("path", FILES, ids=str)
+def test_file_imports_the_modules_that_it_reads(path: Path) -> None:
+    names = imported(path)
+    packages = {name.rpartition(".")[2]: name for name in names if name.startswith("dbanon.") and name in MODULES}
+    for node in ast.walk(ast.parse((PACKAGE / path).read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in packages:
+            package = packages[node.value.id]
+            name = f"{package}.{node.attr}"
+            is_imported = name in names or name in {n.rpartition(".")[0] for n in imported(MODULES[package])}
+            assert name not in MODULES or is_imported, f"{path} reads {name} and does not import it"
+
+
 def test_kernels_import_no_other_package() -> None:
     found = {name for path in FILES if path.parts[0] == "kernels" for name in imported(path)}
     assert not {name for name in found if name.startswith("dbanon.") and not name.startswith("dbanon.kernels")}

@@ -8,6 +8,7 @@ from typing import Any
 import duckdb
 
 from dbanon import errors
+from dbanon.errors import redaction
 from dbanon.ledger import publishing_lock
 from dbanon.release.spec.release_spec import ReleaseSpec
 from dbanon.runtime import output_files, session
@@ -40,7 +41,7 @@ def transaction(cursor: Any, function: str, name: str, publications: Sequence[Re
             cursor.execute("ROLLBACK")
         if isinstance(error, duckdb.Error) and (reason := output_files.why(error)) is not None:
             raise errors.WriteFailedError(name, reason, function) from None
-        if (kind := errors.redaction.quoted(error)) is not None:
+        if (kind := redaction.quoted(error)) is not None:
             raise errors.UnreadableValueError(function, [f"the source of {name}"], kind) from None
         if isinstance(error, duckdb.TransactionException):
             raise errors.LedgerBusyError(function, name, first_line(error)) from None
