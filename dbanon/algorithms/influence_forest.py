@@ -18,7 +18,7 @@ import numpy as np
 
 from dbanon import errors
 from dbanon.encoding.encoded_table import EncodedTable, Floats, Ints, SensitiveColumn
-from dbanon.table_functions.parameter_types import Choice, Integer, Real
+from dbanon.table_functions.parameter_types import Choice, Float, Integer
 from dbanon.table_functions.parameters import Parameter
 
 SCORES = ("zeta_over_sigma", "paper", "mean")
@@ -35,9 +35,9 @@ TREES = Parameter("trees", Integer(1, 100_000), "Trees of the random forest; the
 MTRY = Parameter("mtry", Integer(1), "Attributes that a split may choose from; default all.")
 NODE_SIZE = Parameter("node_size", Integer(1), "Least number of records in a leaf of a tree.", 1)
 FRACTION = Parameter(
-    "sample_fraction", Real(0, 1, above=True), "Records that a tree draws, with replacement, as a share.", 0.8
+    "sample_fraction", Float(0, 1, above=True), "Records that a tree draws, with replacement, as a share.", 0.8
 )
-TRAIN = Parameter("train", Real(0, 1, above=True), "Share of the records that the forest is trained on.", 0.67)
+TRAIN = Parameter("train", Float(0, 1, above=True), "Share of the records that the forest is trained on.", 0.67)
 FOREST = Parameter(
     "forest",
     Choice(("auto", "classification", "regression")),

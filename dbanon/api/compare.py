@@ -17,7 +17,7 @@ from dbanon.source import catalog
 from dbanon.sqltext import names
 from dbanon.sqltext.quote import Sql, argument, literal, qualified, text
 from dbanon.table_functions.options import Options
-from dbanon.table_functions.parameters import validated
+from dbanon.table_functions.parameters import validate_parameters
 from dbanon.table_functions.registry import table_functions
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ class _Kept:
         known = table_functions()["compare"].parameters
         usual = {p.name: p.default for p in known}
         self._con, self._of, self._into = con, of, into
-        self._options = Options(validated("compare", known, parameters))
+        self._options = Options(validate_parameters("compare", known, parameters))
         self._fixed = {
             name: value for name, value in self._options.items() if name not in AXES and value != usual[name]
         }
@@ -96,7 +96,7 @@ class _Kept:
         """Make the table where there is none; ComparisonTableMismatchError where it holds something else."""
         cursor = self._con.cursor()
         path = catalog.SearchPath.here(self._con)
-        found = catalog.stored("compare", cursor, self._into, self._parts, path)
+        found = catalog.find_stored("compare", cursor, self._into, self._parts, path)
         if found is None:
             first = self._call(next(self._combinations()))
             self._con.execute(f"CREATE TABLE {self._name} AS FROM {first} WITH NO DATA")

@@ -5,7 +5,7 @@ from typing import Any
 from dbanon import errors
 from dbanon.runtime import session
 from dbanon.sqltext.qualify_builtins import tidy
-from dbanon.table_functions.parameters import shown
+from dbanon.table_functions.parameters import format_value
 
 
 def explain(connection: Any, query: str, parameters: object = None) -> str:
@@ -29,5 +29,7 @@ def explain(connection: Any, query: str, parameters: object = None) -> str:
     finally:
         current.explained = None
     if not found:
-        raise errors.InvalidArgumentError("explain", "query", "a statement that calls a table function", shown(query))
+        raise errors.InvalidArgumentError(
+            "explain", "query", "a statement that calls a table function", format_value(query)
+        )
     return "\n".join(f"-- What {function} runs.\n{tidy(statement)};" for function, statement in found)

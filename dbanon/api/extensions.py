@@ -30,4 +30,4 @@ def load_extension(connection: Any, name: str) -> None:
         why = duckdb_extensions.why(scanner, duckdb.__version__, error)
         raise errors.ScannerExtensionMissingError("load_extension", duckdb.__version__, name, why) from None
     if name == "mysql":
-        snapshot_guard.leave_to_duckdb(connection)
+        snapshot_guard.disable_pushdown(connection)

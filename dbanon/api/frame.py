@@ -21,7 +21,7 @@ from dbanon.source import catalog
 from dbanon.sqltext import names
 from dbanon.sqltext.quote import Sql, text
 from dbanon.table_functions.registry import check_algorithm, table_functions
-from dbanon.table_functions.table_function import ENDINGS
+from dbanon.table_functions.table_function import KIND_BY_ENDING
 from dbanon.views import warnings
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ class Call:
 
 def answered(con: Any, call: Call, kind: Kind, parameters: Mapping[str, Any]) -> Anonymized:
     """Return all that a call gives, in frames of a kind; warns of a release that tells nothing."""
-    release, classes, metrics = (frame_dtypes.settled(call.rows(con, ending), kind.types) for ending in ENDINGS)
+    release, classes, metrics = (frame_dtypes.settled(call.rows(con, ending), kind.types) for ending in KIND_BY_ENDING)
     measures = tuple(zip(*(metrics[name].to_pylist() for name in ("metric", "value", "description")), strict=True))
     warnings.one_class("the release", {name: value for name, value, _ in measures})
     made = Anonymized(kind.release(release), kind.table(classes), kind.table(metrics))

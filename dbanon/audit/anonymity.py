@@ -20,7 +20,7 @@ from dbanon.release.spec import resolve
 from dbanon.source import missing_codes, stored_policy
 from dbanon.source.catalog import Source
 from dbanon.source.column_types import family, person_value
-from dbanon.source.stored_policy import Declared, Policy, Settings
+from dbanon.source.stored_policy import DeclaredColumn, Policy, Settings
 from dbanon.sqltext.quote import Sql, identifier, literal, text
 from dbanon.sqltext.templates import fill, message
 from dbanon.table_functions.options import Options
@@ -99,7 +99,9 @@ class _Columns:
     person: str | None
 
 
-def _columns(function: str, source: Source, declared: Iterable[Declared], options: Options, judges: bool) -> _Columns:
+def _columns(
+    function: str, source: Source, declared: Iterable[DeclaredColumn], options: Options, judges: bool
+) -> _Columns:
     """What a call names, and where it names nothing, what the policy declares and the call does not use otherwise.
 
     Measuring publishes nothing, so a call may name any column. Raises UnknownColumnError, UnknownRoleError,
@@ -130,7 +132,7 @@ def _columns(function: str, source: Source, declared: Iterable[Declared], option
 
     qi, sensitive = found("qi", "quasi"), found("sensitive", "sensitive") if judges else ()
     forms = {column(row.column, "dbanon.policy"): dict(row.settings.form) for row in declared}
-    persons = stored_policy.tellers((n, roles[n], forms.get(n, {})) for n in source.columns if n in roles)
+    persons = stored_policy.person_columns((n, roles[n], forms.get(n, {})) for n in source.columns if n in roles)
     if options.get("person") is not None:
         persons = list(found("person", "person"))
     if len(persons) > 1 and roles[persons[0]] == "pseudonym":
@@ -151,7 +153,7 @@ def _judged(
     function: str,
     source: Source,
     sensitive: Sequence[str],
-    declared: Iterable[Declared],
+    declared: Iterable[DeclaredColumn],
     options: Options,
     find: Callable[[str, str], Hierarchy],
 ) -> list[_Judged]:
@@ -320,14 +322,14 @@ def measured(call: Call) -> Sql:
     """Return the SQL of a call; errors are those of `statement`, and UnknownTableError."""
     source = call.source()
     policy = stored_policy.policy_of(source, call.cursor)
-    source = missing_codes.cleaned(source, policy.declared, call.holds)
+    source = missing_codes.without_codes(source, policy.declared, call.holds)
     said = all(call.options.get(name, ()) is not None for name in ("qi", "sensitive", "person"))
     entry = None if said else release_lookup.found(call, source)  # the ledger costs a reading of the table
     if entry is not None and release_lookup.unchanged(call, entry, call.options["qi"] is None) is not None:
         declared = release_lookup.declared_of_release(call, entry, source)
         known = release_lookup.with_persons(call, entry, source) if call.options["person"] is None else None
         if known is not None:
-            source, declared = known, (*declared, Declared(release_lookup.PERSON, "person", Settings()))
+            source, declared = known, (*declared, DeclaredColumn(release_lookup.PERSON, "person", Settings()))
         policy = policy._replace(declared=declared)
     return statement(
         call.function.name, source, policy, call.options, partial(resolve.order, call, source, policy=policy)

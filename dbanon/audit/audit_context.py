@@ -12,7 +12,7 @@ from dbanon.policy.column_roles import ROLES
 from dbanon.source import catalog, missing_codes, stored_policy
 from dbanon.source.catalog import Source
 from dbanon.source.column_types import person_value
-from dbanon.source.stored_policy import Declared
+from dbanon.source.stored_policy import DeclaredColumn
 from dbanon.sqltext.quote import Sql, identifier, text
 from dbanon.table_functions.table_function import Call
 
@@ -31,7 +31,7 @@ class Tables:
     function: str
     release: Source
     source: Source
-    declared: Sequence[Declared]
+    declared: Sequence[DeclaredColumn]
     qi: Mapping[str, Sql]
     sensitive: tuple[str, ...]
     person: str | None
@@ -55,7 +55,7 @@ class _Pair:
 
     release: Source
     source: Source
-    declared: Sequence[Declared]
+    declared: Sequence[DeclaredColumn]
     entry: Entry | None = None
     codes: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
@@ -79,7 +79,7 @@ def resolved(call: Call, *, judges: bool, counts_persons: bool = True, needs_sou
     if counts_persons and person is not None:
         persons = _released(function, release, source, declared, "person", (person,))
     elif counts_persons:
-        tellers = stored_policy.tellers((row.column, row.role, dict(row.settings.form)) for row in declared)
+        tellers = stored_policy.person_columns((row.column, row.role, dict(row.settings.form)) for row in declared)
         persons = tuple(name for name in release.columns if [name.lower()] == [t.lower() for t in tellers])
     roles: dict[str, str] = {}
     for role, names in (("qi", tuple(qi)), ("sensitive", sensitive), ("person", persons[:1])):
@@ -108,7 +108,13 @@ def resolved(call: Call, *, judges: bool, counts_persons: bool = True, needs_sou
 def paired(call: Call, needs_source: bool) -> _Pair:
     """Return the release and the source of a call. Errors are those of `resolved`."""
     function, options = call.function.name, call.options
-    find = partial(catalog.resolve, function, cursor=call.cursor, path=call.path, local=call.session.temporary.columns)
+    find = partial(
+        catalog.resolve_source,
+        function,
+        cursor=call.cursor,
+        path=call.path,
+        local_relations=call.session.temporary.columns,
+    )
     release = find(call.text("release"))
     name = options.text("source")
     given = None if name is None else find(name)
@@ -135,7 +141,7 @@ def _cleaned(call: Call, pair: _Pair) -> _Pair:
 
 
 def _without(call: Call, source: Source, codes: Mapping[str, Sequence[str]]) -> Source:
-    return replace(source, cleaned=missing_codes.relation(source.read, source.columns, codes, call.holds))
+    return replace(source, cleaned=missing_codes.relation_without_codes(source.read, source.columns, codes, call.holds))
 
 
 def _quasi(call: Call, pair: _Pair) -> dict[str, Sql]:
@@ -161,7 +167,7 @@ def _released(
     function: str,
     release: Source,
     source: Source,
-    declared: Sequence[Declared],
+    declared: Sequence[DeclaredColumn],
     role: str,
     given: Sequence[str] | None,
 ) -> tuple[str, ...]:
@@ -220,7 +226,7 @@ def people(call: Call, tables: Tables, name: str) -> Source:
 
     UnknownTableError.
     """
-    found = catalog.resolve(tables.function, name, call.cursor, call.path, call.session.temporary.columns)
+    found = catalog.resolve_source(tables.function, name, call.cursor, call.path, call.session.temporary.columns)
     return _without(call, found, tables.codes)
 
 

@@ -11,7 +11,7 @@ from dbanon.policy.hierarchies.messages import tree_messages
 from dbanon.release.spec import resolve
 from dbanon.source.catalog import Source
 from dbanon.source.column_types import family, is_category, label_text
-from dbanon.source.stored_policy import Declared
+from dbanon.source.stored_policy import DeclaredColumn
 from dbanon.sqltext.quote import Sql, identifier, text
 from dbanon.sqltext.templates import later, message
 from dbanon.table_functions.options import Options
@@ -28,7 +28,7 @@ def stands(function: str, source: Source) -> dict[str, object]:
 
 
 def columns(
-    function: str, release: Source, source: Source, declared: Sequence[Declared], given: Sequence[str] | None
+    function: str, release: Source, source: Source, declared: Sequence[DeclaredColumn], given: Sequence[str] | None
 ) -> dict[str, Sql]:
     """Return the columns of the queries: as the source spells them, and SQL for what the release has instead.
 
@@ -76,7 +76,7 @@ def hierarchies(
     function: str,
     source: Source,
     columns: Mapping[str, Sql],
-    declared: Sequence[Declared],
+    declared: Sequence[DeclaredColumn],
     options: Options,
     others: Collection[str] = (),
 ) -> dict[str, tuple[str, str | None]]:

@@ -11,7 +11,7 @@ from dbanon.release.spec import resolve
 from dbanon.release.spec.release_spec import Run
 from dbanon.sqltext.quote import Sql
 from dbanon.table_functions.options import Options
-from dbanon.table_functions.parameter_types import SEEDS, Integer
+from dbanon.table_functions.parameter_types import MAX_SEED, Integer
 from dbanon.table_functions.parameters import Parameter
 from dbanon.table_functions.table_function import Call, TableFunction
 
@@ -45,7 +45,7 @@ FUNCTIONS = (
             *(p for p in COMMON if p.name in _COMMON),
             influence_forest.SCORE,
             *influence_forest.PARAMETERS,
-            Parameter("seed", Integer(0, SEEDS), "Another seed, other samples.", 0),
+            Parameter("seed", Integer(0, MAX_SEED), "Another seed, other samples.", 0),
         ),
         "What each quasi-identifier tells of each sensitive column: drop in a random forest's accuracy when it is "
         "shuffled. Computed once for the same data and parameters; weights = 'influence' uses it.",

@@ -10,7 +10,7 @@ from dbanon.source.catalog import Source
 from dbanon.source.column_types import label_text
 from dbanon.sqltext.quote import Sql, as_json, identifier
 from dbanon.sqltext.templates import fill, later, message
-from dbanon.table_functions.parameter_types import SEEDS, Integer, Real, Text
+from dbanon.table_functions.parameter_types import MAX_SEED, Float, Integer, Text
 from dbanon.table_functions.parameters import Parameter
 from dbanon.table_functions.table_function import Call, TableFunction
 
@@ -101,12 +101,12 @@ FUNCTIONS = (
             HIERARCHIES,
             Parameter(
                 "train",
-                Real(0, 1, above=True),
+                Float(0, 1, above=True),
                 "Share of the records that a model learns from; those of the source that are left test all models.",
                 0.67,
             ),
             Parameter("records", Integer(2), "Records that a model learns from, at most.", 100_000),
-            Parameter("seed", Integer(0, SEEDS), "Another seed, another split and forest.", 1),
+            Parameter("seed", Integer(0, MAX_SEED), "Another seed, another split and forest.", 1),
         ),
         "How well a model that learned from a release predicts a column of raw records, beside one that learned from "
         "the source and the most frequent value.",

@@ -7,7 +7,7 @@ from dbanon.audit.parameters import SOURCE
 from dbanon.errors.example import SAFE, Example
 from dbanon.sqltext.quote import Sql, literal
 from dbanon.sqltext.templates import fill, message
-from dbanon.table_functions.parameter_types import SEEDS, Columns, Integer, PerColumn, Real, Text
+from dbanon.table_functions.parameter_types import MAX_SEED, Columns, Float, Integer, PerColumn, Text
 from dbanon.table_functions.parameters import Parameter
 from dbanon.table_functions.table_function import Call, TableFunction
 
@@ -59,20 +59,20 @@ FUNCTIONS = (
             Parameter(
                 "predicates", Integer(1), "Predicates of a query, at most; never more than there are columns.", 3
             ),
-            Parameter("seed", Integer(0, SEEDS), "Another seed, other queries.", 1),
+            Parameter("seed", Integer(0, MAX_SEED), "Another seed, other queries.", 1),
             Parameter(
                 "qi", Columns(), "Columns of the predicates; default: declared quasi-identifiers that were released."
             ),
             Parameter("hierarchies", PerColumn(Text("a hierarchy's name"), "{'zip': 'zip5'}"), "As in the release."),
             Parameter(
                 "selectivity",
-                Real(0, 1, above=True),
+                Float(0, 1, above=True),
                 "Share of the records that a query selects, were the columns independent.",
                 0.1,
             ),
             Parameter(
                 "sanity",
-                Real(0, 1, above=True),
+                Float(0, 1, above=True),
                 "Least divisor of an error: this share of all records (of an averaged column: of its range).",
                 0.001,
             ),

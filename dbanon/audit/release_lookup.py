@@ -22,7 +22,7 @@ from dbanon.release.plan.passthrough_column import UnchangedColumn
 from dbanon.release.spec import resolve
 from dbanon.source import attached_databases, catalog, stored_policy
 from dbanon.source.catalog import SearchPath, Source
-from dbanon.source.stored_policy import Declared, Settings
+from dbanon.source.stored_policy import DeclaredColumn, Settings
 from dbanon.sqltext import names
 from dbanon.sqltext.quote import Sql, identifier
 from dbanon.sqltext.templates import fill
@@ -117,7 +117,7 @@ def _source(call: Call, entry: Entry) -> Source | None:
     """Return the source of a release as it is now; None where it is gone, or lacks columns that were released."""
     path = SearchPath(entry.database, str(entry.call["schema"]))
     with contextlib.suppress(errors.UnknownTableError, errors.UnreadableFileError, errors.AmbiguousTableError):
-        now = catalog.resolve(call.function.name, str(entry.call["source"]), call.cursor, path, {})
+        now = catalog.resolve_source(call.function.name, str(entry.call["source"]), call.cursor, path, {})
         if all(map(now.spelled, _published(entry))):
             return replace(now, shown=now.shown if now.foreign else _shown(now.schema, now.table), bare=False)
     return None
@@ -145,7 +145,9 @@ def _home(entry: Entry) -> Source:
     given = str(entry.call["source"])
     parts = names.table_parts(given)
     if parts is not None and len(parts) == 3:  # in another system
-        return Source(given, Sql(""), {}, entry.database, *attached_databases.key((parts[0], parts[1], parts[2])))
+        return Source(
+            given, Sql(""), {}, entry.database, *attached_databases.policy_key((parts[0], parts[1], parts[2]))
+        )
     schema, table = (str(entry.call["schema"]), given) if parts is None or len(parts) < 2 else parts[-2:]
     return Source(given, Sql(""), {}, entry.database, schema, table)
 
@@ -153,16 +155,16 @@ def _home(entry: Entry) -> Source:
 # --- what its columns were -----------------------------------------------------------------------------------
 
 
-def declared(entry: Entry) -> tuple[Declared, ...]:
+def declared(entry: Entry) -> tuple[DeclaredColumn, ...]:
     """What the columns of the source were when the release was made."""
-    return tuple(Declared(column, role, Settings()) for column, role in entry.roles.items() if role in ROLES)
+    return tuple(DeclaredColumn(column, role, Settings()) for column, role in entry.roles.items() if role in ROLES)
 
 
-def declared_of_release(call: Call, entry: Entry, table: Source) -> tuple[Declared, ...]:
+def declared_of_release(call: Call, entry: Entry, table: Source) -> tuple[DeclaredColumn, ...]:
     """The same of the columns of the release, with the hierarchies of its call, or else those that are declared now."""
     named = _hierarchies(call, entry, None)
     return tuple(
-        Declared(name, entry.roles[column], Settings(named.get(column)))
+        DeclaredColumn(name, entry.roles[column], Settings(named.get(column)))
         for column in _published(entry)
         for name in _spelled(column, table)
     )
@@ -180,7 +182,9 @@ def columns(function: str, entry: Entry, table: Source, given: Sequence[str] | N
     return shared
 
 
-def with_hierarchies(call: Call, entry: Entry, source: Source, rows: Sequence[Declared]) -> tuple[Declared, ...]:
+def with_hierarchies(
+    call: Call, entry: Entry, source: Source, rows: Sequence[DeclaredColumn]
+) -> tuple[DeclaredColumn, ...]:
     """What columns were, with the hierarchies of the release: those of its call, else those that are declared now.
 
     Where these are not the hierarchies of the release any more, only those count that this call names; where it names

@@ -14,7 +14,7 @@ from dbanon.source.catalog import Source
 from dbanon.source.column_types import person_value
 from dbanon.sqltext.quote import Sql, identifier, literal
 from dbanon.sqltext.templates import fill, message
-from dbanon.table_functions.parameter_types import SEEDS, Choice, Flag, Integer, PerColumn, Real, Text
+from dbanon.table_functions.parameter_types import MAX_SEED, Boolean, Choice, Float, Integer, PerColumn, Text
 from dbanon.table_functions.parameters import Parameter
 from dbanon.table_functions.table_function import Call, TableFunction
 
@@ -140,10 +140,10 @@ _POPULATION = Parameter(
 )
 _FRACTION = Parameter(
     "fraction",
-    Real(0, 1, above=True),
+    Float(0, 1, above=True),
     "Instead of a population: the share of it that was released; a class stands for size / fraction people.",
 )
-_THRESHOLD = Parameter("threshold", Real(0, 1), "Records at risk are those whose risk is above it.", 0.2)
+_THRESHOLD = Parameter("threshold", Float(0, 1), "Records at risk are those whose risk is above it.", 0.2)
 _TIES = Parameter(
     "ties",
     Choice(("skip", "count")),
@@ -152,20 +152,20 @@ _TIES = Parameter(
 )
 _SAMPLE = Parameter(
     "sample",
-    Real(0, 1, above=True),
+    Float(0, 1, above=True),
     "Share of the classes, rounded up, that the number is estimated from: drawn by a hash of what they publish.",
     1.0,
 )
 _INFLUENCE = Parameter(
-    "influence", PerColumn(Real(0), "{'age': 0.8}"), "Weight of a column in the distortion; default 1."
+    "influence", PerColumn(Float(0), "{'age': 0.8}"), "Weight of a column in the distortion; default 1."
 )
 _NORM = Parameter(
     "norm",
-    Flag(),
+    Boolean(),
     "Divide levels by the greatest one, so that * counts 1; by default by their number, as the paper does.",
     False,
 )
-_W = Parameter("w", Real(0, 1), "Share of a column's range from which on an interval is too wide, exclusive.", 0.5)
+_W = Parameter("w", Float(0, 1), "Share of a column's range from which on an interval is too wide, exclusive.", 0.5)
 
 _REIDENTIFICATION = (_POPULATION, _FRACTION, _THRESHOLD)
 _ALL = ("reidentification", "uniqueness", "together", "disclosure", "exposure", "distortion", "infeasible_classes")
@@ -205,7 +205,7 @@ _FUNCTIONS: tuple[tuple[str, tuple[Parameter, ...], str, str], ...] = (
         "exposure",
         (
             *(SOURCE, QI, SENSITIVE, PERSON, CLASSES, _TIES, _SAMPLE),
-            Parameter("seed", Integer(0, SEEDS), "Another seed, another sample.", 0),
+            Parameter("seed", Integer(0, MAX_SEED), "Another seed, another sample.", 0),
         ),
         "Share of the table's most frequent sensitive value that lies in classes where it leads "
         "(Majeed et al. 2024, Eq. 15); NULL where it does not occur in the sample.",

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 
 from dbanon.gate.request import GateRequest
-from dbanon.source.stored_policy import Declared
+from dbanon.source.stored_policy import DeclaredColumn
 from dbanon.sqltext.quote import Sql, identifier, joined, text
 
 DAYS = ("DATE", "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS", "TIMESTAMP WITH TIME ZONE")
@@ -45,7 +45,7 @@ def _codes(request: GateRequest, name: str) -> list[str]:
     return found if name == request.roles.person else [*found, *(asked or ())]
 
 
-def _is_coarse(row: Declared, request: GateRequest) -> bool:
+def _is_coarse(row: DeclaredColumn, request: GateRequest) -> bool:
     """Whether the policy lets single values of a quasi-identifier not be seen; dates have a grid where it is silent."""
     settings, type_ = row.settings, next(t for c, t in request.columns.items() if c.lower() == row.column.lower())
     grid = settings.grid if settings.grid or type_ not in DAYS else "month"

@@ -7,7 +7,7 @@ algorithms, so that a mistake of theirs is not one of the gate's.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from dbanon.source.stored_policy import Declared
+from dbanon.source.stored_policy import DeclaredColumn
 from dbanon.sqltext.quote import Sql
 from dbanon.table_functions.options import Options
 
@@ -65,7 +65,7 @@ class GateRequest:
     kind: str
     table: str
     columns: Mapping[str, str]
-    declared: Sequence[Declared]
+    declared: Sequence[DeclaredColumn]
     options: Options
     quasi_columns: tuple[str, ...]
     roles: StatedRoles

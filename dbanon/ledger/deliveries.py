@@ -44,7 +44,7 @@ def asked(given: str, cursor: Cursor, current: str) -> attached_databases.Place 
     if len(parts) < 2:
         return None
     if len(parts) == 2 and catalog.has_schema(cursor, current, parts[0]):
-        return (current, parts[0], parts[1]) if attached_databases.kind(cursor, current) == KIND else None
+        return (current, parts[0], parts[1]) if attached_databases.database_kind(cursor, current) == KIND else None
     alias = attached_databases.databases(cursor, KIND).get(parts[0].lower())
     if alias is None:
         return None

@@ -39,7 +39,7 @@ def bases(source: Source, cursor: Any) -> tuple[str, ...]:
             found.add(str(qualified(*place[1:])))
             continue
         try:
-            found.add(attached_databases.base("materialize", cursor, place))
+            found.add(attached_databases.ledger_name("materialize", cursor, place))
         except errors.DatabaseIdentityUnavailableError:
             if place == source.place:
                 raise

@@ -13,7 +13,7 @@ def statement(call: Call) -> Sql:
     """foreign_databases(): a row an attached database of PostgreSQL, MySQL or SQLite that tells which one it is."""
     rows: list[list[object]] = []
     for database in call.attached():
-        kind = attached_databases.kind(call.cursor, database)
+        kind = attached_databases.database_kind(call.cursor, database)
         with contextlib.suppress(errors.DatabaseIdentityUnavailableError):
             if kind is not None:
                 identity = attached_databases.identity(call.function.name, call.cursor, database, kind)

@@ -13,7 +13,7 @@ from dbanon.policy.column_names.hints import suggested_quasi_identifier
 from dbanon.policy.transforms.settings import KNOWN
 from dbanon.privacy_models import model_request
 from dbanon.source.catalog import Source
-from dbanon.source.stored_policy import Declared, Settings, tellers
+from dbanon.source.stored_policy import DeclaredColumn, Settings, person_columns
 from dbanon.table_functions.options import Options
 
 ROLES = ("identifier", "person", "quasi", "sensitive", "other", *KNOWN)
@@ -91,7 +91,7 @@ class _Asked:
 def resolve(
     function: str,
     source: Source,
-    declared: Iterable[Declared],
+    declared: Iterable[DeclaredColumn],
     options: Options,
     looser: Looser,
     cuts: Cuts,
@@ -141,21 +141,21 @@ def resolve(
     )
 
 
-def _subject(asked: _Asked, policy: Mapping[str, Declared]) -> str | None:
+def _subject(asked: _Asked, policy: Mapping[str, DeclaredColumn]) -> str | None:
     """Return the pseudonym that tells persons apart where no other column does.
 
     AmbiguousDataSubjectError where several might.
     """
     if any(row.role == "person" for row in policy.values()):
         return None
-    found = tellers((name, row.role, dict(row.settings.form)) for name, row in policy.items())
+    found = person_columns((name, row.role, dict(row.settings.form)) for name, row in policy.items())
     if len(found) > 1:
         said = dict(policy[found[0]].settings.form).get("person", "").lower() == "true"
         raise errors.AmbiguousDataSubjectError(asked.function, asked.table, found, several=said)
     return found[0] if found else None
 
 
-def _roles(asked: _Asked, policy: Mapping[str, Declared]) -> dict[str, str]:
+def _roles(asked: _Asked, policy: Mapping[str, DeclaredColumn]) -> dict[str, str]:
     """Return the role of each column; Undeclared where the call publishes one that the policy does not name."""
     wanted = _request(asked)
     known = {row.role: name for name, row in policy.items()}
@@ -173,7 +173,9 @@ def _roles(asked: _Asked, policy: Mapping[str, Declared]) -> dict[str, str]:
     return roles
 
 
-def _orders(asked: _Asked, sensitive: Mapping[str, Declared | None], ontology: Mapping[str, str]) -> dict[str, str]:
+def _orders(
+    asked: _Asked, sensitive: Mapping[str, DeclaredColumn | None], ontology: Mapping[str, str]
+) -> dict[str, str]:
     """Hierarchies of sensitive columns, as the call asks or as declared.
 
     InvalidArgumentError where `ontology` has more.
@@ -189,9 +191,9 @@ def _orders(asked: _Asked, sensitive: Mapping[str, Declared | None], ontology: M
     return found
 
 
-def _policy(asked: _Asked, declared: Iterable[Declared]) -> dict[str, Declared]:
+def _policy(asked: _Asked, declared: Iterable[DeclaredColumn]) -> dict[str, DeclaredColumn]:
     """Declared rows by the table's spelling of the column."""
-    policy: dict[str, Declared] = {}
+    policy: dict[str, DeclaredColumn] = {}
     for row in declared:
         name = asked.column(row.column, "dbanon.policy")
         role = row.role.lower()
@@ -260,7 +262,7 @@ def _allowed(asked: _Asked, name: str, declared: str | None, wanted: str | None,
     return wanted
 
 
-def _settings(asked: _Asked, name: str, declared: Declared | None) -> Settings:
+def _settings(asked: _Asked, name: str, declared: DeclaredColumn | None) -> Settings:
     """Declared settings of a quasi-identifier with the call's on top, which may only coarsen."""
     settings = declared.settings if declared else Settings()
     for setting in SETTINGS:
@@ -274,7 +276,7 @@ def _settings(asked: _Asked, name: str, declared: Declared | None) -> Settings:
 
 
 def _refuse_looser(
-    asked: _Asked, name: str, declared: Declared | None, settings: Settings, setting: str, value: object
+    asked: _Asked, name: str, declared: DeclaredColumn | None, settings: Settings, setting: str, value: object
 ) -> None:
     """LoosensPolicyError or BoundOffGridError where one setting of the call tells more than those before it."""
     type_, before = asked.source.columns[name], getattr(settings, setting)
@@ -291,7 +293,7 @@ def _refuse_looser(
             raise errors.BoundOffGridError(asked.function, asked.table, name, grid, setting, str(value))
 
 
-def _refuse_bounds(asked: _Asked, name: str, declared: Declared | None) -> None:
+def _refuse_bounds(asked: _Asked, name: str, declared: DeclaredColumn | None) -> None:
     """The same of bounds: whose record is within them has a value that may be narrower than what is published."""
     bounds: Sequence[object] | None = asked.options.of_column("bounds", name)
     held = _held(asked, name, declared, ("top", "bottom", "grid")) if bounds is not None else None
@@ -305,7 +307,7 @@ def _refuse_bounds(asked: _Asked, name: str, declared: Declared | None) -> None:
             raise errors.BoundOffGridError(asked.function, asked.table, name, grid, "bounds", str(value))
 
 
-def _refuse_codes(asked: _Asked, name: str, declared: Declared | None) -> None:
+def _refuse_codes(asked: _Asked, name: str, declared: DeclaredColumn | None) -> None:
     """LoosensPolicyError where the call has a code of a column that is published coarsely: all records with NULL
     would be known to have that very value."""
     given = asked.options.get("missing")
@@ -318,7 +320,7 @@ def _refuse_codes(asked: _Asked, name: str, declared: Declared | None) -> None:
         raise errors.LoosensPolicyError(asked.function, asked.table, name, held, f"missing = {more}")
 
 
-def _rounded(asked: _Asked, name: str, declared: Declared | None, settings: Settings) -> Settings:
+def _rounded(asked: _Asked, name: str, declared: DeclaredColumn | None, settings: Settings) -> Settings:
     """Return the settings with the round of the call."""
     rounds = asked.per_column("round")
     if name not in rounds:
@@ -338,7 +340,7 @@ def _rounded(asked: _Asked, name: str, declared: Declared | None, settings: Sett
 _COARSER = ("hierarchy", "min_level", "top", "bottom", "grid")
 
 
-def _held(asked: _Asked, name: str, declared: Declared | None, among: Sequence[str] = _COARSER) -> str | None:
+def _held(asked: _Asked, name: str, declared: DeclaredColumn | None, among: Sequence[str] = _COARSER) -> str | None:
     """The declared or default setting by which a quasi-identifier is published, as it is shown; None where there is
     none `among` these, or where the policy publishes the column as it is."""
     if declared is None or declared.role == "other":

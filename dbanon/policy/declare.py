@@ -26,7 +26,9 @@ def declare(connection: Any, table: str, /, **columns: Any) -> None:
     InvalidTransformSettingError, UnreadableKeyReferenceError; nothing is written then.
     """
     with session.own_cursor(connection) as cursor:
-        source = catalog.resolve("declare", table, cursor, catalog.SearchPath.here(connection), {}, trusting=True)
+        source = catalog.resolve_source(
+            "declare", table, cursor, catalog.SearchPath.here(connection), {}, is_declaring=True
+        )
         rows = [_row(source, column, value) for column, value in columns.items()]
         declared = [row["column_name"] for row in rows]
         for column in declared:
@@ -40,7 +42,7 @@ def declare(connection: Any, table: str, /, **columns: Any) -> None:
         policies = qualified(source.home, catalog.SCHEMA, "policy")
         cursor.execute("BEGIN")
         if source.foreign is not None:
-            attached_databases.remember("declare", cursor, source.database, source.foreign)
+            attached_databases.record_identity("declare", cursor, source.database, source.foreign)
         for old in stored_policy.policy_rows(source, cursor):
             if old.declared.column.lower() in {c.lower() for c in declared}:
                 cursor.execute(
@@ -80,7 +82,7 @@ def _row(source: catalog.Source, column: str, value: Any) -> dict[str, Any]:
         given["missing"] = _codes(given["missing"])
     if "form" in given:
         given["form"] = _form(f"{source.shown}.{name}", role, given["form"])
-    schema_name, table_name = stored_policy.key(source)
+    schema_name, table_name = stored_policy.policy_key(source)
     return {
         "table_name": table_name,
         "column_name": name,
@@ -95,7 +97,7 @@ def _codes(given: object) -> tuple[str, ...]:
     try:
         return Codes().check(given)
     except ValueError:
-        raise errors.InvalidArgumentError("declare", "missing", str(Codes()), parameters.shown(given)) from None
+        raise errors.InvalidArgumentError("declare", "missing", str(Codes()), parameters.format_value(given)) from None
 
 
 def _form(column: str, role: str, given: object) -> dict[str, str]:
@@ -104,7 +106,7 @@ def _form(column: str, role: str, given: object) -> dict[str, str]:
     if not isinstance(given, Mapping) or role not in KNOWN:
         accepts = f"a dict of settings of one of the roles {', '.join(KNOWN)}"
         raise errors.InvalidArgumentError("declare", "form", accepts, f"what is none, for {column}")
-    stored = dict(stored_policy.form(given))
+    stored = dict(stored_policy.parse_settings(given))
     settings.made(column, role, stored)
     return stored
 

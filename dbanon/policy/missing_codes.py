@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dbanon import errors
 from dbanon.source import missing_codes
 from dbanon.source.catalog import Source
-from dbanon.source.stored_policy import Declared
+from dbanon.source.stored_policy import DeclaredColumn
 from dbanon.sqltext.quote import Sql
 from dbanon.table_functions.options import Options
 
@@ -16,11 +16,11 @@ SETTING = "missing"
 def resolve(
     function: str,
     source: Source,
-    declared: Iterable[Declared],
+    declared: Iterable[DeclaredColumn],
     options: Options,
     read: Sequence[str],
     person: str | None,
-    holds: missing_codes.Holds,
+    holds: missing_codes.IsTrue,
 ) -> dict[str, tuple[Sql, ...]]:
     """Return the codes of the columns of one call, by column, as SQL values of its type.
 
@@ -40,21 +40,21 @@ def resolve(
         type_ = source.columns[column]
         values = [_value(function, source, column, code, holds) for code in named.get(column.lower(), ())]
         if column in read and not isinstance(every, Mapping):
-            values += [v for code in every or () if (v := missing_codes.value(type_, code, holds)) is not None]
+            values += [v for code in every or () if (v := missing_codes.code_value(type_, code, holds)) is not None]
         if values:
             found[column] = tuple(dict.fromkeys(values))
     return found
 
 
-def is_value(holds: missing_codes.Holds, type_: str, code: str) -> bool:
+def is_value(holds: missing_codes.IsTrue, type_: str, code: str) -> bool:
     """Return whether a value of a type can be a code."""
-    return missing_codes.value(type_, code, holds) is not None
+    return missing_codes.code_value(type_, code, holds) is not None
 
 
-def _value(function: str, source: Source, column: str, code: str, holds: missing_codes.Holds) -> Sql:
+def _value(function: str, source: Source, column: str, code: str, holds: missing_codes.IsTrue) -> Sql:
     """Return a code that is named for a column, as a value of it; UnsupportedSettingError where it cannot be one."""
     type_ = source.columns[column]
-    found = missing_codes.value(type_, code, holds)
+    found = missing_codes.code_value(type_, code, holds)
     if found is None:
         raise errors.UnsupportedSettingError(function, SETTING, source.shown, column, problem(type_, code))
     return found
@@ -62,6 +62,6 @@ def _value(function: str, source: Source, column: str, code: str, holds: missing
 
 def problem(type_: str, code: str) -> str:
     """Why a code cannot be one of a column."""
-    if not missing_codes.can_have(type_):
+    if not missing_codes.supports_codes(type_):
         return f"no code is compared with values of type {type_}."
     return f"{code!r} is not a value of type {type_}."

@@ -8,7 +8,7 @@ from dbanon.runtime import session
 from dbanon.source import catalog, schema, stored_policy, stored_relation
 from dbanon.sqltext.quote import Sql, joined, qualified, text
 from dbanon.table_functions.parameter_types import Key
-from dbanon.table_functions.parameters import shown
+from dbanon.table_functions.parameters import format_value
 
 
 def relate(connection: Any, table: str, entity: str, key: str | Sequence[str] | Mapping[str, str]) -> None:
@@ -24,15 +24,15 @@ def relate(connection: Any, table: str, entity: str, key: str | Sequence[str] | 
     """
     with session.own_cursor(connection) as cursor:
         path = catalog.SearchPath.here(connection)
-        child, people = (catalog.resolve("relate", name, cursor, path, {}) for name in (table, entity))
+        child, people = (catalog.resolve_source("relate", name, cursor, path, {}) for name in (table, entity))
         if child.sql == people.sql or child.home != people.home:
             raise errors.InvalidArgumentError(
-                "relate", "entity", f"another table of the database of {child.shown}", shown(entity)
+                "relate", "entity", f"another table of the database of {child.shown}", format_value(entity)
             )
         try:
             given = Key().check(dict(key) if isinstance(key, Mapping) else key)
         except ValueError:
-            raise errors.InvalidArgumentError("relate", "key", str(Key()), shown(key)) from None
+            raise errors.InvalidArgumentError("relate", "key", str(Key()), format_value(key)) from None
         own = [child.column("relate", a, "key") for a, _ in given]
         theirs = [people.column("relate", b, "key") for _, b in given]
         schema.create(connection, child.home)
@@ -40,13 +40,16 @@ def relate(connection: Any, table: str, entity: str, key: str | Sequence[str] | 
             raise errors.ReadOnlyDatabaseError("relate", child.home)
         relations = qualified(child.home, catalog.SCHEMA, "relation")
         cursor.execute("BEGIN")
-        for row in stored_relation.rows(cursor, child.home):
+        for row in stored_relation.relation_rows(cursor, child.home):
             if row.is_about(child, people):
                 where = "(schema_name, table_name, entity_schema, entity_name) = (?, ?, ?, ?)"
                 cursor.execute(
                     f"DELETE FROM {relations} WHERE {where}", [row.schema, row.table, row.entity_schema, row.entity]
                 )
-        (own_schema, own_table), (entity_schema, entity_name) = stored_policy.key(child), stored_policy.key(people)
+        (own_schema, own_table), (entity_schema, entity_name) = (
+            stored_policy.policy_key(child),
+            stored_policy.policy_key(people),
+        )
         values: list[Sql] = [text(part) for part in (own_schema, own_table, entity_schema, entity_name)]
         values += [_list(own), _list(theirs) if theirs != own else Sql("NULL")]
         columns = "schema_name, table_name, entity_schema, entity_name, key, entity_key"

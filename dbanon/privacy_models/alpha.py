@@ -7,7 +7,7 @@ import numpy as np
 
 from dbanon.encoding.encoded_table import Floats, SensitiveColumn
 from dbanon.privacy_models.model import Form, Listed, Metric, Model, ModelBound, Rules, Settings
-from dbanon.table_functions.parameter_types import Real
+from dbanon.table_functions.parameter_types import Float
 from dbanon.table_functions.parameters import Parameter
 
 
@@ -21,7 +21,7 @@ MODEL = Model(
     place=3,
     parameters=(
         Parameter(
-            "alpha", Real(0, 1, above=True), "(alpha, k)-anonymity: greatest share of a sensitive value in a class."
+            "alpha", Float(0, 1, above=True), "(alpha, k)-anonymity: greatest share of a sensitive value in a class."
         ),
     ),
     source="Wong et al. 2006",

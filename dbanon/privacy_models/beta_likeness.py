@@ -7,7 +7,7 @@ import numpy as np
 
 from dbanon.encoding.encoded_table import Floats, SensitiveColumn
 from dbanon.privacy_models.model import SLACK, Form, Listed, Metric, Model, ModelBound, Rules, Settings, shares
-from dbanon.table_functions.parameter_types import Choice, Real
+from dbanon.table_functions.parameter_types import Choice, Float
 from dbanon.table_functions.parameters import Parameter
 
 
@@ -47,7 +47,7 @@ MODEL = Model(
     parameters=(
         Parameter(
             "beta",
-            Real(0, above=True),
+            Float(0, above=True),
             "beta-likeness: greatest relative gain of a sensitive value's share in a class over the whole table.",
         ),
         Parameter(

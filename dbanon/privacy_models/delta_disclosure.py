@@ -5,7 +5,7 @@ import numpy as np
 
 from dbanon.encoding.encoded_table import Floats, SensitiveColumn
 from dbanon.privacy_models.model import Form, Listed, Metric, Model, ModelBound, Rules, Settings, shares
-from dbanon.table_functions.parameter_types import Real
+from dbanon.table_functions.parameter_types import Float
 from dbanon.table_functions.parameters import Parameter
 
 MOST = 50.0
@@ -32,7 +32,7 @@ MODEL = Model(
     parameters=(
         Parameter(
             "delta_disclosure",
-            Real(0, above=True),
+            Float(0, above=True),
             "delta-disclosure privacy: |ln(p / q)| of a sensitive value's share p in a class and q in the whole table "
             "is below this, for every value of the table in every class.",
         ),

@@ -7,7 +7,7 @@ import numpy as np
 
 from dbanon.encoding.encoded_table import Floats, SensitiveColumn
 from dbanon.privacy_models.model import SLACK, Form, Listed, Metric, Model, ModelBound, Rules, Settings
-from dbanon.table_functions.parameter_types import Choice, Integer, Real
+from dbanon.table_functions.parameter_types import Choice, Float, Integer
 from dbanon.table_functions.parameters import Parameter
 
 
@@ -59,7 +59,7 @@ MODEL = Model(
             Choice(("distinct", "entropy", "recursive")),
             "How l counts values: different ones (default), exp of their entropy, or recursive (c, l)-diversity.",
         ),
-        Parameter("c", Real(0, above=True), "c of recursive (c, l)-diversity; default 2."),
+        Parameter("c", Float(0, above=True), "c of recursive (c, l)-diversity; default 2."),
     ),
     chooses="diversity",
     source="Machanavajjhala et al. 2006",

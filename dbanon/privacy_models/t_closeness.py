@@ -9,7 +9,7 @@ import numpy as np
 
 from dbanon.encoding.encoded_table import Floats, SensitiveColumn
 from dbanon.privacy_models.model import Form, Listed, Metric, Model, ModelBound, Rules, Settings, shares
-from dbanon.table_functions.parameter_types import Choice, Real
+from dbanon.table_functions.parameter_types import Choice, Float
 from dbanon.table_functions.parameters import Parameter
 
 
@@ -56,7 +56,7 @@ MODEL = Model(
     name="t_closeness",
     place=2,
     parameters=(
-        Parameter("t", Real(0, 1), "t-closeness: greatest earth mover's distance of a class from the whole table."),
+        Parameter("t", Float(0, 1), "t-closeness: greatest earth mover's distance of a class from the whole table."),
         Parameter(
             "emd",
             Choice(("equal", "ordered", "hierarchical")),

@@ -110,7 +110,7 @@ def _check(function: str, cursor: Any, alias: str, target: Target) -> None:
     if len((target.name + ENDINGS[-1]).encode()) > _LONGEST:
         why = f"with {ENDINGS[-1]} the name is longer than the {_LONGEST} bytes that PostgreSQL keeps of one"
         raise errors.InvalidDeliveryTargetError(function, shown, why, "choose a shorter name")
-    there = postgres.named(cursor, alias, target.schema, _names(target))
+    there = postgres.find_relations(cursor, alias, target.schema, _names(target))
     for found in there:
         if not _is_ours(found, target):
             why = f"{found.name} is there, and dbanon did not put it there for this release"
@@ -204,9 +204,9 @@ def _withdraw(function: str, cursor: Any, of: Named, target: Target, alias: str)
     deliveries.note(cursor, of, None)
     try:
         with _transaction(cursor):
-            for found in postgres.named(cursor, alias, target.schema, _names(target)):
+            for found in postgres.find_relations(cursor, alias, target.schema, _names(target)):
                 if _is_ours(found, target):
-                    postgres.run(cursor, alias, f"DROP TABLE {qualified(target.schema, found.name)}")
+                    postgres.execute_statement(cursor, alias, f"DROP TABLE {qualified(target.schema, found.name)}")
     except duckdb.Error as error:
         raise errors.DeliveryFailedError(function, of[2], target.shown, _reason(error)) from None
 
@@ -257,7 +257,7 @@ def _copy(function: str, current: Session, cursor: Any, entry: Entry, target: Ta
     ReleaseChangedError where those in DuckDB are not what was released.
     """
     tables = _tables(function, current, cursor, entry, target)
-    there = {found.name: found for found in postgres.named(cursor, alias, target.schema, _names(target))}
+    there = {found.name: found for found in postgres.find_relations(cursor, alias, target.schema, _names(target))}
     for found in there.values():
         if not _is_ours(found, target):
             raise _Refused(f"{found.name} is there, and dbanon did not put it there for this release")
@@ -269,14 +269,14 @@ def _copy(function: str, current: Session, cursor: Any, entry: Entry, target: Ta
         place, before = qualified(target.schema, table.name), there.get(table.name)
         if before is not None and before.columns == table.columns:
             # Rights, and views that read it, stay; who reads meanwhile sees the rows before (TRUNCATE is another thing)
-            postgres.run(cursor, alias, f"DELETE FROM ONLY {place}")
+            postgres.execute_statement(cursor, alias, f"DELETE FROM ONLY {place}")
         else:
             if before is not None:
-                postgres.run(cursor, alias, f"DROP TABLE {place}")
+                postgres.execute_statement(cursor, alias, f"DROP TABLE {place}")
             columns = joined(f"{identifier(name)} {type_}" for name, type_ in table.columns)
-            postgres.run(cursor, alias, f"CREATE TABLE {place} ({columns})")
-        postgres.run(cursor, alias, f"COMMENT ON TABLE {place} IS '{comment}'")
-    postgres.forget(cursor)
+            postgres.execute_statement(cursor, alias, f"CREATE TABLE {place} ({columns})")
+        postgres.execute_statement(cursor, alias, f"COMMENT ON TABLE {place} IS '{comment}'")
+    postgres.clear_cache(cursor)
     for table in tables:
         _fill(cursor, table, qualified(alias, target.schema, table.name))
     for table in tables:
@@ -366,7 +366,7 @@ def _names(target: Target) -> list[str]:
     return [target.name + ending for ending in ENDINGS]
 
 
-def _is_ours(found: postgres.Relation, target: Target) -> bool:
+def _is_ours(found: postgres.PostgresRelation, target: Target) -> bool:
     """Return whether it is a table that was made for this release, by this ledger."""
     known = found.name in _names(target) and found.kind == "r"
     return known and found.comment.startswith(f"dbanon {target.mark} ")
@@ -404,7 +404,7 @@ class _Refused(errors.DbanonError):
 @contextlib.contextmanager
 def _transaction(cursor: Any) -> Iterator[None]:
     """Return all of it or nothing; DuckDB looks anew at PostgreSQL's tables before and after."""
-    postgres.forget(cursor)
+    postgres.clear_cache(cursor)
     cursor.execute("BEGIN")
     try:
         yield
@@ -414,7 +414,7 @@ def _transaction(cursor: Any) -> Iterator[None]:
             cursor.execute("ROLLBACK")
         raise
     finally:
-        postgres.forget(cursor)
+        postgres.clear_cache(cursor)
 
 
 _WITHOUT_VALUES = re.compile(

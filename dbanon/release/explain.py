@@ -14,7 +14,7 @@ from dbanon.sqltext.cte_steps import Steps, steps
 from dbanon.sqltext.quote import Sql, identifier, joined, literal_rows, text
 from dbanon.table_functions import registry
 from dbanon.table_functions.parameter_types import Integer, Integers
-from dbanon.table_functions.parameters import Parameter, shown
+from dbanon.table_functions.parameters import Parameter, format_value
 from dbanon.table_functions.table_function import Call, TableFunction
 
 RESULT = "result"
@@ -45,9 +45,12 @@ def _called(function: TableFunction, given: Mapping[str, object]) -> TableFuncti
         return function
     if named.lower() not in publishing:
         raise errors.InvalidArgumentError(
-            function.name, "function", "a function that publishes, such as 'kacpc' or 'kacpc_metrics'", shown(named)
+            function.name,
+            "function",
+            "a function that publishes, such as 'kacpc' or 'kacpc_metrics'",
+            format_value(named),
         )
-    of = registry.called(named.lower(), given)
+    of = registry.resolve_function(named.lower(), given)
     more = _STEP_PARAMETERS if function.name == "explain_step" else ()
     return replace(
         function, parameters=(*more, *of.parameters), handler=partial(_step if more else _release, of), narrowed=None
@@ -71,7 +74,7 @@ def _step(of: TableFunction, call: Call) -> Sql:
     names = [step.name for step in found.relations]
     if wanted not in (*names, RESULT):
         accepts = f"'{RESULT}' or a step that explain_release('{of.name}', ...) lists"
-        raise errors.InvalidArgumentError(call.function.name, "step", accepts, shown(wanted))
+        raise errors.InvalidArgumentError(call.function.name, "step", accepts, format_value(wanted))
     limit = f"LIMIT {call.options['records']}"
     if wanted == RESULT:
         return Sql(found.statement(f"FROM (\n{found.result}\n)\n{limit}"))

@@ -9,9 +9,9 @@ from dbanon.release.plan import plan
 from dbanon.release.related import statement as related_tables
 from dbanon.release.spec import related_parameters, resolve
 from dbanon.sqltext.quote import Sql
-from dbanon.table_functions.parameter_types import Flag, Integer, Text
+from dbanon.table_functions.parameter_types import Boolean, Integer, Text
 from dbanon.table_functions.parameters import Parameter
-from dbanon.table_functions.table_function import ENDINGS, Call, TableFunction
+from dbanon.table_functions.table_function import KIND_BY_ENDING, Call, TableFunction
 
 _DOC = {
     "release": "The released rows: quasi-identifiers generalized, then class_id.",
@@ -30,7 +30,10 @@ _EXAMPLES = {
 _OF_KIND = {
     "metrics": (
         Parameter(
-            "divergence", Flag(), "Also kl_divergence, which may take longer than all other measures together.", False
+            "divergence",
+            Boolean(),
+            "Also kl_divergence, which may take longer than all other measures together.",
+            False,
         ),
     ),
     "inference": (
@@ -44,7 +47,7 @@ _OF_KIND = {
 """Parameters that only functions of one kind have."""
 
 _ALGORITHM = Parameter("algorithm", Text("an algorithm's name"), "The algorithm that makes the classes.", "kacpc")
-_GENERIC = {f"anonymize{ending}": kind for ending, kind in ENDINGS.items()} | {"inference": "inference"}
+_GENERIC = {f"anonymize{ending}": kind for ending, kind in KIND_BY_ENDING.items()} | {"inference": "inference"}
 """Functions that take the algorithm as a parameter, and the kind of each."""
 
 
@@ -61,7 +64,7 @@ def statement(call: Call) -> Sql:
 def _functions(algorithm: str) -> Iterator[TableFunction]:
     """Yield the three functions of an algorithm."""
     found = find(algorithm)
-    for ending, kind in ENDINGS.items():
+    for ending, kind in KIND_BY_ENDING.items():
         known = found.parameters + _OF_KIND.get(kind, ()) + related_parameters.RELATED
         yield _function(algorithm + ending, known, f"{found.title}. {_DOC[kind]}", algorithm, kind)
 
@@ -71,7 +74,7 @@ def _generic(name: str, algorithm: str | None) -> TableFunction:
     kind = _GENERIC[name]
     own = {p.name: p for a in algorithms() if algorithm in (None, a.name) for p in a.parameters}
     own |= {p.name: p for p in COMMON if algorithm is None}
-    related = related_parameters.RELATED if kind in ENDINGS.values() else ()
+    related = related_parameters.RELATED if kind in KIND_BY_ENDING.values() else ()
     return _function(name, (_ALGORITHM, *_OF_KIND.get(kind, ()), *own.values(), *related), _DOC[kind], algorithm, kind)
 
 

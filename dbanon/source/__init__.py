@@ -1,1 +1,1 @@
-"""Sources of records: the catalog, attached databases, files, and the stored policy."""
+"""Sources of a call: the catalog, attached databases, column types, the stored policy and the schema `dbanon`."""

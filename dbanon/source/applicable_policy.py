@@ -1,8 +1,8 @@
-"""Which policy applies to a source. Every interface asks here, and a call can only tighten the answer.
+"""Determine the policy that applies to a source; every interface uses this, and a call can only make it stricter.
 
-A source with rows in `dbanon.policy` has these. One without rows must not be derived from a table or view that has
-some: what a view, a macro or a query reads is determined by DuckDB's own binding. Where it cannot be determined, or
-where rows that match no table may be about the source, the call is refused.
+A source with rows in `dbanon.policy` is governed by them. A source without rows must not be derived from a table or
+view that has some: DuckDB's own binding determines what a view, a macro or a query reads. If that is not possible, or
+if policy rows that match no table may be about the source, the call is refused.
 """
 
 from collections.abc import Collection, Mapping
@@ -13,7 +13,13 @@ from dbanon.runtime.session import Session
 from dbanon.source import catalog, stored_policy, transaction_check, unmatched_policy
 from dbanon.source.bound_scans import Scan, scans_on_paths
 from dbanon.source.catalog import SearchPath, Source
-from dbanon.source.governed_tables import TEMPORARY, governed_beneath, governed_names, governed_scans, governed_views
+from dbanon.source.governed_tables import (
+    TEMPORARY,
+    governed_dependencies,
+    governed_names,
+    governed_scans,
+    governed_views,
+)
 from dbanon.source.view_mentions import Mentions, view_mentions
 from dbanon.sqltext import names
 from dbanon.sqltext.quote import Sql, identifier, qualified
@@ -28,7 +34,7 @@ def applicable_policy(
 
     Args:
         function: The table function or command that reads the source, for messages.
-        source: The source, resolved by `catalog.resolve`.
+        source: The source, resolved by `catalog.resolve_source`.
         cursor: A cursor that sees committed objects.
         path: Where the caller's bare names are looked up.
         session: The caller's session, which knows temporary relations where the connection keeps track of them.
@@ -40,35 +46,35 @@ def applicable_policy(
         UnmatchedPolicyError: Policy rows that match no table may be about the source.
     """
     policy = stored_policy.policy_of(source, cursor)
-    local = _LocalRelations(session)
-    view = local.place(source)
-    temporary = local.policy(view)
-    if temporary is not None and temporary.database is not None:
-        return temporary.policy
-    mentions = None if source.is_table else view_mentions(view, cursor, local.views)
-    scans = local.scans(view) if view[0] == TEMPORARY else _stored_scans(source, cursor, path, mentions)
+    local_relations = _LocalRelations(session)
+    view = local_relations.place(source)
+    temporary_policy = local_relations.policy(view)
+    if temporary_policy is not None and temporary_policy.database is not None:
+        return temporary_policy.policy
+    mentions = None if source.is_table else view_mentions(view, cursor, local_relations.views)
+    scans = local_relations.scans(view) if view[0] == TEMPORARY else _stored_scans(source, cursor, path, mentions)
     if not policy.declared:
-        _refuse_derived(function, source, view, scans, mentions, cursor, local)
-        read = {place: catalog.columns_of(cursor, place) for place in sorted(_stored_tables(source, scans))}
+        _refuse_derived(function, source, view, scans, mentions, cursor, local_relations)
+        tables_read = {place: catalog.columns_of(cursor, place) for place in sorted(_stored_tables(source, scans))}
         if view[0] != TEMPORARY and not names.is_file(source.table):
-            read[source.place] = dict(source.columns)
-        databases = {source.home: None, path.database: None} | dict.fromkeys(place[0] for place in read)
-        unmatched_policy.check_unmatched_rows(function, read, cursor, databases, local.names)
-    checked = _stored_tables(source, scans)
+            tables_read[source.place] = dict(source.columns)
+        databases = {source.home: None, path.database: None} | dict.fromkeys(place[0] for place in tables_read)
+        unmatched_policy.check_unmatched_rows(function, tables_read, cursor, databases, local_relations.names)
+    checked_tables = _stored_tables(source, scans)
     if view[0] != TEMPORARY and (source.is_table or mentions is not None):
-        state = transaction_check.catalog_state(cursor, checked, mentions, local.own_macros(mentions))
+        state = transaction_check.catalog_state(cursor, checked_tables, mentions, local_relations.own_macros(mentions))
         return _with_check(policy, transaction_check.check_sql(function, source.shown, state))
-    if policy.declared and checked:
-        state = transaction_check.catalog_state(cursor, checked)
+    if policy.declared and checked_tables:
+        state = transaction_check.catalog_state(cursor, checked_tables)
         return _with_check(policy, transaction_check.check_sql(function, source.shown, state))
-    policy = policy if temporary is None else temporary.policy
+    policy = policy if temporary_policy is None else temporary_policy.policy
     if view[0] != TEMPORARY:
-        checked = checked or frozenset({source.place})
-    return _with_check(policy, _unlike_governed(function, source, checked, cursor))
+        checked_tables = checked_tables or frozenset({source.place})
+    return _with_check(policy, _renamed_table_check(function, source, checked_tables, cursor))
 
 
 class _LocalRelations:
-    """Relations that only the caller sees: temporary ones and those of its transaction, as far as they are tracked."""
+    """Relations that only the caller sees, as far as tracked: temporary ones, and those of an open transaction."""
 
     def __init__(self, session: Session | None) -> None:
         self._session = session
@@ -82,59 +88,64 @@ class _LocalRelations:
         return known.get(place[2]) if place[0] == TEMPORARY else None
 
     def own_macros(self, mentions: Mentions | None) -> dict[str, str]:
-        """Return those of dbanon's own table functions that a view calls, with hashes of their definitions."""
+        """Return the table functions of dbanon that a view calls, with hashes of their definitions."""
         if self._session is None or mentions is None or not mentions.functions:
             return {}
         return {name: hashed for name, hashed in self._session.own_macros().items() if name in mentions.functions}
 
     def place(self, source: Source) -> Place:
-        """Where a source is; temporary relations are in `temp`."""
+        """Return the place of a source; temporary relations are in `temp`."""
         name = names.folded(source.table)
         is_local = source.sql == identifier(source.table) and name in self.names
         return (TEMPORARY, "main", name) if is_local else source.place
 
     def scans(self, place: Place) -> tuple[Scan, ...] | None:
-        """What a temporary relation reads, as the caller's connection bound it; None where it could not."""
+        """Return what a temporary relation reads, as the caller's connection bound it; None if unbound."""
         return self._scans.get(place[2])
 
 
 def _stored_scans(source: Source, cursor: Any, path: SearchPath, mentions: Mentions | None) -> tuple[Scan, ...] | None:
-    """What a stored view or a file reads; None if DuckDB cannot bind it.
+    """Return what a stored view or a file reads; None if DuckDB cannot bind it.
 
     A bare name in a view is also looked up on the search path of the statement that reads the view: that of the caller,
-    or that of a cursor of ours.
+    or that of a cursor of dbanon.
     """
     if mentions is None:
         return ()
     places = [*path.entries, (path.database, path.schema)]
-    callers = ",".join(str(qualified(*place)) for place in places if place[0] != TEMPORARY)
-    return scans_on_paths(cursor, f"FROM {source.sql}", (callers, "system.main"))
+    caller_path = ",".join(str(qualified(*place)) for place in places if place[0] != TEMPORARY)
+    return scans_on_paths(cursor, f"FROM {source.sql}", (caller_path, "system.main"))
 
 
 def _refuse_derived(
     function: str,
     source: Source,
-    view: Place,
+    place: Place,
     scans: tuple[Scan, ...] | None,
     mentions: Mentions | None,
     cursor: Any,
-    local: _LocalRelations,
+    local_relations: _LocalRelations,
 ) -> None:
-    """Refuse a source without a policy that reads a table or view with one."""
-    found = next(governed_views(view, mentions, scans, cursor, local.views), None)
-    if found is None and scans is not None:
-        found = next(governed_scans(function, source.shown, scans, cursor, source.home), None)
-    if found is None and source.foreign is not None:
-        found = next(governed_beneath(view, cursor, source.home), None)
-    if found is not None:
-        raise errors.ViewOverPolicyError(function, source.shown, found, next(iter(source.columns)))
+    """Check that a source without a policy reads no table or view with a policy.
+
+    Raises:
+        ViewOverPolicyError: It reads one, or mentions its name and cannot be bound.
+        SourceNotResolvedError: What it reads cannot be determined, and a policy exists.
+    """
+    governed_name = next(governed_views(place, mentions, scans, cursor, local_relations.views), None)
+    if governed_name is None and scans is not None:
+        governed_name = next(governed_scans(function, source.shown, scans, cursor, source.home), None)
+    if governed_name is None and source.foreign is not None:
+        governed_name = next(governed_dependencies(place, cursor, source.home), None)
+    if governed_name is not None:
+        raise errors.ViewOverPolicyError(function, source.shown, governed_name, next(iter(source.columns)))
     if scans is None and mentions is not None:
-        found = next(governed_names(mentions, cursor, source.home), None)
-        if found is not None:
-            raise errors.ViewOverPolicyError(function, source.shown, found, next(iter(source.columns)))
-        if not local.own_macros(mentions) and stored_policy.has_any_rows(cursor):
-            why = "reads what only its own connection has, or calls a function that is not stored"
-            raise errors.SourceNotResolvedError(function, source.shown, why, "read stored tables in it")
+        governed_name = next(governed_names(mentions, cursor, source.home), None)
+        if governed_name is not None:
+            raise errors.ViewOverPolicyError(function, source.shown, governed_name, next(iter(source.columns)))
+        if not local_relations.own_macros(mentions) and stored_policy.has_any_rows(cursor):
+            reason = "reads what only its own connection has, or calls a function that is not stored"
+            raise errors.SourceNotResolvedError(function, source.shown, reason, "read stored tables in it")
 
 
 def _stored_tables(source: Source, scans: tuple[Scan, ...] | None) -> frozenset[Place]:
@@ -144,12 +155,15 @@ def _stored_tables(source: Source, scans: tuple[Scan, ...] | None) -> frozenset[
     return frozenset(scan.place for scan in scans or () if scan.place and scan.place[0] != TEMPORARY)
 
 
-def _unlike_governed(function: str, source: Source, tables: Collection[Place], cursor: Any) -> Sql | None:
-    """A condition that ends the statement where one of the tables is, in the caller's transaction, a table with a
-    policy under another name; None where nothing needs to be checked."""
+def _renamed_table_check(function: str, source: Source, tables: Collection[Place], cursor: Any) -> Sql | None:
+    """Return a condition that ends the statement if one of the tables is a governed table under another name.
+
+    In the caller's transaction a table may have been renamed. None if no table is governed, so that nothing needs a
+    check.
+    """
     databases = sorted({place[0] for place in tables})
-    numbers = [number for database in databases for number in stored_policy.governed_numbers(cursor, database)]
-    return transaction_check.unlike_sql(function, source.shown, tables, numbers) if numbers else None
+    numbers = [number for database in databases for number in stored_policy.governed_table_oids(cursor, database)]
+    return transaction_check.no_renamed_table_sql(function, source.shown, tables, numbers) if numbers else None
 
 
 def _with_check(policy: stored_policy.Policy, check: Sql | None) -> stored_policy.Policy:

@@ -1,7 +1,7 @@
-"""Databases of other systems that are attached: which one a name stands for, and where its policy is.
+"""Attached databases of other systems: their identity, and which DuckDB database has their policy.
 
-A name such as `pg` is given anew with every ATTACH. What a policy is about is the database behind it, so the DuckDB
-database that holds the policy also says which one it means (`dbanon.foreign_database`).
+A name such as `pg` is chosen with every ATTACH. A policy is about the database behind the name, so the DuckDB database
+that holds the policy also states which database it means (`dbanon.foreign_database`).
 """
 
 from collections.abc import Iterable
@@ -17,10 +17,13 @@ Place = tuple[str, str, str]
 
 
 @dataclass(frozen=True)
-class _System:
-    """Another system: the schema that a bare name means (None: the connection says), the function that asks it for
-    something, and two questions: one row, the identity of a database; and schemas and names of all its tables and
-    views; `looks_once`: what DuckDB lists of it is what was there when it looked first."""
+class _ForeignSystem:
+    """Another database system.
+
+    `schema` is the schema that a bare name means (None: it depends on the connection), `query` the DuckDB function that
+    runs a query there. `identity` is a query for the identity of a database, `relations` one for the schemas and names
+    of its tables and views. `looks_once`: DuckDB's own list of its tables is not updated after the first access.
+    """
 
     schema: str | None
     query: Sql
@@ -31,7 +34,7 @@ class _System:
 
 _SYSTEMS = {
     # The number that a server draws when it is made, and that of the database in it: both outlive a new name.
-    "postgres": _System(
+    "postgres": _ForeignSystem(
         "public",
         Sql("system.main.postgres_query"),
         "SELECT 'postgres:' || (SELECT system_identifier FROM pg_catalog.pg_control_system()) || '/' || oid "
@@ -41,14 +44,14 @@ _SYSTEMS = {
         looks_once=True,
     ),
     # The server alone: a database of it is the schema of a table. Each reads its own of the two comments.
-    "mysql": _System(
+    "mysql": _ForeignSystem(
         None,
         Sql("system.main.mysql_query"),
         "SELECT CONCAT('mysql:', NULLIF(/*!50701 @@server_uuid */ /*M! @@server_uid */, '')) AS identity",
         "SELECT table_schema, table_name FROM information_schema.tables WHERE table_type <> 'SYSTEM VIEW'",
         looks_once=True,
     ),
-    "sqlite": _System(
+    "sqlite": _ForeignSystem(
         "main",
         Sql("system.main.sqlite_query"),
         "SELECT 'sqlite:' || file AS identity FROM pragma_database_list WHERE name = 'main' AND file <> ''",
@@ -58,21 +61,24 @@ _SYSTEMS = {
 
 
 @dataclass(frozen=True)
-class Foreign:
-    """Of a source in another system: the DuckDB database with its policy (`home`), which database its name stands for
-    (`identity`; None where that does not tell, and has no policy), and all names by which the policy may call that
-    (lower case)."""
+class ForeignSource:
+    """A source in another system.
+
+    `home` is the DuckDB database with its policy, `identity` the database that its name stands for (None if the system
+    does not report one; then it has no policy), `names` all lower-case names by which the policy may call that
+    database.
+    """
 
     kind: str
     home: str
     identity: str | None
     names: tuple[str, ...]
     others: tuple[str, ...] = ()
-    """Databases that have a policy, without rows about the source."""
+    """Databases that have a policy, but no rows about the source."""
 
 
-def kind(cursor: Any, database: str) -> str | None:
-    """Which other system an attached database is of, as DuckDB calls it; None for one of DuckDB and for others."""
+def database_kind(cursor: Any, database: str) -> str | None:
+    """Return the system of an attached database, as DuckDB calls it; None for DuckDB and unsupported systems."""
     rows = cursor.execute(
         "SELECT type FROM system.main.duckdb_databases() WHERE system.main.lower(database_name) = "
         f"{text(database.lower())}"
@@ -89,15 +95,17 @@ def databases(cursor: Any, kind: str) -> dict[str, str]:
 
 
 def relations(cursor: Any, database: str, kind: str) -> list[Place]:
-    """Return all tables and views of a database of another system, as that tells now."""
+    """Return all tables and views that a database of another system has now."""
     query = _SYSTEMS[kind].relations
     rows = cursor.execute(f"SELECT * FROM {_SYSTEMS[kind].query}({text(database)}, {text(query)})").fetchall()
     return [(database, schema, table) for schema, table in rows]
 
 
-def telling(cursor: Any) -> dict[str, tuple[str, str]]:
-    """The attached databases whose tables are asked of them, as DuckDB's list grows old: with their kinds, by
-    lower-case name."""
+def queried_databases(cursor: Any) -> dict[str, tuple[str, str]]:
+    """Return (database, kind) by lower-case name of the attached databases that must be queried for their tables.
+
+    DuckDB's own list of their tables is not updated after the first access.
+    """
     kinds = joined(text(kind) for kind, system in _SYSTEMS.items() if system.looks_once)
     rows = cursor.execute(
         f"SELECT database_name, type FROM system.main.duckdb_databases() WHERE type IN ({kinds})"
@@ -106,17 +114,17 @@ def telling(cursor: Any) -> dict[str, tuple[str, str]]:
 
 
 def default_schema(cursor: Any, database: str) -> str:
-    """Return the schema of `database.table`; "" where there is none."""
-    of = kind(cursor, database)
-    schema = "main" if of is None else _SYSTEMS[of].schema
-    if of is None or schema is not None:
+    """Return the schema that `database.table` means; "" if there is none."""
+    system = database_kind(cursor, database)
+    schema = "main" if system is None else _SYSTEMS[system].schema
+    if system is None or schema is not None:
         return schema or ""
-    query = f"SELECT * FROM {_SYSTEMS[of].query}({text(database)}, 'SELECT DATABASE()')"
+    query = f"SELECT * FROM {_SYSTEMS[system].query}({text(database)}, 'SELECT DATABASE()')"
     return str(cursor.execute(query).fetchall()[0][0] or "")
 
 
 def identity_sql(database: str, kind: str) -> Sql:
-    """Return a scalar subquery that asks a database who it is, when the statement runs."""
+    """Return a scalar subquery for the identity of a database at the time the statement runs."""
     system = _SYSTEMS[kind]
     return Sql(f"(SELECT identity FROM {system.query}({text(database)}, {text(system.identity)}))")
 
@@ -134,99 +142,144 @@ def identity(function: str, cursor: Any, database: str, kind: str) -> str:
     return str(rows[0][0])
 
 
-def of(function: str, cursor: Any, place: Place, current: str, trusting: bool = False) -> Foreign | None:
-    """What is to be known of a source in another system; None where it is in a DuckDB database.
+def foreign_source(
+    function: str, cursor: Any, place: Place, current: str, is_declaring: bool = False
+) -> ForeignSource | None:
+    """Return the home and identity of a source in another system; None for a source in a DuckDB database.
 
-    Its policy is where rows are about it, else where the session is (`current`). Raises NamesDifferOnlyByCaseError,
-    DatabaseIdentityUnavailableError, AmbiguousPolicyError and NoDatabaseForPolicyError; DatabaseIdentityMismatchError
-    where the policy means another database by this name; UnknownDatabaseError where it has rows and does not say which
-    it means, unless `trusting`: who is about to say so; PolicyRowNeedsSchemaError where a row leaves it to the
-    connection which table it is about.
+    Its policy is in the database that has rows about it, else in that of the session.
+
+    Args:
+        function: The function that reads the source, for messages.
+        cursor: A cursor that sees committed objects.
+        place: Database, schema and name of the source.
+        current: The database of the session.
+        is_declaring: The caller is about to record which database a name means, so that it need not be recorded yet.
+
+    Raises:
+        NamesDifferOnlyByCaseError: Names of several tables differ from this one only by case.
+        DatabaseIdentityUnavailableError: A policy has rows about the table, and the database reports no identity.
+        AmbiguousPolicyError: Several databases have rows about the table.
+        NoDatabaseForPolicyError: It is unclear in which database its policy would be.
+        DatabaseIdentityMismatchError: The policy means another database by this name.
+        UnknownDatabaseError: The policy has rows about the table, but does not record which database it means.
+        PolicyRowNeedsSchemaError: Which table a row is about depends on the connection.
     """
-    of = kind(cursor, place[0])
-    if of is None:
+    system = database_kind(cursor, place[0])
+    if system is None:
         return None
-    alike = _alike(cursor, place, of)
-    if len(alike) > 1:
-        raise errors.NamesDifferOnlyByCaseError(function, alike)
+    same_names = _tables_differing_by_case(cursor, place, system)
+    if len(same_names) > 1:
+        raise errors.NamesDifferOnlyByCaseError(function, same_names)
     alias, holders = place[0].lower(), _holders(cursor)
     try:
-        known = identity(function, cursor, place[0], of)
+        current_identity = identity(function, cursor, place[0], system)
     except errors.DatabaseIdentityUnavailableError:  # which only a policy needs
-        if trusting or any(_has_rows(cursor, holder, {alias}, place, of) for holder in holders):
+        if is_declaring or any(_has_rows(cursor, holder, {alias}, place, system) for holder in holders):
             raise
-        return Foreign(of, _place(function, cursor, place, current), None, (alias,), tuple(holders))
-    recorded = {holder: _recorded(cursor, holder) for holder in holders}
-    called = {h: {alias, *(name for name, means in recorded[h].items() if means == known)} for h in holders}
+        return ForeignSource(system, _policy_database(function, cursor, place, current), None, (alias,), tuple(holders))
+    recorded_identities = {holder: _recorded_identities(cursor, holder) for holder in holders}
+    aliases = {
+        h: {
+            alias,
+            *(
+                name
+                for name, recorded_identity in recorded_identities[h].items()
+                if recorded_identity == current_identity
+            ),
+        }
+        for h in holders
+    }
     for holder in holders:
-        _check_named(function, cursor, holder, called[holder], place, of)
-    having = [holder for holder in holders if _has_rows(cursor, holder, called[holder], place, of)]
-    if len(having) > 1:
-        raise errors.AmbiguousPolicyError(function, having, str(qualified(*place)))
-    home = having[0] if having else _place(function, cursor, place, current)
-    meant = recorded.get(home, {})
-    if meant.get(alias, known) != known:
-        raise errors.DatabaseIdentityMismatchError(function, home, meant[alias], place[0], known)
-    if having and alias not in meant and not trusting and _has_rows(cursor, home, {alias}, place, of):
+        _check_schema_named(function, cursor, holder, aliases[holder], place, system)
+    holders_with_rows = [holder for holder in holders if _has_rows(cursor, holder, aliases[holder], place, system)]
+    if len(holders_with_rows) > 1:
+        raise errors.AmbiguousPolicyError(function, holders_with_rows, str(qualified(*place)))
+    home = holders_with_rows[0] if holders_with_rows else _policy_database(function, cursor, place, current)
+    home_identities = recorded_identities.get(home, {})
+    if home_identities.get(alias, current_identity) != current_identity:
+        raise errors.DatabaseIdentityMismatchError(function, home, home_identities[alias], place[0], current_identity)
+    if (
+        holders_with_rows
+        and alias not in home_identities
+        and not is_declaring
+        and _has_rows(cursor, home, {alias}, place, system)
+    ):
         raise errors.UnknownDatabaseError(function, place[0], home, str(_table(home)))
-    return Foreign(
-        of, home, known, tuple(sorted(called.get(home, {alias}))), tuple(holder for holder in holders if holder != home)
+    return ForeignSource(
+        system,
+        home,
+        current_identity,
+        tuple(sorted(aliases.get(home, {alias}))),
+        tuple(holder for holder in holders if holder != home),
     )
 
 
 def check_read(function: str, cursor: Any, place: Place, kind: str, columns: Iterable[str]) -> None:
-    """Whether DuckDB can read a table of another system by its name: StaleTableListError, UnsafeNameError."""
+    """Check that DuckDB can read a table of another system by its name.
+
+    Raises:
+        StaleTableListError: DuckDB's list of tables is older than the table.
+        UnsafeNameError: A name contains characters that DuckDB does not quote for MySQL.
+    """
     if kind != "mysql":
         return
-    shown, listed = str(qualified(*place)), list(columns)
-    unsafe = [name for name in (*place[1:], *listed) if "`" in name or "\\" in name]
+    table_name, column_names = str(qualified(*place)), list(columns)
+    unsafe = [name for name in (*place[1:], *column_names) if "`" in name or "\\" in name]
     if unsafe:
-        raise errors.UnsafeNameError(function, shown, unsafe)
-    if not listed:
-        raise errors.StaleTableListError(function, shown)
+        raise errors.UnsafeNameError(function, table_name, unsafe)
+    if not column_names:
+        raise errors.StaleTableListError(function, table_name)
 
 
-def remember(function: str, cursor: Any, database: str, foreign: Foreign) -> None:
-    """Write which database the policy in `foreign.home` means by a name, where that is not said yet.
+def record_identity(function: str, cursor: Any, database: str, foreign: ForeignSource) -> None:
+    """Record which database the policy in `foreign.home` means by a name, if that is not recorded yet.
 
-    DatabaseIdentityUnavailableError.
+    Raises:
+        DatabaseIdentityUnavailableError: The database reports no identity.
     """
-    known = foreign.identity or identity(function, cursor, database, foreign.kind)
-    if _recorded(cursor, foreign.home).get(database.lower()) is None:
-        cursor.execute(f"INSERT INTO {_table(foreign.home)} VALUES (?, ?, ?)", [database.lower(), foreign.kind, known])
+    current_identity = foreign.identity or identity(function, cursor, database, foreign.kind)
+    if _recorded_identities(cursor, foreign.home).get(database.lower()) is None:
+        cursor.execute(
+            f"INSERT INTO {_table(foreign.home)} VALUES (?, ?, ?)", [database.lower(), foreign.kind, current_identity]
+        )
 
 
-def is_about(place: Place, foreign: Foreign, schema_name: str, table_name: str) -> bool:
-    """Return whether a row of the policy is about a table of another system: only one that names the database is."""
-    return _names(place, foreign.kind, foreign.names, schema_name, table_name)
+def is_about(place: Place, foreign: ForeignSource, schema_name: str, table_name: str) -> bool:
+    """Return whether a policy row is about a table of another system: its name must contain that of the database."""
+    return _is_named_by(place, foreign.kind, foreign.names, schema_name, table_name)
 
 
-def key(place: Place) -> tuple[str, str]:
-    """schema_name and table_name of the rows of the policy about a table of another system."""
+def policy_key(place: Place) -> tuple[str, str]:
+    """Return schema_name and table_name for policy rows about a table of another system."""
     return "main", ".".join(p if names.table_parts(p) == (p,) else identifier(p) for p in place)
 
 
-def named(cursor: Any, schema_name: str, table_name: str) -> list[Place]:
-    """Return the tables of other systems that a row of a policy names, of the databases that are attached."""
+def tables_named_by_row(cursor: Any, schema_name: str, table_name: str) -> list[Place]:
+    """Return the tables of attached databases of other systems that a policy row names."""
     parts = names.table_parts(table_name) or ()
-    of = kind(cursor, parts[0]) if len(parts) > 1 else None
-    if of is None:
+    system = database_kind(cursor, parts[0]) if len(parts) > 1 else None
+    if system is None:
         return []
-    of_it = relations(cursor, databases(cursor, of)[parts[0].lower()], of)
-    called = (parts[0].lower(),)
-    return [p for p in of_it if _names(p, of, called, schema_name, table_name) or _may_name(p, of, called, table_name)]
+    tables = relations(cursor, databases(cursor, system)[parts[0].lower()], system)
+    aliases = (parts[0].lower(),)
+    return [
+        p
+        for p in tables
+        if _is_named_by(p, system, aliases, schema_name, table_name) or _may_be_named_by(p, system, aliases, table_name)
+    ]
 
 
-def is_away(cursor: Any, holder: str, table_name: str) -> bool:
-    """Return whether a row of a policy names a table of a database that the policy knows by name."""
+def is_detached(cursor: Any, holder: str, table_name: str) -> bool:
+    """Return whether a policy row names a table of a database whose name the policy has recorded."""
     parts = names.table_parts(table_name) or ()
-    return len(parts) > 1 and parts[0].lower() in _recorded(cursor, holder)
+    return len(parts) > 1 and parts[0].lower() in _recorded_identities(cursor, holder)
 
 
-def base(function: str, cursor: Any, place: Place) -> str:
-    """How the ledger names a table of another system: by its database, whatever that is called here."""
-    of = kind(cursor, place[0])
-    return str(qualified(place[0] if of is None else identity(function, cursor, place[0], of), *place[1:]))
+def ledger_name(function: str, cursor: Any, place: Place) -> str:
+    """Return the name of a table for the ledger: with the identity of its database instead of the attached name."""
+    system = database_kind(cursor, place[0])
+    return str(qualified(place[0] if system is None else identity(function, cursor, place[0], system), *place[1:]))
 
 
 def _table(home: str) -> Sql:
@@ -234,7 +287,7 @@ def _table(home: str) -> Sql:
 
 
 def _holders(cursor: Any) -> list[str]:
-    """Return the attached databases that have a policy; what another system calls so is none."""
+    """Return the attached databases with a policy; tables of that name in other systems do not count."""
     rows = cursor.execute(
         "SELECT DISTINCT database_name, type FROM system.main.duckdb_tables() "
         "JOIN system.main.duckdb_databases() USING (database_name) "
@@ -243,62 +296,72 @@ def _holders(cursor: Any) -> list[str]:
     return [database for database, type_ in rows if type_ not in _SYSTEMS]
 
 
-def _recorded(cursor: Any, holder: str) -> dict[str, str]:
-    """Return the identities that a policy means, by lower-case name; none where it is older than that."""
-    there = cursor.execute(
+def _recorded_identities(cursor: Any, holder: str) -> dict[str, str]:
+    """Return the recorded identities of databases by lower-case name; empty for a policy of an older schema."""
+    exists = cursor.execute(
         "SELECT 1 FROM system.main.duckdb_tables() "
         "WHERE (database_name, schema_name, table_name) = (?, 'dbanon', 'foreign_database')",
         [holder],
     ).fetchall()
-    rows = cursor.execute(f"SELECT name, identity FROM {_table(holder)}").fetchall() if there else []
+    rows = cursor.execute(f"SELECT name, identity FROM {_table(holder)}").fetchall() if exists else []
     return {name.lower(): identity for name, identity in rows}
 
 
-def _alike(cursor: Any, place: Place, kind: str) -> list[str]:
-    """Return the tables whose names differ from this one's by capitals at most: a policy does not tell them apart."""
+def _tables_differing_by_case(cursor: Any, place: Place, kind: str) -> list[str]:
+    """Return the tables whose names are equal to this one without case: a policy cannot distinguish them."""
     lower = [part.lower() for part in place]
-    found = (p for p in relations(cursor, place[0], kind) if [part.lower() for part in p] == lower)
-    return sorted(str(qualified(*p)) for p in found)
+    matches = (p for p in relations(cursor, place[0], kind) if [part.lower() for part in p] == lower)
+    return sorted(str(qualified(*p)) for p in matches)
 
 
-def _has_rows(cursor: Any, holder: str, called: Iterable[str], place: Place, kind: str) -> bool:
-    return any(_names(place, kind, called, *row) for row in _policy_names(cursor, holder))
+def _has_rows(cursor: Any, holder: str, aliases: Iterable[str], place: Place, kind: str) -> bool:
+    return any(_is_named_by(place, kind, aliases, *row) for row in _policy_names(cursor, holder))
 
 
 def _policy_names(cursor: Any, holder: str) -> list[tuple[str, str]]:
-    """schema_name and table_name of all rows of a policy."""
+    """Return schema_name and table_name of all rows of a policy."""
     rows: list[tuple[str, str]] = cursor.execute(
         f"SELECT DISTINCT schema_name, table_name FROM {qualified(holder, 'dbanon', 'policy')} ORDER BY ALL ASC"
     ).fetchall()
     return rows
 
 
-def _names(place: Place, kind: str, called: Iterable[str], schema_name: str, table_name: str) -> bool:
-    """Return whether a row names a table of the database that is `called` so: `pg.public.patients`, `pg.patients`."""
+def _is_named_by(place: Place, kind: str, aliases: Iterable[str], schema_name: str, table_name: str) -> bool:
+    """Return whether a row names the table, by one of the aliases: `pg.public.patients`, `pg.patients`."""
     parts = tuple(part.lower() for part in names.table_parts(table_name) or ())
     schema, table = place[1].lower(), place[2].lower()
-    if schema_name.lower() not in ("main", schema) or len(parts) < 2 or parts[0] not in called:
+    if schema_name.lower() not in ("main", schema) or len(parts) < 2 or parts[0] not in aliases:
         return False
     return parts[1:] == (schema, table) or (parts[1:] == (table,) and schema == _SYSTEMS[kind].schema)
 
 
-def _check_named(function: str, cursor: Any, holder: str, called: Iterable[str], place: Place, kind: str) -> None:
-    """PolicyRowNeedsSchemaError where a row leaves it to the connection which table it is about."""
+def _check_schema_named(
+    function: str, cursor: Any, holder: str, aliases: Iterable[str], place: Place, kind: str
+) -> None:
+    """Check that no row leaves it to the connection which table it is about.
+
+    Raises:
+        PolicyRowNeedsSchemaError: A row does so.
+    """
     for _, table_name in _policy_names(cursor, holder) if _SYSTEMS[kind].schema is None else ():
-        if _may_name(place, kind, called, table_name):
-            raise errors.PolicyRowNeedsSchemaError(function, holder, table_name, key(place)[1])
+        if _may_be_named_by(place, kind, aliases, table_name):
+            raise errors.PolicyRowNeedsSchemaError(function, holder, table_name, policy_key(place)[1])
 
 
-def _may_name(place: Place, kind: str, called: Iterable[str], table_name: str) -> bool:
-    """Return whether a name means another table with each connection, and this one with some: `my.patients`."""
+def _may_be_named_by(place: Place, kind: str, aliases: Iterable[str], table_name: str) -> bool:
+    """Return whether a name without schema, such as `my.patients`, means this table on some connections."""
     parts = tuple(part.lower() for part in names.table_parts(table_name) or ())
     if _SYSTEMS[kind].schema is not None or len(parts) != 2:
         return False
-    return parts[0] in called and parts[1] == place[2].lower()
+    return parts[0] in aliases and parts[1] == place[2].lower()
 
 
-def _place(function: str, cursor: Any, place: Place, current: str) -> str:
-    """Where the policy would be: the session's database, or the only one of DuckDB; NoDatabaseForPolicyError."""
+def _policy_database(function: str, cursor: Any, place: Place, current: str) -> str:
+    """Return the database for a new policy: that of the session, or the only DuckDB database.
+
+    Raises:
+        NoDatabaseForPolicyError: The session is in another system, and several DuckDB databases are attached, or none.
+    """
     rows = cursor.execute(
         "SELECT database_name FROM system.main.duckdb_databases() "
         "WHERE NOT internal AND type = 'duckdb' ORDER BY ALL ASC"

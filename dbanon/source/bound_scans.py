@@ -1,4 +1,4 @@
-"""The tables that a query reads, as DuckDB itself binds it: through views, macros, `query_table` and subqueries."""
+"""The tables that a query reads, as DuckDB binds it: through views, macros, `query_table` and subqueries."""
 
 import contextlib
 import json
@@ -10,15 +10,15 @@ from dbanon.sqltext import names
 from dbanon.sqltext.quote import text
 
 _PLAN = "logical_plan"
-"""What EXPLAIN calls the plan before the optimizer drops scans whose rows nothing needs."""
+"""The name in EXPLAIN of the plan before the optimizer drops scans whose rows are not needed."""
 
 
 @dataclass(frozen=True)
 class Scan:
-    """One leaf of a bound plan: the operator, and the name of the table that it reads (None: it reads no table).
+    """A leaf of a bound plan: the operator, and the name of the table that it reads (None: it reads no table).
 
     Tables of DuckDB databases are named `database.schema.table`, quoted where necessary; those of other systems as the
-    system's extension names them.
+    extension for the system names them.
     """
 
     operator: str
@@ -40,15 +40,15 @@ def bound_scans(
     """Return the leaves of a query's plan before optimization; None if DuckDB cannot bind the query here.
 
     The query is bound on `connection` and does not run: its temporary objects, its open transaction and its search path
-    count. A setting of the connection is changed and then restored; `search_path` is set for good.
+    count. One setting of the connection is changed and restored; `search_path` is set permanently.
     """
     try:
         if search_path is not None:
             connection.execute(f"SET search_path = {text(search_path)}")
         with _all_plans(connection):
             explain = f"EXPLAIN (FORMAT json) {query}"
-            found = connection.execute(explain) if parameters is None else connection.execute(explain, parameters)
-            plans = dict(found.fetchall())
+            result = connection.execute(explain) if parameters is None else connection.execute(explain, parameters)
+            plans = dict(result.fetchall())
         return tuple(_leaves(json.loads(plans[_PLAN]))) if _PLAN in plans else None
     except Exception:  # whatever is wrong with the query, the statement that runs it reports it
         return None
@@ -66,12 +66,12 @@ def scans_on_paths(cursor: Any, query: str, search_paths: Iterable[str]) -> tupl
 @contextlib.contextmanager
 def _all_plans(connection: Any) -> Iterator[None]:
     """Let EXPLAIN show the plan of the binder on this connection."""
-    before = connection.execute("SELECT system.main.current_setting('explain_output')").fetchall()[0][0]
+    previous = connection.execute("SELECT system.main.current_setting('explain_output')").fetchall()[0][0]
     connection.execute("SET explain_output = 'all'")
     try:
         yield
     finally:
-        connection.execute(f"SET explain_output = {text(str(before))}")
+        connection.execute(f"SET explain_output = {text(str(previous))}")
 
 
 def _leaves(nodes: Sequence[Mapping[str, Any]]) -> Iterator[Scan]:

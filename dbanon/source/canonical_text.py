@@ -1,7 +1,7 @@
-"""Values as texts that are the same in every version of DuckDB, every session and every type that can hold the value.
+"""Canonical text of values: equal in every version of DuckDB, every session and every type that can hold the value.
 
-The ledger compares records of releases by hashes of these texts. 1, 1.0 and 1.00 have one text, and so has the text
-'1'; -0.0 has that of 0. '01' has another one: that it may mean the same is reported, never assumed.
+The ledger compares records of releases by hashes of these texts. 1, 1.0 and 1.00 have one text, which is also that of
+the text '1'; -0.0 has that of 0. '01' has another text: that it may mean the same is reported, never assumed.
 """
 
 import re
@@ -9,7 +9,7 @@ import re
 from dbanon.sqltext.quote import Sql
 
 FORMAT = 2
-"""The number of this form in the ledger. Hashes of another form, or without a number, are not comparable."""
+"""The version of this format in the ledger. Hashes of another format, or without a format, are not comparable."""
 
 _DECIMAL = re.compile(r"DECIMAL\(\d+,(\d+)\)$")
 _TEXTS = re.compile(r"(VARCHAR|ENUM\(.*)$", re.DOTALL)
@@ -19,7 +19,7 @@ _NESTED = re.compile(r"(STRUCT|MAP|UNION|JSON|VARIANT)\b|.*\]$", re.DOTALL)
 def canonical_form(type_: str) -> Sql:
     """Return SQL with `{value}` in it: the canonical text of a value of a type; NULL for NULL.
 
-    Values within a VARIANT are also told apart by DuckDB's own hash, which another version may calculate otherwise.
+    For values inside a VARIANT it contains DuckDB's own hash, too, which another version may compute differently.
     """
     if type_ in ("FLOAT", "DOUBLE"):
         integer = "CASE WHEN {value} = trunc({value}) AND abs({value}) < 9e18 THEN TRY_CAST({value} AS BIGINT)::VARCHAR"
@@ -34,9 +34,9 @@ def canonical_form(type_: str) -> Sql:
 
 
 def hashed_form(type_: str) -> Sql:
-    """Return SQL with `{value}` in it: the canonical text as a part of a longer one, which no other parts can give.
+    """Return SQL with `{value}` in it: the canonical text, encoded so that concatenated values remain distinguishable.
 
-    Texts of any characters come with their length; NULL is a dash.
+    Texts of any characters are prefixed with their length; NULL is a dash.
     """
     text = canonical_form(type_)
     if _TEXTS.match(type_) or _NESTED.match(type_):

@@ -1,7 +1,7 @@
-"""Reads the database's catalog for the planner: the source, its columns, its policy, its hierarchies.
+"""Read the database's catalog for the planner: the source of a call, its columns, and stored hierarchies.
 
-Everything runs on a cursor of the planner's own, so it sees committed state only; the SQL that the planner
-returns sees the caller's transaction, and `fingerprint_sql` lets it notice a difference.
+Everything runs on a cursor of the planner's own, so it sees committed state only; the SQL that the planner returns sees
+the caller's transaction, and `fingerprint_sql` lets it detect a difference.
 """
 
 from __future__ import annotations
@@ -22,14 +22,15 @@ SCHEMA = "dbanon"
 
 
 class Cursor(Protocol):
-    """What is needed of a DuckDB connection."""
+    """The part of a DuckDB connection that the planner uses."""
 
-    def execute(self, query: str, parameters: object = None) -> Any: ...
+    def execute(self, query: str, parameters: object = None) -> Any:
+        """Run a query."""
 
 
 @dataclass(frozen=True)
 class SearchPath:
-    """Where the caller's bare names resolve."""
+    """The search path for the caller's bare names."""
 
     database: str
     schema: str
@@ -37,7 +38,7 @@ class SearchPath:
 
     @classmethod
     def of(cls, database: str, schema: str, setting: str) -> SearchPath:
-        """From current_database(), current_schema() and the search_path setting (`a.b,"c d".e`)."""
+        """Return the search path for the current database and schema and the search_path setting (`a.b,"c d".e`)."""
         entries = [
             (parts[0], parts[1]) if len(parts) == 2 else (database, parts[0])
             for parts in names.path_entries(setting or "")
@@ -47,17 +48,20 @@ class SearchPath:
 
     @classmethod
     def here(cls, connection: Cursor) -> SearchPath:
-        """Of a connection."""
+        """Return the search path of a connection."""
         query = bound("SELECT current_database(), current_schema(), current_setting('search_path')")
         return cls.of(*connection.execute(query).fetchall()[0])
 
     @property
     def places(self) -> list[tuple[str, str]]:
-        """(database, schema) pairs in the order in which a bare name is looked up."""
+        """The (database, schema) pairs in the order in which a bare name is looked up."""
         return list(dict.fromkeys([*self.entries, (self.database, self.schema), (self.database, "main")]))
 
     def named(self, given: str) -> tuple[str, list[tuple[str, str]]]:
-        """The bare name of what may be given with a schema and a database, and (database, schema) where it may be."""
+        """Return the bare part of a name, and the (database, schema) pairs in which it may be.
+
+        The name may include a schema and a database.
+        """
         parts = names.table_parts(given) or (given,)
         if len(parts) == 3:
             return parts[2], [(parts[0], parts[1])]
@@ -68,7 +72,7 @@ class SearchPath:
 
 @dataclass(frozen=True)
 class Source:
-    """A resolved source: SQL that names it, its columns and where its policy lives."""
+    """A resolved source: SQL that names it, its columns, and the database with its policy."""
 
     shown: str
     sql: Sql
@@ -79,17 +83,17 @@ class Source:
     bare: bool = False
     is_table: bool = False
     """Whether it is a table of a DuckDB database: read twice in a statement, it has the same rows."""
-    foreign: attached_databases.Foreign | None = None
-    """What is to be known of a source in another system."""
+    foreign: attached_databases.ForeignSource | None = None
+    """The home and identity of a source in another system."""
     guard: Sql | None = None
-    """What holds in a statement that reads it well, and ends another (see source.snapshot_guard); None: any reads it
-    well."""
+    """A condition that ends a statement which would not read the source consistently (see source.snapshot_guard); None
+    if every statement does."""
     cleaned: Sql | None = None
-    """SQL of the source with NULL in place of codes for missing values, where it has any (see source.missing_codes)."""
+    """SQL of the source with NULL in place of codes for missing values, if it has any (see source.missing_codes)."""
 
     @property
     def home(self) -> str:
-        """The database with its policy, its hierarchies and its releases: its own, or what `foreign` says."""
+        """The database with its policy, hierarchies and releases: its own database, or that of `foreign`."""
         return self.database if self.foreign is None else self.foreign.home
 
     @property
@@ -99,12 +103,12 @@ class Source:
 
     @property
     def read(self) -> Sql:
-        """SQL of what is read by a statement that has nothing else to guard it."""
-        return snapshot_guard.read(self.sql, self.guard)
+        """SQL of the source with its guard, for a statement that has no other guard."""
+        return snapshot_guard.guarded_relation(self.sql, self.guard)
 
     @property
     def rows(self) -> Sql:
-        """SQL of what is read where no gate looks at it a second time."""
+        """SQL of the source for statements whose result no gate checks."""
         return self.cleaned or self.read
 
     @cached_property
@@ -112,93 +116,122 @@ class Source:
         return {names.folded(name): name for name in self.columns}
 
     def spelled(self, name: str) -> str | None:
-        """Return a column as the table spells it; None where it has none of that name."""
+        """Return a column as the table spells it; None if the table has no such column."""
         return self._spelled.get(names.folded(name))
 
     def column(self, function: str, name: str, where: str) -> str:
-        """Return the same of a column that a call of `function` names in `where`; UnknownColumnError."""
+        """Return a column as the table spells it.
+
+        Args:
+            function: The function whose call names the column, for messages.
+            name: The column, in any case.
+            where: The parameter that names it, for messages.
+
+        Raises:
+            UnknownColumnError: The source has no such column.
+        """
         found = self.spelled(name)
         if found is None:
             raise errors.UnknownColumnError(function, self.shown, name, where, self.columns)
         return found
 
 
-def resolve(
+def resolve_source(
     function: str,
-    given: str,
+    name: str,
     cursor: Cursor,
     path: SearchPath,
-    local: Mapping[str, Mapping[str, str]],
-    trusting: bool = False,
+    local_relations: Mapping[str, Mapping[str, str]],
+    is_declaring: bool = False,
 ) -> Source:
     """Return the table, view, file or known temporary relation that a source argument names.
 
-    `local` holds relations that only the caller's connection sees by folded name, where they are known: temporary
-    ones, and as `schema.table` those of its open transaction. Raises NotATableError, UnknownTableError,
-    DatabaseNotAttachedError, AmbiguousTableError, UnreadableFileError or RemoteFileError; of a source in another system
-    what `foreign.of` (which has `trusting`, too), `foreign.check_read` and `steady.check` raise.
+    Args:
+        function: The function that reads the source, for messages.
+        name: The source as the call gives it.
+        cursor: A cursor that sees committed objects.
+        path: The search path of the caller.
+        local_relations: Columns of relations that only the caller's connection sees, by folded name: temporary ones,
+            and
+            as `schema.table` those of its open transaction.
+        is_declaring: As in `attached_databases.foreign_source`.
+
+    Raises:
+        NotATableError: It is no name of a table or file.
+        UnknownTableError: There is no such table.
+        DatabaseNotAttachedError: It is a table of a database of another system that is not attached.
+        AmbiguousTableError: A two-part name means several tables.
+        UnreadableFileError: The file cannot be read.
+        RemoteFileError: The file is remote, and remote files are not allowed.
+
+    For a source in another system also the errors of `attached_databases.foreign_source`,
+    `attached_databases.check_read` and `snapshot_guard.check_isolation`.
     """
-    parts = names.table_parts(given)
-    single = parts[0] if parts and len(parts) == 1 else given
-    bare = parts is None or len(parts) == 1
+    parts = names.table_parts(name)
+    bare_name = parts[0] if parts and len(parts) == 1 else name
+    is_bare = parts is None or len(parts) == 1
     if parts is not None and len(parts) == 2 and names.folded(parts[0]) == "main":  # temporary tables come first there
-        bare, single = True, parts[1]
-    if bare and names.folded(single) in local:
+        is_bare, bare_name = True, parts[1]
+    if is_bare and names.folded(bare_name) in local_relations:
         columns, guard = (
-            local[names.folded(single)],
-            snapshot_guard.guard(cursor, given, snapshot_guard.kinds(cursor, None, None)),
+            local_relations[names.folded(bare_name)],
+            snapshot_guard.guard_condition(cursor, name, snapshot_guard.scanned_systems(cursor, None, None)),
         )
-        return Source(given, identifier(single), columns, path.database, "main", single, guard=guard)
-    if parts is not None and len(parts) == 2 and names.folded(".".join(parts)) in local:  # not committed yet
+        return Source(name, identifier(bare_name), columns, path.database, "main", bare_name, guard=guard)
+    if parts is not None and len(parts) == 2 and names.folded(".".join(parts)) in local_relations:  # not committed yet
         columns, guard = (
-            local[names.folded(".".join(parts))],
-            snapshot_guard.guard(cursor, given, snapshot_guard.kinds(cursor, None, None)),
+            local_relations[names.folded(".".join(parts))],
+            snapshot_guard.guard_condition(cursor, name, snapshot_guard.scanned_systems(cursor, None, None)),
         )
-        return Source(given, qualified(*parts), columns, path.database, *parts, guard=guard)
-    found = stored(function, cursor, given, parts, path)
-    if found is not None:
-        return _found(
+        return Source(name, qualified(*parts), columns, path.database, *parts, guard=guard)
+    place = find_stored(function, cursor, name, parts, path)
+    if place is not None:
+        return _stored_source(
             function,
-            given,
+            name,
             cursor,
-            found,
-            bare,
-            attached_databases.of(function, cursor, found, path.database, trusting),
+            place,
+            is_bare,
+            attached_databases.foreign_source(function, cursor, place, path.database, is_declaring),
         )
-    if names.is_file(given):
-        input_files.allowed(function, given, cursor)
-        sql = input_files.relation(given)
+    if names.is_file(name):
+        input_files.allowed(function, name, cursor)
+        sql = input_files.relation(name)
         try:
-            columns = _described(cursor, sql)
+            columns = _describe_columns(cursor, sql)
         except Exception as error:
-            raise errors.UnreadableFileError(function, given, input_files.why(error)) from None
-        return Source(given, sql, columns, path.database, "main", given)
+            raise errors.UnreadableFileError(function, name, input_files.why(error)) from None
+        return Source(name, sql, columns, path.database, "main", name)
     if parts is None:
-        raise errors.NotATableError(function, given)
-    if attached_databases.kind(cursor, parts[0]) is None and attached_databases.is_away(cursor, path.database, given):
-        raise errors.DatabaseNotAttachedError(function, given, parts[0])
-    raise errors.UnknownTableError(function, given, _known(cursor, path, local))
+        raise errors.NotATableError(function, name)
+    if attached_databases.database_kind(cursor, parts[0]) is None and attached_databases.is_detached(
+        cursor, path.database, name
+    ):
+        raise errors.DatabaseNotAttachedError(function, name, parts[0])
+    raise errors.UnknownTableError(function, name, _known_names(cursor, path, local_relations))
 
 
-def _found(
+def _stored_source(
     function: str,
-    given: str,
+    name: str,
     cursor: Cursor,
-    found: attached_databases.Place,
-    bare: bool,
-    of: attached_databases.Foreign | None,
+    place: attached_databases.Place,
+    is_bare: bool,
+    foreign: attached_databases.ForeignSource | None,
 ) -> Source:
-    """Return a stored table or view as a source; what `resolve` says of one in another system."""
-    is_table = _is_table(cursor, found)
-    if not is_table and view_references.calls(function, found, cursor):  # DuckDB's own error speaks of recursion
-        raise errors.RecursiveViewError(function, given)
-    sql, columns = qualified(*found), columns_of(cursor, found)
-    if of is not None:
-        attached_databases.check_read(function, cursor, found, of.kind, columns)
-    kinds = () if is_table else snapshot_guard.kinds(cursor, sql, None if of is None else of.kind)
-    snapshot_guard.check(function, cursor, given, kinds, None if of is None else found[0])
-    guard = snapshot_guard.guard(cursor, given, kinds)
-    return Source(given, sql, columns, *found, bare=bare, is_table=is_table, foreign=of, guard=guard)
+    """Return a stored table or view as a source, with the checks for sources in other systems."""
+    is_table = _is_table(cursor, place)
+    if not is_table and view_references.view_calls_function(
+        function, place, cursor
+    ):  # DuckDB's own error speaks of recursion
+        raise errors.RecursiveViewError(function, name)
+    sql, columns = qualified(*place), columns_of(cursor, place)
+    if foreign is not None:
+        attached_databases.check_read(function, cursor, place, foreign.kind, columns)
+    kinds = () if is_table else snapshot_guard.scanned_systems(cursor, sql, None if foreign is None else foreign.kind)
+    snapshot_guard.check_isolation(function, cursor, name, kinds, None if foreign is None else place[0])
+    guard = snapshot_guard.guard_condition(cursor, name, kinds)
+    return Source(name, sql, columns, *place, bare=is_bare, is_table=is_table, foreign=foreign, guard=guard)
 
 
 _RELATIONS = """
@@ -207,21 +240,21 @@ _RELATIONS = """
 """
 
 
-def stored(
-    function: str, cursor: Cursor, given: str, parts: tuple[str, ...] | None, path: SearchPath
+def find_stored(
+    function: str, cursor: Cursor, name: str, parts: tuple[str, ...] | None, path: SearchPath
 ) -> tuple[str, str, str] | None:
-    """Return the one stored relation that the name can mean, or None."""
+    """Return the place of the one stored relation that a name can mean; None if there is none."""
     rows: list[tuple[str, str, str]] = cursor.execute(
         bound(
             f"SELECT * FROM ({_RELATIONS}) WHERE lower(table_name) IN (SELECT lower(unnest(?))) "
             "AND database_name <> 'temp'"
         ),
-        [list({(parts or (given,))[-1], given})],
+        [list({(parts or (name,))[-1], name})],
     ).fetchall()
-    telling = attached_databases.telling(cursor)
-    for asked in {d.lower() for d in (*(parts or ())[:-1], *(d for d, _ in path.places))} & telling.keys():
-        rows = [row for row in rows if row[0] != telling[asked][0]]
-        rows += attached_databases.relations(cursor, *telling[asked])
+    queried = attached_databases.queried_databases(cursor)
+    for alias in {d.lower() for d in (*(parts or ())[:-1], *(d for d, _ in path.places))} & queried.keys():
+        rows = [row for row in rows if row[0] != queried[alias][0]]
+        rows += attached_databases.relations(cursor, *queried[alias])
     by_name = {tuple(map(names.folded, row)): row for row in rows}
 
     def pick(candidates: Sequence[tuple[str, str, str]]) -> tuple[str, str, str] | None:
@@ -235,61 +268,65 @@ def stored(
         schemas = dict.fromkeys(("main", attached_databases.default_schema(cursor, parts[0])))
         in_database = pick([(parts[0], schema, parts[1]) for schema in schemas])
         if in_schema and in_database and in_schema != in_database:
-            raise errors.AmbiguousTableError(
-                function, given, [str(qualified(*row)) for row in (in_schema, in_database)]
-            )
+            raise errors.AmbiguousTableError(function, name, [str(qualified(*row)) for row in (in_schema, in_database)])
         return in_schema or in_database
-    return pick([(database, schema, parts[0] if parts else given) for database, schema in path.places])
+    return pick([(database, schema, parts[0] if parts else name) for database, schema in path.places])
 
 
-def _is_table(cursor: Cursor, found: tuple[str, str, str]) -> bool:
+def _is_table(cursor: Cursor, place: tuple[str, str, str]) -> bool:
     return bool(
         cursor.execute(
             "SELECT 1 FROM system.main.duckdb_tables() JOIN system.main.duckdb_databases() USING (database_name) "
             "WHERE (database_name, schema_name, table_name) = (?, ?, ?) AND type = 'duckdb'",
-            list(found),
+            list(place),
         ).fetchall()
     )
 
 
-def columns_of(cursor: Cursor, found: tuple[str, str, str]) -> dict[str, str]:
-    """Column names and types of a stored table or view; a view that cannot be bound on this cursor tells what it was
-    created with."""
+def columns_of(cursor: Cursor, place: tuple[str, str, str]) -> dict[str, str]:
+    """Return column types by name of a stored table or view.
+
+    For a view that cannot be bound on this cursor these are the columns with which it was created.
+    """
     try:
-        return _described(cursor, qualified(*found))
+        return _describe_columns(cursor, qualified(*place))
     except Exception:
         return dict(
             cursor.execute(
                 "SELECT column_name, data_type FROM system.main.duckdb_columns() "
                 "WHERE (database_name, schema_name, table_name) = (?, ?, ?) ORDER BY column_index ASC",
-                list(found),
+                list(place),
             ).fetchall()
         )
 
 
-def _described(cursor: Cursor, relation: Sql) -> dict[str, str]:
+def _describe_columns(cursor: Cursor, relation: Sql) -> dict[str, str]:
     return dict(cursor.execute(f"SELECT column_name, column_type FROM (DESCRIBE FROM {relation})").fetchall())
 
 
 def relations(cursor: Cursor, database: str) -> list[tuple[str, str, str]]:
     """Return all tables and views of a database: (database, schema, table)."""
-    for told, kind in attached_databases.telling(cursor).values():
-        if told == database:
-            return attached_databases.relations(cursor, told, kind)
+    for queried_name, kind in attached_databases.queried_databases(cursor).values():
+        if queried_name == database:
+            return attached_databases.relations(cursor, queried_name, kind)
     rows: list[tuple[str, str, str]] = cursor.execute(
         f"SELECT * FROM ({_RELATIONS}) WHERE database_name = ?", [database]
     ).fetchall()
     return rows
 
 
-def _known(cursor: Cursor, path: SearchPath, local: Mapping[str, object]) -> list[str]:
+def _known_names(cursor: Cursor, path: SearchPath, local_relations: Mapping[str, object]) -> list[str]:
     rows = cursor.execute(f"SELECT DISTINCT table_name, schema_name FROM ({_RELATIONS})").fetchall()
-    stored = [_spelled(t) if s == "main" else f"{_spelled(s)}.{_spelled(t)}" for t, s in rows if s != SCHEMA]
-    return [*stored, *local]
+    stored_names = [
+        _quoted_if_needed(t) if s == "main" else f"{_quoted_if_needed(s)}.{_quoted_if_needed(t)}"
+        for t, s in rows
+        if s != SCHEMA
+    ]
+    return [*stored_names, *local_relations]
 
 
-def _spelled(name: str) -> str:
-    """Return a name as a source argument spells it: in double quotes where it would be read as something else."""
+def _quoted_if_needed(name: str) -> str:
+    """Return a name for a source argument, in double quotes if it would be read as something else."""
     return name if names.table_parts(name) == (name,) else identifier(name)
 
 
@@ -319,15 +356,23 @@ def has_schema(cursor: Cursor, database: str, schema: str) -> bool:
 
 
 def hierarchy_table(
-    name: str, databases: Sequence[str], listed: Callable[[str], Collection[str]], only_there: bool = False
+    name: str, databases: Sequence[str], list_hierarchies: Callable[[str], Collection[str]], only_given: bool = False
 ) -> tuple[str, str] | None:
-    """(database, hierarchy name) of a stored hierarchy: `zip5` where the source or the session lives, or `db.zip5`;
-    `listed` gives the names in a database; `only_there` allows `db.zip5` for these databases alone."""
+    """Return (database, hierarchy name) of a stored hierarchy; None if it is not stored.
+
+    Args:
+        name: `zip5`, looked up in `databases`, or `db.zip5`.
+        databases: The databases of the source and of the session.
+        list_hierarchies: Returns the names of the hierarchies in a database.
+        only_given: Allow `db.zip5` only for one of `databases`.
+    """
     places = [(database, name) for database in dict.fromkeys(databases)]
     parts = names.table_parts(name)
-    if parts is not None and len(parts) == 2 and (not only_there or parts[0] in databases):
+    if parts is not None and len(parts) == 2 and (not only_given or parts[0] in databases):
         places.append((parts[0], parts[1]))
-    return next(((database, hierarchy) for database, hierarchy in places if hierarchy in listed(database)), None)
+    return next(
+        ((database, hierarchy) for database, hierarchy in places if hierarchy in list_hierarchies(database)), None
+    )
 
 
 def stored_hierarchies(cursor: Cursor, database: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""Columns whose collation takes several texts for one value: k and l would count people and values several times."""
+"""Refuse columns whose collation treats different texts as equal: k and l would be computed on wrong counts."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -9,7 +9,7 @@ from dbanon.sqltext.qualify_builtins import bound
 from dbanon.sqltext.quote import identifier, joined
 
 _VARIANTS = ("A", "á", "Á", "ａ")
-"""What a collation may take for 'a'."""
+"""Texts that a collation may treat as equal to 'a'."""
 
 
 def refuse_equating(function: str, source: Source, columns: Sequence[str], cursor: Any) -> None:

@@ -1,4 +1,4 @@
-"""Types of columns: the families that arithmetic knows, and what no category can be."""
+"""Types of columns: arithmetic families, categories, and how persons are compared."""
 
 import re
 
@@ -18,16 +18,17 @@ _CATEGORIES = re.compile(r"^(VARCHAR|BOOLEAN|UUID|ENUM\(.*)$", re.DOTALL)
 
 
 def is_category(type_: str) -> bool:
-    """Return whether values of a type are told apart by their text."""
+    """Return whether values of a type are distinguished by their text."""
     return _CATEGORIES.match(type_) is not None
 
 
 def is_nested(type_: str) -> bool:
+    """Return whether a type is a list, a struct, binary or another type without single text values."""
     return type_.endswith("]") or type_.startswith(("STRUCT", "MAP", "UNION", "JSON", "VARIANT", "BLOB", "BIT"))
 
 
 def family(type_: str) -> tuple[str | None, int]:
-    """(arithmetic family, decimals) of a numeric or time type; (None, 0) for the others."""
+    """Return (arithmetic family, decimals) of a numeric or time type; (None, 0) for all others."""
     if type_ in INTEGERS:
         return "integer", 0
     if type_ in ("HUGEINT", "UHUGEINT"):
@@ -47,9 +48,9 @@ def is_zoned(type_: str) -> bool:
 
 
 def label_text(value: Sql, type_: str) -> Sql:
-    """Return SQL of the text of a value, by which hierarchies know it and texts are compared.
+    """Return SQL of the text of a value, as hierarchies contain it and texts are compared.
 
-    It is the same in every session: an instant is written in UTC, as DuckDB does where that is the session's time zone
+    It is equal in every session: an instant is written in UTC, as DuckDB does if that is the session's time zone
     (`2020-01-01 00:00:00+00`).
     """
     if not is_zoned(type_):
@@ -58,15 +59,15 @@ def label_text(value: Sql, type_: str) -> Sql:
     return Sql(f"({utc} || CASE WHEN isfinite({value}) THEN '+00' ELSE '' END)")
 
 
-def alike_as_keys(one: str, other: str) -> bool:
-    """Return whether values of two types are equal where they name the same person."""
-    return one == other or {one, other} <= set(INTEGERS)
+def are_comparable_keys(type_: str, other_type: str) -> bool:
+    """Return whether key values of two types are equal exactly if they identify the same person."""
+    return type_ == other_type or {type_, other_type} <= set(INTEGERS)
 
 
 def person_value(value: Sql, type_: str) -> Sql | None:
-    """Return the person that a column tells, read as `value`.
+    """Return SQL of a column `value` that identifies persons, in a form whose equality is that of persons.
 
-    None where values of its type cannot tell people apart.
+    None if values of its type cannot identify persons.
     """
     if type_ in ("FLOAT", "DOUBLE"):
         return Sql(f"({value} + 0::{type_})")

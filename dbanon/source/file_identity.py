@@ -1,4 +1,4 @@
-"""What identifies a file: its canonical path, and its content, which stays when the file is copied or moved."""
+"""The identity of a file: its canonical path, and a hash of its content, which does not change when it is moved."""
 
 import hashlib
 from collections.abc import Sequence
@@ -8,10 +8,10 @@ from dbanon.sqltext import names
 
 _BLOCK_BYTES = 2**20
 _MAX_BLOCKS = 64
-"""Blocks that are read of a larger file: the first, the last, and others at equal distances."""
+"""Number of blocks that are read of a larger file: the first, the last, and others at equal distances."""
 
 CONTENT = "content:"
-"""How the identity of a content begins."""
+"""Prefix of the identity of a content."""
 
 
 def file_identities(path: str) -> list[str]:
@@ -31,9 +31,11 @@ def file_identities(path: str) -> list[str]:
 
 
 def content_identity(path: Path) -> str | None:
-    """Return the size of a file with a hash of its content, or of 64 blocks of 1 MiB where it is larger; None where
-    it cannot be read or is empty."""
-    hashed = hashlib.blake2b(digest_size=16)
+    """Return the size of a file with a hash of its content; None if it cannot be read or is empty.
+
+    The hash covers at most 64 blocks of 1 MiB.
+    """
+    digest = hashlib.blake2b(digest_size=16)
     try:
         size = path.stat().st_size
         if size == 0:
@@ -44,7 +46,7 @@ def content_identity(path: Path) -> str | None:
         with path.open("rb") as file:
             for start in starts:
                 file.seek(start)
-                hashed.update(file.read(_BLOCK_BYTES))
+                digest.update(file.read(_BLOCK_BYTES))
     except OSError:
         return None
-    return f"{CONTENT}{size}:{hashed.hexdigest()}"
+    return f"{CONTENT}{size}:{digest.hexdigest()}"

@@ -1,4 +1,4 @@
-"""The tables and views with a policy that a query, a view or a relation reads."""
+"""Find the tables and views with a policy that a query, a view or a relation reads."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -20,7 +20,7 @@ FOREIGN_SCANS = {"SQLITE_SCAN": "sqlite", "POSTGRES_SCAN": "postgres", "MYSQL_SC
 """Operators that read a table of another system."""
 
 _FOREIGN_QUERIES = {"SQLITE_QUERY": "sqlite", "POSTGRES_QUERY": "postgres", "MYSQL_QUERY": "mysql"}
-"""Operators that have another system run a query, of which DuckDB knows nothing."""
+"""Operators that run a query in another system; DuckDB does not know which tables it reads."""
 
 _DATABASE_READERS = frozenset({"READ_DUCKDB"})
 """Operators that read a table of a DuckDB database which is not attached."""
@@ -46,15 +46,19 @@ def governed_tables(
     (home,) = connection.execute("SELECT system.main.current_database()").fetchall()[0]
     temporary = temporary_views(connection)
     with own_cursor(connection) as cursor:
-        found = [*governed_views(None, text_mentions([query], cursor, temporary), scans, cursor, temporary)]
-        return list(dict.fromkeys([*found, *governed_scans(function, "the query", scans, cursor, home)]))
+        view_names = [*governed_views(None, text_mentions([query], cursor, temporary), scans, cursor, temporary)]
+        return list(dict.fromkeys([*view_names, *governed_scans(function, "the query", scans, cursor, home)]))
 
 
-def governed_scans(function: str, shown: str, scans: Iterable[Scan], cursor: Any, home: str) -> Iterator[str]:
-    """Yield the tables with a policy among those that are scanned."""
+def governed_scans(function: str, source_name: str, scans: Iterable[Scan], cursor: Any, home: str) -> Iterator[str]:
+    """Yield the tables with a policy among those that are scanned.
+
+    Raises:
+        DatabaseReadAsFileError: A scan reads a DuckDB database as a file.
+    """
     for scan in scans:
         if scan.operator in _DATABASE_READERS:
-            raise errors.DatabaseReadAsFileError(function, shown, [scan.operator.lower()])
+            raise errors.DatabaseReadAsFileError(function, source_name, [scan.operator.lower()])
         if scan.place is not None and scan.place[0] != TEMPORARY:
             if has_policy(scan.place, cursor, home):
                 yield ".".join(scan.place)
@@ -65,8 +69,10 @@ def governed_scans(function: str, shown: str, scans: Iterable[Scan], cursor: Any
 
 
 def _governed_foreign(kind: str, table: str | None, cursor: Any, home: str) -> Iterator[str]:
-    """The tables with a policy that a scan of another system may read: those of its name, and what views of that name
-    read; all of the system where there is no name."""
+    """Yield the tables with a policy that a scan of another system may read.
+
+    These are the tables of its name, and what views of that name read; without a name, all tables of the system.
+    """
     parts = names.read_parts(table) if table else None
     for database in attached_databases.databases(cursor, kind).values():
         for place in attached_databases.relations(cursor, database, kind):
@@ -74,14 +80,14 @@ def _governed_foreign(kind: str, table: str | None, cursor: Any, home: str) -> I
                 if has_policy(place, cursor, home):
                     yield ".".join(place)
                 if parts is not None:
-                    yield from governed_beneath(place, cursor, home)
+                    yield from governed_dependencies(place, cursor, home)
 
 
-def governed_beneath(place: Place, cursor: Any, home: str) -> Iterator[str]:
-    """The tables with a policy that a view or a partitioned table of another system reads, where the system says so."""
-    for read in view_dependencies.reads(cursor, place, parents=True):
-        if has_policy(read, cursor, home):
-            yield ".".join(read)
+def governed_dependencies(place: Place, cursor: Any, home: str) -> Iterator[str]:
+    """Yield the tables with a policy that a view or partitioned table reads, if its system reports them."""
+    for table_read in view_dependencies.tables_read(cursor, place, parents=True):
+        if has_policy(table_read, cursor, home):
+            yield ".".join(table_read)
 
 
 def governed_views(
@@ -91,11 +97,13 @@ def governed_views(
     cursor: Any,
     temporary: Mapping[str, str],
 ) -> Iterator[str]:
-    """The views with a policy of their own that a view mentions; where DuckDB keeps no text of the view, those that
-    read one of the same tables."""
+    """Yield the views with a policy of their own that a view mentions.
+
+    If DuckDB has no text of the view, these are the views that read one of the same tables.
+    """
     if mentions is None:
         return
-    own = {scan.place for scan in scans or () if scan.place}
+    scanned_places = {scan.place for scan in scans or () if scan.place}
     for place in stored_policy.governed_views(cursor):
         if place == view:
             continue
@@ -103,25 +111,25 @@ def governed_views(
             yield ".".join(place)
         elif not mentions.is_complete:
             with cursor.cursor() as binder:
-                read = bound_scans(binder, f"FROM {qualified(*place)}")
-            if read is None or own & {scan.place for scan in read if scan.place}:
+                view_scans = bound_scans(binder, f"FROM {qualified(*place)}")
+            if view_scans is None or scanned_places & {scan.place for scan in view_scans if scan.place}:
                 yield ".".join(place)
 
 
 def governed_names(mentions: Mentions, cursor: Any, home: str) -> Iterator[str]:
     """Yield every table and view with a policy whose name a view mentions, in its text or in a literal."""
     literals = (names.table_parts(literal) for literal in mentions.literals)
-    named = mentions.relations | {names.folded(parts[-1]) for parts in literals if parts}
+    mentioned_names = mentions.relations | {names.folded(parts[-1]) for parts in literals if parts}
     for (database,) in cursor.execute(
         "SELECT database_name FROM system.main.duckdb_databases() WHERE NOT internal"
     ).fetchall():
         for place in catalog.relations(cursor, database):
-            if names.folded(place[2]) in named and has_policy(place, cursor, home):
+            if names.folded(place[2]) in mentioned_names and has_policy(place, cursor, home):
                 yield ".".join(place)
 
 
 def has_policy(place: Place, cursor: Any, home: str) -> bool:
-    """Return whether a table or view has policy rows; `home` is where those of other systems may be."""
-    shown = ".".join(place)
-    found = attached_databases.of(shown, cursor, place, home)
-    return bool(stored_policy.policy_rows(catalog.Source(shown, Sql(""), {}, *place, foreign=found), cursor))
+    """Return whether a table or view has policy rows; `home` is the database that may have those of other systems."""
+    table_name = ".".join(place)
+    foreign = attached_databases.foreign_source(table_name, cursor, place, home)
+    return bool(stored_policy.policy_rows(catalog.Source(table_name, Sql(""), {}, *place, foreign=foreign), cursor))

@@ -1,7 +1,7 @@
-"""Codes that stand for a missing value: which value of its type a column has for a code, and how it is read as NULL.
+"""Codes for missing values: the value of a code in a column's type, and SQL that reads codes as NULL.
 
 A code is written as text. Numbers, dates and times compare by value (999 is 999.0), all else byte by byte. The release
-gate reads codes by itself (dbanon.gate.missing_codes) and takes nothing from here.
+gate has an implementation of its own (dbanon.gate.missing_codes) and imports nothing from here.
 """
 
 import re
@@ -11,115 +11,131 @@ from decimal import Context, Decimal
 
 from dbanon.source.catalog import Source
 from dbanon.source.column_types import family, is_category
-from dbanon.source.stored_policy import Declared
+from dbanon.source.stored_policy import DeclaredColumn
 from dbanon.sqltext.quote import Sql, identifier, joined, text
 
-Holds = Callable[[str], bool]
-"""Whether a SQL condition about literals is true."""
+IsTrue = Callable[[str], bool]
+"""A function that evaluates a SQL condition about literals."""
 
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]{1,3})?", re.IGNORECASE)
-_WILD = ("nan", "inf", "-inf", "infinity", "-infinity")
+_NON_FINITE = ("nan", "inf", "-inf", "infinity", "-infinity")
 _CLOCK = r"[0-9]{1,2}:[0-9]{2}(:[0-9]{2}(\.(?P<fraction>[0-9]+))?)?"
 _TIME = re.compile(_CLOCK)
 _MOMENT = re.compile(rf"[0-9]{{4,6}}-[0-9]{{1,2}}-[0-9]{{1,2}}(?P<clock>[ T]{_CLOCK})?|-?infinity", re.IGNORECASE)
 _FRACTION = {"TIMESTAMP_S": 0, "TIMESTAMP_MS": 3, "TIMESTAMP_NS": 9}
-"""Digits after the seconds, where they are not six: DuckDB would round others to a value that nobody named."""
+"""Digits of fractional seconds, where they are not six: DuckDB would round further digits to a value that no code
+means."""
 
-_MOST = 400
-"""Characters of a number that is longer than all that a type holds."""
+_MAX_LENGTH = 400
+"""Number of characters that no number of any type reaches."""
 
-_EXACT = Context(prec=1000)
-"""More digits than any type has."""
+_EXACT_CONTEXT = Context(prec=1000)
+"""A context with more digits than any type has."""
 
 
-def can_have(type_: str) -> bool:
-    """Return whether codes can be compared with values of a type: not with lists, structs, intervals, bytes."""
+def supports_codes(type_: str) -> bool:
+    """Return whether codes can be compared with values of a type: not with lists, structs, intervals or bytes."""
     return family(type_)[0] is not None or is_category(type_)
 
 
-def value(type_: str, code: str, holds: Holds) -> Sql | None:
-    """Return the value of a type that a code is, as `compared` has it; None where it cannot be one."""
+def code_value(type_: str, code: str, is_true: IsTrue) -> Sql | None:
+    """Return SQL of the value of a type that a code means; None if there is none.
+
+    The value is comparable with `comparable_column`. `is_true` evaluates a SQL condition about literals.
+    """
     kind, scale = family(type_)
     if kind in ("integer", "huge", "decimal"):
-        plain = _plain(code, scale)
-        return None if plain is None else _cast(plain, type_, holds)
+        number_text = _plain_number(code, scale)
+        return None if number_text is None else _cast(number_text, type_, is_true)
     if kind == "float":
-        if code.lower() in _WILD:
-            return _cast(code, type_, holds)
-        found = _cast(code, type_, holds) if _NUMBER.fullmatch(code) and len(code) < _MOST else None
-        return found if found is not None and holds(f"isfinite({found})") else None
+        if code.lower() in _NON_FINITE:
+            return _cast(code, type_, is_true)
+        code_sql = _cast(code, type_, is_true) if _NUMBER.fullmatch(code) and len(code) < _MAX_LENGTH else None
+        return code_sql if code_sql is not None and is_true(f"isfinite({code_sql})") else None
     if kind is not None:
-        return _moment(kind, type_, code, holds)
+        return _temporal_value(kind, type_, code, is_true)
     if type_ == "VARCHAR":
         return text(code)
     if type_ == "BOOLEAN":
         return text(code.lower()) if code.lower() in ("true", "false") else None
     if not is_category(type_):
         return None
-    found = _cast(code, type_, holds)
-    return None if found is None else Sql(f"CAST({found} AS VARCHAR)")
+    code_sql = _cast(code, type_, is_true)
+    return None if code_sql is None else Sql(f"CAST({code_sql} AS VARCHAR)")
 
 
-def _plain(code: str, scale: int) -> str | None:
-    """Return a number without an exponent; None where it is none, or has more decimals than a type."""
-    if not _NUMBER.fullmatch(code) or len(code) >= _MOST:
+def _plain_number(code: str, scale: int) -> str | None:
+    """Return a number without an exponent; None if the code is no number or has more decimals than the type."""
+    if not _NUMBER.fullmatch(code) or len(code) >= _MAX_LENGTH:
         return None
-    number = Decimal(code).normalize(_EXACT)
+    number = Decimal(code).normalize(_EXACT_CONTEXT)
     fits = number.as_tuple().exponent >= -scale and number.adjusted() < 40  # type: ignore[operator]
     return f"{number:f}" if fits else None
 
 
-def _moment(kind: str, type_: str, code: str, holds: Holds) -> Sql | None:
-    """Return a date or a time; what is between two values of the type is none of them."""
+def _temporal_value(kind: str, type_: str, code: str, is_true: IsTrue) -> Sql | None:
+    """Return SQL of a date or time; None if the type has no such value, as its precision is lower."""
     match = (_TIME if kind == "time" else _MOMENT).fullmatch(code)
     if match is None or len((match["fraction"] or "").rstrip("0")) > _FRACTION.get(type_, 6):
         return None
     if kind == "date" and match["clock"] and re.search(r"[1-9]", match["clock"]):
         return None
-    return _cast(code, "TIMESTAMP" if type_ == "TIMESTAMP WITH TIME ZONE" else type_, holds)
+    return _cast(code, "TIMESTAMP" if type_ == "TIMESTAMP WITH TIME ZONE" else type_, is_true)
 
 
-def _cast(code: str, type_: str, holds: Holds) -> Sql | None:
-    """Return a code in a type; None where DuckDB cannot read it so."""
-    return Sql(f"CAST({text(code)} AS {type_})") if holds(f"TRY_CAST({text(code)} AS {type_}) IS NOT NULL") else None
+def _cast(code: str, type_: str, is_true: IsTrue) -> Sql | None:
+    """Return SQL of a code cast to a type; None if DuckDB cannot cast it."""
+    return Sql(f"CAST({text(code)} AS {type_})") if is_true(f"TRY_CAST({text(code)} AS {type_}) IS NOT NULL") else None
 
 
-def compared(name: str, type_: str) -> Sql:
-    """Return a column as its codes are compared with it: instants in UTC, categories by their bytes."""
+def comparable_column(name: str, type_: str) -> Sql:
+    """Return SQL of a column for the comparison with codes: instants in UTC, categories as text, byte by byte."""
     if type_ == "TIMESTAMP WITH TIME ZONE":
         return Sql(f"({identifier(name)} AT TIME ZONE 'UTC')")
     return Sql(f"CAST({identifier(name)} AS VARCHAR) COLLATE POSIX") if is_category(type_) else identifier(name)
 
 
-def read(name: str, type_: str, codes: Sequence[Sql]) -> Sql:
-    """Return a column of the source with NULL in place of codes (of `value`), in its own type."""
+def column_without_codes(name: str, type_: str, codes: Sequence[Sql]) -> Sql:
+    """Return SQL of a column, in its own type, with NULL in place of codes (of `code_value`)."""
     if not codes:
         return identifier(name)
-    return Sql(f"(CASE WHEN {compared(name, type_)} IN ({joined(codes)}) THEN NULL ELSE {identifier(name)} END)")
+    return Sql(
+        f"(CASE WHEN {comparable_column(name, type_)} IN ({joined(codes)}) THEN NULL ELSE {identifier(name)} END)"
+    )
 
 
-def cleaned(source: Source, declared: Iterable[Declared], holds: Holds) -> Source:
-    """The source such that `rows` has NULL in place of the codes of its policy; a code that no value can be is none."""
-    codes = {row.column: row.settings.missing for row in declared}
-    return replace(source, cleaned=relation(source.read, source.columns, codes, holds))
+def without_codes(source: Source, declared: Iterable[DeclaredColumn], is_true: IsTrue) -> Source:
+    """Return the source with `rows` that have NULL in place of the codes of its policy.
 
-
-def relation(of: Sql, columns: Mapping[str, str], codes: Mapping[str, Sequence[str]], holds: Holds) -> Sql | None:
-    """Return the same of a relation with these columns and types, by codes of columns.
-
-    None where nothing is replaced.
+    A code that is not a value of the column's type is ignored.
     """
-    given = {column.lower(): own for column, own in codes.items()}
+    codes = {row.column: row.settings.missing for row in declared}
+    return replace(source, cleaned=relation_without_codes(source.read, source.columns, codes, is_true))
+
+
+def relation_without_codes(
+    relation: Sql, columns: Mapping[str, str], codes: Mapping[str, Sequence[str]], is_true: IsTrue
+) -> Sql | None:
+    """Return SQL of a relation with NULL in place of codes; None if nothing is replaced.
+
+    Args:
+        relation: The relation.
+        columns: Its column types by name.
+        codes: Codes by column, whose names are compared without case.
+        is_true: Evaluates a SQL condition about literals.
+    """
+    codes_by_column = {column.lower(): column_codes for column, column_codes in codes.items()}
     values = {}
     for name, type_ in columns.items():
-        found = (value(type_, code, holds) for code in given.get(name.lower(), ()))
-        values[name] = [one for one in found if one is not None]
-    return selected(of, columns, values)
+        code_values = (code_value(type_, code, is_true) for code in codes_by_column.get(name.lower(), ()))
+        values[name] = [code_sql for code_sql in code_values if code_sql is not None]
+    return select_without_codes(relation, columns, values)
 
 
-def selected(of: Sql, columns: Mapping[str, str], values: Mapping[str, Sequence[Sql]]) -> Sql | None:
-    """Return the same by codes as `value` gives them, by the columns' own names."""
+def select_without_codes(relation: Sql, columns: Mapping[str, str], values: Mapping[str, Sequence[Sql]]) -> Sql | None:
+    """Return SQL of a relation with NULL in place of values (of `code_value`, by column); None if there are none."""
     if not any(values.values()):
         return None
-    reads = ((name, read(name, type_, values.get(name, ()))) for name, type_ in columns.items())
-    return Sql(f"(SELECT {joined(f'{as_read} AS {identifier(name)}' for name, as_read in reads)} FROM {of})")
+    reads = ((name, column_without_codes(name, type_, values.get(name, ()))) for name, type_ in columns.items())
+    columns_sql = joined(f"{cleaned_column} AS {identifier(name)}" for name, cleaned_column in reads)
+    return Sql(f"(SELECT {columns_sql} FROM {relation})")

@@ -1,4 +1,4 @@
-"""What MySQL's own catalog says of a view: which tables its text names. MariaDB keeps nothing else of that."""
+"""The tables that a view of MySQL reads, from the text that the server's catalog has; MariaDB stores nothing else."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -10,30 +10,31 @@ from dbanon.sqltext.quote import text
 KIND = "mysql"
 
 
-def reads(cursor: Any, place: attached_databases.Place) -> list[attached_databases.Place]:
-    """What a view reads, also through other views; itself is not among them.
+def tables_read(cursor: Any, place: attached_databases.Place) -> list[attached_databases.Place]:
+    """Return the tables that a view reads, also through other views, without itself.
 
-    Every table that it may read is, and where its text is not shown to who asks, or names what is not, all tables of
-    the server are. What stored functions read, and what tables of engines such as FEDERATED stand for, is not seen.
+    Every table that it may read is included. If its text is not visible to the user of the connection, or names an
+    unknown table, these are all tables of the server. Tables that stored functions read, and those behind engines such
+    as FEDERATED, are not detected.
     """
     rows = cursor.execute(f"SELECT * FROM system.main.mysql_query({text(place[0])}, {text(_VIEWS)})").fetchall()
     views: dict[_Key, list[str]] = {}
     for schema, name, definition in rows:
         views.setdefault(_key(schema, name), []).append(definition or "")
-    wanted = [_key(*place[1:])]
-    if wanted[0] not in views:
+    pending_views = [_key(*place[1:])]
+    if pending_views[0] not in views:
         return []
     places = {_key(*p[1:]): p for p in attached_databases.relations(cursor, place[0], KIND)}
-    found: set[_Key] = set()
-    while wanted:
-        view = wanted.pop()
+    keys_read: set[_Key] = set()
+    while pending_views:
+        view = pending_views.pop()
         for definition in views.get(view, ()):  # of more than one where capitals differ
-            read = named(definition, view[0], places)
-            if read is None:
+            named_keys = tables_in_definition(definition, view[0], places)
+            if named_keys is None:
                 return [p for p in places.values() if p != place]
-            wanted += read - found
-            found |= read
-    return [places[key] for key in sorted(found - {_key(*place[1:])})]
+            pending_views += named_keys - keys_read
+            keys_read |= named_keys
+    return [places[key] for key in sorted(keys_read - {_key(*place[1:])})]
 
 
 _VIEWS = (
@@ -42,7 +43,7 @@ _VIEWS = (
 )
 
 _Key = tuple[str, str]
-"""Schema and name in lower case: how a server compares them depends on its files."""
+"""Schema and name in lower case: whether a server compares them with case depends on its file system."""
 
 
 def _key(schema: str, name: str) -> _Key:
@@ -50,35 +51,44 @@ def _key(schema: str, name: str) -> _Key:
 
 
 _NAME = r"`((?:[^`]|``)+)`"
-_READ = re.compile(rf"(?=\b(?:from|join)\s[\s(]*{_NAME}(?:\.{_NAME})?)", re.IGNORECASE)
-"""A table as the text of a view has it after FROM or JOIN. It consumes nothing: quotes in a text hide none."""
+_TABLE_READ = re.compile(rf"(?=\b(?:from|join)\s[\s(]*{_NAME}(?:\.{_NAME})?)", re.IGNORECASE)
+"""A table after FROM or JOIN in the text of a view. It matches the empty string, so that quotes in texts cannot hide
+any."""
 
 
-_PART = re.compile(r"\bextract\(\w+ from\b", re.IGNORECASE)
-"""A FROM that no table stands after."""
+_EXTRACT_FROM = re.compile(r"\bextract\(\w+ from\b", re.IGNORECASE)
+"""A FROM that is not followed by a table."""
 
 
-def named(definition: str, schema: str, places: Iterable[_Key] | Mapping[_Key, object]) -> set[_Key] | None:
-    """Those of the tables that the text of a view in a schema may read; None where it reads others, too, or is empty.
+def tables_in_definition(
+    definition: str, schema: str, places: Iterable[_Key] | Mapping[_Key, object]
+) -> set[_Key] | None:
+    """Return those of the tables that a view definition may read; None if it is empty or reads other tables, too.
 
-    >>> sorted(named("select `p`.`id` AS `id` from (`w`.`p` `p` join `w`.`q`)", "w", [("w", "p"), ("w", "q")]))
+    Args:
+        definition: The text of the view, as MySQL stores it.
+        schema: The schema of the view.
+        places: Known tables as (schema, name) in lower case.
+
+    >>> sorted(tables_in_definition("select `p`.`id` AS `id` from (`w`.`p` `p` join `w`.`q`)", "w", [("w", "p"), ("w",
+    "q")]))
     [('w', 'p'), ('w', 'q')]
-    >>> named("select 1 AS `1` from `hidden`.`p`", "w", [("w", "p")]) is None
+    >>> tables_in_definition("select 1 AS `1` from `hidden`.`p`", "w", [("w", "p")]) is None
     True
     """
-    known = set(places)
+    known_keys = set(places)
     if not definition:
         return None
-    lower = definition.lower()
-    found = {key for key in known if f"{_quoted(key[0])}.{_quoted(key[1])}" in lower}
-    for first, second in _READ.findall(_PART.sub("extract(", definition)):
+    lower_definition = definition.lower()
+    named_keys = {key for key in known_keys if f"{_quoted(key[0])}.{_quoted(key[1])}" in lower_definition}
+    for first, second in _TABLE_READ.findall(_EXTRACT_FROM.sub("extract(", definition)):
         first, second = (part.replace("``", "`") for part in (first, second))
         key = _key(first, second) if second else (schema, first.lower())
-        if key in known:
-            found.add(key)
+        if key in known_keys:
+            named_keys.add(key)
         elif second:  # else the name of a WITH clause
             return None
-    return found
+    return named_keys
 
 
 def _quoted(name: str) -> str:

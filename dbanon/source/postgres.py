@@ -1,4 +1,4 @@
-"""What PostgreSQL's own catalog says of a table: what a view of it reads, and how its columns are labelled."""
+"""Queries to PostgreSQL's own catalog: what a view reads, security labels of columns, schemas and tables."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -8,22 +8,27 @@ from dbanon.source.attached_databases import Place
 from dbanon.sqltext.quote import text
 
 
-def reads(cursor: Any, place: Place, parents: bool = False) -> list[Place]:
-    """What a view of PostgreSQL reads, also through other views, and the parts of a table; `parents`: also the tables
-    that one is a part of. Itself is not among them, nor what functions and foreign tables read."""
+def tables_read(cursor: Any, place: Place, parents: bool = False) -> list[Place]:
+    """Return the tables that a view of PostgreSQL reads, also through other views, and the partitions of a table.
+
+    With `parents` also the tables of which it is a partition. The relation itself is not included, nor are tables that
+    functions and foreign tables read.
+    """
     edges = _PARENTS if parents else ""
-    rows = _asked(cursor, place, _READS.format(parents=edges, schema=_decoded(place[1]), table=_decoded(place[2])))
+    rows = _query(
+        cursor, place, _READS.format(parents=edges, schema=_text_literal(place[1]), table=_text_literal(place[2]))
+    )
     return [(place[0], schema, table) for schema, table in rows]
 
 
-def labels(cursor: Any, place: Place) -> list[tuple[str, str, str]]:
-    """(column, provider, label) of the security labels of a table's columns."""
-    return _asked(cursor, place, _LABELS.format(schema=_decoded(place[1]), table=_decoded(place[2])))
+def security_labels(cursor: Any, place: Place) -> list[tuple[str, str, str]]:
+    """Return (column, provider, label) of the security labels of a table's columns."""
+    return _query(cursor, place, _LABELS.format(schema=_text_literal(place[1]), table=_text_literal(place[2])))
 
 
 @dataclass(frozen=True)
-class Relation:
-    """A table, or something else by its `kind`, as PostgreSQL's catalog has it; columns with their types in order."""
+class PostgresRelation:
+    """A table or another relation (`kind`) in PostgreSQL's catalog; columns with their types, in order."""
 
     name: str
     kind: str
@@ -32,31 +37,31 @@ class Relation:
 
 
 def schemas(cursor: Any, database: str, name: str) -> list[tuple[str, bool]]:
-    """Return the schemas of a name that may differ by capitals, and whether tables may be made there."""
-    return _asked(cursor, (database, "", ""), _SCHEMAS.format(schema=_decoded(name)))
+    """Return the schemas whose name differs at most by case, and whether the user may create tables there."""
+    return _query(cursor, (database, "", ""), _SCHEMAS.format(schema=_text_literal(name)))
 
 
-def named(cursor: Any, database: str, schema: str, names: Iterable[str]) -> list[Relation]:
-    """What has one of these names in a schema, also where capitals differ; indexes and the like, too."""
-    wanted = ", ".join(f"pg_catalog.lower({_decoded(name)})" for name in names)
-    rows = _asked(cursor, (database, "", ""), _NAMED.format(schema=_decoded(schema), names=wanted))
-    found: dict[tuple[str, str, str], list[tuple[str, str]]] = {}
+def find_relations(cursor: Any, database: str, schema: str, names: Iterable[str]) -> list[PostgresRelation]:
+    """Return the relations in a schema with one of these names, compared without case; indexes and the like, too."""
+    lower_names = ", ".join(f"pg_catalog.lower({_text_literal(name)})" for name in names)
+    rows = _query(cursor, (database, "", ""), _NAMED.format(schema=_text_literal(schema), names=lower_names))
+    columns_by_relation: dict[tuple[str, str, str], list[tuple[str, str]]] = {}
     for name, kind, comment, column, type_ in rows:
-        found.setdefault((name, kind, comment), []).extend([] if column is None else [(column, type_)])
-    return [Relation(*key, tuple(columns)) for key, columns in found.items()]
+        columns_by_relation.setdefault((name, kind, comment), []).extend([] if column is None else [(column, type_)])
+    return [PostgresRelation(*key, tuple(columns)) for key, columns in columns_by_relation.items()]
 
 
-def run(cursor: Any, database: str, statement: str) -> None:
-    """Run a statement of PostgreSQL's own, in the transaction that is open."""
+def execute_statement(cursor: Any, database: str, statement: str) -> None:
+    """Run a statement in PostgreSQL, in the transaction that is open."""
     cursor.execute(f"FROM system.main.postgres_execute({text(database)}, {text(statement)})").fetchall()
 
 
-def forget(cursor: Any) -> None:
-    """Let DuckDB look anew at the tables of PostgreSQL, of which it keeps a list."""
+def clear_cache(cursor: Any) -> None:
+    """Let DuckDB list the tables of PostgreSQL again, instead of using its cached list."""
     cursor.execute("FROM system.main.pg_clear_cache()").fetchall()
 
 
-def _asked(cursor: Any, place: Place, query: str) -> list[Any]:
+def _query(cursor: Any, place: Place, query: str) -> list[Any]:
     rows: list[Any] = cursor.execute(
         f"SELECT * FROM system.main.postgres_query({text(place[0])}, {text(query)})"
     ).fetchall()
@@ -81,7 +86,7 @@ SELECT n.nspname::pg_catalog.text AS nspname, c.relname::pg_catalog.text AS reln
 FROM found AS f JOIN pg_catalog.pg_class AS c USING (oid) JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
 WHERE NOT (n.nspname = {schema} AND c.relname = {table})
 """
-"""Rules of views depend on the relations that they read."""
+"""In PostgreSQL, rules of views depend on the relations that they read."""
 
 
 _LABELS = """
@@ -113,6 +118,6 @@ ORDER BY c.relname, a.attnum
 """
 
 
-def _decoded(name: str) -> str:
-    """Return a text for PostgreSQL, whose literals depend on a setting of the server: as its bytes."""
+def _text_literal(name: str) -> str:
+    """Return a text for PostgreSQL as its bytes: how the server parses literals depends on one of its settings."""
     return f"pg_catalog.convert_from(pg_catalog.decode('{name.encode().hex()}', 'hex'), 'UTF8')"

@@ -1,4 +1,4 @@
-"""The schema `dbanon` of a database: the tables of the policy, the hierarchies and the ledger, and their version."""
+"""The schema `dbanon` of a database: creation and migration of the tables for policy, hierarchies and ledger."""
 
 import re
 import time
@@ -13,11 +13,10 @@ from dbanon.sqltext.quote import identifier, qualified
 
 
 def create(connection: Any, database: str | None = None) -> None:
-    """Create the schema `dbanon` in a database (default: the current one) or bring it to the version of this package.
+    """Create the schema `dbanon` in a database (default: the current one) or migrate it to the version of this package.
 
-    Nothing is done in a database that cannot be written or is of another system. The work is done on a cursor in one
-    transaction, so the caller's transaction neither sees it nor can undo it, and other connections see all of it or
-    nothing.
+    Does nothing in a database that is read-only or of another system. The work is done on a cursor in one transaction,
+    so the caller's transaction neither sees it nor can undo it, and other connections see all of it or nothing.
 
     Raises:
         NewerSchemaError: A later version of this package wrote the schema.
@@ -28,7 +27,7 @@ def create(connection: Any, database: str | None = None) -> None:
         row = cursor.execute(
             "SELECT readonly FROM system.main.duckdb_databases() WHERE database_name = ?", [database]
         ).fetchall()[0]
-        if row is None or attached_databases.kind(cursor, database) is not None:
+        if row is None or attached_databases.database_kind(cursor, database) is not None:
             return
         version = schema_version(cursor, database)
         if version is not None and version > current_version():
@@ -40,7 +39,7 @@ def create(connection: Any, database: str | None = None) -> None:
 
 
 def _migrate_once(cursor: Any, database: str, version: int) -> None:
-    """Migrate, or wait for another connection that does the same at this moment."""
+    """Migrate, or wait for another connection that migrates at the same time."""
     for attempt in range(_ATTEMPTS):
         try:
             _migrate(cursor, database, version)
@@ -58,23 +57,23 @@ _WAIT_S = 0.05
 
 
 def schema_version(cursor: Any, database: str) -> int | None:
-    """Return the version of a database's schema; None where there is none, or one older than versions."""
-    there = cursor.execute(
+    """Return the version of a database's schema; None if there is no schema, or one without a version."""
+    exists = cursor.execute(
         "SELECT 1 FROM system.main.duckdb_tables() WHERE (database_name, schema_name, table_name) = (?, ?, ?)",
         [database, "dbanon", "schema_version"],
     ).fetchall()
     table = qualified(database, "dbanon", "schema_version")
-    rows = cursor.execute(f"SELECT version FROM {table} ORDER BY version DESC").fetchall() if there else []
+    rows = cursor.execute(f"SELECT version FROM {table} ORDER BY version DESC").fetchall() if exists else []
     return int(rows[0][0]) if rows else None
 
 
 def current_version() -> int:
-    """Return the version that this package writes: 1, or that of the last migration."""
+    """Return the version that this package writes: that of the last migration, at least 1."""
     return max([1, *_migrations()])
 
 
 def _migrations() -> dict[int, str]:
-    """Return the names of the migrations by the version to which each leads: `source/migrations/0002_what_changes.sql`.
+    """Return the names of the migrations by target version: `source/migrations/0002_what_changes.sql`.
 
     Each can run again where it has run before.
     """
@@ -84,7 +83,7 @@ def _migrations() -> dict[int, str]:
 
 
 def _migrate(cursor: Any, database: str, version: int) -> None:
-    """Run what leads from a version to the current one, in one transaction."""
+    """Migrate from a version to the current one, in one transaction."""
     cursor.execute(f"USE {identifier(database)}")
     cursor.execute("BEGIN")
     try:
@@ -104,15 +103,12 @@ def _migrate(cursor: Any, database: str, version: int) -> None:
 
 
 def _statements(name: str) -> str:
-    """Return the text of a file.
-
-    A view that stays in the database calls DuckDB's own functions by their whole names.
-    """
+    """Return the text of a SQL file, with the functions in its view definitions qualified."""
     return _VIEW.sub(lambda view: view[1] + bound(view[2]), resources.sql(name))
 
 
 def _is_complete(cursor: Any, database: str) -> bool:
-    """Return whether no table or view of the schema is missing; asking the catalog costs more."""
+    """Return whether no table or view of the schema is missing; a query of the catalog would be slower."""
     try:
         cursor.execute(_LAST_COLUMNS.format(database=identifier(database)))
     except Exception:  # whatever is missing is made; if something else is wrong, making it says so
@@ -131,7 +127,7 @@ FROM {database}.dbanon.delivery AS d, {database}.dbanon.foreign_database AS f,
     {database}.dbanon.hierarchy_path AS n,
     {database}.dbanon.release AS r, {database}.dbanon.membership AS m, {database}.dbanon.publishing_turn AS t
 """
-"""Fails where a table or a view of the schema, or what came last to it, is missing."""
+"""A statement that fails if a table or view of the schema, or the column that was last added to it, is missing."""
 
 _VIEW = re.compile(r"(^CREATE OR REPLACE VIEW \S+ AS$)(.*?;)$", re.MULTILINE | re.DOTALL)
-"""A view that stays in the database: the functions of its query are DuckDB's own, too."""
+"""A stored view: the functions of its query must be qualified as DuckDB's own, too."""

@@ -1,6 +1,7 @@
-"""That what is in another system is read as it is at one moment, and compared by DuckDB alone: its settings say so.
+"""Check the settings that make reads from other systems a consistent snapshot, compared by DuckDB only.
 
-A setting can be one of the session alone, which no cursor of ours sees: a statement asks itself where it reads.
+A setting can be local to the caller's session, where no cursor of dbanon sees it: the statement that reads the source
+checks it itself.
 """
 
 from typing import Any
@@ -9,79 +10,89 @@ from dbanon import errors
 from dbanon.source import attached_databases
 from dbanon.sqltext.quote import Sql, joined, text
 
-_THREADS = "sqlite_disable_multithreaded_scans"
+_SQLITE_SINGLE_THREAD = "sqlite_disable_multithreaded_scans"
 
-PUSHES = (
+PUSHDOWN_SETTINGS = (
     "mysql_aggregate_pushdown_enabled",
     "mysql_enable_predicate_analyzer",
     "mysql_experimental_filter_pushdown",
     "mysql_order_pushdown_enabled",
 )
-"""Settings by which DuckDB lets MySQL filter, count and sort, for which texts are equal that differ."""
+"""Settings by which DuckDB lets MySQL filter, count and sort; MySQL treats some different texts as equal."""
 
 
-def kinds(cursor: Any, relation: Sql | None, of: str | None) -> tuple[str, ...]:
-    """The systems whose tables are read with a relation: that which it is `of`, or those that DuckDB would scan for it.
-    Of one that no cursor sees (None) this is not known: MySQL, where a database of it is attached."""
+def scanned_systems(cursor: Any, relation: Sql | None, of: str | None) -> tuple[str, ...]:
+    """Return the systems, of those that need a guard, whose tables are read with a relation.
+
+    Args:
+        cursor: A cursor that sees committed objects.
+        relation: The relation; None for one that no cursor sees. Then MySQL is assumed if one of its databases is
+            attached.
+        of: The system of the relation itself; None for one of DuckDB, whose plan is inspected.
+    """
     if of is not None:
         return (of,) if of in _SCANS else ()
-    attached = [kind for kind in _SCANS if attached_databases.databases(cursor, kind)]
+    attached = [system for system in _SCANS if attached_databases.databases(cursor, system)]
     if not attached or relation is None:
-        return tuple(kind for kind in attached if kind == "mysql")
+        return tuple(system for system in attached if system == "mysql")
     try:
         plan = str(cursor.execute(f"EXPLAIN FROM {relation}").fetchall())
     except Exception:  # a view that cannot be bound here
         return tuple(attached)
-    return tuple(kind for kind in attached if _SCANS[kind] in plan)
+    return tuple(system for system in attached if _SCANS[system] in plan)
 
 
 _SCANS = {"sqlite": "SQLITE_SCAN", "mysql": "MYSQL_SCAN"}
-"""What DuckDB's plan calls the reading of a table."""
+"""Operators by which DuckDB's plan reads a table, by system."""
 
 
-def guard(cursor: Any, shown: str, kinds: tuple[str, ...]) -> Sql | None:
-    """What holds in a statement that reads such a relation well, and ends another: MultithreadedScanEnabledError,
-    PushdownEnabledError.
+def guard_condition(cursor: Any, source_name: str, kinds: tuple[str, ...]) -> Sql | None:
+    """Return a condition that raises an error in a statement that would not read consistently; None if none is needed.
 
-    None where that is any.
+    The errors are MultithreadedScanEnabledError and PushdownEnabledError.
     """
-    said = []
+    cases = []
     if "sqlite" in kinds:
-        said.append(f"WHEN NOT {_is_on(_THREADS)} THEN {_error(errors.MultithreadedScanEnabledError(shown))}")
-    known = _known(cursor, PUSHES) if "mysql" in kinds else []
-    if known:
-        pushes = joined((_is_on(name) for name in known), " OR ")
-        said.append(f"WHEN {pushes} THEN {_error(errors.PushdownEnabledError(shown, known))}")
-    return Sql(f"(CASE {' '.join(said)} ELSE true END)") if said else None
+        cases.append(
+            f"WHEN NOT {_is_on(_SQLITE_SINGLE_THREAD)} THEN {_error(errors.MultithreadedScanEnabledError(source_name))}"
+        )
+    settings = _available_settings(cursor, PUSHDOWN_SETTINGS) if "mysql" in kinds else []
+    if settings:
+        any_pushdown = joined((_is_on(name) for name in settings), " OR ")
+        cases.append(f"WHEN {any_pushdown} THEN {_error(errors.PushdownEnabledError(source_name, settings))}")
+    return Sql(f"(CASE {' '.join(cases)} ELSE true END)") if cases else None
 
 
-def read(relation: Sql, guard: Sql | None) -> Sql:
-    """Return a relation that is read where that holds."""
+def guarded_relation(relation: Sql, guard: Sql | None) -> Sql:
+    """Return a relation with the guard as a condition; unchanged if the guard is None."""
     return relation if guard is None else Sql(f"(SELECT * FROM {relation} WHERE {guard})")
 
 
-def check(function: str, cursor: Any, shown: str, kinds: tuple[str, ...], database: str | None) -> None:
-    """ReadUncommittedError where a server of MySQL shows what is not committed.
+def check_isolation(function: str, cursor: Any, source_name: str, kinds: tuple[str, ...], database: str | None) -> None:
+    """Check that no MySQL server returns uncommitted rows.
 
-    Of a relation of DuckDB (None) all count.
+    `database` is the database that is read; None for a relation of DuckDB, which may read any attached one.
+
+    Raises:
+        ReadUncommittedError: A server does.
     """
-    asked = attached_databases.databases(cursor, "mysql").values() if database is None else [database]
-    for name in asked if "mysql" in kinds else ():
+    databases = attached_databases.databases(cursor, "mysql").values() if database is None else [database]
+    for name in databases if "mysql" in kinds else ():
         query = f"SELECT * FROM system.main.mysql_query({text(name)}, {text(_ISOLATION)})"
         if any(level == "READ-UNCOMMITTED" for _, level in cursor.execute(query).fetchall()):
-            raise errors.ReadUncommittedError(function, shown, name)
+            raise errors.ReadUncommittedError(function, source_name, name)
 
 
 _ISOLATION = "SHOW SESSION VARIABLES WHERE Variable_name IN ('tx_isolation', 'transaction_isolation')"
 
 
-def leave_to_duckdb(cursor: Any) -> None:
-    """Set all of PUSHES that this DuckDB has, for all sessions."""
-    for name in _known(cursor, PUSHES):
+def disable_pushdown(cursor: Any) -> None:
+    """Switch off all PUSHDOWN_SETTINGS that this DuckDB has, for all sessions."""
+    for name in _available_settings(cursor, PUSHDOWN_SETTINGS):
         cursor.execute(f"SET GLOBAL {name} = false")
 
 
-def _known(cursor: Any, names: tuple[str, ...]) -> list[str]:
+def _available_settings(cursor: Any, names: tuple[str, ...]) -> list[str]:
     rows = cursor.execute(
         f"SELECT name FROM system.main.duckdb_settings() WHERE name IN ({joined(map(text, names))}) ORDER BY ALL ASC"
     ).fetchall()

@@ -1,4 +1,4 @@
-"""The stored tables and the files that a source reads, and what of it cannot be determined."""
+"""The stored tables and files that a source reads, and a description of those that cannot be determined."""
 
 import contextlib
 import re
@@ -18,7 +18,7 @@ from dbanon.sqltext.quote import text
 Place = tuple[str, str, str]
 
 MAX_FILES = 200
-"""Files of one source that are told apart; a source of more counts as not determined."""
+"""Maximum number of files of one source that are listed; a source of more counts as undetermined."""
 
 _NO_SOURCE = frozenset(
     {
@@ -46,7 +46,7 @@ _LITERALS = rf"(?:{_LITERAL}|\[[^\]]*\]|(?:\w+\s*\.\s*)*list_value\s*\((?:\s*{_L
 
 @dataclass
 class SourceReads:
-    """What a source reads: places of tables, patterns of files, and in words what cannot be determined."""
+    """The reads of a source: places of tables, patterns of files, and a text for each undetermined read."""
 
     tables: set[Place] = field(default_factory=set)
     files: set[str] = field(default_factory=set)
@@ -57,61 +57,61 @@ def source_reads(source: Source, cursor: Any) -> SourceReads:
     """Return what a stored table, a view or a file reads, as DuckDB binds it.
 
     Args:
-        source: The source, resolved by `catalog.resolve`.
+        source: The source, resolved by `catalog.resolve_source`.
         cursor: A cursor that sees committed objects.
     """
-    found = SourceReads()
+    reads = SourceReads()
     if names.is_file(source.shown) and source.table == source.shown:
-        found.files.add(source.shown)
+        reads.files.add(source.shown)
     elif source.foreign is not None:
-        found.tables |= {source.place, *view_dependencies.reads(cursor, source.place)}
+        reads.tables |= {source.place, *view_dependencies.tables_read(cursor, source.place)}
     elif source.is_table:
-        found.tables.add(source.place)
+        reads.tables.add(source.place)
     else:
-        _read_view(source, cursor, found)
-    return found
+        _add_view_reads(source, cursor, reads)
+    return reads
 
 
-def _read_view(source: Source, cursor: Any, found: SourceReads) -> None:
+def _add_view_reads(source: Source, cursor: Any, reads: SourceReads) -> None:
     mentions = view_mentions(source.place, cursor, {})
-    own = f"{_path(source)},system.main"
-    scans = scans_on_paths(cursor, f"FROM {source.sql}", (own, "system.main"))
+    own_path = f"{_search_path(source)},system.main"
+    scans = scans_on_paths(cursor, f"FROM {source.sql}", (own_path, "system.main"))
     if scans is None:
-        found.unknown.add("a query that cannot be bound")
+        reads.unknown.add("a query that cannot be bound")
         if mentions is not None:
-            found.tables |= _named_tables(mentions, cursor)
+            reads.tables |= _named_tables(mentions, cursor)
         return
     readers = set[str]()
     for scan in scans:
         if scan.place is not None:
             if scan.place[0] == TEMPORARY:
-                found.unknown.add("a temporary table")
+                reads.unknown.add("a temporary table")
             else:
-                found.tables.add(scan.place)
+                reads.tables.add(scan.place)
         elif scan.operator in FOREIGN_SCANS:
             places = _foreign_tables(scan, cursor)
-            found.tables |= places
+            reads.tables |= places
             if not places:
-                found.unknown.add(scan.operator.lower())
+                reads.unknown.add(scan.operator.lower())
         elif scan.operator not in _NO_SOURCE:
             readers.add(scan.operator)
     if readers:
-        _read_files(readers, mentions, cursor, found)
+        _add_file_reads(readers, mentions, cursor, reads)
 
 
-def _path(source: Source) -> str:
+def _search_path(source: Source) -> str:
     return ".".join('"' + part.replace('"', '""') + '"' for part in (source.database, source.schema))
 
 
 def _foreign_tables(scan: Scan, cursor: Any) -> set[Place]:
-    """Return the attached tables of another system that a scan may read, and what views among them read."""
+    """Return the attached tables of another system that a scan may read, with the tables that views among them read."""
     kind, parts = FOREIGN_SCANS[scan.operator], names.read_parts(scan.table or "")
-    found = set[Place]()
+    tables = set[Place]()
     for database in attached_databases.databases(cursor, kind).values() if parts else ():
         for place in attached_databases.relations(cursor, database, kind):
             if parts and names.folded(place[2]) == names.folded(parts[-1]):
-                found |= {place, *view_dependencies.reads(cursor, place)}
-    return found
+                tables |= {place, *view_dependencies.tables_read(cursor, place)}
+    return tables
 
 
 def _named_tables(mentions: Mentions, cursor: Any) -> set[Place]:
@@ -123,29 +123,29 @@ def _named_tables(mentions: Mentions, cursor: Any) -> set[Place]:
     return {place for place in rows if names.folded(place[2]) in mentions.relations}
 
 
-def _read_files(readers: set[str], mentions: Mentions | None, cursor: Any, found: SourceReads) -> None:
-    """Add the files that the texts of a view name; whatever reads something else is not determined."""
+def _add_file_reads(readers: set[str], mentions: Mentions | None, cursor: Any, reads: SourceReads) -> None:
+    """Add the files that the texts of a view name; every other read counts as undetermined."""
     texts = mentions.texts if mentions is not None else frozenset()
-    for pattern in {pattern for query in texts for pattern in _patterns(query, readers, found)}:
+    for pattern in {pattern for query in texts for pattern in _file_patterns(query, readers, reads)}:
         if names.scheme(pattern) is not None:  # a network is not searched
-            found.files.add(pattern)
+            reads.files.add(pattern)
             continue
         with contextlib.suppress(errors.UnreadableFileError):
-            found.files.update(matched_files(pattern, cursor))
-    if len(found.files) > MAX_FILES:
-        found.unknown.add(f"more than {MAX_FILES} files")
-    if not found.files or mentions is None or not mentions.is_complete:
-        found.unknown |= {reader.lower() for reader in readers}
+            reads.files.update(matched_files(pattern, cursor))
+    if len(reads.files) > MAX_FILES:
+        reads.unknown.add(f"more than {MAX_FILES} files")
+    if not reads.files or mentions is None or not mentions.is_complete:
+        reads.unknown |= {reader.lower() for reader in readers}
 
 
-def _patterns(query: str, readers: set[str], found: SourceReads) -> Iterator[str]:
-    """Yield names of files in the arguments of readers, and behind FROM in quotation marks."""
+def _file_patterns(query: str, readers: set[str], reads: SourceReads) -> Iterator[str]:
+    """Yield file names in the arguments of readers, and in quotation marks after FROM."""
     for reader in sorted(readers):
         for call in re.finditer(rf'(?<!\w)"?{re.escape(reader)}"?\s*\(\s*', query, re.IGNORECASE):
             argument = re.compile(rf"{_LITERALS}\s*(?=[,)])").match(query, call.end())
             literals = re.findall(_LITERAL, argument[0]) if argument else []
             if not literals or reader == "READ_DUCKDB":  # a path that is computed; a database, which has many tables
-                found.unknown.add(reader.lower())
+                reads.unknown.add(reader.lower())
             yield from (literal[1:-1].replace("''", "'") for literal in literals)
     for quoted in re.findall(r'"((?:[^"]|"")+)"', query) + re.findall(rf"FROM\s+({_LITERAL})", query, re.IGNORECASE):
         name = quoted[1:-1].replace("''", "'") if quoted.startswith("'") else quoted.replace('""', '"')
@@ -154,7 +154,11 @@ def _patterns(query: str, readers: set[str], found: SourceReads) -> Iterator[str
 
 
 def matched_files(pattern: str, cursor: Any) -> list[str]:
-    """Return the files that DuckDB finds by a pattern; UnreadableFileError where it may not look."""
+    """Return the files that match a pattern.
+
+    Raises:
+        UnreadableFileError: DuckDB may not access them.
+    """
     try:
         rows = cursor.execute(f"SELECT file FROM system.main.glob({text(pattern)}) ORDER BY ALL ASC").fetchall()
     except Exception as error:

@@ -1,4 +1,4 @@
-"""What dbanon.policy declares of a source: the rows about it, and a fingerprint of them."""
+"""The policy of a source: the rows of dbanon.policy about it, and a fingerprint of them."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,9 +12,9 @@ from dbanon.sqltext.quote import Sql, qualified, text
 
 @dataclass(frozen=True)
 class Settings:
-    """Generalization settings of one quasi-identifier; None where nothing was said. `round` is a call's alone.
+    """Generalization settings of one quasi-identifier; None if not given. `round` is only set by calls.
 
-    `missing` are codes that are read as NULL, of a column of any role; `form` are the settings of a pseudonym, mask or
+    `missing` are codes that are read as NULL, for columns of any role; `form` are the settings of a pseudonym, mask or
     shift, by lower-case name.
     """
 
@@ -31,7 +31,7 @@ class Settings:
 
 
 @dataclass(frozen=True)
-class Declared:
+class DeclaredColumn:
     """One row of dbanon.policy that applies to the source."""
 
     column: str
@@ -39,41 +39,41 @@ class Declared:
     settings: Settings
 
 
-def applies(source: tuple[str, str, str], schema_name: str, table_name: str) -> bool:
-    """Return whether a policy row is about a table (database, schema, table), however its table_name is spelled."""
+def row_matches(source: tuple[str, str, str], schema_name: str, table_name: str) -> bool:
+    """Return whether a policy row is about a table (database, schema, table), however its table_name is written."""
     database, schema, table = map(names.folded, source)
-    here = names.folded(schema_name)
-    if names.folded(table_name) == table and here == schema:
+    row_schema = names.folded(schema_name)
+    if names.folded(table_name) == table and row_schema == schema:
         return True
     parts = tuple(map(names.folded, names.table_parts(table_name) or ()))
     if len(parts) == 1:
-        return parts[0] == table and here == schema
-    if here not in ("main", schema):
+        return parts[0] == table and row_schema == schema
+    if row_schema not in ("main", schema):
         return False
     return parts in ((schema, table), (database, schema, table)) or (parts == (database, table) and schema == "main")
 
 
 def is_about(source: catalog.Source, schema_name: str, table_name: str) -> bool:
-    """Return whether a row of the policy at the source's home is about the source."""
+    """Return whether a row of the policy in the source's home is about the source."""
     if source.foreign is not None:
         return attached_databases.is_about(source.place, source.foreign, schema_name, table_name)
-    return applies(source.place, schema_name, table_name)
+    return row_matches(source.place, schema_name, table_name)
 
 
-def key(source: catalog.Source) -> tuple[str, str]:
-    """schema_name and table_name of the rows about a source."""
-    return (source.schema, source.table) if source.foreign is None else attached_databases.key(source.place)
+def policy_key(source: catalog.Source) -> tuple[str, str]:
+    """Return schema_name and table_name for policy rows about a source."""
+    return (source.schema, source.table) if source.foreign is None else attached_databases.policy_key(source.place)
 
 
-def _near(source: catalog.Source) -> Sql:
-    """Return SQL condition that holds for every policy row about the source, and for few others."""
-    return contained((source.table,))
+def _may_match_source(source: catalog.Source) -> Sql:
+    """Return a SQL condition that is true for every policy row about the source, and for few others."""
+    return name_condition((source.table,))
 
 
-def contained(words: Sequence[str], column: str = "table_name") -> Sql:
-    """Return SQL condition: a table_name, or another `column`, has one of the names in it, however that is quoted."""
-    spelled = {spelled for word in words for spelled in (word, word.replace('"', '""'))}
-    return bound("(" + " OR ".join(f"contains(lower({column}), lower({text(n)}))" for n in sorted(spelled)) + ")")
+def name_condition(table_names: Sequence[str], column: str = "table_name") -> Sql:
+    """Return a SQL condition: `column` contains one of the names, quoted in any way."""
+    spelling = {spelling for name in table_names for spelling in (name, name.replace('"', '""'))}
+    return bound("(" + " OR ".join(f"contains(lower({column}), lower({text(n)}))" for n in sorted(spelling)) + ")")
 
 
 @dataclass(frozen=True)
@@ -82,61 +82,66 @@ class PolicyRow:
 
     schema_name: str
     table_name: str
-    declared: Declared
+    declared: DeclaredColumn
 
 
 def policy_rows(source: catalog.Source, cursor: catalog.Cursor) -> list[PolicyRow]:
-    """Return the stored rows about a source."""
-    return _rows(source, cursor) if catalog.has_table(cursor, source.home, "policy") else []
+    """Return the stored rows about a source; empty if its home has no policy."""
+    return _stored_rows(source, cursor) if catalog.has_table(cursor, source.home, "policy") else []
 
 
-def _rows(source: catalog.Source, cursor: catalog.Cursor) -> list[PolicyRow]:
-    """Return the same where there is a policy."""
-    found = cursor.execute(
-        f"SELECT * FROM {qualified(source.home, catalog.SCHEMA, 'policy')} WHERE {_near(source)} "
+def _stored_rows(source: catalog.Source, cursor: catalog.Cursor) -> list[PolicyRow]:
+    """Return the stored rows about a source, whose home has a policy."""
+    result = cursor.execute(
+        f"SELECT * FROM {qualified(source.home, catalog.SCHEMA, 'policy')} WHERE {_may_match_source(source)} "
         "ORDER BY schema_name ASC, table_name ASC, column_name ASC"
     )
-    names = [column[0] for column in found.description]
-    rows = [_row(dict(zip(names, cells, strict=True))) for cells in found.fetchall()]
+    names = [column[0] for column in result.description]
+    rows = [_row(dict(zip(names, cells, strict=True))) for cells in result.fetchall()]
     return [row for row in rows if is_about(source, row.schema_name, row.table_name)]
 
 
 def _row(cells: Mapping[str, Any]) -> PolicyRow:
-    """Return a row from its cells by their names; a policy that was made before `missing` or `form` has none."""
-    plain = {name: cells[name] for name in ("hierarchy", "min_level", "max_level", "top", "bottom", "grid")}
+    """Return a row from its cells by column name; a policy of an older schema has no `missing` and no `form`."""
+    other_settings = {name: cells[name] for name in ("hierarchy", "min_level", "max_level", "top", "bottom", "grid")}
     weight = 1.0 if cells["weight"] is None else cells["weight"]
-    settings = Settings(weight=weight, missing=codes(cells.get("missing")), form=form(cells.get("form")), **plain)
-    return PolicyRow(cells["schema_name"], cells["table_name"], Declared(cells["column_name"], cells["role"], settings))
+    settings = Settings(
+        weight=weight,
+        missing=parse_codes(cells.get("missing")),
+        form=parse_settings(cells.get("form")),
+        **other_settings,
+    )
+    return PolicyRow(
+        cells["schema_name"], cells["table_name"], DeclaredColumn(cells["column_name"], cells["role"], settings)
+    )
 
 
-def codes(stored: Sequence[str | None] | None) -> tuple[str, ...]:
-    """Return codes for missing values as they are stored, each once; NULL is missing anyway."""
+def parse_codes(stored: Sequence[str | None] | None) -> tuple[str, ...]:
+    """Return stored codes for missing values, each once, without NULL, which is always missing."""
     return tuple(dict.fromkeys(code for code in stored or () if code is not None))
 
 
-def form(stored: Mapping[str, object] | None) -> tuple[tuple[str, str], ...]:
-    """Return settings of a pseudonym, mask or shift as they are stored, in the order of their names.
-
-    NULL says nothing.
-    """
+def parse_settings(stored: Mapping[str, object] | None) -> tuple[tuple[str, str], ...]:
+    """Return stored settings of a pseudonym, mask or shift, sorted by lower-case name, without NULLs."""
     return tuple(
         sorted({name.lower(): str(value) for name, value in (stored or {}).items() if value is not None}.items())
     )
 
 
-def tellers(rows: Iterable[tuple[str, str, Mapping[str, str]]]) -> list[str]:
-    """Of columns with their roles and forms, those that tell persons apart: of the role person, else a pseudonym.
+def person_columns(rows: Iterable[tuple[str, str, Mapping[str, str]]]) -> list[str]:
+    """Return the columns that identify persons, given (column, role, form): those of the role person, else a pseudonym.
 
-    Of several pseudonyms it is the one that says so; several are told where none says so, or several do.
+    If there are several pseudonyms, it is the one marked with `person`; several are returned if none is marked, or
+    several.
 
-    >>> tellers([("patient", "pseudonym", {"person": "true"}), ("visit", "pseudonym", {})])
+    >>> person_columns([("patient", "pseudonym", {"person": "true"}), ("visit", "pseudonym", {})])
     ['patient']
     """
-    known = [(name, role.lower(), form) for name, role, form in rows]
-    persons = [name for name, role, _ in known if role == "person"]
-    pseudonyms = [(name, form) for name, role, form in known if role == "pseudonym"]
-    said = [name for name, form in pseudonyms if form.get("person", "").lower() == "true"]
-    return persons or said or [name for name, _ in pseudonyms]
+    columns = [(name, role.lower(), form) for name, role, form in rows]
+    persons = [name for name, role, _ in columns if role == "person"]
+    pseudonyms = [(name, form) for name, role, form in columns if role == "pseudonym"]
+    marked = [name for name, form in pseudonyms if form.get("person", "").lower() == "true"]
+    return persons or marked or [name for name, _ in pseudonyms]
 
 
 def has_any_rows(cursor: catalog.Cursor) -> bool:
@@ -152,13 +157,15 @@ def governed_views(cursor: catalog.Cursor) -> list[tuple[str, str, str]]:
     return [place for place, _ in _governed(cursor, "view", None)]
 
 
-def governed_numbers(cursor: catalog.Cursor, database: str) -> list[int]:
-    """Return the numbers that DuckDB gave the tables of a database that have a policy."""
+def governed_table_oids(cursor: catalog.Cursor, database: str) -> list[int]:
+    """Return the catalog numbers (OIDs) of the tables of a database that have a policy."""
     return [number for _, number in _governed(cursor, "table", database)]
 
 
-def _governed(cursor: catalog.Cursor, kind: str, only: str | None) -> Iterator[tuple[tuple[str, str, str], int]]:
-    """Yield tables or views that policy rows of their own database are about, with their numbers in the catalog."""
+def _governed(
+    cursor: catalog.Cursor, kind: str, only_database: str | None
+) -> Iterator[tuple[tuple[str, str, str], int]]:
+    """Yield the tables or views that policy rows of their own database are about, with their catalog numbers (OIDs)."""
     stored = cursor.execute(
         bound(
             f"SELECT database_name, schema_name, {kind}_name, {kind}_oid FROM duckdb_{kind}s() "
@@ -169,16 +176,16 @@ def _governed(cursor: catalog.Cursor, kind: str, only: str | None) -> Iterator[t
     ).fetchall()
     keys: dict[str, list[tuple[str, str]]] = {}
     for database, schema, name, number in stored:
-        if only is not None and database != only:
+        if only_database is not None and database != only_database:
             continue
         if database not in keys:
             keys[database] = _keys(cursor, database)
-        if any(applies((database, schema, name), *key) for key in keys[database]):
+        if any(row_matches((database, schema, name), *key) for key in keys[database]):
             yield (database, schema, name), number
 
 
 def _keys(cursor: catalog.Cursor, database: str) -> list[tuple[str, str]]:
-    """schema_name and table_name of all rows of a policy, each once."""
+    """Return the distinct schema_name and table_name of all rows of a policy."""
     if not catalog.has_table(cursor, database, "policy"):
         return []
     table = qualified(database, catalog.SCHEMA, "policy")
@@ -186,10 +193,9 @@ def _keys(cursor: catalog.Cursor, database: str) -> list[tuple[str, str]]:
 
 
 class Policy(NamedTuple):
-    """What is declared of a source: the roles, SQL for a fingerprint of the rows they come from, and its value when
-    they were read."""
+    """The policy of a source: its rows, SQL for a fingerprint of them, and the fingerprint when they were read."""
 
-    declared: tuple[Declared, ...]
+    declared: tuple[DeclaredColumn, ...]
     fingerprint_sql: Sql
     fingerprint: str
 
@@ -205,15 +211,15 @@ class TemporaryPolicy(NamedTuple):
 
 
 def policy_of(source: catalog.Source, cursor: catalog.Cursor) -> Policy:
-    """What is declared of a source now.
+    """Return the current policy of a source.
 
-    That of one in another system changes, too, where its name stands for another database, and where a second policy is
-    about it: both can happen after the call was planned.
+    For a source in another system its fingerprint also changes if its name stands for another database, or if a second
+    policy has rows about it: both can happen after the call was planned.
     """
     exists = catalog.has_table(cursor, source.home, "policy")
-    sql = _fingerprint_sql(source.home, exists, _near(source))
+    sql = _fingerprint_sql(source.home, exists, _may_match_source(source))
     if source.foreign is not None:
-        near = Sql(f"{_near(source)} AND {contained(source.foreign.names)}")
+        near = Sql(f"{_may_match_source(source)} AND {name_condition(source.foreign.names)}")
         others = [_fingerprint_sql(other, True, near) for other in source.foreign.others]
         if source.foreign.identity is not None:
             others.append(attached_databases.identity_sql(source.database, source.foreign.kind))
@@ -221,19 +227,19 @@ def policy_of(source: catalog.Source, cursor: catalog.Cursor) -> Policy:
     fingerprint = cursor.execute(f"SELECT {sql}").fetchall()[0][0]
     if source.guard is not None:
         sql = Sql(f"(CASE WHEN {source.guard} THEN {sql} END)")
-    rows = _rows(source, cursor) if exists else []
+    rows = _stored_rows(source, cursor) if exists else []
     return Policy(tuple(row.declared for row in rows), sql, fingerprint)
 
 
 _LATER = r"(, '(missing|form)': NULL)*\}$"
-"""How a row ends that says nothing in columns that came later."""
+"""The end of a row's text with NULL in the columns that were added later."""
 
 
 def _fingerprint_sql(home: str, exists: bool, near: Sql) -> Sql:
-    """Return a scalar subquery that changes when the rows of a database's policy do for which `near` holds.
+    """Return a scalar subquery for a fingerprint of those rows of a database's policy for which `near` is true.
 
-    A row without codes and form has the text that it had before there were columns for them: making these changes no
-    policy.
+    A row without `missing` and `form` has the text that it had before these columns existed, so that adding them
+    changes no fingerprint.
     """
     if not exists:
         return bound(

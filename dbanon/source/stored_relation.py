@@ -1,4 +1,4 @@
-"""What dbanon.relation says of two tables: by which columns rows of one are about people of the other."""
+"""Stored relations (dbanon.relation): by which columns rows of one table are about people of the entity table."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,72 +8,77 @@ from dbanon.source import catalog, stored_policy
 from dbanon.sqltext.qualify_builtins import bound
 from dbanon.sqltext.quote import Sql, qualified, text
 
-Pairs = tuple[tuple[str, str], ...]
-"""Columns of a table with the columns of the table of people that they name."""
+ColumnPairs = tuple[tuple[str, str], ...]
+"""Columns of a table with the columns of the entity table that they reference."""
 
 
 @dataclass(frozen=True)
-class Row:
-    """One row of dbanon.relation as it is stored; `pairs` are its columns, as they are spelled there."""
+class RelationRow:
+    """One row of dbanon.relation as it is stored; `pairs` are its columns, spelled as there."""
 
     schema: str
     table: str
     entity_schema: str
     entity: str
-    pairs: Pairs
+    pairs: ColumnPairs
 
     def is_about(self, child: catalog.Source, entity: catalog.Source) -> bool:
-        """Return whether it relates these two tables of one database."""
+        """Return whether the row relates these two tables of one database."""
         return stored_policy.is_about(child, self.schema, self.table) and stored_policy.is_about(
             entity, self.entity_schema, self.entity
         )
 
 
-class Stored(NamedTuple):
-    """What is said of two tables: each key once, in lower case as far as columns go, and SQL for a fingerprint of the
-    rows with its value when they were read."""
+class StoredKeys(NamedTuple):
+    """The distinct keys that relate two tables, SQL for a fingerprint of the rows, and its value when they were read.
 
-    keys: tuple[Pairs, ...]
+    Column names of keys are compared in lower case.
+    """
+
+    keys: tuple[ColumnPairs, ...]
     fingerprint_sql: Sql
     fingerprint: str
 
 
-def rows(cursor: catalog.Cursor, database: str) -> list[Row]:
-    """Return all rows of a database; none where it has no such table yet."""
+def relation_rows(cursor: catalog.Cursor, database: str) -> list[RelationRow]:
+    """Return all rows of a database; none if it has no such table yet."""
     if not catalog.has_table(cursor, database, "relation"):
         return []
-    found = cursor.execute(
+    result = cursor.execute(
         "SELECT schema_name, table_name, entity_schema, entity_name, key, coalesce(entity_key, key) "
         f"FROM {qualified(database, catalog.SCHEMA, 'relation')} "
         "ORDER BY schema_name ASC, table_name ASC, entity_schema ASC, entity_name ASC"
     ).fetchall()
-    return [Row(a, b, c, d, _pairs(own, theirs)) for a, b, c, d, own, theirs in found]
+    return [RelationRow(a, b, c, d, _pairs(columns, entity_columns)) for a, b, c, d, columns, entity_columns in result]
 
 
-def of_tables(cursor: catalog.Cursor, child: catalog.Source, entity: catalog.Source) -> Stored:
-    """What is said of a table and the table of people. Only tables with their policies in one database are related."""
+def stored_keys(cursor: catalog.Cursor, child: catalog.Source, entity: catalog.Source) -> StoredKeys:
+    """Return the keys that relate a table to the entity table; none if their policies are in different databases."""
     if child.home != entity.home:
-        return Stored((), text(""), "")
-    about = [row.pairs for row in rows(cursor, child.home) if row.is_about(child, entity)]
-    keys = {frozenset((own.lower(), theirs.lower()) for own, theirs in pairs): pairs for pairs in about}
+        return StoredKeys((), text(""), "")
+    matching_pairs = [row.pairs for row in relation_rows(cursor, child.home) if row.is_about(child, entity)]
+    keys = {
+        frozenset((column.lower(), entity_column.lower()) for column, entity_column in pairs): pairs
+        for pairs in matching_pairs
+    }
     sql = _fingerprint_sql(cursor, child, entity)
-    return Stored(tuple(keys.values()), sql, cursor.execute(f"SELECT {sql}").fetchall()[0][0])
+    return StoredKeys(tuple(keys.values()), sql, cursor.execute(f"SELECT {sql}").fetchall()[0][0])
 
 
-def _pairs(own: Sequence[str | None], theirs: Sequence[str | None]) -> Pairs:
-    """Return a name that is NULL is the name of no column."""
-    return tuple((a or "", b or "") for a, b in zip(own, theirs, strict=True))
+def _pairs(columns: Sequence[str | None], entity_columns: Sequence[str | None]) -> ColumnPairs:
+    """Return the columns as pairs; NULL becomes "", which is the name of no column."""
+    return tuple((a or "", b or "") for a, b in zip(columns, entity_columns, strict=True))
 
 
 def _fingerprint_sql(cursor: catalog.Cursor, child: catalog.Source, entity: catalog.Source) -> Sql:
-    """Return a scalar subquery that changes when the rows about two tables do, and with few others."""
+    """Return a scalar subquery that changes when the rows about two tables change, and with few others."""
     if not catalog.has_table(cursor, child.home, "relation"):
         return bound(
             "(SELECT count(*)::VARCHAR FROM duckdb_tables() WHERE (database_name, schema_name, table_name) = "
             f"({text(child.home)}, {text(catalog.SCHEMA)}, 'relation'))"
         )
-    near = f"{stored_policy.contained((child.table,))} AND "
-    near += stored_policy.contained((entity.table,), "entity_name")
+    near = f"{stored_policy.name_condition((child.table,))} AND "
+    near += stored_policy.name_condition((entity.table,), "entity_name")
     return bound(
         "(SELECT coalesce(md5(string_agg(line, chr(10) ORDER BY line COLLATE POSIX ASC)), '') FROM (SELECT "
         f"r::VARCHAR AS line FROM {qualified(child.home, catalog.SCHEMA, 'relation')} AS r WHERE {near}) AS rows)"

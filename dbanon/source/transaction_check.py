@@ -1,8 +1,8 @@
-"""That a statement reads, in the caller's transaction, the tables, views and macros from which it was planned.
+"""Check that a statement reads, in the caller's transaction, the tables, views and macros from which it was planned.
 
 The planner sees what is committed. A transaction that is still open may have renamed a table or replaced a view, an old
-snapshot may have the names of yesterday, and a temporary object takes the place of one that a view names: the statement
-asks DuckDB's catalog where it runs, and ends if the answer is another one than the planner's.
+snapshot may have earlier names, and a temporary object hides a stored one that a view names. So the statement queries
+DuckDB's catalog when it runs, and fails if the result differs from the planner's.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -19,7 +19,7 @@ Place = tuple[str, str, str]
 
 @dataclass(frozen=True)
 class CatalogState:
-    """SQL of a scalar subquery over the catalog, and what it gave on the planner's cursor."""
+    """SQL of a scalar subquery over the catalog, and its value on the planner's cursor."""
 
     sql: Sql
     planned: str | None
@@ -31,11 +31,17 @@ def catalog_state(
     mentions: Mentions | None = None,
     own_macros: Mapping[str, str] | None = None,
 ) -> CatalogState:
-    """The columns of some tables, in order, with the number that DuckDB gave each table when it was created; of a view
-    also every relation and macro of a name that occurs in it, temporary ones too.
+    """Return the state of the catalog for some tables and everything that a view mentions.
 
-    `own_macros` are MD5 hashes of the definitions of dbanon's own table functions by name: these are temporary macros
-    of every connection, so they count only where they were replaced.
+    It covers the columns of the tables, in order, with the number that DuckDB gave each table when it was created; for
+    a view also every relation and macro of a name that occurs in it, including temporary ones.
+
+    Args:
+        cursor: The planner's cursor.
+        tables: Places of the tables.
+        mentions: The names that a view mentions; None if the source is no view.
+        own_macros: MD5 hashes of the definitions of dbanon's own table functions by name. These are temporary macros of
+            every connection, so they only count if they were replaced.
     """
     queries = []
     relations = mentions.relations if mentions is not None else ()
@@ -63,21 +69,21 @@ def catalog_state(
     return CatalogState(sql, cursor.execute(f"SELECT {sql}").fetchall()[0][0])
 
 
-def _is_one_of(column: str, wanted: Iterable[str]) -> Sql:
-    """A condition that holds for every name that DuckDB's catalog takes for one of those wanted, and for few others."""
-    return Sql(f"lower({column}) IN (SELECT lower(unnest([{joined(map(text, sorted(wanted)))}])))")
+def _is_one_of(column: str, names: Iterable[str]) -> Sql:
+    """Return a condition: the column is one of the names, compared as DuckDB's catalog does, or one of few others."""
+    return Sql(f"lower({column}) IN (SELECT lower(unnest([{joined(map(text, sorted(names)))}])))")
 
 
 def _is_own(macros: Mapping[str, str]) -> Sql:
-    """Return a condition that holds for dbanon's own table functions, as they were installed."""
+    """Return a condition that is true for dbanon's own table functions, as they were installed."""
     if not macros:
         return Sql("false")
-    known = joined(f"({text(name)}, {text(hashed)})" for name, hashed in sorted(macros.items()))
-    return Sql(f"(database_name = 'temp' AND (function_name, md5(macro_definition)) IN ({known}))")
+    macro_hashes = joined(f"({text(name)}, {text(hashed)})" for name, hashed in sorted(macros.items()))
+    return Sql(f"(database_name = 'temp' AND (function_name, md5(macro_definition)) IN ({macro_hashes}))")
 
 
 def check_sql(function: str, source: str, state: CatalogState) -> Sql:
-    """Return a condition that holds where the catalog is that of the planner, and ends the statement elsewhere."""
+    """Return a condition: the catalog has the planner's state. If not, it raises SourceChangedError."""
     message = text(str(errors.SourceChangedError(function, source)))
     return Sql(
         f"(CASE WHEN {state.sql} IS NOT DISTINCT FROM {literal(state.planned)} THEN true "
@@ -85,14 +91,16 @@ def check_sql(function: str, source: str, state: CatalogState) -> Sql:
     )
 
 
-def unlike_sql(function: str, source: str, tables: Collection[Place], numbers: Collection[int]) -> Sql:
-    """A condition that holds where none of the tables has one of the numbers in the catalog, and ends the statement
-    elsewhere: a table keeps its number when it is renamed."""
+def no_renamed_table_sql(function: str, source: str, tables: Collection[Place], table_oids: Collection[int]) -> Sql:
+    """Return a condition: none of the tables has one of the OIDs. If one has, it raises SourceChangedError.
+
+    A table keeps its OID in the catalog when it is renamed.
+    """
     places = joined(f"({joined(map(text, place))})" for place in sorted(tables))
-    listed = joined(Sql(str(number)) for number in sorted(numbers))
+    oid_list = joined(Sql(str(number)) for number in sorted(table_oids))
     message = text(str(errors.SourceChangedError(function, source)))
-    found = bound(
+    n_matches = bound(
         "(SELECT count(*) FROM duckdb_tables() "
-        f"WHERE (database_name, schema_name, table_name) IN ({places}) AND table_oid IN ({listed}))"
+        f"WHERE (database_name, schema_name, table_name) IN ({places}) AND table_oid IN ({oid_list}))"
     )
-    return Sql(f"(CASE WHEN {found} = 0 THEN true ELSE system.main.error({message}) END)")
+    return Sql(f"(CASE WHEN {n_matches} = 0 THEN true ELSE system.main.error({message}) END)")

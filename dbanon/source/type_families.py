@@ -1,12 +1,12 @@
-"""The families of numbers, dates and times: what SQL does with a value of each. A template prints these fields.
+"""Families of numbers, dates and times: SQL for the operations on values of each. Templates print these fields.
 
-In them stand `{high}` and `{low}` for two values, `{distance}` for how far one is from another, `{value}` for one;
-`{type}` for the type of the column, `{wide}` for the widest DECIMAL of its scale, `{scale}` for the steps of one unit.
-Ends of intervals have the type `{end_type}`, lie between `{least}` and `{greatest}` and on the grid `{grid}`, which is
-`{units}` / `{parts}`; `{rest}` is how far a value is above its cell's beginning, `{first_day}` and `{last_day}` are
-those of its cell in the calendar.
+Placeholders: `{high}` and `{low}` for two values, `{distance}` for the distance of one from another, `{value}` for one
+value; `{type}` for the type of the column, `{wide}` for the widest DECIMAL of its scale, `{scale}` for the steps of one
+unit. Ends of intervals have the type `{end_type}`, are between `{least}` and `{greatest}` and on the grid `{grid}`,
+which is `{units}` / `{parts}`; `{rest}` is the distance of a value from the beginning of its cell, `{first_day}` and
+`{last_day}` are those of its cell in the calendar.
 
-The release gate reads types by itself (dbanon.gate.rules) and takes nothing from here.
+The release gate has an implementation of its own (dbanon.gate.rules) and imports nothing from here.
 """
 
 from dataclasses import dataclass
@@ -20,15 +20,16 @@ _BEYOND_DOUBLE = Sql("abs({position}) >= 9007199254740992")
 
 @dataclass(frozen=True)
 class Family:
-    """Types that SQL treats alike.
+    """Types on which SQL has the same operations.
 
     `gap` is the distance of two values, the greater one first, as DOUBLE in the smallest step of the type, exact below
-    2^53; `moved` the value that lies a distance from `{low}`. `low_end` and `high_end` are where the ends of intervals
-    are published, snapped outward to a grid. `zero` is a value that distances can be told from, whatever has come.
-    `width` is a distance (`{gap}`) in the unit of the column, or in days. `exact` is the text of a value in steps from
-    zero (of floating numbers of the value), needed where `is_inexact` holds of its `{position}`, the gap to `zero`.
-    `in_steps`: distances are whole numbers; `is_plain`: values are numbers as they stand; `is_counted`: values between
-    two can be counted; `is_calendar`: cells of its grids are days; `has_infinity`: not every value is finite.
+    2^53; `moved` the value at a distance from `{low}`. `low_end` and `high_end` are the published ends of intervals,
+    rounded outward to a grid. `zero` is a fixed value from which distances are measured. `width` is a distance
+    (`{gap}`) in the unit of the column, or in days. `exact` is the text of a value in steps from zero (for
+    floating-point numbers, of the value), needed if `is_inexact` is true of its `{position}`, the gap to `zero`.
+    `in_steps`: distances are integers; `is_plain`: values are numbers without conversion; `is_counted`: the values
+    between two values can be counted; `is_calendar`: cells of its grids are days; `has_infinity`: not every value is
+    finite.
     """
 
     name: str
@@ -53,7 +54,7 @@ _DAY_BELOW = Sql("coalesce(TRY({first_day}), {least})")
 _DAY_ABOVE = Sql("coalesce(TRY({last_day}), {greatest})")
 
 _CELL = "CASE WHEN {value} < 0 THEN least(floor({value}::DOUBLE / {grid}), -1) ELSE floor({value}::DOUBLE / {grid}) END"
-"""The number of the grid's cell that a DOUBLE or FLOAT lies in; a quotient may be too small for a DOUBLE."""
+"""The number of the grid cell of a DOUBLE or FLOAT; a quotient may be too small for a DOUBLE."""
 
 _MICROSECONDS = Sql("(epoch_us({high})::HUGEINT - epoch_us({low})::HUGEINT)::DOUBLE")
 

@@ -1,4 +1,4 @@
-"""Rows of dbanon.policy that are about no table: the table was renamed or dropped, or its name is misspelled."""
+"""Rows of dbanon.policy that match no table: the table was renamed or dropped, or its name is misspelled."""
 
 import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -15,7 +15,7 @@ from dbanon.sqltext.quote import qualified
 
 @dataclass(frozen=True)
 class UnmatchedRows:
-    """The rows of one table name that matches no table: as they are stored, and their columns."""
+    """The policy rows with one table name that matches no table: the name as it is stored, and their columns."""
 
     schema_name: str
     table_name: str
@@ -27,7 +27,7 @@ def check_unmatched_rows(
     tables: Mapping[attached_databases.Place, Iterable[str]],
     cursor: Any,
     databases: Iterable[str],
-    local: Collection[str],
+    local_names: Collection[str],
 ) -> None:
     """Refuse tables without a policy that unmatched rows may be about, and warn of all other unmatched rows.
 
@@ -36,28 +36,28 @@ def check_unmatched_rows(
         tables: The columns of the source and of the tables that it reads, by place. Rows may be about a table if most
             of their columns are columns of it.
         cursor: A cursor that sees committed objects.
-        databases: Those whose policy may be about the tables.
-        local: Folded names of relations that only the caller's connection sees.
+        databases: Databases whose policy may be about the tables.
+        local_names: Folded names of relations that only the caller's connection sees.
 
     Raises:
         UnmatchedPolicyError: More than half of the columns of unmatched rows are columns of a table.
     """
     for database in databases:
-        found = list(unmatched_rows(cursor, database, local))
-        for rows in found:
-            stored, wanted = (rows.schema_name, rows.table_name), set(map(names.folded, rows.columns))
+        unmatched = list(unmatched_rows(cursor, database, local_names))
+        for rows in unmatched:
+            stored, row_columns = (rows.schema_name, rows.table_name), set(map(names.folded, rows.columns))
             for place, columns in tables.items():
-                if 2 * len(wanted & set(map(names.folded, columns))) > len(wanted):
+                if 2 * len(row_columns & set(map(names.folded, columns))) > len(row_columns):
                     key = (
                         place[1:]
-                        if attached_databases.kind(cursor, place[0]) is None
-                        else attached_databases.key(place)
+                        if attached_databases.database_kind(cursor, place[0]) is None
+                        else attached_databases.policy_key(place)
                     )
                     raise errors.UnmatchedPolicyError(function, ".".join(place), database, stored, key)
-        if found and tables:
-            shown = ", ".join(repr(rows.table_name) for rows in found[:5])
+        if unmatched and tables:
+            table_names = ", ".join(repr(rows.table_name) for rows in unmatched[:5])
             warnings.warn(
-                f"{function}: rows of {database}.dbanon.policy for {shown} match no table, and "
+                f"{function}: rows of {database}.dbanon.policy for {table_names} match no table, and "
                 f"{'.'.join(list(tables)[-1])} has no policy. Hint: FROM policy_problems() lists them; correct the "
                 "names or delete the rows.",
                 PolicyWarning,
@@ -65,7 +65,7 @@ def check_unmatched_rows(
             )
 
 
-def unmatched_rows(cursor: Any, database: str, local: Collection[str] = ()) -> Iterator[UnmatchedRows]:
+def unmatched_rows(cursor: Any, database: str, local_names: Collection[str] = ()) -> Iterator[UnmatchedRows]:
     """Yield the rows of a database's policy that match no table or view there and name no other database it knows."""
     if not catalog.has_table(cursor, database, "policy"):
         return
@@ -77,11 +77,11 @@ def unmatched_rows(cursor: Any, database: str, local: Collection[str] = ()) -> I
     ).fetchall()
     if not stored:
         return
-    known = [*catalog.relations(cursor, database), *((database, "main", name) for name in local)]
+    places = [*catalog.relations(cursor, database), *((database, "main", name) for name in local_names)]
     for schema_name, table_name, columns in stored:
-        if any(stored_policy.applies(place, schema_name, table_name) for place in known):
+        if any(stored_policy.row_matches(place, schema_name, table_name) for place in places):
             continue
-        if attached_databases.named(cursor, schema_name, table_name) or attached_databases.is_away(
+        if attached_databases.tables_named_by_row(cursor, schema_name, table_name) or attached_databases.is_detached(
             cursor, database, table_name
         ):
             continue

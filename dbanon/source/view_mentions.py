@@ -1,4 +1,4 @@
-"""Every name that may decide what a view reads: tables, views and macros in its text, and in the texts of those."""
+"""Names that may determine what a view reads: tables, views and macros in its text, and in the texts of those."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -15,14 +15,16 @@ _READS_BY_TEXT = frozenset({"query", "query_table"})
 _LITERAL = re.compile(r"'((?:[^']|'')*)'")
 
 _HEAD = re.compile(r'(?:"(?:[^"]|"")*"|[^"])*?\sAS\s', re.DOTALL | re.IGNORECASE)
-"""What comes before the query in CREATE VIEW."""
+"""The part of CREATE VIEW before the query."""
 
 
 @dataclass(frozen=True)
 class Mentions:
-    """Bare names, folded: the view, the relations that it may read, and the functions that it calls; `literals` are all
-    its texts in quotation marks, `texts` the queries themselves, those of views and macros too. `is_complete` is false
-    where DuckDB keeps no text of a view."""
+    """Folded bare names that a view mentions: relations that it may read, itself included, and functions.
+
+    `literals` are all its texts in quotation marks; `texts` are the queries themselves, including those of views and
+    macros. `is_complete` is false if DuckDB has no text of a view.
+    """
 
     relations: frozenset[str]
     functions: frozenset[str]
@@ -32,7 +34,7 @@ class Mentions:
 
 
 def view_mentions(view: tuple[str, str, str], cursor: Any, temporary: Mapping[str, str]) -> Mentions | None:
-    """Return what a view mentions, through views and macros; None for what is no view.
+    """Return the names that a view mentions, also through views and macros; None if it is no view.
 
     Args:
         view: Database (`temp` for a temporary view), schema and name.
@@ -55,53 +57,58 @@ def temporary_views(connection: Any) -> dict[str, str]:
 def text_mentions(
     statements: Iterable[str | None], cursor: Any, temporary: Mapping[str, str], name: str | None = None
 ) -> Mentions:
-    """Return what statements mention, through views and macros; `name` is that of the view that they define."""
+    """Return the names that statements mention, also through views and macros; `name` is the view that they define."""
     relations = set() if name is None else {names.folded(name)}
-    functions, literals, seen, queries = set[str](), set[str](), set[str](), set[str]()
+    functions, literals, visited, queries = set[str](), set[str](), set[str](), set[str]()
     texts, is_complete = list(statements), True
     while texts:
         statement = texts.pop()
         if not statement:
             is_complete = False
-        if not statement or statement in seen:
+        if not statement or statement in visited:
             continue
-        seen.add(statement)
+        visited.add(statement)
         head = _HEAD.match(statement) if statement[:6].upper() == "CREATE" else None
         query = statement[head.end() :] if head else statement
         queries.add(query)
-        called = {names.folded(word) for word in view_references.words(query)[0]}
-        named = set(_relations(query, called, cursor))
-        literals |= {found.replace("''", "'") for found in _LITERAL.findall(query)}
-        for relation in named - relations:
+        called = {names.folded(word) for word in view_references.called_and_other_names(query)[0]}
+        mentioned = set(_relation_names(query, called, cursor))
+        literals |= {mention.replace("''", "'") for mention in _LITERAL.findall(query)}
+        for relation in mentioned - relations:
             texts += _view_statements(cursor, relation)
-        texts += [*_macros(cursor, called - functions), *(temporary[found] for found in named & temporary.keys())]
-        relations |= named
+        texts += [
+            *_macro_definitions(cursor, called - functions),
+            *(temporary[mention] for mention in mentioned & temporary.keys()),
+        ]
+        relations |= mentioned
         functions |= called
     return Mentions(frozenset(relations), frozenset(functions), frozenset(literals), is_complete, frozenset(queries))
 
 
-def _relations(query: str, called: Iterable[str], cursor: Any) -> Iterator[str]:
-    """Bare names of the relations that a query reads; every word of one that DuckDB cannot parse on its own."""
+def _relation_names(query: str, called: Iterable[str], cursor: Any) -> Iterator[str]:
+    """Yield bare names of the relations that a query reads; every word, if DuckDB cannot parse it on its own."""
     try:
-        found = [names.read_parts(table) for table in cursor.get_table_names(query, qualified=True)]
+        qualified_names = [names.read_parts(table) for table in cursor.get_table_names(query, qualified=True)]
     except Exception:
-        found = [(word,) for word in view_references.words(query)[1]]
-    if _READS_BY_TEXT & set(called) or not found:  # a macro may pass a text on to query_table
-        found += [names.table_parts(literal.replace("''", "'")) for literal in _LITERAL.findall(query)]
-    yield from (names.folded(parts[-1]) for parts in found if parts)
+        qualified_names = [(word,) for word in view_references.called_and_other_names(query)[1]]
+    if _READS_BY_TEXT & set(called) or not qualified_names:  # a macro may pass a text on to query_table
+        qualified_names += [names.table_parts(literal.replace("''", "'")) for literal in _LITERAL.findall(query)]
+    yield from (names.folded(parts[-1]) for parts in qualified_names if parts)
 
 
 def _view_statements(cursor: Any, name: str, place: tuple[str, str, str] | None = None) -> list[str | None]:
     """Return statements of the stored views of a name, or of the one at a place."""
-    where, values = ("lower(view_name) = lower(?)", [name]) if place is None else (_AT_PLACE, list(place))
-    rows = cursor.execute(bound(f"SELECT sql FROM duckdb_views() WHERE NOT internal AND {where}"), values).fetchall()
+    condition, values = ("lower(view_name) = lower(?)", [name]) if place is None else (_AT_PLACE, list(place))
+    rows = cursor.execute(
+        bound(f"SELECT sql FROM duckdb_views() WHERE NOT internal AND {condition}"), values
+    ).fetchall()
     return [row[0] for row in rows]
 
 
 _AT_PLACE = "(database_name, schema_name, view_name) = (?, ?, ?)"
 
 
-def _macros(cursor: Any, called: Iterable[str]) -> list[str | None]:
+def _macro_definitions(cursor: Any, called: Iterable[str]) -> list[str | None]:
     """Return definitions of the stored macros that have one of the names."""
     if not (wanted := list(called)):
         return []

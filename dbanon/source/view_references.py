@@ -1,4 +1,4 @@
-"""What the text of a view calls and names: whether it calls a function, itself or through views and macros."""
+"""Find the functions that the text of a view calls, directly or through views and macros."""
 
 from itertools import zip_longest
 from typing import Any
@@ -7,41 +7,41 @@ from dbanon.sqltext.qualify_builtins import bound
 from dbanon.sqltext.tokenizer import code_tokens
 
 
-def words(text: str) -> tuple[set[str], set[str]]:
-    """Return the names in a statement, in lower case: those that are called, and all others."""
+def called_and_other_names(text: str) -> tuple[set[str], set[str]]:
+    """Return the lower-case names in a statement: those that are called as functions, and all others."""
     called, others = set[str](), set[str]()
-    found = code_tokens(text)
-    for token, following in zip_longest(found, found[1:]):
+    tokens = code_tokens(text)
+    for token, following in zip_longest(tokens, tokens[1:]):
         if token.kind in ("word", "quoted"):
             (called if following and following.text == "(" else others).add(token.name.lower())
     return called, others
 
 
-def calls(function: str, view: tuple[str, str, str], cursor: Any) -> bool:
-    """Return whether the view calls the function. Every word of a view may be a view that it reads."""
+def view_calls_function(function: str, view: tuple[str, str, str], cursor: Any) -> bool:
+    """Return whether a view calls the function. Every word of its text may be a view that it reads."""
     rows = cursor.execute(
         "SELECT sql FROM system.main.duckdb_views() WHERE (database_name, schema_name, view_name) = (?, ?, ?)",
         list(view),
     ).fetchall()
-    texts, seen = [row[0] for row in rows], set[str]()
+    texts, visited = [row[0] for row in rows], set[str]()
     while texts:
         text = texts.pop()
-        if text is None or text in seen:
+        if text is None or text in visited:
             continue
-        seen.add(text)
-        called, others = words(text)
+        visited.add(text)
+        called, others = called_and_other_names(text)
         if function.lower() in called:
             return True
-        texts += [*macros(called, cursor), *_views(others, cursor)]
+        texts += [*macro_definitions(called, cursor), *_view_statements(others, cursor)]
     return False
 
 
-def macros(named: set[str], cursor: Any) -> list[str]:
-    """What the macros of these names stand for, those in their definitions too."""
-    found: list[str] = []
-    seen: set[str] = set()
-    while new := named - seen:
-        seen |= new
+def macro_definitions(macro_names: set[str], cursor: Any) -> list[str]:
+    """Return the definitions of the macros of these names, and of the macros that they call."""
+    definitions: list[str] = []
+    visited: set[str] = set()
+    while new := macro_names - visited:
+        visited |= new
         rows = cursor.execute(
             bound(
                 "SELECT macro_definition FROM duckdb_functions() "
@@ -49,15 +49,15 @@ def macros(named: set[str], cursor: Any) -> list[str]:
             ),
             [list(new)],
         ).fetchall()
-        found += [row[0] for row in rows]
-        named = set[str]().union(*(words(row[0])[0] for row in rows))
-    return found
+        definitions += [row[0] for row in rows]
+        macro_names = set[str]().union(*(called_and_other_names(row[0])[0] for row in rows))
+    return definitions
 
 
-def _views(named: set[str], cursor: Any) -> list[str]:
-    """Return the statements that made the views of these names."""
+def _view_statements(view_names: set[str], cursor: Any) -> list[str]:
+    """Return the statements that created the views of these names."""
     rows = cursor.execute(
         bound("SELECT sql FROM duckdb_views() WHERE NOT internal AND lower(view_name) IN (SELECT unnest(?))"),
-        [list(named)],
+        [list(view_names)],
     ).fetchall()
     return [row[0] for row in rows]

@@ -1,1 +1,1 @@
-"""Table functions: how they are declared, called and found."""
+"""Table functions: their declaration, parameters, arguments and dispatch."""

@@ -1,12 +1,13 @@
-"""From what DuckDB binds to Python values: named arguments, and `k=10` on a plain connection.
+"""Convert the arguments that DuckDB binds to Python values, also `k=10` on a plain connection.
 
-A table macro has no `name = value` arguments: `kacpc('t', k=10)` passes a comparison in a positional slot, in which
-`k` is no column and so becomes a text. `alias` gives what DuckDB bound, `(CAST('k' AS INTEGER) = CAST(10 AS INTEGER))`;
-in a branch that is never taken, `CASE WHEN false THEN slot END`, the text is not cast, which would fail. `capture`
-writes that and `slot` reads it back: a name, `=`, a literal, whole, or an error.
+A table macro has no `name = value` arguments: `kacpc('t', k=10)` passes a comparison in a positional slot, where `k` is
+no column and so becomes a text. `alias` returns what DuckDB bound, `(CAST('k' AS INTEGER) = CAST(10 AS INTEGER))`; in a
+branch that is never taken, `CASE WHEN false THEN slot END`, the text is not cast, which would fail. `capture_sql`
+writes that expression and `parse_slot` reads it back: a name, `=`, a literal, completely, or an error.
 
-Where the statement reads another table, `k` may be a column of that one: a lambda parameter of the same name, around
-the slots, comes first. Binding doubles with every nested lambda, so only the names in `CAPTURED` are, two a lambda.
+If the statement reads another table, `k` may be a column of that table. A lambda parameter of the same name around the
+slots takes precedence. Binding time doubles with every nested lambda, so only the names in `CAPTURED` are captured, two
+per lambda.
 """
 
 import re
@@ -18,22 +19,22 @@ from dbanon import errors
 from dbanon.sqltext.tokenizer import code_tokens
 
 CAPTURED = ("k", "qi", "sensitive", "hierarchies", "weights", "l", "t", "alpha")
-"""Names that `=` is understood for even beside a table with a column of that name, on a connection that was only
-attached."""
+"""Names for which `=` is recognized even if a table in the statement has a column of that name, on a connection that
+was only attached."""
 
 SLOTS = 12
-"""How many `name = value` arguments one call can have."""
+"""Maximum number of `name = value` arguments of one call."""
 
 
-def capture(slots: Sequence[str], names: Sequence[str]) -> str:
+def capture_sql(slots: Sequence[str], names: Sequence[str]) -> str:
     """Return SQL for a VARCHAR[] of the bound texts of positional slots, with `names` captured."""
-    inner = "to_json([" + ", ".join(f"alias(CASE WHEN false THEN {s} END)" for s in slots) + "])::VARCHAR"
-    alone, paired = names[: len(names) % 2], names[len(names) % 2 :]
-    for one, two in zip(paired[::2], paired[1::2], strict=True):
-        inner = f"list_reduce([NULL::VARCHAR, NULL], lambda {one}, {two}: {inner})"
-    for name in alone:
-        inner = f"list_transform([NULL], lambda {name}: {inner})[1]"
-    return f"""from_json({inner}, '["VARCHAR"]')"""
+    expression = "to_json([" + ", ".join(f"alias(CASE WHEN false THEN {s} END)" for s in slots) + "])::VARCHAR"
+    unpaired, pairs = names[: len(names) % 2], names[len(names) % 2 :]
+    for first, second in zip(pairs[::2], pairs[1::2], strict=True):
+        expression = f"list_reduce([NULL::VARCHAR, NULL], lambda {first}, {second}: {expression})"
+    for name in unpaired:
+        expression = f"list_transform([NULL], lambda {name}: {expression})[1]"
+    return f"""from_json({expression}, '["VARCHAR"]')"""
 
 
 _SLOT = re.compile(
@@ -42,72 +43,81 @@ _SLOT = re.compile(
 )
 
 
-def slot(function: str, text: str, placed: str | None = None) -> tuple[str, object] | None:
-    """`(name, value)` of one positional slot; None where the slot is empty. A text alone is the value of `placed`."""
+def parse_slot(function: str, text: str, positional_name: str | None = None) -> tuple[str, object] | None:
+    """Return `(name, value)` of one positional slot; None if the slot is empty.
+
+    A text without a name is the value of the parameter `positional_name`.
+
+    Raises:
+        UnreadableArgumentError: The slot contains anything but a comparison of a name with a literal.
+    """
     branch = _SLOT.fullmatch(text)
     text = branch["given"] if branch else text
     if text == "NULL":
         return None
     try:
-        if placed is not None and (alone := _Reader(text).text_alone()) is not None:
-            return placed, alone
-        return _Reader(text).comparison()
+        if positional_name is not None and (positional_value := _ExpressionParser(text).text_alone()) is not None:
+            return positional_name, positional_value
+        return _ExpressionParser(text).comparison()
     except ValueError:
-        raise errors.UnreadableArgumentError(function, _plain(text)) from None
+        raise errors.UnreadableArgumentError(function, _without_casts(text)) from None
 
 
-def _plain(text: str) -> str:
+def _without_casts(text: str) -> str:
     """Return the bound text without its outer brackets and its casts, for a message."""
     while (start := text.find("CAST(")) >= 0:
-        depth, as_at, end = 0, -1, start + 4
+        depth, as_position, end = 0, -1, start + 4
         for end in range(start + 4, len(text)):
             depth += (text[end] == "(") - (text[end] == ")")
             if depth == 1 and text.startswith(" AS ", end):
-                as_at = end
+                as_position = end
             if depth == 0:
                 break
-        if as_at < 0 or depth != 0:
+        if as_position < 0 or depth != 0:
             break
-        text = text[:start] + text[start + 5 : as_at] + text[end + 1 :]
+        text = text[:start] + text[start + 5 : as_position] + text[end + 1 :]
     return text[1:-1] if text.startswith("(") and text.endswith(")") else text
 
 
 @dataclass(frozen=True)
-class _Name:
+class _BareWord:
     """A bare word: the left side of a comparison."""
 
     text: str
 
 
-class _Reader:
-    """A small recursive reader of DuckDB's canonical expression text: literals, lists, structs, casts."""
+class _ExpressionParser:
+    """A recursive-descent parser of DuckDB's canonical expression text: literals, lists, structs, casts.
+
+    Every method raises ValueError if the text is anything else.
+    """
 
     def __init__(self, text: str) -> None:
         self.tokens = [(token.kind, token.text) for token in code_tokens(text)]
         self.at = 0
 
     def text_alone(self) -> str | None:
-        """Return the text that this is and nothing else; None where it is another expression."""
+        """Return the text if the expression is one text literal; None for any other expression."""
         if self.peek()[1] == "(":  # a comparison
             return None
         value = self.value()
-        inner = value.inner if isinstance(value, _Cast) else value
+        inner = value.inner if isinstance(value, _CastValue) else value
         return inner if isinstance(inner, str) and self.at == len(self.tokens) else None
 
     def comparison(self) -> tuple[str, object]:
-        """`(name = value)` and nothing after it."""
+        """Parse `(name = value)` up to the end; return the lower-case name and the value."""
         self.expect("(")
         name = self.value()
         self.expect("=")
         value = self.value()
         self.expect(")")
-        if self.at != len(self.tokens) or isinstance(value, _Name):
+        if self.at != len(self.tokens) or isinstance(value, _BareWord):
             raise ValueError
-        name, fields = (name.inner, name.fields) if isinstance(name, _Cast) else (name, ())
-        label = name.text if isinstance(name, _Name) else name
+        name, fields = (name.inner, name.fields) if isinstance(name, _CastValue) else (name, ())
+        label = name.text if isinstance(name, _BareWord) else name
         if not isinstance(label, str) or not label:
             raise ValueError
-        return label.lower(), _plain_value(value, fields)
+        return label.lower(), _python_value(value, fields)
 
     def peek(self) -> tuple[str, str]:
         return self.tokens[self.at] if self.at < len(self.tokens) else ("end", "")
@@ -136,7 +146,7 @@ class _Reader:
         if text.lower() in ("map", '"map"') and self.peek()[1] == "(":
             return self.map()
         if kind == "quoted":
-            return _Name(text[1:-1].replace('""', '"'))
+            return _BareWord(text[1:-1].replace('""', '"'))
         if kind != "word":
             raise ValueError(text)
         while self.peek()[1] == ".":
@@ -144,30 +154,30 @@ class _Reader:
         readers: dict[str, Callable[[], object]] = {
             "cast": self.cast,
             "list_value": self.bracketed,
-            "struct_pack": lambda: _Struct(tuple(self.bracketed())),
+            "struct_pack": lambda: _StructValues(tuple(self.bracketed())),
         }
         lowered = text.lower()
         if lowered in readers and self.peek()[1] == "(":
             return readers[lowered]()
         constants = {"null": None, "true": True, "false": False}
-        return constants[lowered] if lowered in constants else _Name(text)
+        return constants[lowered] if lowered in constants else _BareWord(text)
 
     def bracketed(self) -> list[object]:
         self.expect("(")
         return self.items(")")
 
     def map(self) -> dict[str, object]:
-        """`map(list of keys, list of values)`."""
+        """Parse `map(list of keys, list of values)`."""
         lists = self.bracketed()
         if len(lists) != 2 or not all(isinstance(one, list) for one in lists):
             raise ValueError
-        keys, values = (_plain_value(one, ()) for one in lists)
+        keys, values = (_python_value(one, ()) for one in lists)
         if not all(isinstance(key, str) for key in keys):  # type: ignore[attr-defined]
             raise ValueError
         return dict(zip(keys, values, strict=True))  # type: ignore[call-overload]
 
     def items(self, end: str) -> list[object]:
-        """Return values up to the closing bracket."""
+        """Return the values up to the closing bracket."""
         found: list[object] = []
         while self.peek()[1] != end:
             if found:
@@ -177,7 +187,7 @@ class _Reader:
         return found
 
     def fields(self) -> dict[str, object]:
-        """Return a struct as a prepared value shows it: {'zip': 'z'}."""
+        """Parse a struct as a prepared value shows it: {'zip': 'z'}."""
         found: dict[str, object] = {}
         while self.peek()[1] != "}":
             if found:
@@ -186,12 +196,12 @@ class _Reader:
             if not isinstance(name, str):
                 raise ValueError
             self.expect(":")
-            found[name] = _plain_value(self.value(), ())
+            found[name] = _python_value(self.value(), ())
         self.expect("}")
         return found
 
     def cast(self) -> object:
-        """`CAST(x AS type)`: the value, and the field names if the type is a struct."""
+        """Parse `CAST(x AS type)`: return the value, with the field names if the type is a struct."""
         self.expect("(")
         inner = self.value()
         if self.next()[1].upper() != "AS":
@@ -199,13 +209,13 @@ class _Reader:
         boolean = self.peek()[1].upper() == "BOOLEAN"
         fields = self.type()
         self.expect(")")
-        if isinstance(inner, _Name):
-            return _Cast(inner, fields)
-        if fields and isinstance(inner, _Struct):
-            return _plain_value(inner, fields)
+        if isinstance(inner, _BareWord):
+            return _CastValue(inner, fields)
+        if fields and isinstance(inner, _StructValues):
+            return _python_value(inner, fields)
         if boolean and inner in ("t", "f"):
             return inner == "t"
-        return _Cast(inner, fields) if isinstance(inner, str) else inner
+        return _CastValue(inner, fields) if isinstance(inner, str) else inner
 
     def type(self) -> tuple[str, ...]:
         """Skip a type up to the closing bracket; return the names of a struct's fields."""
@@ -225,49 +235,57 @@ class _Reader:
 
 
 @dataclass(frozen=True)
-class _Struct:
-    """The values of struct_pack; the names come from the type the other side was cast to."""
+class _StructValues:
+    """The values of struct_pack; the field names are in the type to which the other side is cast."""
 
     values: tuple[object, ...]
 
 
 @dataclass(frozen=True)
-class _Cast:
-    """A name or text under a cast."""
+class _CastValue:
+    """A name or a text inside a cast."""
 
     inner: object
     fields: tuple[str, ...]
 
 
-def _plain_value(value: object, fields: tuple[str, ...]) -> object:
-    """Return a Python value out of the reader's nodes."""
-    if isinstance(value, _Cast):
+def _python_value(value: object, fields: tuple[str, ...]) -> object:
+    """Convert a node of the parser to a Python value; `fields` are the names of a struct's values."""
+    if isinstance(value, _CastValue):
         value = value.inner
-    if isinstance(value, _Struct):
+    if isinstance(value, _StructValues):
         if len(value.values) != len(fields):
             raise ValueError
-        return {f: _plain_value(v, ()) for f, v in zip(fields, value.values, strict=True)}
+        return {f: _python_value(v, ()) for f, v in zip(fields, value.values, strict=True)}
     if isinstance(value, list):
-        return [_plain_value(v, ()) for v in value]
-    if isinstance(value, _Name):
+        return [_python_value(v, ()) for v in value]
+    if isinstance(value, _BareWord):
         raise ValueError
     return value
 
 
-def merged(
-    function: str, slots: Sequence[str], named_values: dict[str, object], placed: Sequence[str] = ()
+def merge_arguments(
+    function: str, slots: Sequence[str], named_values: dict[str, object], positional_names: Sequence[str] = ()
 ) -> dict[str, object]:
-    """Return all arguments of a call by name; RepeatedArgumentError when one is given twice.
+    """Return all arguments of a call by name.
 
-    `placed` are names of the first slots, whose values may be texts without a name.
+    Args:
+        function: The table function, for messages.
+        slots: Bound texts of the positional slots.
+        named_values: Values of named arguments; None counts as not given.
+        positional_names: Names of the first slots, whose values may be texts without a name.
+
+    Raises:
+        RepeatedArgumentError: An argument is given twice.
+        UnreadableArgumentError: A slot cannot be parsed.
     """
-    given = {name: value for name, value in named_values.items() if value is not None}
-    for text, place in zip_longest(slots, placed[: len(slots)]):
-        found = slot(function, text, place)
-        if found is None:
+    values = {name: value for name, value in named_values.items() if value is not None}
+    for text, positional_name in zip_longest(slots, positional_names[: len(slots)]):
+        parsed = parse_slot(function, text, positional_name)
+        if parsed is None:
             continue
-        name, value = found
-        if name in given:
+        name, value = parsed
+        if name in values:
             raise errors.RepeatedArgumentError(function, name)
-        given[name] = value
-    return given
+        values[name] = value
+    return values

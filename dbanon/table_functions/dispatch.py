@@ -1,4 +1,4 @@
-"""From a call, as DuckDB passes it, to the SQL that answers it: arguments are read, the function's handler does it."""
+"""Return the SQL of a call: parse and validate its arguments, and run the handler of the function."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -11,20 +11,26 @@ from dbanon.table_functions.options import Options
 from dbanon.table_functions.table_function import Call
 
 
-def answer(session: Session, call: Mapping[str, Any], places: Sequence[str]) -> str:
-    """Return the SQL of one call. `call` has function, positional, slots and named."""
+def call_sql(session: Session, call: Mapping[str, Any], location: Sequence[str]) -> str:
+    """Return the SQL of one call.
+
+    Args:
+        session: The session of the caller.
+        call: The call as DuckDB passes it: `function`, `positional`, `slots` and `named`.
+        location: Current database, current schema and search path.
+    """
     if session.recorded is not None:
         session.recorded.append(call)
         return "SELECT 1"
     name = call["function"]
-    given = arguments.merged(
+    parameter_values = arguments.merge_arguments(
         name, call["slots"] or (), dict(call["named"] or {}), registry.table_functions()[name].placed
     )
     with session.cursor() as cursor:
         if call["positional"] or call["named"]:
-            shadowed_literals.refuse(name, cursor)
-        read = make_call(session, cursor, name, call["positional"] or {}, given, places)
-        query = str(read.function.handler(read))
+            shadowed_literals.check_literals(name, cursor)
+        parsed_call = make_call(session, cursor, name, call["positional"] or {}, parameter_values, location)
+        query = str(parsed_call.function.handler(parsed_call))
         if session.explained is not None:
             session.explained.append((name, query))
         return bound(query)
@@ -35,23 +41,25 @@ def make_call(
     cursor: Any,
     function: str,
     positional: Mapping[str, object],
-    given: Mapping[str, object],
-    places: Sequence[str],
+    parameter_values: Mapping[str, object],
+    location: Sequence[str],
 ) -> Call:
-    """Return a call with its parameters validated.
+    """Return a call with validated parameters.
 
     Args:
         session: The session of the caller.
         cursor: A cursor that sees committed data.
         function: Name of the table function.
-        positional: Arguments by name, such as `tbl`.
-        given: Parameters by name, as they were given.
-        places: Current database, current schema and search path.
+        positional: Positional arguments by name, such as `tbl`.
+        parameter_values: Values of the given parameters by name.
+        location: Current database, current schema and search path.
 
     Raises:
-        UnknownAlgorithmError, UnknownParameterError, MissingArgumentError, InvalidArgumentError: The call is not one of
-        the function.
+        UnknownAlgorithmError: The function takes the name of an algorithm, and there is no such algorithm.
+        UnknownParameterError: The function has no parameter of a given name.
+        MissingArgumentError: A required parameter is not given.
+        InvalidArgumentError: A value is invalid.
     """
-    called = registry.called(function, {**positional, **given})
-    options = Options(parameters.validated(called.name, called.parameters, given))
-    return Call(called, positional, options, session, cursor, SearchPath.of(*places))
+    table_function = registry.resolve_function(function, {**positional, **parameter_values})
+    options = Options(parameters.validate_parameters(table_function.name, table_function.parameters, parameter_values))
+    return Call(table_function, positional, options, session, cursor, SearchPath.of(*location))

@@ -1,4 +1,4 @@
-"""The parameters of a call as values: read by name, as what their types promise."""
+"""The validated parameters of a call, with typed access by name."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -7,9 +7,9 @@ from typing import Any
 
 @dataclass(frozen=True, eq=False)
 class Options(Mapping[str, Any]):
-    """Validated parameters by name, those too that were not given.
+    """Validated parameters by name, including those that were not given.
 
-    Each method reads one that is of its type; None stands for what was not given and has no default.
+    Each method returns a parameter as one type; None if it was not given and has no default.
     """
 
     given: Mapping[str, object]
@@ -24,34 +24,34 @@ class Options(Mapping[str, Any]):
         return len(self.given)
 
     def text(self, name: str) -> str | None:
-        """Return a word."""
+        """Return a parameter as text."""
         value = self.get(name)
         return None if value is None else str(value)
 
     def number(self, name: str) -> float | None:
-        """Return a number."""
+        """Return a parameter as a floating-point number."""
         value = self.get(name)
         return None if value is None else float(value)
 
     def whole(self, name: str) -> int | None:
-        """Return a whole number."""
+        """Return a parameter as an integer."""
         value = self.get(name)
         return None if value is None else int(value)
 
     def listed(self, name: str) -> tuple[Any, ...] | None:
-        """Return columns, words or numbers of a list."""
+        """Return a list parameter (columns, words or numbers) as a tuple."""
         value = self.get(name)
         return None if value is None else tuple(value)
 
     def columns(self, name: str) -> tuple[str, ...]:
-        """Return columns of a list; none where it is not given."""
+        """Return the column names of a list parameter; empty if it is not given."""
         return self.listed(name) or ()
 
     def per_column(self, name: str) -> Mapping[str, Any]:
-        """What is said of single columns; nothing where a word stands for all of them."""
+        """Return the values of a parameter by column; empty if one word is given for all columns."""
         value = self.get(name)
         return value if isinstance(value, Mapping) else {}
 
     def of_column(self, name: str, column: str) -> Any:
-        """Return the same of one column, however the call spells it."""
+        """Return the value of a parameter for one column, whose name is compared without case; None if it has none."""
         return next((value for key, value in self.per_column(name).items() if key.lower() == column.lower()), None)

@@ -1,7 +1,7 @@
-"""What the values of parameters must be: kinds that validate values and print themselves.
+"""Types of parameters: each validates values and describes itself.
 
-`check(value)` returns the accepted value or raises ValueError, `str(kind)` completes the sentence "k must be ..." where
-the ValueError has no words for that, and `invalid` lists values that must be refused (the tests use them).
+`check(value)` returns the accepted value or raises ValueError; `str(type)` completes the sentence "k must be ..." if
+the ValueError has no text; `invalid` lists values that must be refused (used by the tests).
 """
 
 import math
@@ -13,31 +13,35 @@ from decimal import Decimal
 from typing import Protocol
 
 
-class Kind(Protocol):
-    """What a parameter's value must be."""
+class ParameterType(Protocol):
+    """The type of a parameter's value."""
 
     @property
-    def invalid(self) -> tuple[object, ...]: ...
+    def invalid(self) -> tuple[object, ...]:
+        """Examples of values that `check` must refuse."""
 
-    def check(self, value: object) -> object: ...
+    def check(self, value: object) -> object:
+        """Return the accepted value; raise ValueError if the value is invalid."""
 
 
-SEEDS = 2**63 - 1
-"""The greatest seed."""
+MAX_SEED = 2**63 - 1
+"""The greatest seed of a random number generator."""
 
 
 @dataclass(frozen=True)
 class Integer:
-    """A whole number of at least `low`, and at most `high`: what nobody means and no table or memory can follow."""
+    """An integer from `low` to `high`; the default of `high` exceeds every reasonable table and memory size."""
 
     low: int
     high: int = 2**31 - 1
 
     @property
     def invalid(self) -> tuple[object, ...]:
+        """Examples of values that `check` must refuse."""
         return (self.low - 1, 2.5, "ten", True, [self.low], self.high + 1, 2**127)
 
     def check(self, value: object) -> int:
+        """Return the accepted value; raise ValueError if it is invalid."""
         if not isinstance(value, int) or isinstance(value, bool) or value < self.low:
             raise ValueError
         if value > self.high:
@@ -49,12 +53,13 @@ class Integer:
 
 
 @dataclass(frozen=True)
-class Moves:
+class MoveCount:
     """A number of moves of a search."""
 
     invalid: tuple[object, ...] = (-1, 2.5, "ten", "5s", True)
 
     def check(self, value: object) -> int:
+        """Return the accepted value; raise ValueError if it is invalid."""
         return Integer(0).check(value)
 
     def __str__(self) -> str:
@@ -63,20 +68,21 @@ class Moves:
 
 @dataclass(frozen=True)
 class Weight:
-    """A number from a millionth to a million."""
+    """A number from 0.000001 to 1000000."""
 
     invalid: tuple[object, ...] = (0, -1, "heavy", True, 1e-7, 1e7, float("nan"))
 
     def check(self, value: object) -> float:
-        return Real(1e-6, 1e6).check(value)
+        """Return the accepted value; raise ValueError if it is invalid."""
+        return Float(1e-6, 1e6).check(value)
 
     def __str__(self) -> str:
         return "a number from 0.000001 to 1000000"
 
 
 @dataclass(frozen=True)
-class Real:
-    """A number between two ends; the lower one is excluded where `above`."""
+class Float:
+    """A finite number from `low` to `high`."""
 
     low: float
     high: float = math.inf
@@ -84,10 +90,12 @@ class Real:
 
     @property
     def invalid(self) -> tuple[object, ...]:
+        """Examples of values that `check` must refuse."""
         past = () if math.isinf(self.high) else (self.high + 0.1,)
         return (self.low if self.above else self.low - 0.1, "much", True, float("nan"), float("inf"), *past)
 
     def check(self, value: object) -> float:
+        """Return the accepted value; raise ValueError if it is invalid."""
         if not isinstance(value, (int, float)) or isinstance(value, bool) or not abs(value) <= sys.float_info.max:
             raise ValueError
         if value > self.high or value < self.low or (self.above and value == self.low):
@@ -104,12 +112,13 @@ class Real:
 
 @dataclass(frozen=True)
 class Choice:
-    """One of a few words."""
+    """One of several words, compared without case."""
 
     words: tuple[str, ...]
     invalid: tuple[object, ...] = ("no such word", 1)
 
     def check(self, value: object) -> str:
+        """Return the accepted value; raise ValueError if it is invalid."""
         if not isinstance(value, str) or value.lower() not in self.words:
             raise ValueError
         return value.lower()
@@ -119,12 +128,13 @@ class Choice:
 
 
 @dataclass(frozen=True)
-class Flag:
-    """true or false."""
+class Boolean:
+    """The value true or false."""
 
     invalid: tuple[object, ...] = (1, "yes")
 
     def check(self, value: object) -> bool:
+        """Return the accepted value; raise ValueError if it is invalid."""
         if not isinstance(value, bool):
             raise ValueError
         return value
@@ -141,6 +151,7 @@ class Text:
     invalid: tuple[object, ...] = ("", 1)
 
     def check(self, value: object) -> str:
+        """Return the accepted value; raise ValueError if it is invalid."""
         if not isinstance(value, str) or not value:
             raise ValueError
         return value
@@ -150,12 +161,13 @@ class Text:
 
 
 @dataclass(frozen=True)
-class Scalar:
-    """A number or a text (a date is given as text)."""
+class NumberOrDate:
+    """A number or a date (given as text), returned as text."""
 
     invalid: tuple[object, ...] = (True, [1])
 
     def check(self, value: object) -> str:
+        """Return the accepted value; raise ValueError if it is invalid."""
         if isinstance(value, bool) or not isinstance(value, (str, int, float)) or value == "":
             raise ValueError
         return str(value)
@@ -165,15 +177,16 @@ class Scalar:
 
 
 @dataclass(frozen=True)
-class Ends:
-    """Two numbers or texts (a date is given as text), as texts."""
+class Interval:
+    """Two numbers or dates (given as text), returned as texts."""
 
     invalid: tuple[object, ...] = (1, [1], [1, 2, 3], [1, None], [1, [2]], {"low": 1})
 
     def check(self, value: object) -> tuple[str, str]:
+        """Return the accepted value; raise ValueError if it is invalid."""
         if not isinstance(value, (list, tuple)) or len(value) != 2:
             raise ValueError
-        low, high = (Scalar().check(end) for end in value)
+        low, high = (NumberOrDate().check(end) for end in value)
         return low, high
 
     def __str__(self) -> str:
@@ -182,11 +195,12 @@ class Ends:
 
 @dataclass(frozen=True)
 class Codes:
-    """Codes that stand for a missing value, as different texts; one may stand alone. NULL is missing anyway."""
+    """Codes for a missing value, as a list of different texts or a single code. NULL is always missing."""
 
     invalid: tuple[object, ...] = (True, [None], [["NA"]], [b"NA"], [True])
 
     def check(self, value: object) -> tuple[str, ...]:
+        """Return the accepted value; raise ValueError if it is invalid."""
         codes = value if isinstance(value, (list, tuple)) else [value]
         if not all(isinstance(c, (str, int, float, Decimal, date, time)) and not isinstance(c, bool) for c in codes):
             raise ValueError
@@ -198,16 +212,18 @@ class Codes:
 
 @dataclass(frozen=True)
 class ForColumns:
-    """Values of one kind for every column, or a struct or map from column names to them."""
+    """One value for all columns, or a struct or map from column names to values, all of one type."""
 
-    kind: Kind
+    kind: ParameterType
     example: str
 
     @property
     def invalid(self) -> tuple[object, ...]:
+        """Examples of values that `check` must refuse."""
         return (*self.kind.invalid, *({"a": bad} for bad in self.kind.invalid))
 
     def check(self, value: object) -> object:
+        """Return the accepted value; raise ValueError if it is invalid."""
         return (PerColumn(self.kind, self.example) if isinstance(value, Mapping) else self.kind).check(value)
 
     def __str__(self) -> str:
@@ -216,11 +232,12 @@ class ForColumns:
 
 @dataclass(frozen=True)
 class Columns:
-    """A list of column names; a single name may stand alone."""
+    """A list of different column names, or a single name."""
 
     invalid: tuple[object, ...] = (1, ["a", 2], [None], ["a", "A"], {"a": 1})
 
     def check(self, value: object) -> tuple[str, ...]:
+        """Return the accepted value; raise ValueError if it is invalid."""
         names = [value] if isinstance(value, str) else value
         if not isinstance(names, (list, tuple)) or not all(isinstance(n, str) and n for n in names):
             raise ValueError
@@ -234,8 +251,7 @@ class Columns:
 
 @dataclass(frozen=True)
 class Integers:
-    """A list of different whole numbers of at least `low`, in ascending or descending order; a single one may stand
-    alone where `alone`."""
+    """A list of different integers of at least `low`, in ascending or descending order, or one integer."""
 
     low: int
     descending: bool
@@ -244,6 +260,7 @@ class Integers:
 
     @property
     def invalid(self) -> tuple[object, ...]:
+        """Examples of values that `check` must refuse."""
         return (
             self.low - 1 if self.alone else 5,
             True,
@@ -256,6 +273,7 @@ class Integers:
         )
 
     def check(self, value: object) -> tuple[int, ...]:
+        """Return the accepted value; raise ValueError if it is invalid."""
         if self.alone and isinstance(value, int):
             value = [value]
         if not isinstance(value, (list, tuple)) or not value:
@@ -272,21 +290,23 @@ class Integers:
 
 
 @dataclass(frozen=True)
-class Reals:
-    """A list of different numbers between two ends, ascending; a single one may stand alone."""
+class Floats:
+    """A list of different numbers from `low` to `high`, ascending, or one number."""
 
     low: float
     high: float
 
     @property
     def invalid(self) -> tuple[object, ...]:
+        """Examples of values that `check` must refuse."""
         return (self.low - 1, True, [], [self.high + 1], ["much"], [self.high, self.low], [self.low, self.low])
 
     def check(self, value: object) -> tuple[float, ...]:
+        """Return the accepted value; raise ValueError if it is invalid."""
         values = [value] if isinstance(value, (int, float)) else value
         if not isinstance(values, (list, tuple)) or not values:
             raise ValueError
-        numbers = tuple(Real(self.low, self.high).check(item) for item in values)
+        numbers = tuple(Float(self.low, self.high).check(item) for item in values)
         if list(numbers) != sorted(set(numbers)):
             raise ValueError
         return numbers
@@ -296,13 +316,14 @@ class Reals:
 
 
 @dataclass(frozen=True)
-class Words:
-    """A list of some of a few words, in their order."""
+class Choices:
+    """A list of some of several words, in the order of these words."""
 
     words: tuple[str, ...]
     invalid: tuple[object, ...] = ("month", [], ["fortnight"], [1])
 
     def check(self, value: object) -> tuple[str, ...]:
+        """Return the accepted value; raise ValueError if it is invalid."""
         if not isinstance(value, (list, tuple)) or not value or not all(isinstance(w, str) for w in value):
             raise ValueError
         chosen = tuple(str(w).lower() for w in value)
@@ -315,10 +336,10 @@ class Words:
 
 
 @dataclass(frozen=True)
-class Names:
-    """A list of different names of things, in any order and case; a single one may stand alone.
+class Identifiers:
+    """A list of different names of objects, in any order and case, or one name.
 
-    `words` are those there are; None: who uses them knows.
+    `words` are the accepted names; None if only the caller of `check` can know them.
     """
 
     what: str
@@ -327,9 +348,11 @@ class Names:
 
     @property
     def invalid(self) -> tuple[object, ...]:
+        """Examples of values that `check` must refuse."""
         return (1, [], [1], ["a", "A"], {"a": 1}, *((["no such name"],) if self.words else ()))
 
     def check(self, value: object) -> tuple[str, ...]:
+        """Return the accepted value; raise ValueError if it is invalid."""
         names = [value] if isinstance(value, str) else value
         if not isinstance(names, (list, tuple)) or not names or not all(isinstance(n, str) and n for n in names):
             raise ValueError
@@ -337,32 +360,34 @@ class Names:
         if len(set(lowered)) < len(lowered):
             raise ValueError
         if self.words is not None and not set(lowered) <= set(self.words):
-            raise ValueError(f"a list of some of {', '.join(_forms(self.words))}")
+            raise ValueError(f"a list of some of {', '.join(_abbreviate_endings(self.words))}")
         return lowered
 
     def __str__(self) -> str:
         return f"a list of different names of {self.what}, such as {self.example}"
 
 
-def _forms(words: tuple[str, ...], ending: str = "_clusters") -> list[str]:
-    """Return words, with those that others have an ending more than said in one: a list of all of them is long."""
-    ended = {word for word in words if word.endswith(ending) and word.removesuffix(ending) in words}
-    return [f"{word}[{ending}]" if word + ending in ended else word for word in words if word not in ended]
+def _abbreviate_endings(words: tuple[str, ...], ending: str = "_clusters") -> list[str]:
+    """Return words for a message; a word that also occurs with the ending is written once, as `word[ending]`."""
+    with_ending = {word for word in words if word.endswith(ending) and word.removesuffix(ending) in words}
+    return [f"{word}[{ending}]" if word + ending in with_ending else word for word in words if word not in with_ending]
 
 
 @dataclass(frozen=True)
 class PerColumn:
-    """A struct or map from column names to values of one kind; or one of a few words, each of which stands for one."""
+    """A struct or map from column names to values of one type; or one of several words that each mean such a map."""
 
-    kind: Kind
+    kind: ParameterType
     example: str
     words: tuple[str, ...] = ()
 
     @property
     def invalid(self) -> tuple[object, ...]:
+        """Examples of values that `check` must refuse."""
         return (1, ["a"], "no such word", *({"a": bad} for bad in self.kind.invalid))
 
     def check(self, value: object) -> dict[str, object] | str:
+        """Return the accepted value; raise ValueError if it is invalid."""
         if isinstance(value, str) and value.lower() in self.words:
             return value.lower()
         if not isinstance(value, Mapping):
@@ -381,11 +406,12 @@ class PerColumn:
 
 @dataclass(frozen=True)
 class Tables:
-    """A list of different names of tables; a single one may stand alone."""
+    """A list of different names of tables, or one name."""
 
     invalid: tuple[object, ...] = (1, [], [1], ["a", "A"], {"a": 1})
 
     def check(self, value: object) -> tuple[str, ...]:
+        """Return the accepted value; raise ValueError if it is invalid."""
         if not value:
             raise ValueError
         return Columns().check(value)
@@ -396,11 +422,12 @@ class Tables:
 
 @dataclass(frozen=True)
 class Key:
-    """Columns that two tables share, as pairs: of the table with many rows a person, and of that of people."""
+    """Pairs of columns that two tables share: one of the table with many rows per person, one of the entity table."""
 
     invalid: tuple[object, ...] = (1, [], {}, ["a", "A"], {"a": 1}, {"a": "b", "c": "B"})
 
     def check(self, value: object) -> tuple[tuple[str, str], ...]:
+        """Return the accepted value; raise ValueError if it is invalid."""
         if not value:
             raise ValueError
         if not isinstance(value, Mapping):

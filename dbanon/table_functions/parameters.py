@@ -1,37 +1,47 @@
-"""Parameters of table functions, as data; what their values must be is in dbanon.table_functions.parameter_types."""
+"""Parameters of table functions as data; the types of their values are in `parameter_types`."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from dbanon import errors
-from dbanon.table_functions.parameter_types import Kind
+from dbanon.table_functions.parameter_types import ParameterType
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """One parameter: its name, what it accepts, its default and one sentence for the documentation."""
+    """One parameter: its name, type and default, and one sentence of documentation."""
 
     name: str
-    kind: Kind
+    kind: ParameterType
     doc: str
     default: object = None
     required: bool = False
     example: str = ""
 
 
-def validated(function: str, parameters: tuple[Parameter, ...], given: Mapping[str, object]) -> dict[str, object]:
-    """Accepted values of all parameters by name, defaults filled in.
+def validate_parameters(
+    function: str, parameters: tuple[Parameter, ...], values: Mapping[str, object]
+) -> dict[str, object]:
+    """Return the accepted values of all parameters by name, with defaults for those that are not given.
 
-    Raises UnknownParameterError, MissingArgumentError or InvalidArgumentError. NULL means "not given".
+    Args:
+        function: The table function, for messages.
+        parameters: The parameters that it declares.
+        values: The given values by name; None counts as not given.
+
+    Raises:
+        UnknownParameterError: A name is not that of a parameter.
+        MissingArgumentError: A required parameter is not given.
+        InvalidArgumentError: A value is invalid.
     """
     by_name = {p.name: p for p in parameters}
-    for name in given:
+    for name in values:
         if name.lower() not in by_name:
             raise errors.UnknownParameterError(function, name, by_name)
-    lowered = {name.lower(): value for name, value in given.items()}
+    by_lower_name = {name.lower(): value for name, value in values.items()}
     accepted: dict[str, object] = {}
     for name, parameter in by_name.items():
-        value = lowered.get(name)
+        value = by_lower_name.get(name)
         if value is None:
             if parameter.required:
                 raise errors.MissingArgumentError(function, name, str(parameter.kind), parameter.example)
@@ -40,12 +50,14 @@ def validated(function: str, parameters: tuple[Parameter, ...], given: Mapping[s
         try:
             accepted[name] = parameter.kind.check(value)
         except ValueError as error:
-            raise errors.InvalidArgumentError(function, name, str(error) or str(parameter.kind), shown(value)) from None
+            raise errors.InvalidArgumentError(
+                function, name, str(error) or str(parameter.kind), format_value(value)
+            ) from None
     return accepted
 
 
-def shown(value: object) -> str:
-    """Return a value as SQL would show it, shortened."""
+def format_value(value: object) -> str:
+    """Return a value as SQL would show it, shortened to 80 characters."""
     if value is None:
         return "NULL"
     if isinstance(value, bool):

@@ -1,6 +1,6 @@
-"""All table functions. Nothing lists them: what a module of the folders below declares in `FUNCTIONS` is one.
+"""The registry of all table functions: those in the attribute `FUNCTIONS` of any module of the packages below.
 
-The folders stand above this one, so their modules are imported by name when the functions are first asked for.
+These packages import this one, so their modules are imported by name when the registry is first used.
 """
 
 import pkgutil
@@ -12,53 +12,63 @@ from typing import Any
 from dbanon import errors
 from dbanon.table_functions.table_function import TableFunction
 
-FOLDERS = ("release", "algorithms", "policy", "audit", "ledger", "publishing", "views")
-"""Where table functions are declared, in the order in which the manual lists them."""
+PACKAGES = ("release", "algorithms", "policy", "audit", "ledger", "publishing", "views")
+"""Packages that declare table functions, in the order of the manual."""
 
 _DECLARATION = b"\nFUNCTIONS"
-"""What stands in a module that declares table functions."""
+"""Source text by which a module that declares table functions is recognized."""
 
 
 @cache
 def table_functions() -> dict[str, TableFunction]:
-    """Return all table functions by name: folder by folder, a folder's modules by name."""
-    every: dict[str, TableFunction] = {}
-    for module in _declaring():
-        declared = module.FUNCTIONS
-        for function in declared() if callable(declared) else declared:
-            if function.name in every:
+    """Return all table functions by name, ordered by package and module."""
+    functions: dict[str, TableFunction] = {}
+    for module in _declaring_modules():
+        declarations = module.FUNCTIONS
+        for function in declarations() if callable(declarations) else declarations:
+            if function.name in functions:
                 raise ValueError(f"{function.name} is declared twice, the second time in {module.__name__}")
-            every[function.name] = function
-    return every
+            functions[function.name] = function
+    return functions
 
 
-def called(name: str, given: Mapping[str, object]) -> TableFunction:
-    """Return the function of a name, in the form that it has with what a call gives. UnknownAlgorithmError."""
+def resolve_function(name: str, arguments: Mapping[str, object]) -> TableFunction:
+    """Return the function of a name, with the parameters of the algorithm that the arguments name.
+
+    Raises:
+        UnknownAlgorithmError: The arguments name an algorithm that does not exist.
+    """
     function = table_functions()[name]
-    return function if function.narrowed is None else function.narrowed(given)
+    return function if function.narrowed is None else function.narrowed(arguments)
 
 
 def check_algorithm(function: str, name: str) -> None:
-    """Raise UnknownAlgorithmError where no algorithm that publishes has the name, StreamAlgorithmNotAllowedError where
-    it is a stream system.
+    """Check that a name is that of an algorithm for tables.
+
+    Raises:
+        UnknownAlgorithmError: There is no such algorithm.
+        StreamAlgorithmNotAllowedError: It is a stream algorithm.
     """
-    known = sorted({f.algorithm for f in table_functions().values() if f.algorithm})
-    if name in known:
+    algorithms = sorted({f.algorithm for f in table_functions().values() if f.algorithm})
+    if name in algorithms:
         return
     if name in {f.system for f in table_functions().values()}:
         raise errors.StreamAlgorithmNotAllowedError(function, name)
-    raise errors.UnknownAlgorithmError(name, known)
+    raise errors.UnknownAlgorithmError(name, algorithms)
 
 
-def _declaring() -> Iterator[Any]:
-    """The modules with `FUNCTIONS`: a tuple, or a function that gives the table functions, where these follow from
-    what else is registered. Other modules are not imported, as `attach` would wait for them."""
-    for folder in FOLDERS:
-        package = import_module(f"dbanon.{folder}")
-        for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
-            spec: Any = found.module_finder.find_spec(found.name, None)
+def _declaring_modules() -> Iterator[Any]:
+    """Yield the modules with an attribute `FUNCTIONS`: a tuple of table functions, or a function that returns them.
+
+    It is a function where the table functions follow from other registrations. Modules without the attribute are not
+    imported, because importing them would slow down `attach`.
+    """
+    for package_name in PACKAGES:
+        package = import_module(f"dbanon.{package_name}")
+        for module_info in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            spec: Any = module_info.module_finder.find_spec(module_info.name, None)
             content = spec.loader.get_data(spec.origin)  # of a module without its source, the compiled one
             if _DECLARATION in content or not spec.origin.endswith(".py"):
-                module = import_module(found.name)
+                module = import_module(module_info.name)
                 if hasattr(module, "FUNCTIONS"):
                     yield module

@@ -1,4 +1,4 @@
-"""The scalar functions that read published values, in WHERE, in averages, in generated columns: plain DuckDB macros."""
+"""Scalar functions that parse published values in queries, as DuckDB macros."""
 
 from collections.abc import Container, Iterator
 from dataclasses import dataclass
@@ -11,68 +11,68 @@ from dbanon.sqltext.templates import fill, later, message
 
 
 @dataclass(frozen=True)
-class Form:
-    """One way to call a function: its arguments, and the file in sql/table_functions/ that has its body."""
+class Overload:
+    """One signature of a scalar function: its arguments, and the file in sql/table_functions/ with its body."""
 
     arguments: tuple[str, ...]
     body: str
 
 
 @dataclass(frozen=True)
-class Scalar:
-    """One scalar function."""
+class ScalarFunction:
+    """One scalar function with its overloads, return type and documentation."""
 
     name: str
-    forms: tuple[Form, ...]
+    forms: tuple[Overload, ...]
     returns: str
     doc: str
     example: Example
 
 
-def _of(name: str, returns: str, doc: str, example: Example) -> Scalar:
-    return Scalar(name, (Form(("published",), name),), returns, doc, example)
+def _published_value_function(name: str, returns: str, doc: str, example: Example) -> ScalarFunction:
+    return ScalarFunction(name, (Overload(("published",), name),), returns, doc, example)
 
 
 FUNCTIONS = (
-    _of(
+    _published_value_function(
         "lower_of",
         "DOUBLE",
         "Lower end of a published number: 25 of [25, 29]; NULL where it is open, as in <=18.",
         Example("SELECT lower_of('[25, 29]') AS low, lower_of('<=18') AS open;"),
     ),
-    _of(
+    _published_value_function(
         "upper_of",
         "DOUBLE",
         "Upper end of a published number: 29 of [25, 29]; NULL where it is open, as in >=90.",
         Example("SELECT upper_of('[25, 29]') AS high, upper_of('>=90') AS open;"),
     ),
-    _of(
+    _published_value_function(
         "midpoint",
         "DOUBLE",
         "Middle of a published number: 27 of [25, 29]; NULL where an end is open.",
         Example("SELECT midpoint('[25, 29]') AS middle;"),
     ),
-    _of(
+    _published_value_function(
         "lower_date_of",
         "TIMESTAMP",
         "The same of a published date, timestamp or time (of 1970-01-01): lower end.",
         Example("SELECT birth_date, lower_date_of(birth_date) AS earliest FROM safe LIMIT 5;", SAFE),
     ),
-    _of(
+    _published_value_function(
         "upper_date_of",
         "TIMESTAMP",
         "Upper end of a published date, timestamp or time; of days, the last one.",
         Example("SELECT birth_date, upper_date_of(birth_date) AS latest FROM safe LIMIT 5;", SAFE),
     ),
-    _of(
+    _published_value_function(
         "midpoint_date",
         "TIMESTAMP",
         "Middle of a published date, timestamp or time.",
         Example("SELECT disease, avg(midpoint_date(birth_date)) AS born FROM safe GROUP BY ALL;", SAFE),
     ),
-    Scalar(
+    ScalarFunction(
         "share_within",
-        (Form(("published", "low", "high"), "share_within"),),
+        (Overload(("published", "low", "high"), "share_within"),),
         "DOUBLE",
         "Share of a published interval that lies in [low, high], from 0 to 1, all its values being equally likely. "
         "Whole numbers and days are counted; an open end is its bound.",
@@ -80,9 +80,9 @@ FUNCTIONS = (
             "SELECT sum(share_within(birth_date, DATE '1950-01-01', DATE '1959-12-31')) AS expected FROM safe;", SAFE
         ),
     ),
-    Scalar(
+    ScalarFunction(
         "covers",
-        (Form(("published", "value"), "covers"), Form(("published", "value", "hierarchy"), "covers_in")),
+        (Overload(("published", "value"), "covers"), Overload(("published", "value", "hierarchy"), "covers_in")),
         "BOOLEAN",
         "Whether a published value can stand for a value: equal, *, an interval with it, a mask such as 021**, or with "
         "a stored hierarchy's name a node above it.",
@@ -91,23 +91,25 @@ FUNCTIONS = (
 )
 
 
-def macros(place: str = "TEMP", without: Container[str] = ()) -> Iterator[Sql]:
-    """Yield the statements that create the functions on a connection, or in its database where `place` is empty.
+def macro_statements(scope: str = "TEMP", excluded_arguments: Container[str] = ()) -> Iterator[Sql]:
+    """Yield the statements that create the functions.
 
-    Forms with an argument that is one of `without` are left out.
+    Args:
+        scope: TEMP for macros of the connection; empty for macros in its database.
+        excluded_arguments: Overloads with an argument of one of these names are not created.
     """
     for function in FUNCTIONS:
-        forms = ", ".join(
-            f"({', '.join(form.arguments)}) AS ({bound(_body(function, form))})"
-            for form in function.forms
-            if not any(argument in without for argument in form.arguments)
+        overloads = ", ".join(
+            f"({', '.join(overload.arguments)}) AS ({bound(_overload_body(function, overload))})"
+            for overload in function.forms
+            if not any(argument in excluded_arguments for argument in overload.arguments)
         )
-        yield Sql(f"CREATE OR REPLACE {place} MACRO {identifier(function.name)}{forms}")
+        yield Sql(f"CREATE OR REPLACE {scope} MACRO {identifier(function.name)}{overloads}")
 
 
-def _body(function: Scalar, form: Form) -> str:
+def _overload_body(function: ScalarFunction, overload: Overload) -> str:
     unknown = message(errors.HierarchyNotStoredError("covers", later("CAST(hierarchy AS VARCHAR)")))
-    body = fill(f"table_functions/{form.body}.sql", unknown=unknown)
+    body = fill(f"table_functions/{overload.body}.sql", unknown=unknown)
     if function.returns == "BOOLEAN":
         return body
     # Where DuckDB binds a macro that is made, a test of a parameter comes to nothing, and binding ends there: that is

@@ -1,7 +1,8 @@
-"""Whether the literals of a call, [...] and {...}, are DuckDB's own: a macro of a database can take their place.
+"""Check that the literals of a call, [...] and {...}, are DuckDB's own: a macro of a database can replace them.
 
-What we write ourselves is called by its whole name (`dbanon.sqltext.qualify_builtins`). What a user writes in a call is
-looked up on the search path, of a view on that of the view, and DuckDB has evaluated it before the call is seen.
+SQL that dbanon writes calls functions by qualified names (`dbanon.sqltext.qualify_builtins`). The literals in a user's
+call are looked up on the search path (in a view, on that of the view), and DuckDB evaluates them before dbanon sees the
+call.
 """
 
 from typing import Any
@@ -10,7 +11,7 @@ from dbanon import errors
 from dbanon.sqltext.quote import Sql, identifier, joined, qualified, text
 
 LITERALS = ("list_value", "struct_pack", "map", "row")
-"""What ['age'], {'age': 2}, MAP {'age': 2} and ('age', 2) call."""
+"""Functions that ['age'], {'age': 2}, MAP {'age': 2} and ('age', 2) call."""
 
 _SCHEMAS = """
 SELECT s.database_name, s.schema_name
@@ -26,29 +27,35 @@ ORDER BY ALL ASC NULLS LAST
 """
 
 
-def refuse(function: str, cursor: Any) -> None:
-    """Raise ShadowedBuiltinError where any schema of any attached database has a macro that literals would call.
+def check_literals(function: str, cursor: Any) -> None:
+    """Check that no schema of an attached database has a macro that a literal would call.
 
-    `cursor` is one of `session.own_cursor`. Costs about a millisecond and one more for a hundred schemas: the list of
-    all functions, which takes fifty, is read only where there may be such a macro.
+    `cursor` is one of `session.own_cursor`. Takes about 1 ms, and 1 ms per hundred schemas: the list of all functions,
+    which takes 50 ms, is only read if there may be such a macro.
+
+    Raises:
+        ShadowedBuiltinError: There is such a macro.
     """
     path = joined((qualified(*place) for place in cursor.execute(_SCHEMAS).fetchall()), ",")
     cursor.execute(f"SET search_path = {text(path)}")
     try:
-        plain = all(cursor.execute(_ASKED).fetchall()[0])
+        all_builtin = all(cursor.execute(_BUILTIN_CHECK).fetchall()[0])
     finally:
         cursor.execute("SET search_path = 'system.main'")
-    found = [] if plain else cursor.execute(_MACROS).fetchall()
-    if found:
-        raise errors.ShadowedBuiltinError(function, [str(qualified(*macro)) for macro in found])
+    macros = [] if all_builtin else cursor.execute(_MACROS).fetchall()
+    if macros:
+        raise errors.ShadowedBuiltinError(function, [str(qualified(*macro)) for macro in macros])
 
 
-def _asked() -> Sql:
-    """Of each name whether it is a function of DuckDB, which it says when one is called as only an aggregate can be."""
+def _builtin_check_sql() -> Sql:
+    """Return a query with one boolean per literal: whether its name resolves to DuckDB's own function.
+
+    DuckDB reports its own scalar function in the error for a call with FILTER, which only aggregates accept.
+    """
     calls = (text(f"SELECT {identifier(name)}() FILTER (WHERE true)") for name in LITERALS)
-    said = (f"system.main.json_serialize_plan({call})" for call in calls)
-    own = joined(f"system.main.contains({s}, 'is a Scalar Function')" for s in said)
-    return Sql(f"SELECT {own}")
+    plans = (f"system.main.json_serialize_plan({call})" for call in calls)
+    checks = joined(f"system.main.contains({plan}, 'is a Scalar Function')" for plan in plans)
+    return Sql(f"SELECT {checks}")
 
 
-_ASKED = _asked()
+_BUILTIN_CHECK = _builtin_check_sql()

@@ -1,7 +1,7 @@
-"""What a table function is: name, arguments, parameters, what answers it, an example and a sentence about it.
+"""The declaration of a table function: name, arguments, parameters, handler, example and documentation.
 
-A module of a folder of features declares its table functions in `FUNCTIONS`; macros, validation, completion and
-documentation follow from that (see dbanon.table_functions.registry).
+A module of a package in `registry.PACKAGES` declares its table functions in `FUNCTIONS`; macros, validation, completion
+and documentation follow from that.
 """
 
 from __future__ import annotations
@@ -22,19 +22,20 @@ from dbanon.table_functions.options import Options
 from dbanon.table_functions.parameter_types import Choice, Text
 from dbanon.table_functions.parameters import Parameter
 
-ENDINGS = {"": "release", "_classes": "classes", "_metrics": "metrics"}
-"""Endings of an algorithm's three functions, and the kind of each."""
+KIND_BY_ENDING = {"": "release", "_classes": "classes", "_metrics": "metrics"}
+"""The kind of each of an algorithm's three functions, by the ending of the name."""
 
-MOST_CAPTURED = 10
-"""Binding a call doubles with each captured name."""
+MAX_CAPTURED = 10
+"""Maximum number of captured names; binding time doubles with each of them."""
 
 
 @dataclass(frozen=True)
 class TableFunction:
-    """One table function; `handler` gives the SQL of a call, or raises a DbanonError.
+    """One table function; `handler` returns the SQL of a call, or raises a DbanonError.
 
-    Functions that publish have a `kind` (release, classes, metrics, inference) and an `algorithm`, or else `narrowed`,
-    which gives their form with the parameters of the algorithm that a call names, from the arguments of the call.
+    Functions that publish have a `kind` (release, classes, metrics, inference) and either an `algorithm` or a function
+    `narrowed`, which returns this table function with the parameters of the algorithm that the arguments of a call
+    name.
     """
 
     name: str
@@ -47,24 +48,24 @@ class TableFunction:
     kind: str | None = None
     narrowed: Callable[[Mapping[str, object]], TableFunction] | None = None
     placed: tuple[str, ...] = ()
-    """Parameters, the first ones, that may be given by their place alone, as texts."""
+    """Names of the first parameters that may also be given by position alone, as texts."""
     system: str | None = None
-    """The stream system, of functions of streams."""
+    """The stream algorithm, for functions of streams."""
 
     @property
     def captured(self) -> tuple[str, ...]:
-        """Parameters that `=` is understood for with any value; those of texts take it anyway."""
+        """Parameters for which `=` is recognized with values of any type; it always is for texts."""
         names = tuple(p.name for p in self.parameters)
         if set(arguments.CAPTURED) <= set(names):  # takes what algorithms take
             return (*arguments.CAPTURED, "support") if self.kind == "inference" else arguments.CAPTURED
-        if len(names) <= MOST_CAPTURED:
+        if len(names) <= MAX_CAPTURED:
             return names
-        return tuple(p.name for p in self.parameters if not isinstance(p.kind, Text | Choice))[:MOST_CAPTURED]
+        return tuple(p.name for p in self.parameters if not isinstance(p.kind, Text | Choice))[:MAX_CAPTURED]
 
 
 @dataclass(frozen=True)
 class Call:
-    """One call of a table function: validated parameters, positional arguments, and where it was made."""
+    """One call of a table function: validated parameters, positional arguments, and the location of the caller."""
 
     function: TableFunction
     positional: Mapping[str, object]
@@ -74,27 +75,36 @@ class Call:
     path: catalog.SearchPath
 
     def text(self, name: str) -> str:
-        """Return a positional argument, which must be a text."""
+        """Return a positional argument that must be a text.
+
+        Raises:
+            MissingArgumentError: It is not given.
+            InvalidArgumentError: It is no text.
+        """
         value = self.positional.get(name)
         if value is None:
             raise errors.MissingArgumentError(
                 self.function.name, name, "a text", f"dbanon docs {self.function.name} shows the call"
             )
         if not isinstance(value, str):
-            raise errors.InvalidArgumentError(self.function.name, name, "a text", parameters.shown(value))
+            raise errors.InvalidArgumentError(self.function.name, name, "a text", parameters.format_value(value))
         return value
 
     def source(self, trusting: bool = False) -> catalog.Source:
-        """Return the relation that the argument `tbl` names; `trusting` as in `catalog.resolve`."""
+        """Return the relation that the argument `tbl` names; `trusting` as `is_declaring` of `resolve_source`."""
         given, local = self.text("tbl"), self.session.temporary.columns
-        source = catalog.resolve(self.function.name, given, self.cursor, self.path, local, trusting)
+        source = catalog.resolve_source(self.function.name, given, self.cursor, self.path, local, trusting)
         policy = self.session.temporary.policies.get(names.folded(source.table))
         if policy is None or policy.database is None or source.sql != identifier(source.table):
             return source
         return replace(source, database=policy.database)
 
     def column(self, source: catalog.Source) -> str:
-        """Return the column that the argument `col` names, as the table spells it; UnknownColumnError."""
+        """Return the column that the argument `col` names, as the table spells it.
+
+        Raises:
+            UnknownColumnError: The source has no such column.
+        """
         return source.column(self.function.name, self.text("col"), "col")
 
     def holds(self, condition: str) -> bool:
@@ -103,7 +113,7 @@ class Call:
 
     @cached_property
     def hierarchies(self) -> Callable[[str], list[str]]:
-        """Names of the hierarchies stored in a database, which are read once a call."""
+        """A function from a database to the names of the hierarchies stored in it, read once per call."""
         return cache(partial(catalog.stored_hierarchies, self.cursor))
 
     def attached(self) -> list[str]:

@@ -109,7 +109,7 @@ def _parsed() -> list[Any]:
         if of is functions:
             return statements
     with duckdb.connect() as reader:
-        statements = reader.extract_statements(";\n".join((*macros(), *scalar_functions.macros())))
+        statements = reader.extract_statements(";\n".join((*macros(), *scalar_functions.macro_statements())))
     _READ[:] = [(functions, statements)]
     return statements
 
@@ -160,7 +160,7 @@ def macros(
     """
     yield (
         f"CREATE OR REPLACE TEMP MACRO dbanon_slots({', '.join(_SLOTS)}) AS "
-        f"{bound(arguments.capture(_SLOTS, arguments.CAPTURED))}"
+        f"{bound(arguments.capture_sql(_SLOTS, arguments.CAPTURED))}"
     )
     yield from (_macro(function, query, end) for function in filter(only, table_functions().values()))
 
@@ -171,10 +171,10 @@ _SLOTS = [f"a{i}" for i in range(1, arguments.SLOTS + 1)]
 def _slots(function: TableFunction) -> str:
     """Return SQL for the texts of a function's positional slots."""
     if not function.parameters:
-        return "NULL" if function.positional else bound(arguments.capture(_SLOTS[:1], ()))
+        return "NULL" if function.positional else bound(arguments.capture_sql(_SLOTS[:1], ()))
     if function.captured == arguments.CAPTURED:
         return f"temp.main.dbanon_slots({', '.join(_SLOTS)})"
-    return bound(arguments.capture(_SLOTS, function.captured))
+    return bound(arguments.capture_sql(_SLOTS, function.captured))
 
 
 def _macro(function: TableFunction, query: str, end: str) -> str:

@@ -4,7 +4,7 @@ import json
 
 from dbanon import errors
 from dbanon.runtime import interrupts, session
-from dbanon.table_functions.dispatch import answer
+from dbanon.table_functions.dispatch import call_sql
 
 
 def dbanon_plan(token: str, call: str, places: str) -> str:
@@ -17,6 +17,6 @@ def dbanon_plan(token: str, call: str, places: str) -> str:
     """
     try:
         interrupts.watch_ctrl_c()
-        return answer(session.get(token), json.loads(call), json.loads(places))
+        return call_sql(session.get(token), json.loads(call), json.loads(places))
     except (errors.DbanonError, RuntimeError) as error:
         return f"!{error}"

@@ -20,7 +20,7 @@ from dbanon.runtime import session
 from dbanon.source import catalog
 from dbanon.sqltext.quote import Sql, argument, identifier, joined, literal, qualified, text
 from dbanon.table_functions.dispatch import make_call
-from dbanon.table_functions.parameters import shown
+from dbanon.table_functions.parameters import format_value
 from dbanon.views import target as release_target
 from dbanon.views.build_version import Release, library_versions, listed, mapped
 
@@ -79,7 +79,7 @@ def _target(name: str, found: Relation, here: Sequence[str], cursor: Any) -> tup
     targets = [release_target.target(_FUNCTION, name, source, here, cursor) for source in sources]
     if len({source.home for source in sources}) > 1:
         raise errors.InvalidArgumentError(
-            _FUNCTION, "children", "tables of one database", shown([str(source.sql) for source in sources])
+            _FUNCTION, "children", "tables of one database", format_value([str(source.sql) for source in sources])
         )
     return targets[0]
 
@@ -111,7 +111,7 @@ def _release(
     lower = [ending.lower() for ending in (*endings, "_classes", "_metrics")]
     if len(set(lower)) < len(lower):
         accepts = "tables of different names, none of them classes or metrics, since each becomes a table by its name"
-        raise errors.InvalidArgumentError(_FUNCTION, "children", accepts, shown([of.shown for of in sources]))
+        raise errors.InvalidArgumentError(_FUNCTION, "children", accepts, format_value([of.shown for of in sources]))
     durable = [release_target.durable(table.publication.source, table.shown) for table in found.tables]
     kept = {"source": release_target.durable(asked, source), "schema": release_target.home_schema(asked)}
     return RelatedRelease(

@@ -37,8 +37,8 @@ def recorded(connection: Any, query: str, parameters: object) -> tuple[str, Any,
     call = calls[-1]  # a statement with parameters is bound again when they are known
     name = call["function"]
     with current.cursor() as cursor:
-        shadowed_literals.refuse(name, cursor)
-    given = arguments.merged(name, call["slots"] or (), dict(call["named"] or {}))
+        shadowed_literals.check_literals(name, cursor)
+    given = arguments.merge_arguments(name, call["slots"] or (), dict(call["named"] or {}))
     known = [p.name for p in table_functions()[name].parameters]
     for parameter in given:
         if parameter not in known:

@@ -41,7 +41,7 @@ def durable(source: catalog.Source, given: str) -> str:
 def remember_database(cursor: Any, source: catalog.Source) -> None:
     """Keep which database a source in another system is of, so that no refresh reads another one by its name."""
     if source.foreign is not None and catalog.has_table(cursor, source.home, "foreign_database"):
-        attached_databases.remember("materialize", cursor, source.database, source.foreign)
+        attached_databases.record_identity("materialize", cursor, source.database, source.foreign)
 
 
 def home_schema(source: catalog.Source) -> str:

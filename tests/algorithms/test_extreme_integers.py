@@ -16,7 +16,7 @@ from dbanon import algorithms
 from dbanon.algorithms.base import registry
 from dbanon.algorithms.nearest_neighbour.gccg import parts_by_score
 from dbanon.algorithms.streams import registry as stream_registry
-from dbanon.table_functions.parameter_types import Integer, Moves, PerColumn
+from dbanon.table_functions.parameter_types import Integer, MoveCount, PerColumn
 
 K, N = 3, 12
 EXTREME = (0, 1, N // K + 1, N, 10**9, 2**31 - 1, 2**63 - 1)
@@ -33,7 +33,7 @@ def own_integers() -> Iterator[tuple[str, str]]:
         for parameter in algorithm.parameters:
             key = (is_stream, parameter.name) if parameter not in algorithm.own else (algorithm.name, parameter.name)
             kind = parameter.kind.kind if isinstance(parameter.kind, PerColumn) else parameter.kind
-            if isinstance(kind, (Integer, Moves)) and parameter.name not in SEARCHES and key not in known:
+            if isinstance(kind, (Integer, MoveCount)) and parameter.name not in SEARCHES and key not in known:
                 known.add(key)
                 yield algorithm.name, parameter.name
 

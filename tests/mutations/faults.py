@@ -335,7 +335,7 @@ _FAULTS = {
     ),
     "the last of two equal arguments counts": Fault(
         "dbanon/table_functions/arguments.py",
-        "        if name in given:\n            raise errors.RepeatedArgumentError",
+        "        if name in values:\n            raise errors.RepeatedArgumentError",
         "        if False:\n            raise errors.RepeatedArgumentError",
         ("tests/table_functions/test_arguments.py", "tests/errors/test_errors.py"),
     ),

@@ -218,8 +218,8 @@ GATE_FAULTS: dict[str, Fault] = {
     ),
     "codes for missing values are published": Fault(
         "dbanon/release/spec/release_spec.py",
-        "self.reading.missing.get(column, ()))\n\n",
-        "())\n\n",
+        "self.reading.missing.get(column, ())\n        )\n\n",
+        "()\n        )\n\n",
         ("tests/gate/test_recomputed_rows.py",),
     ),
     "all calls share one scope (shared)": Fault(

@@ -15,7 +15,7 @@ from dbanon.runtime import session
 from dbanon.sqltext.cte_steps import steps
 from dbanon.sqltext.qualify_builtins import bound, tidy
 from dbanon.sqltext.tokenizer import spaced_words
-from dbanon.table_functions.dispatch import answer
+from dbanon.table_functions.dispatch import call_sql
 from dbanon.table_functions.registry import table_functions
 
 PLACES = ("memory", "main", "")
@@ -30,7 +30,7 @@ def explained(con: Any, function: str, *positional: object, **named: object) -> 
     given = dict(zip(table_functions()[function].positional, positional, strict=True))
     call = {"function": function, "positional": given, "slots": [], "named": named}
     try:
-        runs = answer(current, call, PLACES)
+        runs = call_sql(current, call, PLACES)
         ((name, query),) = current.explained
     finally:
         current.explained = None

@@ -247,10 +247,12 @@ REAL = {"age": Sql("27"), "town": text("Rome"), "disease": text("Flu"), "ward": 
 
 FAULTS: dict[str, Callable[[str, str, Any], Sql]] = {
     "codes are not read": lambda name, type_, codes: identifier(name),
-    "the last code is not read": lambda name, type_, codes: missing_codes.read(name, type_, codes[:-1]),
-    "more is read as missing": lambda name, type_, codes: missing_codes.read(name, type_, [*codes, REAL[name]]),
+    "the last code is not read": lambda name, type_, codes: missing_codes.column_without_codes(name, type_, codes[:-1]),
+    "more is read as missing": lambda name, type_, codes: missing_codes.column_without_codes(
+        name, type_, [*codes, REAL[name]]
+    ),
     "a code is read as a value": lambda name, type_, codes: Sql(
-        f"coalesce({missing_codes.read(name, type_, codes)}, {identifier(name)})"
+        f"coalesce({missing_codes.column_without_codes(name, type_, codes)}, {identifier(name)})"
     ),
 }
 
@@ -271,7 +273,11 @@ def test_the_gate_notices_codes_that_are_read_otherwise(
     assert rows(both, f"FROM kacpc({call})")
 
     def faulty(name: str, type_: str, codes: Any) -> Sql:
-        return FAULTS[what](name, type_, codes) if name == column and codes else missing_codes.read(name, type_, codes)
+        return (
+            FAULTS[what](name, type_, codes)
+            if name == column and codes
+            else missing_codes.column_without_codes(name, type_, codes)
+        )
 
     class Fault:
         read = staticmethod(faulty)
@@ -287,7 +293,9 @@ def test_the_gate_reads_persons_by_itself(both: Any, monkeypatch: pytest.MonkeyP
     assert rows(both, "FROM kacpc('coded', k := 3)")
 
     class Fault:
-        read = staticmethod(lambda name, type_, codes: missing_codes.read(name, type_, () if name == "pid" else codes))
+        read = staticmethod(
+            lambda name, type_, codes: missing_codes.column_without_codes(name, type_, () if name == "pid" else codes)
+        )
 
     monkeypatch.setattr(release_spec, "missing_codes", Fault)
     with pytest.raises(duckdb.Error, match=REFUSED):

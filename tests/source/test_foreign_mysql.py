@@ -15,7 +15,7 @@ from support.mysql import PATIENTS, ROLES, Server, there
 import dbanon
 from dbanon import errors
 from dbanon.source import snapshot_guard
-from dbanon.source.mysql import named
+from dbanon.source.mysql import tables_in_definition
 
 
 @pytest.fixture(scope="module")
@@ -303,7 +303,9 @@ def test_a_view_whose_text_is_not_shown_is_taken_to_read_everything(clinic: Any,
     ],
 )  # fmt: skip
 def test_the_text_of_a_view_names_what_it_reads(text: str, read: set[tuple[str, str]] | None) -> None:
-    assert named(text, "clinic", [("clinic", "patients"), ("clinic", "a`b"), ("ward", "patients")]) == read
+    assert (
+        tables_in_definition(text, "clinic", [("clinic", "patients"), ("clinic", "a`b"), ("ward", "patients")]) == read
+    )
 
 
 # --- DuckDB compares, and at one moment ----------------------------------------------------------------------
@@ -332,7 +334,7 @@ def test_what_mysql_finds_equal_is_counted_as_it_is(clinic: Any, server: Server)
     assert not re.search("WHERE|GROUP|ORDER|COUNT", sent(server, since))
 
 
-@pytest.mark.parametrize("setting", snapshot_guard.PUSHES)
+@pytest.mark.parametrize("setting", snapshot_guard.PUSHDOWN_SETTINGS)
 @pytest.mark.parametrize("scope", ["GLOBAL", "SESSION"])
 def test_where_mysql_would_compare_nothing_is_read(clinic: Any, setting: str, scope: str) -> None:
     clinic.execute("CREATE VIEW seen_here AS FROM my.clinic.patients")

@@ -46,14 +46,14 @@ def answers(visited: Any) -> Callable[[str], Any]:
 def plans(visited: Any, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     """What it would run for every statement, and does not."""
     made: dict[str, str] = {}
-    plain = plan.answer
+    plain = plan.call_sql
 
     def noted(name: str, *given: Any) -> str:
         made[name] = plain(*given)
         return "SELECT 42"
 
     for name, query in STATEMENTS.items():
-        monkeypatch.setattr(plan, "answer", partial(noted, name))
+        monkeypatch.setattr(plan, "call_sql", partial(noted, name))
         answer(visited, query)
     return made
 
@@ -234,7 +234,7 @@ def test_the_list_of_all_functions_is_not_read_where_no_macro_bends_a_literal(co
                 asked.append(query)
                 return cursor.execute(query)
 
-        shadowed_literals.refuse("kacpc", Noted())
+        shadowed_literals.check_literals("kacpc", Noted())
         assert cursor.execute("SELECT current_setting('search_path')").fetchall() == [("system.main",)]
     assert not any("duckdb_functions" in query for query in asked)
 

@@ -27,7 +27,7 @@ from dbanon.table_functions.registry import table_functions
 def bound() -> Iterator[Callable[..., list[str]]]:
     """Bound texts of the arguments of a call, as the macros of `dbanon.udf.install` collect them."""
     slots = ["a1", "a2", "a3"]
-    capture = arguments.capture(slots, arguments.CAPTURED)
+    capture = arguments.capture_sql(slots, arguments.CAPTURED)
     connection = duckdb.connect()
     connection.execute(f"CREATE MACRO f(tbl, a1 := NULL, a2 := NULL, a3 := NULL) AS TABLE SELECT unnest({capture})")
 
@@ -90,7 +90,7 @@ READABLE = [
 @pytest.mark.parametrize(("call", "expected"), READABLE, ids=[call for call, _ in READABLE])
 def test_a_name_and_a_literal_are_read_back(bound: Any, call: str, expected: tuple[str, object]) -> None:
     (text,) = bound(call)
-    found = arguments.slot("kacpc", text)
+    found = arguments.parse_slot("kacpc", text)
     assert found == expected
     assert type(found[1]) is type(expected[1])
 
@@ -112,7 +112,7 @@ def test_a_name_and_a_literal_are_read_back(bound: Any, call: str, expected: tup
 )
 def test_prepared_values_are_read_back(bound: Any, call: str, value: object) -> None:
     (text,) = bound(call, value)
-    assert arguments.slot("kacpc", text) == (call[:-2], value)
+    assert arguments.parse_slot("kacpc", text) == (call[:-2], value)
 
 
 NAMES = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=12)
@@ -126,19 +126,19 @@ def test_hostile_names_and_texts_are_read_back(bound: Any, given_names: dict[str
     spelled = ", ".join(f"{quote.text(n)}: {quote.text(v)}" for n, v in given_names.items())
     listed = ", ".join(quote.text(n) for n in given_names)
     struct, several = bound(f"hierarchies={{{spelled}}}, qi=[{listed}]")
-    assert arguments.slot("kacpc", struct) == ("hierarchies", given_names)
-    assert arguments.slot("kacpc", several) == ("qi", list(given_names))
+    assert arguments.parse_slot("kacpc", struct) == ("hierarchies", given_names)
+    assert arguments.parse_slot("kacpc", several) == ("qi", list(given_names))
 
 
 def test_several_arguments_are_read_whatever_their_order(bound: Any) -> None:
     texts = bound("weights={'a': 1}, k=3, qi=['a']")
-    assert [arguments.slot("kacpc", text) for text in texts] == [("weights", {"a": 1}), ("k", 3), ("qi", ["a"])]
+    assert [arguments.parse_slot("kacpc", text) for text in texts] == [("weights", {"a": 1}), ("k", 3), ("qi", ["a"])]
 
 
 def test_long_arguments_are_not_cut_short(bound: Any) -> None:
     columns = [f"column number {n}" for n in range(500)]
     (text,) = bound(f"qi=[{', '.join(quote.text(c) for c in columns)}]")
-    assert arguments.slot("kacpc", text) == ("qi", columns)
+    assert arguments.parse_slot("kacpc", text) == ("qi", columns)
 
 
 UNREADABLE = [
@@ -171,14 +171,14 @@ def test_anything_else_is_refused_and_not_ignored(bound: Any, call: str) -> None
     with pytest.raises(
         errors.UnreadableArgumentError, match=r"^kacpc: cannot read the argument .* Hint: arguments after"
     ):
-        arguments.slot("kacpc", text)
+        arguments.parse_slot("kacpc", text)
 
 
 @pytest.mark.parametrize("call", ["k=0.25+1", "qi=['a']||['b']", "weights={'a': 1.5, 'b': {'c': 1}}"])
 def test_a_refused_argument_is_shown_with_its_brackets_in_pairs(bound: Any, call: str) -> None:
     (text,) = bound(call)
     with pytest.raises(errors.UnreadableArgumentError) as refused:
-        arguments.slot("kacpc", text)
+        arguments.parse_slot("kacpc", text)
     shown = str(refused.value).split("argument ", 1)[1].split(". Hint")[0]
     depth = 0
     for character in shown:
@@ -188,7 +188,7 @@ def test_a_refused_argument_is_shown_with_its_brackets_in_pairs(bound: Any, call
 
 
 def test_an_empty_slot_is_no_argument() -> None:
-    assert arguments.slot("kacpc", "NULL") is None
+    assert arguments.parse_slot("kacpc", "NULL") is None
 
 
 TEXTS = [
@@ -207,7 +207,7 @@ TEXTS = [
 
 @pytest.mark.parametrize(("text", "expected"), TEXTS)
 def test_texts_of_duckdb_1_5_and_2_0_are_read(text: str, expected: tuple[str, object]) -> None:
-    found = arguments.slot("kacpc", text)
+    found = arguments.parse_slot("kacpc", text)
     assert found == expected
     assert type(found[1]) is type(expected[1])
 
@@ -231,21 +231,21 @@ def test_texts_of_duckdb_1_5_and_2_0_are_read(text: str, expected: tuple[str, ob
 )
 def test_broken_texts_are_refused(text: str) -> None:
     with pytest.raises(errors.UnreadableArgumentError):
-        arguments.slot("kacpc", text)
+        arguments.parse_slot("kacpc", text)
 
 
 def test_arguments_are_merged_by_name_and_null_is_not_given() -> None:
     slots = ["(k = 10)", "NULL", "(CAST(qi AS VARCHAR[]) = list_value('a'))"]
     named = {"nulls": "drop", "person": None}
-    assert arguments.merged("kacpc", slots, named) == {"nulls": "drop", "k": 10, "qi": ["a"]}
+    assert arguments.merge_arguments("kacpc", slots, named) == {"nulls": "drop", "k": 10, "qi": ["a"]}
 
 
 @pytest.mark.parametrize("slots", [["(k = 10)"], ["(K = 10)"]])
 def test_an_argument_given_twice_is_refused(slots: list[str]) -> None:
     with pytest.raises(errors.RepeatedArgumentError, match="kacpc: k is given twice"):
-        arguments.merged("kacpc", slots, {"k": 5})
+        arguments.merge_arguments("kacpc", slots, {"k": 5})
     with pytest.raises(errors.RepeatedArgumentError, match="kacpc: k is given twice"):
-        arguments.merged("kacpc", slots * 2, {})
+        arguments.merge_arguments("kacpc", slots * 2, {})
 
 
 # Kinds of parameters
@@ -253,25 +253,25 @@ def test_an_argument_given_twice_is_refused(slots: list[str]) -> None:
 
 GOOD: dict[type, Callable[[Any], list[object]]] = {
     parameter_types.Integer: lambda kind: [kind.low, kind.low + 1, min(10**6, kind.high)],
-    parameter_types.Real: lambda kind: [kind.low + 0.25, min(1, kind.high), *([] if kind.above else [kind.low])],
-    parameter_types.Moves: lambda kind: [0, 1, 20_000],
+    parameter_types.Float: lambda kind: [kind.low + 0.25, min(1, kind.high), *([] if kind.above else [kind.low])],
+    parameter_types.MoveCount: lambda kind: [0, 1, 20_000],
     parameter_types.Weight: lambda kind: [1, 0.5, 1e-6, 1_000_000],
     parameter_types.Choice: lambda kind: [*kind.words, kind.words[0].upper()],
-    parameter_types.Flag: lambda kind: [True, False],
+    parameter_types.Boolean: lambda kind: [True, False],
     parameter_types.Text: lambda kind: ["a", "odd name", "*"],
-    parameter_types.Scalar: lambda kind: [0, -1.5, "2020-01-01"],
-    parameter_types.Ends: lambda kind: [[0, 1], ["2020-01-01", "2021-01-01"], (1.5, 2)],
+    parameter_types.NumberOrDate: lambda kind: [0, -1.5, "2020-01-01"],
+    parameter_types.Interval: lambda kind: [[0, 1], ["2020-01-01", "2021-01-01"], (1.5, 2)],
     parameter_types.Columns: lambda kind: ["a", ["a"], ["a", "odd name"], ("b",), []],
     parameter_types.Tables: lambda kind: ["a", ["a"], ["a", "odd name"], ("b",)],
     parameter_types.Key: lambda kind: ["a", ["a", "odd name"], {"a": "b"}, {"a": "a", "b c": "c"}],
     parameter_types.Integers: lambda kind: [[kind.low], [4, 3] if kind.descending else [3, 4]],
-    parameter_types.Words: lambda kind: [[kind.words[0]], list(kind.words), [kind.words[-1].upper()]],
-    parameter_types.Names: lambda kind: (
+    parameter_types.Choices: lambda kind: [[kind.words[0]], list(kind.words), [kind.words[-1].upper()]],
+    parameter_types.Identifiers: lambda kind: (
         ["precision", ["precision", "gcp"], ["GCP"], ("gcp",)]
         if kind.words is None
         else [kind.words[0], list(kind.words), [kind.words[-1].upper()]]
     ),
-    parameter_types.Reals: lambda kind: [kind.low, [kind.low], [kind.low, kind.high], (kind.high,)],
+    parameter_types.Floats: lambda kind: [kind.low, [kind.low], [kind.low, kind.high], (kind.high,)],
     parameter_types.Codes: lambda kind: ["NA", ["NA", "?"], [999, "-"], [date(9999, 12, 31)], []],
     parameter_types.ForColumns: lambda kind: [*good(kind.kind), {"a": good(kind.kind)[0]}],
     parameter_types.PerColumn: lambda kind: [
@@ -315,8 +315,8 @@ def test_every_parameter_says_in_a_sentence_what_it_accepts(parameter: Parameter
     assert not str(parameter.kind).startswith(type(parameter.kind).__name__)
     refused = parameter.kind.invalid[0]
     with pytest.raises(errors.InvalidArgumentError) as error:
-        parameters.validated("f", (parameter,), {parameter.name: refused})
-    shown = parameters.shown(refused)
+        parameters.validate_parameters("f", (parameter,), {parameter.name: refused})
+    shown = parameters.format_value(refused)
     assert str(error.value) == f"f: {parameter.name} must be {parameter.kind}, got {shown}."
 
 
@@ -326,10 +326,12 @@ def test_null_is_not_given(parameter: Parameter) -> None:
         with pytest.raises(
             errors.MissingArgumentError, match=f"f: {parameter.name} is missing; .* Hint: {parameter.name} = "
         ):
-            parameters.validated("f", (parameter,), {parameter.name: None})
+            parameters.validate_parameters("f", (parameter,), {parameter.name: None})
     else:
-        assert parameters.validated("f", (parameter,), {}) == {parameter.name: parameter.default}
-        assert parameters.validated("f", (parameter,), {parameter.name: None}) == {parameter.name: parameter.default}
+        assert parameters.validate_parameters("f", (parameter,), {}) == {parameter.name: parameter.default}
+        assert parameters.validate_parameters("f", (parameter,), {parameter.name: None}) == {
+            parameter.name: parameter.default
+        }
 
 
 def test_parameter_names_are_unique_and_lower_case() -> None:
@@ -341,28 +343,28 @@ def test_parameter_names_are_unique_and_lower_case() -> None:
 
 
 def test_accepted_values_are_normalized() -> None:
-    found = parameters.validated("f", COMMON, {"K": 3, "qi": "age", "nulls": "DROP", "weights": {"Age": 2}})
+    found = parameters.validate_parameters("f", COMMON, {"K": 3, "qi": "age", "nulls": "DROP", "weights": {"Age": 2}})
     assert (found["k"], found["qi"], found["nulls"], found["weights"]) == (3, ("age",), "drop", {"Age": 2.0})
 
 
 def test_k_must_be_an_integer_of_at_least_2() -> None:
     with pytest.raises(errors.InvalidArgumentError, match=r"^kacpc: k must be an integer of at least 2, got 1\.$"):
-        parameters.validated("kacpc", COMMON, {"k": 1})
+        parameters.validate_parameters("kacpc", COMMON, {"k": 1})
     with pytest.raises(errors.MissingArgumentError, match=r"^kacpc: k is missing; .* Hint: k = 10\.$"):
-        parameters.validated("kacpc", COMMON, {})
+        parameters.validate_parameters("kacpc", COMMON, {})
 
 
 def test_an_unknown_parameter_is_refused_with_the_nearest_name() -> None:
     with pytest.raises(
         errors.UnknownParameterError, match=r"there is no parameter 'heirarchies'\. Did you mean 'hierarchies'\?"
     ):
-        parameters.validated("kacpc", COMMON, {"k": 3, "heirarchies": {}})
+        parameters.validate_parameters("kacpc", COMMON, {"k": 3, "heirarchies": {}})
 
 
 def test_long_values_are_shortened_in_messages() -> None:
-    assert parameters.shown(None) == "NULL"
-    assert parameters.shown(True) == "true"
-    assert parameters.shown("x" * 200) == "'" + "x" * 76 + "..."
+    assert parameters.format_value(None) == "NULL"
+    assert parameters.format_value(True) == "true"
+    assert parameters.format_value("x" * 200) == "'" + "x" * 76 + "..."
 
 
 @pytest.mark.parametrize(

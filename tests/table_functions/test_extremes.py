@@ -47,11 +47,11 @@ def swept() -> list[tuple[TableFunction, Parameter]]:
 NUMERIC = (
     parameter_types.Integer,
     parameter_types.Integers,
-    parameter_types.Moves,
-    parameter_types.Real,
+    parameter_types.MoveCount,
+    parameter_types.Float,
     parameter_types.Weight,
-    parameter_types.Scalar,
-    parameter_types.Ends,
+    parameter_types.NumberOrDate,
+    parameter_types.Interval,
 )
 
 
@@ -62,9 +62,9 @@ def extremes(parameter: Parameter) -> list[Any]:
     if not isinstance(inner, NUMERIC):
         return [2**127, "\0"]
     values: list[Any] = [*NUMBERS, *WORDS]
-    if isinstance(inner, parameter_types.Moves):
+    if isinstance(inner, parameter_types.MoveCount):
         values.remove(2**31 - 1)  # so many moves are made, until somebody stops them
-    if isinstance(inner, parameter_types.Ends):
+    if isinstance(inner, parameter_types.Interval):
         values = [[low, 90] for low in values] + [[1, "x"]]
     if isinstance(inner, parameter_types.Integers):
         values = [[value] for value in values]
@@ -94,7 +94,7 @@ def test_every_extreme_value_of_every_parameter_ends_soon(
     for value in extremes(parameter):
         arguments = given(function, parameter, value)
         try:
-            parameters.validated(function.name, function.parameters, arguments)
+            parameters.validate_parameters(function.name, function.parameters, arguments)
         except errors.InvalidArgumentError as error:
             assert parameter.name in str(error)
             assert len(str(error)) < 500

@@ -100,5 +100,5 @@ def test_two_functions_cannot_have_one_name(feature: Any) -> None:
 def test_every_function_is_declared_in_a_folder_of_features() -> None:
     for function in table_functions().values():
         handler = getattr(function.handler, "func", function.handler)
-        assert handler.__module__.split(".")[1] in registry.FOLDERS, function.name
+        assert handler.__module__.split(".")[1] in registry.PACKAGES, function.name
         assert function.example.code and function.doc

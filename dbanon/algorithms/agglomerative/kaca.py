@@ -9,7 +9,7 @@ from dbanon.algorithms.base.registry import LARGE, Assignment, Check, Options, r
 from dbanon.encoding.encoded_table import EncodedTable
 from dbanon.kernels.arrays import CenterTree
 from dbanon.privacy_models.constraint import Constraint
-from dbanon.table_functions.parameter_types import Flag, Real
+from dbanon.table_functions.parameter_types import Boolean, Float
 from dbanon.table_functions.parameters import Parameter
 
 STEPS = 2**19
@@ -113,14 +113,14 @@ register(
     own=(
         Parameter(
             "beta_edge",
-            Real(0, 100),
+            Float(0, 100),
             "Weight of the edge below level j of a hierarchy, of which the root is 1: 1 / j^beta_edge; 0: all "
             "edges weigh the same.",
             1.0,
         ),
         Parameter(
             "stub",
-            Flag(),
+            Boolean(),
             "Of a class that has enough others take only as many records as a small class needs.",
             False,
         ),

@@ -2,16 +2,16 @@
 
 from dbanon.privacy_models import registry
 from dbanon.table_functions.parameter_types import (
+    Boolean,
     Choice,
     Codes,
     Columns,
-    Flag,
+    Float,
     ForColumns,
     Integer,
-    Moves,
+    MoveCount,
+    NumberOrDate,
     PerColumn,
-    Real,
-    Scalar,
     Text,
     Weight,
 )
@@ -72,16 +72,16 @@ COMMON: tuple[Parameter, ...] = (
     Parameter(
         "max_level", PerColumn(Integer(0), "{'zip': 2}"), "Greatest number of steps up the hierarchy for any value."
     ),
-    Parameter("top", PerColumn(Scalar(), "{'age': 90}"), "Values above are published as >= top."),
-    Parameter("bottom", PerColumn(Scalar(), "{'age': 18}"), "Values below are published as <= bottom."),
+    Parameter("top", PerColumn(NumberOrDate(), "{'age': 90}"), "Values above are published as >= top."),
+    Parameter("bottom", PerColumn(NumberOrDate(), "{'age': 18}"), "Values below are published as <= bottom."),
     Parameter(
         "grid",
-        PerColumn(Scalar(), "{'age': 5, 'born': 'year'}"),
+        PerColumn(NumberOrDate(), "{'age': 5, 'born': 'year'}"),
         "Interval ends snap outward to multiples of a number, or to day, week, month, quarter, year, decade; 'none'.",
     ),
     Parameter(
         "round",
-        PerColumn(Scalar(), "{'age': 10, 'zip': 2}"),
+        PerColumn(NumberOrDate(), "{'age': 10, 'zip': 2}"),
         "Publish less closely than records allow: of a number or a date, its grid; of a category, only inner nodes "
         "whose number of steps from the root is a multiple of this.",
     ),
@@ -99,14 +99,14 @@ COMMON: tuple[Parameter, ...] = (
     ),
     Parameter(
         "suppress",
-        Real(0, 1),
+        Float(0, 1),
         "Greatest share of the records that may be left out as outliers where that lowers the average loss of the "
         "others; reported in metrics and classes.",
         0.0,
     ),
     Parameter(
         "improve",
-        Moves(),
+        MoveCount(),
         "Moves of a local search that lowers the loss of the finished classes while the whole model keeps holding; "
         "20000 is a good start. In materialize, anonymize and the command line also a time, '5s'.",
     ),
@@ -117,7 +117,7 @@ COMMON: tuple[Parameter, ...] = (
         "the squared distances of microaggregation, where all quasi-identifiers are numbers (the measure sse_share).",
         "precision",
     ),
-    Parameter("escape", Flag(), "Accept values that equal '*' or an inner label; publish them as \\value.", False),
+    Parameter("escape", Boolean(), "Accept values that equal '*' or an inner label; publish them as \\value.", False),
     Parameter(
         "eloss_height",
         Choice(("top", "sub")),

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from dbanon.encoding.encoded_table import CategoricalAttribute, Codes, EncodedTable, Floats, Ints, NumericAttribute
-from dbanon.table_functions.parameter_types import Real
+from dbanon.table_functions.parameter_types import Float
 
-EPSILON = Real(0.001, 100)
+EPSILON = Float(0.001, 100)
 """What a call may ask for; beyond, numbers are not hidden at all or nothing but noise."""
 
 FINE = 2.0**-30

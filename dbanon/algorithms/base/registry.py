@@ -20,7 +20,7 @@ from dbanon.algorithms.base.noise import Noise
 from dbanon.encoding.encoded_table import EncodedTable, Ints
 from dbanon.privacy_models import registry
 from dbanon.privacy_models.constraint import Constraint
-from dbanon.table_functions.parameter_types import SEEDS, Choice, Flag, Integer
+from dbanon.table_functions.parameter_types import MAX_SEED, Boolean, Choice, Integer
 from dbanon.table_functions.parameters import Parameter
 
 Check = Callable[[], None]
@@ -49,7 +49,7 @@ def one_cluster_below_2k(run: Run) -> Run:
 EVERY_MODEL = ("k", *(m.parameter for m in registry.models()), "person")
 """What algorithms meet that ask the privacy model itself whether a cluster is enough."""
 
-SEED = Parameter("seed", Integer(0, SEEDS), "Seed of the random choices; the same seed gives the same release.", 0)
+SEED = Parameter("seed", Integer(0, MAX_SEED), "Seed of the random choices; the same seed gives the same release.", 0)
 MODE = Parameter(
     "mode",
     Choice(("random", "deterministic")),
@@ -58,7 +58,7 @@ MODE = Parameter(
 )
 """Own parameters of algorithms with random steps."""
 
-LARGE = Parameter("large", Flag(), "Accept a table on which this takes very long.", False)
+LARGE = Parameter("large", Boolean(), "Accept a table on which this takes very long.", False)
 """Own parameter of algorithms whose time can grow with the square of the table (see
 dbanon.algorithms.base.progress)."""
 

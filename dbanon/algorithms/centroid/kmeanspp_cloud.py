@@ -22,7 +22,7 @@ from dbanon.algorithms.centroid.kmeans import settled
 from dbanon.algorithms.centroid.moving_centers import NONE, Work, as_numbers, axes_of
 from dbanon.encoding.encoded_table import Bools, Codes, EncodedTable, Floats, Ints, NumericAttribute
 from dbanon.privacy_models.constraint import Constraint
-from dbanon.table_functions.parameter_types import Integer, Real
+from dbanon.table_functions.parameter_types import Float, Integer
 from dbanon.table_functions.parameters import Parameter
 
 ROUNDS = 100
@@ -155,7 +155,7 @@ register(
     own=(
         Parameter(
             "deviations",
-            Real(1, 1000),
+            Float(1, 1000),
             "Records with a number more than so many standard deviations from its mean are left out.",
             3.0,
         ),

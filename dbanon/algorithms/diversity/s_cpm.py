@@ -17,7 +17,7 @@ from dbanon.encoding import distance
 from dbanon.encoding.encoded_table import EncodedTable, Ints
 from dbanon.kernels.arrays import MergedClusters
 from dbanon.privacy_models.constraint import Constraint
-from dbanon.table_functions.parameter_types import Real
+from dbanon.table_functions.parameter_types import Float
 from dbanon.table_functions.parameters import Parameter
 
 ROUNDS = 20
@@ -174,7 +174,9 @@ register(
     evidence="RECON",
     own=(
         PARTS,
-        Parameter("penalty", Real(0, 1000), "Weight of equal sensitive values against loss where clusters merge.", 0.1),
+        Parameter(
+            "penalty", Float(0, 1000), "Weight of equal sensitive values against loss where clusters merge.", 0.1
+        ),
         SEED,
         EVENLY,
         LARGE,

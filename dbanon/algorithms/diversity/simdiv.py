@@ -30,7 +30,7 @@ from dbanon.algorithms.diversity.needs_generalization import Needs, raised
 from dbanon.encoding.encoded_table import EncodedTable, Floats, Ints
 from dbanon.kernels.arrays import FillOptions
 from dbanon.privacy_models.constraint import Constraint
-from dbanon.table_functions.parameter_types import Choice, Ends, Flag, Integer, PerColumn, Real
+from dbanon.table_functions.parameter_types import Boolean, Choice, Float, Integer, Interval, PerColumn
 from dbanon.table_functions.parameters import Parameter
 
 WORK, SAMPLE = 2**26, 2**22
@@ -196,10 +196,10 @@ register(
     evidence="SEED",
     complexity="O(n^2 / k + n * distinct sensitive values) time, O(n) memory; and the forest",
     own=(
-        Parameter("alpha_pr", Real(0), "Weight of diversity in the choice of a cluster's records.", 0.5),
-        Parameter("beta_ut", Real(0), "Weight of similarity in the choice of a cluster's records.", 0.5),
-        Parameter("t_cs", Real(0, 1), "Cosine from which on records are alike.", 0.9),
-        Parameter("t_div", Real(0), "Diversity of a cluster above which nothing is raised.", 0.7),
+        Parameter("alpha_pr", Float(0), "Weight of diversity in the choice of a cluster's records.", 0.5),
+        Parameter("beta_ut", Float(0), "Weight of similarity in the choice of a cluster's records.", 0.5),
+        Parameter("t_cs", Float(0, 1), "Cosine from which on records are alike.", 0.9),
+        Parameter("t_div", Float(0), "Diversity of a cluster above which nothing is raised.", 0.7),
         Parameter(
             "influence",
             Choice((*influence_forest.SCORES, "weights")),
@@ -241,7 +241,7 @@ register(
         ),
         Parameter(
             "avoid_uniform",
-            Flag(),
+            Boolean(),
             "The last of a cluster's k records has another sensitive value if all others have the same.",
             True,
         ),
@@ -260,12 +260,12 @@ register(
         ),
         Parameter(
             "bounds",
-            PerColumn(Ends(), "{'age': [18, 90]}"),
+            PerColumn(Interval(), "{'age': [18, 90]}"),
             "Outliers: records with a number or a date beyond these ends are left out (left_out in the metrics).",
         ),
         Parameter(
             "drop_duplicates",
-            Flag(),
+            Boolean(),
             "Of records alike in all that is published (and of one person) only one stays in, as in the paper.",
             False,
         ),

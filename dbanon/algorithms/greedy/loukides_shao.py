@@ -23,7 +23,7 @@ from dbanon.algorithms.base.sensitive_groups import Kinds, sensitive_codes
 from dbanon.encoding.encoded_table import EncodedTable, Ints, SensitiveColumn
 from dbanon.kernels.arrays import LossArrays, ThresholdGrowth, ThresholdItems, ThresholdOptions
 from dbanon.privacy_models.constraint import Constraint
-from dbanon.table_functions.parameter_types import Real
+from dbanon.table_functions.parameter_types import Float
 from dbanon.table_functions.parameters import Parameter
 
 STEPS = 2**22
@@ -119,8 +119,8 @@ register(
     source="Loukides and Shao 2007, as the review of clustering methods describes it",
     evidence="RECON",
     own=(
-        Parameter("threshold", Real(0, 1), "Share of what a record can lose at which a cluster is complete.", 0.3),
-        Parameter("protection", Real(0, 1), "Weight of diversity; that of the loss is 1 less this.", 0.5),
+        Parameter("threshold", Float(0, 1), "Share of what a record can lose at which a cluster is complete.", 0.3),
+        Parameter("protection", Float(0, 1), "Weight of diversity; that of the loss is 1 less this.", 0.5),
         SEED,
         MODE,
         LARGE,

@@ -13,7 +13,7 @@ from dbanon.algorithms.base.registry import LARGE, MODE, SEED, Assignment, Check
 from dbanon.algorithms.greedy.least_loss import FAR, LeastLoss, Seeding
 from dbanon.encoding.encoded_table import Attribute, EncodedTable, NumericAttribute
 from dbanon.privacy_models.constraint import Constraint
-from dbanon.table_functions.parameter_types import Real
+from dbanon.table_functions.parameter_types import Float
 from dbanon.table_functions.parameters import Parameter
 
 
@@ -77,7 +77,7 @@ register(
     complexity="O(n^2) time without the index, O(n) memory",
     own=(
         Parameter(
-            "outliers", Real(0, 0.5), "Share of the records that stand aside until all others are clustered.", 0.05
+            "outliers", Float(0, 0.5), "Share of the records that stand aside until all others are clustered.", 0.05
         ),
         SEED,
         MODE,

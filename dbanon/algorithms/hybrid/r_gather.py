@@ -22,7 +22,7 @@ from dbanon.algorithms.centroid.moving_centers import NONE, Work
 from dbanon.encoding.encoded_table import EncodedTable, Ints
 from dbanon.kernels.arrays import RecordTree
 from dbanon.privacy_models.constraint import Constraint
-from dbanon.table_functions.parameter_types import Real
+from dbanon.table_functions.parameter_types import Float
 from dbanon.table_functions.parameters import Parameter
 
 STEPS = 2**19
@@ -246,7 +246,7 @@ register(
     source="Aggarwal et al. 2006, as the review of clustering methods describes it",
     evidence="LIT-m",
     complexity="O(n^2) time a limit without the index, O(n) memory",
-    own=(Parameter("eps", Real(0, 1), "Share of the records that may be left out as outliers.", 0.0), LARGE),
+    own=(Parameter("eps", Float(0, 1), "Share of the records that may be left out as outliers.", 0.0), LARGE),
     defaults={"suppress": 1.0},
     abilities=(
         Suppression("those farther than three times the radius from all centers, the share eps at most", _most),

@@ -10,7 +10,7 @@ from dbanon.encoding import distance
 from dbanon.encoding.encoded_table import EncodedTable
 from dbanon.encoding.tuple_index import SumQuery, TupleIndex
 from dbanon.privacy_models.constraint import Constraint
-from dbanon.table_functions.parameter_types import Flag
+from dbanon.table_functions.parameter_types import Boolean
 from dbanon.table_functions.parameters import Parameter
 
 
@@ -60,7 +60,7 @@ register(
     own=(
         Parameter(
             "prune_unused",
-            Flag(),
+            Boolean(),
             "Leave hierarchy leaves that do not occur out of the distances (the KACPC paper's example needs it).",
             True,
         ),

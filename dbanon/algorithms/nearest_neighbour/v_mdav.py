@@ -7,7 +7,7 @@ from dbanon.algorithms.base.registry import LARGE, Assignment, Check, Options, r
 from dbanon.algorithms.nearest_neighbour.mdav import SCALE, FarthestFromAverage, places
 from dbanon.encoding.encoded_table import EncodedTable, Floats
 from dbanon.privacy_models.constraint import Constraint
-from dbanon.table_functions.parameter_types import Real
+from dbanon.table_functions.parameter_types import Float
 from dbanon.table_functions.parameters import Parameter
 
 
@@ -78,7 +78,7 @@ register(
         SCALE,
         Parameter(
             "gamma",
-            Real(0, 100),
+            Float(0, 100),
             "A record joins a cluster of at least k if it is nearer than so many times its distance to the others that "
             "are left: 0.2 for scattered data, about 1 for data in clusters; 0 gives clusters of k.",
             0.2,

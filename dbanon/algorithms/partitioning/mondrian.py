@@ -8,7 +8,7 @@ from dbanon.algorithms.base.registry import EVERY_MODEL, Check, Options, registe
 from dbanon.algorithms.partitioning.partition_tree import Part, first_cut, united
 from dbanon.encoding.encoded_table import EncodedTable
 from dbanon.privacy_models.constraint import Constraint
-from dbanon.table_functions.parameter_types import Flag
+from dbanon.table_functions.parameter_types import Boolean
 from dbanon.table_functions.parameters import Parameter
 
 
@@ -51,7 +51,7 @@ register(
     own=(
         Parameter(
             "strict",
-            Flag(),
+            Boolean(),
             "Keep records of one value together; false: records that equal the median may go to both sides.",
             True,
         ),

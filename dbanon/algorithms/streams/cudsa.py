@@ -6,7 +6,7 @@ from dbanon.algorithms.streams.registry import register
 from dbanon.algorithms.streams.state import Desk, State
 from dbanon.algorithms.streams.ubdsa import STORE
 from dbanon.kernels.streams.arrays import LabelArrays
-from dbanon.table_functions.parameter_types import Real, Text
+from dbanon.table_functions.parameter_types import Float, Text
 from dbanon.table_functions.parameters import Parameter
 
 LABEL = Parameter(
@@ -15,7 +15,7 @@ LABEL = Parameter(
     "A sensitive column that is to be predicted from what is published: classes have as few different values of it as "
     "may be. That tells of each record what its value probably is; l bounds it. Default: none.",
 )
-W = Parameter("w", Real(0, 1), "Weight of the loss beside the mixture of labels, which has the rest.", 0.5)
+W = Parameter("w", Float(0, 1), "Weight of the loss beside the mixture of labels, which has the rest.", 0.5)
 
 
 def cudsa(desk: Desk) -> State:

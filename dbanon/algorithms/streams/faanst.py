@@ -6,7 +6,7 @@ from dbanon.algorithms.base.registry import SEED, Options
 from dbanon.algorithms.streams.registry import Kept, register
 from dbanon.algorithms.streams.state import Desk, State
 from dbanon.kernels.streams.arrays import RoundArrays
-from dbanon.table_functions.parameter_types import Choice, Integer, Real
+from dbanon.table_functions.parameter_types import Choice, Float, Integer
 from dbanon.table_functions.parameters import Parameter
 
 MODES = ("base", "passive", "proactive")
@@ -23,7 +23,7 @@ MU = Parameter(
     "How many records wait before a round clusters them; default 500, at most delta.",
 )
 THRESHOLD = Parameter(
-    "threshold", Real(0, 1), "A class that loses less than this is accepted: later records may join it.", 0.5
+    "threshold", Float(0, 1), "A class that loses less than this is accepted: later records may join it.", 0.5
 )
 CLUSTERS = Parameter("clusters", Choice(("kmeans", "kmember")), "What a round clusters by.", "kmeans")
 

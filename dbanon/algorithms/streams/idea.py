@@ -5,10 +5,10 @@ import numpy as np
 from dbanon.algorithms.streams.registry import register
 from dbanon.algorithms.streams.state import Desk, State
 from dbanon.algorithms.streams.ubdsa import STORE
-from dbanon.table_functions.parameter_types import Real
+from dbanon.table_functions.parameter_types import Float
 from dbanon.table_functions.parameters import Parameter
 
-THETA = Parameter("theta", Real(0, 1), "A class that loses less than this may be published again.", 0.5)
+THETA = Parameter("theta", Float(0, 1), "A class that loses less than this may be published again.", 0.5)
 
 
 def idea(desk: Desk) -> State:

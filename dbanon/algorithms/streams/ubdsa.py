@@ -4,12 +4,12 @@ from dbanon.algorithms.streams.castle import BETA
 from dbanon.algorithms.streams.open_clusters import OpenClusters
 from dbanon.algorithms.streams.registry import Kept, register
 from dbanon.algorithms.streams.state import Desk, State
-from dbanon.table_functions.parameter_types import Integer, Real
+from dbanon.table_functions.parameter_types import Float, Integer
 from dbanon.table_functions.parameters import Parameter
 
 THETA = Parameter(
     "theta",
-    Real(0, 1),
+    Float(0, 1),
     "What a class may lose that leaves before it is due: more means less delay.",
     0.3,
 )

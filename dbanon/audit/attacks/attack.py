@@ -19,7 +19,7 @@ from dbanon.source.column_types import family, is_zoned, label_text, person_valu
 from dbanon.sqltext.quote import Sql, as_json, identifier, joined, literal, text
 from dbanon.sqltext.templates import fill, message
 from dbanon.table_functions.options import Options
-from dbanon.table_functions.parameter_types import SEEDS, Choice, Integer, Real, Text
+from dbanon.table_functions.parameter_types import MAX_SEED, Choice, Float, Integer, Text
 from dbanon.table_functions.parameters import Parameter
 from dbanon.table_functions.table_function import Call, TableFunction
 
@@ -286,7 +286,7 @@ _PARAMETERS = (
     ),
     Parameter(
         "threshold",
-        Real(0, 1),
+        Float(0, 1),
         "Confidence from which on somebody counts as exposed. Default: 1 for homogeneity, similarity, background; "
         "alpha for minimality, exclusive; else 0.5. skewness: least gain over the whole table, default 0.2.",
     ),
@@ -299,7 +299,7 @@ _PARAMETERS = (
     Parameter("l", Integer(2), "minimality: the release lets no value have a share above 1 / l in a class."),
     Parameter(
         "alpha",
-        Real(0, 1, above=True),
+        Float(0, 1, above=True),
         "minimality: the release lets no value have a greater share in a class; default: that of the ledger.",
     ),
     Parameter(
@@ -308,11 +308,11 @@ _PARAMETERS = (
         "linkage, majority: records of the register (the source) that are tried, drawn by a hash; default: all.",
     ),
     Parameter(
-        "seed", Integer(0, SEEDS), "prediction: another seed, another split and forest; sample: other records.", 1
+        "seed", Integer(0, MAX_SEED), "prediction: another seed, another split and forest; sample: other records.", 1
     ),
     Parameter(
         "train",
-        Real(0, 1, above=True),
+        Float(0, 1, above=True),
         "prediction: share of the people whose records the model learns from; the others are guessed.",
         0.67,
     ),

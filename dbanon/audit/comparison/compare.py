@@ -18,7 +18,7 @@ from dbanon.source.catalog import Source
 from dbanon.sqltext.quote import Sql, identifier, literal
 from dbanon.sqltext.templates import fill
 from dbanon.table_functions.options import Options
-from dbanon.table_functions.parameter_types import Integer, Integers, Names
+from dbanon.table_functions.parameter_types import Identifiers, Integer, Integers
 from dbanon.table_functions.parameters import Parameter
 from dbanon.table_functions.registry import check_algorithm
 from dbanon.table_functions.table_function import Call, TableFunction
@@ -138,14 +138,14 @@ def _parameters() -> Iterator[Parameter]:
     yield Parameter("k", replace(each, low=2), "Each k, ascending.", required=True, example="k = [5, 10]")
     yield Parameter(
         "algorithms",
-        Names("algorithms", "['kacpc', 'mdav']"),
+        Identifiers("algorithms", "['kacpc', 'mdav']"),
         "Names of algorithms, each with its own defaults; 'all': every one that clusters a table, and with `delta` "
         "every stream system too.",
         usual,
     )
     yield Parameter(
         "metrics",
-        Names("metrics", "['precision', 'ncp']", (*FIGURES, *OF_STREAMS)),
+        Identifiers("metrics", "['precision', 'ncp']", (*FIGURES, *OF_STREAMS)),
         "Measures, as NAME_metrics names them, and query_error. Of a table, average_delay, delay and reuse are NULL; "
         "of a stream, k is that of a class when it is first published.",
         ("precision", "ncp"),

@@ -19,8 +19,8 @@ from dbanon.sqltext.quote import Sql, argument, literal, text
 from dbanon.sqltext.templates import fill
 from dbanon.table_functions import registry
 from dbanon.table_functions.options import Options
-from dbanon.table_functions.parameter_types import Choice, Integers, Names, Reals, Words
-from dbanon.table_functions.parameters import Parameter, validated
+from dbanon.table_functions.parameter_types import Choice, Choices, Floats, Identifiers, Integers
+from dbanon.table_functions.parameters import Parameter, validate_parameters
 from dbanon.table_functions.table_function import Call, TableFunction
 
 NAME = "dbanon configuration"
@@ -161,8 +161,8 @@ def _questions(
     inner = replace(call, session=current, positional={"release": NAME})
 
     def asked(function: str, **more: object) -> Sql:
-        of = registry.called(function, {})
-        options = Options(validated(function, of.parameters, {**about, **more}))
+        of = registry.resolve_function(function, {})
+        options = Options(validate_parameters(function, of.parameters, {**about, **more}))
         return of.handler(replace(inner, function=of, options=options))
 
     sensitive = list(publication.roles.sensitive)
@@ -191,10 +191,10 @@ def _parameters() -> Iterator[Parameter]:
     own = [p.name for p in models.parameters() if p.name not in several]
     yield Parameter("k", replace(each, low=2), "Each k, ascending.", required=True, example="k = [5, 10]")
     yield Parameter("l", each, "Each l of l-diversity, ascending; 1 asks for none.")
-    yield Parameter("t", Reals(0, 1), "Each t of t-closeness, ascending; 1 asks for none.")
+    yield Parameter("t", Floats(0, 1), "Each t of t-closeness, ascending; 1 asks for none.")
     yield Parameter(
         "algorithms",
-        Names("algorithms", "['kacpc', 'best']"),
+        Identifiers("algorithms", "['kacpc', 'best']"),
         "Names of algorithms, each with its own defaults; 'all': every one.",
         ("kacpc",),
     )
@@ -203,7 +203,7 @@ def _parameters() -> Iterator[Parameter]:
     yield QUERIES
     yield Parameter(
         "attacks",
-        Words(tuple(ATTACKS)),
+        Choices(tuple(ATTACKS)),
         "Attacks to run on each release: the share of guesses that is right, of the sensitive column where it is most.",
     )
     yield Parameter("cost", Choice(COSTS), "What configurations of the frontier cost least.", "precision")

@@ -19,7 +19,7 @@ from dbanon.runtime import input_files, output_files, storage_version
 from dbanon.source import catalog, stored_policy
 from dbanon.source.applicable_policy import applicable_policy
 from dbanon.source.catalog import SCHEMA, SearchPath, Source
-from dbanon.source.stored_policy import Declared
+from dbanon.source.stored_policy import DeclaredColumn
 from dbanon.sqltext import names
 from dbanon.sqltext.quote import identifier, qualified, text
 
@@ -35,7 +35,7 @@ class Input:
 
     table_name: str
     read: Sequence[Path]
-    declared: Sequence[Declared]
+    declared: Sequence[DeclaredColumn]
     is_about: IsAbout
 
 
@@ -108,7 +108,7 @@ def _resolve_table(cursor: Any, path: Path, database: str, table: str) -> Source
     with contextlib.suppress(
         errors.UnknownTableError, errors.UnreadableFileError, errors.NotATableError, errors.DatabaseNotAttachedError
     ):
-        source = catalog.resolve("anonymize", table, cursor, SearchPath(database, "main"), {})
+        source = catalog.resolve_source("anonymize", table, cursor, SearchPath(database, "main"), {})
         if source.database == database and source.sql == qualified(*source.place):  # no file, and no table of ours
             return source
     known = [
@@ -117,7 +117,7 @@ def _resolve_table(cursor: Any, path: Path, database: str, table: str) -> Source
     raise click.BadParameter(f"{path} has no table or view {table}.{errors.near(table, known)}", param_hint="--table")
 
 
-def _check_repeated(source: Source, declared: Sequence[Declared]) -> None:
+def _check_repeated(source: Source, declared: Sequence[DeclaredColumn]) -> None:
     """Raise ConflictingRolesError where rows of two spellings of the table are about one column."""
     roles: dict[str, str] = {}
     for row in declared:
@@ -126,7 +126,7 @@ def _check_repeated(source: Source, declared: Sequence[Declared]) -> None:
         roles[row.column] = row.role
 
 
-def _insert(con: Any, row: Declared) -> None:
+def _insert(con: Any, row: DeclaredColumn) -> None:
     """Write a row of a policy as a row about `input`."""
     of = row.settings
     cells = [TABLE, row.column, row.role, of.hierarchy, of.weight, of.min_level, of.max_level, of.top, of.bottom]

@@ -89,7 +89,9 @@ def init(database: Path, table: str, k: int, yes: bool, force: bool, as_json: bo
 def _initialized(database: Path, table: str, k: int, yes: bool, force: bool) -> dict[str, Any]:
     """Propose and write; return the columns that have a role now, those that are withheld, and what is wrong."""
     with _opened(database) as con:
-        source = catalog.resolve("init", table, con.cursor(), catalog.SearchPath.here(con), {}, trusting=True)
+        source = catalog.resolve_source(
+            "init", table, con.cursor(), catalog.SearchPath.here(con), {}, is_declaring=True
+        )
         old = stored_policy.policy_rows(source, con)
         if old and not force:
             raise click.ClickException(
@@ -364,7 +366,7 @@ def _write(con: Any, source: catalog.Source, old: list[stored_policy.PolicyRow],
     con.execute("BEGIN")
     try:
         if source.foreign is not None:
-            attached_databases.remember("init", con, source.database, source.foreign)
+            attached_databases.record_identity("init", con, source.database, source.foreign)
         for row in old:
             con.execute(
                 f"DELETE FROM {policies} WHERE schema_name = ? AND table_name = ? AND column_name = ?",
@@ -384,7 +386,7 @@ def _insert(policies: Sql, source: catalog.Source, written: list[Proposal]) -> s
     names = ("schema_name", "table_name", "column_name", "role", "hierarchy", "top", "grid", "missing")
     rows = []
     for p in written:
-        cells = (*stored_policy.key(source), p.column, p.role, p.hierarchy, p.top, p.grid)
+        cells = (*stored_policy.policy_key(source), p.column, p.role, p.hierarchy, p.top, p.grid)
         codes = f"[{joined(map(text, p.missing))}]" if p.missing else "NULL"
         rows.append(f"({joined(literal(v) for v in cells)}, {codes})")
     return f"INSERT INTO {policies} ({joined(map(identifier, names))}) VALUES {joined(rows)}"

@@ -9,9 +9,9 @@ from dbanon.algorithms.streams import Stream, find as find_stream
 from dbanon.errors.example import Example
 from dbanon.release.spec.related_parameters import RELATED
 from dbanon.table_functions import scalar_functions
-from dbanon.table_functions.parameters import Parameter, shown
+from dbanon.table_functions.parameters import Parameter, format_value
 from dbanon.table_functions.registry import table_functions
-from dbanon.table_functions.table_function import ENDINGS, TableFunction
+from dbanon.table_functions.table_function import KIND_BY_ENDING, TableFunction
 
 _COMMON_TITLE = "Parameters of every algorithm"
 _COMMON = (*COMMON, *RELATED)
@@ -133,7 +133,7 @@ def _example(example: Example) -> list[str]:
 
 def _row(parameter: Parameter) -> tuple[str, ...]:
     default = parameter.default
-    given = "" if default is None else f"`{shown(list(default) if isinstance(default, tuple) else default)}`"
+    given = "" if default is None else f"`{format_value(list(default) if isinstance(default, tuple) else default)}`"
     return (
         f"`{parameter.name}`",
         prose(str(parameter.kind)),
@@ -175,15 +175,15 @@ def _system(system: Stream) -> list[str]:
 def _siblings(function: TableFunction) -> list[str]:
     """Return the other functions of the same algorithm or system."""
     if function.system:
-        return [name for name in (function.system + ending for ending in ENDINGS) if name != function.name]
-    own = next((ending for ending, kind in ENDINGS.items() if kind == function.kind), None)
+        return [name for name in (function.system + ending for ending in KIND_BY_ENDING) if name != function.name]
+    own = next((ending for ending, kind in KIND_BY_ENDING.items() if kind == function.kind), None)
     if own is None:
         return []
     base = function.name.removesuffix(own)
-    return [base + ending for ending in ENDINGS if ending != own]
+    return [base + ending for ending in KIND_BY_ENDING if ending != own]
 
 
-def _scalar(function: scalar_functions.Scalar) -> list[str]:
+def _scalar(function: scalar_functions.ScalarFunction) -> list[str]:
     forms = "\n".join(f"{function.name}({', '.join(form.arguments)}) -> {function.returns}" for form in function.forms)
     return [
         f"```\n{forms}\n```",

@@ -14,19 +14,19 @@ import click
 from dbanon import errors
 from dbanon.release.spec import related_parameters as related
 from dbanon.table_functions.parameter_types import (
+    Choices,
     Columns,
+    Float,
+    Floats,
     ForColumns,
+    Identifiers,
     Integer,
     Integers,
-    Kind,
-    Names,
-    Real,
-    Reals,
-    Words,
+    ParameterType,
 )
 from dbanon.table_functions.registry import check_algorithm, table_functions
 
-_LISTS = (Columns, ForColumns, Words, Names, Integers, Reals)
+_LISTS = (Columns, ForColumns, Choices, Identifiers, Integers, Floats)
 """Parameters that are lists: plain text is divided at its commas."""
 
 _GIVEN = re.compile(r"\s*([A-Za-z_]\w*)\s*(?::=|=>|==|=)\s*(.*?)\s*", re.DOTALL)
@@ -41,7 +41,7 @@ _MEANT = "[{('\"$"
 class _Checked(click.ParamType):  # type: ignore[type-arg]
     """A value that a kind of parameter accepts, in the words of the kind."""
 
-    def __init__(self, name: str, kind: Integer | Real) -> None:
+    def __init__(self, name: str, kind: Integer | Float) -> None:
         self.name, self.kind = name, kind
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
@@ -54,7 +54,7 @@ class _Checked(click.ParamType):  # type: ignore[type-arg]
 
 _K = click.option("-k", type=_Checked("integer", Integer(2)), help="k-anonymity: least records (persons) in a class.")
 _L = click.option("-l", type=_Checked("integer", Integer(2)), help="l-diversity: least sensitive values in a class.")
-_T = click.option("-t", type=_Checked("number", Real(0, 1)), help="t-closeness: greatest distance from the whole.")
+_T = click.option("-t", type=_Checked("number", Float(0, 1)), help="t-closeness: greatest distance from the whole.")
 _P = click.option(
     "-p",
     "--parameter",
@@ -145,7 +145,7 @@ def improvement(given: str | None) -> int | str | None:
     return given if given is None or not given.strip().isdecimal() else int(given)
 
 
-def parameter(given: str, kinds: Mapping[str, Kind]) -> tuple[str, Any]:
+def parameter(given: str, kinds: Mapping[str, ParameterType]) -> tuple[str, Any]:
     """`name=value` as parameters of these kinds, by name, take it; BadParameter."""
     match = _GIVEN.fullmatch(given)
     if match is None:
@@ -155,7 +155,7 @@ def parameter(given: str, kinds: Mapping[str, Kind]) -> tuple[str, Any]:
     known, value = literal(text)
     if not known and text[:1] in ("[", "{"):  # a list that mixes texts and numbers
         known, value = literal(_quoted(text))
-    alone = isinstance(kinds.get(name), (Integers, Reals))
+    alone = isinstance(kinds.get(name), (Integers, Floats))
     if known and not (is_list and not alone and isinstance(value, (bool, int, float))):
         return name, value
     if not known and (not text or text[0] in _MEANT):

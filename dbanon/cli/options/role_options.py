@@ -14,7 +14,7 @@ import click
 from dbanon.cli.options.message_options import POLICY_FILE
 from dbanon.policy.transforms.settings import KNOWN
 from dbanon.source import stored_policy
-from dbanon.source.stored_policy import Declared, Settings
+from dbanon.source.stored_policy import DeclaredColumn, Settings
 from dbanon.sqltext import names
 
 _OPTIONS = (
@@ -167,7 +167,7 @@ def is_named(*table_names: str) -> Callable[[str | None, str], bool]:
     return lambda schema_name, table_name: names.folded(table_name) in known
 
 
-def policy_parameters(path: Path, columns: PolicyColumns, declared: Iterable[Declared]) -> dict[str, Any]:
+def policy_parameters(path: Path, columns: PolicyColumns, declared: Iterable[DeclaredColumn]) -> dict[str, Any]:
     """Return a policy file as parameters of a call over a stored policy, which the call can only tighten.
 
     What the file repeats of the stored policy is no parameter. Raises click.BadParameter for a pseudonym, mask or shift
@@ -212,7 +212,7 @@ def policy_parameters(path: Path, columns: PolicyColumns, declared: Iterable[Dec
 def _form(settings: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     """Return the settings of a pseudonym, mask or shift as the policy stores them."""
     form = settings.get("form")
-    return stored_policy.form(form) if isinstance(form, Mapping) else ()
+    return stored_policy.parse_settings(form) if isinstance(form, Mapping) else ()
 
 
 def _is_held(setting: str, value: Any, stored: Settings) -> bool:

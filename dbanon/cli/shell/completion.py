@@ -16,7 +16,7 @@ from dbanon.cli.terminal.result_table import MODES
 from dbanon.runtime.csv_formulas import CHOICES
 from dbanon.sqltext.quote import text as quoted
 from dbanon.sqltext.tokenizer import Token, tokens
-from dbanon.table_functions.parameter_types import Choice, Columns, Flag, ForColumns, PerColumn, Text, Words
+from dbanon.table_functions.parameter_types import Boolean, Choice, Choices, Columns, ForColumns, PerColumn, Text
 from dbanon.table_functions.parameters import Parameter
 from dbanon.table_functions.registry import table_functions
 from dbanon.table_functions.table_function import TableFunction
@@ -252,7 +252,7 @@ def _values(
             yield from ((c, f"{quoted(c)}: ", t) for c, t in columns.items())
         else:
             yield from ((c, f"{{{quoted(c)}: ", t) for c, t in columns.items())
-    elif isinstance(kind, (Columns, Words)):
+    elif isinstance(kind, (Columns, Choices)):
         names = columns if isinstance(kind, Columns) else dict.fromkeys(kind.words, "")
         yield from ((n, quoted(n) if in_value else f"[{quoted(n)}", t) for n, t in names.items())
     elif not in_value:
@@ -262,7 +262,7 @@ def _values(
 def _scalars(name: str, kind: object, columns: dict[str, str], known: Known) -> Iterator[Offer]:
     if isinstance(kind, Choice):
         yield from ((w, quoted(w), "") for w in kind.words)
-    elif isinstance(kind, Flag):
+    elif isinstance(kind, Boolean):
         yield from ((w, w, "") for w in ("true", "false"))
     elif isinstance(kind, Text) and "hierarchy" in kind.what:
         yield from ((h, quoted(h), "hierarchy") for h in known.hierarchies)

@@ -15,7 +15,7 @@ from dbanon.ledger import permissions
 from dbanon.ledger.permissions import Permission
 from dbanon.sqltext.quote import Sql, joined, text
 from dbanon.table_functions import arguments
-from dbanon.table_functions.table_function import ENDINGS
+from dbanon.table_functions.table_function import KIND_BY_ENDING
 
 PERMISSIONS = "permissions"
 WRITTEN = "dbanon_called"
@@ -72,7 +72,9 @@ def asks(name: str) -> bool:
 @cache
 def _calls() -> Mapping[str, tuple[str, str]]:
     """Return the functions of all algorithms: the algorithm, and the ending of its table."""
-    return {algorithm + ending: (algorithm, ending) for algorithm in permissions.algorithms() for ending in ENDINGS}
+    return {
+        algorithm + ending: (algorithm, ending) for algorithm in permissions.algorithms() for ending in KIND_BY_ENDING
+    }
 
 
 def _name(node: Mapping[str, Any]) -> str:
@@ -124,7 +126,7 @@ def _as_json(children: list[Any]) -> Call:
         filled, named = said.get("slots") or (), dict(said.get("named") or {})
     except (ValueError, TypeError, KeyError, AttributeError):
         raise errors.ReaderStatementRefusedError("A call that cannot be read") from None
-    return _of(name, tbl, arguments.merged(name, filled, named))
+    return _of(name, tbl, arguments.merge_arguments(name, filled, named))
 
 
 def _of(name: str, source: Any, given: dict[str, Any]) -> Call:

@@ -28,7 +28,7 @@ def written(uri: str, name: str, role: str) -> str:
     statements = [
         *(extension.statement(n) for n in extension.NAMES),
         f"ATTACH {text(uri)} AS {identifier(name)} (TOKEN {token})",
-        *scalar_functions.macros(without=("hierarchy",)),
+        *scalar_functions.macro_statements(excluded_arguments=("hierarchy",)),
         *(_calls(asked, token) if role == "custodian" else _readers(asked, token)),
     ]
     return "\n".join([*_HEAD, *(f"{statement};" for statement in statements), ""])

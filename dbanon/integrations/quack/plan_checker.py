@@ -166,7 +166,7 @@ def _definitions(tables: Columns) -> Iterator[Sql]:
         Sql(statement) for statement in fill("integrations/quack/published_tables.sql").split(";") if statement.strip()
     )
     yield from (Sql(f"DROP TABLE {qualified(SCHEMA, name)}") for name in _UNREADABLE)
-    yield from scalar_functions.macros("", without=("hierarchy",))
+    yield from scalar_functions.macro_statements("", excluded_arguments=("hierarchy",))
 
 
 def _answer(cursor: Any, function: str, statement: str) -> dict[str, Any]:

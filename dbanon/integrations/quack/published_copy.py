@@ -181,7 +181,7 @@ def _statements(cursor: Any, files: dict[Path, Entry], asking: _Asking) -> Itera
         yield _listed(entry, part)
         yield Sql(f"DETACH {part}")
     yield from _answers(asking, {(entry.schema, entry.name) for entry in files.values()})
-    yield from scalar_functions.macros("", without=("hierarchy",))
+    yield from scalar_functions.macro_statements("", excluded_arguments=("hierarchy",))
 
 
 def _answers(asking: _Asking, served: set[tuple[str, str]]) -> Iterator[Sql]:

@@ -13,7 +13,7 @@ from dbanon.integrations.spark.table_names import duckdb_name, duckdb_parts
 from dbanon.runtime import session
 from dbanon.source import catalog, stored_policy
 from dbanon.source.applicable_policy import applicable_policy
-from dbanon.source.stored_policy import Declared
+from dbanon.source.stored_policy import DeclaredColumn
 from dbanon.sqltext.names import folded
 from dbanon.sqltext.quote import Sql, qualified
 
@@ -24,7 +24,7 @@ _FUNCTION = "anonymize"
 class DatabasePolicy:
     """The rows that govern a table, the folded names of its columns and theirs, and the hierarchies stored there."""
 
-    declared: tuple[Declared, ...]
+    declared: tuple[DeclaredColumn, ...]
     columns: frozenset[str]
     hierarchies: pa.Table
 
@@ -69,13 +69,13 @@ def _database(con: Connection) -> str:
     return catalog.SearchPath.here(con.raw).database
 
 
-def _governed(con: Connection, name: str) -> tuple[catalog.Source, tuple[Declared, ...]]:
+def _governed(con: Connection, name: str) -> tuple[catalog.Source, tuple[DeclaredColumn, ...]]:
     """Return the table and the rows that govern it; a table that is not in the database may have rows, too."""
     current = session.of_connection(con.raw)
     with current.cursor() as cursor:
         path, parts = catalog.SearchPath.here(con.raw), duckdb_parts(name)
-        if catalog.stored(_FUNCTION, cursor, name, parts, path) is not None:
-            source = catalog.resolve(_FUNCTION, name, cursor, path, {})
+        if catalog.find_stored(_FUNCTION, cursor, name, parts, path) is not None:
+            source = catalog.resolve_source(_FUNCTION, name, cursor, path, {})
             return source, applicable_policy(_FUNCTION, source, cursor, path, current).declared
         database, schema, table = [path.database, "main"][: 3 - len(parts)] + list(parts)
         source = catalog.Source(name, Sql(""), {}, database, schema, table)

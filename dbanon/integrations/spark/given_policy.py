@@ -18,7 +18,7 @@ from dbanon.policy.declare import declare
 from dbanon.policy.hierarchies.store import load_hierarchy
 from dbanon.source import schema, stored_policy
 from dbanon.source.catalog import SCHEMA
-from dbanon.source.stored_policy import Declared
+from dbanon.source.stored_policy import DeclaredColumn
 from dbanon.sqltext.names import folded
 from dbanon.sqltext.quote import identifier
 
@@ -119,7 +119,7 @@ def _of_database(source: PolicySource, path: Path) -> DatabasePolicy:
     return database_policy(path, source.name)
 
 
-def _policy_rows(con: Connection, table: str, declared: Iterable[Declared]) -> pa.Table:
+def _policy_rows(con: Connection, table: str, declared: Iterable[DeclaredColumn]) -> pa.Table:
     """Declared rows as rows of dbanon.policy about the table."""
     form = con.raw.sql(f"FROM {SCHEMA}.policy LIMIT 0").to_arrow_table().schema
     rows = [
@@ -195,7 +195,7 @@ def _is_about(source: PolicySource, schema_name: str, table_name: str) -> bool:
         raise errors.PolicyNameMissingError(_FUNCTION, "policy")
     *place, table = duckdb_parts(source.name)
     database, schema_name_ = ["", "main"][: 2 - len(place)] + place
-    return stored_policy.applies((database, schema_name_, table), schema_name, table_name)
+    return stored_policy.row_matches((database, schema_name_, table), schema_name, table_name)
 
 
 def _rows(policy: Any) -> list[dict[str, Any]]:

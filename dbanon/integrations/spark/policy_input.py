@@ -17,7 +17,7 @@ from dbanon.release import search_budget
 from dbanon.sqltext.names import folded
 from dbanon.table_functions import parameters
 from dbanon.table_functions.registry import check_algorithm, table_functions
-from dbanon.table_functions.table_function import ENDINGS
+from dbanon.table_functions.table_function import KIND_BY_ENDING
 
 
 @dataclass(frozen=True)
@@ -73,12 +73,12 @@ def _all_hierarchies(function: str, installed: Mapping[str, str], called: Any) -
 def checked_cell(function: str, cell: object) -> int | None:
     """Return the parameter `cell`; InvalidArgumentError."""
     known = tuple(parameter for parameter in COMMON if parameter.name == "cell")
-    found = parameters.validated(function, known, {"cell": cell})["cell"]
+    found = parameters.validate_parameters(function, known, {"cell": cell})["cell"]
     return None if found is None else int(str(found))
 
 
 def _function(function: str) -> tuple[str, str]:
-    for ending, kind in sorted(ENDINGS.items(), reverse=True):
+    for ending, kind in sorted(KIND_BY_ENDING.items(), reverse=True):
         base = function.removesuffix(ending)
         if ending and base != function and base in table_functions():
             return base, kind

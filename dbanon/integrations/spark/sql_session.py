@@ -12,7 +12,7 @@ from dbanon.integrations.spark import session_tables
 from dbanon.integrations.spark.api import frame_release
 from dbanon.sqltext.tokenizer import SPARK, code_tokens
 from dbanon.table_functions.registry import table_functions
-from dbanon.table_functions.table_function import ENDINGS
+from dbanon.table_functions.table_function import KIND_BY_ENDING
 
 _PLAIN = "without_dbanon"
 
@@ -83,4 +83,4 @@ def _functions() -> frozenset[str]:
 
 
 def _ending(name: str) -> str:
-    return next((ending for ending in ENDINGS if ending and name.endswith(ending)), "")
+    return next((ending for ending in KIND_BY_ENDING if ending and name.endswith(ending)), "")

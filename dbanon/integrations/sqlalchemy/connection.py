@@ -25,7 +25,7 @@ def raw_connection(connection: Any) -> Any:
 def resolved(function: str, table: Table, connection: Connection, cursor: Any = None) -> catalog.Source:
     """Return a table as the catalog knows it, found by its name on the connection or on a cursor of it."""
     reader = raw_connection(connection) if cursor is None else cursor
-    return catalog.resolve(function, written(table, connection), reader, catalog.SearchPath.here(reader), {})
+    return catalog.resolve_source(function, written(table, connection), reader, catalog.SearchPath.here(reader), {})
 
 
 def schema_of(table: Table, connection: Connection) -> str | None:

@@ -13,7 +13,7 @@ from dbanon.policy.column_roles import STORED
 from dbanon.runtime.session import own_cursor
 from dbanon.source import catalog, schema, stored_policy
 from dbanon.source.catalog import Source
-from dbanon.source.stored_policy import Declared, PolicyRow, Settings
+from dbanon.source.stored_policy import DeclaredColumn, PolicyRow, Settings
 from dbanon.sqltext import names
 from dbanon.sqltext.quote import qualified
 from dbanon.udf.install import attach
@@ -129,7 +129,7 @@ def policy_from_reflection(engine: Engine, table: str | Table, *, set_info: bool
         raw = raw_connection(connection)
         attach(raw)
         name = written(table, connection) if isinstance(table, Table) else table
-        source = catalog.resolve("policy_from_reflection", name, raw, catalog.SearchPath.here(raw), {})
+        source = catalog.resolve_source("policy_from_reflection", name, raw, catalog.SearchPath.here(raw), {})
         found = _roles(stored_policy.policy_rows(source, raw))
     declared = {c: found[names.folded(c)] for c in source.columns if names.folded(c) in found}
     if set_info and isinstance(table, Table):
@@ -177,7 +177,7 @@ def roles(table: Table) -> dict[str, Role | None]:
     return {column.name: role_of(column) for column in table.c}
 
 
-def stored_role(declared: Declared) -> Role:
+def stored_role(declared: DeclaredColumn) -> Role:
     """Return the role that a row of the policy says."""
     return Role(declared.role.lower(), Settings(**{n: getattr(declared.settings, n) for n in STORED}))
 

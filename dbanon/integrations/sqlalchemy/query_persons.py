@@ -16,7 +16,7 @@ from dbanon import errors
 from dbanon.integrations.sqlalchemy.query_plan import Branch, Origin, Place
 from dbanon.source import stored_policy
 from dbanon.source.catalog import Source
-from dbanon.source.stored_policy import Declared, Policy
+from dbanon.source.stored_policy import DeclaredColumn, Policy
 from dbanon.sqltext import names
 from dbanon.sqltext.qualify_builtins import bound
 from dbanon.sqltext.quote import Sql, identifier, joined, qualified
@@ -30,7 +30,7 @@ class GovernedTable:
 
     place: Place
     policy: Policy
-    rows: Mapping[str, Declared]
+    rows: Mapping[str, DeclaredColumn]
     persons: tuple[str, ...]
 
     @classmethod
@@ -38,13 +38,15 @@ class GovernedTable:
         """Read the policy of a table. Two rows about one column are an error of the policy (ConflictingRolesError)."""
         shown = ".".join(place)
         policy = stored_policy.policy_of(Source(shown, Sql(""), {}, *place), cursor)
-        rows: dict[str, Declared] = {}
+        rows: dict[str, DeclaredColumn] = {}
         for row in policy.declared:
             column = names.folded(row.column)
             if column in rows:
                 raise errors.ConflictingRolesError("dbanon.policy", shown, row.column, (rows[column].role, row.role))
             rows[column] = row
-        person_columns = stored_policy.tellers((row.column, row.role, dict(row.settings.form)) for row in rows.values())
+        person_columns = stored_policy.person_columns(
+            (row.column, row.role, dict(row.settings.form)) for row in rows.values()
+        )
         return cls(place, policy, rows, tuple(person_columns))
 
     @property
@@ -58,7 +60,7 @@ def check_persons(
     connection: Any,
     branches: Sequence[Branch],
     tables: Mapping[Place, GovernedTable],
-    rows: Sequence[Declared],
+    rows: Sequence[DeclaredColumn],
     columns: Sequence[str],
 ) -> None:
     """Check that k counts the persons, or the records, of every table whose columns a query publishes.
@@ -76,7 +78,7 @@ def check_persons(
         rows. RepeatedRecordsError: A record of a table without a person column may be in several rows.
     """
     roles = {row.column: row.role.lower() for row in rows}
-    tellers = stored_policy.tellers((row.column, row.role, dict(row.settings.form)) for row in rows)
+    tellers = stored_policy.person_columns((row.column, row.role, dict(row.settings.form)) for row in rows)
     published = [i for i, name in enumerate(columns) if roles.get(name, "identifier") not in _WITHHELD]
     earlier_places: set[Place] = set()
     for branch in branches:

@@ -38,7 +38,7 @@ from dbanon.runtime.session import own_cursor
 from dbanon.source import catalog, stored_policy, transaction_check
 from dbanon.source.bound_scans import Scan, bound_scans
 from dbanon.source.governed_tables import TEMPORARY, governed_scans
-from dbanon.source.stored_policy import Declared, Policy, TemporaryPolicy
+from dbanon.source.stored_policy import DeclaredColumn, Policy, TemporaryPolicy
 from dbanon.source.view_mentions import view_mentions
 from dbanon.sqltext import names
 from dbanon.sqltext.qualify_builtins import OWN
@@ -181,9 +181,9 @@ def _rows(
     branches: Sequence[Branch],
     tables: Mapping[Place, GovernedTable],
     mapped: Mapping[Place, MappedTable],
-) -> dict[str, Declared]:
+) -> dict[str, DeclaredColumn]:
     """Return the rows of the policy of a query, by column."""
-    found: dict[str, Declared] = {}
+    found: dict[str, DeclaredColumn] = {}
     for i, (name, role) in enumerate(model.roles.items()):
         row = _row(model.function, name, [_column_role(branch, i, tables, mapped) for branch in branches])
         if role is not None and (row is None or stored_role(row) != role):
@@ -197,7 +197,7 @@ def _rows(
 
 def _column_role(
     branch: Branch, i: int, tables: Mapping[Place, GovernedTable], mapped: Mapping[Place, MappedTable]
-) -> Declared | None:
+) -> DeclaredColumn | None:
     """Return the role of one column of one branch: that of the policy, or of the model for a table without a policy."""
     origin = branch.columns[i]
     if origin is None:
@@ -212,9 +212,9 @@ def _column_role(
     return None
 
 
-def _row(function: str, name: str, found: Sequence[Declared | None]) -> Declared | None:
+def _row(function: str, name: str, found: Sequence[DeclaredColumn | None]) -> DeclaredColumn | None:
     """Return the one role that a column has in all branches."""
-    roles: dict[Role | None, Declared | None] = {None if row is None else stored_role(row): row for row in found}
+    roles: dict[Role | None, DeclaredColumn | None] = {None if row is None else stored_role(row): row for row in found}
     if len(roles) > 1:
         raise errors.ConflictingRolesError(function, SHOWN, name, [str(role or "withheld") for role in roles])
     return next(iter(roles.values()), None)
@@ -224,7 +224,7 @@ def _row(function: str, name: str, found: Sequence[Declared | None]) -> Declared
 
 
 def _governing(
-    check: Sql, tables: Mapping[Place, GovernedTable], rows: Sequence[Declared], database: str
+    check: Sql, tables: Mapping[Place, GovernedTable], rows: Sequence[DeclaredColumn], database: str
 ) -> TemporaryPolicy:
     """Return the policy of the rows, with a fingerprint of the policies that they come from."""
     fingerprints = [table.policy.fingerprint_sql for table in tables.values()] or [Sql("''")]
@@ -254,7 +254,7 @@ def _transaction_check(
     conditions = [transaction_check.check_sql(function, SHOWN, state) for state in states]
     others = set(places) - {*tables, *view_tables}
     databases = sorted({place[0] for place in others})
-    numbers = [number for database in databases for number in stored_policy.governed_numbers(cursor, database)]
+    numbers = [number for database in databases for number in stored_policy.governed_table_oids(cursor, database)]
     if numbers:
-        conditions.append(transaction_check.unlike_sql(function, SHOWN, others, numbers))
+        conditions.append(transaction_check.no_renamed_table_sql(function, SHOWN, others, numbers))
     return Sql(" AND ".join(conditions))

@@ -16,7 +16,7 @@ from dbanon import errors
 from dbanon.algorithms.base.common_parameters import COMMON
 from dbanon.policy.transforms import settings
 from dbanon.source import stored_policy
-from dbanon.source.stored_policy import Declared, Settings
+from dbanon.source.stored_policy import DeclaredColumn, Settings
 from dbanon.table_functions import parameters
 from dbanon.table_functions.parameter_types import ForColumns, PerColumn
 
@@ -33,9 +33,9 @@ class Role:
     role: str
     settings: Settings = field(default_factory=Settings)
 
-    def declared(self, column: str) -> Declared:
+    def declared(self, column: str) -> DeclaredColumn:
         """Return the row of the policy that says so."""
-        return Declared(column, self.role, self.settings)
+        return DeclaredColumn(column, self.role, self.settings)
 
     def __str__(self) -> str:
         default = Settings()
@@ -118,7 +118,7 @@ def shift(days: int, *, key: str | None = None, scope: str | None = None, missin
 
 def _made(role: str, missing: Any, **given: object) -> Info:
     """InvalidTransformSettingError, UnreadableKeyReferenceError where a setting does not fit."""
-    form = stored_policy.form(given)
+    form = stored_policy.parse_settings(given)
     settings.made("info", role, dict(form))
     return _info(Role(role, replace(_settings({"missing": missing}), form=form)))
 
@@ -162,5 +162,5 @@ def _settings(given: Mapping[str, object]) -> Settings:
         try:
             accepted[name] = kind.check(plain(value))
         except ValueError:
-            raise errors.InvalidArgumentError("quasi", name, str(kind), parameters.shown(value)) from None
+            raise errors.InvalidArgumentError("quasi", name, str(kind), parameters.format_value(value)) from None
     return Settings(**accepted)

@@ -95,7 +95,7 @@ def request(ending: str, source: Any, algorithm: str, given: Mapping[str, Any]) 
         raise errors.UnknownAlgorithmError(str(algorithm), known)
     function = functions[algorithm.lower() + ending]
     values = {name.lower(): _plain(value) for name, value in given.items() if value is not None and value != {}}
-    options = kinds.validated(function.name, function.parameters, values)
+    options = kinds.validate_parameters(function.name, function.parameters, values)
     of_rows = _source(function.name, source)
     if isinstance(of_rows, sa.Table):
         types = {c.name: c.type for c in of_rows.c}
@@ -138,7 +138,9 @@ def _source(function: str, source: Any) -> sa.Table | SelectBase:
         if isinstance(table, sa.Table) and mapper.persist_selectable is table and not mapper.single:
             return table
         return sa.select(mapper.class_)
-    raise errors.InvalidArgumentError(function, "source", "a mapped class, a Table or a SELECT", kinds.shown(source))
+    raise errors.InvalidArgumentError(
+        function, "source", "a mapped class, a Table or a SELECT", kinds.format_value(source)
+    )
 
 
 def _plain(value: Any) -> Any:

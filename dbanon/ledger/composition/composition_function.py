@@ -71,7 +71,9 @@ def _sensitive(entry: Entry) -> dict[str, int]:
 def _least(entry: Entry) -> int:
     """l of a release: as its call asks, or as its algorithm does."""
     given = entry.call["parameters"]
-    usual = next(p.default for p in registry.called(entry.call["function"], given).parameters if p.name == "l")
+    usual = next(
+        p.default for p in registry.resolve_function(entry.call["function"], given).parameters if p.name == "l"
+    )
     return int(str(given.get("l") or usual or 1))
 
 

@@ -52,7 +52,7 @@ def _about(cursor: Any, of: related_releases.RelatedRelease) -> set[same_source.
 
 def _relations(cursor: Any, database: str) -> Iterator[tuple[str, str]]:
     """Yield tables and the tables of people that they are about, by names: as dbanon.relation and foreign keys say."""
-    for row in stored_relation.rows(cursor, database):
+    for row in stored_relation.relation_rows(cursor, database):
         yield _named(row.schema, row.table), _named(row.entity_schema, row.entity)
     for schema, table, referenced in cursor.execute(
         "SELECT DISTINCT schema_name, table_name, referenced_table FROM system.main.duckdb_constraints() "
@@ -71,7 +71,7 @@ def _named(schema: str, table: str) -> str:
 def _bases(cursor: Any, database: str, name: str) -> set[same_source.Base]:
     """Return the tables behind a table or view; none where it is not there or its database is not attached."""
     try:
-        source = catalog.resolve("materialize", name, cursor, catalog.SearchPath(database, "main"), {})
+        source = catalog.resolve_source("materialize", name, cursor, catalog.SearchPath(database, "main"), {})
     except (errors.UnknownTableError, errors.DatabaseNotAttachedError):
         return set()
     return same_source.places(same_source.bases(source, cursor), source.home)

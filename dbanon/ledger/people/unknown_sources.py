@@ -98,7 +98,7 @@ def _existing(cursor: Any) -> set[Base]:
         "SELECT database_name FROM system.main.duckdb_databases() WHERE NOT internal"
     ).fetchall():
         named = {database}
-        if (kind := attached_databases.kind(cursor, database)) is not None:
+        if (kind := attached_databases.database_kind(cursor, database)) is not None:
             with contextlib.suppress(errors.DatabaseIdentityUnavailableError):  # then no ledger names it so
                 named.add(attached_databases.identity("materialize", cursor, database, kind))
         found |= {

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dbanon import errors
 from dbanon.policy.profiling.repeated_identifiers import Declared, Relation, binds
 from dbanon.source.catalog import Cursor
-from dbanon.source.stored_policy import tellers
+from dbanon.source.stored_policy import person_columns
 from dbanon.sqltext.names import folded
 from dbanon.sqltext.quote import Sql, identifier, text
 from dbanon.sqltext.templates import fill, later, message
@@ -33,7 +33,7 @@ def counted(relation: Relation, rows: Iterable[Declared], cursor: Cursor) -> dic
     text."""
     types = {folded(name): (name, type_) for name, type_ in relation.columns().items()}
     known = [row for row in rows if folded(row.column) in types]
-    named = tellers((row.column, row.role, dict(row.form)) for row in known)
+    named = person_columns((row.column, row.role, dict(row.form)) for row in known)
     person = next((row for row in known if [row.column] == named), None)
     if person is None or not is_spelled(types[folded(person.column)][1]):
         return None

@@ -51,11 +51,13 @@ def statement(call: Call, only: catalog.Source | None = None) -> Sql:
             settings_of[row] = given
             if only is not None and (database != only.home or not stored_policy.is_about(only, row.schema, row.table)):
                 continue
-            about = [place for place in places if stored_policy.applies(place, row.schema, row.table)]
-            elsewhere = attached_databases.named(call.cursor, row.schema, row.table)
+            about = [place for place in places if stored_policy.row_matches(place, row.schema, row.table)]
+            elsewhere = attached_databases.tables_named_by_row(call.cursor, row.schema, row.table)
             if elsewhere and elsewhere[0] not in asked:
                 asked.add(elsewhere[0])
-                wrong = _raised(attached_databases.of, "policy_problems", call.cursor, elsewhere[0], call.path.database)
+                wrong = _raised(
+                    attached_databases.foreign_source, "policy_problems", call.cursor, elsewhere[0], call.path.database
+                )
                 found_there = [problem for problem in wrong if problem not in told]
                 told.update(found_there)
                 known += [_reported(row, problem) for problem in found_there]
@@ -106,8 +108,8 @@ def _stored(call: Call, database: str) -> list[tuple[Declared, stored_policy.Set
                 row["table_name"],
                 row["column_name"],
                 row["role"],
-                stored_policy.codes(row.get("missing")),
-                stored_policy.form(row.get("form")),
+                stored_policy.parse_codes(row.get("missing")),
+                stored_policy.parse_settings(row.get("form")),
             ),
             stored_policy.Settings(
                 hierarchy=row["hierarchy"],
@@ -168,7 +170,7 @@ def _place_problems(call: Call, about: Sequence[Place], row: Declared) -> list[s
     if not about:
         if names.is_file(row.table) or row.table.lower() in call.session.temporary.columns:
             return []
-        if attached_databases.is_away(call.cursor, row.database, row.table):
+        if attached_databases.is_detached(call.cursor, row.database, row.table):
             return [
                 f"not checked: '{row.table}' is in a database that is not attached now, or it is gone from there. "
                 "Hint: ATTACH it by the name that the policy has for it."
@@ -177,7 +179,7 @@ def _place_problems(call: Call, about: Sequence[Place], row: Declared) -> list[s
             f"orphan: there is no table or view '{row.table}' (schema_name '{row.schema}') in this database. "
             "Hint: DELETE the row, or correct table_name or schema_name."
         ]
-    of = attached_databases.kind(call.cursor, about[0][0])
+    of = attached_databases.database_kind(call.cursor, about[0][0])
     if of is not None and (found := _reading_problems(call, about[0], of)):
         return found
     columns = catalog.columns_of(call.cursor, about[0])
@@ -203,7 +205,7 @@ def _code_problems(call: Call, row: Declared, type_: str) -> list[str]:
             )
         )
         for code in row.missing
-        if source_missing_codes.value(type_, code, call.holds) is None
+        if source_missing_codes.code_value(type_, code, call.holds) is None
     ]
 
 
@@ -212,27 +214,29 @@ def _cleaned(call: Call, relation: Relation, rows: Sequence[Declared]) -> Relati
     codes = {row.column: row.missing for row in rows if row.missing}
     if not codes:
         return relation
-    found = source_missing_codes.relation(relation.sql, relation.columns(), codes, call.holds)
+    found = source_missing_codes.relation_without_codes(relation.sql, relation.columns(), codes, call.holds)
     return relation if found is None else replace(relation, sql=found)
 
 
 def _readable(call: Call, about: Sequence[Place], row: Declared) -> Iterator[Relation]:
     """What a row is about, to be read: tables and views `about`, else a temporary relation or a file."""
     for place in about:
-        sql, of = qualified(*place), attached_databases.kind(call.cursor, place[0])
+        sql, of = qualified(*place), attached_databases.database_kind(call.cursor, place[0])
         if of is None or not _reading_problems(call, place, of):
-            guard = snapshot_guard.guard(call.cursor, str(sql), snapshot_guard.kinds(call.cursor, sql, of))
-            yield Relation(snapshot_guard.read(sql, guard), partial(catalog.columns_of, call.cursor, place))
+            guard = snapshot_guard.guard_condition(
+                call.cursor, str(sql), snapshot_guard.scanned_systems(call.cursor, sql, of)
+            )
+            yield Relation(snapshot_guard.guarded_relation(sql, guard), partial(catalog.columns_of, call.cursor, place))
     if about or row.database != call.path.database:
         return
     yield from (
         Relation(identifier(name), partial(dict, columns), seen=False)
         for name, columns in call.session.temporary.columns.items()
-        if stored_policy.applies((row.database, "main", name), row.schema, row.table)
+        if stored_policy.row_matches((row.database, "main", name), row.schema, row.table)
     )
     if names.is_file(row.table) and row.schema.lower() == "main":
         with contextlib.suppress(errors.UnreadableFileError, errors.RemoteFileError):
-            source = catalog.resolve("policy_problems", row.table, call.cursor, call.path, {})
+            source = catalog.resolve_source("policy_problems", row.table, call.cursor, call.path, {})
             yield Relation(source.sql, partial(dict, source.columns))
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from dbanon import errors
 from dbanon.policy.profiling.repeated_identifiers import binds
 from dbanon.source import attached_databases, catalog, stored_policy, stored_relation
-from dbanon.source.column_types import alike_as_keys, person_value
+from dbanon.source.column_types import are_comparable_keys, person_value
 from dbanon.sqltext.quote import Sql, identifier, joined, qualified, text
 from dbanon.sqltext.templates import fill, later, message
 from dbanon.table_functions.table_function import Call
@@ -67,7 +67,7 @@ def problems(call: Call, database: str, only: catalog.Source | None) -> Iterator
     """What is wrong in the relations of a database; `only` those of one table."""
     places = catalog.relations(call.cursor, database)
     seen: dict[tuple[Place, Place], frozenset[tuple[str, str]]] = {}
-    for row in stored_relation.rows(call.cursor, database):
+    for row in stored_relation.relation_rows(call.cursor, database):
         named = ((row.schema, row.table), (row.entity_schema, row.entity))
         if only is not None and (
             database != only.home or not any(stored_policy.is_about(only, *name) for name in named)
@@ -101,10 +101,10 @@ def _side(
 ) -> _Side | None:
     """Return a table that a row names; what is wrong with the name or the columns goes to `found`."""
     schema, table, key = named
-    about = [place for place in places if stored_policy.applies(place, schema, table)]
-    about += attached_databases.named(call.cursor, schema, table)
+    about = [place for place in places if stored_policy.row_matches(place, schema, table)]
+    about += attached_databases.tables_named_by_row(call.cursor, schema, table)
     if not about:
-        away = attached_databases.is_away(call.cursor, database, table)
+        away = attached_databases.is_detached(call.cursor, database, table)
         said = (
             f"not checked: '{table}' is in a database that is not attached now, or it is gone from there. "
             "Hint: ATTACH it by the name that the policy has for it."
@@ -147,8 +147,8 @@ def _declared(call: Call, database: str, place: Place) -> dict[str, str]:
 
     def is_about(schema: str, table: str) -> bool:
         if place[0] == database:
-            return stored_policy.applies(place, schema, table)
-        return place in attached_databases.named(call.cursor, schema, table)
+            return stored_policy.row_matches(place, schema, table)
+        return place in attached_databases.tables_named_by_row(call.cursor, schema, table)
 
     return {column.lower(): role.lower() for schema, table, column, role in rows if is_about(schema, table)}
 
@@ -167,7 +167,7 @@ def _keys(call: Call, database: str, child: _Side, entity: _Side) -> Iterator[Fo
     the statement runs."""
     for own, theirs in zip(child.key, entity.key, strict=True):
         types = (child.columns[own.lower()][1], entity.columns[theirs.lower()][1])
-        if not alike_as_keys(*types):
+        if not are_comparable_keys(*types):
             error = errors.KeyTypeMismatchError(
                 FUNCTION, f"{child.table}.{own}", types[0], entity.table, theirs, types[1]
             )

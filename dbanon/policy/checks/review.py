@@ -81,7 +81,7 @@ def statement(call: Call) -> Sql:
         else Reviewed(name, type_, None, stored_policy.Settings())
         for name, type_ in source.columns.items()
     ]
-    source = missing_codes.cleaned(source, (row.declared for row in rows.values()), call.holds)
+    source = missing_codes.without_codes(source, (row.declared for row in rows.values()), call.holds)
     return reviewed(call, source, columns, policy_problems.statement(call, source))
 
 
@@ -93,7 +93,7 @@ def reviewed(call: Call, source: catalog.Source, columns: Sequence[Reviewed], kn
     at = _Place.of(call, source)
     literals = [row for place, column in enumerate(columns) for row in _fixed(call, at, place, column)]
     types = dict.fromkeys(("topic", "column_name", "finding", "statement"), "VARCHAR")
-    tellers = stored_policy.tellers((c.name, c.role, dict(c.settings.form)) for c in columns if c.role)
+    tellers = stored_policy.person_columns((c.name, c.role, dict(c.settings.form)) for c in columns if c.role)
     person = next((person_value(identifier(c.name), c.type) for c in columns if [c.name] == tellers), None)
     counted = [
         {
@@ -215,7 +215,7 @@ def _publishes(at: _Place, column: Reviewed) -> str | None:
     """What publishes a column that nobody has said anything about: generalized."""
     if column.changes or column.role is not None:
         return None
-    place = joined(text(part) for part in (*stored_policy.key(at.source), column.name))
+    place = joined(text(part) for part in (*stored_policy.policy_key(at.source), column.name))
     return f"INSERT INTO {at.policy} (schema_name, table_name, column_name, role) VALUES ({place}, 'quasi')"
 
 

@@ -6,7 +6,7 @@ from dbanon import errors
 from dbanon.policy.profiling.repeated_identifiers import Declared, Relation, binds
 from dbanon.source.catalog import Cursor
 from dbanon.source.column_types import person_value
-from dbanon.source.stored_policy import tellers
+from dbanon.source.stored_policy import person_columns
 from dbanon.sqltext.quote import Sql, identifier, text
 from dbanon.sqltext.templates import fill, later, message
 
@@ -22,7 +22,7 @@ def counted(relation: Relation, rows: Iterable[Declared], cursor: Cursor) -> dic
     unchanged = [row for row in known if row.role.lower() in ("sensitive", "other")]
     if not unchanged:
         return None
-    named = tellers((row.column, row.role, dict(row.form)) for row in known)
+    named = person_columns((row.column, row.role, dict(row.form)) for row in known)
     people = [types[row.column.lower()] for row in known if [row.column] == named]
     person = next((person_value(identifier(name), type_) for name, type_ in people), None)
     values = []

@@ -13,7 +13,7 @@ from dbanon.source import missing_codes, stored_policy
 from dbanon.source.column_types import INTEGERS, family, is_zoned, label_text
 from dbanon.sqltext.quote import Sql, identifier
 from dbanon.sqltext.templates import fill
-from dbanon.table_functions.parameter_types import Integers, Words
+from dbanon.table_functions.parameter_types import Choices, Integers
 from dbanon.table_functions.parameters import Parameter
 from dbanon.table_functions.table_function import Call, TableFunction
 
@@ -52,7 +52,7 @@ def statement(call: Call, *, builder: Builder) -> Sql:
     declared = stored_policy.policy_of(source, call.cursor).declared
     paths = fill(
         f"policy/hierarchies/{builder.name}.sql",
-        source=missing_codes.cleaned(source, declared, call.holds).rows,
+        source=missing_codes.without_codes(source, declared, call.holds).rows,
         column=identifier(column),
         label=label_text(identifier(column), type_),
         integer=type_ in INTEGERS,
@@ -122,7 +122,7 @@ _BUILDERS = (
         ),
         Parameter(
             "levels",
-            Words(DATE_LEVELS),
+            Choices(DATE_LEVELS),
             "Calendar levels from fine to coarse.",
             ("month", "quarter", "year", "decade"),
         ),

@@ -56,7 +56,7 @@ def uncovered(call: Call) -> Sql:
                 call.function.name, given, f"of {source.shown}.{column}", lookup.known(call, source, is_declared)
             )
         rows = hierarchy_sql.rows(hierarchy)
-    read, name = missing_codes.cleaned(source, declared, call.holds), identifier(column)
+    read, name = missing_codes.without_codes(source, declared, call.holds), identifier(column)
     text_label = label_text(name, source.columns[column])
     return Sql(
         fill("policy/hierarchies/uncovered_values.sql", source=read.rows, column=name, label=text_label, rows=rows)

@@ -38,11 +38,11 @@ def statement(call: Call) -> Sql:
     if source.foreign is None or source.foreign.kind != "postgres":
         raise errors.NotPostgresDatabaseError(call.function.name, source.shown)
     roles: dict[str, set[str]] = {}
-    for column, provider, label in postgres.labels(call.cursor, source.place):
+    for column, provider, label in postgres.security_labels(call.cursor, source.place):
         found = role(provider, label)
         if found is not None:
             roles.setdefault(column, set()).add(found)
-    schema_name, table_name = stored_policy.key(source)
+    schema_name, table_name = stored_policy.policy_key(source)
     rows = [
         [schema_name, table_name, column, "identifier" if "identifier" in found else "quasi"]
         for column, found in roles.items()

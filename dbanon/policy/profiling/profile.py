@@ -51,7 +51,7 @@ def statement(call: Call) -> Sql:
     """Return the SQL of one call: a row a column, in the table's order. Nothing is read before it runs."""
     source = call.source()
     rows = stored_policy.policy_rows(source, call.cursor)
-    source = missing_codes.cleaned(source, [row.declared for row in rows], call.holds)
+    source = missing_codes.without_codes(source, [row.declared for row in rows], call.holds)
     function, policy = call.function.name, qualified(source.home, catalog.SCHEMA, "policy")
     known = _hierarchies(call, source)
     columns = [_column(i, name, type_) for i, (name, type_) in enumerate(source.columns.items())]
@@ -92,7 +92,7 @@ def statement(call: Call) -> Sql:
             views=None if source.is_table else repairs.view(source),
             where=text(source.sql),
             insert=text(f"INSERT INTO {policy} (schema_name, table_name, column_name, role"),
-            place=text("".join(f"{text(part)}, " for part in stored_policy.key(source))),
+            place=text("".join(f"{text(part)}, " for part in stored_policy.policy_key(source))),
             bare=text(source.table.lower()) if source.bare else None,
             shadowed=message(errors.ShadowedTableError(function, source.shown, str(source.sql))),
         )

@@ -21,7 +21,7 @@ from dbanon.runtime.session import Session
 from dbanon.source import catalog
 from dbanon.sqltext import names
 from dbanon.sqltext.quote import Sql, literal_rows, qualified
-from dbanon.table_functions.parameter_types import Flag, Text
+from dbanon.table_functions.parameter_types import Boolean, Text
 from dbanon.table_functions.parameters import Parameter
 from dbanon.table_functions.table_function import Call, TableFunction
 
@@ -106,7 +106,7 @@ def _page(
     if outgoing and population is not None:
         raise errors.UnusedArgumentError("report", "population", "what goes out is judged by the released rows alone")
     if population is not None:
-        population = _named(catalog.resolve("report", population, cursor, path, {}), entry)
+        population = _named(catalog.resolve_source("report", population, cursor, path, {}), entry)
     with _reading(cursor):
         asking = Asking(certificate.unbroken("report", entry, session, cursor), outgoing=outgoing)
         before, problem = (None, None) if outgoing else _source(entry, session, cursor)
@@ -191,7 +191,8 @@ FUNCTIONS = (
         ("release",),
         (
             Parameter(
-                "outgoing", Flag(), "What may go out with the release: no value, nothing that follows from the source.",
+                "outgoing", Boolean(),
+                "What may go out with the release: no value, nothing that follows from the source.",
                 False,
             ),
             Parameter(

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from dbanon import errors
 from dbanon.source import stored_relation
 from dbanon.source.catalog import Source
-from dbanon.source.stored_relation import Pairs, Stored
-from dbanon.table_functions.parameters import shown
+from dbanon.source.stored_relation import ColumnPairs, StoredKeys
+from dbanon.table_functions.parameters import format_value
 from dbanon.table_functions.table_function import Call
 
 _FOREIGN = """
@@ -23,11 +23,11 @@ ORDER BY constraint_index ASC
 class _Key:
     """The key of a table, and where it is said: `key` or `dbanon.relation`."""
 
-    pairs: Pairs
+    pairs: ColumnPairs
     said: str = "key"
 
 
-def of_tables(call: Call, sources: Sequence[Source], stored: Sequence[Stored]) -> list[tuple[str, ...]]:
+def of_tables(call: Call, sources: Sequence[Source], stored: Sequence[StoredKeys]) -> list[tuple[str, ...]]:
     """The key of each table, that of people first, with columns in the same order; `stored` is what dbanon.relation
     says of each of the others.
 
@@ -43,21 +43,26 @@ def of_tables(call: Call, sources: Sequence[Source], stored: Sequence[Stored]) -
         own = {entity.column(function, b, of.said): child.column(function, a, of.said) for a, b in of.pairs}
         if set(own) != set(theirs):
             raise errors.InvalidArgumentError(
-                function, "key", f"the same columns of {entity.shown} for all tables", shown(sorted({*own, *theirs}))
+                function,
+                "key",
+                f"the same columns of {entity.shown} for all tables",
+                format_value(sorted({*own, *theirs})),
             )
         keys.append(tuple(own[name] for name in theirs))
     return keys
 
 
-def _key(call: Call, entity: Source, child: Source, stored: Stored) -> _Key:
+def _key(call: Call, entity: Source, child: Source, stored: StoredKeys) -> _Key:
     """Return the key of a table: that of dbanon.relation, of the call, or of its one foreign key."""
-    given: Pairs | None = call.options["key"]
+    given: ColumnPairs | None = call.options["key"]
     if len(stored.keys) > 1:
         raise errors.AmbiguousRelationError(call.function.name, child.shown, entity.shown)
     if stored.keys:
         said = stored.keys[0]
         if given is not None and _names(given) != _names(said):
-            raise errors.RelationKeyMismatchError(call.function.name, child.shown, entity.shown, shown(_as_given(said)))
+            raise errors.RelationKeyMismatchError(
+                call.function.name, child.shown, entity.shown, format_value(_as_given(said))
+            )
         return _Key(said, "dbanon.relation")
     if given is not None:
         return _Key(given)
@@ -69,24 +74,24 @@ def _key(call: Call, entity: Source, child: Source, stored: Stored) -> _Key:
     return _Key(found[0])
 
 
-def _names(pairs: Pairs) -> set[tuple[str, str]]:
+def _names(pairs: ColumnPairs) -> set[tuple[str, str]]:
     """Return the pairs, whatever their order and capitals."""
     return {(own.lower(), theirs.lower()) for own, theirs in pairs}
 
 
-def _as_given(pairs: Pairs) -> str | list[str] | dict[str, str]:
+def _as_given(pairs: ColumnPairs) -> str | list[str] | dict[str, str]:
     """Return a key as a call gives it."""
     if any(own != theirs for own, theirs in pairs):
         return dict(pairs)
     return pairs[0][0] if len(pairs) == 1 else [own for own, _ in pairs]
 
 
-def relations(call: Call, sources: Sequence[Source]) -> list[Stored]:
+def relations(call: Call, sources: Sequence[Source]) -> list[StoredKeys]:
     """What dbanon.relation says of each table and the first, which has a row a person."""
-    return [stored_relation.of_tables(call.cursor, child, sources[0]) for child in sources[1:]]
+    return [stored_relation.stored_keys(call.cursor, child, sources[0]) for child in sources[1:]]
 
 
-def _foreign(call: Call, entity: Source, child: Source) -> list[Pairs]:
+def _foreign(call: Call, entity: Source, child: Source) -> list[ColumnPairs]:
     """What foreign keys of one table to the other say."""
     if not (entity.is_table and child.is_table and (entity.database, entity.schema) == (child.database, child.schema)):
         return []

@@ -9,8 +9,8 @@ from dbanon.release.related import person_keys
 from dbanon.release.spec import resolve
 from dbanon.release.spec.related_parameters import CAP, POLICY, RELATED
 from dbanon.release.spec.release_spec import ReleaseSpec
-from dbanon.source.column_types import alike_as_keys, person_value
-from dbanon.source.stored_relation import Stored
+from dbanon.source.column_types import are_comparable_keys, person_value
+from dbanon.source.stored_relation import StoredKeys
 from dbanon.sqltext.quote import Sql, text
 from dbanon.table_functions.options import Options
 from dbanon.table_functions.table_function import Call
@@ -59,7 +59,7 @@ class Relation:
     asked: int
     cap: int
     algorithm: algorithms.Algorithm
-    stored: tuple[Stored, ...]
+    stored: tuple[StoredKeys, ...]
     diversity: int | None
 
     @property
@@ -176,7 +176,7 @@ def _refuse_unlike(call: Call, entity: Related, child: Related) -> None:
     """KeyTypeMismatchError where keys of two tables cannot be equal."""
     for ours, theirs in zip(child.key, entity.key, strict=True):
         types = (child.publication.source.columns[ours], entity.publication.source.columns[theirs])
-        if not alike_as_keys(*types):
+        if not are_comparable_keys(*types):
             raise errors.KeyTypeMismatchError(
                 call.function.name, f"{child.shown}.{ours}", types[0], entity.shown, theirs, types[1]
             )

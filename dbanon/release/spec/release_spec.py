@@ -147,13 +147,16 @@ class ReleaseSpec:
 
     def read(self, column: str) -> Sql:
         """Return a column of the source as it is read: NULL in place of codes for missing values."""
-        return missing_codes.read(column, self.source.columns[column], self.reading.missing.get(column, ()))
+        return missing_codes.column_without_codes(
+            column, self.source.columns[column], self.reading.missing.get(column, ())
+        )
 
     @property
     def cleaned(self) -> Source:
         """The source such that its `rows` are read so."""
         return replace(
-            self.source, cleaned=missing_codes.selected(self.source.read, self.source.columns, self.reading.missing)
+            self.source,
+            cleaned=missing_codes.select_without_codes(self.source.read, self.source.columns, self.reading.missing),
         )
 
     @property

@@ -115,7 +115,9 @@ def _bounds(call: Call, publication: ReleaseSpec, given: Mapping[str, tuple[str,
         type_ = attribute.value_type(of)
         if not call.holds(" <= ".join(f"TRY_CAST({text(end)} AS {type_})" for end in ends)):
             accepts = f"two values of {of.quasi.column} ({of.quasi.type}), the lower first"
-            raise errors.InvalidArgumentError(publication.function, "bounds", accepts, parameters.shown(list(ends)))
+            raise errors.InvalidArgumentError(
+                publication.function, "bounds", accepts, parameters.format_value(list(ends))
+            )
         low, high = (Sql(f"CAST({text(end)} AS {type_})") for end in ends)
         found[of.quasi.column] = (low, high)
     return found

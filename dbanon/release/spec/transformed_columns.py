@@ -12,7 +12,7 @@ from dbanon.policy.transforms.settings import Made, Mask, Pseudonym, Shift
 from dbanon.runtime import secret_keys as keys
 from dbanon.source.catalog import Source
 from dbanon.source.column_types import person_value
-from dbanon.source.stored_policy import Declared
+from dbanon.source.stored_policy import DeclaredColumn
 from dbanon.sqltext.quote import Sql, text
 from dbanon.sqltext.templates import message
 
@@ -47,7 +47,7 @@ class MadeColumn:
 
 
 def resolve(
-    function: str, source: Source, declared: tuple[Declared, ...], roles: Roles, scope: str
+    function: str, source: Source, declared: tuple[DeclaredColumn, ...], roles: Roles, scope: str
 ) -> dict[str, MadeColumn]:
     """The columns of one call that are made; `scope` is whose pseudonyms are equal unless the policy names another.
 

@@ -6,7 +6,7 @@ from functools import partial
 from dbanon.algorithms.streams import Stream, streams
 from dbanon.errors.example import Example
 from dbanon.release.streams import plan
-from dbanon.table_functions.table_function import ENDINGS, TableFunction
+from dbanon.table_functions.table_function import KIND_BY_ENDING, TableFunction
 
 _DOC = {
     "release": "The records of a table as a stream that they came in, in the order in which they leave: "
@@ -32,7 +32,7 @@ def _functions(system: Stream) -> Iterator[TableFunction]:
         for p in system.parameters
         if p.example
     )
-    for ending, kind in ENDINGS.items():
+    for ending, kind in KIND_BY_ENDING.items():
         yield TableFunction(
             system.name + ending,
             ("tbl",),

@@ -25,7 +25,7 @@ from dbanon.cli.manual.error_page import documented, messages
 from dbanon.cli.shell.dot_commands import COMMANDS
 from dbanon.errors.example import Example
 from dbanon.release.plan import metrics
-from dbanon.table_functions.parameters import shown
+from dbanon.table_functions.parameters import format_value
 from dbanon.table_functions.registry import table_functions
 from dbanon.table_functions.scalar_functions import FUNCTIONS
 
@@ -77,7 +77,7 @@ def test_a_function_has_a_page_with_its_parameters_and_an_example(made: dict[str
         described = re.search(row, page, re.MULTILINE) or re.search(row, common, re.MULTILINE)
         assert described, parameter.name
         default = list(parameter.default) if isinstance(parameter.default, tuple) else parameter.default
-        usual = "" if default is None else f"`{shown(default)}`"
+        usual = "" if default is None else f"`{format_value(default)}`"
         assert described[1] == ("required" if parameter.required else usual), parameter.name
 
 

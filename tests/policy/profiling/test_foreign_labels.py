@@ -47,7 +47,7 @@ def test_rows_of_labels_become_a_policy(monkeypatch: pytest.MonkeyPatch) -> None
         con.execute(f"ATTACH '{server.conninfo()}' AS pg (TYPE postgres)")
         con.execute("CALL postgres_execute('pg', 'CREATE TABLE people (name text, birth date, zip text, ward text)')")
         assert rows(con, "FROM policy_from_labels('pg.public.people')") == []
-        asked = postgres_labels.postgres.labels
+        asked = postgres_labels.postgres.security_labels
 
         def labelled(cursor: Any, place: tuple[str, str, str]) -> list[tuple[str, str, str]]:
             return [
@@ -59,7 +59,7 @@ def test_rows_of_labels_become_a_policy(monkeypatch: pytest.MonkeyPatch) -> None
                 ("ward", "anon", "NOT MASKED"),
             ]
 
-        monkeypatch.setattr(postgres_labels.postgres, "labels", labelled)
+        monkeypatch.setattr(postgres_labels.postgres, "security_labels", labelled)
         con.execute("INSERT INTO dbanon.policy BY NAME FROM policy_from_labels('pg.people')")
         con.execute("INSERT INTO dbanon.foreign_database FROM foreign_databases()")
         assert rows(con, "SELECT table_name, column_name, role FROM dbanon.policy ORDER BY ALL") == [

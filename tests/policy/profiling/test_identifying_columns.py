@@ -194,5 +194,5 @@ def test_reasons_name_what_was_found(con: Any) -> None:
 )
 def test_tops_are_round_and_no_value_of_one_person(con: Any, value: str, top: str | None) -> None:
     con.execute(f"CREATE TABLE t AS SELECT {value} AS x, i AS pid FROM range(800) AS r (i)")
-    source = catalog.resolve("init", "t", con.cursor(), catalog.SearchPath.here(con), {}, trusting=True)
+    source = catalog.resolve_source("init", "t", con.cursor(), catalog.SearchPath.here(con), {}, is_declaring=True)
     assert offers(con, source, "x", None, 12, ()).top == top
