@@ -1,4 +1,4 @@
-"""A release of a table of a connection, with its classes and metrics, as `anonymize` gives those of a frame."""
+"""Anonymize a table of a connection and return its release, classes and metrics, as `anonymize` does for frames."""
 
 import sys
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 from dbanon import errors
 from dbanon.api import frame_adapters
 from dbanon.api.connection import Connection
-from dbanon.api.frame import Anonymized, Call, answered
+from dbanon.api.frame import AlgorithmCall, Anonymized, run_call
 from dbanon.sqltext.quote import text
 from dbanon.sqltext.tokenizer import code_tokens
 from dbanon.table_functions.registry import table_functions
@@ -14,35 +14,51 @@ from dbanon.views import statement_parser
 
 
 def anonymize_query(connection: Any, query: str, parameters: object = None) -> Anonymized:
-    """The release of a query that is one call of an algorithm, `FROM best('patients', k=10)`, with its classes and
-    metrics, as DataFrames of pandas; it shows itself in a notebook. The rows are clustered once.
+    """Run one call of an algorithm and return its release, classes and metrics as pandas DataFrames.
 
-    `connection` is one of `dbanon.connect`. InvalidArgumentError for others and for another query, and what
-    the call raises.
+    The records are clustered once. In a notebook the result displays a summary.
+
+    Args:
+        connection: A connection of `dbanon.connect`.
+        query: One call of an algorithm and nothing else, such as `FROM best('patients', k=10)`.
+        parameters: Values of the prepared parameters of the query.
+
+    Returns:
+        The release, its classes and its metrics.
+
+    Raises:
+        InvalidArgumentError: The connection is another one, or the query is not one such call.
+        DbanonError: The call raises it.
+
+    >>> from dbanon.api.connection import connect
+    >>> con = connect()
+    >>> _ = con.execute("CREATE TABLE people AS SELECT unnest([21, 23, 61, 65]) AS age")
+    >>> len(anonymize_query(con, "FROM mdav('people', k=2, qi=['age'])").classes)
+    2
     """
     if not isinstance(connection, Connection):
         accepts = "a connection of dbanon.connect"
         raise errors.InvalidArgumentError("anonymize_query", "connection", accepts, f"a {type(connection).__name__}")
-    if not is_release(query):
+    if not is_release_query(query):
         accepts = "one call of an algorithm and nothing else, such as FROM best('patients', k=10)"
         raise errors.InvalidArgumentError("anonymize_query", "query", accepts, "another statement")
-    name, source, given = connection.called(query, parameters, sys._getframe(1))
+    name, source, arguments = connection.parse_call(query, parameters, sys._getframe(1))
     connection.raw.fetchall()  # a result that is not fetched to its end would stand in the way of the next statement
-    return answered(connection, Call(name, text(source), given), frame_adapters.FILE, given)
+    return run_call(connection, AlgorithmCall(name, text(source), arguments), frame_adapters.FILE, arguments)
 
 
-def is_release(query: str) -> bool:
-    """Return whether a query is one call that gives released rows, and nothing else.
+def is_release_query(query: str) -> bool:
+    """Return whether a query is one call that returns a release, and nothing else.
 
-    >>> is_release("SELECT * FROM best('t', k=10);"), is_release("SELECT age FROM best('t', k=10)")
+    >>> is_release_query("SELECT * FROM best('t', k=10);"), is_release_query("SELECT age FROM best('t', k=10)")
     (True, False)
     """
-    words = code_tokens(query)
-    while words and words[-1].text == ";":
-        words.pop()
+    tokens = code_tokens(query)
+    while tokens and tokens[-1].text == ";":
+        tokens.pop()
     try:
-        statement_parser.one_call(statement_parser.CREATE, words)
+        statement_parser.one_call(statement_parser.CREATE, tokens)
     except errors.NotASingleCallError:
         return False
-    name = words[3 if words[0].upper == "SELECT" else 1].text.strip('"').lower()
+    name = tokens[3 if tokens[0].upper == "SELECT" else 1].text.strip('"').lower()
     return f"{name}_metrics" in table_functions()

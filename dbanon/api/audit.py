@@ -1,4 +1,4 @@
-"""Table functions about a release or a table, called from Python: risk, attacks, a proposed policy."""
+"""Call table functions about a release or a table from Python: risk, attacks, a proposed policy."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from dbanon import errors
 from dbanon.api.connection import connect
-from dbanon.api.frame import Anonymized, given_hierarchies, relation_name
+from dbanon.api.frame import Anonymized, register_data, store_hierarchies
 from dbanon.sqltext.quote import Sql, text
 from dbanon.table_functions.registry import table_functions
 
@@ -18,102 +18,145 @@ if TYPE_CHECKING:
 
 
 def risk(of: Any, release: str | None = None, **parameters: Any) -> pd.DataFrame:
-    """Return the table function `risk` as a DataFrame: the risk numbers of a release, one row each.
+    """Return the result of the table function `risk` as a DataFrame: one row per risk metric of a release.
 
-    `of` is a connection, then `release` names a table; or what `anonymize` gave, whose roles count unless parameters
-    say otherwise; or a release as a DataFrame, a relation or a file. Parameters are those of the table function;
-    `source` is a table's name on a connection, else data as in `anonymize`. Raises UnknownParameterError, and what the
-    function raises.
+    Args:
+        of: A connection; or the result of `anonymize`, whose roles apply unless parameters change them; or a release as
+            a DataFrame, a relation of DuckDB or a file.
+        release: The name of the released table, if `of` is a connection.
+        parameters: Parameters of the table function. `source` is a table's name if `of` is a connection, otherwise data
+            as in `anonymize`.
+
+    Returns:
+        A DataFrame with the columns of the table function.
+
+    Raises:
+        UnknownParameterError: The table function has no such parameter.
+        MissingArgumentError: `of` is a connection and `release` is missing.
+        DbanonError: The table function raises it.
 
     >>> import pandas as pd
     >>> from dbanon.api.frame import anonymize
     >>> people = pd.DataFrame({"age": [21, 23, 61, 65], "disease": ["Flu", "Flu", "Cold", "HIV"]})
-    >>> made = anonymize(people, "mondrian", k=2, qi=["age"], sensitive=["disease"])
-    >>> found = risk(made, source=people).set_index("name")["value"]
-    >>> float(found["prosecutor_highest"])
+    >>> result = anonymize(people, "mondrian", k=2, qi=["age"], sensitive=["disease"])
+    >>> metrics = risk(result, source=people).set_index("name")["value"]
+    >>> float(metrics["prosecutor_highest"])
     0.5
     """
-    return answered("risk", of, release, parameters)
+    return query_table_function("risk", of, release, parameters)
 
 
 def attack(of: Any, release: str | None = None, **parameters: Any) -> pd.DataFrame:
-    """Return the table function `attack` as a DataFrame: whom an attack exposes, one row a guess.
+    """Return the result of the table function `attack` as a DataFrame: one row per guess about a person.
 
-    Arguments as for `risk`.
+    Args:
+        of: A connection; or the result of `anonymize`; or a release as a DataFrame, a relation of DuckDB or a file.
+        release: The name of the released table, if `of` is a connection.
+        parameters: Parameters of the table function; `source` as in `risk`.
+
+    Returns:
+        A DataFrame with the columns of the table function.
+
+    Raises:
+        UnknownParameterError: The table function has no such parameter.
+        MissingArgumentError: `of` is a connection and `release` is missing.
+        DbanonError: The table function raises it.
 
     >>> import pandas as pd
     >>> from dbanon.api.frame import anonymize
     >>> people = pd.DataFrame({"age": [21, 23, 61, 65], "disease": ["Flu", "Flu", "Cold", "HIV"]})
-    >>> made = anonymize(people, "mondrian", k=2, qi=["age"], sensitive=["disease"])
-    >>> attack(made, kind="homogeneity", source=people)["guess"].tolist()
+    >>> result = anonymize(people, "mondrian", k=2, qi=["age"], sensitive=["disease"])
+    >>> attack(result, kind="homogeneity", source=people)["guess"].tolist()
     ['Flu']
     """
-    return answered("attack", of, release, parameters)
+    return query_table_function("attack", of, release, parameters)
 
 
 def profile(of: Any, table: str | None = None, **parameters: Any) -> pd.DataFrame:
-    """The table function `profile` as a DataFrame: a proposed role for each column of a table of a connection, of a
-    DataFrame, a relation or a file, or of what `anonymize` gave. Raises UnknownParameterError, and what the function
-    raises.
+    """Return the result of the table function `profile` as a DataFrame: a proposed role for each column of a table.
+
+    Args:
+        of: A connection; or a DataFrame, a relation of DuckDB, a file, or the result of `anonymize`.
+        table: The name of a table, if `of` is a connection.
+        parameters: Parameters of the table function.
+
+    Returns:
+        A DataFrame with the columns of the table function.
+
+    Raises:
+        UnknownParameterError: The table function has no such parameter.
+        MissingArgumentError: `of` is a connection and `table` is missing.
+        DbanonError: The table function raises it.
 
     >>> import pandas as pd
     >>> profile(pd.DataFrame({"email": ["ann@example.org", "bob@example.org"]}))["proposed_role"].tolist()
     ['identifier']
     """
-    return answered("profile", of, table, parameters)
+    return query_table_function("profile", of, table, parameters)
 
 
-def answered(function: str, of: Any, name: str | None, parameters: Mapping[str, Any]) -> pd.DataFrame:
-    """Return the rows of a table function whose first argument is a table."""
-    called = table_functions()[function]
-    known = [p.name for p in called.parameters]
+def query_table_function(function: str, subject: Any, name: str | None, parameters: Mapping[str, Any]) -> pd.DataFrame:
+    """Return the rows of a table function whose first argument is a table.
+
+    Args:
+        function: The name of the table function.
+        subject: A connection; or data: the result of `anonymize`, a DataFrame, a relation of DuckDB or a file.
+        name: The name of the table, if `subject` is a connection.
+        parameters: Parameters of the table function.
+    """
+    table_function = table_functions()[function]
+    parameter_names = [p.name for p in table_function.parameters]
     for parameter in parameters:
-        if parameter not in known:
-            raise errors.UnknownParameterError(function, parameter, known)
-    if _is_connection(of):
+        if parameter not in parameter_names:
+            raise errors.UnknownParameterError(function, parameter, parameter_names)
+    if _is_connection(subject):
         if name is None:
             raise errors.MissingArgumentError(
-                function, called.positional[0], "a text", f"dbanon docs {function} shows it"
+                function, table_function.positional[0], "a text", f"dbanon docs {function} shows it"
             )
-        return _rows(of, function, text(name), parameters)
-    with _holding(of, function) as (con, table):
-        given = _roles(of, known) | dict(parameters)
-        if "source" in given and not isinstance(given["source"], str):
-            given["source"] = _registered(con, given["source"], function)
-        if isinstance(hierarchies := given.get("hierarchies"), Mapping):
-            given["hierarchies"] = given_hierarchies(con, hierarchies)
-        return _rows(con, function, table, given)
+        return _query_rows(subject, function, text(name), parameters)
+    with _connect_to_subject(subject, function) as (con, table):
+        arguments = _inherited_roles(subject, parameter_names) | dict(parameters)
+        if "source" in arguments and not isinstance(arguments["source"], str):
+            arguments["source"] = _register_source(con, arguments["source"], function)
+        if isinstance(hierarchies := arguments.get("hierarchies"), Mapping):
+            arguments["hierarchies"] = store_hierarchies(con, hierarchies)
+        return _query_rows(con, function, table, arguments)
 
 
-def _registered(con: Any, data: Any, function: str) -> str:
-    """Return the name by which a call reads the table that was released."""
-    if isinstance(data, Path):
-        return str(data)
-    relation_name(con, data, function, "source")
+def _register_source(con: Any, source: Any, function: str) -> str:
+    """Register the source of a release on a connection and return the name by which a call reads it."""
+    if isinstance(source, Path):
+        return str(source)
+    register_data(con, source, function, "source")
     return "source"
 
 
-def _is_connection(of: Any) -> bool:
-    return hasattr(of, "extract_statements") and hasattr(of, "execute")
+def _is_connection(subject: Any) -> bool:
+    return hasattr(subject, "extract_statements") and hasattr(subject, "execute")
 
 
 @contextlib.contextmanager
-def _holding(of: Any, function: str) -> Iterator[tuple[Any, Sql]]:
-    """Return a connection on which data has a name."""
+def _connect_to_subject(subject: Any, function: str) -> Iterator[tuple[Any, Sql]]:
+    """Yield a new connection and the name of the data on it, as a call writes it."""
     with connect() as con:
-        data = of.release if isinstance(of, Anonymized) else of
-        yield con, relation_name(con, data, function, "release")
+        release = subject.release if isinstance(subject, Anonymized) else subject
+        yield con, register_data(con, release, function, "release")
 
 
-def _roles(of: Any, known: list[str]) -> dict[str, Any]:
-    """What the call of `anonymize` said of columns that the function is about, too."""
-    if not isinstance(of, Anonymized):
+def _inherited_roles(subject: Any, parameter_names: list[str]) -> dict[str, Any]:
+    """Return those parameters of the call of `anonymize` about roles that the table function has, too."""
+    if not isinstance(subject, Anonymized):
         return {}
-    told = ("qi", "sensitive", "hierarchies")
-    return {name: of.parameters[name] for name in told if name in of.parameters and name in known}
+    role_parameters = ("qi", "sensitive", "hierarchies")
+    return {
+        name: subject.parameters[name]
+        for name in role_parameters
+        if name in subject.parameters and name in parameter_names
+    }
 
 
-def _rows(con: Any, function: str, table: Sql, given: Mapping[str, Any]) -> pd.DataFrame:
-    arguments = "".join(f", {name} := ${name}" for name in given)
-    found: pd.DataFrame = con.execute(f"FROM {function}({table}{arguments})", dict(given) or None).df()
-    return found
+def _query_rows(con: Any, function: str, table: Sql, arguments: Mapping[str, Any]) -> pd.DataFrame:
+    argument_list = "".join(f", {name} := ${name}" for name in arguments)
+    frame: pd.DataFrame = con.execute(f"FROM {function}({table}{argument_list})", dict(arguments) or None).df()
+    return frame

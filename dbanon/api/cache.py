@@ -1,4 +1,4 @@
-"""The cache of cluster labels, as `import dbanon` offers it."""
+"""Clear the cache of cluster labels."""
 
 from typing import Any
 
@@ -6,5 +6,15 @@ from dbanon.runtime import session
 
 
 def clear_cache(connection: Any) -> None:
-    """Forget the cluster labels that are kept for the connection's database instance."""
-    session.of_connection(getattr(connection, "raw", connection)).cache.clear()
+    """Remove the cached cluster labels of the connection's database instance.
+
+    Args:
+        connection: A connection of `dbanon.connect`, or one that is attached.
+
+    Raises:
+        KeyError: The connection is not attached.
+
+    >>> from dbanon.api.connection import connect
+    >>> clear_cache(connect())
+    """
+    session.find_session(getattr(connection, "raw", connection)).cache.clear()

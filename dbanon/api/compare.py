@@ -1,4 +1,4 @@
-"""compare() and choose() from Python, and comparisons that go on where they were stopped."""
+"""Call `compare` and `choose` from Python, and resume comparisons that were interrupted."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from dbanon import algorithms, errors
 from dbanon.algorithms import streams
-from dbanon.api.audit import answered
+from dbanon.api.audit import query_table_function
 from dbanon.audit.comparison.compare import named
 from dbanon.runtime import session
 from dbanon.source import catalog
@@ -23,24 +23,36 @@ from dbanon.table_functions.registry import table_functions
 if TYPE_CHECKING:
     import pandas as pd
 
-AXES = ("algorithms", "k", "d", "rows")
-"""Parameters of which a comparison has several values; more of them can be added to a table that is there."""
+VARIED_PARAMETERS = ("algorithms", "k", "d", "rows")
+"""Parameters of which a comparison has several values; more values can be added to an existing table."""
 
-_OF_STREAMS = (streams.DELTA.name, streams.ORDER_BY.name)
-"""Parameters that mean nothing where only tables are clustered."""
+_STREAM_PARAMETERS = (streams.DELTA.name, streams.ORDER_BY.name)
+"""Parameters that have no effect if only algorithms for tables are compared."""
 
-_ANY = ("large",)
-"""Parameters that change no figure."""
+_RESULT_NEUTRAL_PARAMETERS = ("large",)
+"""Parameters that change no result."""
 
 
 def compare(of: Any, table: str | None = None, *, into: str | None = None, **parameters: Any) -> pd.DataFrame:
-    """The table function `compare` as a DataFrame: what algorithms lose and leave at risk, a row a run and metric.
+    """Return the table function `compare` as a DataFrame: the loss and risk of algorithms, one row per run and metric.
 
-    `of` is a connection, then `table` names a table; or data as in `anonymize`. Parameters are those of the table
-    function. `into` names a table of the connection's database that keeps the rows: each run is added when it is done,
-    and what the table has is not run again, so that a comparison that was stopped goes on; other values of algorithms,
-    k, d and rows are added to it. All rows of the table are given. Raises UnknownParameterError,
-    ComparisonTableMismatchError, and what the function raises.
+    With `into`, each run is added to a table when it is complete, and runs that the table already contains are skipped.
+    So an interrupted comparison can be resumed, and other values of `algorithms`, `k`, `d` and `rows` can be added.
+
+    Args:
+        of: A connection; or data as in `anonymize`.
+        table: The name of a table, if `of` is a connection.
+        into: The name of a table of the connection's database that stores the rows.
+        parameters: Parameters of the table function.
+
+    Returns:
+        A DataFrame with the columns of the table function; with `into`, all rows of that table.
+
+    Raises:
+        UnknownParameterError: The table function has no such parameter.
+        MissingArgumentError: `of` is a connection and `table` is missing.
+        ComparisonTableMismatchError: `into` is a table of another comparison.
+        DbanonError: The table function raises it.
 
     >>> import pandas as pd
     >>> people = pd.DataFrame({"age": [21, 23, 24, 61, 65, 68]})
@@ -48,56 +60,73 @@ def compare(of: Any, table: str | None = None, *, into: str | None = None, **par
     [3.0, 2.0]
     """
     if into is None:
-        return answered("compare", of, table, parameters)
+        return query_table_function("compare", of, table, parameters)
     if table is None:
         raise errors.MissingArgumentError(
             "compare", "tbl", "a table's name, as into is given", "compare(con, 'patients')"
         )
-    kept = _Kept(of, table, into, parameters)
-    kept.make()
-    for missing in kept.missing():
-        kept.add(missing)
-    return kept.rows()
+    comparison = _ResumableComparison(of, table, into, parameters)
+    comparison.create_table()
+    for combination in comparison.missing_combinations():
+        comparison.run(combination)
+    return comparison.rows()
 
 
 def choose(of: Any, table: str | None = None, **parameters: Any) -> pd.DataFrame:
-    """The table function `choose` as a DataFrame: what configurations of a release cost and leave at risk, a row each.
+    """Return the table function `choose` as a DataFrame: one row per configuration, with its loss and risk.
 
-    Arguments as for `compare`. Raises UnknownParameterError, and what the function raises.
+    Args:
+        of: A connection; or data as in `anonymize`.
+        table: The name of a table, if `of` is a connection.
+        parameters: Parameters of the table function.
+
+    Returns:
+        A DataFrame with the columns of the table function.
+
+    Raises:
+        UnknownParameterError: The table function has no such parameter.
+        MissingArgumentError: `of` is a connection and `table` is missing.
+        DbanonError: The table function raises it.
 
     >>> import pandas as pd
     >>> people = pd.DataFrame({"age": [21, 23, 24, 61, 65, 68]})
     >>> choose(people, k=[2, 3], qi=["age"], queries=0)["risk_highest"].round(3).tolist()
     [0.5, 0.333]
     """
-    return answered("choose", of, table, parameters)
+    return query_table_function("choose", of, table, parameters)
 
 
-class _Kept:
-    """A comparison whose rows a table keeps; its comment says of what they are."""
+class _ResumableComparison:
+    """A comparison whose rows are stored in a table; the comment of the table identifies the comparison."""
 
-    def __init__(self, con: Any, of: str, into: str, parameters: Mapping[str, Any]) -> None:
-        known = table_functions()["compare"].parameters
-        usual = {p.name: p.default for p in known}
-        self._con, self._of, self._into = con, of, into
-        self._options = Options(validate_parameters("compare", known, parameters))
+    def __init__(self, con: Any, table: str, into: str, parameters: Mapping[str, Any]) -> None:
+        declared = table_functions()["compare"].parameters
+        defaults = {p.name: p.default for p in declared}
+        self._con, self._table, self._into = con, table, into
+        self._options = Options(validate_parameters("compare", declared, parameters))
         self._fixed = {
-            name: value for name, value in self._options.items() if name not in AXES and value != usual[name]
+            name: value
+            for name, value in self._options.items()
+            if name not in VARIED_PARAMETERS and value != defaults[name]
         }
         parts = names.table_parts(into)
         if parts is None:
             raise errors.InvalidArgumentError("compare", "into", "a table's name", repr(into))
         self._parts = parts
         self._name = qualified(*parts)
-        said = {name: value for name, value in self._fixed.items() if name not in _ANY}
-        self._comment = json.dumps({"compare": of, "with": said}, sort_keys=True, default=str)
+        settings = {name: value for name, value in self._fixed.items() if name not in _RESULT_NEUTRAL_PARAMETERS}
+        self._comment = json.dumps({"compare": table, "with": settings}, sort_keys=True, default=str)
 
-    def make(self) -> None:
-        """Make the table where there is none; ComparisonTableMismatchError where it holds something else."""
+    def create_table(self) -> None:
+        """Create the table if it does not exist.
+
+        Raises:
+            ComparisonTableMismatchError: The table exists and is not of this comparison.
+        """
         cursor = self._con.cursor()
         path = catalog.SearchPath.here(self._con)
-        found = catalog.find_stored("compare", cursor, self._into, self._parts, path)
-        if found is None:
+        existing = catalog.find_stored("compare", cursor, self._into, self._parts, path)
+        if existing is None:
             first = self._call(next(self._combinations()))
             self._con.execute(f"CREATE TABLE {self._name} AS FROM {first} WITH NO DATA")
             self._con.execute(f"COMMENT ON TABLE {self._name} IS {text(self._comment)}")
@@ -105,66 +134,74 @@ class _Kept:
         rows = cursor.execute(
             "SELECT comment FROM system.main.duckdb_tables() "
             "WHERE (database_name, schema_name, table_name) = (?, ?, ?)",
-            list(found),
+            list(existing),
         ).fetchall()
         comment = rows[0][0] if rows else None
         if comment != self._comment:
-            raise errors.ComparisonTableMismatchError(self._into, _held(comment))
+            raise errors.ComparisonTableMismatchError(self._into, _describe_comment(comment))
 
-    def missing(self) -> list[dict[str, Any]]:
-        """Return the combinations that the table has no figures of."""
+    def missing_combinations(self) -> list[dict[str, Any]]:
+        """Return the combinations of parameters for which the table has no result."""
         query = f"SELECT DISTINCT algorithm, k, d, rows FROM {self._name} WHERE problem IS NULL"
         done = set(self._con.execute(query).fetchall())
-        return [c for c in self._combinations() if tuple(c[axis] for axis in AXES) not in done]
+        return [c for c in self._combinations() if tuple(c[axis] for axis in VARIED_PARAMETERS) not in done]
 
-    def add(self, combination: Mapping[str, Any]) -> None:
-        """Run one combination and keep its rows, in place of those that say why it was refused before."""
-        columns = ("algorithm", *AXES[1:])
-        same = {column: literal(combination[axis]) for column, axis in zip(columns, AXES, strict=True)}
-        where = " AND ".join(f"{column} IS NOT DISTINCT FROM {value}" for column, value in same.items())
-        self._con.execute(f"DELETE FROM {self._name} WHERE problem IS NOT NULL AND {where}")
+    def run(self, combination: Mapping[str, Any]) -> None:
+        """Run one combination and store its rows in place of those that say why it was refused before."""
+        columns = ("algorithm", *VARIED_PARAMETERS[1:])
+        column_values = {
+            column: literal(combination[axis]) for column, axis in zip(columns, VARIED_PARAMETERS, strict=True)
+        }
+        condition = " AND ".join(f"{column} IS NOT DISTINCT FROM {value}" for column, value in column_values.items())
+        self._con.execute(f"DELETE FROM {self._name} WHERE problem IS NOT NULL AND {condition}")
         self._con.execute(f"INSERT INTO {self._name} FROM {self._call(combination)}")
 
     def rows(self) -> pd.DataFrame:
         """Return all rows of the table."""
-        found: pd.DataFrame = self._con.execute(f"FROM {self._name}").df()
-        return found
+        frame: pd.DataFrame = self._con.execute(f"FROM {self._name}").df()
+        return frame
 
     @cached_property
-    def _widths(self) -> Sequence[int]:
-        """Numbers of quasi-identifiers: without `d`, that of all of them, which only planning finds."""
-        planned = self._call({axis: self._options[axis] for axis in AXES})
+    def _quasi_counts(self) -> Sequence[int]:
+        """The numbers of quasi-identifiers to compare; without `d` the number of all of them, known after planning."""
+        planned = self._call({axis: self._options[axis] for axis in VARIED_PARAMETERS})
         self._con.execute(f"EXPLAIN FROM {planned}").fetchall()
-        return session.of_connection(getattr(self._con, "raw", self._con)).widths
+        return session.find_session(getattr(self._con, "raw", self._con)).quasi_counts
 
     def _combinations(self) -> Iterator[dict[str, Any]]:
         options = self._options
-        every = (
-            self._widths,
+        axes = (
+            self._quasi_counts,
             options["rows"] or (None,),
             [a.name for a in named("compare", options)],
             options["k"],
         )
-        for d, rows, algorithm, k in product(*every):
+        for d, rows, algorithm, k in product(*axes):
             yield {"algorithms": algorithm, "k": k, "d": d, "rows": rows}
 
     def _call(self, combination: Mapping[str, Any]) -> Sql:
-        of_tables = {a.name for a in algorithms.algorithms()}.issuperset(_listed(combination["algorithms"]))
-        fixed = {name: value for name, value in self._fixed.items() if not (of_tables and name in _OF_STREAMS)}
-        given = {**fixed, **{name: value for name, value in combination.items() if value is not None}}
-        arguments = "".join(f", {name} := {argument(value)}" for name, value in given.items())
-        return Sql(f"compare({text(self._of)}{arguments})")
+        table_algorithms = {a.name for a in algorithms.algorithms()}
+        is_for_tables = table_algorithms.issuperset(_as_sequence(combination["algorithms"]))
+        fixed = {
+            name: value for name, value in self._fixed.items() if not (is_for_tables and name in _STREAM_PARAMETERS)
+        }
+        arguments = {**fixed, **{name: value for name, value in combination.items() if value is not None}}
+        argument_list = "".join(f", {name} := {argument(value)}" for name, value in arguments.items())
+        return Sql(f"compare({text(self._table)}{argument_list})")
 
 
-def _listed(names: str | Sequence[str]) -> Sequence[str]:
+def _as_sequence(names: str | Sequence[str]) -> Sequence[str]:
     return (names,) if isinstance(names, str) else names
 
 
-def _held(comment: str | None) -> str:
-    """What a table with another comment holds."""
+def _describe_comment(comment: str | None) -> str:
+    """Return the call of `compare` that a table's comment identifies, for an error message."""
     try:
-        said = json.loads(comment or "")
-        of, given = said["compare"], "".join(f", {name} = {value!r}" for name, value in said["with"].items())
+        settings = json.loads(comment or "")
+        table, parameters = (
+            settings["compare"],
+            "".join(f", {name} = {value!r}" for name, value in settings["with"].items()),
+        )
     except (ValueError, TypeError, KeyError, AttributeError):
         return "something else"
-    return f"compare({of!r}{given})"
+    return f"compare({table!r}{parameters})"

@@ -1,7 +1,7 @@
-"""A DuckDB connection with dbanon on it, and what a plain attached connection cannot have.
+"""A DuckDB connection with dbanon attached, and features that a plain attached connection cannot have.
 
-`name = value` works for every parameter and misspelled ones are named; temporary tables, registered and local
-DataFrames can be sources; `interrupt()` stops a running clustering and Ctrl-C is a KeyboardInterrupt.
+`name = value` is accepted for every parameter and misspelled names are reported; temporary tables, registered and local
+DataFrames can be sources; `interrupt()` stops a running clustering and Ctrl-C raises KeyboardInterrupt.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import duckdb
 
 from dbanon.api import duckdb_relations, frame_adapters, frame_references
 from dbanon.api.frame_references import FunctionCall
-from dbanon.api.memory_settings import settings
+from dbanon.api.memory_settings import duckdb_settings
 from dbanon.errors import redaction
 from dbanon.runtime import interrupts, session, storage_version
 from dbanon.source.view_mentions import temporary_views
@@ -26,7 +26,9 @@ from dbanon.udf.install import attach
 from dbanon.views import statement_parser, statements
 
 Progress = Callable[[float, float], None]
-"""Called with the share of the work that is done and, where classes are improved, that of the loss that is gone."""
+"""A callback that receives the share of the work that is done and, while classes are improved, the share of the loss
+that has been removed.
+"""
 
 
 def connect(
@@ -37,38 +39,58 @@ def connect(
     temp_directory: str | Path | None = None,
     **options: Any,
 ) -> Connection:
-    """Open a database as `duckdb.connect` does (same options) and attach dbanon to it.
+    """Open a database as `duckdb.connect` does and attach dbanon to it.
 
-    `memory`, such as '2GB', is the most that DuckDB takes: what needs more is written to `temp_directory` meanwhile,
-    raw rows among it. What Python needs comes on top. InvalidArgumentError where these are not usable;
-    NewerDatabaseError.
+    Args:
+        database: The path of the database; by default it is in memory.
+        progress: Called with the share of the work that is done by long computations: `best`, `mondrian`, `improve`,
+            and the forests of `influence` and `attack`. It runs during a statement and must not use the connection.
+        memory: The memory limit of DuckDB, such as '2GB'. What needs more, raw rows included, is written temporarily to
+            `temp_directory`. Memory of Python is not included.
+        temp_directory: The folder for temporary files of DuckDB.
+        options: Options of `duckdb.connect`.
 
-    `progress` is called by what takes long and can say how far it has come: `best`, `mondrian`, `improve`, and the
-    forests of `influence` and `attack`. It is called while a statement runs, so it must not use the connection.
+    Returns:
+        The attached connection.
+
+    Raises:
+        InvalidArgumentError: `memory` or `temp_directory` is not usable.
+        NewerDatabaseError: A newer DuckDB wrote the database.
 
     >>> with connect() as con:
     ...     con.sql("SELECT name FROM algorithms() WHERE family = 'search'").fetchall()
     [('best',)]
     """
-    config = settings(memory, temp_directory, options.pop("config", None))
-    with storage_version.opening(database):
-        raw = duckdb.connect(str(database), config=config, **options)
+    config = duckdb_settings(memory, temp_directory, options.pop("config", None))
+    with storage_version.translate_version_errors(database):
+        duckdb_connection = duckdb.connect(str(database), config=config, **options)
     try:
-        return Connection(raw, progress)
+        return Connection(duckdb_connection, progress)
     except BaseException:  # Ctrl-C, too, must not leave the file open
-        raw.close()
+        duckdb_connection.close()
         raise
 
 
 class Connection:
-    """Everything a DuckDB connection has, by delegation; statements are looked at before they run."""
+    """A DuckDB connection with dbanon attached; it has all methods of DuckDB's connection.
+
+    Statements are rewritten before they run. Open one with `dbanon.connect`.
+
+    Args:
+        raw: A connection of DuckDB, available as the attribute `raw`.
+        progress: Called with the progress of long computations; see `connect`.
+
+    >>> with connect() as con:
+    ...     con.execute("SELECT 1").fetchall()
+    [(1,)]
+    """
 
     def __init__(self, raw: Any, progress: Progress | None = None) -> None:
         self.raw = attach(raw)
-        self._session = session.of_connection(raw)
+        self._session = session.find_session(raw)
         self._session.on_progress = progress or self._session.on_progress
         self._frames: set[str] = set()
-        self._read: list[tuple[str, str]] = []
+        self._source_reads: list[tuple[str, str]] = []
 
     @property
     def progress(self) -> Progress | None:
@@ -76,35 +98,37 @@ class Connection:
         return self._session.on_progress
 
     @progress.setter
-    def progress(self, told: Progress | None) -> None:
-        self._session.on_progress = told
+    def progress(self, callback: Progress | None) -> None:
+        """The callback for the progress of a statement; see `connect`."""
+        self._session.on_progress = callback
 
     @property
-    def reviewed(self) -> Callable[[list[str]], None] | None:
+    def on_first_release(self) -> Callable[[list[str]], None] | None:
         """What is told, in lines of text, what the first release of a name will publish, before it does."""
-        return self._session.reviewed
+        return self._session.on_first_release
 
-    @reviewed.setter
-    def reviewed(self, told: Callable[[list[str]], None] | None) -> None:
-        self._session.reviewed = told
+    @on_first_release.setter
+    def on_first_release(self, callback: Callable[[list[str]], None] | None) -> None:
+        """The callback that receives the review of a release, as lines, before a name's first version is published."""
+        self._session.on_first_release = callback
 
     def __getattr__(self, name: str) -> Any:
-        found = getattr(self.raw, name)
-        return self._withholding(found) if name in _FETCHING else found
+        attribute = getattr(self.raw, name)
+        return self._redacting(attribute) if name in _FETCH_METHODS else attribute
 
-    def _withholding(self, fetch: Callable[..., Any]) -> Callable[..., Any]:
-        """Fetching runs the rest of the statement."""
+    def _redacting(self, fetch: Callable[..., Any]) -> Callable[..., Any]:
+        """Return a method of DuckDB that fetches rows, with errors redacted: fetching runs the statement on."""
 
-        def fetched(*given: Any, **options: Any) -> Any:
-            with self.withheld():
-                return fetch(*given, **options)
+        def fetched(*arguments: Any, **options: Any) -> Any:
+            with self.redact_errors():
+                return fetch(*arguments, **options)
 
         return fetched
 
-    def withheld(self) -> contextlib.AbstractContextManager[None]:
-        """Return no value of a source in an error of the last statement, if that called one of our functions."""
-        function = self._read[0][0] if self._read else ""
-        return redaction.withheld(function, lambda: [source for _, source in self._read])
+    def redact_errors(self) -> contextlib.AbstractContextManager[None]:
+        """Return a context in which errors of the last statement contain no value of a source that it read."""
+        function = self._source_reads[0][0] if self._source_reads else ""
+        return redaction.withheld(function, lambda: [source for _, source in self._source_reads])
 
     def __enter__(self) -> Connection:
         return self
@@ -113,14 +137,19 @@ class Connection:
         self.close()
 
     def execute(self, query: str, parameters: object = None) -> Connection:
-        """Run a statement; fetch from the connection, as with DuckDB."""
+        """Run a statement and return the connection, from which the rows can be fetched.
+
+        Args:
+            query: One or several statements; those about materialized anonymized views are included.
+            parameters: Values of the prepared parameters of the last statement.
+        """
         frame = sys._getframe(1)
         *first, last = statement_parser.steps(query, self.raw.extract_statements)
-        self._noted(query)
-        with ctrl_c_raised(), self.withheld():
+        self._remember_sources(query)
+        with raise_keyboard_interrupt(), self.redact_errors():
             for step in first:
-                self.raw.execute(self._plain(step, None, frame, self.raw.execute))
-            query = self._plain(last, parameters, frame, self.raw.execute)
+                self.raw.execute(self._resolve_step(step, None, frame, self.raw.execute))
+            query = self._resolve_step(last, parameters, frame, self.raw.execute)
             if parameters is None or isinstance(last, statement_parser.View):
                 self.raw.execute(query)
             else:
@@ -128,19 +157,24 @@ class Connection:
         return self
 
     def executemany(self, query: str, parameters: object = None) -> Connection:
-        """Run a statement once for each set of parameters."""
-        self.raw.executemany(self._ready(query, sys._getframe(1), self.raw.execute), parameters)
+        """Run a statement once for each set of parameters and return the connection."""
+        self.raw.executemany(self._resolve_query(query, sys._getframe(1), self.raw.execute), parameters)
         return self
 
     def sql(self, query: str, **options: Any) -> Any:
-        """Return the relation of a query."""
+        """Return the relation of a query; only the last of several statements may be one.
+
+        Args:
+            query: One or several statements.
+            options: Options of DuckDB's `sql`, such as `params`.
+        """
         frame = sys._getframe(1)
         *first, last = statement_parser.steps(query, self.raw.extract_statements)
-        self._noted(query)
-        with ctrl_c_raised(), self.withheld():
+        self._remember_sources(query)
+        with raise_keyboard_interrupt(), self.redact_errors():
             for step in first:
-                self.raw.execute(self._plain(step, None, frame, self.raw.execute))
-            query = self._plain(last, options.get("params"), frame, self.raw.sql)
+                self.raw.execute(self._resolve_step(step, None, frame, self.raw.execute))
+            query = self._resolve_step(last, options.get("params"), frame, self.raw.sql)
             if isinstance(last, statement_parser.View):
                 options.pop("params", None)
             return self.raw.sql(query, **options)
@@ -149,20 +183,30 @@ class Connection:
     from_query = sql
 
     def cursor(self) -> Connection:
-        """Return another connection to the same instance, attached too."""
+        """Return another attached connection to the same database instance."""
         return Connection(self.raw.cursor(), self.progress)
 
     duplicate = cursor
 
-    def called(self, query: str, parameters: object = None, frame: Any = None) -> tuple[str, str, dict[str, Any]]:
-        """What `FROM NAME('table', ...)` calls, without answering it: the function, the source and the arguments by
-        name, as Python values. `frame`: whose DataFrames are sources by their names; by default the caller's. The
-        errors are those of the call."""
+    def parse_call(self, query: str, parameters: object = None, frame: Any = None) -> tuple[str, str, dict[str, Any]]:
+        """Return the function, source and arguments of a query `FROM NAME('table', ...)` without running it.
+
+        Args:
+            query: The query.
+            parameters: Values of its prepared parameters.
+            frame: The stack frame whose DataFrames can be sources by name; by default the caller's.
+
+        Returns:
+            The name of the function, the source, and the arguments by name as Python values.
+
+        Raises:
+            DbanonError: The call raises it.
+        """
         frame = frame or sys._getframe(1)
-        return statements.recorded(self.raw, self._ready(query, frame, self.raw.execute), parameters)
+        return statements.recorded(self.raw, self._resolve_query(query, frame, self.raw.execute), parameters)
 
     def interrupt(self) -> None:
-        """Stop what the connection is doing, clustering included."""
+        """Stop the running statement of the connection, including clustering."""
         self._session.interrupts += 1
         self.raw.interrupt()
 
@@ -170,36 +214,38 @@ class Connection:
         """Close the connection."""
         self.raw.close()
 
-    def _noted(self, query: object) -> None:
-        """Keep what our functions in a query read, for errors."""
+    def _remember_sources(self, query: object) -> None:
+        """Store the functions and sources of the calls in a query; `redact_errors` needs them."""
         calls = list(frame_references.function_calls(query)) if isinstance(query, str) else []
-        self._read = [(call.function.name, call.source or "the source") for call in calls]
+        self._source_reads = [(call.function.name, call.source or "the source") for call in calls]
 
-    def _plain(self, step: Any, parameters: object, frame: Any, read: Callable[..., Any]) -> Any:
-        """What DuckDB shall run: a statement about a materialized view is carried out, and becomes its result."""
+    def _resolve_step(self, step: Any, parameters: object, frame: Any, run: Callable[..., Any]) -> Any:
+        """Return the query that DuckDB runs for one statement; run a statement about a view here first."""
         if isinstance(step, statement_parser.View):
-            return statements.run(step, self.raw, lambda call: self._ready(call, frame, self.raw.execute), parameters)
-        return self._ready(step, frame, read)
+            return statements.run(
+                step, self.raw, lambda call: self._resolve_query(call, frame, self.raw.execute), parameters
+            )
+        return self._resolve_query(step, frame, run)
 
-    def _ready(self, query: object, frame: Any, read: Callable[..., Any]) -> Any:
-        """Return the statement as DuckDB shall see it; the planner is told of temporary relations first.
+    def _resolve_query(self, query: object, frame: Any, run: Callable[..., Any]) -> Any:
+        """Return a statement as DuckDB can run it; the planner learns of the temporary relations first.
 
-        `read` is how the statement itself will run, so that an unfinished result is treated as DuckDB does.
+        `run` is the method that will run the statement, so that an unfinished result is treated as DuckDB treats it.
         """
         if not isinstance(query, str):
             return query
         calls = list(frame_references.function_calls(query))
         if not calls:
             return query
-        self._register_frames(calls, frame, read)
+        self._register_frames(calls, frame, run)
         temporary = self._session.temporary
-        temporary.columns = frame_references.temporary_columns(read)
-        temporary.views = temporary_views(frame_references.Executing(read)) if temporary.columns else {}
-        temporary.scans = frame_references.temporary_scans(calls, temporary.columns, read)
+        temporary.columns = frame_references.temporary_columns(run)
+        temporary.views = temporary_views(frame_references.CallerConnection(run)) if temporary.columns else {}
+        temporary.scans = frame_references.temporary_scans(calls, temporary.columns, run)
         return frame_references.rewrite_arguments(query, calls)
 
-    def _register_frames(self, calls: list[FunctionCall], frame: Any, read: Callable[..., Any]) -> None:
-        """Register DataFrames and Arrow tables of the caller that are named as a source and by nothing else."""
+    def _register_frames(self, calls: list[FunctionCall], frame: Any, run: Callable[..., Any]) -> None:
+        """Register the caller's DataFrames and Arrow tables that are named as sources, if no table has the name."""
         for call in calls:
             name = call.source
             if name is None or not name.isidentifier():
@@ -208,35 +254,35 @@ class Connection:
             relation = duckdb_relations.is_relation(value)
             if not relation and not frame_adapters.is_frame(value):
                 continue
-            taken = read(
+            existing = run(
                 bound(
                     f"SELECT 1 FROM duckdb_tables() WHERE lower(table_name) = lower({text(name)}) "
                     "AND schema_name <> 'dbanon' UNION ALL "
                     f"SELECT 1 FROM duckdb_views() WHERE lower(view_name) = lower({text(name)})"
                 )
             ).fetchall()
-            if not taken or name in self._frames:
+            if not existing or name in self._frames:
                 if relation:
                     value.create_view(name)
                 else:
-                    self.raw.register(name, frame_adapters.readable(value, call.function.name))
+                    self.raw.register(name, frame_adapters.readable_rows(value, call.function.name))
                 self._frames.add(name)
 
 
-_FETCHING = frozenset(
+_FETCH_METHODS = frozenset(
     ("fetchone", "fetchmany", "fetchall", "fetchdf", "fetchnumpy", "fetch_df", "fetch_df_chunk", "fetch_arrow_reader",
      "fetch_record_batch", "to_arrow_table", "to_arrow_reader", "df", "pl", "arrow", "torch", "tf")
 )  # fmt: skip
-"""What gives rows of the last statement."""
+"""Methods of DuckDB's connection that return rows of the last statement."""
 
 
 @contextlib.contextmanager
-def ctrl_c_raised() -> Iterator[None]:
-    """Turn an error that Ctrl-C caused into KeyboardInterrupt."""
-    before = interrupts.ctrl_c_count()
+def raise_keyboard_interrupt() -> Iterator[None]:
+    """Raise KeyboardInterrupt in place of an error that Ctrl-C caused."""
+    n_ctrl_c_before = interrupts.ctrl_c_count()
     try:
         yield
     except (duckdb.Error, RuntimeError) as error:
-        if interrupts.ctrl_c_count() != before:
+        if interrupts.ctrl_c_count() != n_ctrl_c_before:
             raise KeyboardInterrupt from error
         raise

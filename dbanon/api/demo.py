@@ -1,4 +1,4 @@
-"""A made-up hospital: 20,000 patients, their policy and hierarchies, from a seed."""
+"""A fictional hospital: 20,000 random patients, their policy and hierarchies."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SEED = 20_250_101
-MARK = "made by dbanon demo"
+DEMO_COMMENT = "made by dbanon demo"
 
-_FIRST = {
+_FIRST_NAMES = {
     "F": "Mary Linda Susan Karen Nancy Sofia Amara Mei Fatima Elena Ingrid Priya Aisha Noor Hannah Grace Chloe",
     "M": "James Robert John Michael David Daniel Ahmed Wei Luca Mateo Ivan Omar Kofi Arjun Samuel Peter Noah Hugo",
 }
-_LAST = (
+_LAST_NAMES = (
     "Smith Johnson Nguyen Garcia Chen Kowalski Okafor Haddad Rossi Silva Kim Patel Novak Berg Dubois Keller Moreau "
     "Osei Ali Brown Evans Murphy Sato Costa Lindqvist Jansen"
 )
@@ -59,41 +59,41 @@ _DISEASES = {
 }
 
 
-def patients(rows: int = 20_000, seed: int = SEED) -> pd.DataFrame:
-    """Made-up patients: number, name, birth date, sex, zip, marital status, occupation, disease; by the seed."""
+def make_patients(n_rows: int = 20_000, seed: int = SEED) -> pd.DataFrame:
+    """Return random patients: number, name, birth date, sex, zip, marital status, occupation and disease."""
     import pandas as pd
 
     random = np.random.default_rng(seed)
-    sex = random.choice(["F", "M"], rows, p=[0.53, 0.47])
-    age = np.clip(random.gamma(6.5, 7.6, rows), 18, 99)
-    born = np.datetime64("2025-01-01") - (age * 365.2425).astype("timedelta64[D]")
-    firsts = {s: np.array(names.split()) for s, names in _FIRST.items()}
-    first = np.where(sex == "F", random.choice(firsts["F"], rows), random.choice(firsts["M"], rows))
-    name = np.char.add(np.char.add(first.astype(str), " "), random.choice(np.array(_LAST.split()), rows))
+    sex = random.choice(["F", "M"], n_rows, p=[0.53, 0.47])
+    age = np.clip(random.gamma(6.5, 7.6, n_rows), 18, 99)
+    birth_dates = np.datetime64("2025-01-01") - (age * 365.2425).astype("timedelta64[D]")
+    first_names = {s: np.array(names.split()) for s, names in _FIRST_NAMES.items()}
+    first_name = np.where(sex == "F", random.choice(first_names["F"], n_rows), random.choice(first_names["M"], n_rows))
+    name = np.char.add(np.char.add(first_name.astype(str), " "), random.choice(np.array(_LAST_NAMES.split()), n_rows))
     return pd.DataFrame(
         {
-            "patient_number": random.permutation(rows) + 100_001,
+            "patient_number": random.permutation(n_rows) + 100_001,
             "name": name,
-            "birth_date": pd.to_datetime(born).date,
+            "birth_date": pd.to_datetime(birth_dates).date,
             "sex": sex,
-            "zip": _zips(random, rows),
-            "marital_status": _marital(random, age),
-            "occupation": random.choice(list(_JOBS), rows, p=np.array([*_JOBS.values()]) / sum(_JOBS.values())),
-            "disease": _diseases(random, age, sex),
+            "zip": _make_zips(random, n_rows),
+            "marital_status": _make_marital_statuses(random, age),
+            "occupation": random.choice(list(_JOBS), n_rows, p=np.array([*_JOBS.values()]) / sum(_JOBS.values())),
+            "disease": _make_diseases(random, age, sex),
         }
     )
 
 
-def _zips(random: np.random.Generator, rows: int) -> Any:
-    """Five-digit codes: towns by share, and in a town few codes hold most people."""
-    town = random.choice(len(_TOWNS), rows, p=[share for _, share, _ in _TOWNS])
-    codes = np.array([codes for _, _, codes in _TOWNS])[town]
-    place = (random.beta(1.0, 2.2, rows) * codes).astype(int)
+def _make_zips(random: np.random.Generator, n_rows: int) -> Any:
+    """Return random five-digit codes: towns by share, and within a town a few codes for most people."""
+    town = random.choice(len(_TOWNS), n_rows, p=[share for _, share, _ in _TOWNS])
+    n_codes = np.array([n_codes for _, _, n_codes in _TOWNS])[town]
+    place = (random.beta(1.0, 2.2, n_rows) * n_codes).astype(int)
     prefix = np.array([prefix for prefix, _, _ in _TOWNS])[town]
     return np.char.add(prefix, np.char.zfill((place * 2 + 1).astype(str), 2))
 
 
-def _marital(random: np.random.Generator, age: Any) -> Any:
+def _make_marital_statuses(random: np.random.Generator, age: Any) -> Any:
     statuses = np.array(["Never-married", "Married-civ-spouse", "Divorced", "Widowed", "Separated"])
     weights = np.stack(
         [
@@ -104,64 +104,71 @@ def _marital(random: np.random.Generator, age: Any) -> Any:
             0.03 + 0 * age,
         ]
     ).clip(0.001)
-    return statuses[_pick(random, weights)]
+    return statuses[_draw_rows(random, weights)]
 
 
-def _diseases(random: np.random.Generator, age: Any, sex: Any) -> Any:
+def _make_diseases(random: np.random.Generator, age: Any, sex: Any) -> Any:
     weights = np.stack(
         [
             np.maximum(base + slope * (age - 40) / 10, 0.05) * np.where(sex == "F", women, men)
             for base, slope, women, men in _DISEASES.values()
         ]
     )
-    return np.array(list(_DISEASES))[_pick(random, weights)]
+    return np.array(list(_DISEASES))[_draw_rows(random, weights)]
 
 
-def _pick(random: np.random.Generator, weights: Any) -> Any:
-    """For each column of weights, the number of a row drawn in proportion."""
+def _draw_rows(random: np.random.Generator, weights: Any) -> Any:
+    """Return for each column of weights a random row number, drawn in proportion to the weights."""
     shares = np.cumsum(weights / weights.sum(axis=0), axis=0)
     return (shares < random.random(weights.shape[1])).sum(axis=0).clip(max=len(weights) - 1)
 
 
-def build(path: Path, *, overwrite: bool = False) -> Connection:
-    """Make the demo database, for every DuckDB to open, and open it; it appears whole or not at all.
+def create_demo(path: Path, *, overwrite: bool = False) -> Connection:
+    """Create the demo database atomically, so that any DuckDB can open it, and return a connection to it.
 
-    Raises TargetExistsError for a file that is there: one that this made is replaced if `overwrite`, with all that
-    somebody added to it, and any other file never.
+    Args:
+        path: The file of the database.
+        overwrite: Whether to replace an earlier demo database, including everything that was added to it. Any other
+            file is never replaced.
+
+    Raises:
+        DemoExistsError: The file exists.
+        TargetNotLocalError: The path is a URL.
+        WriteFailedError: The system refuses to write the file.
     """
-    output_files.local("demo", path)
+    output_files.local_target("demo", path)
     if path.exists() and not (overwrite and is_demo(path)):
         raise errors.DemoExistsError(str(path), is_demo(path))
-    with output_files.draft("demo", path) as draft:
+    with output_files.open_draft("demo", path) as draft:
         try:
-            _fill(draft)
+            _fill_database(draft)
         finally:
-            output_files.log(draft).unlink(missing_ok=True)
-        output_files.log(path).unlink(missing_ok=True)
+            output_files.wal_file(draft).unlink(missing_ok=True)
+        output_files.wal_file(path).unlink(missing_ok=True)
     return connect(path)
 
 
 def is_demo(path: Path) -> bool:
-    """Return whether a file is a database that `build` made, whatever was added to it."""
+    """Return whether a file is a database that `create_demo` created, whatever was added to it."""
     try:
-        with connect(path, read_only=True) as old:
-            found = old.execute(
+        with connect(path, read_only=True) as connection:
+            comments = connection.execute(
                 "SELECT comment FROM system.main.duckdb_tables() WHERE table_name = 'patients'"
             ).fetchall()
     except Exception:  # no database, or one that another process has open
         return False
-    return bool(found == [(MARK,)])
+    return bool(comments == [(DEMO_COMMENT,)])
 
 
-def _fill(path: Path) -> None:
-    with connect(path, config={"storage_compatibility_version": storage_version.WIDEST}) as con:
-        _patients(con)
+def _fill_database(path: Path) -> None:
+    with connect(path, config={"storage_compatibility_version": storage_version.DEFAULT_VERSION}) as con:
+        _create_patients(con)
 
 
-def _patients(con: Connection) -> None:
-    con.register("made", patients())
+def _create_patients(con: Connection) -> None:
+    con.register("made", make_patients())
     con.execute("CREATE TABLE patients AS SELECT * REPLACE (birth_date::DATE AS birth_date) FROM made")
-    con.execute(f"COMMENT ON TABLE patients IS '{MARK}'")
+    con.execute(f"COMMENT ON TABLE patients IS '{DEMO_COMMENT}'")
     con.unregister("made")
     con.execute("INSERT INTO dbanon.hierarchy FROM hierarchy_prefix('zip5', 'patients', 'zip', keep = [4, 3])")
     load_hierarchy(con, "adult_marital_status")

@@ -1,4 +1,4 @@
-"""Relations of DuckDB: the connection of one has no name in Python, and yet another is made beside it."""
+"""Relations of DuckDB, and how to create a relation on the connection of another one, which Python cannot access."""
 
 import contextlib
 import uuid
@@ -10,44 +10,47 @@ import pyarrow as pa
 
 
 def is_relation(value: object) -> bool:
-    """Return whether it is a relation of DuckDB."""
+    """Return whether a value is a relation of DuckDB."""
     return isinstance(value, duckdb.DuckDBPyRelation)
 
 
-def of_arrow(table: pa.Table) -> Any:
-    """Return the rows of an Arrow table as a relation on a connection of its own."""
+def relation_from_arrow(table: pa.Table) -> Any:
+    """Return the rows of an Arrow table as a relation on a new connection."""
     return duckdb.connect().from_arrow(table)
 
 
-def texts(column: pa.ChunkedArray) -> list[str | None]:
-    """Return the values of an Arrow column as DuckDB writes them."""
-    table = of_arrow(pa.table({"value": column})).project("value::VARCHAR AS value").to_arrow_table()
-    written: list[str | None] = table["value"].to_pylist()
-    return written
-
-
-def display_values(column: pa.ChunkedArray) -> list[Any]:
-    """Return the values of an Arrow column to display: text where Python has no such date, as after year 9999."""
-    try:
-        values: list[Any] = column.to_pylist()
-    except (OverflowError, ValueError):
-        return texts(column)
+def duckdb_texts(column: pa.ChunkedArray) -> list[str | None]:
+    """Return the values of an Arrow column as the texts that DuckDB writes."""
+    table = relation_from_arrow(pa.table({"value": column})).project("value::VARCHAR AS value").to_arrow_table()
+    values: list[str | None] = table["value"].to_pylist()
     return values
 
 
-def beside(relation: Any) -> Callable[[pa.Table], Any]:
-    """Makes a relation of an Arrow table on the connection of another relation; where that connection reads no Python
-    objects (`enable_external_access`, `python_enable_replacements`), on one of its own."""
+def display_values(column: pa.ChunkedArray) -> list[Any]:
+    """Return the values of an Arrow column for display; texts if Python cannot represent one, as after year 9999."""
+    try:
+        values: list[Any] = column.to_pylist()
+    except (OverflowError, ValueError):
+        return duckdb_texts(column)
+    return values
 
-    def made(table: pa.Table) -> Any:
+
+def relation_factory(relation: Any) -> Callable[[pa.Table], Any]:
+    """Return a function that creates a relation from an Arrow table, on the connection of another relation.
+
+    If that connection does not read Python objects (`enable_external_access`, `python_enable_replacements`), the new
+    relation has a connection of its own.
+    """
+
+    def make(table: pa.Table) -> Any:
         dbanon_released_rows = table
         name = f"dbanon_{uuid.uuid4().hex}"
         try:
             return relation.query(name, "FROM dbanon_released_rows")
         except duckdb.Error:
-            return of_arrow(dbanon_released_rows)
+            return relation_from_arrow(dbanon_released_rows)
         finally:
             with contextlib.suppress(duckdb.Error):  # DuckDB 1.5 leaves a temporary view of the name
                 relation.query(name, f'DROP VIEW "{name}"')
 
-    return made
+    return make

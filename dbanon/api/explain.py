@@ -1,4 +1,4 @@
-"""What the table functions in a statement run, as text that is meant to be read."""
+"""Return the SQL that table functions run, formatted for reading."""
 
 from typing import Any
 
@@ -9,27 +9,40 @@ from dbanon.table_functions.parameters import format_value
 
 
 def explain(connection: Any, query: str, parameters: object = None) -> str:
-    """Return the statement behind each table function that a query calls, with a comment on every step.
+    """Return the statement that each table function in a query runs, with a comment on every step.
 
-    Nothing is run but the planning.
+    The query is planned and not run. The text is for custodians: it names withheld columns. dbanon runs the same text
+    without comments and with qualified names of DuckDB's functions, so that no macro can replace them.
 
-    It is the custodian's: it names what is withheld. What runs is this text without its comments, each function of
-    DuckDB's being called by its whole name, so that no macro can take its place. InvalidArgumentError where the query
-    calls none of the functions, and the errors of those it calls.
+    Args:
+        connection: A connection of `dbanon.connect`, or one that is attached.
+        query: A statement that calls table functions.
+        parameters: Values of its prepared parameters.
+
+    Returns:
+        The statements, each with a comment that names its function.
+
+    Raises:
+        InvalidArgumentError: The query calls no table function.
+        DbanonError: A call in the query raises it.
+
+    >>> from dbanon.api.connection import connect
+    >>> explain(connect(), "FROM algorithms()").splitlines()[0]
+    '-- What algorithms runs.'
     """
-    current = session.of_connection(getattr(connection, "raw", connection))
-    current.explained = []
+    current = session.find_session(getattr(connection, "raw", connection))
+    current.explained_statements = []
     try:
         if parameters is None:
             connection.execute(f"EXPLAIN (FORMAT json) {query}")
         else:
             connection.execute(f"EXPLAIN (FORMAT json) {query}", parameters)
         connection.fetchall()
-        found = dict.fromkeys(current.explained)
+        statements = dict.fromkeys(current.explained_statements)
     finally:
-        current.explained = None
-    if not found:
+        current.explained_statements = None
+    if not statements:
         raise errors.InvalidArgumentError(
             "explain", "query", "a statement that calls a table function", format_value(query)
         )
-    return "\n".join(f"-- What {function} runs.\n{tidy(statement)};" for function, statement in found)
+    return "\n".join(f"-- What {function} runs.\n{tidy(statement)};" for function, statement in statements)

@@ -1,4 +1,4 @@
-"""DuckDB's extensions that read other databases."""
+"""Load DuckDB's extensions that read other database systems."""
 
 from typing import Any
 
@@ -9,25 +9,36 @@ from dbanon.runtime import duckdb_extensions
 from dbanon.source import snapshot_guard
 
 _SCANNERS = {"postgres": "postgres_scanner", "sqlite": "sqlite_scanner", "mysql": "mysql_scanner"}
-"""Extensions by the type that ATTACH has for them."""
+"""Extensions by the type that ATTACH uses for them."""
 
 
 def load_extension(connection: Any, name: str) -> None:
-    """Loads the extension of DuckDB with which `ATTACH ... (TYPE postgres)` (or `sqlite`, `mysql`) reads another
-    database.
+    """Load the extension of DuckDB with which ATTACH reads PostgreSQL, SQLite or MySQL.
 
-    It comes with `pip install 'dbanon[postgres]'` (or `[sqlite]`, `[mysql]`); where it does not, one that DuckDB itself
-    installed is taken. It stays loaded in the connection's instance, for whose sessions that of MySQL is also told to
-    leave filtering, counting and sorting to DuckDB. Raises InvalidArgumentError, ScannerExtensionMissingError.
+    The extension is in `pip install 'dbanon[postgres]'` (or `[sqlite]`, `[mysql]`); otherwise one that DuckDB installed
+    is loaded. It remains loaded in the database instance of the connection. For MySQL, filtering, counting and sorting
+    are left to DuckDB in all sessions of the instance.
+
+    Args:
+        connection: A connection.
+        name: 'postgres', 'sqlite' or 'mysql'.
+
+    Raises:
+        InvalidArgumentError: The name is another one.
+        ScannerExtensionMissingError: The extension is not installed, or is for another version of DuckDB.
+
+    Example:
+        load_extension(con, "postgres")
+        con.execute("ATTACH 'dbname=clinic' AS pg (TYPE postgres)")
     """
     if name not in _SCANNERS:
-        accepts = "one of " + ", ".join(f"'{known}'" for known in _SCANNERS)
+        accepts = "one of " + ", ".join(f"'{type_}'" for type_ in _SCANNERS)
         raise errors.InvalidArgumentError("load_extension", "name", accepts, repr(name))
     scanner = _SCANNERS[name]
     try:
-        connection.execute(duckdb_extensions.statement(scanner, duckdb.__version__))
+        connection.execute(duckdb_extensions.load_statement(scanner, duckdb.__version__))
     except duckdb.Error as error:
-        why = duckdb_extensions.why(scanner, duckdb.__version__, error)
-        raise errors.ScannerExtensionMissingError("load_extension", duckdb.__version__, name, why) from None
+        reason = duckdb_extensions.load_failure_reason(scanner, duckdb.__version__, error)
+        raise errors.ScannerExtensionMissingError("load_extension", duckdb.__version__, name, reason) from None
     if name == "mysql":
         snapshot_guard.disable_pushdown(connection)

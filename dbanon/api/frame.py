@@ -1,4 +1,4 @@
-"""Anonymizes a frame without a database."""
+"""Anonymize a frame without a database."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from dbanon import errors
 from dbanon.api import duckdb_relations, frame_adapters, frame_dtypes, written_frames
 from dbanon.api.connection import connect
-from dbanon.api.frame_adapters import Kind
+from dbanon.api.frame_adapters import FrameAdapter
 from dbanon.policy.hierarchies.store import load_hierarchy
 from dbanon.release import search_budget
 from dbanon.release.summary import ROWS, Glance
@@ -35,10 +35,15 @@ class _Frames(NamedTuple):
 
 
 class Anonymized(_Frames):
-    """What `anonymize` gives: `release`, `classes` and `metrics`, frames of the kind that came, in `parameters` what
-    the call was, and in `moves` how many moves a search of a given time made (None: there was none).
+    """The result of `anonymize`: the frames `release`, `classes` and `metrics`, of the same kind as the data.
 
-    On a terminal and in a notebook it shows the head of the release, quasi-identifiers first, and five measures.
+    On a terminal and in a notebook it displays the first rows of the release, quasi-identifiers first, and five
+    metrics.
+
+    Attributes:
+        parameters: The algorithm and the parameters of the call.
+        moves: The number of moves of a search with a time limit; None without one.
+        glance: The summary that is displayed.
     """
 
     parameters: Mapping[str, Any] = MappingProxyType({})
@@ -59,126 +64,147 @@ def anonymize(
     progress: Callable[[float, float], None] | None = None,
     **parameters: Any,
 ) -> Anonymized:
-    """Return the release, classes and metrics of a frame, a relation of DuckDB or a file; frames of the kind that came.
+    """Return the release, classes and metrics of data, as frames of the same kind as the data.
 
-    `data`: a DataFrame of pandas or polars, an Arrow table, a table of ibis, or anything else with an Arrow C stream. A
-    relation is read once, and gives relations on its own connection; so is whatever is a plan or a stream of rows. An
-    index of pandas is no column. A text or a path names a file, as in the table functions, and gives DataFrames of
-    pandas: `anonymize("patients.csv", k=10, qi=["age"])`. For a table of a database use `dbanon.connect(path)` and the
-    table functions.
+    The records are clustered once. A relation of DuckDB, a query plan or a stream of rows is read once; a relation
+    returns relations on its own connection. The index of a pandas DataFrame is not a column. For a table of a database
+    use `dbanon.connect(path)` and the table functions.
 
-    Parameters are those of the table function, with Python values: `anonymize(df, "kacpc", k=10, qi=["age", "zip"],
-    sensitive=["disease"], hierarchies={"zip": [["02138", "021**", "*"], ...]})`. A hierarchy may be a shipped one by
-    name, an ARX text, or rows from the leaf to the root. The rows are clustered once. With `improve="5s"` classes are
-    improved for that time (Ctrl-C takes the best so far); the moves that were made are `moves`, and the same number as
-    `improve` gives the same release. `progress` is called with the shares of the search that is done and of the loss
-    that is gone.
+    Args:
+        data: A DataFrame of pandas or polars, an Arrow table, a relation of DuckDB, a table of ibis, or another object
+            with an Arrow C stream. A text or a path names a file, as in the table functions, and returns pandas
+            DataFrames.
+        algorithm: The name of the algorithm.
+        progress: Called with the shares of the search that is done and of the loss that has been removed.
+        parameters: Parameters of the table function, as Python values. A hierarchy is the name of a shipped one, the
+            text of an ARX file, or rows from the leaf to the root: `hierarchies={"zip": [["02138", "021**", "*"],
+            ...]}`. With `improve="5s"` classes are improved for that time (Ctrl-C returns the best so far); `moves` of
+            the result is the number of moves, and `improve` with that number returns the same release.
+
+    Returns:
+        The release, its classes and its metrics.
+
+    Raises:
+        UnknownAlgorithmError: There is no such algorithm.
+        UnknownParameterError: The algorithm has no such parameter.
+        UnsupportedInputError: The data is of no kind that can be read.
+        DbanonError: The table function raises it.
+
+    >>> import pandas as pd
+    >>> people = pd.DataFrame({"age": [21, 23, 61, 65]})
+    >>> anonymize(people, "mdav", k=2, qi=["age"]).classes["size"].tolist()
+    [2, 2]
     """
     check_algorithm("anonymize", algorithm)
-    names = [p.name for p in table_functions()[algorithm].parameters]
+    parameter_names = [p.name for p in table_functions()[algorithm].parameters]
     for name in parameters:
-        if name not in names:
-            raise errors.UnknownParameterError("anonymize", name, names)
+        if name not in parameter_names:
+            raise errors.UnknownParameterError("anonymize", name, parameter_names)
     with connect() as con:
-        given = dict(parameters)
-        if isinstance(hierarchies := given.get("hierarchies"), Mapping):
-            given["hierarchies"] = given_hierarchies(con, hierarchies)
-        kind, source = _read(con, data, "anonymize", "data")
-        call = Call(algorithm, source, given)
-        limit = search_budget.seconds("anonymize", given)
-        current = session.of_connection(con.raw)
+        arguments = dict(parameters)
+        if isinstance(hierarchies := arguments.get("hierarchies"), Mapping):
+            arguments["hierarchies"] = store_hierarchies(con, hierarchies)
+        adapter, source = _adapt_and_register(con, data, "anonymize", "data")
+        call = AlgorithmCall(algorithm, source, arguments)
+        max_seconds = search_budget.seconds("anonymize", arguments)
+        current = session.find_session(con.raw)
         with report_progress(current, progress):
-            if limit is not None:
-                with interrupts.timed_search(current, limit) as search:
-                    untimed = Call(algorithm, source, search_budget.untimed("anonymize", given))
+            if max_seconds is not None:
+                with interrupts.timed_search(current, max_seconds) as search:
+                    untimed = AlgorithmCall(algorithm, source, search_budget.untimed("anonymize", arguments))
                     untimed.rows(con, "_metrics")
-                call = Call(algorithm, source, search_budget.untimed("anonymize", given, search.moves))
-            made = answered(con, call, kind, parameters)
-        if isinstance(person := given.get("person"), str):
+                call = AlgorithmCall(algorithm, source, search_budget.untimed("anonymize", arguments, search.moves))
+            anonymized = run_call(con, call, adapter, parameters)
+        if isinstance(person := arguments.get("person"), str):
             warnings.spellings_of(con, source, "the data", person)
-        if limit is not None:
-            made.moves = call.given["improve"]
-            if hasattr(made.metrics, "attrs"):
-                made.metrics.attrs["improve"] = made.moves
-        return made
+        if max_seconds is not None:
+            anonymized.moves = call.arguments["improve"]
+            if hasattr(anonymized.metrics, "attrs"):
+                anonymized.metrics.attrs["improve"] = anonymized.moves
+        return anonymized
 
 
 @dataclass(frozen=True)
-class Call:
-    """A call of an algorithm: its name, its source as SQL has it, and its other arguments as Python values."""
+class AlgorithmCall:
+    """A call of an algorithm: its name, its source as SQL, and its other arguments as Python values."""
 
     algorithm: str
     source: Sql
-    given: Mapping[str, Any]
+    arguments: Mapping[str, Any]
 
     def rows(self, con: Any, ending: str) -> pa.Table:
-        """What the function of the algorithm with an ending gives."""
-        arguments = "".join(f", {name} := ${name}" for name in self.given)
+        """Return the rows of one function of the algorithm; `ending` is "", "_classes" or "_metrics"."""
+        arguments = "".join(f", {name} := ${name}" for name in self.arguments)
         query = f"FROM {self.algorithm}{ending}({self.source}{arguments})"
-        with con.withheld():
-            return con.sql(query, **({"params": dict(self.given)} if self.given else {})).to_arrow_table()
+        with con.redact_errors():
+            return con.sql(query, **({"params": dict(self.arguments)} if self.arguments else {})).to_arrow_table()
 
 
-def answered(con: Any, call: Call, kind: Kind, parameters: Mapping[str, Any]) -> Anonymized:
-    """Return all that a call gives, in frames of a kind; warns of a release that tells nothing."""
-    release, classes, metrics = (frame_dtypes.settled(call.rows(con, ending), kind.types) for ending in KIND_BY_ENDING)
-    measures = tuple(zip(*(metrics[name].to_pylist() for name in ("metric", "value", "description")), strict=True))
-    warnings.one_class("the release", {name: value for name, value, _ in measures})
-    made = Anonymized(kind.release(release), kind.table(classes), kind.table(metrics))
-    if not call.given.get("noise"):
-        written_frames.check("anonymize", release, classes, made.release)
-    made.parameters = MappingProxyType({"algorithm": call.algorithm, **parameters})
-    made.glance = _glance(release, classes, measures, parameters.get("sensitive") or ())
-    return made
+def run_call(con: Any, call: AlgorithmCall, adapter: FrameAdapter, parameters: Mapping[str, Any]) -> Anonymized:
+    """Return the release, classes and metrics of a call as frames; warn if the release has only one class."""
+    release, classes, metrics = (
+        frame_dtypes.normalize_types(call.rows(con, ending), adapter.schema) for ending in KIND_BY_ENDING
+    )
+    metric_rows = tuple(zip(*(metrics[name].to_pylist() for name in ("metric", "value", "description")), strict=True))
+    warnings.one_class("the release", {name: value for name, value, _ in metric_rows})
+    anonymized = Anonymized(adapter.make_release(release), adapter.make_table(classes), adapter.make_table(metrics))
+    if not call.arguments.get("noise"):
+        written_frames.check_frames("anonymize", release, classes, anonymized.release)
+    anonymized.parameters = MappingProxyType({"algorithm": call.algorithm, **parameters})
+    anonymized.glance = _summarize(release, classes, metric_rows, parameters.get("sensitive") or ())
+    return anonymized
 
 
-def _glance(release: pa.Table, classes: pa.Table, measures: tuple[Any, ...], sensitive: Any) -> Glance:
-    kept = {sensitive} if isinstance(sensitive, str) else set(sensitive)
-    columns, in_classes = release.column_names, set(classes.column_names)
+def _summarize(release: pa.Table, classes: pa.Table, metric_rows: tuple[Any, ...], sensitive: Any) -> Glance:
+    sensitive_columns = {sensitive} if isinstance(sensitive, str) else set(sensitive)
+    columns, class_columns = release.column_names, set(classes.column_names)
     head = release.slice(0, ROWS)
     return Glance(
         columns=tuple(columns),
         rows=tuple(zip(*map(duckdb_relations.display_values, head.columns), strict=True)),
         records=len(release),
-        quasi=tuple(c for c in columns[:-1] if c in in_classes and c not in kept),
-        measures=measures,
+        quasi=tuple(c for c in columns[:-1] if c in class_columns and c not in sensitive_columns),
+        measures=metric_rows,
     )
 
 
-def relation_name(con: Any, data: Any, function: str = "anonymize", name: str = "data") -> Sql:
-    """Return the name of the data, as a call writes it.
+def register_data(con: Any, data: Any, function: str = "anonymize", name: str = "data") -> Sql:
+    """Register data on a connection and return its name as a call writes it.
 
-    Raises UnsupportedInputError, DuplicateColumnError, EmptySourceError.
+    Raises:
+        UnsupportedInputError: The data is of no kind that can be read.
+        DuplicateColumnError: Two columns have names that DuckDB does not distinguish.
+        EmptySourceError: The data has no columns.
     """
-    return _read(con, data, function, name)[1]
+    return _adapt_and_register(con, data, function, name)[1]
 
 
-def _read(con: Any, data: Any, function: str, name: str) -> tuple[Kind, Sql]:
-    """Return the kind of the data, and its name on a connection, as a call writes it."""
+def _adapt_and_register(con: Any, data: Any, function: str, name: str) -> tuple[FrameAdapter, Sql]:
+    """Return the adapter of the data, and its name on the connection as a call writes it."""
     if isinstance(data, (str, Path)):
         if not names.is_file(str(data)):
             raise errors.UnsupportedInputError(function, repr(str(data)))
         return frame_adapters.FILE, text(str(data))
-    kind = frame_adapters.of(data, function)
+    adapter = frame_adapters.adapt_frame(data, function)
     try:
-        con.register(name, kind.rows)
+        con.register(name, adapter.rows)
     except Exception:
         raise errors.UnsupportedInputError(function, f"a {type(data).__name__}") from None
-    return kind, text(name)
+    return adapter, text(name)
 
 
-def given_hierarchies(con: Any, hierarchies: Mapping[str, Any]) -> dict[str, str]:
-    """Return the names of hierarchies by column; those that are given as rows are stored."""
-    return {column: _named(con, column, of) for column, of in hierarchies.items()}
+def store_hierarchies(con: Any, hierarchies: Mapping[str, Any]) -> dict[str, str]:
+    """Store the hierarchies that are given as rows; return the names of all hierarchies by column."""
+    return {column: _store_hierarchy(con, column, hierarchy) for column, hierarchy in hierarchies.items()}
 
 
-def _named(con: Any, column: str, of: Any) -> str:
-    """Return a hierarchy's name; rows are stored under one first."""
-    if isinstance(of, str):
-        return of
+def _store_hierarchy(con: Any, column: str, hierarchy: Any) -> str:
+    """Return the name of a hierarchy; if it is given as rows, store it under an unused name."""
+    if isinstance(hierarchy, str):
+        return hierarchy
     stored_names = catalog.stored_hierarchies(con, catalog.SearchPath.here(con).database)
     name = f"given for {column}"
     while name in stored_names:  # a hierarchy that the policy names is not replaced
         name += "'"
-    load_hierarchy(con, name, of)
+    load_hierarchy(con, name, hierarchy)
     return name

@@ -1,6 +1,6 @@
-"""Frames of any library: how each is read, and how one of the same kind goes back.
+"""Adapters for frames of any library: how to read each, and how to create one of the same kind.
 
-What is installed decides nothing here: a library that the caller's frame is of has been imported, and no other is.
+No library is imported for this: if the caller has a frame of a library, it is imported already.
 """
 
 import contextlib
@@ -16,169 +16,191 @@ from dbanon import errors
 from dbanon.api import duckdb_relations, frame_dtypes, relation_policy
 from dbanon.errors import redaction
 
-Made = Callable[[pa.Table], Any]
-"""A frame of some kind from the rows of an Arrow table."""
+FrameFromArrow = Callable[[pa.Table], Any]
+"""A function that returns a frame of some kind with the rows of an Arrow table."""
 
 
 @dataclass(frozen=True)
-class Kind:
-    """What came: `rows` are something that DuckDB reads as often as it wants to, `types` those of its columns in Arrow
-    (None: unknown). `release` makes the same kind from an Arrow table, `table` one that holds its rows, where the kind
-    itself is a plan or a stream of rows."""
+class FrameAdapter:
+    """A readable form of a frame, and functions that create frames of the same kind.
+
+    `rows` can be read by DuckDB repeatedly, and `schema` has the Arrow types of its columns (None: unknown).
+    `make_release` returns a frame of the same kind; `make_table` returns one that holds its rows, if the kind itself is
+    a plan or a stream.
+    """
 
     rows: Any
-    types: pa.Schema | None
-    release: Made
-    table: Made
+    schema: pa.Schema | None
+    make_release: FrameFromArrow
+    make_table: FrameFromArrow
 
 
-def of(data: Any, function: str) -> Kind:
-    """Return the kind of a frame; what can be read only once, or is a plan, is read here.
+def adapt_frame(frame: Any, function: str) -> FrameAdapter:
+    """Return the adapter of a frame; a frame that can be read only once, or is a query plan, is read here.
 
-    UnsupportedInputError, DuplicateColumnError, EmptySourceError where there are no columns, UnreadableValueError;
-    RelationOverPolicyError of a relation that reads a table with a policy.
+    Raises:
+        UnsupportedInputError: The frame is of no kind that can be read.
+        DuplicateColumnError: Two columns have names that DuckDB does not distinguish.
+        EmptySourceError: The frame has no columns.
+        UnreadableValueError: A value cannot be read.
+        RelationOverPolicyError: A relation reads a table with a policy.
     """
-    kind = _of(data, function)
-    _tell_apart(kind.rows, function)
-    return kind
+    adapter = _adapt(frame, function)
+    _check_column_names(adapter.rows, function)
+    return adapter
 
 
-def readable(data: Any, function: str) -> Any:
-    """What DuckDB can register and read as often as it wants to; errors as of `of`."""
-    return of(data, function).rows
+def readable_rows(frame: Any, function: str) -> Any:
+    """Return an object with the rows of a frame that DuckDB can read repeatedly; raises as `adapt_frame`."""
+    return adapt_frame(frame, function).rows
 
 
 def is_frame(value: object) -> bool:
-    """Return whether a variable of the caller can be a source by its name."""
-    kind = type(value)
-    return hasattr(kind, "__arrow_c_stream__") or kind.__module__.split(".")[0] in ("pandas", "pyarrow", "polars")
+    """Return whether the type of a caller's variable makes it usable as a source by its name."""
+    type_ = type(value)
+    return hasattr(type_, "__arrow_c_stream__") or type_.__module__.split(".")[0] in ("pandas", "pyarrow", "polars")
 
 
-def _of(data: Any, function: str) -> Kind:
+def _adapt(frame: Any, function: str) -> FrameAdapter:
     pandas, polars, ibis = (sys.modules.get(name) for name in ("pandas", "polars", "ibis"))
-    if pandas is not None and isinstance(data, pandas.DataFrame):
-        return _of_pandas(data)
-    if polars is not None and isinstance(data, polars.LazyFrame):
-        with _withheld(function, polars.exceptions.PolarsError):
-            eager = _narrowed(data.collect(), polars)
+    if pandas is not None and isinstance(frame, pandas.DataFrame):
+        return _adapt_pandas(frame)
+    if polars is not None and isinstance(frame, polars.LazyFrame):
+        with _hide_messages(function, polars.exceptions.PolarsError):
+            eager = _cast_wide_integers(frame.collect(), polars)
         types = eager.head(0).to_arrow().schema
-        return Kind(eager, types, lambda made: polars.from_arrow(made).lazy(), polars.from_arrow)
-    if polars is not None and isinstance(data, polars.DataFrame):
-        eager = _narrowed(data, polars)
-        return Kind(eager, eager.head(0).to_arrow().schema, polars.from_arrow, polars.from_arrow)
-    if ibis is not None and isinstance(data, ibis.Table):
-        relation_policy.check_ibis_table(function, data)
+        return FrameAdapter(eager, types, lambda table: polars.from_arrow(table).lazy(), polars.from_arrow)
+    if polars is not None and isinstance(frame, polars.DataFrame):
+        eager = _cast_wide_integers(frame, polars)
+        return FrameAdapter(eager, eager.head(0).to_arrow().schema, polars.from_arrow, polars.from_arrow)
+    if ibis is not None and isinstance(frame, ibis.Table):
+        relation_policy.check_ibis_table(function, frame)
         with redaction.withheld(function, lambda: ["the table"]):
-            table = data.to_pyarrow()
-        return Kind(table, table.schema, ibis.memtable, ibis.memtable)
-    if duckdb_relations.is_relation(data):
-        relation_policy.check_relation(function, data)
+            table = frame.to_pyarrow()
+        return FrameAdapter(table, table.schema, ibis.memtable, ibis.memtable)
+    if duckdb_relations.is_relation(frame):
+        relation_policy.check_relation(function, frame)
         with redaction.withheld(function, lambda: ["the relation"]):
-            table = data.to_arrow_table()
-        back = duckdb_relations.beside(data)
-        return Kind(table, table.schema, back, back)
-    if isinstance(data, pa.RecordBatch):
-        return Kind(data, data.schema, _batch, _same)
-    if isinstance(data, pa.RecordBatchReader):
-        with _withheld(function, pa.ArrowException):
-            table = data.read_all()
-        return Kind(table, table.schema, lambda made: made.to_reader(), _same)
-    if isinstance(data, pa.Table):
-        return Kind(data, data.schema, _same, _same)
-    if hasattr(type(data), "__arrow_c_stream__"):
-        table = _streamed(data, function)
-        return Kind(table, table.schema, _same, _same)
-    return Kind(data, None, plain_pandas, plain_pandas)
+            table = frame.to_arrow_table()
+        make_relation = duckdb_relations.relation_factory(frame)
+        return FrameAdapter(table, table.schema, make_relation, make_relation)
+    if isinstance(frame, pa.RecordBatch):
+        return FrameAdapter(frame, frame.schema, _single_batch, _unchanged)
+    if isinstance(frame, pa.RecordBatchReader):
+        with _hide_messages(function, pa.ArrowException):
+            table = frame.read_all()
+        return FrameAdapter(table, table.schema, lambda table: table.to_reader(), _unchanged)
+    if isinstance(frame, pa.Table):
+        return FrameAdapter(frame, frame.schema, _unchanged, _unchanged)
+    if hasattr(type(frame), "__arrow_c_stream__"):
+        table = _read_stream(frame, function)
+        return FrameAdapter(table, table.schema, _unchanged, _unchanged)
+    return FrameAdapter(frame, None, to_pandas, to_pandas)
 
 
-def plain_pandas(made: pa.Table) -> Any:
-    """Return the rows as a pandas DataFrame; dates as text where one is infinite, which pandas does not have."""
+def to_pandas(table: pa.Table) -> Any:
+    """Return the rows as a pandas DataFrame; dates are texts if one is infinite, which pandas cannot represent."""
     try:
-        return duckdb_relations.of_arrow(made).df()
+        return duckdb_relations.relation_from_arrow(table).df()
     except duckdb.ConversionException:
         columns = [
-            pa.array(duckdb_relations.texts(c), pa.string()) if pa.types.is_date(c.type) else c for c in made.columns
+            pa.array(duckdb_relations.duckdb_texts(c), pa.string()) if pa.types.is_date(c.type) else c
+            for c in table.columns
         ]
-        return duckdb_relations.of_arrow(pa.table(columns, names=made.column_names)).df()
+        return duckdb_relations.relation_from_arrow(pa.table(columns, names=table.column_names)).df()
 
 
-FILE = Kind(None, None, plain_pandas, plain_pandas)
-"""A file, which gives frames of pandas."""
+FILE = FrameAdapter(None, None, to_pandas, to_pandas)
+"""The adapter of a file: it returns pandas DataFrames."""
 
 
 @contextlib.contextmanager
-def _withheld(function: str, kind: type[Exception]) -> Iterator[None]:
+def _hide_messages(function: str, error_type: type[Exception]) -> Iterator[None]:
     """Raise UnreadableValueError in place of an error of another library, whose message may quote a value."""
     try:
         yield
-    except kind as error:
+    except error_type as error:
         raise errors.UnreadableValueError(function, ["the data"], type(error).__name__) from None
 
 
-def _same(made: pa.Table) -> pa.Table:
-    return made
+def _unchanged(table: pa.Table) -> pa.Table:
+    return table
 
 
-def _batch(made: pa.Table) -> pa.RecordBatch:
-    batches = made.combine_chunks().to_batches()
-    return batches[0] if batches else pa.RecordBatch.from_pylist([], schema=made.schema)
+def _single_batch(table: pa.Table) -> pa.RecordBatch:
+    batches = table.combine_chunks().to_batches()
+    return batches[0] if batches else pa.RecordBatch.from_pylist([], schema=table.schema)
 
 
-def _streamed(data: Any, function: str) -> pa.Table:
-    """Return the rows of an Arrow C stream; UnsupportedInputError where it is one of values."""
+def _read_stream(stream: Any, function: str) -> pa.Table:
+    """Return the rows of an Arrow C stream.
+
+    Raises:
+        UnsupportedInputError: It is a stream of values and not of rows.
+    """
     try:
-        return pa.RecordBatchReader.from_stream(data).read_all()
+        return pa.RecordBatchReader.from_stream(stream).read_all()
     except (pa.ArrowException, TypeError, ValueError):
-        raise errors.UnsupportedInputError(function, f"a {type(data).__name__}") from None
+        raise errors.UnsupportedInputError(function, f"a {type(stream).__name__}") from None
 
 
-def _narrowed(frame: Any, polars: Any) -> Any:
-    """Return a frame of polars whose integers of 128 bits, which Arrow does not have, are decimals."""
-    wide = [name for name, dtype in frame.schema.items() if str(dtype) in ("Int128", "UInt128")]
-    return frame.with_columns(polars.col(wide).cast(polars.Decimal(38, 0))) if wide else frame
+def _cast_wide_integers(frame: Any, polars: Any) -> Any:
+    """Return a polars frame with 128-bit integers, which Arrow does not have, as decimals."""
+    wide_columns = [name for name, dtype in frame.schema.items() if str(dtype) in ("Int128", "UInt128")]
+    return frame.with_columns(polars.col(wide_columns).cast(polars.Decimal(38, 0))) if wide_columns else frame
 
 
 # --- pandas ----------------------------------------------------------------------------------------------
 
 
-def _of_pandas(frame: Any) -> Kind:
-    """Return the index is no column: it is not read."""
+def _adapt_pandas(frame: Any) -> FrameAdapter:
+    """Return the adapter of a pandas DataFrame, whose index is not read."""
     dtypes = {str(name): frame.dtypes.iloc[i] for i, name in enumerate(frame.columns)}
     types = [(name, type_) for name, dtype in dtypes.items() if (type_ := _arrow_type(dtype)) is not None]
-    return Kind(frame, pa.schema(types), lambda made: _pandas(made, dtypes), lambda made: _pandas(made, dtypes))
+    return FrameAdapter(
+        frame,
+        pa.schema(types),
+        lambda table: _to_pandas_like(table, dtypes),
+        lambda table: _to_pandas_like(table, dtypes),
+    )
 
 
 def _arrow_type(dtype: Any) -> pa.DataType | None:
-    """Return the type of a column in Arrow, where `frame_types.settled` has use for it."""
+    """Return the Arrow type of a pandas column if `frame_dtypes.normalize_types` needs it."""
     if (arrow := getattr(dtype, "pyarrow_dtype", None)) is not None:
         return arrow
     zone = getattr(dtype, "tz", None)
     return None if zone is None else pa.timestamp("us", pa.lib.tzinfo_to_string(zone))
 
 
-def _pandas(made: pa.Table, dtypes: Mapping[str, Any]) -> Any:
-    """Return a DataFrame with the types of its own library that the frame which came is made of."""
+def _to_pandas_like(table: pa.Table, dtypes: Mapping[str, Any]) -> Any:
+    """Return the rows of an Arrow table as a pandas DataFrame, with masked and Arrow types as in `dtypes`."""
     import pandas as pd
 
     if any(isinstance(dtype, pd.ArrowDtype) for dtype in dtypes.values()):
-        return made.to_pandas(types_mapper=pd.ArrowDtype, ignore_metadata=True)
-    frame = duckdb_relations.of_arrow(made).df()
-    masked = frame_dtypes.masked()
-    for field in made.schema:
+        return table.to_pandas(types_mapper=pd.ArrowDtype, ignore_metadata=True)
+    frame = duckdb_relations.relation_from_arrow(table).df()
+    masked = frame_dtypes.masked_dtypes()
+    for field in table.schema:
         if pa.types.is_decimal(field.type) or pa.types.is_date(field.type):  # objects, as they came
-            frame[field.name] = made[field.name].to_pandas()
+            frame[field.name] = table[field.name].to_pandas()
         elif pa.types.is_timestamp(field.type) and field.type.tz:
             frame[field.name] = frame[field.name].dt.tz_convert(field.type.tz)
-        elif field.type in masked and getattr(dtypes.get(field.name), "name", "") in frame_dtypes.MASKED:
-            frame[field.name] = made[field.name].to_pandas(types_mapper=masked.get)
+        elif field.type in masked and getattr(dtypes.get(field.name), "name", "") in frame_dtypes.MASKED_NAMES:
+            frame[field.name] = table[field.name].to_pandas(types_mapper=masked.get)
     return frame
 
 
 # --- columns ---------------------------------------------------------------------------------------------
 
 
-def _tell_apart(rows: Any, function: str) -> None:
-    """DuplicateColumnError where DuckDB would give a column another name, which roles of the call would then miss."""
+def _check_column_names(rows: Any, function: str) -> None:
+    """Check that DuckDB distinguishes the names of all columns; otherwise it would rename one, and roles would miss it.
+
+    Raises:
+        DuplicateColumnError: Two names differ only in case.
+        EmptySourceError: There are no columns.
+    """
     if isinstance(rows, (pa.Table, pa.RecordBatch)):
         names = rows.schema.names
     elif hasattr(type(rows), "columns"):  # of pandas and polars
@@ -187,8 +209,8 @@ def _tell_apart(rows: Any, function: str) -> None:
         return
     if not names:
         raise errors.EmptySourceError(function, "data")
-    seen: dict[str, str] = {}
+    names_by_folded: dict[str, str] = {}
     for name in names:
-        if name.lower() in seen:
-            raise errors.DuplicateColumnError(function, seen[name.lower()], name)
-        seen[name.lower()] = name
+        if name.lower() in names_by_folded:
+            raise errors.DuplicateColumnError(function, names_by_folded[name.lower()], name)
+        names_by_folded[name.lower()] = name

@@ -1,7 +1,7 @@
-"""Types of released columns: as those of the frame that came, where the values allow it.
+"""Types of released columns: those of the source frame, if the values allow it.
 
-DuckDB gives a categorical the type ENUM, whose list of values is that of the source: values that only suppressed rows
-have, or none at all. Such a list never leaves: texts leave as texts.
+DuckDB gives a categorical column the type ENUM, whose values are those of the source, including values that only
+suppressed rows have. Such a list is never published: categoricals are released as texts.
 """
 
 from collections.abc import Mapping
@@ -13,56 +13,63 @@ import pyarrow as pa
 from dbanon.api import duckdb_relations
 
 
-def settled(made: pa.Table, types: pa.Schema | None) -> pa.Table:
+def normalize_types(table: pa.Table, source_schema: pa.Schema | None) -> pa.Table:
     """Return the table with texts in place of dictionaries, and with the time zones and durations of the source."""
-    columns = [_column(made, field, _type_of(types, field.name)) for field in made.schema]
-    return pa.table(columns, names=made.column_names)
+    columns = [_normalize_column(table, field, _column_type(source_schema, field.name)) for field in table.schema]
+    return pa.table(columns, names=table.column_names)
 
 
-def _type_of(types: pa.Schema | None, name: str) -> pa.DataType | None:
-    return None if types is None or name not in types.names else types.field(name).type
+def _column_type(schema: pa.Schema | None, name: str) -> pa.DataType | None:
+    return None if schema is None or name not in schema.names else schema.field(name).type
 
 
-def _column(made: pa.Table, field: pa.Field, source: pa.DataType | None) -> pa.ChunkedArray:
-    column = made[field.name]
-    wanted = plain(field.type)
-    if pa.types.is_timestamp(field.type) and field.type.tz and source is not None and pa.types.is_timestamp(source):
-        wanted = pa.timestamp(field.type.unit, source.tz) if source.tz else wanted
-    elif pa.types.is_interval(field.type) and source is not None and pa.types.is_duration(source):
-        whole = duckdb_relations.of_arrow(pa.table({"d": column})).project("epoch_us(d) AS d").to_arrow_table()
-        return whole["d"].cast(pa.duration("us"))
-    return column if wanted == field.type else column.cast(wanted)
+def _normalize_column(table: pa.Table, field: pa.Field, source_type: pa.DataType | None) -> pa.ChunkedArray:
+    column = table[field.name]
+    target_type = without_dictionaries(field.type)
+    if (
+        pa.types.is_timestamp(field.type)
+        and field.type.tz
+        and source_type is not None
+        and pa.types.is_timestamp(source_type)
+    ):
+        target_type = pa.timestamp(field.type.unit, source_type.tz) if source_type.tz else target_type
+    elif pa.types.is_interval(field.type) and source_type is not None and pa.types.is_duration(source_type):
+        durations = (
+            duckdb_relations.relation_from_arrow(pa.table({"d": column})).project("epoch_us(d) AS d").to_arrow_table()
+        )
+        return durations["d"].cast(pa.duration("us"))
+    return column if target_type == field.type else column.cast(target_type)
 
 
-def plain(type_: pa.DataType) -> pa.DataType:
-    """Return a type with the values of dictionaries in their place, nested ones too.
+def without_dictionaries(type_: pa.DataType) -> pa.DataType:
+    """Return a type with its dictionary types, nested ones too, replaced by the types of their values.
 
-    >>> plain(pa.list_(pa.dictionary(pa.int8(), pa.string())))
+    >>> without_dictionaries(pa.list_(pa.dictionary(pa.int8(), pa.string())))
     ListType(list<item: string>)
     """
     if pa.types.is_dictionary(type_):
         return type_.value_type
     if pa.types.is_struct(type_):
-        return pa.struct([field.with_type(plain(field.type)) for field in type_])
+        return pa.struct([field.with_type(without_dictionaries(field.type)) for field in type_])
     if pa.types.is_map(type_):
-        return pa.map_(plain(type_.key_type), plain(type_.item_type))
+        return pa.map_(without_dictionaries(type_.key_type), without_dictionaries(type_.item_type))
     if pa.types.is_fixed_size_list(type_):
-        return pa.list_(type_.value_field.with_type(plain(type_.value_type)), type_.list_size)
+        return pa.list_(type_.value_field.with_type(without_dictionaries(type_.value_type)), type_.list_size)
     if pa.types.is_list(type_):
-        return pa.list_(type_.value_field.with_type(plain(type_.value_type)))
+        return pa.list_(type_.value_field.with_type(without_dictionaries(type_.value_type)))
     return type_
 
 
-MASKED = frozenset(
+MASKED_NAMES = frozenset(
     (*(f"{kind}{bits}" for kind in ("Int", "UInt") for bits in (8, 16, 32, 64)), "Float32", "Float64", "boolean")
 )
-"""Types of pandas that know missing values, by name."""
+"""Names of the pandas types that have missing values."""
 
 
 @cache
-def masked() -> Mapping[pa.DataType, Any]:
-    """Return the types of `MASKED`, by those of Arrow."""
+def masked_dtypes() -> Mapping[pa.DataType, Any]:
+    """Return the pandas types of `MASKED_NAMES` by Arrow type."""
     import pandas as pd
 
-    numbers = {getattr(pa, name.lower())(): pd.api.types.pandas_dtype(name) for name in MASKED - {"boolean"}}
+    numbers = {getattr(pa, name.lower())(): pd.api.types.pandas_dtype(name) for name in MASKED_NAMES - {"boolean"}}
     return {**numbers, pa.bool_(): pd.BooleanDtype()}

@@ -1,4 +1,4 @@
-"""Find the calls of our functions in a statement, and the temporary relations that they can name."""
+"""Find calls of dbanon's functions in a statement, and the temporary relations that they can name."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -18,8 +18,14 @@ from dbanon.table_functions.table_function import TableFunction
 
 
 class FunctionCall:
-    """A call of a table function in a statement: its source, its named arguments (offset of the operator, name,
-    operator) and the places of the numbers in its lists of codes."""
+    """A call of a table function in a statement.
+
+    Attributes:
+        function: The table function.
+        names: The named arguments: offset of the operator, name, operator.
+        numbers: The spans of the numbers in its lists of codes.
+        source: The text of the first argument.
+    """
 
     def __init__(self, function: TableFunction) -> None:
         self.function = function
@@ -29,92 +35,95 @@ class FunctionCall:
 
 
 def function_calls(query: str) -> Iterator[FunctionCall]:
-    """Call of our functions, in the order in which they close."""
-    if "(" not in query or not _mention().search(query):
+    """Yield the calls of dbanon's functions, in the order of their closing brackets."""
+    if "(" not in query or not _function_name_pattern().search(query):
         return
     tokens = code_tokens(query)
     functions = table_functions()
     open_calls: list[FunctionCall | None] = []
-    before = ""
+    previous = ""
     for i, token in enumerate(tokens):
         word = token.text
         current = open_calls[-1] if open_calls else None
         if word[:1] in "([{":
-            name = before.strip('"').lower()
+            name = previous.strip('"').lower()
             open_calls.append(FunctionCall(functions[name]) if word == "(" and name in functions else None)
         elif word[:1] in ")]}":
-            if open_calls and (done := open_calls.pop()) is not None:
-                yield done
-        elif current is not None and before in ("(", ","):
+            if open_calls and (call := open_calls.pop()) is not None:
+                yield call
+        elif current is not None and previous in ("(", ","):
             following = tokens[i + 1].text if i + 1 < len(tokens) else ""
-            if before == "(" and word.startswith("'"):
+            if previous == "(" and word.startswith("'"):
                 current.source = word[1:-1].replace("''", "'")
             elif following.startswith(("=", ":=")) and not following.startswith("=="):
                 current.names.append((tokens[i + 1].start, word.strip('"'), following))
-                if missing_codes.mixes(current.function, word.strip('"')):
-                    current.numbers += missing_codes.numbers(tokens[i + 2 :])
-        before = word
+                if missing_codes.takes_codes(current.function, word.strip('"')):
+                    current.numbers += missing_codes.number_spans(tokens[i + 2 :])
+        previous = word
     yield from (c for c in open_calls if c is not None)
 
 
 @cache
-def _mention() -> re.Pattern[str]:
-    """Find the name of any of our functions."""
+def _function_name_pattern() -> re.Pattern[str]:
+    """Return a regular expression that matches the name of any of dbanon's functions."""
     return re.compile("|".join(map(re.escape, table_functions())), re.IGNORECASE)
 
 
 def rewrite_arguments(query: str, calls: list[FunctionCall]) -> str:
-    """Return the statement with `name = value` as `name := value` and codes as texts in our calls.
+    """Return the statement with `name := value` for `name = value`, and codes as texts, in the calls.
 
-    UnknownParameterError.
+    Raises:
+        UnknownParameterError: A function has no such parameter.
     """
-    marks: list[int] = []
+    equals_offsets: list[int] = []
     for call in calls:
-        known = [*call.function.positional, *(p.name for p in call.function.parameters)]
-        for at, name, operator in call.names:
-            if name.lower() not in known:
+        accepted_names = [*call.function.positional, *(p.name for p in call.function.parameters)]
+        for offset, name, operator in call.names:
+            if name.lower() not in accepted_names:
                 raise errors.UnknownParameterError(call.function.name, name, [p.name for p in call.function.parameters])
             if operator.startswith("=") and not operator.startswith("=>"):
-                marks.append(at)
-    edits = [(at, at, ":") for at in marks]
-    edits += [(start, end, missing_codes.as_text(query[start:end])) for call in calls for start, end in call.numbers]
-    for start, end, put in sorted(edits, reverse=True):
-        query = query[:start] + put + query[end:]
+                equals_offsets.append(offset)
+    edits = [(offset, offset, ":") for offset in equals_offsets]
+    edits += [
+        (start, end, missing_codes.quote_number(query[start:end])) for call in calls for start, end in call.numbers
+    ]
+    for start, end, replacement in sorted(edits, reverse=True):
+        query = query[:start] + replacement + query[end:]
     return query
 
 
-def temporary_columns(read: Callable[..., Any]) -> dict[str, Mapping[str, str]]:
-    """Return columns of the connection's temporary tables and views, registered DataFrames among them."""
-    found: dict[str, dict[str, str]] = {}
+def temporary_columns(execute: Callable[..., Any]) -> dict[str, Mapping[str, str]]:
+    """Return the columns of temporary tables and views and of registered DataFrames, by folded name of the relation."""
+    columns: dict[str, dict[str, str]] = {}
     try:
-        rows = read(
+        rows = execute(
             "SELECT table_name, column_name, data_type FROM system.main.duckdb_columns() "
             "WHERE database_name = 'temp' ORDER BY table_name ASC, column_index ASC"
         ).fetchall()
     except duckdb.Error:  # an aborted transaction: the statement itself will say so
         return {}
     for table, column, type_ in rows:
-        found.setdefault(names.folded(table), {})[column] = type_
-    return dict(found)
+        columns.setdefault(names.folded(table), {})[column] = type_
+    return dict(columns)
 
 
 def temporary_scans(
-    calls: list[FunctionCall], temporary: Mapping[str, object], read: Callable[..., Any]
+    calls: list[FunctionCall], temporary: Mapping[str, object], execute: Callable[..., Any]
 ) -> dict[str, tuple[Scan, ...]]:
-    """What the temporary relations read that are sources of calls; those that DuckDB cannot bind are not listed."""
-    found = {}
+    """Return the scans of the temporary relations that are sources of calls; omit those that DuckDB cannot bind."""
+    scans_by_name = {}
     for call in calls:
         parts = names.table_parts(call.source or "") or (call.source or "",)
         name = names.folded(parts[-1])
         if name in temporary and len(parts) <= 2:
-            scans = bound_scans(Executing(read), f"FROM temp.main.{identifier(name)}")
+            scans = bound_scans(CallerConnection(execute), f"FROM temp.main.{identifier(name)}")
             if scans is not None:
-                found[name] = scans
-    return found
+                scans_by_name[name] = scans
+    return scans_by_name
 
 
-class Executing:
-    """A connection whose statements run as the caller's do."""
+class CallerConnection:
+    """A connection whose `execute` runs statements with the caller's method."""
 
-    def __init__(self, read: Callable[..., Any]) -> None:
-        self.execute = read
+    def __init__(self, execute: Callable[..., Any]) -> None:
+        self.execute = execute

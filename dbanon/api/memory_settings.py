@@ -1,4 +1,4 @@
-"""How much memory DuckDB may take, and where it writes what does not fit."""
+"""Check the memory limit of DuckDB and the folder of its temporary files."""
 
 import re
 import tempfile
@@ -8,54 +8,55 @@ from typing import Any
 
 from dbanon import errors
 
-_AMOUNT = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT])(i?)B", re.IGNORECASE)
-_LEAST = 100 * 10**6
+_MEMORY_AMOUNT = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT])(i?)B", re.IGNORECASE)
+_MIN_BYTES = 100 * 10**6
 """Bytes below which DuckDB cannot plan and run a release of a few rows."""
 
 
-def settings(
+def duckdb_settings(
     memory: str | None, temp_directory: str | Path | None, config: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """Return the settings of DuckDB, with those of `config`.
+    """Return `config` with the settings of DuckDB for the memory limit and the temporary folder.
 
-    InvalidArgumentError where an amount is none or is too small, where nothing can be written to the directory, and
-    where `config` says the same setting.
+    Raises:
+        InvalidArgumentError: The amount is invalid or too small, the folder cannot be written to, or `config` contains
+            the same setting.
     """
-    found = dict(config or {})
+    merged = dict(config or {})
     if memory is not None:
-        _only(found, "memory", ("memory_limit", "max_memory"))
-        found["memory_limit"] = _amount(memory)
+        _check_not_in_config(merged, "memory", ("memory_limit", "max_memory"))
+        merged["memory_limit"] = _check_amount(memory)
     if temp_directory is not None:
-        _only(found, "temp_directory", ("temp_directory",))
-        found["temp_directory"] = _directory(temp_directory)
-    return found
+        _check_not_in_config(merged, "temp_directory", ("temp_directory",))
+        merged["temp_directory"] = _check_directory(temp_directory)
+    return merged
 
 
-def _only(config: Mapping[str, Any], name: str, same: tuple[str, ...]) -> None:
-    for setting in same:
+def _check_not_in_config(config: Mapping[str, Any], name: str, setting_names: tuple[str, ...]) -> None:
+    for setting in setting_names:
         if setting in config:
             raise errors.InvalidArgumentError("connect", name, f"left out where config has {setting}", "both")
 
 
-def _amount(memory: object) -> str:
-    match = _AMOUNT.fullmatch(memory.strip()) if isinstance(memory, str) else None
+def _check_amount(memory: object) -> str:
+    match = _MEMORY_AMOUNT.fullmatch(memory.strip()) if isinstance(memory, str) else None
     if match is not None:
         base = 1024 if match[3] else 1000
-        if float(match[1]) * base ** ("KMGT".index(match[2].upper()) + 1) >= _LEAST:
+        if float(match[1]) * base ** ("KMGT".index(match[2].upper()) + 1) >= _MIN_BYTES:
             return match[0]
     accepts = "an amount of at least 100MB, in MB, GB or TB (or MiB, GiB, TiB) such as '2GB' or '500MB'"
     raise errors.InvalidArgumentError("connect", "memory", accepts, repr(memory))
 
 
-def _directory(path: str | Path) -> str:
-    """Return the whole path of a directory that can be written to, found out by writing there."""
-    why = "which is no path"
+def _check_directory(path: str | Path) -> str:
+    """Return the absolute path of a folder, after checking that it can be written to."""
+    reason = "which is no path"
     if isinstance(path, (str, Path)) and str(path):
         folder = Path(path).expanduser().absolute()
         try:
             with tempfile.TemporaryFile(dir=folder):
                 return str(folder)
         except OSError as error:
-            why = f"({error.strerror})" if error.strerror else "which cannot be written"
+            reason = f"({error.strerror})" if error.strerror else "which cannot be written"
     accepts = "a directory that exists and can be written to"
-    raise errors.InvalidArgumentError("connect", "temp_directory", accepts, f"{str(path)!r} {why}")
+    raise errors.InvalidArgumentError("connect", "temp_directory", accepts, f"{str(path)!r} {reason}")

@@ -1,4 +1,4 @@
-"""Lists that mix texts and numbers, `['NA', 999]`: DuckDB refuses them, so their numbers are put in quotes."""
+"""Quote the numbers in lists that mix texts and numbers, such as `['NA', 999]`, because DuckDB refuses these."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -12,65 +12,65 @@ from dbanon.table_functions.table_function import TableFunction
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+[.]?[0-9]*|[.][0-9]+)(?:[eE][+-]?[0-9]+)?")
 
 
-def mixes(function: TableFunction, name: str) -> bool:
-    """Return whether lists of a parameter may hold texts and numbers."""
-    return any(p.name == name.lower() and isinstance(p.kind, ForColumns) for p in function.parameters)
+def takes_codes(function: TableFunction, parameter: str) -> bool:
+    """Return whether lists of a parameter may contain texts and numbers."""
+    return any(p.name == parameter.lower() and isinstance(p.kind, ForColumns) for p in function.parameters)
 
 
-def numbers(words: Sequence[Token]) -> Iterator[tuple[int, int]]:
-    """Where the numbers are in the lists of an argument that begins with these words: from and to.
+def number_spans(tokens: Sequence[Token]) -> Iterator[tuple[int, int]]:
+    """Yield the start and end offsets of the numbers in the lists of an argument, whose tokens are given.
 
-    Of a list that holds anything but texts and numbers there are none.
+    Lists that contain anything but texts and numbers are skipped.
     """
     depth = 0
     inner: list[Token] | None = None
-    for token in words:
+    for token in tokens:
         depth += (token.text in ("[", "{", "(")) - (token.text in ("]", "}", ")"))
         if depth < 0 or (depth == 0 and token.text == ","):
             return
         if token.text == "[":
             inner = []
         elif token.text == "]" and inner is not None:
-            yield from _of_list(inner)
+            yield from _list_number_spans(inner)
             inner = None
         elif inner is not None:
             inner.append(token)
 
 
-def _of_list(inner: Sequence[Token]) -> list[tuple[int, int]]:
-    """Return the same of what stands between two brackets."""
+def _list_number_spans(inner: Sequence[Token]) -> list[tuple[int, int]]:
+    """Return the start and end offsets of the numbers between two brackets; none if there are other values."""
     elements: list[list[Token]] = [[]]
     for token in inner:
         if token.text == ",":
             elements.append([])
         else:
             elements[-1].append(token)
-    found = []
+    spans = []
     for element in elements:
-        written = "".join(token.text for token in element)
-        if len(element) <= 2 and _NUMBER.fullmatch(written):
-            found.append((element[0].start, element[-1].end))
-        elif len(element) != 1 or not written.startswith("'"):
+        element_text = "".join(token.text for token in element)
+        if len(element) <= 2 and _NUMBER.fullmatch(element_text):
+            spans.append((element[0].start, element[-1].end))
+        elif len(element) != 1 or not element_text.startswith("'"):
             return []
-    return found
+    return spans
 
 
-def as_text(number: str) -> str:
-    """Return a number of a statement as a text."""
+def quote_number(number: str) -> str:
+    """Return a number of a statement as a SQL text."""
     return "'" + "".join(number.split()) + "'"
 
 
-def quoted(value: str) -> str:
+def quote_listed_numbers(literal: str) -> str:
     """Return a literal with the numbers in its lists as texts."""
-    for start, end in sorted(numbers(code_tokens(value)), reverse=True):
-        value = value[:start] + as_text(value[start:end]) + value[end:]
-    return value
+    for start, end in sorted(number_spans(code_tokens(literal)), reverse=True):
+        literal = literal[:start] + quote_number(literal[start:end]) + literal[end:]
+    return literal
 
 
-def of_cell(cell: str) -> list[str]:
-    """Return codes in a cell of a CSV file: a list as DuckDB writes it, `[NA, '?', 999]`, or one code."""
+def codes_from_cell(cell: str) -> list[str]:
+    """Return the codes in a cell of a CSV file: a list as DuckDB writes it, `[NA, '?', 999]`, or one code."""
     if not (cell.startswith("[") and cell.endswith("]")):
         return [cell]
     with duckdb.connect(config={"enable_external_access": "false"}) as scratch:
-        read: list[str | None] = scratch.execute("SELECT CAST(? AS VARCHAR[])", [cell]).fetchall()[0][0]
-    return [code for code in read if code is not None]
+        codes: list[str | None] = scratch.execute("SELECT CAST(? AS VARCHAR[])", [cell]).fetchall()[0][0]
+    return [code for code in codes if code is not None]

@@ -25,44 +25,72 @@ def publish(
     overwrite: bool = False,
     csv_formulas: str = "escape",
 ) -> list[Path]:
-    """Write a published release to files of its own; return their paths, the release first.
+    """Write a published release to files and return their paths, the release first.
 
-    `source` is the path of a database, or an attached connection. `to` ends in .duckdb (tables NAME, NAME_metrics and
-    NAME_certificate), in .parquet or .csv (the release there, `_metrics` and `_certificate` beside it), or is a folder
-    (the same by the release's name, in Parquet). `classes` adds NAME_classes; `storage_version` is the oldest DuckDB
-    that shall read a .duckdb file: v1.0.0, unless a column has a type that needs a newer one
-    (StorageVersionTooOldError). Each file appears whole or not at all, the release last, and a folder that is new with
-    all of its files at once; the certificate names the SHA-256 of the others, which `verify` compares. Existing files
-    are refused unless `overwrite`. So is a release that is not what it was when it was made. Every file is read back
-    and compared with the release before it appears (OutputDiffersError).
-
-    `csv_formulas="escape"` puts an apostrophe before text cells and column names of a .csv file that a spreadsheet
-    would execute: those that begin with `=`, `+`, `-` or `@`. Numbers are never changed. "keep" changes nothing.
+    Each file appears atomically, the release last, and a new folder appears together with all of its files. The
+    certificate contains the SHA-256 of the other files, which `verify` compares. Every file is read back and compared
+    with the release before it appears. A release that has changed since it was made is refused.
 
     A recipient sees the published columns with their roles, the algorithm and the version of dbanon, the model and its
-    parameters, what was achieved, how many records were left out and why (with the released ones that is the size of
-    the source), how many columns are withheld, and whether composition was checked. He does not see the name or path
-    of the source, fingerprints, names of withheld columns and keys, hierarchies, other parameters, or what was found
-    between this release and others.
+    parameters, the achieved values, how many records were suppressed or dropped and why (together with the released
+    ones this is the size of the source), how many columns are withheld, and whether composition was checked. The
+    recipient does not see the name or path of the source, fingerprints, names of withheld columns and keys,
+    hierarchies, other parameters, or results of comparing this release with others.
+
+    Args:
+        source: The path of a database, or an attached connection.
+        release: The name of the release.
+        to: A path that ends in .duckdb (tables NAME, NAME_metrics and NAME_certificate), in .parquet or .csv (the
+            release, with `_metrics` and `_certificate` files next to it), or a folder (the same files named after the
+            release, in Parquet).
+        classes: Whether to add NAME_classes.
+        storage_version: The oldest DuckDB that must read a .duckdb file: v1.0.0 by default, unless a column has a type
+            that needs a newer one.
+        overwrite: Whether to replace existing files.
+        csv_formulas: With "escape", text cells and column names of a .csv file that a spreadsheet would execute (they
+            begin with `=`, `+`, `-` or `@`) get an apostrophe in front. Numbers are never changed. "keep" changes
+            nothing.
+
+    Returns:
+        The paths of the files, the release first.
+
+    Raises:
+        UnknownReleaseError: There is no such release.
+        ReleaseChangedError: The release is not as it was made.
+        StorageVersionTooOldError: `storage_version` cannot store the type of a column.
+        TargetExistsError: A file exists.
+        OutputDiffersError: A written file differs from the release.
+        NewerDatabaseError: A newer DuckDB wrote the database.
+        DbanonError: A file cannot be written.
+
+    >>> import tempfile
+    >>> from dbanon.api.connection import connect
+    >>> from dbanon.views.materialize import create_release
+    >>> con = connect()
+    >>> _ = con.execute("CREATE TABLE people AS SELECT unnest([21, 23, 61, 65]) AS age")
+    >>> _ = create_release(con, "safe", "mdav", "people", k=2, qi=["age"])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     publish(con, "safe", f"{folder}/safe.parquet")[0].name
+    'safe.parquet'
     """
     options = OutputOptions(classes, storage_version, overwrite, csv_formulas)
-    with _opened(source) as (current, cursor, path):
+    with _open_source(source) as (current, cursor, path):
         return write_release(current, cursor, releases.published("publish", release, cursor, path), to, options)
 
 
 @contextlib.contextmanager
-def _opened(source: Any) -> Iterator[tuple[Session, Any, catalog.SearchPath]]:
-    """The session, a cursor and the search path of a connection, or of a database file that is opened to be read."""
-    own = None
+def _open_source(source: Any) -> Iterator[tuple[Session, Any, catalog.SearchPath]]:
+    """Yield the session, a cursor and the search path of a connection, or of a database file opened for reading."""
+    own_connection = None
     if isinstance(source, (str, Path)):
-        with runtime_storage_version.opening(source):
-            own = duckdb.connect(str(source), read_only=True)
+        with runtime_storage_version.translate_version_errors(source):
+            own_connection = duckdb.connect(str(source), read_only=True)
     try:
-        connection = install.attach(own) if own is not None else source
-        current = session.of_connection(getattr(connection, "raw", connection))
+        connection = install.attach(own_connection) if own_connection is not None else source
+        current = session.find_session(getattr(connection, "raw", connection))
         path = catalog.SearchPath.here(connection)
         with current.cursor() as cursor:
             yield current, cursor, path
     finally:
-        if own is not None:
-            own.close()
+        if own_connection is not None:
+            own_connection.close()

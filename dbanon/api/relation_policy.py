@@ -1,4 +1,4 @@
-"""Refuses relations of DuckDB and ibis that read a table with a policy: such a table is named in a call instead."""
+"""Refuse relations of DuckDB and ibis that read a table with a policy: such a table must be named in a call instead."""
 
 import json
 import uuid
@@ -18,7 +18,7 @@ def check_relation(function: str, relation: Any) -> None:
 
     Raises:
         RelationOverPolicyError: It reads one.
-        SourceNotResolvedError: What it reads cannot be determined, and there are policies on its connection.
+        SourceNotResolvedError: Its tables cannot be determined, and there are policies on its connection.
     """
     connection = _RelationConnection(relation)
     if not stored_policy.has_any_rows(connection):
@@ -27,33 +27,38 @@ def check_relation(function: str, relation: Any) -> None:
     if scans is None:
         scans = _serialized_scans(connection)
     if scans is None:
-        raise errors.SourceNotResolvedError(function, "the relation", *_UNKNOWN)
-    (home,) = connection.execute("SELECT system.main.current_database()").fetchall()[0]
+        raise errors.SourceNotResolvedError(function, "the relation", *_UNKNOWN_READS)
+    (database,) = connection.execute("SELECT system.main.current_database()").fetchall()[0]
     temporary = temporary_views(connection)
     mentions = text_mentions([relation.sql_query()], connection, temporary)
-    found = [*governed_views(None, mentions, scans, connection, temporary)]
-    found += governed_scans(function, "the relation", scans, connection, home)
-    if found:
-        raise errors.RelationOverPolicyError(function, found[0])
+    governed = [*governed_views(None, mentions, scans, connection, temporary)]
+    governed += governed_scans(function, "the relation", scans, connection, database)
+    if governed:
+        raise errors.RelationOverPolicyError(function, governed[0])
 
 
 def check_ibis_table(function: str, table: Any) -> None:
-    """Refuse a table of ibis on DuckDB that reads a table or view with a policy; raises as `check_relation`."""
+    """Refuse a table of ibis on DuckDB that reads a table or view with a policy.
+
+    Raises:
+        RelationOverPolicyError: It reads one.
+        SourceNotResolvedError: Its tables cannot be determined, and there are policies on its connection.
+    """
     import ibis
 
     backend = table.get_backend()
     if backend.name != "duckdb" or not stored_policy.has_any_rows(backend.con):
         return
-    found = governed_tables(backend.con, str(ibis.to_sql(table, dialect="duckdb")), function)
-    if found:
-        raise errors.RelationOverPolicyError(function, found[0])
+    governed = governed_tables(backend.con, str(ibis.to_sql(table, dialect="duckdb")), function)
+    if governed:
+        raise errors.RelationOverPolicyError(function, governed[0])
 
 
-_UNKNOWN = ("cannot be bound by DuckDB", "give the rows as a DataFrame or name a table on its connection")
+_UNKNOWN_READS = ("cannot be bound by DuckDB", "give the rows as a DataFrame or name a table on its connection")
 
 
 class _RelationConnection:
-    """The connection of a relation, which has no name in Python: statements are queries about the relation."""
+    """The connection of a relation, which Python cannot access: statements run as queries about the relation."""
 
     def __init__(self, relation: Any) -> None:
         self._relation = relation
@@ -62,21 +67,21 @@ class _RelationConnection:
     def execute(self, query: str, parameters: Any = ()) -> Any:
         """Run a statement of this package, in which every `?` is a parameter."""
         first, *pieces = query.split("?")
-        filled = zip(map(argument, parameters), pieces, strict=True)
-        return self._relation.query(self.name, first + "".join(value + piece for value, piece in filled))
+        values = zip(map(argument, parameters), pieces, strict=True)
+        return self._relation.query(self.name, first + "".join(value + piece for value, piece in values))
 
 
 def _serialized_scans(connection: _RelationConnection) -> tuple[Scan, ...] | None:
-    """What `bound_scans` gives, by a function of DuckDB 1, whose relations do not explain a query about themselves."""
+    """Return the scans of a relation on DuckDB 1, whose relations cannot explain a query about themselves."""
     query = f"SELECT system.main.json_serialize_plan('FROM {connection.name}', optimize := false)"
     plan = json.loads(connection.execute(query).fetchall()[0][0])
-    return None if plan["error"] else tuple(_reads(plan["plans"]))
+    return None if plan["error"] else tuple(_plan_scans(plan["plans"]))
 
 
-def _reads(nodes: Sequence[Mapping[str, Any]]) -> Iterator[Scan]:
+def _plan_scans(nodes: Sequence[Mapping[str, Any]]) -> Iterator[Scan]:
     for node in nodes:
         if node["type"] == "LOGICAL_GET":
             table = node.get("function_data") or {}
-            place = [table.get(part, "") for part in ("catalog", "schema", "table")]
-            yield Scan(str(node.get("name", "")).upper(), str(qualified(*place)) if all(place) else None)
-        yield from _reads(node.get("children", ()))
+            name_parts = [table.get(part, "") for part in ("catalog", "schema", "table")]
+            yield Scan(str(node.get("name", "")).upper(), str(qualified(*name_parts)) if all(name_parts) else None)
+        yield from _plan_scans(node.get("children", ()))

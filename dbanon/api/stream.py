@@ -1,4 +1,4 @@
-"""A stream without a database: batches in, what leaves out."""
+"""Anonymize a stream of batches without a database."""
 
 import contextlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -7,18 +7,18 @@ from typing import Any
 from dbanon import errors
 from dbanon.algorithms.streams import find
 from dbanon.api.connection import connect
-from dbanon.api.frame import given_hierarchies, relation_name
+from dbanon.api.frame import register_data, store_hierarchies
 from dbanon.sqltext.quote import identifier
 from dbanon.views import streaming
 
-ARRIVED = "dbanon arrived"
-"""The column that batches get: records arrive in the order in which they stand."""
+ARRIVAL_COLUMN = "dbanon arrived"
+"""The column added to batches that numbers the records in the order of their arrival."""
 
 
-class Pipe:
-    """A stream of batches, which all have the columns of the first one.
+class BatchStream:
+    """A stream of batches that all have the columns of the first one.
 
-    `prepare` is called with the connection before the first one is read, to declare a policy for the table `input`.
+    `prepare` is called with the connection before the first batch is read, to declare a policy for the table `input`.
     """
 
     def __init__(
@@ -29,43 +29,45 @@ class Pipe:
         if "order_by" in self.parameters:
             raise errors.UnusedArgumentError(system, "order_by", "batches arrive in the order in which they come")
         self.connection = connect()
-        self._arrived, self._begun = 0, False
+        self._n_arrived, self._is_created = 0, False
 
-    def put(self, batch: Any) -> Any:
-        """What leaves as a batch comes, as an Arrow table: a DataFrame or an Arrow table or batch."""
-        name = identifier(relation_name(self.connection, batch, "anonymize_stream", "dbanon batch")[1:-1])
-        rows = f"SELECT {self._arrived}::BIGINT + row_number() OVER () AS {identifier(ARRIVED)}, * FROM {name}"
-        if not self._begun:
+    def add(self, batch: Any) -> Any:
+        """Add a batch (a DataFrame, an Arrow table or batch) and return the rows published now, as an Arrow table."""
+        name = identifier(register_data(self.connection, batch, "anonymize_stream", "dbanon batch")[1:-1])
+        rows = f"SELECT {self._n_arrived}::BIGINT + row_number() OVER () AS {identifier(ARRIVAL_COLUMN)}, * FROM {name}"
+        if not self._is_created:
             self.connection.raw.execute(f"CREATE TABLE input AS {rows} LIMIT 0")
             self.prepare(self.connection)
-            given = self.parameters
-            if isinstance(hierarchies := given.get("hierarchies"), Mapping):
-                given = {**given, "hierarchies": given_hierarchies(self.connection, hierarchies)}
-            streaming.create_stream(self.connection, "output", self.system, "input", order_by=[ARRIVED], **given)
-            self._begun = True
+            parameters = self.parameters
+            if isinstance(hierarchies := parameters.get("hierarchies"), Mapping):
+                parameters = {**parameters, "hierarchies": store_hierarchies(self.connection, hierarchies)}
+            streaming.create_stream(
+                self.connection, "output", self.system, "input", order_by=[ARRIVAL_COLUMN], **parameters
+            )
+            self._is_created = True
         self.connection.raw.execute("DELETE FROM input")
         self.connection.raw.execute(f"INSERT INTO input BY NAME {rows}")
-        (self._arrived,) = self.connection.raw.execute(f"SELECT max({identifier(ARRIVED)}) FROM input").fetchone() or (
-            0,
-        )
-        return self._left(flush=False)
+        (self._n_arrived,) = self.connection.raw.execute(
+            f"SELECT max({identifier(ARRIVAL_COLUMN)}) FROM input"
+        ).fetchone() or (0,)
+        return self._take_published(flush=False)
 
-    def end(self) -> Iterator[Any]:
-        """What leaves as the stream ends."""
-        if self._begun:
+    def finish(self) -> Iterator[Any]:
+        """End the stream and yield the rows that were pending, as an Arrow table; nothing if there are none."""
+        if self._is_created:
             self.connection.raw.execute("DELETE FROM input")
-            if len(left := self._left(flush=True)):
-                yield left
+            if len(published := self._take_published(flush=True)):
+                yield published
 
     def close(self) -> None:
-        """Forget who waits."""
+        """Close the connection; pending records are discarded."""
         self.connection.close()
 
-    def _left(self, *, flush: bool) -> Any:
+    def _take_published(self, *, flush: bool) -> Any:
         streaming.read_on(self.connection, "output", flush=flush)
-        left = self.connection.raw.sql("FROM output").to_arrow_table()
+        published = self.connection.raw.sql("FROM output").to_arrow_table()
         self.connection.raw.execute("DELETE FROM output")
-        return left
+        return published
 
 
 def anonymize_stream(
@@ -75,20 +77,37 @@ def anonymize_stream(
     prepare: Callable[[Any], None] = lambda connection: None,
     **parameters: Any,
 ) -> Iterator[Any]:
-    """What leaves a stream of batches (DataFrames of pandas or polars, Arrow tables or batches), as Arrow tables.
+    """Yield the published rows of a stream of batches, as Arrow tables.
 
-    Records arrive in the order in which they come. Parameters are those of the table function but `order_by`, as in
-    `anonymize_stream(batches, "fads", k=10, delta=1000, qi=["age", "zip"], sensitive=["disease"])`. Each batch gives
-    the rows that are due once it has come, which may be none; when there are no more, all that wait leave. What is kept
-    meanwhile is linear in `delta` and in the classes. Where a batch raises, it is left out, those that wait leave
-    first, and then the error is raised.
+    Records arrive in the order of the batches and of their rows. Each batch publishes the rows that are due, which may
+    be none; at the end, all pending records are published or suppressed. Memory is linear in `delta` and in the number
+    of classes. If a batch raises an error, that batch is discarded, the pending records are published, and then the
+    error is raised.
+
+    Args:
+        batches: DataFrames of pandas or polars, Arrow tables or batches.
+        system: The name of the stream algorithm.
+        prepare: Called with the connection before the first batch is read, to declare a policy for the table `input`.
+        parameters: Parameters of the table function except `order_by`.
+
+    Yields:
+        Arrow tables with one or more published rows.
+
+    Raises:
+        UnusedArgumentError: `order_by` is given.
+        DbanonError: The table function raises it.
+
+    >>> import pyarrow as pa
+    >>> batches = [pa.table({"age": [21, 23, 61, 65]}), pa.table({"age": [22, 24, 62, 66]})]
+    >>> sum(len(rows) for rows in anonymize_stream(batches, "fads", k=2, delta=4, qi=["age"]))
+    8
     """
-    with contextlib.closing(Pipe(system, parameters, prepare)) as pipe:
+    with contextlib.closing(BatchStream(system, parameters, prepare)) as stream:
         try:
             for batch in batches:
-                if len(left := pipe.put(batch)):
-                    yield left
+                if len(published := stream.add(batch)):
+                    yield published
         except Exception:
-            yield from pipe.end()
+            yield from stream.finish()
             raise
-        yield from pipe.end()
+        yield from stream.finish()

@@ -1,20 +1,24 @@
-"""Compiles what calls can need before anybody waits for it."""
+"""Compile the kernels that calls can need before they are needed."""
 
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from dbanon import algorithms as static_algorithms, errors
-from dbanon.algorithms import streams, warmup as of_tables
-from dbanon.algorithms.streams import warmup as of_streams
+from dbanon.algorithms import streams, warmup as table_warmup
+from dbanon.algorithms.streams import warmup as stream_warmup
 from dbanon.kernels import compile_events
 
 
 @dataclass(frozen=True)
 class WarmupResult:
-    """What was compiled: the number of kernels, and the seconds that all took.
+    """The number of kernels that were compiled, and the seconds that it took.
 
-    `folder`: where kernels are kept; None where nothing can be written, so that the next process compiles them again.
+    Attributes:
+        kernels: The number of compiled kernels.
+        seconds: The time of all steps.
+        folder: Where kernels are cached; None if no folder can be written to, so that every process compiles them
+            again.
     """
 
     kernels: int
@@ -23,10 +27,19 @@ class WarmupResult:
 
 
 def warmup(names: Sequence[str] = (), told: Callable[[str, float], None] = lambda step, done: None) -> WarmupResult:
-    """Compiles all that calls of the table functions can need, or those of some algorithms and stream systems, so that
-    no call waits for it: a minute or two after an installation, a few seconds later on. UnknownAlgorithmError.
+    """Compile the kernels of table functions, so that no call has to wait for it.
 
-    `told` is called before each step with what it is for and the share of all steps that are done.
+    This takes a minute or two after an installation, and a few seconds later.
+
+    Args:
+        names: Algorithms and stream algorithms; by default all.
+        told: Called before each step with its name and the share of all steps that are done.
+
+    Returns:
+        What was compiled.
+
+    Raises:
+        UnknownAlgorithmError: There is no such algorithm.
 
     >>> warmup(["mondrian"]).kernels
     0
@@ -40,10 +53,10 @@ def warmup(names: Sequence[str] = (), told: Callable[[str, float], None] = lambd
     for name in names:
         if name not in algorithms and name not in systems:
             raise errors.UnknownAlgorithmError(name, [*algorithms, *systems])
-    chosen = names or (*algorithms, *systems)
+    selected = names or (*algorithms, *systems)
     steps = [
-        *of_tables.steps([algorithms[name] for name in chosen if name in algorithms]),
-        *of_streams.steps([systems[name] for name in chosen if name in systems]),
+        *table_warmup.steps([algorithms[name] for name in selected if name in algorithms]),
+        *stream_warmup.steps([systems[name] for name in selected if name in systems]),
     ]
     with compile_events.listen(compiled.append):
         for i, (step, work) in enumerate(steps):

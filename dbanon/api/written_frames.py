@@ -1,4 +1,4 @@
-"""Compare the frames that a call returns with its classes, which another statement made."""
+"""Check the frames that a call returns against its classes, which another statement computed."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ import pyarrow as pa
 from dbanon import errors
 
 
-def check(function: str, release: pa.Table, classes: pa.Table, frame: Any) -> None:
+def check_frames(function: str, release: pa.Table, classes: pa.Table, frame: Any) -> None:
     """Compare a release with its classes, and the frame that is returned with the release.
 
     Args:
@@ -22,11 +22,11 @@ def check(function: str, release: pa.Table, classes: pa.Table, frame: Any) -> No
     O(rows) time.
     """
     class_id, size = release.column_names[-1], classes.column_names[1]
-    listed = dict(zip(classes[0].to_pylist(), classes[size].to_pylist(), strict=True))
-    listed.pop(None, None)  # records that were suppressed
+    expected_counts = dict(zip(classes[0].to_pylist(), classes[size].to_pylist(), strict=True))
+    expected_counts.pop(None, None)  # records that were suppressed
     counts = release.group_by(class_id).aggregate([([], "count_all")])
-    found = dict(zip(counts[class_id].to_pylist(), counts["count_all"].to_pylist(), strict=True))
-    if found != listed:
+    counts_by_class = dict(zip(counts[class_id].to_pylist(), counts["count_all"].to_pylist(), strict=True))
+    if counts_by_class != expected_counts:
         _refuse(function, "its classes have other sizes")
     numbers = release[class_id].to_numpy()
     if len(numbers) and (numbers[1:] < numbers[:-1]).any():

@@ -87,7 +87,7 @@ def _take_rows(
     """
     give_up = time.monotonic() + MAX_WAIT_S
     pause = 0.005
-    with interrupts.interruptible(current, lambda: errors.StatementInterruptedError(function)) as check:
+    with interrupts.interrupt_check(current, lambda: errors.StatementInterruptedError(function)) as check:
         while True:
             check()
             attempt = contextlib.ExitStack()

@@ -39,7 +39,7 @@ def transaction(cursor: Any, function: str, name: str, publications: Sequence[Re
     except BaseException as error:
         with contextlib.suppress(duckdb.Error):
             cursor.execute("ROLLBACK")
-        if isinstance(error, duckdb.Error) and (reason := output_files.why(error)) is not None:
+        if isinstance(error, duckdb.Error) and (reason := output_files.os_reason(error)) is not None:
             raise errors.WriteFailedError(name, reason, function) from None
         if (kind := redaction.quoted(error)) is not None:
             raise errors.UnreadableValueError(function, [f"the source of {name}"], kind) from None
@@ -61,7 +61,7 @@ def checked_before_commit(check: Callable[[], None]) -> Iterator[None]:
 def _check_policies(cursor: Any, function: str, publications: Sequence[ReleaseSpec]) -> None:
     """PolicyChangedError; looks at what is committed now, which the transaction itself does not see."""
     for publication in publications:
-        with session.own_cursor(cursor) as fresh:
+        with session.builtin_cursor(cursor) as fresh:
             now = stored_policy.policy_of(publication.source, fresh).fingerprint
         if now != publication.policy.fingerprint:
             raise errors.PolicyChangedError(function, publication.source.shown)

@@ -25,7 +25,7 @@ def declare(connection: Any, table: str, /, **columns: Any) -> None:
     Raises UnknownTableError, UnknownColumnError, UnknownRoleError, UnknownParameterError, InvalidArgumentError,
     InvalidTransformSettingError, UnreadableKeyReferenceError; nothing is written then.
     """
-    with session.own_cursor(connection) as cursor:
+    with session.builtin_cursor(connection) as cursor:
         source = catalog.resolve_source(
             "declare", table, cursor, catalog.SearchPath.here(connection), {}, is_declaring=True
         )

@@ -22,7 +22,7 @@ def relate(connection: Any, table: str, entity: str, key: str | Sequence[str] | 
 
     Raises UnknownTableError, UnknownColumnError, InvalidArgumentError; nothing is written then.
     """
-    with session.own_cursor(connection) as cursor:
+    with session.builtin_cursor(connection) as cursor:
         path = catalog.SearchPath.here(connection)
         child, people = (catalog.resolve_source("relate", name, cursor, path, {}) for name in (table, entity))
         if child.sql == people.sql or child.home != people.home:

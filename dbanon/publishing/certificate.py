@@ -55,7 +55,7 @@ def certificate(connection: Any, name: str, form: str = "text") -> str:
     if not hasattr(connection, "execute"):
         accepts = "a connection: it is made from the ledger, which has what dbanon.create_release published there"
         raise errors.InvalidArgumentError("certificate", "connection", accepts, f"a {type(connection).__name__}")
-    current = session.of_connection(getattr(connection, "raw", connection))
+    current = session.find_session(getattr(connection, "raw", connection))
     path = SearchPath.here(connection)
     with current.cursor() as cursor:
         found = unbroken("certificate", releases.published("certificate", name, cursor, path), current, cursor).lines()

@@ -101,7 +101,7 @@ class Reader:
         columns = dict.fromkeys(certificates.COLUMNS, "VARCHAR") if released is None else released.columns
         header = self._header(file)
         places = [f"c{place}" for place in range(len(header))]
-        cells = [csv_formulas.unescaped_sql(place) if self.is_escaped else place for place in places]
+        cells = [csv_formulas.unescape_sql(place) if self.is_escaped else place for place in places]
         selected = joined(f"{cell} AS {identifier(name)}" for cell, name in zip(cells, header, strict=True))
         types = joined(f"{text(place)}: 'VARCHAR'" for place in places)
         relation = Sql(
@@ -128,7 +128,7 @@ class Reader:
     def _header(self, file: Path) -> list[str]:
         with file.open(newline="", encoding="utf-8") as lines:
             first = next(csv.reader(lines), [])
-        return [csv_formulas.unescaped(cell) for cell in first] if self.is_escaped else first
+        return [csv_formulas.unescape_cell(cell) for cell in first] if self.is_escaped else first
 
 
 @contextmanager

@@ -49,15 +49,15 @@ class OutputOptions:
 def write_release(session: Session, cursor: Any, entry: Entry, to: str | Path, options: OutputOptions) -> list[Path]:
     """Write the files of a release and return their paths, the release first; see `dbanon.publish`."""
     files = _Files.of(str(to), entry.name, options.classes)
-    is_escaped = csv_cells.check("publish", options.csv_formulas)
+    is_escaped = csv_cells.is_escape("publish", options.csv_formulas)
     if options.storage_version is not None and files.form != ".duckdb":
         raise errors.InvalidArgumentError("publish", "storage_version", "left out where to is no .duckdb file", to)
     made_of = str(entry.call["source"])
     files.check(cursor, options.overwrite, [Path(made_of)] if names.is_file(made_of) else [])
     handout = _Handout(session, cursor, entry, files, is_escaped)
-    with output_files.written("publish", to), files.drafts() as written:
+    with output_files.translate_os_errors("publish", to), files.drafts() as written:
         if files.form == ".duckdb":
-            handout.database(written[""], options.storage_version or runtime_storage_version.WIDEST)
+            handout.database(written[""], options.storage_version or runtime_storage_version.DEFAULT_VERSION)
         else:
             handout.tables(written)
     return [files.final[kind] for kind in files.final if kind != "_classes" or options.classes]
@@ -85,7 +85,7 @@ class _Files:
 
     @classmethod
     def of(cls, to: str, name: str, classes: bool) -> _Files:
-        path = output_files.local("publish", to)
+        path = output_files.local_target("publish", to)
         is_nameless = path.name.lower() in FORMATS and not path.is_dir()
         if to.endswith(("/", os.sep)) or path.is_dir() or not (path.suffix or is_nameless):
             path = path / (re.sub(r"[^\w.-]", "_", name) + ".parquet")
@@ -99,14 +99,14 @@ class _Files:
             endings = {e: e + path.suffix for e in ("_metrics", "_classes", "_certificate")}
             endings["_text"] = f"_certificate{path.suffix}.txt"
             final |= {kind: path.with_name(path.stem + ending) for kind, ending in endings.items()}
-        with output_files.written("publish", to):
+        with output_files.translate_os_errors("publish", to):
             [file.exists() for file in final.values()]  # a name with an ending can be too long to be asked for
         return cls(to, form, final, classes)
 
     def check(self, cursor: Any, overwrite: bool, read: Sequence[Path]) -> None:
         """Raise TargetInUseError for files that are read, TargetExistsError for others."""
-        output_files.apart("publish", self.final.values(), [*output_files.read_by(cursor), *read])
-        with output_files.written("publish", self.asked):
+        output_files.check_not_source("publish", self.final.values(), [*output_files.source_files(cursor), *read])
+        with output_files.translate_os_errors("publish", self.asked):
             there = [str(p) for p in self.final.values() if p.exists()]
         if there and not overwrite:
             raise errors.TargetExistsError(self.asked, there)
@@ -119,12 +119,12 @@ class _Files:
         wanted = {kind: path for kind, path in self.final.items() if kind != "_classes" or self.classes}
         # An earlier file's classes, and its log, are not of this one.
         gone = (
-            [output_files.log(self.final[""])]
+            [output_files.wal_file(self.final[""])]
             if self.form == ".duckdb"
             else [self.final[k] for k in self.final.keys() - wanted]
         )
         gone += _earlier(self.final[""])
-        return atomic_write.drafts(wanted, gone)
+        return atomic_write.open_drafts(wanted, gone)
 
 
 def _earlier(path: Path) -> list[Path]:
@@ -161,7 +161,7 @@ class _Handout:
                 released = self._released(certificate)
                 for ending in self._endings():
                     types[ending] = self._types(ending)
-                    runtime_storage_version.check("publish", types[ending], storage_version)
+                    runtime_storage_version.check_column_types("publish", types[ending], storage_version)
                     stored = self._columns(ending)
                     columns = joined(
                         f"{written_columns.carried(n, stored[n], t)} AS {identifier(n)}"

@@ -9,7 +9,7 @@ import duckdb
 
 from dbanon import errors
 from dbanon.publishing.certificate import FILES
-from dbanon.runtime.csv_formulas import unescaped
+from dbanon.runtime.csv_formulas import unescape_cell
 from dbanon.sqltext import names
 from dbanon.sqltext.quote import one_line, text
 
@@ -56,7 +56,9 @@ def _hashes(certificate: Path) -> Mapping[str, str]:
     """Return the SHA-256 of files by their names, as a certificate has them."""
     if certificate.suffix.lower() == ".csv":
         with certificate.open(newline="", encoding="utf-8") as file:
-            cells = [[unescaped(row[name]) for name in ("section", "item", "value")] for row in csv.DictReader(file)]
+            cells = [
+                [unescape_cell(row[name]) for name in ("section", "item", "value")] for row in csv.DictReader(file)
+            ]
             rows = [(section, item, value) for section, item, value in cells]
     else:
         with duckdb.connect() as plain:

@@ -61,7 +61,7 @@ class CsvColumns:
 
     def headers(self) -> list[str]:
         """Return the names of the columns in the first line."""
-        return csv_formulas.headers(list(self.types), escape=self.is_escaped)
+        return csv_formulas.header_cells(list(self.types), escape=self.is_escaped)
 
     def with_formulas(self, relation: Sql) -> Sql | None:
         """The statement that says for each text column whether a value of the table is escaped; None without any."""
@@ -81,7 +81,7 @@ class CsvColumns:
         if not escaped:
             return Sql(read)
         replaced = joined(
-            f"CAST({csv_formulas.unescaped_sql(identifier(n))} AS {t}) AS {identifier(n)}"
+            f"CAST({csv_formulas.unescape_sql(identifier(n))} AS {t}) AS {identifier(n)}"
             for n, t in self.types.items()
             if n in escaped
         )
@@ -94,4 +94,4 @@ class CsvColumns:
         column = plain(name, self.types[name])
         if name not in self._texts():
             return column
-        return csv_formulas.escaped_sql(f"CAST({column} AS VARCHAR)", is_quasi=name in self.quasi)
+        return csv_formulas.escape_sql(f"CAST({column} AS VARCHAR)", is_quasi=name in self.quasi)

@@ -56,8 +56,8 @@ def statement(call: Call) -> Sql:
     if related_parameters.asks(call.options):
         return related_tables.statement(call)
     publication = resolve.resolve_spec(call)
-    if call.session.released is not None and publication.kind == "release":
-        call.session.released.append(plan.published_names(publication))
+    if call.session.planned_releases is not None and publication.kind == "release":
+        call.session.planned_releases.append(plan.published_names(publication))
     return Sql(plan.statement(publication))
 
 

@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all: drafts beside them, which become them, and what killed runs left of drafts."""
+"""Write files atomically: write drafts in the target folder, rename them when all are complete, remove stale drafts."""
 
 import contextlib
 import os
@@ -10,51 +10,60 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 _DRAFT = re.compile(r"\.(?P<name>.+)\.(?P<process>\d+)-[0-9a-f]{8}\.dbanon-draft(?:[._].*)?", re.DOTALL)
-"""Names of drafts and of what is written on the way to one; nobody else calls a file like that."""
-_DAY = 24 * 60 * 60
+"""Names of drafts and of temporary files made while a draft is written; no other program uses such names."""
+_DAY_S = 24 * 60 * 60
 
 
 @contextlib.contextmanager
-def drafts(final: Mapping[str, Path], gone: Iterable[Path]) -> Iterator[dict[str, Path]]:
-    """Return files to be written, by the keys of `final`, which they become once all are whole; else nothing remains.
+def open_drafts(targets: Mapping[str, Path], obsolete: Iterable[Path]) -> Iterator[dict[str, Path]]:
+    """Yield a draft path for every target; rename all drafts to their targets when the block ends without an error.
 
-    The first of `final` appears last; `gone` are removed before. Where their folder is not there yet, it appears
-    with all of them at once. What killed runs left beside them is removed.
+    After an error, no draft remains. The first target is renamed last, and `obsolete` files
+    are deleted before any rename. If the folder of the targets does not exist, it appears with all files at once.
+    Drafts that killed processes left in the folder are deleted.
+
+    Args:
+        targets: The final path of every file, by any key. All are in one folder.
+        obsolete: Files to delete once all drafts are complete.
     """
-    folder = next(iter(final.values())).parent
-    _swept(folder, [path.name for path in final.values()])
-    _swept(folder.parent, [folder.name])
-    made = [path for path in (folder, *folder.parents) if not path.exists()]  # the lowest first
+    folder = next(iter(targets.values())).parent
+    _delete_stale_drafts(folder, [path.name for path in targets.values()])
+    _delete_stale_drafts(folder.parent, [folder.name])
+    new_folders = [path for path in (folder, *folder.parents) if not path.exists()]  # the lowest first
     folder.parent.mkdir(parents=True, exist_ok=True)
-    mark = f"{os.getpid()}-{secrets.token_hex(4)}.dbanon-draft"
-    if made:
-        whole = folder.with_name(f".{folder.name}.{mark}")
-        whole.mkdir()
-        written = {key: whole / path.name for key, path in final.items()}
+    suffix = f"{os.getpid()}-{secrets.token_hex(4)}.dbanon-draft"
+    if new_folders:
+        draft_folder = folder.with_name(f".{folder.name}.{suffix}")
+        draft_folder.mkdir()
+        draft_paths = {key: draft_folder / path.name for key, path in targets.items()}
     else:
-        written = {key: path.with_name(f".{path.name}.{mark}") for key, path in final.items()}
+        draft_paths = {key: path.with_name(f".{path.name}.{suffix}") for key, path in targets.items()}
     try:
-        yield written
-        if made:
-            _moved(whole, folder)
+        yield draft_paths
+        if new_folders:
+            _replace(draft_folder, folder)
             return
-        for path in gone:
+        for path in obsolete:
             path.unlink(missing_ok=True)
-        for key in reversed(written):
-            _moved(written[key], final[key])
+        for key in reversed(draft_paths):
+            _replace(draft_paths[key], targets[key])
     except BaseException:
-        _dropped([whole] if made else [Path(f"{path}{end}") for path in written.values() for end in ("", ".wal")])
-        for path in made:
+        _delete(
+            [draft_folder]
+            if new_folders
+            else [Path(f"{path}{end}") for path in draft_paths.values() for end in ("", ".wal")]
+        )
+        for path in new_folders:
             with contextlib.suppress(OSError):
                 path.rmdir()
         raise
 
 
-def _moved(draft: Path, final: Path) -> None:
-    draft.replace(final)
+def _replace(draft: Path, target: Path) -> None:
+    draft.replace(target)
 
 
-def _dropped(paths: Iterable[Path]) -> None:
+def _delete(paths: Iterable[Path]) -> None:
     for path in paths:
         if path.is_dir() and not path.is_symlink():
             shutil.rmtree(path, ignore_errors=True)
@@ -62,24 +71,24 @@ def _dropped(paths: Iterable[Path]) -> None:
             path.unlink(missing_ok=True)
 
 
-def _swept(folder: Path, names: Iterable[str]) -> None:
-    """Remove drafts of files (folders) of these names whose processes are gone."""
-    wanted = set(names)
+def _delete_stale_drafts(folder: Path, names: Iterable[str]) -> None:
+    """Delete the drafts of targets with these names whose process has ended."""
+    target_names = set(names)
     with contextlib.suppress(OSError):  # a folder that is not there, or that others may list and we may not
         for path in list(folder.iterdir()):
-            found = _DRAFT.fullmatch(path.name)
-            if found is not None and found["name"] in wanted and not _runs(int(found["process"]), path):
-                _dropped([path])
+            match = _DRAFT.fullmatch(path.name)
+            if match is not None and match["name"] in target_names and not _may_be_running(int(match["process"]), path):
+                _delete([path])
 
 
-def _runs(process: int, path: Path) -> bool:
-    """Return whether the process that writes a draft may still run."""
-    if process == os.getpid():
+def _may_be_running(pid: int, draft: Path) -> bool:
+    """Return whether the process `pid` that writes a draft may still be running."""
+    if pid == os.getpid():
         return True
     if os.name == "nt":  # where asking for a process ends it
-        return time.time() - path.lstat().st_mtime < _DAY
+        return time.time() - draft.lstat().st_mtime < _DAY_S
     try:
-        os.kill(process, 0)
+        os.kill(pid, 0)
     except (ProcessLookupError, OverflowError):
         return False
     except PermissionError:

@@ -2,8 +2,8 @@
 
 Spreadsheets execute a cell that begins with `=`, `+`, `-` or `@` (also their full-width and small forms), and skip
 blanks, control characters and invisible characters in front of it. An apostrophe at the start makes the cell a text.
-A text that is such an escaped one already, `'=1`, gets another apostrophe, so that every text can be recovered: the
-apostrophe is removed where the remaining text would have got one.
+A cell that already looks escaped, such as `'=1`, gets another apostrophe, so that every text can be recovered: the
+apostrophe is removed if the remaining text would have been escaped.
 """
 
 import re
@@ -13,22 +13,24 @@ from dbanon import errors
 from dbanon.sqltext.quote import Sql, text
 
 CHOICES = ("escape", "keep")
-"""What is done with such cells; the first is the default."""
+"""Accepted values of `csv_formulas`; the first is the default."""
 
-_SKIPPED = (
+_IGNORED_RANGES = (
     (0x00, 0x20), (0x7F, 0xA0), (0xAD, 0xAD), (0x034F, 0x034F), (0x061C, 0x061C), (0x115F, 0x1160), (0x1680, 0x1680),
     (0x180B, 0x180F), (0x2000, 0x200F), (0x2028, 0x202F), (0x205F, 0x206F), (0x2800, 0x2800), (0x3000, 0x3000),
     (0x3164, 0x3164), (0xFE00, 0xFE0F), (0xFEFF, 0xFEFF), (0xFFA0, 0xFFA0), (0xFFF9, 0xFFFB), (0xE0000, 0xE0FFF),
 )  # fmt: skip
 """Ranges of characters that a spreadsheet may skip at the start of a cell: blanks, control and invisible characters."""
 
-_STARTS = "=+-@\u2212\u207a\u207b\u207c\u208a\u208b\u208c\ufb29\ufe62\ufe63\ufe66\ufe6b\uff0b\uff0d\uff1d\uff20"
-"""Characters that begin a formula, and those that a spreadsheet may take for one of them (NFKC)."""
+_FORMULA_CHARACTERS = (
+    "=+-@\u2212\u207a\u207b\u207c\u208a\u208b\u208c\ufb29\ufe62\ufe63\ufe66\ufe6b\uff0b\uff0d\uff1d\uff20"
+)
+"""Characters that begin a formula, and those that a spreadsheet may treat as one of them (NFKC)."""
 
-_NUMBER = r"-(?:(?:0|[1-9][0-9]*)(?:\.[0-9]+)?|\.[0-9]+)(?:e[+-]?[0-9]+)?"
+_NEGATIVE_NUMBER = r"-(?:(?:0|[1-9][0-9]*)(?:\.[0-9]+)?|\.[0-9]+)(?:e[+-]?[0-9]+)?"
 """A negative number as a generalized column publishes it."""
 
-_NO_TEXT = re.compile(
+_NON_TEXT_TYPES = re.compile(
     r".*\[\d*\]|(?:STRUCT|MAP|DECIMAL)\(.*\)|U?(?:TINY|SMALL|BIG|HUGE)?INT(?:EGER)?|DOUBLE|FLOAT|BIGNUM|BOOLEAN|UUID|"
     r"DATE|TIME.*|INTERVAL|BIT|JSON",
     re.DOTALL,
@@ -36,20 +38,27 @@ _NO_TEXT = re.compile(
 """Types whose text is a number, a date or begins with a bracket; JSON begins with neither `=`, `+` nor `@`."""
 
 
-def _pattern(one: str) -> str:
-    """Return the start of a text that is escaped, with the characters as `one` writes a code point."""
-    ranges = "".join(one.format(low) + ("" if low == high else "-" + one.format(high)) for low, high in _SKIPPED)
-    starts = "".join(one.format(ord(character)) for character in _STARTS)
+def _formula_start_pattern(code_point_format: str) -> str:
+    """Return a regular expression for the start of a cell that must be escaped.
+
+    Args:
+        code_point_format: The format string with which the regular expression engine writes a code point.
+    """
+    ranges = "".join(
+        code_point_format.format(low) + ("" if low == high else "-" + code_point_format.format(high))
+        for low, high in _IGNORED_RANGES
+    )
+    starts = "".join(code_point_format.format(ord(character)) for character in _FORMULA_CHARACTERS)
     return f"'*[{ranges}]*[{starts}]"
 
 
-_START_SQL = _pattern(r"\x{{{:04X}}}")
-_START = re.compile(_pattern(r"\U{:08x}"))
-_IS_NUMBER = re.compile(_NUMBER)
+_FORMULA_START_SQL = _formula_start_pattern(r"\x{{{:04X}}}")
+_FORMULA_START = re.compile(_formula_start_pattern(r"\U{:08x}"))
+_NEGATIVE_NUMBER_PATTERN = re.compile(_NEGATIVE_NUMBER)
 
 
-def check(function: str, choice: object) -> bool:
-    """Return whether cells are escaped.
+def is_escape(function: str, choice: object) -> bool:
+    """Return whether the setting `csv_formulas` of a function is "escape".
 
     Raises:
         InvalidArgumentError: `choice` is neither 'escape' nor 'keep'.
@@ -65,42 +74,46 @@ def is_text(type_: str) -> bool:
     >>> is_text("VARCHAR"), is_text("DECIMAL(9,2)"), is_text("STRUCT(a VARCHAR)[]")
     (True, False, False)
     """
-    return _NO_TEXT.fullmatch(type_) is None
+    return _NON_TEXT_TYPES.fullmatch(type_) is None
 
 
-def escaped(cell: str, *, is_quasi: bool = False) -> str:
-    """Return a text so that no spreadsheet executes it; `is_quasi`: negative numbers stay as they are.
+def escape_cell(cell: str, *, is_quasi: bool = False) -> str:
+    """Return the text of a cell with an apostrophe in front if a spreadsheet would execute it.
 
-    >>> escaped("=1+1"), escaped(" +A1"), escaped("'=1"), escaped("-5"), escaped("-5", is_quasi=True), escaped("a-b")
-    ("'=1+1", "' +A1", "''=1", "'-5", '-5', 'a-b')
+    `is_quasi`: negative numbers, as generalized columns contain them, are not escaped.
+
+    >>> escape_cell("=1+1"), escape_cell(" +A1"), escape_cell("'=1"), escape_cell("-5"), escape_cell("a-b")
+    ("'=1+1", "' +A1", "''=1", "'-5", 'a-b')
+    >>> escape_cell("-5", is_quasi=True)
+    '-5'
     """
-    if _START.match(cell) is None or (is_quasi and _IS_NUMBER.fullmatch(cell)):
+    if _FORMULA_START.match(cell) is None or (is_quasi and _NEGATIVE_NUMBER_PATTERN.fullmatch(cell)):
         return cell
     return "'" + cell
 
 
-def unescaped(cell: str) -> str:
-    """Return the text that `escaped` was given.
+def unescape_cell(cell: str) -> str:
+    """Return the original text of a cell that `escape_cell` returned.
 
-    >>> unescaped("'=1+1"), unescaped("''=1"), unescaped("-5"), unescaped("'tis")
+    >>> unescape_cell("'=1+1"), unescape_cell("''=1"), unescape_cell("-5"), unescape_cell("'tis")
     ('=1+1', "'=1", '-5', "'tis")
     """
-    return cell[1:] if cell[:1] == "'" and _START.match(cell, 1) is not None else cell
+    return cell[1:] if cell[:1] == "'" and _FORMULA_START.match(cell, 1) is not None else cell
 
 
-def headers(names: Sequence[str], *, escape: bool) -> list[str]:
-    """Return the names of columns as the first line of a file has them."""
-    return [escaped(name) for name in names] if escape else list(names)
+def header_cells(names: Sequence[str], *, escape: bool) -> list[str]:
+    """Return the column names as cells of the header line."""
+    return [escape_cell(name) for name in names] if escape else list(names)
 
 
-def escaped_sql(value: str, *, is_quasi: bool = False) -> Sql:
-    """Return the SQL of `escaped` for an expression of type VARCHAR."""
-    number = f" AND NOT system.main.regexp_full_match({value}, {text(_NUMBER)})" if is_quasi else ""
-    start = f"system.main.regexp_matches({value}, {text('^' + _START_SQL)})"
+def escape_sql(value: str, *, is_quasi: bool = False) -> Sql:
+    """Return SQL that does to a VARCHAR expression what `escape_cell` does to a text."""
+    number = f" AND NOT system.main.regexp_full_match({value}, {text(_NEGATIVE_NUMBER)})" if is_quasi else ""
+    start = f"system.main.regexp_matches({value}, {text('^' + _FORMULA_START_SQL)})"
     return Sql(f"CASE WHEN {start}{number} THEN '''' || {value} ELSE {value} END")
 
 
-def unescaped_sql(value: str) -> Sql:
-    """Return the SQL of `unescaped` for an expression of type VARCHAR, for any DuckDB."""
-    pattern = text(f"^'({_START_SQL})")
+def unescape_sql(value: str) -> Sql:
+    """Return SQL that does to a VARCHAR expression what `unescape_cell` does to a text; any DuckDB runs it."""
+    pattern = text(f"^'({_FORMULA_START_SQL})")
     return Sql(f"regexp_replace({value}, {pattern}, '\\1')")

@@ -1,6 +1,6 @@
-"""DuckDB's extensions: from Python packages, or installed by DuckDB itself.
+"""Load extensions of DuckDB from Python packages, or those that DuckDB installed itself.
 
-A package has one file for one version of DuckDB, which no other loads.
+A package contains the extension for one version of DuckDB; no other version can load it.
 """
 
 import importlib.util
@@ -9,31 +9,32 @@ from pathlib import Path
 from dbanon.sqltext.quote import Sql, identifier, text
 
 
-def statement(name: str, duckdb: str) -> Sql:
-    """Return the statement that loads an extension into DuckDB of a version."""
-    path = _file(name, duckdb)
+def load_statement(name: str, duckdb_version: str) -> Sql:
+    """Return the LOAD statement for an extension and a version of DuckDB."""
+    path = _packaged_file(name, duckdb_version)
     return Sql(f"LOAD {identifier(name) if path is None else text(str(path))}")
 
 
-def why(name: str, duckdb: str, error: Exception) -> str:
-    """Why an extension could not be loaded."""
-    folder = _folder(name)
-    if _file(name, duckdb) is None and folder is not None and folder.is_dir():
+def load_failure_reason(name: str, duckdb_version: str, error: Exception) -> str:
+    """Return why an extension could not be loaded, as part of an error message."""
+    folder = _package_folder(name)
+    if _packaged_file(name, duckdb_version) is None and folder is not None and folder.is_dir():
         versions = ", ".join(sorted(path.name.removeprefix("v") for path in folder.iterdir()))
         package = f"duckdb-extension-{name.replace('_', '-')}"
         return f"the package {package} that is installed has it for DuckDB {versions}"
-    if _file(name, duckdb) is None:
+    if _packaged_file(name, duckdb_version) is None:
         return "it is not installed"
     return f"it could not be loaded ({str(error).split(chr(10))[0]})"
 
 
-def _file(name: str, duckdb: str) -> Path | None:
-    """Return the file of an extension in a Python package, where it is for this DuckDB."""
-    path = _folder(name)
-    found = None if path is None else path / f"v{duckdb}" / f"{name}.duckdb_extension"
-    return found if found is not None and found.exists() else None
+def _packaged_file(name: str, duckdb_version: str) -> Path | None:
+    """Return the file of an extension in its Python package; None if there is none for this version of DuckDB."""
+    folder = _package_folder(name)
+    file = None if folder is None else folder / f"v{duckdb_version}" / f"{name}.duckdb_extension"
+    return file if file is not None and file.exists() else None
 
 
-def _folder(name: str) -> Path | None:
+def _package_folder(name: str) -> Path | None:
+    """Return the folder `extensions` of the Python package of an extension; None if it is not installed."""
     spec = importlib.util.find_spec(f"duckdb_extension_{name}")
     return None if spec is None or spec.origin is None else Path(spec.origin).parent / "extensions"

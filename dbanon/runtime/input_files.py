@@ -1,6 +1,7 @@
-"""Files that a call names: read by DuckDB, so that what a connection may not read no call of it reads.
+"""Read files that a call names through DuckDB, so that the file access settings of the connection apply.
 
-A name is a name. `p[12].csv` is that file and never `p1.csv`, and no name makes DuckDB fetch or load an extension.
+A path is taken literally: `p[12].csv` is that file and never `p1.csv`, and no path makes DuckDB download or load an
+extension.
 """
 
 import re
@@ -10,62 +11,73 @@ from dbanon import errors
 from dbanon.sqltext import names
 from dbanon.sqltext.quote import Sql, text
 
-_EXTENSIONS = {
+_SCHEMES_BY_EXTENSION = {
     "httpfs": ("http", "https", "s3", "s3a", "s3n", "gs", "gcs", "r2", "hf"),
     "azure": ("az", "azure", "abfs", "abfss"),
 }
-"""Schemes for which DuckDB would fetch and load an extension by itself."""
+"""URL schemes for which DuckDB would download and load an extension automatically."""
 
-_MISSING = "there is no such file."
+_NO_SUCH_FILE = "there is no such file."
 
 _READERS = {"csv": "read_csv", "tsv": "read_csv", "txt": "read_csv", "parquet": "read_parquet"}
 
 
-def relation(path: str) -> Sql:
-    """What stands behind FROM to read a file of rows.
+def file_relation(path: str) -> Sql:
+    """Return the relation, to be used after FROM, that reads the rows of a file.
 
-    >>> relation('p[12].csv')
+    >>> file_relation('p[12].csv')
     "system.main.read_csv('p[[]12].csv')"
     """
     reader = _READERS.get(names.file_ending(path), "read_json")
     return Sql(f"system.main.{reader}({text(names.pattern(path))})")
 
 
-def allowed(function: str, path: str, cursor: Any) -> None:
-    """Raise RemoteFileError for a name on a network that the connection has no extension or file system for."""
+def check_file_system(function: str, path: str, cursor: Any) -> None:
+    """Check that the connection has an extension or a file system for the URL scheme of a path.
+
+    Raises:
+        RemoteFileError: It has none.
+    """
     scheme = names.scheme(path)
-    extension = next((e for e, schemes in _EXTENSIONS.items() if scheme in schemes), None)
+    extension = next((e for e, schemes in _SCHEMES_BY_EXTENSION.items() if scheme in schemes), None)
     if extension is None:
         return
-    loaded = "SELECT extension_name FROM system.main.duckdb_extensions() WHERE loaded"
+    query = "SELECT extension_name FROM system.main.duckdb_extensions() WHERE loaded"
     try:
-        rows = cursor.execute(loaded).fetchall()
+        rows = cursor.execute(query).fetchall()
     except Exception:  # a connection without access to files cannot look where extensions are
         rows = []
     if (extension,) not in rows and scheme not in cursor.list_filesystems():
         raise errors.RemoteFileError(function, path, extension)
 
 
-def content(function: str, path: str, cursor: Any) -> str:
-    """Return the text of a file. Raises UnreadableFileError, RemoteFileError."""
-    allowed(function, path, cursor)
+def read_text(function: str, path: str, cursor: Any) -> str:
+    """Return the text of a file.
+
+    Raises:
+        UnreadableFileError: The file does not exist, is a directory, or is not UTF-8.
+        RemoteFileError: The connection has no file system for the URL.
+    """
+    check_file_system(function, path, cursor)
     pattern = names.pattern(path)
     try:
         rows = cursor.execute(f"SELECT content FROM system.main.read_blob({text(pattern)})").fetchall()
-        within = rows or cursor.execute(f"SELECT file FROM system.main.glob({text(pattern + '/*')})").fetchall()
+        directory_entries = (
+            rows or cursor.execute(f"SELECT file FROM system.main.glob({text(pattern + '/*')})").fetchall()
+        )
     except Exception as error:
-        raise errors.UnreadableFileError(function, path, why(error)) from None
+        raise errors.UnreadableFileError(function, path, failure_reason(error)) from None
     if not rows:
-        raise errors.UnreadableFileError(function, path, "it is a directory." if within else _MISSING)
+        raise errors.UnreadableFileError(function, path, "it is a directory." if directory_entries else _NO_SUCH_FILE)
     try:
         return bytes(rows[0][0]).decode("utf-8-sig")
     except UnicodeDecodeError:
         raise errors.UnreadableFileError(function, path, "it is not UTF-8 text.") from None
 
 
-def why(error: Exception) -> str:
-    """Return the first line of what DuckDB says, without the pattern that a name was turned into."""
-    said = str(error).split("\n")[0]
-    if "No files found that match" in said:
-        return _MISSING
-    return re.sub(r"^[A-Z]\w+ Error: ", "", said).rstrip(".") + "."
+def failure_reason(error: Exception) -> str:
+    """Return the first line of a DuckDB error, without the pattern that stands for the path."""
+    message = str(error).split("\n")[0]
+    if "No files found that match" in message:
+        return _NO_SUCH_FILE
+    return re.sub(r"^[A-Z]\w+ Error: ", "", message).rstrip(".") + "."

@@ -1,4 +1,4 @@
-"""Ctrl-C, and checks by which running functions end when it was pressed."""
+"""Count Ctrl-C, and check during long computations whether it was pressed."""
 
 import contextlib
 import signal
@@ -6,72 +6,73 @@ import threading
 from collections.abc import Callable, Iterator
 from types import FrameType
 
-from dbanon.runtime.session import Search, Session
+from dbanon.runtime.session import Session, TimedSearch
 
-_ctrl_c = 0
+_n_ctrl_c = 0
 
 
 def watch_ctrl_c() -> None:
-    """Make Ctrl-C visible to a running UDF, whichever thread it is on, and then does what it did before.
+    """Install a SIGINT handler that counts Ctrl-C and then calls the previous handler.
 
     Python delivers signals to the main thread, which waits inside DuckDB while a worker thread may run the UDF; the
-    UDF polls the count that this handler raises. Only the main thread can set a handler: elsewhere nothing is done.
+    UDF polls the counter. Only the main thread can set a handler: on another thread this does nothing.
     """
     if threading.current_thread() is not threading.main_thread():
         return
-    before = signal.getsignal(signal.SIGINT)
-    if not callable(before) or isinstance(before, _Handler):
+    previous_handler = signal.getsignal(signal.SIGINT)
+    if not callable(previous_handler) or isinstance(previous_handler, _CountingHandler):
         return
     with contextlib.suppress(ValueError):  # a sub-interpreter may not set handlers
-        signal.signal(signal.SIGINT, _Handler(before))
+        signal.signal(signal.SIGINT, _CountingHandler(previous_handler))
 
 
 def ctrl_c_count() -> int:
-    """How often Ctrl-C was pressed since it is watched."""
-    return _ctrl_c
+    """Return how often Ctrl-C was pressed since `watch_ctrl_c` was called."""
+    return _n_ctrl_c
 
 
-class _Handler:
-    """Counts, then calls the handler that was there."""
+class _CountingHandler:
+    """A SIGINT handler that counts and then calls the previous handler."""
 
-    def __init__(self, before: Callable[[int, FrameType | None], object]) -> None:
-        self.before = before
+    def __init__(self, previous: Callable[[int, FrameType | None], object]) -> None:
+        self.previous = previous
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
-        global _ctrl_c
-        _ctrl_c += 1
-        self.before(number, frame)
+        global _n_ctrl_c
+        _n_ctrl_c += 1
+        self.previous(number, frame)
 
 
 @contextlib.contextmanager
-def timed_search(session: Session, seconds: float) -> Iterator[Search]:
-    """Return statements of the session search for a time.
+def timed_search(session: Session, seconds: float) -> Iterator[TimedSearch]:
+    """Run the statements of a session with a time limit for search, and yield the search.
 
-    Ctrl-C ends the search and nothing else, where this is the main thread: elsewhere Python has its own way with
-    signals.
+    On the main thread, Ctrl-C ends only the search and keeps its best result; on other threads signals are not changed.
     """
-    session.search = Search(seconds, _ctrl_c)
-    before = None
+    session.search = TimedSearch(seconds, _n_ctrl_c)
+    previous_handler = None
     if threading.current_thread() is threading.main_thread():
-        before = signal.signal(signal.SIGINT, _Handler(lambda number, frame: None))
+        previous_handler = signal.signal(signal.SIGINT, _CountingHandler(lambda number, frame: None))
     try:
         yield session.search
     finally:
         session.search = None
-        if before is not None:
-            signal.signal(signal.SIGINT, before)
+        if previous_handler is not None:
+            signal.signal(signal.SIGINT, previous_handler)
 
 
 @contextlib.contextmanager
-def interruptible(session: Session | None, stop: Callable[[], Exception]) -> Iterator[Callable[[], None]]:
-    """A check that raises `stop()` once Ctrl-C was pressed or the session was interrupted after this began, or the
-    search that it is part of."""
-    pressed, asked = _ctrl_c, session.interrupts if session else 0
+def interrupt_check(session: Session | None, make_error: Callable[[], Exception]) -> Iterator[Callable[[], None]]:
+    """Yield a function that raises `make_error()` if Ctrl-C was pressed or the session was interrupted since the start.
+
+    Within a `timed_search`, the start is that of the search.
+    """
+    n_ctrl_c_before, n_interrupts_before = _n_ctrl_c, session.interrupts if session else 0
     if session is not None and session.search is not None:
-        pressed = session.search.ctrl_c_count
+        n_ctrl_c_before = session.search.ctrl_c_count
 
     def check() -> None:
-        if _ctrl_c != pressed or (session is not None and session.interrupts != asked):
-            raise stop()
+        if _n_ctrl_c != n_ctrl_c_before or (session is not None and session.interrupts != n_interrupts_before):
+            raise make_error()
 
     yield check

@@ -6,33 +6,33 @@ from collections.abc import Callable
 from typing import Any
 
 CACHE_BYTES = 256 * 2**20
-"""Most bytes of cluster labels that an instance keeps."""
+"""The size limit of the label cache of one database instance."""
 
 Labels = Any
-"""Clusters of records: runs, or an array; something with `nbytes`."""
+"""Cluster numbers of records, as runs or an array; any object with `nbytes`."""
 
 
 class LabelCache:
-    """Cluster labels by a hash of everything they follow from; the least recently used are dropped first.
+    """Cluster labels by a hash of everything they depend on; the least recently used are dropped first.
 
-    Two callers that ask for the same labels at once compute them once. Errors are not kept.
+    If two callers request the same labels at once, they are computed once. Errors are not cached.
     """
 
-    def __init__(self, limit: int = CACHE_BYTES) -> None:
-        self.limit = limit
+    def __init__(self, max_bytes: int = CACHE_BYTES) -> None:
+        self.max_bytes = max_bytes
         self.calls = 0
         self._labels: OrderedDict[bytes, Labels] = OrderedDict()
         self._lock = threading.Lock()
         self._running: dict[bytes, threading.Lock] = {}
 
     def get(self, key: bytes, compute: Callable[[], Labels]) -> Labels:
-        """Return the labels of a key, computed if they are not kept."""
+        """Return the labels of a key; compute them if they are not cached."""
         with self._lock:
             if key in self._labels:
                 self._labels.move_to_end(key)
                 return self._labels[key]
-            flight = self._running.setdefault(key, threading.Lock())
-        with flight:
+            key_lock = self._running.setdefault(key, threading.Lock())
+        with key_lock:
             with self._lock:
                 if key in self._labels:
                     return self._labels[key]
@@ -46,16 +46,16 @@ class LabelCache:
             with self._lock:
                 self._running.pop(key, None)
                 self._labels[key] = labels
-                while sum(a.nbytes for a in self._labels.values()) > self.limit and self._labels:
+                while sum(a.nbytes for a in self._labels.values()) > self.max_bytes and self._labels:
                     self._labels.popitem(last=False)
             return labels
 
     def put(self, key: bytes, labels: Labels) -> None:
-        """Keep labels that were computed elsewhere."""
+        """Store labels that were computed elsewhere."""
         with self._lock:
             self._labels[key] = labels
 
     def clear(self) -> None:
-        """Forget all labels."""
+        """Remove all labels."""
         with self._lock:
             self._labels.clear()

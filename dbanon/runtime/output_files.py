@@ -1,4 +1,4 @@
-"""Files that are written: on this machine, never over what is read, whole or not at all; and why one was not."""
+"""Write files safely: only on this machine, never over a file that is being read, and atomically."""
 
 import contextlib
 import errno
@@ -13,84 +13,94 @@ from dbanon import errors
 from dbanon.sqltext import names
 
 
-def local(function: str, to: str | Path) -> Path:
+def local_target(function: str, target: str | Path) -> Path:
     """Return the path of a file or folder to be written.
 
-    Raises TargetNotLocalError for `s3://...` and the like, WriteFailedError.
+    Raises:
+        TargetNotLocalError: The target is a URL such as `s3://...`.
+        WriteFailedError: The path cannot exist, for example because its name is too long.
     """
-    if names.scheme(str(to)) is not None:
-        raise errors.TargetNotLocalError(function, str(to))
-    with written(function, to):
-        Path(to).exists()  # a name that is too long cannot even be asked for
-    return Path(to)
+    if names.scheme(str(target)) is not None:
+        raise errors.TargetNotLocalError(function, str(target))
+    with translate_os_errors(function, target):
+        Path(target).exists()  # raises for a name that is too long
+    return Path(target)
 
 
-# --- never over what is read ---------------------------------------------------------------------------------
+# --- targets that are not sources -----------------------------------------------------------------------------
 
 
-def apart(function: str, targets: Iterable[Path], read: Iterable[Path]) -> None:
-    """Raise TargetInUseError where a target is a file that is read, by whatever spelling or link."""
-    sources = [path for one in read for path in (one, log(one))]
+def check_not_source(function: str, targets: Iterable[Path], sources: Iterable[Path]) -> None:
+    """Check that no target is a file that is being read, under any spelling or link.
+
+    Raises:
+        TargetInUseError: One is.
+    """
+    read_paths = [path for source in sources for path in (source, wal_file(source))]
     for target in targets:
-        if any(_same(target, source) for source in sources):
+        if any(_is_same_file(target, path) for path in read_paths):
             raise errors.TargetInUseError(str(target), function)
 
 
-def log(path: Path) -> Path:
-    """Return the write-ahead log of a database file."""
+def wal_file(path: Path) -> Path:
+    """Return the path of the write-ahead log of a database file."""
     return path.with_name(path.name + ".wal")
 
 
-def _same(target: Path, source: Path) -> bool:
+def _is_same_file(target: Path, source: Path) -> bool:
     with contextlib.suppress(OSError, ValueError):
         if target.samefile(source):
             return True
-    whole, given = str(target.absolute().resolve()), str(source.absolute())
-    return whole == str(source.absolute().resolve()) or (
-        re.search(r"[*?\[]", given) is not None and fnmatch.fnmatch(whole, given)
+    target_path, source_path = str(target.absolute().resolve()), str(source.absolute())
+    return target_path == str(source.absolute().resolve()) or (
+        re.search(r"[*?\[]", source_path) is not None and fnmatch.fnmatch(target_path, source_path)
     )
 
 
-_TEXTS = re.compile(r"'((?:[^']|'')+)'")
+_SQL_TEXTS = re.compile(r"'((?:[^']|'')+)'")
 
 
-def read_by(cursor: Any) -> list[Path]:
-    """Return files that a connection reads: attached databases, and whatever its views name.
+def source_files(cursor: Any) -> list[Path]:
+    """Return the files that a connection may read: attached databases, and every file name in the text of a view.
 
-    A text in a view that is no file is a path to nothing, and does no harm.
+    A text in a view that is no file name does no harm: it is a path that does not exist.
     """
     rows = cursor.execute("SELECT path FROM system.main.duckdb_databases() WHERE path IS NOT NULL").fetchall()
     views = cursor.execute("SELECT sql FROM system.main.duckdb_views() WHERE NOT internal").fetchall()
-    named = {found.replace("''", "'") for (sql,) in views for found in _TEXTS.findall(sql or "")}
-    paths = [name.removeprefix("file://") for name in sorted(named) if names.file_ending(name)]
+    texts = {text.replace("''", "'") for (sql,) in views for text in _SQL_TEXTS.findall(sql or "")}
+    paths = [text.removeprefix("file://") for text in sorted(texts) if names.file_ending(text)]
     return [Path(path) for path in (*(row[0] for row in rows), *paths) if "\0" not in path]
 
 
-# --- whole or not at all -------------------------------------------------------------------------------------
+# --- atomic writes ---------------------------------------------------------------------------------------------
 
 
 @contextlib.contextmanager
-def draft(function: str, target: Path) -> Iterator[Path]:
-    """Return a file to be written beside the target, which it becomes at the end. Raises WriteFailedError."""
-    made = target.with_name(f".{target.name[:80]}.{secrets.token_hex(4)}")
-    with written(function, target):
+def open_draft(function: str, target: Path) -> Iterator[Path]:
+    """Yield a temporary path in the folder of the target; rename it to the target when the block ends.
+
+    Raises:
+        WriteFailedError: The system refuses to write the file.
+    """
+    draft_path = target.with_name(f".{target.name[:80]}.{secrets.token_hex(4)}")
+    with translate_os_errors(function, target):
         try:
-            yield made
-            made.replace(target)
+            yield draft_path
+            draft_path.replace(target)
         except BaseException:
-            made.unlink(missing_ok=True)
+            draft_path.unlink(missing_ok=True)
             raise
 
 
 @contextlib.contextmanager
-def written(function: str, target: object) -> Iterator[None]:
-    """Raise WriteFailedError where the reason is a full disk, a name or a right; other errors pass."""
+def translate_os_errors(function: str, target: object) -> Iterator[None]:
+    """Raise WriteFailedError for a full disk, an invalid name or a missing permission; other errors pass unchanged."""
     try:
         yield
     except errors.DbanonError:
         raise
     except Exception as error:
-        if (reason := why(error)) is None:
+        if (reason := os_reason(error)) is None:
             raise
         raise errors.WriteFailedError(str(target), reason, function) from None
 
@@ -106,12 +116,12 @@ _REASONS = {
     errno.ENOTDIR: ("Not a directory", "a part of the path is a file, not a folder"),
     errno.EISDIR: ("Is a directory", "it is a folder"),
 }
-"""What the system says by number and in words, and what we say."""
+"""By error number: the message of the system, and ours."""
 
 
-def why(error: BaseException) -> str | None:
-    """Return the reason that the system had, of an error of Python or of DuckDB; None where it is another one."""
+def os_reason(error: BaseException) -> str | None:
+    """Return why the system refused a write, from an error of Python or DuckDB; None for errors of another kind."""
     if isinstance(error, OSError) and error.errno in _REASONS:
         return _REASONS[error.errno][1]
-    said = str(error)
-    return next((plain for words, plain in _REASONS.values() if words in said), None)
+    message = str(error)
+    return next((reason for system_words, reason in _REASONS.values() if system_words in message), None)

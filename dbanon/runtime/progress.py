@@ -1,4 +1,4 @@
-"""Reports of how far long work of a session has come."""
+"""Report the progress of long computations in a session."""
 
 import contextlib
 import itertools
@@ -9,21 +9,21 @@ from dbanon.runtime.session import OnProgress, Session
 
 @contextlib.contextmanager
 def report_progress(session: Session, on_progress: OnProgress | None) -> Iterator[None]:
-    """Report how far the work of the session has come, where somebody asks for it."""
-    before, session.on_progress = session.on_progress, on_progress or session.on_progress
+    """Call `on_progress` (None: the callback set before) with the progress of the session while the block runs."""
+    previous, session.on_progress = session.on_progress, on_progress or session.on_progress
     try:
         yield
     finally:
-        session.on_progress = before
+        session.on_progress = previous
 
 
-def progress_steps(session: Session, check: Callable[[], None], steps: int) -> Callable[[], None]:
-    """Return a check for work that calls it before each of its `steps`; it reports how far the work has come."""
-    done = itertools.count()
+def progress_steps(session: Session, check: Callable[[], None], n_steps: int) -> Callable[[], None]:
+    """Return a function to call before each of `n_steps`: it runs `check` and reports the progress."""
+    steps_done = itertools.count()
 
     def step() -> None:
         check()
         if session.on_progress is not None:
-            session.on_progress(next(done) / steps, 0.0)
+            session.on_progress(next(steps_done) / n_steps, 0.0)
 
     return step

@@ -1,7 +1,7 @@
-"""The key of pseudonyms: where it is found, what it must be, and the keys of releases that are derived from it.
+"""The secret key of pseudonyms: where to find it, its minimum quality, and the keys derived from it for each scope.
 
 A key is at least 32 random bytes, in an environment variable or a file and nowhere else. It is read when it is needed
-and not kept: plans, ledgers, messages and caches have the reference ('env:NAME', 'file:/path') and the key's id.
+and not stored: plans, ledgers, messages and caches contain its reference ('env:NAME', 'file:/path') and its id.
 """
 
 import base64
@@ -16,32 +16,33 @@ from pathlib import Path
 
 from dbanon import errors
 
-DEFAULT = "env:DBANON_KEY"
-"""Where the key is looked for unless the policy or the call says otherwise."""
+DEFAULT_REFERENCE = "env:DBANON_KEY"
+"""The reference of the key unless the policy or the call names another."""
 
-LEAST_BYTES = 32
-LEAST_DIFFERENT = 20
-"""Different bytes, and different steps between neighbours, of a key of 32 bytes or more. Of 32 random bytes 30 differ;
-fewer than 20 do in less than one of 10^11 keys, and in nearly every text that somebody made up."""
+MIN_BYTES = 32
+MIN_DISTINCT = 20
+"""Minimum number of distinct bytes, and of distinct differences of adjacent bytes. Of 32 random bytes 30 are distinct;
+fewer than 20 are distinct in less than one of 10^11 keys, and in nearly every text written by a person.
+"""
 
 _HEX = re.compile(r"[0-9a-fA-F]+")
-_MOST_READ = 8192
-"""Characters of a file that are read: no key is longer."""
+_MAX_CHARACTERS = 8192
+"""Characters of a file that are read; no key is longer."""
 
 
 @dataclass(frozen=True)
-class Key:
-    """A key that was found; what is shown of it is where it was and its id."""
+class SecretKey:
+    """A secret key; its `repr` shows only its reference."""
 
     reference: str
     secret: bytes = field(repr=False)
 
     @property
     def id(self) -> str:
-        """16 hexadecimal digits that tell keys apart and tell nothing else of them."""
+        """The key's identifier: 16 hexadecimal digits that distinguish keys and reveal nothing about their bytes."""
         return hmac.digest(self.secret, b"dbanon key id 1", "sha256").hex()[:16]
 
-    def scoped(self, scope: str) -> bytes:
+    def derive_scope_key(self, scope: str) -> bytes:
         """Return the key of one scope (a release, as a rule).
 
         Who has it learns nothing of this key or of other scopes.
@@ -49,25 +50,32 @@ class Key:
         return hmac.digest(self.secret, b"dbanon scope 1\0" + scope.encode(), "sha256")
 
 
-def find(reference: str | None = None) -> Key:
-    """Return the key that a reference names: 'env:NAME' or 'file:/absolute/path' (None: DEFAULT).
+def find_key(reference: str | None = None) -> SecretKey:
+    """Return the key of a reference: 'env:NAME' or 'file:/absolute/path' (None: DEFAULT_REFERENCE).
 
-    Raises UnreadableKeyReferenceError, PseudonymKeyMissingError (says where it was looked for) or
-    WeakPseudonymKeyError.
+    Raises:
+        UnreadableKeyReferenceError: The reference has another form.
+        PseudonymKeyMissingError: There is no such variable or file, or it is empty.
+        WeakPseudonymKeyError: The key is too short or not random.
     """
-    reference = reference or DEFAULT
-    kind, name = checked(reference)
-    given = os.environ.get(name) if kind == "env" else _read(name)
-    if given is None or not given.strip():
-        raise errors.PseudonymKeyMissingError(_shown(kind, name), "is empty" if given is not None else _why(kind, name))
-    return Key(reference, _decoded(given.strip(), _shown(kind, name)))
+    reference = reference or DEFAULT_REFERENCE
+    kind, name = parse_reference(reference)
+    key_text = os.environ.get(name) if kind == "env" else _read_key_file(name)
+    if key_text is None or not key_text.strip():
+        raise errors.PseudonymKeyMissingError(
+            _describe_reference(kind, name), "is empty" if key_text is not None else _missing_reason(kind, name)
+        )
+    return SecretKey(reference, _decode_key(key_text.strip(), _describe_reference(kind, name)))
 
 
-def checked(reference: str) -> tuple[str, str]:
-    """The kind (env or file) and the name of a reference; UnreadableKeyReferenceError, which repeats nothing: what
-    stands in place of a reference may be a key."""
+def parse_reference(reference: str) -> tuple[str, str]:
+    """Return the kind ('env' or 'file') and the name of a reference to a key.
+
+    Raises:
+        UnreadableKeyReferenceError: The reference has another form. The message does not repeat it: it may be a key.
+    """
     kind, colon, name = reference.partition(":")
-    looks_like_key = len(name) >= LEAST_BYTES and _HEX.fullmatch(name) is not None
+    looks_like_key = len(name) >= MIN_BYTES and _HEX.fullmatch(name) is not None
     if kind == "env" and re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]{0,39}", name) and not looks_like_key:
         return kind, name
     if kind == "file" and colon and "\0" not in name and (name.startswith("~") or Path(name).is_absolute()):
@@ -75,10 +83,12 @@ def checked(reference: str) -> tuple[str, str]:
     raise errors.UnreadableKeyReferenceError("key")
 
 
-def open_to_others(reference: str) -> str | None:
-    """The mode of a key's file, as `0o644`, where others than its owner may read or write it; None where they may not,
-    for environment variables, and where the system has no such modes."""
-    kind, name = checked(reference)
+def shared_file_mode(reference: str) -> str | None:
+    """Return the mode of a key's file, such as `0o644`, if users other than its owner may read or write it; else None.
+
+    None for environment variables, and on systems without such modes.
+    """
+    kind, name = parse_reference(reference)
     if kind != "file" or os.name != "posix":
         return None
     try:
@@ -88,23 +98,23 @@ def open_to_others(reference: str) -> str | None:
     return oct(mode) if mode & 0o077 else None
 
 
-def _shown(kind: str, name: str) -> str:
+def _describe_reference(kind: str, name: str) -> str:
     return f"the environment variable {name}" if kind == "env" else f"the file {name}"
 
 
-def _read(name: str) -> str | None:
+def _read_key_file(name: str) -> str | None:
     try:
         with Path(name).expanduser().open(encoding="ascii") as file:
-            return file.read(_MOST_READ)
+            return file.read(_MAX_CHARACTERS)
     except UnicodeDecodeError:
         raise errors.WeakPseudonymKeyError(
-            _shown("file", name), "it is not text in hexadecimal digits or Base64"
+            _describe_reference("file", name), "it is not text in hexadecimal digits or Base64"
         ) from None
     except (OSError, RuntimeError):  # no home for ~
         return None
 
 
-def _why(kind: str, name: str) -> str:
+def _missing_reason(kind: str, name: str) -> str:
     if kind == "env":
         return "is not set"
     try:
@@ -114,25 +124,29 @@ def _why(kind: str, name: str) -> str:
     return "cannot be read" if exists else "does not exist"
 
 
-def _decoded(text: str, where: str) -> bytes:
-    """Return the bytes of a key; WeakPseudonymKeyError where they are too few, no encoding of bytes, or not random."""
+def _decode_key(text: str, description: str) -> bytes:
+    """Return the bytes of a key from hexadecimal digits or Base64.
+
+    Raises:
+        WeakPseudonymKeyError: They are too few, not encoded, or not random; `description` says where the key is.
+    """
     if _HEX.fullmatch(text) and len(text) % 2 == 0:
         secret = bytes.fromhex(text)
     else:
         try:
-            plain = text.replace("-", "+").replace("_", "/").rstrip("=")
-            secret = base64.b64decode(plain + "=" * (-len(plain) % 4), validate=True)
+            standard_base64 = text.replace("-", "+").replace("_", "/").rstrip("=")
+            secret = base64.b64decode(standard_base64 + "=" * (-len(standard_base64) % 4), validate=True)
         except (binascii.Error, ValueError):
-            raise errors.WeakPseudonymKeyError(where, "it is not text in hexadecimal digits or Base64") from None
-    if len(secret) < LEAST_BYTES:
-        raise errors.WeakPseudonymKeyError(where, f"it has {len(secret)} bytes")
-    steps = {(b - a) % 256 for a, b in pairwise(secret)}
-    repeats = _period(secret) < min(LEAST_BYTES, len(secret) // 2 + 1)
-    if repeats or min(len(set(secret)), len(steps)) < LEAST_DIFFERENT:
-        raise errors.WeakPseudonymKeyError(where, "its bytes are not random: they repeat or follow a pattern")
+            raise errors.WeakPseudonymKeyError(description, "it is not text in hexadecimal digits or Base64") from None
+    if len(secret) < MIN_BYTES:
+        raise errors.WeakPseudonymKeyError(description, f"it has {len(secret)} bytes")
+    differences = {(b - a) % 256 for a, b in pairwise(secret)}
+    is_periodic = _period(secret) < min(MIN_BYTES, len(secret) // 2 + 1)
+    if is_periodic or min(len(set(secret)), len(differences)) < MIN_DISTINCT:
+        raise errors.WeakPseudonymKeyError(description, "its bytes are not random: they repeat or follow a pattern")
     return secret
 
 
 def _period(secret: bytes) -> int:
-    """After how many bytes a key repeats itself; its length where it does not."""
+    """Return after how many bytes a key repeats itself; its length if it does not."""
     return next((n for n in range(1, len(secret)) if secret[n:] == secret[:-n]), len(secret))

@@ -1,7 +1,7 @@
 """Sessions of attached connections.
 
-DuckDB calls UDFs by name with values only, so a token in the macros tells them whose call it is. Nothing here keeps a
-database open: connections are weakly referenced and closing one ends its session.
+DuckDB calls UDFs by name with values only, so the macros pass a token that identifies the session. Nothing here keeps
+a database open: connections are weakly referenced, and closing one ends its session.
 """
 
 import itertools
@@ -13,13 +13,14 @@ from typing import Any
 from dbanon.runtime.label_cache import LabelCache
 
 OnProgress = Callable[[float, float], None]
-"""Called with the share of the work that is done (of a search: of its time or moves) and, of a search, the share of the
-loss that it began with that is gone."""
+"""A callback that receives the share of the work that is done (in a search: of its time or moves) and, in a search, the
+share of the initial loss that has been removed.
+"""
 
 
 @dataclass
-class Search:
-    """A search of limited time: `ctrl_c_count` is how often Ctrl-C was pressed before it, `moves` is what it did."""
+class TimedSearch:
+    """A search with a time limit: the count of Ctrl-C before it began, and the number of moves it made."""
 
     seconds: float
     ctrl_c_count: int
@@ -50,35 +51,34 @@ class Session:
     interrupts: int = 0
     temporary: TemporaryRelations = field(default_factory=TemporaryRelations)
     own_macros: Callable[[], Mapping[str, str]] = dict
-    """Gives the MD5 hashes of the definitions of dbanon's table functions on a connection, by name."""
-    recorded: list[Mapping[str, Any]] | None = None
+    """Return the MD5 hashes of the definitions of dbanon's table functions on a connection, by name."""
+    recorded_calls: list[Mapping[str, Any]] | None = None
     """Where it is a list, calls are noted in it instead of being planned."""
-    explained: list[tuple[str, str]] | None = None
+    explained_statements: list[tuple[str, str]] | None = None
     """Where it is a list, functions that are called are noted in it with the statements that answer them."""
-    released: list[tuple[Sequence[str], Sequence[str]]] | None = None
+    planned_releases: list[tuple[Sequence[str], Sequence[str]]] | None = None
     """Where it is a list, the columns of each release that is planned are noted in it, and its quasi-identifiers."""
-    search: Search | None = None
-    """Where there is one, classes are improved for its time."""
+    search: TimedSearch | None = None
+    """If set, classes are improved for its time."""
     on_progress: OnProgress | None = None
-    """Called with how far a search or a forest has come."""
-    compared: int = 0
+    """Called with the progress of a search or a forest."""
+    n_compared: int = 0
     """Parts of the comparison that runs which are done, in whatever order DuckDB takes them."""
-    widths: Sequence[int] = ()
+    quasi_counts: Sequence[int] = ()
     """Numbers of quasi-identifiers of the comparison that was planned last."""
-    reviewed: Callable[[list[str]], None] | None = None
+    on_first_release: Callable[[list[str]], None] | None = None
     """What is told, in lines of text, what the first release of a name will publish, before it does."""
 
     def cursor(self) -> Any:
-        """Return a cursor of the planner's own; it sees committed state only."""
+        """Return a new cursor of the connection for the planner; it sees committed state only."""
         connection = self.connection()
         if connection is None:
             raise RuntimeError("the connection of this statement is closed")
-        return own_cursor(connection)
+        return builtin_cursor(connection)
 
 
-def own_cursor(connection: Any) -> Any:
-    """Return a cursor of the connection's instance on which functions are DuckDB's own, whatever macros databases
-    hold."""
+def builtin_cursor(connection: Any) -> Any:
+    """Return a cursor on which function names mean DuckDB's own functions, whatever macros the databases define."""
     cursor = connection.cursor()
     cursor.execute("SET search_path = 'system.main'")
     return cursor
@@ -88,23 +88,27 @@ _SESSIONS: dict[str, Session] = {}
 _TOKENS = itertools.count(1)
 
 
-def begin(connection: Any, cache: LabelCache) -> Session:
-    """Return a new session of a connection; it ends with the connection object."""
+def start_session(connection: Any, cache: LabelCache) -> Session:
+    """Return a new session of a connection; it ends when the connection object is deleted."""
     token = f"s{next(_TOKENS)}"
     session = Session(token, weakref.ref(connection, lambda _: _SESSIONS.pop(token, None)), cache)
     _SESSIONS[token] = session
     return session
 
 
-def get(token: str) -> Session:
-    """Return the session of a token."""
+def session_by_token(token: str) -> Session:
+    """Return the session that a token identifies."""
     if token not in _SESSIONS:
         raise RuntimeError("this connection is not attached; call dbanon.attach(connection)")
     return _SESSIONS[token]
 
 
-def of_connection(connection: Any) -> Session:
-    """Return the session of a connection; KeyError if it is not attached."""
+def find_session(connection: Any) -> Session:
+    """Return the session of a connection.
+
+    Raises:
+        KeyError: The connection is not attached.
+    """
     for session in list(_SESSIONS.values()):
         if session.connection() is connection:
             return session

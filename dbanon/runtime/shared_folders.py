@@ -1,4 +1,4 @@
-"""Find out whether other users of this system can change what a folder contains."""
+"""Find out whether other users of this system can change the contents of a folder."""
 
 import contextlib
 import os
@@ -7,22 +7,22 @@ from collections.abc import Iterator
 from pathlib import Path
 
 _MAX_LINKS = 40
-"""Symbolic links that are followed on the way to a folder, as many as the system follows."""
+"""Symbolic links followed on the way to a folder; the same limit as the system's."""
 
 
-def writable_by_others(folder: Path) -> str | None:
+def shared_write_reason(folder: Path) -> str | None:
     """Return why another user can write or replace files of a folder; None if no one can, or this is unknown.
 
-    Checked are the folder, its files, and every folder and symbolic link on the way to it: anyone who can write a
-    folder on the way can put another one in its place, unless the sticky bit of that folder (as of /tmp) prevents it.
-    Root is no other user. Windows has no such modes, and nothing is reported there.
+    The folder, its files, and every folder and symbolic link on the path to it are checked: anyone who can write to a
+    folder on the path can replace the next one, unless the sticky bit of that folder (as of /tmp) prevents it. Root is
+    not counted as another user. Windows has no such modes, so None is returned there.
     """
     if os.name == "nt":
         return None
     with contextlib.suppress(OSError):
-        way = list(_way(folder.absolute()))
-        for path, state in way:
-            is_last = path == way[-1][0]
+        steps = list(_path_steps(folder.absolute()))
+        for path, state in steps:
+            is_last = path == steps[-1][0]
             if (owner := _other_owner(state)) is not None:
                 return f"{path} belongs to {owner}"
             is_open = not stat.S_ISLNK(state.st_mode) and _is_open(path, state)
@@ -36,9 +36,11 @@ def writable_by_others(folder: Path) -> str | None:
     return None
 
 
-def _way(path: Path) -> Iterator[tuple[Path, os.stat_result]]:
-    """Every folder and symbolic link that the system passes on the way to a path, with its own state; the last is the
-    path itself with all links resolved."""
+def _path_steps(path: Path) -> Iterator[tuple[Path, os.stat_result]]:
+    """Yield every folder and symbolic link that the system passes when it resolves a path, with its own state.
+
+    The last one is the path itself with all links resolved.
+    """
     current = Path(path.anchor)
     yield current, current.lstat()
     parts, links = list(path.parts[1:]), 0
@@ -64,9 +66,9 @@ def _way(path: Path) -> Iterator[tuple[Path, os.stat_result]]:
 
 
 def _other_owner(state: os.stat_result) -> str | None:
-    """Return the user whom something belongs to, who is neither root nor the one that runs this.
+    """Return the owner of a file if this is neither root nor the current user; else None.
 
-    For root in a container, an owner without an account is no user of this system: it is the host's, who mounted it.
+    For root in a container, an owner without an account is the host, which mounted the file, and not another user.
     """
     import pwd
 
@@ -79,15 +81,14 @@ def _other_owner(state: os.stat_result) -> str | None:
 
 
 def _is_open(path: Path, state: os.stat_result) -> bool:
-    """Return whether the mode lets somebody else than the owner write."""
+    """Return whether the mode lets a user other than the owner write."""
     if state.st_mode & stat.S_IWOTH:
         return True
     return bool(state.st_mode & stat.S_IWGRP) and not _is_own_group(path, state)
 
 
 def _is_own_group(path: Path, state: os.stat_result) -> bool:
-    """Return whether the group has no member but root or the owner, and no access list grants more than the mode
-    shows."""
+    """Return whether only root and the owner are in a file's group, and no access list grants more than the mode."""
     import grp
     import pwd
 

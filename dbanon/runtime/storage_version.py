@@ -1,4 +1,4 @@
-"""Storage versions: which DuckDB reads a database file that is written, and why a file cannot be opened."""
+"""Storage versions: which DuckDB can read a database file, and why a file cannot be opened."""
 
 import contextlib
 import re
@@ -7,48 +7,60 @@ from importlib.metadata import version as installed
 
 from dbanon import errors
 
-WIDEST = "v1.0.0"
-"""What files are written for unless another version is asked for. Newer ones make them neither smaller nor faster, and
-the default of DuckDB 2.0 is read by no DuckDB before it."""
+DEFAULT_VERSION = "v1.0.0"
+"""The storage version of files unless another is requested. Newer ones are neither smaller nor faster, and files in the
+default version of DuckDB 2.0 cannot be read by any earlier DuckDB.
+"""
 
-_TYPES = {"VARIANT": "v1.5.0", "TIMESTAMPTZ_NS": "v2.0.0"}
-"""Types that files for older versions cannot hold; the second is written to such files, and then nothing reads them."""
+_MIN_VERSIONS = {"VARIANT": "v1.5.0", "TIMESTAMPTZ_NS": "v2.0.0"}
+"""Types that files of older versions cannot store. DuckDB writes the second one into such files, and then nothing can
+read them.
+"""
 
-_TYPE = re.compile(rf"\b({'|'.join(_TYPES)})(?=[,)\[]|$)")
-"""Such a type anywhere in another one; a blank would follow the name of a field."""
+_NEW_TYPE = re.compile(rf"\b({'|'.join(_MIN_VERSIONS)})(?=[,)\[]|$)")
+"""One of these types anywhere within another type; a field name would be followed by a blank."""
 
 
-def check(function: str, columns: Mapping[str, str], version: str) -> None:
-    """Raise StorageVersionTooOldError where a column (type by name) cannot be read by the oldest DuckDB that shall read
-    the file.
+def check_column_types(function: str, columns: Mapping[str, str], version: str) -> None:
+    """Check that the oldest DuckDB that must read a file knows the types of its columns.
+
+    Args:
+        function: The name of the function that was called.
+        columns: Types by column.
+        version: The oldest DuckDB that must read the file.
+
+    Raises:
+        StorageVersionTooOldError: One of the types is newer.
     """
     for name, type_ in columns.items():
-        for found in _TYPE.findall(type_):
-            if _order(version) < _order(_TYPES[found]):
-                raise errors.StorageVersionTooOldError(function, name, found, _TYPES[found], version)
+        for new_type in _NEW_TYPE.findall(type_):
+            if _version_key(version) < _version_key(_MIN_VERSIONS[new_type]):
+                raise errors.StorageVersionTooOldError(function, name, new_type, _MIN_VERSIONS[new_type], version)
 
 
-def _order(version: str) -> tuple[int, ...]:
-    """Return versions in order; words such as `latest` come last."""
+def _version_key(version: str) -> tuple[int, ...]:
+    """Return a sort key of a version; words such as `latest` sort last."""
     return tuple(map(int, re.findall(r"\d+", version))) or (1_000_000,)
 
 
-_REFUSED = re.compile(r"with (?:storage )?version number (\d+), but we can only read (?:storage )?versions? (.+?)\.")
-"""What DuckDB says of a file that a newer one wrote."""
+_TOO_NEW_MESSAGE = re.compile(
+    r"with (?:storage )?version number (\d+), but we can only read (?:storage )?versions? (.+?)\."
+)
+"""The message of DuckDB for a file that a newer DuckDB wrote."""
 
 
 @contextlib.contextmanager
-def opening(path: object) -> Iterator[None]:
-    """Raise NewerDatabaseError where a newer DuckDB wrote the database; other errors pass."""
+def translate_version_errors(path: object) -> Iterator[None]:
+    """Raise NewerDatabaseError if a newer DuckDB wrote the database that the block opens; pass other errors on."""
     try:
         yield
     except Exception as error:
-        if (newer := refused(error, path)) is None:
+        if (version_error := newer_database_error(error, path)) is None:
             raise
-        raise newer from None
+        raise version_error from None
 
 
-def refused(error: BaseException | None, path: object) -> errors.NewerDatabaseError | None:
-    """Return the error of a database that a newer DuckDB wrote; None for any other."""
-    found = _REFUSED.search(str(error))
-    return None if found is None else errors.NewerDatabaseError(str(path), found[1], installed("duckdb"), found[2])
+def newer_database_error(error: BaseException | None, path: object) -> errors.NewerDatabaseError | None:
+    """Return a NewerDatabaseError if DuckDB's error says that a newer DuckDB wrote the database; else None."""
+    match = _TOO_NEW_MESSAGE.search(str(error))
+    return None if match is None else errors.NewerDatabaseError(str(path), match[1], installed("duckdb"), match[2])

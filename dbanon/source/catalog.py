@@ -195,12 +195,12 @@ def resolve_source(
             attached_databases.foreign_source(function, cursor, place, path.database, is_declaring),
         )
     if names.is_file(name):
-        input_files.allowed(function, name, cursor)
-        sql = input_files.relation(name)
+        input_files.check_file_system(function, name, cursor)
+        sql = input_files.file_relation(name)
         try:
             columns = _describe_columns(cursor, sql)
         except Exception as error:
-            raise errors.UnreadableFileError(function, name, input_files.why(error)) from None
+            raise errors.UnreadableFileError(function, name, input_files.failure_reason(error)) from None
         return Source(name, sql, columns, path.database, "main", name)
     if parts is None:
         raise errors.NotATableError(function, name)

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from dbanon import errors
-from dbanon.runtime.session import own_cursor
+from dbanon.runtime.session import builtin_cursor
 from dbanon.source import attached_databases, catalog, stored_policy, view_dependencies
 from dbanon.source.bound_scans import Scan, bound_scans
 from dbanon.source.view_mentions import Mentions, temporary_views, text_mentions
@@ -45,7 +45,7 @@ def governed_tables(
         )
     (home,) = connection.execute("SELECT system.main.current_database()").fetchall()[0]
     temporary = temporary_views(connection)
-    with own_cursor(connection) as cursor:
+    with builtin_cursor(connection) as cursor:
         view_names = [*governed_views(None, text_mentions([query], cursor, temporary), scans, cursor, temporary)]
         return list(dict.fromkeys([*view_names, *governed_scans(function, "the query", scans, cursor, home)]))
 

@@ -23,7 +23,7 @@ def create(connection: Any, database: str | None = None) -> None:
     """
     if database is None:
         database = connection.execute("SELECT system.main.current_database()").fetchall()[0][0]
-    with session.own_cursor(connection) as cursor:
+    with session.builtin_cursor(connection) as cursor:
         row = cursor.execute(
             "SELECT readonly FROM system.main.duckdb_databases() WHERE database_name = ?", [database]
         ).fetchall()[0]

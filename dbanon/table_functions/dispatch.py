@@ -19,8 +19,8 @@ def call_sql(session: Session, call: Mapping[str, Any], location: Sequence[str])
         call: The call as DuckDB passes it: `function`, `positional`, `slots` and `named`.
         location: Current database, current schema and search path.
     """
-    if session.recorded is not None:
-        session.recorded.append(call)
+    if session.recorded_calls is not None:
+        session.recorded_calls.append(call)
         return "SELECT 1"
     name = call["function"]
     parameter_values = arguments.merge_arguments(
@@ -31,8 +31,8 @@ def call_sql(session: Session, call: Mapping[str, Any], location: Sequence[str])
             shadowed_literals.check_literals(name, cursor)
         parsed_call = make_call(session, cursor, name, call["positional"] or {}, parameter_values, location)
         query = str(parsed_call.function.handler(parsed_call))
-        if session.explained is not None:
-            session.explained.append((name, query))
+        if session.explained_statements is not None:
+            session.explained_statements.append((name, query))
         return bound(query)
 
 

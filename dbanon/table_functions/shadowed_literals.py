@@ -30,8 +30,8 @@ ORDER BY ALL ASC NULLS LAST
 def check_literals(function: str, cursor: Any) -> None:
     """Check that no schema of an attached database has a macro that a literal would call.
 
-    `cursor` is one of `session.own_cursor`. Takes about 1 ms, and 1 ms per hundred schemas: the list of all functions,
-    which takes 50 ms, is only read if there may be such a macro.
+    `cursor` is one of `session.builtin_cursor`. Takes about 1 ms, and 1 ms per hundred schemas: the list of all
+    functions, which takes 50 ms, is only read if there may be such a macro.
 
     Raises:
         ShadowedBuiltinError: There is such a macro.

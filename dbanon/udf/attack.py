@@ -50,7 +50,7 @@ def _learned(asked: dict[str, Any], given: Any) -> tuple[encoded_table.Ints, enc
     learned, wanted = (given.field(name).flatten() for name in ("learned", "asked"))
     known, rows = features(learned), features(wanted)
     labels, records = whole(learned, "label"), whole(learned, "records")
-    current = session.get(asked["session"])
+    current = session.session_by_token(asked["session"])
 
     def compute() -> prediction.Guesses:
         with interruptible(asked) as check:

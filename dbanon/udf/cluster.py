@@ -128,7 +128,7 @@ def _parts(gid: encoded_table.Ints, sizes: encoded_table.Ints, runs: algorithms.
 
 def _runs(asked: dict[str, Any], table: encoded_table.EncodedTable, limits: constraint.Constraint) -> algorithms.Runs:
     """Return the clusters of all records, from the cache where they are known."""
-    current = session.get(asked["session"])
+    current = session.session_by_token(asked["session"])
     moves, search = asked["improve"], current.search
     budget = None if moves is None and search is None else algorithms.Budget(moves or 0)
     if budget is not None and search is not None:

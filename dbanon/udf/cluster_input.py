@@ -79,8 +79,8 @@ def answers(request: Any, answer: Callable[[dict[str, Any], int], Any], type_: A
 
 def interruptible(asked: dict[str, Any]) -> AbstractContextManager[Callable[[], None]]:
     """What checks, while a request is answered, whether its statement was interrupted."""
-    return interrupts.interruptible(
-        session.get(asked["session"]), lambda: errors.StatementInterruptedError(asked["function"])
+    return interrupts.interrupt_check(
+        session.session_by_token(asked["session"]), lambda: errors.StatementInterruptedError(asked["function"])
     )
 
 

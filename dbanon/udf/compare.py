@@ -130,7 +130,7 @@ class _Run:
 
         if asked["timed"]:
             return compute(), options
-        found: algorithms.Runs = session.get(asked["session"]).cache.get(
+        found: algorithms.Runs = session.session_by_token(asked["session"]).cache.get(
             content(asked | {"options": options}, table), compute
         )
         return found, options

@@ -80,13 +80,13 @@ class Encoded:
 def rows_of(asked: dict[str, Any], records: int, made: Callable[[dict[str, Any], Check, Told], Measured]) -> Any:
     """The rows of all runs on a table of so many records, as an array of one COMPARISON; `made` gives a run of what is
     asked of it alone, of what asks whether it was interrupted, and of what is told how far it is."""
-    current = session.get(asked["session"])
+    current = session.session_by_token(asked["session"])
     total = sum(run.get("repeat", 0) for run in asked["runs"])
     done, known, rows = 0, set[str](), list[dict[str, object]]()
 
     def told(share: float, saved: float = 0.0) -> None:
         if current.on_progress is not None:
-            current.on_progress((current.compared + (done + share) / total) / asked["parts"], 0.0)
+            current.on_progress((current.n_compared + (done + share) / total) / asked["parts"], 0.0)
 
     with cluster_input.interruptible(asked) as check, _ONE_AT_A_TIME:
         for number, of in enumerate(asked["runs"]):
@@ -107,7 +107,7 @@ def rows_of(asked: dict[str, Any], records: int, made: Callable[[dict[str, Any],
             done = before + of.get("repeat", 0)
             rows += _rows({**asked, **of}, records, found, problem, {"run": number, "place": len(rows)})
         # A prepared statement runs again without being planned again.
-        current.compared = (current.compared + 1) % asked["parts"]
+        current.n_compared = (current.n_compared + 1) % asked["parts"]
     values = pa.array(rows, ROWS.value_type)
     return pa.StructArray.from_arrays(
         [cluster_input.one(values, ROWS), pa.nulls(1, pa.string())], fields=list(COMPARISON)

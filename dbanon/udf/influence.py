@@ -42,7 +42,7 @@ def _influences(asked: dict[str, Any], records: Any, domains: list[Any]) -> Any:
 
 def _forests(table: encoded_table.EncodedTable, asked: dict[str, Any]) -> list[influence_forest.Influence]:
     """Return the influences on each sensitive column, from the cache where they are known."""
-    current = session.get(asked["session"])
+    current = session.session_by_token(asked["session"])
     settings = influence_forest.Settings(**asked["forest"]["settings"])
     found = []
     with cluster_input.interruptible(asked) as check:

@@ -31,15 +31,15 @@ def attach(connection: Any, *, catalog: bool = True) -> Any:
     twice is harmless.
     """
     try:
-        session.of_connection(connection)
+        session.find_session(connection)
     except KeyError:
-        begun = session.begin(connection, _cache_of(connection))
+        begun = session.start_session(connection, _cache_of(connection))
         begun.own_macros = own_macros
-        begun.recorded = []  # DuckDB binds a macro that is made: nothing needs to be planned then
+        begun.recorded_calls = []  # DuckDB binds a macro that is made: nothing needs to be planned then
         connection.execute(_planning(begun.token))
         for macro in _parsed():
             connection.execute(macro)
-        begun.recorded = None
+        begun.recorded_calls = None
     if catalog:
         schema.create(connection)
     return connection
@@ -140,7 +140,7 @@ CALL = "to_json({'function': called, 'positional': given, 'slots': filled, 'name
 
 def planned_call(connection: Any) -> str:
     """CREATE MACRO of what answers a call that was written as JSON elsewhere, on an attached connection."""
-    planned = _planned(session.of_connection(connection).token, "call")
+    planned = _planned(session.find_session(connection).token, "call")
     return f"CREATE OR REPLACE TEMP MACRO dbanon_called(call) AS TABLE FROM {OWN}query({planned})"
 
 

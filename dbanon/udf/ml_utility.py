@@ -53,7 +53,7 @@ def _answer(asked: dict[str, Any], given: Any) -> dict[str, Any]:
     if not len(source) or not len(told):
         return {"rows": []}
     source, release = _rows(source).ordered(), ml_utility_scores.Released(_rows(told), features(told, "box")).ordered()
-    current = session.get(asked["session"])
+    current = session.session_by_token(asked["session"])
 
     def compute() -> _Scores:
         with interruptible(asked) as check:

@@ -17,6 +17,6 @@ def dbanon_plan(token: str, call: str, places: str) -> str:
     """
     try:
         interrupts.watch_ctrl_c()
-        return call_sql(session.get(token), json.loads(call), json.loads(places))
+        return call_sql(session.session_by_token(token), json.loads(call), json.loads(places))
     except (errors.DbanonError, RuntimeError) as error:
         return f"!{error}"

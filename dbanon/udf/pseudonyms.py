@@ -42,7 +42,7 @@ def dbanon_pseudonym_length(lists: Any, how: Any) -> Any:
 
     def of(all_texts: list[list[str] | None], told: dict[str, Any]) -> list[int | None]:
         return [
-            pseudonymize.least_length(t or [], secret_keys.find(told["key"]), told["scope"], _form(told))
+            pseudonymize.least_length(t or [], secret_keys.find_key(told["key"]), told["scope"], _form(told))
             for t in all_texts
         ]
 
@@ -69,11 +69,11 @@ def _made(values: Any, how: Any, make: Callable[[list[Any], dict[str, Any]], lis
 
 
 def _pseudonyms(values: list[str | None], how: dict[str, Any]) -> list[str | None]:
-    return pseudonymize.pseudonyms(values, secret_keys.find(how["key"]), how["scope"], _form(how))
+    return pseudonymize.pseudonyms(values, secret_keys.find_key(how["key"]), how["scope"], _form(how))
 
 
 def _shifts(persons: list[str | None], how: dict[str, Any]) -> list[int | None]:
-    return pseudonymize.shifts(persons, secret_keys.find(how["key"]), how["scope"], how["days"])
+    return pseudonymize.shifts(persons, secret_keys.find_key(how["key"]), how["scope"], how["days"])
 
 
 def _form(how: dict[str, Any]) -> Form:

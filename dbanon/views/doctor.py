@@ -31,7 +31,7 @@ def problems(connection: Any) -> list[Problem]:
     """
     raw = getattr(connection, "raw", connection)
     database = str(raw.execute("SELECT system.main.current_database()").fetchall()[0][0])
-    with session.of_connection(raw).cursor() as plain:
+    with session.find_session(raw).cursor() as plain:
         return [
             *_views(plain, database),
             *_changed(plain, database),
@@ -47,7 +47,7 @@ def _cache() -> Iterator[Problem]:
     from dbanon.kernels.jit import kept_in
 
     folder = kept_in()
-    why = None if folder is None else shared_folders.writable_by_others(Path(folder))
+    why = None if folder is None else shared_folders.shared_write_reason(Path(folder))
     if why is not None:
         said = (
             f"{why}: compiled kernels are kept there, and anyone who changes them runs code as you. Hint: chmod go-w, "

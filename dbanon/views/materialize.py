@@ -93,8 +93,8 @@ def create_release(
             to = later.toward(target, there, is_new=not published, replace=replace)
             if (taken := release_target.taken(cursor, target, TABLES)) and not (replace and published):
                 raise errors.ReleaseExistsError("materialize", name, taken, bool(published))
-            if not earlier and current.reviewed is not None:
-                current.reviewed(pre_release_review.lines(call, spec, name))
+            if not earlier and current.on_first_release is not None:
+                current.on_first_release(pre_release_review.lines(call, spec, name))
             spec, given = search_budget.counted("materialize", current, cursor, spec, given)
             version, how = max((e.version for e in earlier), default=0) + 1, "recluster" if published else "first"
             entry = _entry(target, _definition(algorithm, spec, source, given), spec, columns, version, how, cursor)
@@ -192,7 +192,7 @@ def _refreshed(cursor: Any, old: Entry, publication: ReleaseSpec, how: str, maki
 @contextlib.contextmanager
 def _working(function: str, connection: Any) -> Iterator[tuple[session.Session, Any, postgres_delivery.Later]]:
     """Return the session of a connection, a cursor of its own, and what is delivered at the end."""
-    current = session.of_connection(getattr(connection, "raw", connection))
+    current = session.find_session(getattr(connection, "raw", connection))
     with current.cursor() as cursor, postgres_delivery.afterwards(function, current, cursor) as later:
         yield current, cursor, later
 
@@ -270,7 +270,7 @@ def drop_release(connection: Any, name: str, *, if_exists: bool = False) -> None
     The ledger keeps its versions until `forget_release`.
     """
     transactions.check_no_transaction("drop", connection)
-    current = session.of_connection(getattr(connection, "raw", connection))
+    current = session.find_session(getattr(connection, "raw", connection))
     with current.cursor() as cursor:
         here = release_target.current(connection)
         try:
@@ -312,7 +312,7 @@ def forget_release(connection: Any, name: str, version: int | None = None) -> in
     version cannot be forgotten: drop it first.
     """
     transactions.check_no_transaction("forget_release", connection)
-    current = session.of_connection(getattr(connection, "raw", connection))
+    current = session.find_session(getattr(connection, "raw", connection))
     with current.cursor() as cursor:
         path = catalog.SearchPath.of(*release_target.current(connection))
         with publishing_lock.publishing_turn(

@@ -1,5 +1,5 @@
 """The review before the first release of a name: what its call publishes, generalizes and withholds, and what stands
-out. Who wants to see it is told on the session; see `Session.reviewed`."""
+out. Who wants to see it is told on the session; see `Session.on_first_release`."""
 
 from dbanon.policy.checks import review
 from dbanon.release.plan import plan

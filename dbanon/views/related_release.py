@@ -48,7 +48,7 @@ def materialize(
     if allow_delta:
         raise errors.UnusedArgumentError(_FUNCTION, "allow_delta", "a release of related tables has one version")
     parameters = json.loads(json.dumps(given, default=str))
-    current = session.of_connection(getattr(connection, "raw", connection))
+    current = session.find_session(getattr(connection, "raw", connection))
     with current.cursor() as cursor:
         here = release_target.current(connection)
         name, there = deliveries.here_and_there(name, cursor, here[0])

@@ -56,7 +56,7 @@ def answer(connection: Any, reader: str, algorithm: str, source: str, given: Map
     """
     raw = getattr(connection, "raw", connection)
     database = str(raw.execute("SELECT system.main.current_database()").fetchall()[0][0])
-    current = session.of_connection(raw)
+    current = session.find_session(raw)
     with (
         publishing_lock.publishing_turn(current, "materialize", source, database),
         current.cursor() as cursor,

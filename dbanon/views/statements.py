@@ -25,13 +25,13 @@ from dbanon.views.statement_parser import (
 
 def recorded(connection: Any, query: str, parameters: object) -> tuple[str, Any, dict[str, Any]]:
     """Function, source and parameters of the call in a query, as DuckDB evaluates them."""
-    current = session.of_connection(connection)
-    current.recorded = []
+    current = session.find_session(connection)
+    current.recorded_calls = []
     try:
         connection.execute(query) if parameters is None else connection.execute(query, parameters)
-        calls = current.recorded
+        calls = current.recorded_calls
     finally:
-        current.recorded = None
+        current.recorded_calls = None
     if not calls:
         raise errors.NotASingleCallError("this one calls another function of that name", [])
     call = calls[-1]  # a statement with parameters is bound again when they are known

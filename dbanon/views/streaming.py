@@ -45,7 +45,7 @@ def create_stream(connection: Any, name: str, system: str, source: str, **parame
     known = sorted({f.system for f in table_functions().values() if f.system})
     if system not in known:
         raise errors.UnknownAlgorithmError(system, known)
-    current = session.of_connection(getattr(connection, "raw", connection))
+    current = session.find_session(getattr(connection, "raw", connection))
     with current.cursor() as cursor:
         here = target.current(connection)
         call = make_call(current, cursor, system, {"tbl": source}, given, here)
@@ -111,7 +111,7 @@ def read_on(connection: Any, name: str, *, flush: bool = False) -> StreamRefresh
 
 def _refreshed(connection: Any, name: str, *, flush: bool, pruned: bool, is_kept: bool) -> StreamRefreshResult:
     transactions.check_no_transaction("refresh_stream", connection)
-    current = session.of_connection(getattr(connection, "raw", connection))
+    current = session.find_session(getattr(connection, "raw", connection))
     with current.cursor() as cursor:
         path = SearchPath.of(*target.current(connection))
         found = stream_ledger.find("refresh_stream", name, cursor, path)
@@ -146,7 +146,7 @@ def _refreshed(connection: Any, name: str, *, flush: bool, pruned: bool, is_kept
 def drop_stream(connection: Any, name: str, *, if_exists: bool = False) -> None:
     """Drop the tables of a streaming view and all that waits. The ledger keeps that there was one."""
     transactions.check_no_transaction("drop_stream", connection)
-    current = session.of_connection(getattr(connection, "raw", connection))
+    current = session.find_session(getattr(connection, "raw", connection))
     with current.cursor() as cursor:
         path = SearchPath.of(*target.current(connection))
         try:
@@ -166,7 +166,7 @@ def drop_stream(connection: Any, name: str, *, if_exists: bool = False) -> None:
 
 def exists(connection: Any, name: str) -> bool:
     """Return whether a streaming view has the name."""
-    current = session.of_connection(getattr(connection, "raw", connection))
+    current = session.find_session(getattr(connection, "raw", connection))
     with current.cursor() as cursor, contextlib.suppress(errors.UnknownStreamError):
         stream_ledger.find("create_stream", name, cursor, SearchPath.of(*target.current(connection)))
         return True

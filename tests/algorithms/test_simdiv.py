@@ -439,7 +439,7 @@ def test_influence_comes_from_a_forest_of_the_same_settings(people: Any) -> None
     pytest.importorskip("sklearn", reason="influence needs the extra learn")
     from dbanon.runtime import session
 
-    cache = session.of_connection(people).cache
+    cache = session.find_session(people).cache
     call = "('people', qi := ['age', 'zip'], sensitive := ['disease'], {}trees := 7, seed := 3{})"
     people.execute("FROM influence" + call.format("", "")).fetchall()
     assert cache.calls == 1

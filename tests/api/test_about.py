@@ -103,7 +103,7 @@ def test_what_is_no_release_is_named(made: dbanon.Anonymized) -> None:
     with pytest.raises(errors.UnsupportedInputError, match="attack"):
         dbanon.attack(3, kind="homogeneity")
     with pytest.raises(
-        errors.InvalidArgumentError, match=r"certificate: connection must be a connection: .*materialize"
+        errors.InvalidArgumentError, match=r"certificate: connection must be a connection: .*create_release"
     ):
         dbanon.certificate(made, "safe")
 

@@ -189,7 +189,7 @@ def test_order_other_columns_and_declared_weights_do_not_matter(con: Any) -> Non
 def test_it_is_computed_once_for_the_same_data_and_parameters(con: Any) -> None:
     from dbanon.runtime import session
 
-    cache = session.of_connection(con).cache
+    cache = session.find_session(con).cache
     asked = QUERY.replace(", trees := 20", "")
     first = con.execute(asked).fetchall()
     assert cache.calls == 1 and con.execute(asked).fetchall() == first and cache.calls == 1

@@ -78,9 +78,9 @@ def test_a_cell_is_a_list_as_it_is_copied_or_one_code() -> None:
     with duckdb.connect() as con:
         given = ["NA", "?", "it's, so", "", "999"]
         (cell,) = con.execute("SELECT CAST($1 AS VARCHAR)", [given]).fetchall()[0]
-    assert missing_codes.of_cell(cell) == given
-    assert missing_codes.of_cell("N/A, unknown") == ["N/A, unknown"]
-    assert missing_codes.of_cell("[NULL, a]") == ["a"]
+    assert missing_codes.codes_from_cell(cell) == given
+    assert missing_codes.codes_from_cell("N/A, unknown") == ["N/A, unknown"]
+    assert missing_codes.codes_from_cell("[NULL, a]") == ["a"]
 
 
 def test_a_database_of_before_is_shown_and_read(tmp_path: Path, survey: Path) -> None:
@@ -115,4 +115,4 @@ def test_a_database_of_before_is_shown_and_read(tmp_path: Path, survey: Path) ->
     ],
 )
 def test_only_numbers_of_plain_lists_are_put_in_quotes(typed: str, quoted: str) -> None:
-    assert missing_codes.quoted(typed) == quoted
+    assert missing_codes.quote_listed_numbers(typed) == quoted

@@ -637,7 +637,7 @@ def test_one_class_of_everything_passes(people: Any, spoil: Any) -> None:
 def algorithm(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[registry.Run], Any]]:
     """Registers an algorithm `broken` and gives a connection that has it."""
     opened: list[Any] = []
-    caches = (functions.table_functions, frame_references._mention)
+    caches = (functions.table_functions, frame_references._function_name_pattern)
 
     def register(run: registry.Run) -> Any:
         made = registry.Algorithm("broken", "Broken", "test", run, "-", "RECON", True, "O(1)")
@@ -696,7 +696,7 @@ def test_an_algorithm_that_raises_gives_no_row(algorithm: Any) -> None:
 
 def counted(con: Any) -> int:
     """How many clusterings the connection's instance has computed."""
-    return session.of_connection(con).cache.calls
+    return session.find_session(con).cache.calls
 
 
 def test_one_statement_clusters_once_whatever_it_references(people: Any) -> None:
@@ -850,7 +850,7 @@ def test_one_flight_ends_only_when_its_labels_are_kept() -> None:
 
 
 def test_the_cache_keeps_to_its_size() -> None:
-    cache = label_cache.LabelCache(limit=1000)
+    cache = label_cache.LabelCache(max_bytes=1000)
     for i in range(10):
         cache.get(bytes([i]), lambda: np.zeros(100, np.int32))
     assert sum(a.nbytes for a in cache._labels.values()) <= 1000

@@ -13,7 +13,7 @@ from dbanon import errors
 from dbanon.ledger import releases
 from dbanon.release.plan import plan
 from dbanon.release.spec import resolve
-from dbanon.runtime.session import of_connection
+from dbanon.runtime.session import find_session
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def earlier() -> Iterator[Any]:
 
 
 def to_format_1(connection: Any) -> None:
-    current = of_connection(connection.raw)
+    current = find_session(connection.raw)
     with current.cursor() as cursor:
         (entry,) = releases.entries(cursor, "memory")
         publication = resolve.keyed(releases.publication(entry, current, cursor), entry.person_key)

@@ -378,7 +378,7 @@ _FAULTS = {
     ),
     "files go out in the newest storage version": Fault(
         "dbanon/publishing/release_files.py",
-        "storage_version or runtime_storage_version.WIDEST",
+        "storage_version or runtime_storage_version.DEFAULT_VERSION",
         'storage_version or "latest"',
         ("tests/runtime/test_storage.py", "tests/publishing/test_publish.py"),
     ),

@@ -230,8 +230,8 @@ GATE_FAULTS: dict[str, Fault] = {
     ),
     "any reference is DBANON_KEY (shared)": Fault(
         "dbanon/runtime/secret_keys.py",
-        'given = os.environ.get(name) if kind == "env" else _read(name)',
-        'given = os.environ.get("DBANON_KEY") if kind == "env" else _read(name)',
+        'key_text = os.environ.get(name) if kind == "env" else _read_key_file(name)',
+        'key_text = os.environ.get("DBANON_KEY") if kind == "env" else _read_key_file(name)',
         ("tests/policy/transforms/test_gate_key.py",),
     ),
     "pseudonyms do without the key": Fault(

@@ -11,7 +11,7 @@ import duckdb
 import pytest
 
 import dbanon
-from dbanon.runtime.csv_formulas import unescaped
+from dbanon.runtime.csv_formulas import unescape_cell
 
 FORMULAS = (
     "=1+1",
@@ -67,8 +67,8 @@ def test_published_csv_executes_nothing_and_reads_back(hostile: Path, tmp_path: 
         texts = [column[0] for column in found.description if str(column[1]) in ("VARCHAR", "BLOB")]
         rows = con.execute("SELECT CAST(COLUMNS(*) AS VARCHAR) FROM safe").fetchall()
     header, *cells = lines(tmp_path / "out.csv")
-    assert list(map(unescaped, header)) == names and not any(map(executed, header))
-    assert [tuple(map(unescaped, row)) for row in cells] == [tuple(v or "" for v in row) for row in rows]
+    assert list(map(unescape_cell, header)) == names and not any(map(executed, header))
+    assert [tuple(map(unescape_cell, row)) for row in cells] == [tuple(v or "" for v in row) for row in rows]
     assert {"=cell", "region", "-temperature"} <= set(texts)
     for place, name in enumerate(names):
         column = {row[place] for row in cells}
@@ -96,7 +96,7 @@ def test_a_recipient_recomputes_the_certificate_of_escaped_csv(hostile: Path, tm
     assert ["roles", "'=cell", "sensitive", ""] in rows
     with duckdb.connect() as plain:
         plain.execute(f"SET file_search_path = '{tmp_path}'")
-        numbers = [(unescaped(value), sql) for _, _, value, sql in rows if sql and len(value) != 64]
+        numbers = [(unescape_cell(value), sql) for _, _, value, sql in rows if sql and len(value) != 64]
         assert len(numbers) > 10
         for value, sql in numbers:
             assert float(plain.execute(sql).fetchall()[0][0]) == pytest.approx(float(value), abs=1e-9), sql

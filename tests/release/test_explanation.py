@@ -25,15 +25,15 @@ HOSTILE = {'a"b; --': "INTEGER", "source\n-- x\n\ny": "VARCHAR", "💊: tree": "
 
 def explained(con: Any, function: str, *positional: object, **named: object) -> tuple[str, str]:
     """What a call of a function is explained as, and what it runs."""
-    current = session.of_connection(con)
-    current.explained = []
+    current = session.find_session(con)
+    current.explained_statements = []
     given = dict(zip(table_functions()[function].positional, positional, strict=True))
     call = {"function": function, "positional": given, "slots": [], "named": named}
     try:
         runs = call_sql(current, call, PLACES)
-        ((name, query),) = current.explained
+        ((name, query),) = current.explained_statements
     finally:
-        current.explained = None
+        current.explained_statements = None
     assert name == function
     return tidy(query), runs
 
@@ -190,7 +190,7 @@ def test_explain_gives_the_text_of_every_function_in_a_statement(six: Any) -> No
     assert six.execute(query).fetchall() == six.execute("FROM kacpc('six', k=3)").fetchall()
     with pytest.raises(dbanon.DbanonError, match="calls a table function"):
         dbanon.explain(six, "SELECT 1")
-    assert session.of_connection(six).explained is None
+    assert session.find_session(six).explained_statements is None
 
 
 CALLS: dict[str, dict[str, object]] = {

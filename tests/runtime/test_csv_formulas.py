@@ -39,23 +39,23 @@ HARMLESS = (
 @pytest.mark.whole
 @pytest.mark.parametrize("cell", EXECUTED, ids=ascii)
 def test_executed_cells_become_text_and_are_recovered(cell: str) -> None:
-    written = csv_formulas.escaped(cell)
+    written = csv_formulas.escape_cell(cell)
     assert written == "'" + cell
-    assert csv_formulas.unescaped(written) == cell
-    assert csv_formulas.unescaped(csv_formulas.escaped(written)) == written
+    assert csv_formulas.unescape_cell(written) == cell
+    assert csv_formulas.unescape_cell(csv_formulas.escape_cell(written)) == written
 
 
 @pytest.mark.whole
 @pytest.mark.parametrize("cell", HARMLESS, ids=ascii)
 def test_other_cells_stay_as_they_are(cell: str) -> None:
-    assert csv_formulas.escaped(cell) == cell == csv_formulas.unescaped(cell)
+    assert csv_formulas.escape_cell(cell) == cell == csv_formulas.unescape_cell(cell)
 
 
 def test_negative_numbers_of_quasi_identifiers_stay_numbers() -> None:
     for number in ("-5", "-0.25", "-1.5e-7", "-.5"):
-        assert csv_formulas.escaped(number, is_quasi=True) == number == csv_formulas.unescaped(number)
+        assert csv_formulas.escape_cell(number, is_quasi=True) == number == csv_formulas.unescape_cell(number)
     for formula in ("-5+A1", "+5", "-05", "- 5", "-5\n=1", "\uff0d5"):
-        assert csv_formulas.escaped(formula, is_quasi=True) == "'" + formula
+        assert csv_formulas.escape_cell(formula, is_quasi=True) == "'" + formula
 
 
 def test_sql_escapes_as_python_does() -> None:
@@ -66,21 +66,21 @@ def test_sql_escapes_as_python_does() -> None:
         plain.execute("CREATE TABLE t (cell VARCHAR)")
         plain.executemany("INSERT INTO t VALUES (?)", [[c] for c in cells])
         for is_quasi in (False, True):
-            written = csv_formulas.escaped_sql("cell", is_quasi=is_quasi)
-            query = f"SELECT cell, w, {csv_formulas.unescaped_sql('w')} FROM (SELECT cell, {written} AS w FROM t)"
+            written = csv_formulas.escape_sql("cell", is_quasi=is_quasi)
+            query = f"SELECT cell, w, {csv_formulas.unescape_sql('w')} FROM (SELECT cell, {written} AS w FROM t)"
             for cell, as_written, recovered in plain.execute(query).fetchall():
-                assert as_written == csv_formulas.escaped(cell, is_quasi=is_quasi)
-                assert recovered == cell == csv_formulas.unescaped(as_written)
+                assert as_written == csv_formulas.escape_cell(cell, is_quasi=is_quasi)
+                assert recovered == cell == csv_formulas.unescape_cell(as_written)
 
 
 def test_every_form_of_the_signs_is_escaped() -> None:
     """Spreadsheets take full-width and small forms for the signs in some languages: all that NFKC makes one of them."""
     forms = [chr(c) for c in range(0x110000) if unicodedata.normalize("NFKC", chr(c)) in ("=", "+", "-", "@")]
     assert len(forms) > 10
-    assert all(csv_formulas.escaped(form + "1").startswith("'") for form in forms)
+    assert all(csv_formulas.escape_cell(form + "1").startswith("'") for form in forms)
 
 
 def test_a_choice_that_does_not_exist_is_refused() -> None:
     for choice in ("Escape", "", None, True):
         with pytest.raises(dbanon.errors.InvalidArgumentError, match="csv_formulas must be 'escape' or 'keep'"):
-            csv_formulas.check("publish", choice)
+            csv_formulas.is_escape("publish", choice)

@@ -46,8 +46,8 @@ def killed(at: int) -> Iterator[list[str]]:
         done.append(final.name)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(atomic_write, "_moved", moved)
-        patch.setattr(atomic_write, "_dropped", lambda paths: None)
+        patch.setattr(atomic_write, "_replace", moved)
+        patch.setattr(atomic_write, "_delete", lambda paths: None)
         with contextlib.suppress(Killed):
             yield done
 
@@ -67,7 +67,7 @@ def test_a_kill_at_every_rename_leaves_what_was_or_what_does_not_fit_its_certifi
     assert names(tmp_path) == sorted(
         [f"out.{form}", f"out_metrics.{form}", f"out_certificate.{form}", f"out_certificate.{form}.txt"]
     )
-    monkeypatch.setattr(atomic_write, "_runs", lambda *_: False)
+    monkeypatch.setattr(atomic_write, "_may_be_running", lambda *_: False)
     for at in range(4):
         with killed(at) as done:
             dbanon.publish(clinic, "safe5", target, overwrite=True)
@@ -81,12 +81,12 @@ def test_a_kill_at_every_rename_leaves_what_was_or_what_does_not_fit_its_certifi
 
 
 def test_a_folder_that_is_new_appears_at_once(clinic: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(atomic_write, "_runs", lambda *_: False)
+    monkeypatch.setattr(atomic_write, "_may_be_running", lambda *_: False)
     with killed(0):
         dbanon.publish(clinic, "safe3", f"{tmp_path}/above/out/", classes=True)
     assert not (tmp_path / "above" / "out").exists()
     moves: list[str] = []
-    monkeypatch.setattr(atomic_write, "_moved", lambda draft, final: (moves.append(final.name), draft.replace(final)))
+    monkeypatch.setattr(atomic_write, "_replace", lambda draft, final: (moves.append(final.name), draft.replace(final)))
     dbanon.publish(clinic, "safe3", f"{tmp_path}/above/out/", classes=True)
     assert moves == ["out"]
     assert names(tmp_path) == [
@@ -97,7 +97,7 @@ def test_a_folder_that_is_new_appears_at_once(clinic: Any, tmp_path: Path, monke
 
 
 def test_a_database_appears_with_its_certificate(clinic: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(atomic_write, "_runs", lambda *_: False)
+    monkeypatch.setattr(atomic_write, "_may_be_running", lambda *_: False)
     dbanon.publish(clinic, "safe3", tmp_path / "out.duckdb")
     before = (tmp_path / "out.duckdb").read_bytes()
     with killed(0):
@@ -161,7 +161,7 @@ def test_a_process_that_is_really_killed_leaves_a_draft_that_the_next_removes(cl
     dbanon.publish(clinic, "safe3", tmp_path / "out.csv")
     script = (
         "import time\nfrom pathlib import Path\nfrom dbanon.runtime import atomic_write\n"
-        f"with atomic_write.drafts({{'': Path({str(tmp_path / 'out.csv')!r})}}, []) as made:\n"
+        f"with atomic_write.open_drafts({{'': Path({str(tmp_path / 'out.csv')!r})}}, []) as made:\n"
         "    made[''].write_text('half')\n    print('there', flush=True)\n    time.sleep(60)\n"
     )
     running = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE)

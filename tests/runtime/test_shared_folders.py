@@ -12,7 +12,7 @@ import pytest
 import dbanon
 from dbanon.kernels import jit
 from dbanon.runtime import shared_folders
-from dbanon.runtime.shared_folders import writable_by_others
+from dbanon.runtime.shared_folders import shared_write_reason
 from dbanon.views import doctor
 
 pytestmark = [pytest.mark.skipif(os.name == "nt", reason="Windows has no such modes"), pytest.mark.whole]
@@ -26,14 +26,16 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for path in (tmp_path, tmp_path / "own", folder):
         path.chmod(0o755)
     (folder / "kernel.nbi").touch(mode=0o644)
-    real = shared_folders._way
+    real = shared_folders._path_steps
     above = {tmp_path.resolve().parents[i] for i in range(len(tmp_path.resolve().parents))}
-    monkeypatch.setattr(shared_folders, "_way", lambda path: [step for step in real(path) if step[0] not in above])
+    monkeypatch.setattr(
+        shared_folders, "_path_steps", lambda path: [step for step in real(path) if step[0] not in above]
+    )
     return folder
 
 
 def test_a_folder_of_ones_own_is_fine(cache: Path) -> None:
-    assert writable_by_others(cache) is None
+    assert shared_write_reason(cache) is None
 
 
 @pytest.mark.parametrize(
@@ -47,20 +49,20 @@ def test_modes_that_let_others_write_are_found(
     cache: Path, tmp_path: Path, path: str, mode: int, is_found: bool
 ) -> None:
     (tmp_path / path).chmod(mode)
-    assert (writable_by_others(cache) is not None) == is_found
+    assert (shared_write_reason(cache) is not None) == is_found
 
 
 def test_links_are_followed_to_what_others_can_write(cache: Path, tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to("own/../own/cache")
-    assert writable_by_others(tmp_path / "link") is None
+    assert shared_write_reason(tmp_path / "link") is None
     (tmp_path / "own").chmod(0o777)
-    assert writable_by_others(tmp_path / "link") == f"other users can write to {tmp_path / 'own'}"
+    assert shared_write_reason(tmp_path / "link") == f"other users can write to {tmp_path / 'own'}"
     (tmp_path / "own").chmod(0o755)
     (tmp_path / "open").mkdir()
     (tmp_path / "open").chmod(0o777)
     (tmp_path / "open" / "hop").symlink_to(cache)
     (tmp_path / "far").symlink_to(tmp_path / "open" / "hop")
-    assert writable_by_others(tmp_path / "far") == f"other users can write to {tmp_path / 'open'}"
+    assert shared_write_reason(tmp_path / "far") == f"other users can write to {tmp_path / 'open'}"
 
 
 def test_other_owners_are_found(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -79,18 +81,18 @@ def test_other_owners_are_found(cache: Path, monkeypatch: pytest.MonkeyPatch) ->
 def test_a_group_is_open_unless_it_is_the_owners_own(cache: Path) -> None:
     cache.chmod(0o775)
     own = shared_folders._is_own_group(cache, cache.stat())
-    assert (writable_by_others(cache) is None) == own
+    assert (shared_write_reason(cache) is None) == own
     if os.geteuid() == 0:
         others = next(user for user in pwd.getpwall() if user.pw_uid != 0)
         os.chown(cache, 0, others.pw_gid)
-        assert writable_by_others(cache) == f"other users can write to {cache}"
+        assert shared_write_reason(cache) == f"other users can write to {cache}"
 
 
 def test_nothing_is_reported_where_there_is_no_folder_or_no_mode(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert writable_by_others(cache / "none") is None
+    assert shared_write_reason(cache / "none") is None
     cache.chmod(0o777)
     monkeypatch.setattr(shared_folders.os, "name", "nt")
-    assert writable_by_others(cache) is None
+    assert shared_write_reason(cache) is None
 
 
 def test_doctor_reports_a_cache_that_others_can_write(con: Any, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:

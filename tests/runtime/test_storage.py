@@ -69,9 +69,9 @@ def test_a_type_that_needs_a_newer_one(type_: str) -> None:
     types = {"age": "VARCHAR", "note": type_}
     for older in ("v1.0.0", "v1.4.4"):
         with pytest.raises(errors.StorageVersionTooOldError, match=r"note has the type VARIANT, .* from v1\.5\.0 on"):
-            runtime_storage_version.check("publish", types, older)
+            runtime_storage_version.check_column_types("publish", types, older)
     for newer in ("v1.5.0", "v2.0.0", "latest"):
-        runtime_storage_version.check("publish", types, newer)
+        runtime_storage_version.check_column_types("publish", types, newer)
 
 
 def test_a_variant_is_published_for_duckdb_1_5_only(tmp_path: Path) -> None:
@@ -94,13 +94,13 @@ def test_a_variant_is_published_for_duckdb_1_5_only(tmp_path: Path) -> None:
 def test_a_type_that_only_duckdb_2_reads(type_: str) -> None:
     """DuckDB 2.0 writes it to older files without a word, and older versions then read nothing of the table."""
     with pytest.raises(errors.StorageVersionTooOldError, match="TIMESTAMPTZ_NS"):
-        runtime_storage_version.check("publish", {"seen": type_}, "v1.5.0")
-    runtime_storage_version.check("publish", {"seen": type_}, "v2.0.0")
+        runtime_storage_version.check_column_types("publish", {"seen": type_}, "v1.5.0")
+    runtime_storage_version.check_column_types("publish", {"seen": type_}, "v2.0.0")
 
 
 @pytest.mark.parametrize("type_", ["VARCHAR", "STRUCT(variant INTEGER)", "TIMESTAMP WITH TIME ZONE", "TIMESTAMP_NS"])
 def test_other_types_need_no_newer_version(type_: str) -> None:
-    runtime_storage_version.check("publish", {"variant": type_}, runtime_storage_version.WIDEST)
+    runtime_storage_version.check_column_types("publish", {"variant": type_}, runtime_storage_version.DEFAULT_VERSION)
 
 
 # --- files of a newer DuckDB ---------------------------------------------------------------------------------

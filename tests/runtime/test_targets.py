@@ -152,15 +152,15 @@ def test_pages_of_the_manual_replace_nothing_unless_asked(folder: Path) -> None:
 
 @pytest.mark.exhaustive
 def test_the_demo_loses_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(demo, "patients", lambda real=demo.patients: real(100))
+    monkeypatch.setattr(demo, "make_patients", lambda real=demo.make_patients: real(100))
     path = folder / "dbanon_demo.duckdb"
-    with demo.build(path) as con:
+    with demo.create_demo(path) as con:
         con.execute("CREATE TABLE mine AS SELECT 1 AS one")
     code, said = run("demo")
     assert code == 1 and "exists already. Hint: --force makes it anew" in said
     monkeypatch.setattr(demo, "declare", lambda *_, **__: 1 / 0)
     with pytest.raises(ZeroDivisionError):
-        demo.build(path, overwrite=True)
+        demo.create_demo(path, overwrite=True)
     monkeypatch.undo()
     assert [p.name for p in folder.iterdir()] == [path.name]
     with duckdb.connect(str(path)) as con:
@@ -191,7 +191,7 @@ def test_why_nothing_could_be_written_is_said(
         raise OSError(number, os.strerror(number))
 
     said = duckdb.TransactionException(f"Failed to commit: Could not write file: {os.strerror(number)}")
-    assert output_files.why(said) == REASONS[number]
+    assert output_files.os_reason(said) == REASONS[number]
     before = sorted(folder.rglob("*"))
     monkeypatch.setattr(Path, "write_text", fails)
     with pytest.raises(errors.WriteFailedError, match=REASONS[number]):
@@ -222,4 +222,4 @@ def test_a_name_that_is_too_long_is_said_to_be(clinic: Any, folder: Path) -> Non
 def test_a_device_that_is_full_says_so(clinic: Any) -> None:
     with pytest.raises(Exception, match="No space left") as caught:
         clinic.execute("COPY patients TO '/dev/full' (FORMAT csv)")
-    assert output_files.why(caught.value) == "the disk is full"
+    assert output_files.os_reason(caught.value) == "the disk is full"

@@ -236,7 +236,7 @@ def test_labels_are_of_postgres(ward: Any) -> None:
 
 
 def test_an_extension_that_is_not_there_is_named_with_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dbanon.runtime.duckdb_extensions._folder", lambda name: None)
+    monkeypatch.setattr("dbanon.runtime.duckdb_extensions._package_folder", lambda name: None)
     with duckdb.connect(config={"extension_directory": "/nonexistent"}) as con:
         with pytest.raises(errors.ScannerExtensionMissingError, match=r"pip install 'dbanon\[sqlite\]'"):
             dbanon.load_extension(con, "sqlite")

@@ -227,7 +227,7 @@ def test_a_materialized_view_is_not_made_of_a_bent_literal() -> None:
 def test_the_list_of_all_functions_is_not_read_where_no_macro_bends_a_literal(con: Any) -> None:
     con.execute("CREATE MACRO list_value(a) AS TABLE SELECT 1 AS x; CREATE MACRO mine(a) AS a")  # these bend nothing
     asked = []
-    with session.own_cursor(con) as cursor:
+    with session.builtin_cursor(con) as cursor:
 
         class Noted:
             def execute(self, query: str) -> Any:

@@ -43,8 +43,8 @@ def small_demo(path: Path) -> Path:
 
 def _small_demo(path: Path) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(demo, "patients", lambda real=demo.patients: real(1_000))
-        demo.build(path).close()
+        patch.setattr(demo, "make_patients", lambda real=demo.make_patients: real(1_000))
+        demo.create_demo(path).close()
 
 
 def text(page: Path) -> str:

@@ -38,8 +38,8 @@ class Demo:
     def __init__(self, path: Path) -> None:
         self.path = path
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(demo, "patients", lambda real=demo.patients: real(ROWS))
-            self.con = demo.build(path)
+            patch.setattr(demo, "make_patients", lambda real=demo.make_patients: real(ROWS))
+            self.con = demo.create_demo(path)
         self.con.execute("ATTACH ':memory:' AS kept; CREATE TABLE kept.policy AS FROM dbanon.policy")
         self.con.execute("CREATE TABLE kept.hierarchy AS FROM dbanon.hierarchy")
         self.con.execute("SET threads = 1")

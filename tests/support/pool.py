@@ -51,8 +51,14 @@ def _cleaned(connection: Any) -> bool:
     if _settings_of(connection) != _settings[0]:
         return False
     databases = connection.execute("SELECT database_name FROM duckdb_databases() WHERE NOT internal").fetchall()
-    own = session.of_connection(connection)
-    if databases != [("memory",)] or own.temporary.columns or own.recorded is not None or own.on_progress or own.search:
+    own = session.find_session(connection)
+    if (
+        databases != [("memory",)]
+        or own.temporary.columns
+        or own.recorded_calls is not None
+        or own.on_progress
+        or own.search
+    ):
         return False
     for kind, name, query, users in (
         ("VIEW", "view_name", "duckdb_views()", "NOT internal"),

@@ -49,7 +49,7 @@ FUNCTIONS = (
 def feature(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """Puts modules into a folder of features for a test."""
     monkeypatch.setattr(dbanon.audit, "__path__", [*dbanon.audit.__path__, str(tmp_path)])
-    caches = (table_functions, frame_references._mention)
+    caches = (table_functions, frame_references._function_name_pattern)
 
     def add(name: str, text: str) -> None:
         (tmp_path / f"{name}.py").write_text(text, encoding="utf-8")

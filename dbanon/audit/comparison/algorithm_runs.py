@@ -54,7 +54,7 @@ def whole(call: Call, asked: Mapping[str, object]) -> ReleaseSpec:
 
     `asked` stands for parameters of which the call has several values; that k is too great is for each run to say.
     """
-    call.session.compared = 0
+    call.session.n_compared = 0
     usual = {p.name: p.default for p in COMMON}
     given = {name: call.options[name] for name in usual if call.options.get(name) is not None}
     publication = resolve.prepared(call, Options({**usual, **given, **asked, "k": 2}), call.function.name, "release")

@@ -37,7 +37,7 @@ def statement(call: Call) -> Sql:
     if widths[-1] > len(whole.attributes):
         accepts = f"numbers of quasi-identifiers, at most {len(whole.attributes)}"
         raise errors.InvalidArgumentError(call.function.name, "d", accepts, str(list(widths)))
-    call.session.widths = widths
+    call.session.quasi_counts = widths
     combinations = [(d, rows) for d in widths for rows in options["rows"] or (None,)]
     encodings = list(_encodings(call, chosen, whole))
     count = len(combinations) * len(encodings)

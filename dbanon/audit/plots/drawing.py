@@ -51,7 +51,7 @@ class Drawing:
         """
         file = writable(path)
         content = self._as(file.suffix.lower()[1:])
-        with output_files.draft("plot", file) as new:
+        with output_files.open_draft("plot", file) as new:
             new.write_bytes(content)
         return file
 
@@ -74,7 +74,7 @@ def writable(path: str | Path) -> Path:
 
     InvalidArgumentError, TargetNotLocalError, WriteFailedError, and MissingExtraError.
     """
-    file = output_files.local("plot", path)
+    file = output_files.local_target("plot", path)
     if file.suffix.lower() not in FORMATS:
         raise errors.InvalidArgumentError("plot", "path", f"a file that ends in {', '.join(FORMATS)}", repr(str(path)))
     library()

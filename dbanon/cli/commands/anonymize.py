@@ -94,16 +94,16 @@ def anonymize(
         asked = together(algorithm, given, k=k, l=l, t=t, improve=improvement(improve), **roles)
         read = [source, *([policy] if policy else []), *_hierarchy_files(asked)]
         written = handouts.files_of(output, name)
-        output_files.apart("anonymize", written, read)
+        output_files.check_not_source("anonymize", written, read)
     with errors_as_messages(), connect(**bounded()) as con, progress(quiet) as step:
         step("Reading")
         loaded = load_input(con, source, table)
         columns = policy_columns(policy, loaded.table_name, loaded.is_about)
-        output_files.apart("anonymize", written, [*loaded.read, *hierarchy_files(hierarchies_of(columns))])
+        output_files.check_not_source("anonymize", written, [*loaded.read, *hierarchy_files(hierarchies_of(columns))])
         file = None if policy is None or columns is None else (policy, columns)
         asked = _governed(con, loaded, file, asked, not_given(roles, given))
         step("Clustering and checking")
-        con.reviewed = before_files(source, quiet or as_json or any(map(Path.exists, written)))
+        con.on_first_release = before_files(source, quiet or as_json or any(map(Path.exists, written)))
         create_release(con, identifier(name), algorithm, TABLE, progress=searched(step), **asked)
         step("Writing")
         how: dict[str, Any] = {

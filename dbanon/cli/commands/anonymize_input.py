@@ -57,7 +57,7 @@ def load_input(con: Any, path: Path, table: str | None) -> Input:
         return _load_table(con, path, table)
     if table is not None:
         raise click.BadParameter("only a DuckDB database has tables.", param_hint="--table")
-    con.raw.execute(f"CREATE TABLE {TABLE} AS FROM {input_files.relation(str(path))}")
+    con.raw.execute(f"CREATE TABLE {TABLE} AS FROM {input_files.file_relation(str(path))}")
     return Input(path.name, [path], (), is_named(TABLE, path.stem, path.name))
 
 
@@ -75,7 +75,7 @@ def _load_table(con: Any, path: Path, table: str) -> Input:
         _check_repeated(source, policy.declared)
         for row in policy.declared:
             _insert(con, row)
-        read = output_files.read_by(con.raw)
+        read = output_files.source_files(con.raw)
 
     def is_about(schema_name: str | None, table_name: str) -> bool:
         schemas = [schema_name] if schema_name else ["main", source.schema]
@@ -89,7 +89,7 @@ def _attached(con: Any, path: Path) -> Iterator[str]:
     """Attach a database read-only, by the name that DuckDB gives it where that name is free."""
     earlier_names = _databases(con)
     alias = "AS origin" if names.folded(path.stem) in (*earlier_names, SCHEMA, TABLE) else ""
-    with storage_version.opening(path):
+    with storage_version.translate_version_errors(path):
         con.raw.execute(f"ATTACH {text(str(path))} {alias} (READ_ONLY, TYPE duckdb)")
     (database,) = _databases(con) - earlier_names
     yield database

@@ -30,7 +30,7 @@ def demo(database: Path, force: bool, k: int | None, l: int | None, t: float | N
     given = {"k": 10 if k is None and l is None and t is None else k or 2, "l": l, "t": t}
     asked = ", ".join(f"{name}={value}" for name, value in given.items() if value is not None)
     call = f"('patients', {asked})"
-    with errors_as_messages(), hospital.build(database, overwrite=force) as con, progress(False) as step:
+    with errors_as_messages(), hospital.create_demo(database, overwrite=force) as con, progress(False) as step:
         step("Clustering and checking")
         raw = rows(con, "SELECT name, birth_date, sex, zip, disease FROM patients LIMIT 1")
         columns = "birth_date, sex, zip, disease, class_id"

@@ -88,7 +88,7 @@ def save(database: Path, name: str, file: Path, force: bool, as_json: bool) -> N
     from dbanon.policy.hierarchies.store import save_hierarchy
 
     with errors_as_messages():
-        output_files.apart("hierarchy save", [file], [database])
+        output_files.check_not_source("hierarchy save", [file], [database])
         if file.exists() and not force:
             raise errors.TargetExistsError(str(file), [str(file)], "hierarchy save")
     with errors_as_messages(), opened(database, read_only=True) as con:

@@ -81,7 +81,7 @@ def materialize(
     with errors_as_messages():
         asked = together(algorithm, given, k=k, l=l, t=t, improve=improvement(improve))
     with errors_as_messages(), opened(database) as con, progress(quiet) as step:
-        con.reviewed = before_release(quiet or as_json)
+        con.on_first_release = before_release(quiet or as_json)
         made = views_materialize.create_release(
             con,
             name,

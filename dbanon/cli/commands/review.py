@@ -21,7 +21,7 @@ _STATEMENT = re.compile(r" {4}\S")
 
 
 def before_release(quiet: bool) -> Callable[[list[str]], None] | None:
-    """What `Connection.reviewed` of a command is: the review goes to stderr; nothing does with --quiet."""
+    """What `Connection.on_first_release` of a command is: the review goes to stderr; nothing does with --quiet."""
     return None if quiet else _beside
 
 

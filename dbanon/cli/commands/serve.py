@@ -72,14 +72,14 @@ def serve(
 
 def _limits(seconds: float, rows: int) -> Limits:
     """What readers may take; InvalidArgumentError."""
-    from dbanon.api.memory_settings import settings
+    from dbanon.api.memory_settings import duckdb_settings
     from dbanon.integrations.quack.reader_process import Limits
 
     given = bounded()
     if given.get("temp_directory"):
         accepts = "left out for readers: what they ask is never written to a disk"
         raise errors.InvalidArgumentError("serve", "temp_directory", accepts, given["temp_directory"])
-    return Limits(seconds, rows, settings(given.get("memory") or "2GB", None)["memory_limit"])
+    return Limits(seconds, rows, duckdb_settings(given.get("memory") or "2GB", None)["memory_limit"])
 
 
 def _tell(message: str) -> None:
@@ -173,6 +173,6 @@ def client(to: Path, role: str, server: str | None, name: str, force: bool, as_j
             raise errors.TargetExistsError(str(to), [str(to)], "client")
         address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
         content = client_file.written(f"quack:{address}", name, role)
-        with output_files.written("client", str(to)), atomic_write.drafts({"": to}, []) as written:
+        with output_files.translate_os_errors("client", str(to)), atomic_write.open_drafts({"": to}, []) as written:
             written[""].write_text(content, encoding="utf-8")
     answer({"files": [str(to)]}, as_json, str(to))

@@ -45,13 +45,13 @@ def write(folder: str | Path, commands: Commands, *, overwrite: bool = False) ->
 
     Raises TargetNotLocalError, WriteFailedError, and TargetExistsError unless `overwrite`; nothing is written then.
     """
-    texts = {output_files.local("docs", folder) / path: text for path, text in pages(commands).items()}
+    texts = {output_files.local_target("docs", folder) / path: text for path, text in pages(commands).items()}
     if not overwrite and (there := [str(path) for path in texts if path.exists()]):
         raise errors.TargetExistsError(str(folder), there, "docs")
     for path, text in texts.items():
-        with output_files.written("docs", path.parent):
+        with output_files.translate_os_errors("docs", path.parent):
             path.parent.mkdir(parents=True, exist_ok=True)
-        with output_files.draft("docs", path) as draft:
+        with output_files.open_draft("docs", path) as draft:
             draft.write_text(text, encoding="utf-8")
     return list(texts)
 

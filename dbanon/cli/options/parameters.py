@@ -174,7 +174,7 @@ def _quoted(text: str) -> str:
     """Return the same with the numbers in its lists as texts."""
     from dbanon.api import missing_codes
 
-    return missing_codes.quoted(text)
+    return missing_codes.quote_listed_numbers(text)
 
 
 # --- literals ----------------------------------------------------------------------------------------------------

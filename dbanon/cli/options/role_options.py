@@ -148,7 +148,7 @@ def policy_columns(
     if path is None:
         return None
     try:
-        columns = policy_files.read(path, missing_codes.of_cell, is_about=is_about)
+        columns = policy_files.read(path, missing_codes.codes_from_cell, is_about=is_about)
     except ValueError as error:
         raise click.BadParameter(str(error), param_hint="--policy") from None
     if not columns:

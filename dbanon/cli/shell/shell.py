@@ -71,12 +71,12 @@ class Shell:
         self._worker = Worker(connection.interrupt, self._running)
         self._waiting = False
         self._done: float | None = None
-        self._current = session.of_connection(connection.raw)
+        self._current = session.find_session(connection.raw)
         self._compiled: list[str] = []
         self._said_compiling = False
         connection.progress = self._come
         if watched:
-            connection.reviewed = self._reviewed
+            connection.on_first_release = self._reviewed
 
     def close(self) -> None:
         """End the shell; the connection stays open."""
@@ -119,11 +119,11 @@ class Shell:
         """Run a statement and write its result."""
         with warnings.catch_warnings(record=True) as warned:
             warnings.simplefilter("always")
-            self._current.released = []
+            self._current.planned_releases = []
             try:
                 self._worker.run(lambda: self.connection.execute(query))
             finally:
-                released, self._current.released = self._current.released, None
+                released, self._current.planned_releases = self._current.planned_releases, None
         for warning in dict.fromkeys(str(w.message) for w in warned if issubclass(w.category, UserWarning)):
             self.errors.print(
                 Text("Warning: ", style="bold yellow").append(for_people(warning), style="not bold default")

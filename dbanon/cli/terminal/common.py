@@ -80,7 +80,7 @@ def errors_as_messages() -> Iterator[None]:
                 context.info_name if context and context.info_name else "dbanon", ["the input"], kind
             )
         said = str(error).split("\n")[0].removeprefix("Invalid Input Error: ")
-        reason = None if isinstance(error, DbanonError) else output_files.why(error)
+        reason = None if isinstance(error, DbanonError) else output_files.os_reason(error)
         shown = said if reason is None else f"{reason[0].upper()}{reason[1:]}: {said}"
         raise failure(spelled(shown, context), meant) from None
     finally:

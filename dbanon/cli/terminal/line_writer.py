@@ -35,7 +35,7 @@ class Lines:
         file = io.StringIO()
         writer = csv.writer(file, lineterminator="\n")
         if not self._has_header:
-            writer.writerow(csv_formulas.headers(table.column_names, escape=self.escape))
+            writer.writerow(csv_formulas.header_cells(table.column_names, escape=self.escape))
             self._has_header = True
         texts = {f.name for f in table.schema if self.escape and not _is_plain(f.type)}
         writer.writerows([self._cell(n, v, n in texts) for n, v in row.items()] for row in rows)
@@ -46,7 +46,7 @@ class Lines:
             return str(value).lower()
         if value is None or not is_text:
             return value
-        return csv_formulas.escaped(str(value), is_quasi=column in self.quasi)
+        return csv_formulas.escape_cell(str(value), is_quasi=column in self.quasi)
 
 
 def _is_plain(type_: Any) -> bool:

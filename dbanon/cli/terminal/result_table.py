@@ -208,7 +208,7 @@ def cut(text: str, width: int) -> str:
 
 
 def _csv(result: Result, page: Page) -> None:
-    headers = csv_formulas.headers(result.names, escape=page.is_escaped)
+    headers = csv_formulas.header_cells(result.names, escape=page.is_escaped)
     page.write(",".join(map(_field, headers)) + "\n")
     texts = [page.is_escaped and csv_formulas.is_text(type_) for type_ in result.types]
     is_quasi = [name in result.quasi for name in result.names]
@@ -220,7 +220,7 @@ def _field(value: object, is_escaped: bool = False, is_quasi: bool = False) -> s
     """Return a value in CSV as COPY writes it: NULL is empty, an empty text is quoted."""
     if value is None:
         return ""
-    text = csv_formulas.escaped(shown(value), is_quasi=is_quasi) if is_escaped else shown(value)
+    text = csv_formulas.escape_cell(shown(value), is_quasi=is_quasi) if is_escaped else shown(value)
     return text if text and not _QUOTED.search(text) else '"' + text.replace('"', '""') + '"'
 
 

@@ -24,12 +24,14 @@ def copy(folder: str | Path, *, overwrite: bool = False) -> list[Path]:
     Raises TargetNotLocalError, WriteFailedError, and TargetExistsError unless `overwrite`; nothing is written then.
     """
     files = sorted(path.relative_to(FOLDER) for path in FOLDER.rglob("*") if path.is_file())
-    texts = {output_files.local("dbt", folder) / file: (FOLDER / file).read_text(encoding="utf-8") for file in files}
+    texts = {
+        output_files.local_target("dbt", folder) / file: (FOLDER / file).read_text(encoding="utf-8") for file in files
+    }
     if not overwrite and (there := [str(path) for path in texts if path.exists()]):
         raise errors.TargetExistsError(str(folder), there, "dbt")
     for path, text in texts.items():
-        with output_files.written("dbt", path.parent):
+        with output_files.translate_os_errors("dbt", path.parent):
             path.parent.mkdir(parents=True, exist_ok=True)
-        with output_files.draft("dbt", path) as draft:
+        with output_files.open_draft("dbt", path) as draft:
             draft.write_text(text, encoding="utf-8")
     return list(texts)

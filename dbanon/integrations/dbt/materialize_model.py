@@ -31,7 +31,7 @@ def released(connection: Connection, model: Model) -> list[str]:
     """
     with _heard() as said:
         name = str(qualified(*model.place))
-        function, source, given = connection.called(_call(connection, name, model.query))
+        function, source, given = connection.parse_call(_call(connection, name, model.query))
         related.refuse(function, given)
         with redaction.withheld(function, lambda: [source]):
             entry = _published(connection, model)
@@ -60,7 +60,7 @@ def _call(connection: Connection, name: str, query: str) -> str:
 def _published(connection: Connection, model: Model) -> Entry | None:
     """Return the published version of the model's release."""
     database, *rest = model.place
-    with session.of_connection(connection.raw).cursor() as cursor:
+    with session.find_session(connection.raw).cursor() as cursor:
         where = "schema_name = ? AND lower(name) = lower(?) AND status = 'published'"
         found = releases.entries(cursor, database, where, rest)
     return found[-1] if found else None
@@ -71,7 +71,7 @@ def _check_same(connection: Connection, entry: Entry, model: Model, called: tupl
     function, source, given = called
     now = json.loads(json.dumps(dict(given), default=str))
     then = dict(entry.call["parameters"])
-    current = session.of_connection(connection.raw)
+    current = session.find_session(connection.raw)
     with current.cursor() as cursor:
         untimed = search_budget.untimed(function, now)
         call = make_call(current, cursor, function, {"tbl": source}, untimed, target.current(connection.raw))

@@ -12,7 +12,7 @@ from harlequin_duckdb.adapter import DuckDbAdapter, DuckDbConnection, DuckDbCurs
 
 from dbanon.api.connection import Connection
 from dbanon.errors import DbanonError
-from dbanon.runtime.session import of_connection
+from dbanon.runtime.session import find_session
 from dbanon.table_functions.registry import table_functions
 
 
@@ -48,7 +48,7 @@ class DbanonConnection(DuckDbConnection):
         return [*ours, *super().get_completions()]
 
     def _stops(self) -> int:
-        return of_connection(self.conn.raw).interrupts
+        return find_session(self.conn.raw).interrupts
 
 
 class DbanonAdapter(DuckDbAdapter):

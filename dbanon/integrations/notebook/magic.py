@@ -9,8 +9,8 @@ from typing import Any
 import duckdb
 
 from dbanon import errors
-from dbanon.api.anonymize_query import anonymize_query, is_release
-from dbanon.api.connection import Connection, connect, ctrl_c_raised
+from dbanon.api.anonymize_query import anonymize_query, is_release_query
+from dbanon.api.connection import Connection, connect, raise_keyboard_interrupt
 from dbanon.api.frame import Anonymized
 from dbanon.errors.display import for_people
 from dbanon.integrations.notebook.progress import ProgressBar
@@ -112,8 +112,8 @@ class Magic:
 
     def _made(self, query: str) -> Anonymized | Answer | None:
         given = self._parameters(query)
-        with ctrl_c_raised():
-            if is_release(query):
+        with raise_keyboard_interrupt():
+            if is_release_query(query):
                 code = "run(connection, query, given)"
                 made: Anonymized = self._in_notebook(code, run=anonymize_query, query=query, given=given)
                 return made
@@ -121,7 +121,7 @@ class Magic:
             rows = self._in_notebook("connection.sql(query, **options)", query=query, options=options)
             if rows is None:
                 return None
-            with self.connection.withheld():
+            with self.connection.redact_errors():
                 answer = Answer(rows.to_arrow_table())
             return None if answer.rows.column_names == ["Success"] and not len(answer) else answer
 

@@ -28,7 +28,7 @@ class Answer:
 
     def df(self) -> Any:
         """Return a DataFrame of pandas."""
-        return frame_adapters.plain_pandas(self.rows)
+        return frame_adapters.to_pandas(self.rows)
 
     def pl(self) -> Any:
         """Return a DataFrame of polars; ImportError where that is not installed."""

@@ -29,7 +29,7 @@ def main(job: Mapping[str, Any]) -> int:
     database, folder = Path(job["database"]), Path(job["folder"])
     try:
         asks = request_files.waiting(folder)
-        with storage_version.opening(database):
+        with storage_version.translate_version_errors(database):
             connection = duckdb.connect(str(database), read_only=not asks)
         install.attach(connection, catalog=asks)
         with request_files.taken(folder) if asks else contextlib.nullcontext(()) as waiting:

@@ -24,10 +24,10 @@ def load(connection: Any, function: str) -> None:
         try:
             connection.execute(statement(name))
         except duckdb.Error as error:
-            why = duckdb_extensions.why(name, duckdb.__version__, error)
+            why = duckdb_extensions.load_failure_reason(name, duckdb.__version__, error)
             raise errors.QuackExtensionMissingError(function, duckdb.__version__, name, why) from None
 
 
 def statement(name: str) -> Sql:
     """Return the statement that loads an extension."""
-    return duckdb_extensions.statement(name, duckdb.__version__)
+    return duckdb_extensions.load_statement(name, duckdb.__version__)

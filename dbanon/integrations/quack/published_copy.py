@@ -76,7 +76,7 @@ def current(folder: Path) -> Copies | None:
 
 def refreshed(connection: Any, folder: Path) -> Copies:
     """Return the file of what an attached connection's database has published now, made where it is not there yet."""
-    attached = session.of_connection(getattr(connection, "raw", connection))
+    attached = session.find_session(getattr(connection, "raw", connection))
     database = catalog.SearchPath.here(connection).places[0][0]
     with attached.cursor() as cursor:
         entries = releases.entries(cursor, database, "status = 'published'")
@@ -89,8 +89,8 @@ def refreshed(connection: Any, folder: Path) -> Copies:
             files, left_out = _handed_out(connection, entries, Path(making))
             name = _name(mark, left_out)
             with _replaced(folder / name) as draft:
-                write_database(draft, name, storage_version.WIDEST, list(_statements(cursor, files, asking)))
-    with atomic_write.drafts({"": folder / _CURRENT}, []) as written:
+                write_database(draft, name, storage_version.DEFAULT_VERSION, list(_statements(cursor, files, asking)))
+    with atomic_write.open_drafts({"": folder / _CURRENT}, []) as written:
         left_out += asking.problems
         written[""].write_text(json.dumps({"layout": LAYOUT, "file": name, "left_out": left_out}), encoding="utf-8")
     for old in folder.glob("releases-*.duckdb"):
@@ -109,7 +109,7 @@ def _name(mark: str, left_out: list[tuple[str, str]]) -> str:
 @contextlib.contextmanager
 def _replaced(path: Path) -> Iterator[Path]:
     """Return a draft that becomes the file once it is whole."""
-    with atomic_write.drafts({"": path}, []) as written:
+    with atomic_write.open_drafts({"": path}, []) as written:
         yield written[""]
 
 

@@ -41,7 +41,7 @@ def write(folder: Path, request: Request) -> Path | None:
     if not path.exists():
         if len(list(folder.glob("ask-*.json"))) >= MOST:
             return None
-        with atomic_write.drafts({"": path}, []) as written:
+        with atomic_write.open_drafts({"": path}, []) as written:
             written[""].write_text(json.dumps(asdict(request)), encoding="utf-8")
     return path
 

@@ -98,7 +98,7 @@ def _changed(path: Path) -> Iterator[list[Token]]:
     with _locked(path.with_name(path.name + ".lock")):
         tokens = listed(path)
         yield tokens
-        with atomic_write.drafts({"": path}, []) as written:
+        with atomic_write.open_drafts({"": path}, []) as written:
             said = json.dumps({"tokens": [asdict(token) for token in tokens]}, indent=2) + "\n"
             with os.fdopen(os.open(written[""], os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
                 file.write(said)

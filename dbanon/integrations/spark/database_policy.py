@@ -71,7 +71,7 @@ def _database(con: Connection) -> str:
 
 def _governed(con: Connection, name: str) -> tuple[catalog.Source, tuple[DeclaredColumn, ...]]:
     """Return the table and the rows that govern it; a table that is not in the database may have rows, too."""
-    current = session.of_connection(con.raw)
+    current = session.find_session(con.raw)
     with current.cursor() as cursor:
         path, parts = catalog.SearchPath.here(con.raw), duckdb_parts(name)
         if catalog.find_stored(_FUNCTION, cursor, name, parts, path) is not None:

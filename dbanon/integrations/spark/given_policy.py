@@ -164,7 +164,7 @@ def _read(source: PolicySource, path: Path) -> tuple[Mapping[str, Any], bool]:
         return _is_about(source, *named[-1])
 
     try:
-        return policy_files.read(path, missing_codes.of_cell, is_about=is_about), bool(named)
+        return policy_files.read(path, missing_codes.codes_from_cell, is_about=is_about), bool(named)
     except ValueError as error:
         raise errors.InvalidPolicyFileError(_FUNCTION, str(error)) from None
 

@@ -87,7 +87,7 @@ class Planned:
         self._empty()
 
     def _publication(self) -> ReleaseSpec:
-        current = session.of_connection(self.con.raw)
+        current = session.find_session(self.con.raw)
         with current.cursor() as cursor:
             source, place = {"tbl": spelled(self.asked.name)}, (_HOME, "main", f"{_HOME}.main")
             made = resolve.resolve_spec(

@@ -50,7 +50,7 @@ def _answered(
     pieces, done = [], 0
     for start, end in _calls(query):
         with connect() as con:
-            function, table, given = con.called(f"FROM {query[start:end]}")
+            function, table, given = con.parse_call(f"FROM {query[start:end]}")
         source = session_tables.policy_source(session, table, policy, hierarchies or {})
         answer = frame_release(session.table(table), function, source, None, given.pop("cell", cell), given)
         views.append(f"dbanon_{uuid.uuid4().hex}")

@@ -54,7 +54,7 @@ def _attach(dbapi_connection: Any, *_: object) -> None:
     """Attach a pool connection where it is not; one at a time, because each may create the catalog."""
     raw = raw_connection(dbapi_connection)
     try:
-        session.of_connection(raw)
+        session.find_session(raw)
     except KeyError:
         with _LOCK:
             attach(raw)
@@ -62,7 +62,7 @@ def _attach(dbapi_connection: Any, *_: object) -> None:
 
 def _not_opened(context: Any) -> None:
     """Raise NewerDatabaseError where the dialect could not open the file for that."""
-    newer = storage_version.refused(context.original_exception, context.engine.url.database)
+    newer = storage_version.newer_database_error(context.original_exception, context.engine.url.database)
     if newer is not None:
         raise newer
 
@@ -126,7 +126,7 @@ def _show_planner(connection: Connection) -> None:
     ).fetchall()
     for table, column, type_ in rows:
         local.setdefault(table, {})[column] = type_
-    temporary = session.of_connection(raw_connection(connection)).temporary
+    temporary = session.find_session(raw_connection(connection)).temporary
     queries: dict[str, JudgedQuery] = {names.folded(n): j for n, j in connection.info[_TABLES].items() if n in local}
     temporary.columns = dict(local)
     temporary.scans = {name: query.scans for name, query in queries.items()}

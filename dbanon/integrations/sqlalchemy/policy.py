@@ -10,7 +10,7 @@ from dbanon import errors
 from dbanon.integrations.sqlalchemy.connection import raw_connection, resolved, written
 from dbanon.integrations.sqlalchemy.roles import Role, role_of
 from dbanon.policy.column_roles import STORED
-from dbanon.runtime.session import own_cursor
+from dbanon.runtime.session import builtin_cursor
 from dbanon.source import catalog, schema, stored_policy
 from dbanon.source.catalog import Source
 from dbanon.source.stored_policy import DeclaredColumn, PolicyRow, Settings
@@ -58,7 +58,7 @@ def declare(connection: Connection, tables: Iterable[Table], *, write: bool = Tr
     silent: list[str] = []
     deletes: list[tuple[Source, PolicyRow]] = []
     inserts: list[tuple[Source, str, Role]] = []
-    with own_cursor(raw) as cursor:
+    with builtin_cursor(raw) as cursor:
         for table in tables:
             model = roles(table)
             if not any(model.values()):

@@ -34,7 +34,7 @@ from dbanon.integrations.sqlalchemy.query_plan import (
 )
 from dbanon.integrations.sqlalchemy.query_views import direct_query_tables, view_shapes, views_read
 from dbanon.integrations.sqlalchemy.roles import Role, role_of
-from dbanon.runtime.session import own_cursor
+from dbanon.runtime.session import builtin_cursor
 from dbanon.source import catalog, stored_policy, transaction_check
 from dbanon.source.bound_scans import Scan, bound_scans
 from dbanon.source.governed_tables import TEMPORARY, governed_scans
@@ -79,7 +79,7 @@ def judged_query(connection: Connection, model: QueryModel, query: BoundQuery) -
     """
     raw = raw_connection(connection)
     current = catalog.SearchPath.here(raw).database
-    with own_cursor(raw) as cursor:
+    with builtin_cursor(raw) as cursor:
         raw.execute(f"EXPLAIN {query.statement}", query.parameters or None)  # its error is the query's own
         scans = bound_scans(raw, query.statement, query.parameters or None)
         if scans is None:

@@ -34,7 +34,7 @@ def direct_query_tables(
 
     A call of a table function names such a table once, in a parameter of the statement.
     """
-    known = session.of_connection(connection).temporary.policies
+    known = session.find_session(connection).temporary.policies
     read = {scan.place[2] for scan in scans if scan.place and scan.place[0] == TEMPORARY}
     found = {name for name in read if names.folded(name) in known}
     if not found:

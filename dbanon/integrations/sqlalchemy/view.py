@@ -22,7 +22,7 @@ from dbanon.integrations.sqlalchemy.selectable import request
 from dbanon.ledger import releases as ledger_releases
 from dbanon.release.spec import related_parameters as related
 from dbanon.runtime import session
-from dbanon.runtime.session import own_cursor
+from dbanon.runtime.session import builtin_cursor
 from dbanon.source import catalog
 from dbanon.source.governed_tables import governed_tables
 from dbanon.sqltext import names
@@ -295,7 +295,7 @@ def query(view: View, source: tuple[str, str]) -> Sql:
 def with_source(connection: Connection, source: Table | None, statement: str) -> None:
     """Run a statement. DuckDB binds calls in it, and the planner has to be told of a source that is not committed."""
     raw = raw_connection(connection)
-    current = session.of_connection(raw)
+    current = session.find_session(raw)
     before = current.temporary.columns
     if source is not None:
         found = resolved("create_view", source, connection)
@@ -363,7 +363,7 @@ def dropped(connection: Connection, table: Table, *, materialized: bool) -> None
 
 def published(raw: Any, name: str) -> ledger_releases.Entry | None:
     """Return the published version of a release, if there is one."""
-    with own_cursor(raw) as cursor:
+    with builtin_cursor(raw) as cursor:
         try:
             entry = ledger_releases.find("refresh", name, cursor, catalog.SearchPath.here(raw))
         except errors.UnknownReleaseError:
@@ -373,7 +373,7 @@ def published(raw: Any, name: str) -> ledger_releases.Entry | None:
 
 def differs(view: View, entry: ledger_releases.Entry, connection: Connection) -> bool:
     """Return whether a release is another one than the class asks for."""
-    with own_cursor(raw_connection(connection)) as cursor:
+    with builtin_cursor(raw_connection(connection)) as cursor:
         try:
             source = resolved("status", view.source, connection, cursor)
         except errors.UnknownTableError:

@@ -16,7 +16,7 @@ def file(call: Call) -> Sql:
     Rows of an ARX file; UnreadableFileError, RemoteFileError, MalformedHierarchyError.
     """
     name = call.text("name")
-    arx = input_files.content(call.function.name, call.text("path"), call.cursor)
+    arx = input_files.read_text(call.function.name, call.text("path"), call.cursor)
     return hierarchy_sql.named_rows(name, hierarchy_sql.paths(storage.read_arx(name, arx)))
 
 

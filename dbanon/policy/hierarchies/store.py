@@ -28,11 +28,11 @@ def load_hierarchy(connection: Any, name: str, rows: str | Path | Sequence[Seque
             raise errors.UnknownHierarchyError("load_hierarchy", name, "shipped", resources.shipped_hierarchies())
     elif isinstance(rows, (str, Path)):
         with connection.cursor() as cursor:
-            found = storage.read_arx(name, input_files.content("load_hierarchy", str(rows), cursor))
+            found = storage.read_arx(name, input_files.read_text("load_hierarchy", str(rows), cursor))
     else:
         found = storage.from_rows(name, rows)
     schema.create(connection)
-    with session.own_cursor(connection) as cursor:
+    with session.builtin_cursor(connection) as cursor:
         database = catalog.SearchPath.here(connection).database
         if not catalog.has_table(cursor, database, "hierarchy"):
             raise errors.ReadOnlyDatabaseError("load_hierarchy", database)
@@ -50,8 +50,8 @@ def save_hierarchy(connection: Any, name: str, path: str | Path) -> None:
     Raises UnknownHierarchyError, TargetNotLocalError, WriteFailedError, and TargetInUseError for a file that the
     connection reads.
     """
-    target = output_files.local("save_hierarchy", path)
-    output_files.apart("save_hierarchy", [target], output_files.read_by(connection))
+    target = output_files.local_target("save_hierarchy", path)
+    output_files.check_not_source("save_hierarchy", [target], output_files.source_files(connection))
     listed, here = partial(catalog.stored_hierarchies, connection), catalog.SearchPath.here(connection).database
     stored = catalog.hierarchy_table(name, [here], listed)
     if stored is None:
@@ -59,5 +59,5 @@ def save_hierarchy(connection: Any, name: str, path: str | Path) -> None:
     lines = connection.execute(
         bound(templates.fill("policy/hierarchies/to_arx.sql", rows=hierarchy_sql.rows(storage.Stored(*stored))))
     ).fetchall()
-    with output_files.draft("save_hierarchy", target) as draft:
+    with output_files.open_draft("save_hierarchy", target) as draft:
         draft.write_text("".join(line + "\n" for (line,) in lines), encoding="utf-8")

@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterable
 from itertools import pairwise
 
 from dbanon.policy.transforms.formats import Form
-from dbanon.runtime.secret_keys import Key
+from dbanon.runtime.secret_keys import SecretKey
 
 _MOST_DIGITS = 60
 
 
-def pseudonyms(values: Iterable[str | None], key: Key, scope: str, form: Form) -> list[str | None]:
+def pseudonyms(values: Iterable[str | None], key: SecretKey, scope: str, form: Form) -> list[str | None]:
     """Return the pseudonym of each value, None of None.
 
     Equal values have equal pseudonyms in one scope, and unrelated ones in two: each is the beginning of the
@@ -24,7 +24,7 @@ def pseudonyms(values: Iterable[str | None], key: Key, scope: str, form: Form) -
     >>> pseudonyms(["7", None, "7"], Key("env:K", bytes(range(32))), "visits", Form(length=8, prefix="P-"))
     ['P-1b7fbd7e', None, 'P-1b7fbd7e']
     """
-    digest, written = _digesting(key.scoped(scope), b"pseudonym\0"), _WRITTEN[form.format]
+    digest, written = _digesting(key.derive_scope_key(scope), b"pseudonym\0"), _WRITTEN[form.format]
     known: dict[str | None, str | None] = {None: None}
     return [
         known[v] if v in known else known.setdefault(v, form.prefix + written(digest(v))[: form.length])  # type: ignore[arg-type]
@@ -32,14 +32,14 @@ def pseudonyms(values: Iterable[str | None], key: Key, scope: str, form: Form) -
     ]
 
 
-def shifts(persons: Iterable[str | None], key: Key, scope: str, days: int) -> list[int | None]:
+def shifts(persons: Iterable[str | None], key: SecretKey, scope: str, days: int) -> list[int | None]:
     """By how many days the dates of each person are shifted: one of -days to days except 0, None of None. O(n)."""
-    digest = _digesting(key.scoped(scope), b"shift\0")
+    digest = _digesting(key.derive_scope_key(scope), b"shift\0")
     known: dict[str | None, int | None] = {None: None}
     return [known[p] if p in known else known.setdefault(p, _days(digest(p), days)) for p in persons]  # type: ignore[arg-type]
 
 
-def least_length(values: Iterable[str], key: Key, scope: str, form: Form) -> int | None:
+def least_length(values: Iterable[str], key: SecretKey, scope: str, form: Form) -> int | None:
     """Return the fewest characters by which the pseudonyms of different values differ; None where no length holds.
 
     It is at least `form.length`, and it is enough to give it those values that share a pseudonym of that length. O(n

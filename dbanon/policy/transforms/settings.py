@@ -63,8 +63,8 @@ def made(column: str, role: str, given: Mapping[str, str]) -> Made:
         if len(character) != 1 or not character.isprintable():
             raise errors.InvalidTransformSettingError(column, "character", "one printable character", character[:40])
         return Mask(first, last, character)
-    reference = given.get("key", secret_keys.DEFAULT)
-    secret_keys.checked(reference)
+    reference = given.get("key", secret_keys.DEFAULT_REFERENCE)
+    secret_keys.parse_reference(reference)
     scope = given.get("scope")
     if scope is not None and not 0 < len(scope) <= 200:
         raise errors.InvalidTransformSettingError(column, "scope", "a name of 1 to 200 characters", scope[:40])

@@ -61,8 +61,8 @@ def report(
         accepts = "a connection: it is made from the ledger, which has what dbanon.create_release published there"
         raise errors.InvalidArgumentError("report", "connection", accepts, f"a {type(connection).__name__}")
     library()
-    target = None if to is None else output_files.local("report", to)
-    current = session.of_connection(getattr(connection, "raw", connection))
+    target = None if to is None else output_files.local_target("report", to)
+    current = session.find_session(getattr(connection, "raw", connection))
     path = catalog.SearchPath.here(connection)
     with current.cursor() as cursor:
         if target is not None:
@@ -70,15 +70,15 @@ def report(
         made = _page(releases.published("report", name, cursor, path), current, cursor, path, outgoing, population)
     if target is None:
         return made
-    with output_files.draft("report", target) as draft:
+    with output_files.open_draft("report", target) as draft:
         draft.write_text(made, encoding="utf-8")
     return target
 
 
 def _check_target(target: Path, overwrite: bool, cursor: Any) -> None:
     """Raise TargetInUseError for a file that is read, TargetExistsError for another one."""
-    output_files.apart("report", [target], output_files.read_by(cursor))
-    with output_files.written("report", target):
+    output_files.check_not_source("report", [target], output_files.source_files(cursor))
+    with output_files.translate_os_errors("report", target):
         if not target.parent.is_dir():
             raise errors.WriteFailedError(str(target), "there is no such folder", "report")
         if target.exists() and not overwrite:

@@ -75,7 +75,7 @@ def resolve(
         if role != "shift" and person_value(Sql("NULL"), type_) is None:
             accepted = "numbers, dates, times, text, booleans, enums or UUIDs"
             raise errors.CannotTransformColumnError(function, shown, role, f"it has the type {type_}", accepted)
-        key = keys.find(of.key) if isinstance(of, Pseudonym | Shift) else None
+        key = keys.find_key(of.key) if isinstance(of, Pseudonym | Shift) else None
         if key is not None:
             _warn_of_file(key.reference)
         found[name] = MadeColumn(
@@ -115,7 +115,7 @@ def _how(of: Made, scope: str) -> dict[str, object]:
 
 
 def _warn_of_file(reference: str) -> None:
-    mode = keys.open_to_others(reference)
+    mode = keys.shared_file_mode(reference)
     if mode is not None:
         said = f"{reference} has the mode {mode}: others than its owner may read the key. Hint: chmod 600."
         warnings.warn(said, KeyFileWarning, stacklevel=2)

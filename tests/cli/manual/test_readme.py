@@ -30,7 +30,7 @@ def blocks(language: str) -> list[str]:
 def hospital(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The demo database."""
     path = tmp_path_factory.mktemp("demo") / "dbanon_demo.duckdb"
-    demo.build(path).close()
+    demo.create_demo(path).close()
     return path
 
 
@@ -98,9 +98,9 @@ def test_the_tour_works_on_a_connection_that_was_only_attached(small: Path, tmp_
 
 
 def test_the_demo_is_the_same_every_time() -> None:
-    first, again = demo.patients(500), demo.patients(500)
+    first, again = demo.make_patients(500), demo.make_patients(500)
     assert first.equals(again)
-    assert not demo.patients(500, seed=1).equals(first)
+    assert not demo.make_patients(500, seed=1).equals(first)
 
 
 def test_the_demo_does_not_replace_a_file_that_is_not_its_own(tmp_path: Path) -> None:
@@ -108,7 +108,7 @@ def test_the_demo_does_not_replace_a_file_that_is_not_its_own(tmp_path: Path) ->
     with dbanon.connect(path) as con:
         con.execute("CREATE TABLE patients (i INTEGER)")
     with pytest.raises(dbanon.DbanonError, match="it is no demo database"):
-        demo.build(path)
+        demo.create_demo(path)
     with dbanon.connect(path) as con:
         assert con.execute("FROM patients").fetchall() == []
 

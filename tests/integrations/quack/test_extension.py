@@ -22,7 +22,7 @@ pytestmark = pytest.mark.whole
 
 
 def test_an_extension_that_is_not_there_is_named_with_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(duckdb_extensions, "_folder", lambda name: None)
+    monkeypatch.setattr(duckdb_extensions, "_package_folder", lambda name: None)
     with (
         duckdb.connect(config={"extension_directory": "/nonexistent"}) as con,
         pytest.raises(errors.QuackExtensionMissingError) as caught,
@@ -34,7 +34,7 @@ def test_an_extension_that_is_not_there_is_named_with_the_extra(monkeypatch: pyt
 @pytest.mark.skipif(not KNOWN, reason="another DuckDB is refused before its extensions are looked for")
 def test_an_extension_of_another_duckdb_is_said_to_be_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "v1.5.1").mkdir()
-    monkeypatch.setattr(duckdb_extensions, "_folder", lambda name: tmp_path)
+    monkeypatch.setattr(duckdb_extensions, "_package_folder", lambda name: tmp_path)
     with duckdb.connect(config={"extension_directory": "/nonexistent"}) as con:
         with pytest.raises(errors.QuackExtensionMissingError, match=r"is installed has it for DuckDB 1\.5\.1"):
             extension.load(con, "serve")

@@ -416,7 +416,7 @@ class Drawn:
         patients(con, 8, person=person, key="" if person else "PRIMARY KEY")
         self.made = dbanon.create_release(con, "safe", "kacpc", "patients", k=K, l=L)
         self.person = person
-        current = session.of_connection(con.raw)
+        current = session.find_session(con.raw)
         self.cursor = con.raw.cursor()
         (self.first,) = ledger_.entries(self.cursor, "memory")
         self.publication = ledger_.publication(self.first, current, self.cursor)

@@ -43,7 +43,7 @@ def test_gate_and_release_read_equal_keys(
     monkeypatch.setenv("HOME", str(tmp_path))
     (tmp_path / "own.key").write_text(written, "ascii")
     for reference in ["env:OWN_KEY"] if kind == "env" else [f"file:{tmp_path / 'own.key'}", "file:~/own.key"]:
-        assert pseudonym_key.secret(reference) == secret_keys.find(reference).secret
+        assert pseudonym_key.secret(reference) == secret_keys.find_key(reference).secret
         is_same = pseudonym_key.fingerprint(reference) == pseudonym_key.fingerprint("env:DBANON_KEY")
         assert is_same == (spelling != "longer")
 
@@ -70,10 +70,10 @@ def test_gate_refuses_what_is_no_key(monkeypatch: pytest.MonkeyPatch, reference:
 
 def _of_another_place(monkeypatch: pytest.MonkeyPatch) -> None:
     """The key is looked for in the default place, whatever the policy says."""
-    real = secret_keys.find
+    real = secret_keys.find_key
     monkeypatch.setenv("OWN_KEY", OTHER)
     monkeypatch.setattr(
-        secret_keys, "find", lambda reference=None: replace(real("env:DBANON_KEY"), reference=reference)
+        secret_keys, "find_key", lambda reference=None: replace(real("env:DBANON_KEY"), reference=reference)
     )
 
 

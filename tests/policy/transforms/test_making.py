@@ -35,7 +35,7 @@ def how(**more: Any) -> dict[str, Any]:
                                               ("digits", 4), ("uuid", 36)])  # fmt: skip
 def test_the_gates_own_code_agrees(name: str, length: int) -> None:
     of = formats.form("t.c", name, length, "P-")
-    made = pseudonymize.pseudonyms([*TEXTS, None], secret_keys.find(), "visits", of)
+    made = pseudonymize.pseudonyms([*TEXTS, None], secret_keys.find_key(), "visits", of)
     assert made == pseudonyms.expected([*TEXTS, None], how(format=name, length=length, prefix="P-"))
     assert made[-1] is None and all(len(p) == length + 2 for p in made[:-1] if p)
 
@@ -43,20 +43,20 @@ def test_the_gates_own_code_agrees(name: str, length: int) -> None:
 def test_a_pseudonym_is_the_hmac_of_the_text_by_the_key_of_the_scope() -> None:
     of_scope = hmac.new(bytes.fromhex(SECRET), b"dbanon scope 1\0visits", "sha256").digest()
     whole = hmac.new(of_scope, "pseudonym\0Jörg".encode(), "sha256").hexdigest()
-    assert pseudonymize.pseudonyms(["Jörg"], secret_keys.find(), "visits", formats.Form()) == [whole[:32]]
+    assert pseudonymize.pseudonyms(["Jörg"], secret_keys.find_key(), "visits", formats.Form()) == [whole[:32]]
 
 
 def test_different_texts_scopes_and_keys_have_different_pseudonyms(monkeypatch: pytest.MonkeyPatch) -> None:
-    one = pseudonymize.pseudonyms(TEXTS, secret_keys.find(), "one", formats.Form())
-    two = pseudonymize.pseudonyms(TEXTS, secret_keys.find(), "two", formats.Form())
+    one = pseudonymize.pseudonyms(TEXTS, secret_keys.find_key(), "one", formats.Form())
+    two = pseudonymize.pseudonyms(TEXTS, secret_keys.find_key(), "two", formats.Form())
     monkeypatch.setenv("DBANON_KEY", secrets.token_hex(32))
-    other = pseudonymize.pseudonyms(TEXTS, secret_keys.find(), "one", formats.Form())
+    other = pseudonymize.pseudonyms(TEXTS, secret_keys.find_key(), "one", formats.Form())
     assert len({*one, *two, *other}) == 3 * len(set(TEXTS))
 
 
 def test_shifts_are_never_zero_and_take_all_days_alike() -> None:
     people = [str(i) for i in range(6000)]
-    days = pseudonymize.shifts([*people, None], secret_keys.find(), "visits", 3)
+    days = pseudonymize.shifts([*people, None], secret_keys.find_key(), "visits", 3)
     assert days == pseudonyms.expected_days([*people, None], how(days=3)) and days.pop() is None
     assert all(850 < days.count(day) < 1150 for day in (-3, -2, -1, 1, 2, 3)) and 0 not in days
 
@@ -64,12 +64,12 @@ def test_shifts_are_never_zero_and_take_all_days_alike() -> None:
 def test_the_least_length_is_the_first_that_tells_all_apart() -> None:
     texts = [str(i) for i in range(2000)]
     of = formats.form("t.c", "digits", 4)
-    short = pseudonymize.pseudonyms(texts, secret_keys.find(), "visits", of)
+    short = pseudonymize.pseudonyms(texts, secret_keys.find_key(), "visits", of)
     shared = [t for t, p in zip(texts, short, strict=True) if short.count(p) > 1]
-    least = pseudonymize.least_length(shared, secret_keys.find(), "visits", of)
+    least = pseudonymize.least_length(shared, secret_keys.find_key(), "visits", of)
     assert shared and least is not None
     for length in range(4, least + 2):
-        made = pseudonymize.pseudonyms(texts, secret_keys.find(), "visits", formats.form("t.c", "digits", length))
+        made = pseudonymize.pseudonyms(texts, secret_keys.find_key(), "visits", formats.form("t.c", "digits", length))
         assert (len(set(made)) == len(texts)) == (length >= least)
 
 
@@ -89,23 +89,23 @@ def test_the_least_length_is_the_first_that_tells_all_apart() -> None:
 def test_a_key_that_somebody_could_guess_is_refused(secret: str, why: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DBANON_KEY", secret)
     with pytest.raises(errors.WeakPseudonymKeyError, match=why) as caught:
-        secret_keys.find()
+        secret_keys.find_key()
     assert secret not in str(caught.value)
 
 
 def test_random_keys_are_taken_in_every_encoding(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
     for _ in range(500):
         monkeypatch.setenv("DBANON_KEY", secrets.token_hex(32))
-        secret_keys.find()
+        secret_keys.find_key()
         monkeypatch.setenv("DBANON_KEY", secrets.token_urlsafe(32))
-        secret_keys.find()
+        secret_keys.find_key()
     file = tmp_path / "key"
     file.write_text(SECRET + "\n")
-    assert secret_keys.find(f"file:{file}").id == secret_keys.Key("", bytes.fromhex(SECRET)).id
+    assert secret_keys.find_key(f"file:{file}").id == secret_keys.SecretKey("", bytes.fromhex(SECRET)).id
 
 
 def test_what_is_shown_of_a_key_is_where_it_was() -> None:
-    found = secret_keys.find()
+    found = secret_keys.find_key()
     assert SECRET not in repr(found) and repr(found.secret) not in repr(found) and found.id not in SECRET
     assert len(found.id) == 16
 
@@ -113,18 +113,18 @@ def test_what_is_shown_of_a_key_is_where_it_was() -> None:
 def test_a_missing_key_says_where_it_was_looked_for(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
     monkeypatch.delenv("DBANON_KEY")
     with pytest.raises(errors.PseudonymKeyMissingError, match="environment variable DBANON_KEY, which is not set"):
-        secret_keys.find()
+        secret_keys.find_key()
     with pytest.raises(errors.PseudonymKeyMissingError, match=f"the file {tmp_path}/none, which does not exist"):
-        secret_keys.find(f"file:{tmp_path}/none")
+        secret_keys.find_key(f"file:{tmp_path}/none")
     monkeypatch.setenv("DBANON_KEY", "  ")
     with pytest.raises(errors.PseudonymKeyMissingError, match="is empty"):
-        secret_keys.find("env:DBANON_KEY")
+        secret_keys.find_key("env:DBANON_KEY")
 
 
 def test_a_key_in_place_of_a_reference_is_not_repeated() -> None:
     for given in (SECRET, f"env:{SECRET[:20]} ", f"hex:{SECRET}", "file:relative/key", "env:A-B"):
         with pytest.raises(errors.UnreadableKeyReferenceError) as caught:
-            secret_keys.find(given)
+            secret_keys.find_key(given)
         assert SECRET not in str(caught.value)
 
 
@@ -132,10 +132,10 @@ def test_the_mode_of_a_file_that_others_may_read_is_told(tmp_path: Any) -> None:
     file = tmp_path / "key"
     file.write_text(SECRET)
     file.chmod(0o640)
-    assert secret_keys.open_to_others(f"file:{file}") == "0o640"
+    assert secret_keys.shared_file_mode(f"file:{file}") == "0o640"
     file.chmod(0o600)
-    assert secret_keys.open_to_others(f"file:{file}") is None
-    assert secret_keys.open_to_others("env:DBANON_KEY") is None
+    assert secret_keys.shared_file_mode(f"file:{file}") is None
+    assert secret_keys.shared_file_mode("env:DBANON_KEY") is None
 
 
 @pytest.mark.parametrize("asked", [("hexa",), ("hex", 3), ("hex", 65), ("uuid", 8), ("digits", "many"),
@@ -147,10 +147,11 @@ def test_a_form_that_is_none_is_refused(asked: tuple[Any, ...]) -> None:
 
 def test_an_attacker_without_the_key_finds_nobody_by_enumeration() -> None:
     published = set(
-        pseudonymize.pseudonyms([str(i) for i in range(1000)], secret_keys.find(), "visits", formats.Form())
+        pseudonymize.pseudonyms([str(i) for i in range(1000)], secret_keys.find_key(), "visits", formats.Form())
     )
     guessed = [
-        secret_keys.Key("", hashlib.sha256(word).digest()) for word in (b"", b"password", b"DBANON_KEY", b"visits")
+        secret_keys.SecretKey("", hashlib.sha256(word).digest())
+        for word in (b"", b"password", b"DBANON_KEY", b"visits")
     ]
     space = [str(i) for i in range(3000)]
     for of in guessed:
@@ -168,8 +169,12 @@ def test_functions_of_duckdb_give_the_same_and_never_see_the_key() -> None:
     sql = f"""SELECT v, dbanon_pseudonym(v, '{json.dumps(how())}'), dbanon_pseudonym_again(v, '{json.dumps(how())}'),
         dbanon_shift(v, '{json.dumps(how(days=9))}'), dbanon_shift_again(v, '{json.dumps(how(days=9))}') FROM t"""
     for v, made, again, day, day_again in con.execute(sql).fetchall():
-        assert [made] == pseudonymize.pseudonyms([v], secret_keys.find(), "visits", formats.Form())
-        assert made == again and [day] == pseudonymize.shifts([v], secret_keys.find(), "visits", 9) and day == day_again
+        assert [made] == pseudonymize.pseudonyms([v], secret_keys.find_key(), "visits", formats.Form())
+        assert (
+            made == again
+            and [day] == pseudonymize.shifts([v], secret_keys.find_key(), "visits", 9)
+            and day == day_again
+        )
     assert SECRET not in str(con.execute(f"EXPLAIN ANALYZE {sql}").fetchall())
     assert con.execute(f"SELECT dbanon_pseudonym(v, '{json.dumps(how())}') FROM t LIMIT 0").fetchall() == []
     con.close()

@@ -105,7 +105,7 @@ def test_dates_of_a_person_are_shifted_alike_and_never_stay(con: Any) -> None:
         "FROM mondrian('events', k=2, allow_rare=['event', 'day', 'moment', 'zoned']) GROUP BY event"
     )
     for event, days in con.sql(query).fetchall():
-        (moved,) = pseudonymize.shifts([event[1:]], secret_keys.find(), _scope(con, query), 20)
+        (moved,) = pseudonymize.shifts([event[1:]], secret_keys.find_key(), _scope(con, query), 20)
         for (day, at, zoned), was in zip(days, ("1950-02-27", "2020-02-28", "2024-12-31"), strict=True):
             assert moved and day == datetime.date.fromisoformat(was) + datetime.timedelta(days=moved)
             assert at == datetime.datetime.combine(day, datetime.time(1, 30))
@@ -229,7 +229,7 @@ def test_the_key_is_in_no_plan_and_no_cell(con: Any) -> None:
     assert "env:DBANON_KEY" in plan
     for said in (plan, str(con.sql(f"EXPLAIN (FORMAT json) {RELEASE}").fetchall()),
                  str(con.sql("FROM explain_release('mondrian', 'patients', k=10)").fetchall())):  # fmt: skip
-        assert SECRET not in said and secret_keys.find().scoped("x").hex() not in said
+        assert SECRET not in said and secret_keys.find_key().derive_scope_key("x").hex() not in said
 
 
 def test_a_missing_or_guessed_key_is_said_before_anything_is_read(con: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -254,7 +254,7 @@ def test_an_attacker_who_has_the_release_and_the_list_of_numbers_finds_nobody(co
     published = {p for (p,) in con.sql(f"SELECT patient FROM ({RELEASE})").fetchall()}
     scope = "call anything"
     for guess in (bytes(32), b"DBANON_KEY".ljust(32, b"0"), bytes(range(32))):
-        of = secret_keys.Key("", guess)
+        of = secret_keys.SecretKey("", guess)
         tried = pseudonymize.pseudonyms(map(str, range(3000)), of, scope, formats.form("t.c", "hex", 12, "P-"))
         assert not published & set(tried)
     assert (

@@ -40,7 +40,7 @@ def test_what_goes_out_can_be_recomputed_from_what_is_published(clinic: Any, tmp
 
 def test_what_goes_out_says_what_the_certificate_that_goes_out_says(clinic: Any) -> None:
     con, _, _, outgoing = clinic
-    current = session.of_connection(con.raw)
+    current = session.find_session(con.raw)
     with current.cursor() as cursor:
         entry = releases.published("certificate", "safe", cursor, SearchPath.here(con))
         made = certificate.Certificate(entry, current, cursor)
