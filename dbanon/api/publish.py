@@ -75,7 +75,7 @@ def publish(
     """
     options = OutputOptions(classes, storage_version, overwrite, csv_formulas)
     with _open_source(source) as (current, cursor, path):
-        return write_release(current, cursor, releases.published("publish", release, cursor, path), to, options)
+        return write_release(current, cursor, releases.find_published("publish", release, cursor, path), to, options)
 
 
 @contextlib.contextmanager

@@ -7,7 +7,7 @@ from functools import partial
 from dbanon import errors
 from dbanon.audit import anonymity, column_pairs, release_lookup
 from dbanon.audit.column_pairs import Pair, PairedColumn
-from dbanon.ledger.releases import Entry
+from dbanon.ledger.releases import LedgerEntry
 from dbanon.policy.column_roles import ROLES
 from dbanon.source import catalog, missing_codes, stored_policy
 from dbanon.source.catalog import Source
@@ -38,7 +38,7 @@ class Tables:
     fingerprints: Mapping[str, object]
     passthrough: tuple[str, ...] = ()
     """Columns of the release that are published as they are: sensitive and other."""
-    entry: Entry | None = None
+    entry: LedgerEntry | None = None
     """What the ledger says of the release, where it says what the columns are."""
     codes: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """Codes for missing values in the source, by lower-case column."""
@@ -56,7 +56,7 @@ class _Pair:
     release: Source
     source: Source
     declared: Sequence[DeclaredColumn]
-    entry: Entry | None = None
+    entry: LedgerEntry | None = None
     codes: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 

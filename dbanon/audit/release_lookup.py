@@ -13,7 +13,7 @@ from pathlib import Path
 from dbanon import errors
 from dbanon.audit import column_pairs
 from dbanon.ledger import hashes, releases
-from dbanon.ledger.releases import Entry
+from dbanon.ledger.releases import LedgerEntry
 from dbanon.policy.column_roles import ROLES
 from dbanon.policy.hierarchies import lookup
 from dbanon.policy.transforms.settings import KNOWN
@@ -32,7 +32,7 @@ _PUBLISHED = ("quasi", "sensitive", "other", *KNOWN)
 """Roles of the columns of a release."""
 
 
-def found(call: Call, table: Source) -> Entry | None:
+def found(call: Call, table: Source) -> LedgerEntry | None:
     """Return the published release that a table is by its name and columns.
 
     None for any other table, and where the policy says what the columns of this one are. Views, temporary tables and
@@ -45,13 +45,13 @@ def found(call: Call, table: Source) -> Entry | None:
     return next((entry for entry in entries if _has_shape(entry, table)), None)
 
 
-def _has_shape(entry: Entry, table: Source) -> bool:
+def _has_shape(entry: LedgerEntry, table: Source) -> bool:
     """Return whether a table has the columns of a release, and one beside them, the class."""
     shown = {name.lower() for column in _published(entry) for name in _spelled(column, table)}
     return shown < {name.lower() for name in table.columns} and len(table.columns) == len(shown) + 1
 
 
-def _published(entry: Entry) -> list[str]:
+def _published(entry: LedgerEntry) -> list[str]:
     return [column for column, role in entry.roles.items() if role in _PUBLISHED]
 
 
@@ -60,12 +60,12 @@ def _spelled(column: str, table: Source) -> list[str]:
     return [column] if table.spelled(column) else [f"{column}_min", f"{column}_max"]
 
 
-def unchanged(call: Call, entry: Entry, needed: bool) -> Entry | None:
+def unchanged(call: Call, entry: LedgerEntry, needed: bool) -> LedgerEntry | None:
     """Return the release, where a table is it by its rows too and the ledger says of it what it said when it was made.
 
     Else None, or ReleaseTableMismatchError where it is needed. O(rows) time.
     """
-    problems = hashes.broken(call.cursor, entry, endings=("",))
+    problems = hashes.version_changes(call.cursor, entry, endings=("",))
     if problems and needed:
         raise errors.ReleaseTableMismatchError(call.function.name, entry.shown, problems[0])
     return None if problems else entry
@@ -75,7 +75,7 @@ PERSON = "dbanon person"
 """The column that a release has beside its own where the ledger knows who its rows are about."""
 
 
-def with_persons(call: Call, entry: Entry, release: Source) -> Source | None:
+def with_persons(call: Call, entry: LedgerEntry, release: Source) -> Source | None:
     """The release with a column PERSON, where its call declared who records are about; None where it did not, or where
     the ledger tells it of other rows. O(rows) time."""
     if not entry.counts_persons:
@@ -100,7 +100,7 @@ def with_persons(call: Call, entry: Entry, release: Source) -> Source | None:
 # --- its source ----------------------------------------------------------------------------------------------
 
 
-def chosen(call: Call, entry: Entry, given: Source | None) -> Source | None:
+def chosen(call: Call, entry: LedgerEntry, given: Source | None) -> Source | None:
     """Return the table that a release is held against: its source, or, where that is gone, the one that is given.
 
     None where it is gone and none is given. Raises LedgerMismatchError where another one is given.
@@ -113,7 +113,7 @@ def chosen(call: Call, entry: Entry, given: Source | None) -> Source | None:
     return given
 
 
-def _source(call: Call, entry: Entry) -> Source | None:
+def _source(call: Call, entry: LedgerEntry) -> Source | None:
     """Return the source of a release as it is now; None where it is gone, or lacks columns that were released."""
     path = SearchPath(entry.database, str(entry.call["schema"]))
     with contextlib.suppress(errors.UnknownTableError, errors.UnreadableFileError, errors.AmbiguousTableError):
@@ -134,13 +134,13 @@ def _same(own: Source, given: Source) -> bool:
     return own.sql == given.sql
 
 
-def gone(call: Call, entry: Entry) -> errors.SourceNotFoundError:
+def gone(call: Call, entry: LedgerEntry) -> errors.SourceNotFoundError:
     """Return the error where a call needs the source of a release, and there is none."""
     home = _home(entry)
     return errors.SourceNotFoundError(call.function.name, entry.shown, _shown(home.schema, home.table))
 
 
-def _home(entry: Entry) -> Source:
+def _home(entry: LedgerEntry) -> Source:
     """Where the source of a release was."""
     given = str(entry.call["source"])
     parts = names.table_parts(given)
@@ -155,12 +155,12 @@ def _home(entry: Entry) -> Source:
 # --- what its columns were -----------------------------------------------------------------------------------
 
 
-def declared(entry: Entry) -> tuple[DeclaredColumn, ...]:
+def declared(entry: LedgerEntry) -> tuple[DeclaredColumn, ...]:
     """What the columns of the source were when the release was made."""
     return tuple(DeclaredColumn(column, role, Settings()) for column, role in entry.roles.items() if role in ROLES)
 
 
-def declared_of_release(call: Call, entry: Entry, table: Source) -> tuple[DeclaredColumn, ...]:
+def declared_of_release(call: Call, entry: LedgerEntry, table: Source) -> tuple[DeclaredColumn, ...]:
     """The same of the columns of the release, with the hierarchies of its call, or else those that are declared now."""
     named = _hierarchies(call, entry, None)
     return tuple(
@@ -170,7 +170,7 @@ def declared_of_release(call: Call, entry: Entry, table: Source) -> tuple[Declar
     )
 
 
-def columns(function: str, entry: Entry, table: Source, given: Sequence[str] | None) -> dict[str, Sql]:
+def columns(function: str, entry: LedgerEntry, table: Source, given: Sequence[str] | None) -> dict[str, Sql]:
     """The quasi-identifiers of a release without its source: SQL for what was published, by their names in the source;
     UnknownColumnError."""
     shared = {}
@@ -183,7 +183,7 @@ def columns(function: str, entry: Entry, table: Source, given: Sequence[str] | N
 
 
 def with_hierarchies(
-    call: Call, entry: Entry, source: Source, rows: Sequence[DeclaredColumn]
+    call: Call, entry: LedgerEntry, source: Source, rows: Sequence[DeclaredColumn]
 ) -> tuple[DeclaredColumn, ...]:
     """What columns were, with the hierarchies of the release: those of its call, else those that are declared now.
 
@@ -198,7 +198,7 @@ def with_hierarchies(
     return tuple(replace(row, settings=Settings(named.get(row.column))) for row in rows)
 
 
-def _hierarchies(call: Call, entry: Entry, source: Source | None) -> dict[str, str]:
+def _hierarchies(call: Call, entry: LedgerEntry, source: Source | None) -> dict[str, str]:
     """Return names of hierarchies, by column as the release has it.
 
     What is declared of the source counts even where it is gone; where nothing is, what is declared of the one that is
@@ -212,7 +212,7 @@ def _hierarchies(call: Call, entry: Entry, source: Source | None) -> dict[str, s
     return {column: named[column.lower()] for column in entry.roles if column.lower() in named}
 
 
-def _fingerprint(call: Call, entry: Entry, named: Mapping[str, str]) -> str | None:
+def _fingerprint(call: Call, entry: LedgerEntry, named: Mapping[str, str]) -> str | None:
     """Return the fingerprint of hierarchies as the ledger keeps it of a release; None where one is not there."""
     counted = ("quasi", "sensitive") if model_request.ordered(entry.options) else ("quasi",)
     used = {}
@@ -225,7 +225,7 @@ def _fingerprint(call: Call, entry: Entry, named: Mapping[str, str]) -> str | No
     return resolve.fingerprint_of(used, call.cursor)
 
 
-def codes(call: Call, source: Source, entry: Entry | None) -> dict[str, Sequence[str]]:
+def codes(call: Call, source: Source, entry: LedgerEntry | None) -> dict[str, Sequence[str]]:
     """Codes for missing values in a source, by lower-case column: those that are declared now, and those that the call
     of the release added."""
     rows = stored_policy.policy_rows(source, call.cursor)
@@ -241,7 +241,7 @@ def codes(call: Call, source: Source, entry: Entry | None) -> dict[str, Sequence
 # --- how it was made -----------------------------------------------------------------------------------------
 
 
-def made_with(call: Call, entry: Entry | None, name: str) -> float | None:
+def made_with(call: Call, entry: LedgerEntry | None, name: str) -> float | None:
     """Return a number of the call, or else what a release was made with; LedgerMismatchError where they differ."""
     given = call.options.number(name)
     known = None if entry is None else entry.options.get(name)

@@ -1,1 +1,1 @@
-"""The ledger of stored releases: versions, their sources, and the class of every person."""
+"""The ledger of stored releases: versions, their sources, and the class of every record."""

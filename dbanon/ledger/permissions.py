@@ -1,8 +1,8 @@
-"""What readers may have released by asking for it, as `dbanon.permission` has it.
+"""Permissions of readers to request releases, as stored in `dbanon.permission`.
 
-A permission names a source, algorithms, the least k and what else the calls have. A reader may ask for a greater k and
-for stricter bounds of models, and for nothing else. This decides that, and shares no state: the process that answers
-readers asks it, and again the one that has the database.
+A permission names a source, algorithms, the minimal k and the other parameters. A reader may request a greater k and
+stricter bounds of models, and nothing else. The functions here have no shared state: the process that answers readers
+uses them, and the one that has the database uses them again.
 """
 
 from __future__ import annotations
@@ -19,36 +19,37 @@ from dbanon.source import catalog
 from dbanon.sqltext.quote import qualified
 from dbanon.table_functions.registry import table_functions
 
-EVERYBODY = "*"
+ANY_READER = "*"
 _PRIVATE = ""
-"""The name under which a redacted permission keeps the number of its private parameters; no parameter is called so."""
-_GREATEST = 2**63
+"""The name under which a redacted permission has the number of its private parameters; no parameter has this name."""
+_NUMBER_LIMIT = 2**63
 COLUMNS = ("source", "algorithms", "k", "parameters", "reader", "most")
 
 
 @dataclass(frozen=True)
 class Permission:
-    """One row of `dbanon.permission`; `parameters` are those of the calls, but for k."""
+    """One row of `dbanon.permission`; `parameters` are those of the calls, except k."""
 
     source: str
     algorithms: tuple[str, ...]
     k: int
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    reader: str = EVERYBODY
+    reader: str = ANY_READER
     most: int = 10
 
     @property
     def said(self) -> str:
-        """The permission as messages show it."""
+        """A description of the permission for messages."""
         bounds = [f"{name} = {value}" for name, value in self.bounds.items()]
         with_ = f" with {', '.join(bounds)}" if bounds else ""
         return f"{' or '.join(self.algorithms)} of '{self.source}' from k = {self.k} on{with_}"
 
     @property
     def bounds(self) -> dict[str, Any]:
-        """The bounds of privacy models, which readers see and may tighten.
+        """The bounds of privacy models, which readers see and may make stricter.
 
-        All other parameters are the custodian's: they can name withheld columns, missing codes, hierarchies or keys.
+        All other parameters are private to the custodian: they can name withheld columns, missing codes, hierarchies or
+        keys.
         """
         return _bounds(self.parameters)
 
@@ -64,23 +65,23 @@ class Permission:
         return self.source, list(self.algorithms), self.k, parameters, self.reader, self.most
 
     def of(self, reader: str, algorithm: str, source: str) -> bool:
-        """Return whether it is about what a reader asks for. Sources are compared as they are written, in any case."""
+        """Return whether it covers a reader, an algorithm and a source, which is compared as written, without case."""
         named = self.source.casefold() == source.casefold() and algorithm in self.algorithms
-        return named and self.reader in (EVERYBODY, reader)
+        return named and self.reader in (ANY_READER, reader)
 
 
 @dataclass(frozen=True)
-class Asking:
-    """A release that a reader asks for: the call as it would be made, with k among the parameters."""
+class ReleaseRequest:
+    """A release that a reader requests: the call as it would be made, with k among the parameters."""
 
     algorithm: str
     source: str
     parameters: str
-    """As JSON, sorted: what is asked for twice is the same."""
+    """The parameters as sorted JSON, so that equal requests have equal texts."""
 
     @classmethod
-    def to(cls, algorithm: str, source: str, parameters: Mapping[str, Any]) -> Asking:
-        """Return an asking for a call."""
+    def to(cls, algorithm: str, source: str, parameters: Mapping[str, Any]) -> ReleaseRequest:
+        """Return the request for a call."""
         return cls(algorithm, source, json.dumps(parameters, sort_keys=True))
 
     @property
@@ -90,100 +91,115 @@ class Asking:
 
     @property
     def said(self) -> str:
-        """The call as messages show it, with what a reader may say."""
-        shown = [f"{name}={value}" for name, value in self.given.items() if name == "k" or name in bounds_of_models()]
+        """A description of the call for messages, with the parameters that a reader may choose."""
+        shown = [f"{name}={value}" for name, value in self.given.items() if name == "k" or name in model_bounds()]
         return f"{self.algorithm}('{self.source}', {', '.join(shown)})"
 
 
 @cache
-def bounds_of_models() -> dict[str, bool]:
-    """Return the parameters that ask for a privacy model, and whether more of each is stricter."""
+def model_bounds() -> dict[str, bool]:
+    """Return the parameters that bound a privacy model, and whether a higher value of each is stricter."""
     return {model.parameter: model.forms[0].is_higher for model in registry.models()}
 
 
 def _bounds(parameters: Mapping[str, Any]) -> dict[str, Any]:
     """Return the parameters that are bounds of privacy models."""
-    return {name: value for name, value in parameters.items() if name in bounds_of_models()}
+    return {name: value for name, value in parameters.items() if name in model_bounds()}
 
 
-def redacted(permissions: Sequence[Permission], askings: Sequence[Asking]) -> tuple[list[Permission], list[Asking]]:
-    """Return permissions and askings with a number in place of their private parameters.
+def redact_private(
+    permissions: Sequence[Permission], requests: Sequence[ReleaseRequest]
+) -> tuple[list[Permission], list[ReleaseRequest]]:
+    """Return permissions and requests with a number in place of their private parameters.
 
-    The process that answers readers works with these. Equal private parameters have equal numbers, so that a
-    reader's call finds the release of the same call.
+    The process that answers readers uses these. Equal private parameters have equal numbers, so that a reader's call
+    matches the release of an earlier, equal call.
     """
-    everything = [permission.parameters for permission in permissions] + [asking.given for asking in askings]
-    numbers = {private: n for n, private in enumerate(sorted(set(map(_private, everything))))}
+    all_parameters = [permission.parameters for permission in permissions] + [request.given for request in requests]
+    numbers = {private: n for n, private in enumerate(sorted(set(map(_private_parameters, all_parameters))))}
 
     def with_number(parameters: Mapping[str, Any]) -> dict[str, Any]:
-        private = _private(parameters)
+        private = _private_parameters(parameters)
         public = _bounds(parameters) | ({"k": parameters["k"]} if "k" in parameters else {})
         return public if private == "{}" else public | {_PRIVATE: numbers[private]}
 
     return (
         [replace(permission, parameters=with_number(permission.parameters)) for permission in permissions],
-        [Asking.to(asking.algorithm, asking.source, with_number(asking.given)) for asking in askings],
+        [ReleaseRequest.to(request.algorithm, request.source, with_number(request.given)) for request in requests],
     )
 
 
-def _private(parameters: Mapping[str, Any]) -> str:
+def _private_parameters(parameters: Mapping[str, Any]) -> str:
     """Return the parameters that readers do not see, as JSON."""
-    private = {name: value for name, value in parameters.items() if name != "k" and name not in bounds_of_models()}
+    private = {name: value for name, value in parameters.items() if name != "k" and name not in model_bounds()}
     return json.dumps(private, sort_keys=True)
 
 
-def allowed(
+def find_permission(
     permissions: Iterable[Permission],
     reader: str,
     algorithm: str,
     source: str,
-    given: Mapping[str, Any],
-    whom: Sequence[str] = (),
-) -> tuple[Permission, Asking]:
-    """The call that a reader asks for, as the first permission has it that covers it; RequestNotPermittedError with
-    `whom` to ask, InvalidArgumentError."""
-    mine = [p for p in permissions if p.reader in (EVERYBODY, reader)]
-    said = [p.said for p in mine]
-    stricter = {"k": True, **bounds_of_models()}
+    parameters: Mapping[str, Any],
+    contacts: Sequence[str] = (),
+) -> tuple[Permission, ReleaseRequest]:
+    """Return the first permission that covers a reader's call, and the request for that call.
+
+    Args:
+        permissions: All permissions.
+        reader: The reader.
+        algorithm: The algorithm of the call.
+        source: The source of the call.
+        parameters: The parameters that the reader gives.
+        contacts: Whom the message names as contacts for a permission.
+
+    Raises:
+        RequestNotPermittedError: No permission covers the call.
+        InvalidArgumentError: A parameter has an invalid value.
+    """
+    reader_permissions = [p for p in permissions if p.reader in (ANY_READER, reader)]
+    descriptions = [p.said for p in reader_permissions]
+    higher_is_stricter = {"k": True, **model_bounds()}
     if algorithm not in algorithms():
-        raise errors.RequestNotPermittedError(f"{algorithm!r:.60}", said, whom)
-    for name in given:
-        if name not in stricter:
-            raise errors.RequestNotPermittedError(f"The parameter {name!r:.60} of {algorithm}", said, whom)
-    accepted = {name: _number(algorithm, name, value) for name, value in given.items()}
-    for permission in mine:
+        raise errors.RequestNotPermittedError(f"{algorithm!r:.60}", descriptions, contacts)
+    for name in parameters:
+        if name not in higher_is_stricter:
+            raise errors.RequestNotPermittedError(f"The parameter {name!r:.60} of {algorithm}", descriptions, contacts)
+    accepted = {name: _parse_number(algorithm, name, value) for name, value in parameters.items()}
+    for permission in reader_permissions:
         fixed = {"k": permission.k, **permission.parameters}
-        enough = all(_keeps(stricter[n], v, fixed.get(n)) for n, v in accepted.items())
-        if permission.of(reader, algorithm, source) and enough:
-            return permission, Asking.to(algorithm, permission.source, {**fixed, **accepted})
-    shown = "".join(f", {name}={value:g}" for name, value in accepted.items())
-    raise errors.RequestNotPermittedError(f"{algorithm}({source!r:.60}{shown})", said, whom)
+        is_covered = all(_is_as_strict(higher_is_stricter[n], v, fixed.get(n)) for n, v in accepted.items())
+        if permission.of(reader, algorithm, source) and is_covered:
+            return permission, ReleaseRequest.to(algorithm, permission.source, {**fixed, **accepted})
+    parameter_text = "".join(f", {name}={value:g}" for name, value in accepted.items())
+    raise errors.RequestNotPermittedError(f"{algorithm}({source!r:.60}{parameter_text})", descriptions, contacts)
 
 
-def _number(algorithm: str, name: str, value: Any) -> int | float:
-    """Return a value of a parameter that readers may say; InvalidArgumentError."""
+def _parse_number(algorithm: str, name: str, value: Any) -> int | float:
+    """Return a parameter value of a reader as a number, an integer if possible.
+
+    Raises:
+        InvalidArgumentError: It is no number, or invalid for the parameter.
+    """
     parameter = next(p for p in table_functions()[algorithm].parameters if p.name == name)
-    known = not isinstance(value, bool) and isinstance(value, int | float) and abs(value) < _GREATEST
-    if not known:
+    is_number = not isinstance(value, bool) and isinstance(value, int | float) and abs(value) < _NUMBER_LIMIT
+    if not is_number:
         raise errors.InvalidArgumentError(algorithm, name, str(parameter.kind), "what is no number")
-    whole = int(value) if float(value).is_integer() else value
+    number = int(value) if float(value).is_integer() else value
     try:
-        parameter.kind.check(whole)
+        parameter.kind.check(number)
     except ValueError:
         raise errors.InvalidArgumentError(algorithm, name, str(parameter.kind), f"{value:g}") from None
-    return whole
+    return number
 
 
-def _keeps(more_is_stricter: bool, value: float, bound: Any) -> bool:
+def _is_as_strict(higher_is_stricter: bool, value: float, bound: Any) -> bool:
     """Return whether a value is at least as strict as a bound, if there is one."""
-    return bound is None or (value >= bound if more_is_stricter else value <= bound)
+    return bound is None or (value >= bound if higher_is_stricter else value <= bound)
 
 
-def listed(cursor: Any, database: str) -> tuple[list[Permission], list[tuple[str, str]]]:
-    """Return the permissions of a database, and what is wrong with others.
-
-    Their source, and why they permit nothing.
-    """
+def stored_permissions(cursor: Any, database: str) -> tuple[list[Permission], list[tuple[str, str]]]:
+    """Return the permissions in a database, and (source, problem) for invalid rows."""
     if not catalog.has_table(cursor, database, "permission"):
         return [], []
     rows = cursor.execute(
@@ -193,35 +209,39 @@ def listed(cursor: Any, database: str) -> tuple[list[Permission], list[tuple[str
     permissions, problems = [], []
     for row in rows:
         try:
-            permissions.append(permission(row))
+            permissions.append(parse_permission(row))
         except ValueError as error:
             problems.append((str(row[0]), str(error)))
     return permissions, problems
 
 
-def permission(row: Sequence[Any]) -> Permission:
-    """Return a row of COLUMNS; ValueError where it permits nothing."""
-    source, functions, k, parameters, reader, most = row
-    named = tuple(str(name).lower() for name in functions if name is not None)
-    for name in named:
+def parse_permission(row: Sequence[Any]) -> Permission:
+    """Return the permission in a row of COLUMNS.
+
+    Raises:
+        ValueError: The row is invalid and permits nothing.
+    """
+    source, functions, k, parameters, reader, max_requests = row
+    algorithm_names = tuple(str(name).lower() for name in functions if name is not None)
+    for name in algorithm_names:
         if name not in algorithms():
             raise ValueError(f"there is no algorithm '{name}'.{errors.near(name, algorithms())}")
     try:
-        given = json.loads(parameters)
+        values = json.loads(parameters)
     except ValueError:
-        given = None
-    if not isinstance(given, dict):
+        values = None
+    if not isinstance(values, dict):
         raise ValueError('parameters must be a JSON object, such as {"l": 2}')
-    given = {name.lower(): value for name, value in given.items()}
-    if "k" in given:
+    values = {name.lower(): value for name, value in values.items()}
+    if "k" in values:
         raise ValueError("k is a column of its own and no parameter")
-    for name, value in given.items():
-        if name in bounds_of_models() and (isinstance(value, bool) or not isinstance(value, int | float)):
+    for name, value in values.items():
+        if name in model_bounds() and (isinstance(value, bool) or not isinstance(value, int | float)):
             raise ValueError(f"{name} must be a number")
-    return Permission(str(source), named, int(k), given, str(reader), int(most))
+    return Permission(str(source), algorithm_names, int(k), values, str(reader), int(max_requests))
 
 
 @cache
 def algorithms() -> frozenset[str]:
-    """Return the algorithms of tables, which are functions of these names."""
+    """Return the algorithms for tables, which are functions of the same names."""
     return frozenset(f.algorithm for f in table_functions().values() if f.algorithm)

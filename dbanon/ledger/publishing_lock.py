@@ -1,8 +1,8 @@
-"""The right to write the ledgers, which one connection has at a time.
+"""The lock for writing the ledgers, which one connection holds at a time.
 
-A version is checked against all that was released before. Two transactions that each check against the ledger as it was
-when they began would both commit. So every piece of work that writes a ledger first updates the one row of
-`dbanon.publishing_turn` in every attached ledger and holds it, in transactions of their own, until it has committed or
+A version is checked against all earlier releases. Two transactions that each check against the ledger as it was when
+they began would both commit. So every operation that writes a ledger first updates the one row of
+`dbanon.publishing_turn` in every attached ledger and holds it, in separate transactions, until it has committed or
 failed: a second connection finds the row in conflict, waits, and plans only when it has the row itself.
 """
 
@@ -22,52 +22,52 @@ from dbanon.source.catalog import SCHEMA
 from dbanon.sqltext.quote import qualified
 
 MAX_WAIT_S = 60.0
-"""How long a connection waits for another one that writes a ledger."""
+"""Maximum time that a connection waits for another one that writes a ledger."""
 
 _MAX_PAUSE_S = 0.1
 
-_HELD: ContextVar[Mapping[str, Mapping[str, Any]]] = ContextVar("held publishing turns")
+_HELD_ROWS: ContextVar[Mapping[str, Mapping[str, Any]]] = ContextVar("held publishing turns")
 """Cursors whose open transactions hold the row, by session token and database."""
 
 
 @contextlib.contextmanager
 def publishing_turn(current: Session, function: str, name: str, database: str) -> Iterator[None]:
-    """Hold the row of the ledger of `database`, and of all other attached ledgers that can be written.
+    """Hold the row of the ledger of `database`, and of all other attached ledgers that are writable.
 
-    Everything that decides about a release belongs inside: what is read there cannot be changed by another connection
+    Every read that a decision about a release depends on must be inside: another connection cannot change the ledger
     before the block ends. Blocks of one session may be nested.
 
     Args:
         current: The session of the caller.
         function: The function that writes, for messages.
         name: The release, for messages.
-        database: The database whose ledger is written; its schema is brought to the current version.
+        database: The database whose ledger is written; its schema is migrated to the current version.
 
     Raises:
-        Busy: Another connection held a row for `MAX_WAIT_S` seconds.
-        Interrupted: The session was interrupted while it waited.
+        LedgerBusyError: Another connection held a row for `MAX_WAIT_S` seconds.
+        StatementInterruptedError: The session was interrupted while it waited.
     """
     schema.create(current.connection(), database)
-    held = _HELD.get({}).get(current.token, {})
+    held_rows = _HELD_ROWS.get({}).get(current.token, {})
     with contextlib.ExitStack() as stack:
-        taken = _take_rows(current, function, name, held, stack)
-        before = _HELD.set({**_HELD.get({}), current.token: {**held, **taken}})
+        new_rows = _take_rows(current, function, name, held_rows, stack)
+        reset_token = _HELD_ROWS.set({**_HELD_ROWS.get({}), current.token: {**held_rows, **new_rows}})
         try:
             yield
         finally:
-            _HELD.reset(before)
-            for cursor in taken.values():
+            _HELD_ROWS.reset(reset_token)
+            for cursor in new_rows.values():
                 with contextlib.suppress(duckdb.Error):  # whether this works changes nothing that was published
                     cursor.execute("COMMIT")
 
 
-def check_held(function: str, name: str) -> None:
+def check_rows_held(function: str, name: str) -> None:
     """Check, right before a commit, that the caller still holds the rows.
 
     Raises:
-        Busy: A row was lost: FORCE CHECKPOINT of another connection ends the transactions of all others.
+        LedgerBusyError: A row was lost: FORCE CHECKPOINT of another connection ends the transactions of all others.
     """
-    turns = _HELD.get({})
+    turns = _HELD_ROWS.get({})
     if not turns:
         raise RuntimeError(f"{function} writes a ledger without a publishing turn")
     for cursors in turns.values():
@@ -79,21 +79,21 @@ def check_held(function: str, name: str) -> None:
 
 
 def _take_rows(
-    current: Session, function: str, name: str, held: Mapping[str, Any], stack: contextlib.ExitStack
+    current: Session, function: str, name: str, held_rows: Mapping[str, Any], stack: contextlib.ExitStack
 ) -> dict[str, Any]:
-    """Update the rows of all ledgers that are not held yet: of all of them, or of none and try again.
+    """Update the rows of all ledgers that are not held yet: all of them, or none and then retry.
 
-    All connections take them in the same order, so two of them cannot hold one row each and try the other.
+    All connections take them in the same order, so that no two connections hold one row each and wait for the other.
     """
-    give_up = time.monotonic() + MAX_WAIT_S
+    deadline = time.monotonic() + MAX_WAIT_S
     pause = 0.005
     with interrupts.interrupt_check(current, lambda: errors.StatementInterruptedError(function)) as check:
         while True:
             check()
             attempt = contextlib.ExitStack()
-            taken = {database: attempt.enter_context(current.cursor()) for database in _ledgers(current, held)}
+            cursors = {database: attempt.enter_context(current.cursor()) for database in _ledgers(current, held_rows)}
             try:
-                for database, cursor in taken.items():
+                for database, cursor in cursors.items():
                     _update_row(cursor, database)
             except duckdb.TransactionException:
                 attempt.close()  # which rolls back
@@ -102,8 +102,8 @@ def _take_rows(
                 raise
             else:
                 stack.push(attempt.pop_all())
-                return taken
-            if time.monotonic() > give_up:
+                return cursors
+            if time.monotonic() > deadline:
                 raise errors.LedgerBusyError(
                     function, name, f"another connection has been writing for {MAX_WAIT_S:.0f} seconds"
                 )
@@ -111,8 +111,8 @@ def _take_rows(
             pause = min(2 * pause, _MAX_PAUSE_S)
 
 
-def _ledgers(current: Session, held: Mapping[str, Any]) -> list[str]:
-    """Return the attached databases whose row is to be held, sorted."""
+def _ledgers(current: Session, held_rows: Mapping[str, Any]) -> list[str]:
+    """Return the attached databases whose row must still be taken, sorted."""
     with current.cursor() as cursor:
         rows = cursor.execute(
             "SELECT database_name FROM system.main.duckdb_tables() "
@@ -121,11 +121,11 @@ def _ledgers(current: Session, held: Mapping[str, Any]) -> list[str]:
             "ORDER BY ALL ASC",
             [SCHEMA],
         ).fetchall()
-    return [database for (database,) in rows if database not in held]
+    return [database for (database,) in rows if database not in held_rows]
 
 
 def _update_row(cursor: Any, database: str) -> None:
-    """Update the row in a transaction that stays open; write it again where it was deleted."""
+    """Update the row in a transaction that stays open; insert it first if it was deleted."""
     table = qualified(database, SCHEMA, "publishing_turn")
     for _ in range(2):
         cursor.execute("BEGIN")

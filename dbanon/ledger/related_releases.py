@@ -1,7 +1,7 @@
-"""The ledger of releases of related tables: people and the rows about them, all of one state and one gate.
+"""The ledger of releases of related tables: people and the rows about them, from one snapshot and checked by one gate.
 
-Such a release has one version. Its pseudonyms join the rows of each person, so that whatever else is released of the
-same people could be laid beside all of them; nothing of that is judged, and so nothing else is released beside it.
+Such a release has one version. Its pseudonyms join the rows of each person, so that any other release of the same
+people could be joined with all of them. The gate does not check that, and so nothing else of these people is released.
 """
 
 import json
@@ -15,7 +15,7 @@ from dbanon.sqltext.quote import Sql, qualified, text
 
 @dataclass(frozen=True)
 class NamedRelease:
-    """A release by its place: its tables are named after it, each with an ending of its own."""
+    """A release by its place: the names of its tables are its name with different endings."""
 
     database: str
     schema: str
@@ -27,14 +27,17 @@ class NamedRelease:
         return self.name if self.schema == "main" else f"{self.schema}.{self.name}"
 
     def table(self, ending: str = "") -> Sql:
-        """Return one of its tables."""
+        """Return the name of one of its tables."""
         return qualified(self.database, self.schema, self.name + ending)
 
 
 @dataclass(frozen=True)
 class RelatedRelease(NamedRelease):
-    """One release as the ledger has it: `tables` are its tables with rows of people and about them, by their endings,
-    with what each was made from; `people` the bases of the table of people alone."""
+    """A release of related tables, as the ledger has it.
+
+    `tables` are the sources of its tables of people and of rows about them, by the tables' endings; `people` are the
+    bases of the entity table alone.
+    """
 
     status: str
     source: str
@@ -53,24 +56,24 @@ class RelatedRelease(NamedRelease):
 
     @property
     def ledger(self) -> Sql:
-        """The table that its row is in."""
+        """The ledger table with its row."""
         return qualified(self.database, catalog.SCHEMA, "related_release")
 
     @property
     def row(self) -> Sql:
-        """What tells its row from others."""
+        """The condition for its row in the ledger."""
         return Sql(f"(schema_name, name) = ({text(self.schema)}, {text(self.name)})")
 
 
 def entries(
-    cursor: catalog.Cursor, database: str, where: str = "true", values: Sequence[object] = ()
+    cursor: catalog.Cursor, database: str, condition: str = "true", values: Sequence[object] = ()
 ) -> list[RelatedRelease]:
-    """Return the releases of related tables in a database; none where it has no ledger of them."""
+    """Return the releases of related tables in a database; none if it has no ledger of them."""
     if not catalog.has_table(cursor, database, "related_release"):
         return []
     rows = cursor.execute(
         "SELECT schema_name, name, status, source, tables, call, bases, people, hashes, roles "
-        f"FROM {qualified(database, catalog.SCHEMA, 'related_release')} WHERE {where} "
+        f"FROM {qualified(database, catalog.SCHEMA, 'related_release')} WHERE {condition} "
         "ORDER BY schema_name ASC, name ASC",
         list(values),
     ).fetchall()
@@ -92,8 +95,8 @@ def entries(
     ]
 
 
-def among(cursor: catalog.Cursor, given: str, path: catalog.SearchPath) -> RelatedRelease | None:
-    """Return the release that a name means, published or dropped; None where it means none."""
-    name, places = path.named(given)
-    where = "(lower(schema_name), lower(name)) = (lower(?), lower(?))"
-    return next((e for database, schema in places for e in entries(cursor, database, where, [schema, name])), None)
+def find_related_release(cursor: catalog.Cursor, release_name: str, path: catalog.SearchPath) -> RelatedRelease | None:
+    """Return the release of related tables with a name, published or dropped; None if there is none."""
+    name, places = path.named(release_name)
+    condition = "(lower(schema_name), lower(name)) = (lower(?), lower(?))"
+    return next((e for database, schema in places for e in entries(cursor, database, condition, [schema, name])), None)

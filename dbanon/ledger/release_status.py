@@ -1,11 +1,11 @@
-"""What has changed since a version was made, and what a refresh would show of it."""
+"""Compare published versions with their sources: changes since a version, and what a refresh would publish."""
 
 from typing import Any
 
 from dbanon import errors
 from dbanon.errors.example import SAFE, Example
 from dbanon.ledger import releases
-from dbanon.ledger.releases import Entry
+from dbanon.ledger.releases import LedgerEntry
 from dbanon.release.plan import plan
 from dbanon.release.spec import resolve
 from dbanon.release.spec.release_spec import ReleaseSpec
@@ -17,27 +17,27 @@ from dbanon.table_functions.table_function import Call, TableFunction
 
 
 def release_status(call: Call) -> Sql:
-    """release_status(): the published version of every release beside its source as it is now."""
+    """Return the SQL of release_status(): published versions compared with their sources as they are now."""
     states = [
-        _state(call, entry)
+        _status_values(call, entry)
         for database in call.attached()
         for entry in releases.entries(call.cursor, database, "status = 'published'")
     ]
     return Sql(templates.fill("ledger/release_status.sql", states=states))
 
 
-def _state(call: Call, entry: Entry) -> dict[str, object]:
-    """Template values of one release: its differences, or why they cannot be told."""
+def _status_values(call: Call, entry: LedgerEntry) -> dict[str, object]:
+    """Return the template values of one release: its differences, or why they cannot be determined."""
     problem: str | None = None
     changes: Sql | None = None
     policy_changed = hierarchy_changed = None
     try:
         if entry.hash_format != FORMAT:
             raise errors.EarlierHashesError("release_status", entry.shown)
-        now = releases.publication(entry, call.session, call.cursor)
-        changes = _changes(entry, now)
-        policy_changed = now.policy.fingerprint != entry.policy_fingerprint
-        hierarchy_changed = resolve.hierarchy_fingerprint(now, call.cursor) != entry.hierarchy_fingerprint
+        spec = releases.current_spec(entry, call.session, call.cursor)
+        changes = _source_changes(entry, spec)
+        policy_changed = spec.policy.fingerprint != entry.policy_fingerprint
+        hierarchy_changed = resolve.hierarchy_fingerprint(spec, call.cursor) != entry.hierarchy_fingerprint
         call.cursor.execute(f"EXPLAIN {changes}").fetchall()
     except Exception as error:  # a missing source, a policy that no longer fits, a broken view: said, not raised
         problem, changes = str(error).split("\n")[0], None
@@ -47,83 +47,97 @@ def _state(call: Call, entry: Entry) -> dict[str, object]:
         "name": text(entry.name),
         "version": entry.version,
         "changes": changes,
-        "policy_changed": _flag(policy_changed),
-        "hierarchy_changed": _flag(hierarchy_changed),
+        "policy_changed": _boolean_literal(policy_changed),
+        "hierarchy_changed": _boolean_literal(hierarchy_changed),
         "waiting": entry.waiting,
         "problem": Sql("NULL::VARCHAR") if problem is None else text(problem),
     }
 
 
-def _changes(entry: Entry, now: ReleaseSpec, members: Sql | None = None) -> Sql:
-    """How many records came, went and changed since a version, or beside some of its members."""
-    return Sql(plan.filled("ledger/source_changes.sql", now, members=members or entry.members))
+def _source_changes(entry: LedgerEntry, spec: ReleaseSpec, members: Sql | None = None) -> Sql:
+    """Return a query for the numbers of records added, removed and changed since a version.
+
+    `members` are the records of the version that are compared (default: all).
+    """
+    return Sql(plan.filled("ledger/source_changes.sql", spec, members=members or entry.members))
 
 
-def is_fresh(entry: Entry, now: ReleaseSpec, cursor: Any, members: Sql | None = None) -> bool:
-    """Whether source, policy and hierarchies are as they were when the version was made: release_status() of one.
-    `members` are those of its records that the source is held against (default: all)."""
+def is_fresh(entry: LedgerEntry, spec: ReleaseSpec, cursor: Any, members: Sql | None = None) -> bool:
+    """Return whether source, policy and hierarchies are unchanged since a version was created.
+
+    `members` are the records of the version that are compared with the source (default: all).
+    """
     return (
-        now.policy.fingerprint == entry.policy_fingerprint
-        and resolve.hierarchy_fingerprint(now, cursor) == entry.hierarchy_fingerprint
-        and not any(cursor.execute(_changes(entry, now, members)).fetchall()[0])
+        spec.policy.fingerprint == entry.policy_fingerprint
+        and resolve.hierarchy_fingerprint(spec, cursor) == entry.hierarchy_fingerprint
+        and not any(cursor.execute(_source_changes(entry, spec, members)).fetchall()[0])
     )
 
 
-def _flag(value: bool | None) -> Sql:
+def _boolean_literal(value: bool | None) -> Sql:
     return Sql("NULL::BOOLEAN" if value is None else str(value).lower())
 
 
 def delta_problems(call: Call) -> Sql:
-    """delta_problems(release): what a refresh would show of too few people."""
-    entry = releases.find(call.function.name, call.text("release"), call.cursor, call.path)
+    """Return the SQL of delta_problems(release): differences of too few people that a refresh would publish."""
+    entry = releases.find_release(call.function.name, call.text("release"), call.cursor, call.path)
     if entry.hash_format != FORMAT:
         raise errors.EarlierHashesError(call.function.name, entry.shown)
-    return pending(
-        entry, releases.publication(entry, call.session, call.cursor).continued(held=held_back(entry, call.cursor))
+    return pending_differences(
+        entry,
+        releases.current_spec(entry, call.session, call.cursor).continued(held=withheld_records(entry, call.cursor)),
     )
 
 
-def held_back(entry: Entry, cursor: Cursor) -> Sql | None:
-    """Who is held back since an erasure in what follows a version, as long as some version shows them; None: nobody."""
-    same = f"(schema_name, release) = ({text(entry.schema)}, {text(entry.name)})"
+def withheld_records(entry: LedgerEntry, cursor: Cursor) -> Sql | None:
+    """Return a relation of the records withheld after an erasure and still shown by some version.
+
+    None if there are none.
+    """
+    release_condition = f"(schema_name, release) = ({text(entry.schema)}, {text(entry.name)})"
     if entry.bases is None:
         return None
-    who = "person_key IS NOT DISTINCT FROM w.person_key AND "
-    who += "value_hash = w.value_hash" if entry.person_key else "row_hash = w.row_hash"
+    same_record = "person_key IS NOT DISTINCT FROM w.person_key AND "
+    same_record += "value_hash = w.value_hash" if entry.person_key else "row_hash = w.row_hash"
     relation = Sql(
         f"(SELECT person_key, row_hash, value_hash, records FROM {entry.membership} AS w "
-        f"WHERE {same} AND version = {entry.version} AND held AND EXISTS "
-        f"(SELECT 1 FROM {entry.membership} WHERE {same} AND class_id IS NOT NULL AND {who}))"
+        f"WHERE {release_condition} AND version = {entry.version} AND held AND EXISTS "
+        f"(SELECT 1 FROM {entry.membership} WHERE {release_condition} AND class_id IS NOT NULL AND {same_record}))"
     )
     return relation if cursor.execute(f"SELECT 1 FROM {relation} LIMIT 1").fetchall() else None
 
 
-def pending(entry: Entry, now: ReleaseSpec) -> Sql:
-    """What a refresh that keeps classes would show by itself.
+def pending_differences(entry: LedgerEntry, spec: ReleaseSpec) -> Sql:
+    """Return a query for the differences of too few people that a refresh which keeps classes would publish.
 
-    CannotKeepClassesError where other columns are published now.
+    Raises:
+        CannotKeepClassesError: Other columns are published now.
     """
-    check_roles(entry, now)
+    check_roles(entry, spec)
     return Sql(
         plan.filled(
             "ledger/pending_differences.sql",
-            now,
+            spec,
             members=entry.members,
             version=entry.table(),
-            by_person=now.roles.person is not None,
+            by_person=spec.roles.person is not None,
         )
     )
 
 
-def check_roles(entry: Entry, now: ReleaseSpec) -> None:
-    """Raise CannotKeepClassesError where a record is no longer known by the same columns."""
-    if now.run.widens:
+def check_roles(entry: LedgerEntry, spec: ReleaseSpec) -> None:
+    """Check that records are still identified by the same columns, so that classes can be kept.
+
+    Raises:
+        CannotKeepClassesError: A column has another role, or the algorithm publishes more than the span of a class.
+    """
+    if spec.run.widens:
         raise errors.CannotKeepClassesError(
-            entry.shown, f"{now.algorithm} publishes more of a class than its records span."
+            entry.shown, f"{spec.algorithm} publishes more of a class than its records span."
         )
-    changed = releases.changed_roles(entry, plan.roles(now))
-    if changed:
-        raise errors.CannotKeepClassesError(entry.shown, f"columns have another role: {', '.join(changed)}.")
+    role_changes = releases.changed_roles(entry, plan.roles(spec))
+    if role_changes:
+        raise errors.CannotKeepClassesError(entry.shown, f"columns have another role: {', '.join(role_changes)}.")
 
 
 FUNCTIONS = (

@@ -1,4 +1,4 @@
-"""The release ledger: what was published when, from what, and who is in which class of it."""
+"""The ledger of releases: the versions that were published, their sources, and the class of every record."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from dbanon.table_functions.dispatch import make_call
 from dbanon.table_functions.table_function import Call, TableFunction
 
 TABLES = ("", "_classes", "_metrics")
-"""Endings of the tables of one release."""
+"""Endings of the names of a release's tables."""
 
 
 @dataclass(frozen=True)
-class Entry(related_releases.NamedRelease):
+class LedgerEntry(related_releases.NamedRelease):
     """One version of a release, as the ledger has it."""
 
     version: int
@@ -39,34 +39,35 @@ class Entry(related_releases.NamedRelease):
     k: int
     roles: Mapping[str, str]
     how: str = "first"
-    """How it was made: first, keep, hold or recluster."""
+    """How it was created: first, keep, hold or recluster."""
     bases: tuple[str, ...] | None = None
-    """Tables and files behind its source; None where it was made before they were kept."""
+    """Tables and files behind its source; None if it was created before they were stored."""
     options: Mapping[str, object] = field(default_factory=dict)
-    """Every parameter of its call, those that were not given too."""
+    """All parameters of its call, including those that were not given."""
     waiting: int = 0
-    """Records that came and wait until enough have come, by the last refresh."""
+    """Number of new records that the last refresh deferred."""
     keys: Mapping[str, str] = field(default_factory=dict)
-    """What the values of each column that is made follow from; of a key its id, and the scope of its pseudonyms."""
+    """What the values of each transformed column are derived from: the id of a key, and the scope of its pseudonyms."""
     hash_format: int = 1
-    """Of the hashes in the membership, see `dbanon.source.canonical_text`; 1 depends on the version of DuckDB."""
+    """The format of the hashes in the membership, see `dbanon.source.canonical_text`; 1 depends on the version of
+    DuckDB."""
     disjoint_from: tuple[str, ...] = ()
     """Releases and sources that are declared to be about other people."""
     composition_rule: str = "warn"
-    """What was asked to happen where other releases narrow its people: warn or refuse."""
+    """The requested reaction to other releases that narrow its people: warn or refuse."""
     same_people: Sql | None = None
-    """A table (their_key, person_key) of people who have other keys in the version that this one is compared with."""
+    """A table (their_key, person_key) of people who have other keys in the version with which this one is compared."""
     same_values: Sql | None = None
-    """A table (their_value, value_hash) of values that are spelled otherwise there."""
+    """A table (their_value, value_hash) of values with other spellings in that version."""
 
     @property
     def keeps(self) -> bool:
-        """Whether records of the version before stayed in their classes."""
+        """Whether records of the previous version stayed in their classes."""
         return self.how in ("keep", "hold")
 
     @property
     def place(self) -> tuple[str, str, str, int]:
-        """Database, schema, name and version, however the name is spelled."""
+        """Database, schema, lower-case name and version."""
         return self.database, self.schema, self.name.lower(), self.version
 
     @property
@@ -76,7 +77,7 @@ class Entry(related_releases.NamedRelease):
 
     @property
     def links(self) -> tuple[str, ...]:
-        """The key's id and the scope of each column's pseudonyms: versions that share one can be linked by it."""
+        """The key id and scope of each column's pseudonyms: versions that share one can be linked by it."""
         return tuple(self.keys[c] for c, role in self.roles.items() if role == "pseudonym" and c in self.keys)
 
     @property
@@ -94,8 +95,8 @@ class Entry(related_releases.NamedRelease):
         """The columns that are not generalized, without pseudonyms, in the order of their hashes."""
         return tuple(c for c, role in self.roles.items() if role in ("sensitive", "other", "mask", "shift"))
 
-    def alike(self, other: Entry, column: str) -> bool:
-        """Return whether equal values of a column are published as equal ones here and in another version."""
+    def alike(self, other: LedgerEntry, column: str) -> bool:
+        """Return whether equal values of a column are published as equal values in both versions."""
         mine, theirs = ({c.lower(): basis for c, basis in e.keys.items()} for e in (self, other))
         return mine.get(column.lower()) == theirs.get(column.lower())
 
@@ -106,27 +107,30 @@ class Entry(related_releases.NamedRelease):
 
     @property
     def settled(self) -> Sql:
-        """The same without those that wait; not to be read before the ledger has the columns of this version."""
+        """Its rows of dbanon.membership without deferred records.
+
+        Requires a ledger with the columns of this schema version.
+        """
         return self._rows(" AND waiting IS NOT TRUE")
 
     @property
     def known(self) -> Sql:
-        """The same without those that are held back since an erasure, too: in a class or left out by the call."""
+        """Its rows of dbanon.membership without deferred records and those withheld after an erasure."""
         return self._rows(" AND waiting IS NOT TRUE AND held IS NOT TRUE")
 
     @property
     def waits(self) -> Sql:
-        """Those that wait, likewise."""
+        """Its rows of dbanon.membership for deferred records."""
         return self._rows(" AND waiting")
 
     @property
     def membership(self) -> Sql:
-        """The table that says who is in which class, of all versions."""
+        """The table with the class of every record, for all versions."""
         return qualified(self.database, SCHEMA, "membership")
 
     @property
     def row(self) -> Sql:
-        """What tells its rows of the membership from others."""
+        """The condition for its rows in the membership."""
         return Sql(f"(schema_name, release, version) = ({text(self.schema)}, {text(self.name)}, {self.version})")
 
     def _rows(self, condition: str = "") -> Sql:
@@ -148,37 +152,38 @@ class Entry(related_releases.NamedRelease):
 
     @property
     def _person_key(self) -> str:
-        """The canonical text of who a record is about; format 1 kept what DuckDB makes of the value."""
+        """SQL of the canonical text of the person of a record; format 1 stored DuckDB's text of the value."""
         if self.hash_format == FORMAT or self.person_key is None or len(self.person_key) > 1:
             return "person_key"
         return r"system.main.regexp_replace(person_key, '^(-?\d+)\.0+$', '\1') AS person_key"
 
     @property
     def _later(self) -> str:
-        """Columns of the membership that came later."""
+        """Columns that later schema versions added to the membership."""
         if self.bases is None:
             return ""
         return ", label_hash, cells" + (", quasi_cells" if self.hash_format == FORMAT else "")
 
 
-def entries(cursor: Cursor, database: str, where: str = "true", values: Sequence[object] = ()) -> list[Entry]:
-    """Return versions in a database's ledger, latest last; none where it has no ledger."""
+def entries(cursor: Cursor, database: str, condition: str = "true", values: Sequence[object] = ()) -> list[LedgerEntry]:
+    """Return versions in a database's ledger, latest last; none if it has no ledger."""
     if not catalog.has_table(cursor, database, "release"):
         return []
-    found = cursor.execute(
+    result = cursor.execute(
         "SELECT * EXCLUDE (library_versions, achieved, metrics) "
-        f"FROM {qualified(database, SCHEMA, 'release')} WHERE {where} ORDER BY schema_name ASC, name ASC, version ASC",
+        f"FROM {qualified(database, SCHEMA, 'release')} WHERE {condition} "
+        "ORDER BY schema_name ASC, name ASC, version ASC",
         list(values),
     )
-    columns = [column[0] for column in found.description]
-    return [_entry(database, dict(zip(columns, row, strict=True))) for row in found.fetchall()]
+    columns = [column[0] for column in result.description]
+    return [_entry(database, dict(zip(columns, row, strict=True))) for row in result.fetchall()]
 
 
-def _entry(database: str, row: Mapping[str, Any]) -> Entry:
-    """Return a row of the ledger; one that cannot be written may lack the columns that came later."""
+def _entry(database: str, row: Mapping[str, Any]) -> LedgerEntry:
+    """Return a row of the ledger as an entry; a read-only ledger may lack columns that were added later."""
     bases = row.get("bases")
     options = json.loads(row["parameters"])
-    return Entry(
+    return LedgerEntry(
         database,
         row["schema_name"],
         row["name"],
@@ -202,34 +207,51 @@ def _entry(database: str, row: Mapping[str, Any]) -> Entry:
     )
 
 
-def find(function: str, given: str, cursor: Cursor, path: catalog.SearchPath) -> Entry:
-    """Return the latest version of a release by its name, or by that of its copy in PostgreSQL; UnknownReleaseError."""
-    of_copy = deliveries.release(function, given, cursor, path)
-    name, places = path.named(given) if of_copy is None else (of_copy[2], [of_copy[:2]])
+def find_release(function: str, release_name: str, cursor: Cursor, path: catalog.SearchPath) -> LedgerEntry:
+    """Return the latest version of a release by its name, or by that of its copy in PostgreSQL.
+
+    Raises:
+        UnknownReleaseError: There is no such release.
+    """
+    delivered_release = deliveries.find_delivered_release(function, release_name, cursor, path)
+    name, places = (
+        path.named(release_name) if delivered_release is None else (delivered_release[2], [delivered_release[:2]])
+    )
     databases = list(dict.fromkeys(d for d, _ in places))
-    found = {d: entries(cursor, d, "lower(name) = lower(?)", [name]) for d in databases}
+    versions_by_database = {d: entries(cursor, d, "lower(name) = lower(?)", [name]) for d in databases}
     for database, schema in places:
-        of = [e for e in found[database] if e.schema.lower() == schema.lower()]
-        if of:
-            return max(of, key=lambda e: e.version)
-    known = [e.shown for d in databases for e in entries(cursor, d) if e.status == "published"]
-    grows = streams.among(cursor, given, path) is not None
-    several = related_releases.among(cursor, given, path)
+        versions = [e for e in versions_by_database[database] if e.schema.lower() == schema.lower()]
+        if versions:
+            return max(versions, key=lambda e: e.version)
+    published_names = [e.shown for d in databases for e in entries(cursor, d) if e.status == "published"]
+    is_stream = streams.lookup_active_stream(cursor, release_name, path) is not None
+    related = related_releases.find_related_release(cursor, release_name, path)
     raise errors.UnknownReleaseError(
-        function, given, known, grows=grows, is_several=several is not None and several.status == "published"
+        function,
+        release_name,
+        published_names,
+        grows=is_stream,
+        is_several=related is not None and related.status == "published",
     )
 
 
-def published(function: str, given: str, cursor: Cursor, path: catalog.SearchPath) -> Entry:
-    """Return the published version of a release; UnknownReleaseError."""
-    entry = find(function, given, cursor, path)
+def find_published(function: str, release_name: str, cursor: Cursor, path: catalog.SearchPath) -> LedgerEntry:
+    """Return the published version of a release.
+
+    Raises:
+        UnknownReleaseError: There is no such release, or it was dropped.
+    """
+    entry = find_release(function, release_name, cursor, path)
     if entry.status != "published":
-        raise errors.UnknownReleaseError(function, given, [])
+        raise errors.UnknownReleaseError(function, release_name, [])
     return entry
 
 
-def publication(entry: Entry, session: Session, cursor: Any, kind: str = "release") -> ReleaseSpec:
-    """What a release would publish now: its call, planned again. Errors are those of the call."""
+def current_spec(entry: LedgerEntry, session: Session, cursor: Any, kind: str = "release") -> ReleaseSpec:
+    """Return the release spec for what a release would publish now: its call, planned again.
+
+    Raises the errors of the call.
+    """
     call = make_call(
         session,
         cursor,
@@ -241,28 +263,30 @@ def publication(entry: Entry, session: Session, cursor: Any, kind: str = "releas
     return resolve.keyed(resolve.resolve_spec(call, (entry.schema, entry.name)), entry.person_key, kind)
 
 
-def changed_roles(entry: Entry, now: Mapping[str, str]) -> list[str]:
-    """Return columns that a record was or is known by and that have another role now, in words."""
-    found = []
-    for column in {**entry.roles, **now}:
-        was, known = (of.get(column, "not there") for of in (entry.roles, now))
-        if was != known and (was in ROLES or known in ROLES):
-            found.append(f"{column} was {was} and is {known}")
-    return found
+def changed_roles(entry: LedgerEntry, current_roles: Mapping[str, str]) -> list[str]:
+    """Return descriptions of role changes of the columns that identify records."""
+    changes = []
+    for column in {**entry.roles, **current_roles}:
+        old_role, new_role = (roles.get(column, "not there") for roles in (entry.roles, current_roles))
+        if old_role != new_role and (old_role in COMPARED_ROLES or new_role in COMPARED_ROLES):
+            changes.append(f"{column} was {old_role} and is {new_role}")
+    return changes
 
 
-def same_roles(entry: Entry, now: Mapping[str, str]) -> bool:
-    """Return whether the columns that a version shows, and the person, are the same in the same roles."""
-    was, known = ([i for i in of.items() if i[1] in ROLES] for of in (entry.roles, now))
-    return sorted(was) == sorted(known)
+def same_roles(entry: LedgerEntry, current_roles: Mapping[str, str]) -> bool:
+    """Return whether the published columns and the person column of a version have the same roles now."""
+    old_roles, new_roles = (
+        [i for i in roles.items() if i[1] in COMPARED_ROLES] for roles in (entry.roles, current_roles)
+    )
+    return sorted(old_roles) == sorted(new_roles)
 
 
-ROLES = ("quasi", "sensitive", "other", "person", *KNOWN)
-"""Roles of columns that a record is known by."""
+COMPARED_ROLES = ("quasi", "sensitive", "other", "person", *KNOWN)
+"""Roles of columns by which records are compared."""
 
 
-def columns(entry: Entry, ending: str, cursor: Cursor) -> dict[str, str]:
-    """Return types of the columns of one of a release's tables, by name and in order."""
+def table_columns(entry: LedgerEntry, ending: str, cursor: Cursor) -> dict[str, str]:
+    """Return column types by name of one of a release's tables, in order."""
     rows = cursor.execute(
         "SELECT column_name, data_type FROM system.main.duckdb_columns() "
         "WHERE (database_name, schema_name, table_name) = (?, ?, ?) ORDER BY column_index ASC",
@@ -271,26 +295,27 @@ def columns(entry: Entry, ending: str, cursor: Cursor) -> dict[str, str]:
     return {str(name): str(type_) for name, type_ in rows}
 
 
-_OF_SEVERAL = (
+_RELATED_RELEASE_COLUMNS = (
     "schema_name, name, 1 AS version, status, source, algorithm, statement, call, parameters, library_versions, "
     "persons AS records, released_at, metrics, bases, hashes, 'first' AS refresh"
 )
-"""What releases() says of a release of related tables: of its people, in columns that all releases have."""
+"""The columns that releases() returns for a release of related tables: those that all releases have."""
 
 
 def releases(call: Call) -> Sql:
-    """releases(): every ledger of the attached databases."""
-    found = [d for d in call.attached() if catalog.has_table(call.cursor, d, "release")]
-    several = [d for d in found if catalog.has_table(call.cursor, d, "related_release")]
-    if not found:
+    """Return the SQL of releases(): the ledgers of all attached databases."""
+    databases = [d for d in call.attached() if catalog.has_table(call.cursor, d, "release")]
+    related_databases = [d for d in databases if catalog.has_table(call.cursor, d, "related_release")]
+    if not databases:
         return literal_rows({"database_name": "VARCHAR", "schema_name": "VARCHAR", "name": "VARCHAR"}, [])
     return Sql(
         "FROM ("
         + " UNION ALL BY NAME ".join(
-            [f"SELECT {text(d)} AS database_name, * FROM {qualified(d, SCHEMA, 'release')}" for d in found]
+            [f"SELECT {text(d)} AS database_name, * FROM {qualified(d, SCHEMA, 'release')}" for d in databases]
             + [
-                f"SELECT {text(d)} AS database_name, {_OF_SEVERAL} FROM {qualified(d, SCHEMA, 'related_release')}"
-                for d in several
+                f"SELECT {text(d)} AS database_name, {_RELATED_RELEASE_COLUMNS} "
+                f"FROM {qualified(d, SCHEMA, 'related_release')}"
+                for d in related_databases
             ]
         )
         + ") ORDER BY database_name ASC, schema_name ASC, name ASC, version ASC"

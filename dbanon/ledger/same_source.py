@@ -1,4 +1,4 @@
-"""Which versions are of the same people: those that were made from a table, or views, over the same base tables."""
+"""Find the versions of the same people: those made from the same base tables, also through views."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -7,8 +7,8 @@ from typing import Any
 from dbanon import errors
 from dbanon.ledger import releases, streams
 from dbanon.ledger.people.same_content import same_content
-from dbanon.ledger.releases import Entry
-from dbanon.ledger.streams import Grows
+from dbanon.ledger.releases import LedgerEntry
+from dbanon.ledger.streams import StreamEntry
 from dbanon.source import attached_databases
 from dbanon.source.catalog import Source
 from dbanon.source.file_identity import file_identities
@@ -21,58 +21,61 @@ Base = tuple[str, str, str]
 
 
 UNKNOWN = "unknown: "
-"""How a base begins that stands for whatever else a source reads."""
+"""Prefix of a base that stands for an undetermined read of a source."""
 
 
 def bases(source: Source, cursor: Any) -> tuple[str, ...]:
-    """Return the tables and files behind a source, as the ledger keeps them: without the source's own database.
+    """Return the tables and files behind a source, as the ledger stores them: without the source's own database.
 
-    DuckDB's own binding says what a view reads, so views over views and macros are seen through; what was copied into a
-    table of its own is not. A file is known by its canonical path and by its content. Of what cannot be determined
-    there is a base that begins with UNKNOWN. Such a view, and one that reads no table, is its own base, too.
+    DuckDB's own binding determines what a view reads, also through views and macros; a table that is a copy of another
+    one is its own base. A file is identified by its canonical path and by its content. An undetermined read is
+    represented by a base that begins with UNKNOWN. Such a view, and one that reads no table, is its own base, too.
     """
     reads = source_reads(source, cursor)
-    found = {UNKNOWN + why for why in reads.unknown}
-    found.update(*map(file_identities, reads.files))
+    base_names = {UNKNOWN + reason for reason in reads.unknown}
+    base_names.update(*map(file_identities, reads.files))
     for place in reads.tables:
         if place[0] == source.database and source.foreign is None:
-            found.add(str(qualified(*place[1:])))
+            base_names.add(str(qualified(*place[1:])))
             continue
         try:
-            found.add(attached_databases.ledger_name("materialize", cursor, place))
+            base_names.add(attached_databases.ledger_name("materialize", cursor, place))
         except errors.DatabaseIdentityUnavailableError:
             if place == source.place:
                 raise
-            found.add(f"{UNKNOWN}a table of {place[0]}")
-    if reads.unknown or not found:
-        found.add(str(qualified(source.schema, source.table)))
-    return tuple(sorted(found))
+            base_names.add(f"{UNKNOWN}a table of {place[0]}")
+    if reads.unknown or not base_names:
+        base_names.add(str(qualified(source.schema, source.table)))
+    return tuple(sorted(base_names))
 
 
-def related(entry: Entry, cursor: Any) -> list[Entry]:
-    """All other versions of the same people that any attached ledger has: whatever name, view, algorithm and status.
+def versions_of_same_people(entry: LedgerEntry, cursor: Any) -> list[LedgerEntry]:
+    """Return all other versions of the same people in any attached ledger: of any name, view, algorithm and status.
 
     These are of the same tables or files, or of sources with the same records.
     """
-    every = [e for database in ledgers("release", cursor) for e in releases.entries(cursor, database)]
-    others = [other for other in every if other.place != entry.place]
-    wanted = bases_of(entry)
-    found = {other.place for other in others if wanted & bases_of(other)}
-    rest = [other for other in others if other.place not in found]
-    found |= {other.place for other in same_content(entry, rest, cursor)}
-    return [other for other in others if other.place in found]
+    versions = [e for database in ledgers("release", cursor) for e in releases.entries(cursor, database)]
+    others = [other for other in versions if other.place != entry.place]
+    entry_bases = comparable_bases(entry)
+    places_found = {other.place for other in others if entry_bases & comparable_bases(other)}
+    rest = [other for other in others if other.place not in places_found]
+    places_found |= {other.place for other in same_content(entry, rest, cursor)}
+    return [other for other in others if other.place in places_found]
 
 
-def releases_of(wanted: set[Base], cursor: Any) -> list[Entry]:
+def releases_of_bases(bases: set[Base], cursor: Any) -> list[LedgerEntry]:
     """Return all versions that were made from one of these tables."""
-    every = (e for database in ledgers("release", cursor) for e in releases.entries(cursor, database))
-    return [e for e in every if wanted & bases_of(e)]
+    versions = (e for database in ledgers("release", cursor) for e in releases.entries(cursor, database))
+    return [e for e in versions if bases & comparable_bases(e)]
 
 
-def streams_of(wanted: set[Base], cursor: Any) -> list[Grows]:
-    """The streaming views made from one of these tables, also those that were dropped, which readers may still have."""
-    every = (e for database in ledgers("stream", cursor) for e in streams.entries(cursor, database))
-    return [e for e in every if wanted & bases_of(e)]
+def streams_of_bases(bases: set[Base], cursor: Any) -> list[StreamEntry]:
+    """Return the streaming views made from one of these tables.
+
+    Dropped ones are included, as readers may still have them.
+    """
+    all_streams = (e for database in ledgers("stream", cursor) for e in streams.entries(cursor, database))
+    return [e for e in all_streams if bases & comparable_bases(e)]
 
 
 def ledgers(table: str, cursor: Any) -> list[str]:
@@ -85,15 +88,17 @@ def ledgers(table: str, cursor: Any) -> list[str]:
     return [str(database) for (database,) in rows]
 
 
-def bases_of(of: Entry | Grows) -> set[Base]:
-    """Return the tables and files behind a version; of one in another system also by its name here."""
-    source = str(of.call["source"])
-    return places(of.bases or (source,), of.database) | attached([source])
+def comparable_bases(entry: LedgerEntry | StreamEntry) -> set[Base]:
+    """Return the tables and files behind a version; one in another system also by its attached name."""
+    source = str(entry.call["source"])
+    return parse_bases(entry.bases or (source,), entry.database) | attached_bases([source])
 
 
-def attached(sources: Iterable[str]) -> set[Base]:
-    """Sources that name an attached database: where one has moved, and says that it is another, what it holds is still
-    about the same people."""
+def attached_bases(sources: Iterable[str]) -> set[Base]:
+    """Return the bases of sources whose names include a database.
+
+    If the database moved and has another identity now, its tables are still about the same people.
+    """
     return {
         (parts[0].lower(), parts[1].lower(), parts[2].lower())
         for source in sources
@@ -102,23 +107,26 @@ def attached(sources: Iterable[str]) -> set[Base]:
 
 
 _QUOTED = '"""'
-"""Around the path of a file of which an earlier version of the package wrote the name."""
+"""The quotes around the path of a file in ledgers of an earlier version of the package."""
 
 
-def places(bases: Iterable[str], database: str) -> set[Base]:
-    """Return bases as a ledger in a database names them, to be compared with those of another; not the unknown ones."""
-    found: set[Base] = set()
+def parse_bases(bases: Iterable[str], database: str) -> set[Base]:
+    """Return bases as comparable (database, schema, table), without undetermined ones.
+
+    `database` is that of the ledger which has them; it completes names without a database.
+    """
+    parsed: set[Base] = set()
     for base in bases:
         if base.startswith(UNKNOWN):
             continue
         if base.startswith(_QUOTED) and base.endswith(_QUOTED):
-            found.add(("", "", str(Path(base.strip('"')).resolve())))
+            parsed.add(("", "", str(Path(base.strip('"')).resolve())))
             continue
         parts = tuple(p.lower() for p in names.table_parts(base) or ())
         if len(parts) == 3:
-            found.add((parts[0], parts[1], parts[2]))
+            parsed.add((parts[0], parts[1], parts[2]))
         elif len(parts) == 2:
-            found.add((database.lower(), parts[0], parts[1]))
+            parsed.add((database.lower(), parts[0], parts[1]))
         else:
-            found.add(("", "", base))
-    return found
+            parsed.add(("", "", base))
+    return parsed

@@ -1,7 +1,7 @@
-"""How far a streaming view has read its source: by row ids, or by `order_by` once rows are deleted.
+"""Positions up to which a streaming view has read its source: row ids, or `order_by` once rows are deleted.
 
-DuckDB gives the row ids of deleted rows to later ones after a checkpoint, so a row id identifies a row only as long as
-the rows before it are known to be there. The mark of a stream is the greatest `order_by` that it has read.
+DuckDB reuses the row ids of deleted rows after a checkpoint, so a row id identifies a row only as long as the rows
+before it are known to exist. The mark of a stream is the greatest `order_by` that it has read.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ FORMAT = 1
 """The format of a mark in the ledger."""
 
 TAIL_ROWS = 1000
-"""Row ids whose rows are hashed, up to the row that was read last."""
+"""Number of row ids whose rows are hashed, up to the row that was read last."""
 
 MAX_ROWS_AT_MARK = 1000
-"""Rows that may have the greatest `order_by` of a source from which rows are deleted."""
+"""Maximum number of rows with the greatest `order_by` of a source from which rows are deleted."""
 
 _TAIL = f"tail {TAIL_ROWS}: "
 
@@ -47,7 +47,7 @@ class Mark:
 
     @classmethod
     def from_json(cls, stored: str | None) -> Mark | None:
-        """Return the mark that `to_json` wrote; None where there is none, or one of another format."""
+        """Return the mark that `to_json` wrote; None if there is none, or one of another format."""
         found = {} if stored is None else json.loads(stored)
         if found.pop("format", None) != FORMAT:
             return None
@@ -73,7 +73,7 @@ class ArrivalOrder:
         return cls({name: source.columns[name] for name in columns})
 
     def is_valid(self, mark: Mark, cursor: Any) -> bool:
-        """Return whether the mark is one of these columns and its values are values of their present types."""
+        """Return whether a mark is of these columns and its values are values of their present types."""
         if mark.columns != tuple(self.types):
             return False
         values = joined(f"TRY({self._value(c, v)}) IS NOT NULL" for c, v in zip(self.types, mark.values, strict=True))
@@ -94,7 +94,7 @@ class ArrivalOrder:
         return Sql(f"({joined(cases, ' OR ')})")
 
     def is_after(self, mark: Mark) -> Sql:
-        """The condition for rows that were added after the mark; those with NULL count, so that they are reported."""
+        """Return the condition for rows after the mark, including those with NULL, so that they are reported."""
         missing = joined((f"{identifier(c)} IS NULL" for c in self.types), " OR ")
         return Sql(f"({missing} OR NOT ({self.is_before(mark)} OR {self.is_at(mark)}))")
 
@@ -150,10 +150,10 @@ def is_tail_unchanged(cursor: Any, source: Source, last: int, stored: str | None
 def _last_row_hash(cursor: Any, source: Source, last: int) -> str | None:
     """Return a hash of one row as earlier versions computed it; None if there is no such row."""
     values = joined(f"epoch_us({identifier(c)})" if "ZONE" in t else identifier(c) for c, t in source.columns.items())
-    found = cursor.execute(
+    hashes = cursor.execute(
         bound(f"SELECT md5(row({values})::VARCHAR) FROM {source.sql} WHERE rowid = {last}")
     ).fetchall()
-    return found[0][0] if found else None
+    return hashes[0][0] if hashes else None
 
 
 def check_pruned(
@@ -173,70 +173,72 @@ def check_pruned(
         PrunedWithoutOrderError: `order_by` does not identify the rows that were read.
     """
 
-    def refused(why: str) -> errors.PrunedWithoutOrderError:
-        return errors.PrunedWithoutOrderError(view, tuple(order.types), source.shown, why)
+    def refusal(reason: str) -> errors.PrunedWithoutOrderError:
+        return errors.PrunedWithoutOrderError(view, tuple(order.types), source.shown, reason)
 
     if mark is None or not order.is_valid(mark, cursor):
-        raise refused("the ledger of this stream does not say which was the greatest when it last read the table")
+        raise refusal("the ledger of this stream does not say which was the greatest when it last read the table")
     if mark.n_late:
-        raise refused(f"{mark.n_late:,} records were added whose order_by lies before that of a record read earlier")
+        raise refusal(f"{mark.n_late:,} records were added whose order_by lies before that of a record read earlier")
     if mark.rows is None:
-        raise refused(f"more than {MAX_ROWS_AT_MARK:,} records have the greatest order_by that was read")
+        raise refusal(f"more than {MAX_ROWS_AT_MARK:,} records have the greatest order_by that was read")
     n_known = cursor.execute(
         bound(f"SELECT count(*) FROM {source.sql} WHERE {order.is_before(mark)} OR {order.is_at(mark)}")
     ).fetchall()[0][0]
     added = Counter(_rows_at(cursor, source, order, mark)) - Counter(mark.rows)
     n_late = max(added.total(), n_known - source_rows)
     if n_late > 0:
-        raise refused(f"{n_late:,} records were added whose order_by is not after that of a record read earlier")
+        raise refusal(f"{n_late:,} records were added whose order_by is not after that of a record read earlier")
     return mark
 
 
 def mark_of_row(cursor: Any, source: Source, order: ArrivalOrder, row: int) -> Mark | None:
-    """Return a mark at a row of the source; None if there is no such row, or rows before it are after it in order."""
+    """Return a mark at a row of the source; None if row ids and `order_by` do not define the same rows before it."""
     query = f"SELECT {joined(order.texts)} FROM {source.sql} WHERE rowid = {row}"
-    found = cursor.execute(bound(query)).fetchall()
-    if not found or None in found[0]:
+    values = cursor.execute(bound(query)).fetchall()
+    if not values or None in values[0]:
         return None
-    made = Mark(tuple(order.types), tuple(found[0]), ())
-    if not order.is_valid(made, cursor):
+    mark = Mark(tuple(order.types), tuple(values[0]), ())
+    if not order.is_valid(mark, cursor):
         return None
-    query = f"SELECT count(*) FROM {source.sql} WHERE (rowid <= {row}) = ({order.is_after(made)})"
+    query = f"SELECT count(*) FROM {source.sql} WHERE (rowid <= {row}) = ({order.is_after(mark)})"
     if cursor.execute(bound(query)).fetchall()[0][0]:
         return None
-    return Mark(made.columns, made.values, _limited(_rows_at(cursor, source, order, made)))
+    return Mark(mark.columns, mark.values, _stored_row_hashes(_rows_at(cursor, source, order, mark)))
 
 
 def next_mark(cursor: Any, source: Source, order: ArrivalOrder, mark: Mark | None, n_late: int) -> Mark | None:
-    """Return the mark of a source all of whose rows were read.
+    """Return the mark of a source of which all rows were read.
 
     Args:
         cursor: A cursor within the transaction of the refresh.
         source: The source.
         order: Its order of arrival.
-        mark: The mark before the refresh; it holds where the source has no greater row, as all were deleted.
+        mark: The mark before the refresh; it stays if the source has no greater row, as all were deleted.
         n_late: Records of this refresh that were added before the mark.
 
     O(rows): one scan of the columns of `order_by`.
     """
-    late = n_late + (0 if mark is None else mark.n_late)
+    total_late = n_late + (0 if mark is None else mark.n_late)
     newer = "true" if mark is None else order.is_after(mark)
-    found = cursor.execute(
+    last_values = cursor.execute(
         bound(f"SELECT {joined(order.texts)} FROM {source.sql} WHERE {newer} ORDER BY {order.descending} LIMIT 1")
     ).fetchall()
-    if not found:
+    if not last_values:
         if mark is None or mark.rows is None:
             return mark
-        known = Counter(mark.rows) | Counter(_rows_at(cursor, source, order, mark))
-        return Mark(mark.columns, mark.values, _limited(list(known.elements())), late)
-    made = Mark(tuple(order.types), tuple(map(str, found[0])), (), late)
-    if None in found[0] or not order.is_valid(made, cursor):
+        row_hashes = Counter(mark.rows) | Counter(_rows_at(cursor, source, order, mark))
+        return Mark(mark.columns, mark.values, _stored_row_hashes(list(row_hashes.elements())), total_late)
+    new_mark = Mark(tuple(order.types), tuple(map(str, last_values[0])), (), total_late)
+    if None in last_values[0] or not order.is_valid(new_mark, cursor):
         return None
-    return Mark(made.columns, made.values, _limited(_rows_at(cursor, source, order, made)), late)
+    return Mark(
+        new_mark.columns, new_mark.values, _stored_row_hashes(_rows_at(cursor, source, order, new_mark)), total_late
+    )
 
 
 def count_late(cursor: Any, source: Source, order: ArrivalOrder, mark: Mark | None, is_new: Sql) -> int:
-    """Return how many new rows of the source lie before the mark."""
+    """Return how many new rows of the source are before the mark."""
     if mark is None or not order.is_valid(mark, cursor):
         return 0
     query = f"SELECT count(*) FROM {source.sql} WHERE {is_new} AND {order.is_before(mark)}"
@@ -244,10 +246,11 @@ def count_late(cursor: Any, source: Source, order: ArrivalOrder, mark: Mark | No
 
 
 def _rows_at(cursor: Any, source: Source, order: ArrivalOrder, mark: Mark) -> list[str]:
-    """Return hashes of the rows at a mark, one more than may be stored at most."""
+    """Return hashes of the rows at a mark, at most one more than may be stored."""
     query = f"SELECT {row_hash(source)} FROM {source.sql} WHERE {order.is_at(mark)} LIMIT {MAX_ROWS_AT_MARK + 1}"
     return [row[0] for row in cursor.execute(bound(query)).fetchall()]
 
 
-def _limited(rows: list[str]) -> tuple[str, ...] | None:
+def _stored_row_hashes(rows: list[str]) -> tuple[str, ...] | None:
+    """Return sorted row hashes for a mark; None if there are too many."""
     return tuple(sorted(rows)) if len(rows) <= MAX_ROWS_AT_MARK else None

@@ -1,4 +1,4 @@
-"""The ledger of streaming anonymized views: what each has published, and the state that it goes on from."""
+"""The ledger of streaming anonymized views: what each has published, and the state of its algorithm."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -14,12 +14,12 @@ from dbanon.sqltext.quote import Sql, literal_rows, qualified, text
 from dbanon.table_functions.table_function import Call, TableFunction
 
 TABLES = ("", "_classes")
-"""Endings of the tables of one view."""
+"""Endings of the names of a view's tables."""
 
 
 @dataclass(frozen=True)
-class Grows:
-    """One streaming view as the ledger has it: the columns of dbanon.stream, and the database."""
+class StreamEntry:
+    """A streaming view as the ledger has it: the columns of dbanon.stream, and the database."""
 
     database: str
     schema_name: str
@@ -53,106 +53,122 @@ class Grows:
         return self.name if self.schema_name == "main" else f"{self.schema_name}.{self.name}"
 
     def table(self, ending: str = "") -> Sql:
-        """Return one of its tables."""
+        """Return the name of one of its tables."""
         return qualified(self.database, self.schema_name, self.name + ending)
 
     @property
     def waits(self) -> Sql:
-        """The table of the records that wait, as they were read."""
+        """The table of the pending records, as they were read."""
         return qualified(self.database, SCHEMA, f"waiting {self.schema_name}.{self.name}")
 
     @property
     def ledger(self) -> Sql:
-        """The table that its row is in."""
+        """The ledger table with its row."""
         return qualified(self.database, SCHEMA, "stream")
 
     @property
     def row(self) -> Sql:
-        """What tells its row from others."""
+        """The condition for its row in the ledger."""
         return Sql(f"(schema_name, name, status) = ({text(self.schema_name)}, {text(self.name)}, 'grows')")
 
 
-_WRITTEN = tuple(f.name for f in fields(Grows) if f.name != "database")
+_STORED_COLUMNS = tuple(f.name for f in fields(StreamEntry) if f.name != "database")
 
 
-def entries(cursor: Cursor, database: str, where: str = "true", values: Sequence[object] = ()) -> list[Grows]:
-    """Return the streaming views of a database; none where it has no ledger of them."""
+def entries(cursor: Cursor, database: str, condition: str = "true", values: Sequence[object] = ()) -> list[StreamEntry]:
+    """Return the streaming views of a database; none if it has no ledger of them."""
     if not catalog.has_table(cursor, database, "stream"):
         return []
-    query = f"FROM {qualified(database, SCHEMA, 'stream')} WHERE {where} ORDER BY schema_name, name, status, began_at"
+    query = (
+        f"FROM {qualified(database, SCHEMA, 'stream')} WHERE {condition} ORDER BY schema_name, name, status, began_at"
+    )
     rows = cursor.execute(query, list(values))
     columns = [column[0] for column in rows.description]  # a ledger of an earlier version lacks the last ones
-    found = []
+    result = []
     for row in rows.fetchall():
-        of = {name: value for name, value in zip(columns, row, strict=True) if name in _WRITTEN}
-        of |= {"call": json.loads(of["call"]), "roles": json.loads(of["roles"]), "bases": tuple(of["bases"])}
-        found.append(Grows(database, **(of | {"mark": Mark.from_json(of.get("mark"))})))
-    return found
+        values_by_column = {name: value for name, value in zip(columns, row, strict=True) if name in _STORED_COLUMNS}
+        values_by_column |= {
+            "call": json.loads(values_by_column["call"]),
+            "roles": json.loads(values_by_column["roles"]),
+            "bases": tuple(values_by_column["bases"]),
+        }
+        result.append(
+            StreamEntry(database, **(values_by_column | {"mark": Mark.from_json(values_by_column.get("mark"))}))
+        )
+    return result
 
 
-def find(function: str, given: str, cursor: Cursor, path: catalog.SearchPath) -> Grows:
-    """Return the view of a name that grows; UnknownStreamError."""
-    found = among(cursor, given, path)
-    if found is None:
-        databases = dict.fromkeys(database for database, _ in path.named(given)[1])
-        known = [e.shown for database in databases for e in entries(cursor, database, "status = 'grows'")]
-        raise errors.UnknownStreamError(function, given, known)
-    return found
+def find_active_stream(function: str, stream_name: str, cursor: Cursor, path: catalog.SearchPath) -> StreamEntry:
+    """Return the active streaming view of a name.
+
+    Raises:
+        UnknownStreamError: There is no active streaming view of that name.
+    """
+    entry = lookup_active_stream(cursor, stream_name, path)
+    if entry is None:
+        databases = dict.fromkeys(database for database, _ in path.named(stream_name)[1])
+        active_names = [e.shown for database in databases for e in entries(cursor, database, "status = 'grows'")]
+        raise errors.UnknownStreamError(function, stream_name, active_names)
+    return entry
 
 
-def among(cursor: Cursor, given: str, path: catalog.SearchPath) -> Grows | None:
-    """Return the same, or None."""
-    name, places = path.named(given)
-    found = (growing(cursor, (*where, name)) for where in places)
-    return next((grows for grows in found if grows is not None), None)
+def lookup_active_stream(cursor: Cursor, stream_name: str, path: catalog.SearchPath) -> StreamEntry | None:
+    """Return the active streaming view of a name; None if there is none."""
+    name, places = path.named(stream_name)
+    candidates = (active_stream(cursor, (*place, name)) for place in places)
+    return next((entry for entry in candidates if entry is not None), None)
 
 
-def growing(cursor: Cursor, at: tuple[str, str, str]) -> Grows | None:
-    """Return the view that grows in a database and schema under a name, or None."""
-    where = "status = 'grows' AND (lower(schema_name), lower(name)) = (lower(?), lower(?))"
-    return next(iter(entries(cursor, at[0], where, at[1:])), None)
+def active_stream(cursor: Cursor, place: tuple[str, str, str]) -> StreamEntry | None:
+    """Return the active streaming view at a place (database, schema, name); None if there is none."""
+    condition = "status = 'grows' AND (lower(schema_name), lower(name)) = (lower(?), lower(?))"
+    return next(iter(entries(cursor, place[0], condition, place[1:])), None)
 
 
-def begin(cursor: Cursor, grows: Grows) -> None:
-    """Write the row of a new view."""
-    values = {name: getattr(grows, name) for name in _WRITTEN} | {
-        "call": json.dumps(grows.call, ensure_ascii=False),
-        "roles": json.dumps(grows.roles, ensure_ascii=False),
-        "bases": list(grows.bases),
-        "mark": None if grows.mark is None else grows.mark.to_json(),
+def insert_stream(cursor: Cursor, entry: StreamEntry) -> None:
+    """Write the ledger row of a new streaming view."""
+    values = {name: getattr(entry, name) for name in _STORED_COLUMNS} | {
+        "call": json.dumps(entry.call, ensure_ascii=False),
+        "roles": json.dumps(entry.roles, ensure_ascii=False),
+        "bases": list(entry.bases),
+        "mark": None if entry.mark is None else entry.mark.to_json(),
     }
-    now = "now()::TIMESTAMPTZ AT TIME ZONE 'UTC'"
+    utc_now = "now()::TIMESTAMPTZ AT TIME ZONE 'UTC'"
     cursor.execute(
-        f"INSERT INTO {grows.ledger} ({', '.join(values)}, began_at, refreshed_at) "
-        f"VALUES ({', '.join('?' * len(values))}, {now}, {now})",
+        f"INSERT INTO {entry.ledger} ({', '.join(values)}, began_at, refreshed_at) "
+        f"VALUES ({', '.join('?' * len(values))}, {utc_now}, {utc_now})",
         list(values.values()),
     )
 
 
-def go_on(cursor: Cursor, grows: Grows, changes: Mapping[str, object]) -> None:
-    """Write how a view goes on."""
-    said = "".join(f", {name} = ?" for name in changes)
+def update_stream(cursor: Cursor, entry: StreamEntry, changes: Mapping[str, object]) -> None:
+    """Write changes of a streaming view (values by column) to its ledger row."""
+    assignments = "".join(f", {name} = ?" for name in changes)
     cursor.execute(
-        f"UPDATE {grows.ledger} SET refreshed_at = now()::TIMESTAMPTZ AT TIME ZONE 'UTC'{said} WHERE {grows.row}",
+        f"UPDATE {entry.ledger} SET refreshed_at = now()::TIMESTAMPTZ AT TIME ZONE 'UTC'{assignments} "
+        f"WHERE {entry.row}",
         list(changes.values()),
     )
 
 
 def stream_status(call: Call) -> Sql:
-    """stream_status(): the streaming views of the attached databases."""
+    """Return the SQL of stream_status(): the streaming views of the attached databases."""
     columns = [
-        name for name in _WRITTEN if name not in ("state", "last_row", "last_hash", "source_rows", "mark", "call")
+        name
+        for name in _STORED_COLUMNS
+        if name not in ("state", "last_row", "last_hash", "source_rows", "mark", "call")
     ]
-    found = [d for d in call.attached() if catalog.has_table(call.cursor, d, "stream")]
-    if not found:
+    databases = [d for d in call.attached() if catalog.has_table(call.cursor, d, "stream")]
+    if not databases:
         return literal_rows(dict.fromkeys(("database_name", *columns), "VARCHAR"), [])
-    mean = "total_delay / nullif(published, 0) AS average_delay"
-    shown = ", ".join(f"{name}" if name != "total_delay" else mean for name in columns)
+    average_delay = "total_delay / nullif(published, 0) AS average_delay"
+    column_list = ", ".join(f"{name}" if name != "total_delay" else average_delay for name in columns)
     return Sql(
         "FROM ("
         + " UNION ALL ".join(
-            f"SELECT {text(d)} AS database_name, {shown}, began_at, refreshed_at FROM {qualified(d, SCHEMA, 'stream')}"
-            for d in found
+            f"SELECT {text(d)} AS database_name, {column_list}, began_at, refreshed_at "
+            f"FROM {qualified(d, SCHEMA, 'stream')}"
+            for d in databases
         )
         + ") ORDER BY database_name ASC, schema_name ASC, name ASC, began_at ASC"
     )

@@ -1,4 +1,4 @@
-"""A hash of texts in their order, as they come from DuckDB."""
+"""A hash of a sequence of texts, read from DuckDB in batches."""
 
 import hashlib
 from collections.abc import Iterator
@@ -6,40 +6,40 @@ from typing import Any
 
 import numpy as np
 
-PIECE = 4096
-"""Lines that are hashed together; the first piece has one less."""
+BLOCK_LINES = 4096
+"""Number of lines that are hashed together; the first block has one less."""
 
 _BATCH = 100_000
 
 
 def sha256(header: str, lines: Any) -> str:
-    """The SHA-256, in hexadecimal digits, of a header and of the hashes of the pieces of `lines`: a relation of one
-    column of texts, none of them empty.
+    """Return the SHA-256, in hexadecimal digits, of a header and the hashes of all blocks of lines.
 
-    The lines are read where Arrow has them, one after another: no row is an object, and memory does not grow with them.
+    `lines` is a relation of one column of texts, none of them empty. They are read in the memory of Arrow, batch by
+    batch: no row becomes a Python object, and memory does not grow with the number of rows.
     """
     with lines.to_arrow_reader(_BATCH) as reader:
-        parts = "".join(_pieces(reader))
-    return hashlib.sha256((header + parts).encode()).hexdigest()
+        block_hashes = "".join(_block_hashes(reader))
+    return hashlib.sha256((header + block_hashes).encode()).hexdigest()
 
 
-def _pieces(batches: Any) -> Iterator[str]:
-    """Yield the hash of the first PIECE - 1 lines, joined, and then of PIECE at a time."""
+def _block_hashes(batches: Any) -> Iterator[str]:
+    """Yield the hash of the first BLOCK_LINES - 1 lines, joined, and then of BLOCK_LINES at a time."""
     import pyarrow as pa  # attach would wait for it
 
-    current, held, most = hashlib.sha256(), 0, PIECE - 1
+    current, n_hashed, n_block = hashlib.sha256(), 0, BLOCK_LINES - 1
     for batch in batches:
         lines = batch.column(0).cast(pa.large_string())
-        _, ends, joined = lines.buffers()
-        at = np.frombuffer(ends, np.int64, len(lines) + 1, lines.offset * 8)
-        done = 0
-        while done < len(lines):
-            to = min(len(lines), done + most - held)
-            current.update(memoryview(joined)[at[done] : at[to]])
-            held += to - done
-            done = to
-            if held == most:
+        _, ends, characters = lines.buffers()
+        offsets = np.frombuffer(ends, np.int64, len(lines) + 1, lines.offset * 8)
+        start = 0
+        while start < len(lines):
+            stop = min(len(lines), start + n_block - n_hashed)
+            current.update(memoryview(characters)[offsets[start] : offsets[stop]])
+            n_hashed += stop - start
+            start = stop
+            if n_hashed == n_block:
                 yield current.hexdigest()
-                current, held, most = hashlib.sha256(), 0, PIECE
-    if held:
+                current, n_hashed, n_block = hashlib.sha256(), 0, BLOCK_LINES
+    if n_hashed:
         yield current.hexdigest()

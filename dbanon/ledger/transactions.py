@@ -1,4 +1,4 @@
-"""Transactions that write a ledger: all of a piece of work or nothing, with errors that say what interfered."""
+"""Transactions that write a ledger: they commit completely or not at all, with errors that name the interference."""
 
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
@@ -18,23 +18,25 @@ _CHECKS: ContextVar[tuple[Callable[[], None], ...]] = ContextVar("checks before 
 
 
 @contextlib.contextmanager
-def transaction(cursor: Any, function: str, name: str, publications: Sequence[ReleaseSpec] = ()) -> Iterator[None]:
-    """Commit all of the block or nothing of it. The caller holds a publishing turn.
+def transaction(cursor: Any, function: str, name: str, specs: Sequence[ReleaseSpec] = ()) -> Iterator[None]:
+    """Commit the whole block or nothing. The caller holds a publishing turn.
 
-    A policy is changed by plain SQL, without a turn. A version that was planned by rows which are no longer there when
-    it is about to be committed is not published.
+    A policy is changed by plain SQL, without a turn. A version is not published if the policy rows by which it was
+    planned have changed when it is about to be committed.
 
     Raises:
-        Busy: Another connection changed the same tables at the same time.
-        PolicyChangedError: The policy of one of the publications was changed since the call was planned.
+        LedgerBusyError: Another connection changed the same tables at the same time.
+        PolicyChangedError: The policy of one of the specs was changed since the call was planned.
+        WriteFailedError: The database could not be written.
+        UnreadableValueError: A value of the source cannot be read.
     """
     cursor.execute("BEGIN")
     try:
         yield
         for check in _CHECKS.get():
             check()
-        _check_policies(cursor, function, publications)
-        publishing_lock.check_held(function, name)
+        _check_policies(cursor, function, specs)
+        publishing_lock.check_rows_held(function, name)
         cursor.execute("COMMIT")
     except BaseException as error:
         with contextlib.suppress(duckdb.Error):
@@ -50,32 +52,40 @@ def transaction(cursor: Any, function: str, name: str, publications: Sequence[Re
 
 @contextlib.contextmanager
 def checked_before_commit(check: Callable[[], None]) -> Iterator[None]:
-    """Call `check` right before each commit inside: it raises what prevents the commit."""
-    before = _CHECKS.set((*_CHECKS.get(), check))
+    """Call `check` right before each commit inside the block: it raises an error to prevent the commit."""
+    reset_token = _CHECKS.set((*_CHECKS.get(), check))
     try:
         yield
     finally:
-        _CHECKS.reset(before)
+        _CHECKS.reset(reset_token)
 
 
-def _check_policies(cursor: Any, function: str, publications: Sequence[ReleaseSpec]) -> None:
-    """PolicyChangedError; looks at what is committed now, which the transaction itself does not see."""
-    for publication in publications:
+def _check_policies(cursor: Any, function: str, specs: Sequence[ReleaseSpec]) -> None:
+    """Check that the committed policies, which the transaction itself does not see, are those of the specs.
+
+    Raises:
+        PolicyChangedError: A policy was changed.
+    """
+    for spec in specs:
         with session.builtin_cursor(cursor) as fresh:
-            now = stored_policy.policy_of(publication.source, fresh).fingerprint
-        if now != publication.policy.fingerprint:
-            raise errors.PolicyChangedError(function, publication.source.shown)
+            fingerprint = stored_policy.policy_of(spec.source, fresh).fingerprint
+        if fingerprint != spec.policy.fingerprint:
+            raise errors.PolicyChangedError(function, spec.source.shown)
 
 
 def check_no_transaction(function: str, connection: Any) -> None:
-    """Raise OpenTransactionError inside a transaction of the caller: the work is done in one of its own."""
+    """Check that the caller has no open transaction: the work is done in a separate one.
+
+    Raises:
+        OpenTransactionError: A transaction is open.
+    """
     try:
         # Only a database of DuckDB numbers its transactions; the moment at which one began has every database.
-        asked = (
+        query = (
             "SELECT type = 'duckdb' FROM system.main.duckdb_databases() "
             "WHERE database_name = system.main.current_database()"
         )
-        mark = "txid_current" if connection.execute(asked).fetchall()[0][0] else "now"
+        mark = "txid_current" if connection.execute(query).fetchall()[0][0] else "now"
         first, second = (connection.execute(f"SELECT system.main.{mark}()").fetchall() for _ in range(2))
     except duckdb.TransactionException:  # one that was aborted
         raise errors.OpenTransactionError(function) from None
@@ -84,4 +94,5 @@ def check_no_transaction(function: str, connection: Any) -> None:
 
 
 def first_line(error: Exception) -> str:
+    """Return the first line of an error's message."""
     return str(error).split("\n")[0]

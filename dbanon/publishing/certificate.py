@@ -58,20 +58,22 @@ def certificate(connection: Any, name: str, form: str = "text") -> str:
     current = session.find_session(getattr(connection, "raw", connection))
     path = SearchPath.here(connection)
     with current.cursor() as cursor:
-        found = unbroken("certificate", releases.published("certificate", name, cursor, path), current, cursor).lines()
+        found = unbroken(
+            "certificate", releases.find_published("certificate", name, cursor, path), current, cursor
+        ).lines()
     return (as_text if form == "text" else as_json)(found)
 
 
 def statement(call: Call) -> Sql:
     """Return the SQL of certificate('name')."""
-    entry = releases.published(call.function.name, call.text("release"), call.cursor, call.path)
+    entry = releases.find_published(call.function.name, call.text("release"), call.cursor, call.path)
     return rows(unbroken(call.function.name, entry, call.session, call.cursor).lines())
 
 
-def unbroken(function: str, entry: releases.Entry, session: Session, cursor: Any) -> Certificate:
+def unbroken(function: str, entry: releases.LedgerEntry, session: Session, cursor: Any) -> Certificate:
     """Return the certificate of a release that is as it was made, as far as that is known; ReleaseChangedError."""
     certificate = Certificate(entry, session, cursor, function)
-    for problem in hashes.broken(cursor, entry) or ():
+    for problem in hashes.version_changes(cursor, entry) or ():
         raise errors.ReleaseChangedError(function, entry.shown, problem)
     return certificate
 
@@ -133,7 +135,9 @@ _TOLD = ("k", *(p.name for p in registry.parameters()), "multi", "suppress", "nu
 class Certificate:
     """The certificate of one published version, for its custodian or for a recipient."""
 
-    def __init__(self, entry: releases.Entry, session: Session, cursor: Any, function: str = "certificate") -> None:
+    def __init__(
+        self, entry: releases.LedgerEntry, session: Session, cursor: Any, function: str = "certificate"
+    ) -> None:
         self.entry, self.session, self.cursor, self.function = entry, session, cursor, function
         table = qualified(entry.database, SCHEMA, "release")
         found = cursor.execute(
@@ -230,7 +234,7 @@ class Certificate:
     def problems(self) -> Iterator[str]:
         """What is not as it was released: tables and the ledger by their hashes, then numbers that the tables no longer
         give. ReleaseHashesMissingError where no hashes were kept."""
-        broken = hashes.broken(self.cursor, self.entry)
+        broken = hashes.version_changes(self.cursor, self.entry)
         if broken is None:
             raise errors.ReleaseHashesMissingError("publish", self.entry.shown)
         yield from broken
@@ -387,7 +391,7 @@ class Certificate:
     def _made(self) -> ReleaseSpec | None:
         """The release planned again, if its source and hierarchies are as they were."""
         try:
-            publication = releases.publication(self.entry, self.session, self.cursor)
+            publication = releases.current_spec(self.entry, self.session, self.cursor)
             same = resolve.hierarchy_fingerprint(publication, self.cursor) == self.entry.hierarchy_fingerprint
         except Exception:  # the source is gone or another, or the policy no longer fits
             return None

@@ -16,8 +16,8 @@ import duckdb
 
 from dbanon import errors
 from dbanon.ledger import deliveries, publishing_lock, releases
-from dbanon.ledger.deliveries import KIND, Named, Target
-from dbanon.ledger.releases import Entry
+from dbanon.ledger.deliveries import KIND, DeliveryTarget, ReleaseName
+from dbanon.ledger.releases import LedgerEntry
 from dbanon.publishing import certificate as certificates
 from dbanon.publishing.written_columns import in_order
 from dbanon.runtime.session import Session
@@ -37,29 +37,29 @@ class Later:
 
     def __init__(self, function: str, cursor: Any) -> None:
         self.function, self.cursor = function, cursor
-        self.release: Named | None = None
+        self.release: ReleaseName | None = None
         self.named: str | None = None
 
-    def known(self, of: Named, named: str | None) -> Target | None:
+    def known(self, of: ReleaseName, named: str | None) -> DeliveryTarget | None:
         """Where a release is to be shown by the ledger; None: nowhere but in its own database.
 
         `named`: by what name its database is attached that is meant. Raises DeliveryTargetMismatchError, and
         InvalidDeliveryTargetError where it could not be put there.
         """
         self.release, self.named = of, named
-        known = deliveries.recorded(self.cursor, of)
+        known = deliveries.recorded_target(self.cursor, of)
         if known is not None:
             _check(self.function, self.cursor, _reached(self.function, self.cursor, of, known, named), known)
         return known
 
     def toward(
-        self, of: Named, place: attached_databases.Place | None, *, is_new: bool, replace: bool
-    ) -> Target | None:
+        self, of: ReleaseName, place: attached_databases.Place | None, *, is_new: bool, replace: bool
+    ) -> DeliveryTarget | None:
         """Return the same at the `place` that is asked for, of a release that `is_new` or whose definition is
         replaced."""
         if place is None:
             return self.known(of, None)
-        known = None if is_new else deliveries.recorded(self.cursor, of)
+        known = None if is_new else deliveries.recorded_target(self.cursor, of)
         if place is not None and known is None and not (is_new or replace):
             why = f"{of[2]} is a release of {of[0]} already, which is not shown there"
             hint = "CREATE OR REPLACE shows the next version of it there; another one needs another name"
@@ -82,7 +82,9 @@ def afterwards(function: str, current: Session, cursor: Any) -> Iterator[Later]:
 # --- before a version is made --------------------------------------------------------------------------------
 
 
-def _placed(function: str, cursor: Any, of: Named, place: attached_databases.Place, known: Target | None) -> Target:
+def _placed(
+    function: str, cursor: Any, of: ReleaseName, place: attached_databases.Place, known: DeliveryTarget | None
+) -> DeliveryTarget:
     """What is asked for as a target, or the known one where that is the same.
 
     InvalidDeliveryTargetError, DeliveryTargetMismatchError.
@@ -93,14 +95,14 @@ def _placed(function: str, cursor: Any, of: Named, place: attached_databases.Pla
         raise errors.InvalidDeliveryTargetError(
             function, shown, f"{place[0]} has no schema {place[1]}", "CREATE SCHEMA there"
         )
-    target = known or Target(identity, found[0][0], place[2], secrets.token_hex(16))
+    target = known or DeliveryTarget(identity, found[0][0], place[2], secrets.token_hex(16))
     if (target.identity, target.schema, target.name) != (identity, found[0][0], place[2]):
         hint = "leave it there, or DROP MATERIALIZED ANONYMIZED VIEW drops both"
         raise errors.DeliveryTargetMismatchError(function, of[2], target.shown, f"the statement says {shown}", hint)
     return target
 
 
-def _check(function: str, cursor: Any, alias: str, target: Target) -> None:
+def _check(function: str, cursor: Any, alias: str, target: DeliveryTarget) -> None:
     """InvalidDeliveryTargetError where the tables could not be made, or are not ours."""
     shown = str(qualified(alias, target.schema, target.name))
     if _is_read_only(cursor, alias):
@@ -125,7 +127,7 @@ def _check(function: str, cursor: Any, alias: str, target: Target) -> None:
         )
 
 
-def intend(function: str, cursor: Any, entry: Entry, target: Target | None) -> None:
+def intend(function: str, cursor: Any, entry: LedgerEntry, target: DeliveryTarget | None) -> None:
     """Writes into the ledger, with a version, that it is to be delivered; InvalidDeliveryTargetError where
     PostgreSQL could not have its rows."""
     if target is None:
@@ -144,18 +146,18 @@ def intend(function: str, cursor: Any, entry: Entry, target: Target | None) -> N
             raise errors.InvalidDeliveryTargetError(
                 function, target.shown, why, "replace it in the source, or withhold the column"
             )
-    deliveries.record(cursor, (entry.database, entry.schema, entry.name), target)
+    deliveries.record_target(cursor, (entry.database, entry.schema, entry.name), target)
 
 
 # --- after it was recorded -----------------------------------------------------------------------------------
 
 
-def deliver(function: str, current: Session, cursor: Any, of: Named, named: str | None) -> None:
+def deliver(function: str, current: Session, cursor: Any, of: ReleaseName, named: str | None) -> None:
     """Make the copy of a release what the published version is.
 
     Nothing where it is that already. DeliveryFailedError.
     """
-    target = deliveries.recorded(cursor, of)
+    target = deliveries.recorded_target(cursor, of)
     if target is None:
         return
     try:
@@ -165,9 +167,9 @@ def deliver(function: str, current: Session, cursor: Any, of: Named, named: str 
         raise errors.DeliveryFailedError(function, of[2], target.shown, str(error)) from None
 
 
-def _deliver(function: str, current: Session, cursor: Any, of: Named, named: str | None) -> None:
+def _deliver(function: str, current: Session, cursor: Any, of: ReleaseName, named: str | None) -> None:
     """Make the copy while no other connection writes the ledger."""
-    target = deliveries.recorded(cursor, of)
+    target = deliveries.recorded_target(cursor, of)
     entry = None if target is None else _published(cursor, of)
     if target is None or entry is None:
         return
@@ -178,30 +180,30 @@ def _deliver(function: str, current: Session, cursor: Any, of: Named, named: str
             _copy(function, current, cursor, entry, target, alias)
     except (duckdb.Error, errors.DbanonError) as error:
         raise errors.DeliveryFailedError(function, entry.named, target.shown, _reason(error)) from None
-    deliveries.note(cursor, of, entry.version)
+    deliveries.set_delivered_version(cursor, of, entry.version)
 
 
-def _published(cursor: Any, of: Named) -> Entry | None:
+def _published(cursor: Any, of: ReleaseName) -> LedgerEntry | None:
     where = "schema_name = ? AND lower(name) = lower(?) AND status = 'published'"
     return next(reversed(releases.entries(cursor, of[0], where, of[1:])), None)
 
 
 @contextlib.contextmanager
-def withdrawn(function: str, cursor: Any, entry: Entry, named: str | None) -> Iterator[None]:
+def withdrawn(function: str, cursor: Any, entry: LedgerEntry, named: str | None) -> Iterator[None]:
     """Drop the copy of a release that is dropped inside; what is not ours stays.
 
     The caller holds the publishing turn, so that no other copy is made. DeliveryFailedError,
     DeliveryTargetMismatchError.
     """
     of = (entry.database, entry.schema, entry.name)
-    target = deliveries.recorded(cursor, of)
+    target = deliveries.recorded_target(cursor, of)
     if target is not None:
         _withdraw(function, cursor, of, target, _reached(function, cursor, of, target, named))
     yield
 
 
-def _withdraw(function: str, cursor: Any, of: Named, target: Target, alias: str) -> None:
-    deliveries.note(cursor, of, None)
+def _withdraw(function: str, cursor: Any, of: ReleaseName, target: DeliveryTarget, alias: str) -> None:
+    deliveries.set_delivered_version(cursor, of, None)
     try:
         with _transaction(cursor):
             for found in postgres.find_relations(cursor, alias, target.schema, _names(target)):
@@ -211,9 +213,9 @@ def _withdraw(function: str, cursor: Any, of: Named, target: Target, alias: str)
         raise errors.DeliveryFailedError(function, of[2], target.shown, _reason(error)) from None
 
 
-def undelivered(cursor: Any, entry: Entry) -> str | None:
+def undelivered(cursor: Any, entry: LedgerEntry) -> str | None:
     """What is to be said of a published version whose copy is not known to show it."""
-    target = deliveries.recorded(cursor, (entry.database, entry.schema, entry.name))
+    target = deliveries.recorded_target(cursor, (entry.database, entry.schema, entry.name))
     if target is None or target.version == entry.version:
         return None
     shows = "nothing" if target.version is None else f"version {target.version}"
@@ -251,7 +253,7 @@ class _Table:
         return [identifier(name) for name, _ in self.columns]
 
 
-def _copy(function: str, current: Session, cursor: Any, entry: Entry, target: Target, alias: str) -> None:
+def _copy(function: str, current: Session, cursor: Any, entry: LedgerEntry, target: DeliveryTarget, alias: str) -> None:
     """Replace the tables in PostgreSQL and compare them, inside a transaction; nothing where they are as they shall be.
 
     ReleaseChangedError where those in DuckDB are not what was released.
@@ -293,7 +295,7 @@ def _fill(cursor: Any, table: _Table, place: Sql) -> None:
         raise _Refused(said[0] if said else f"PostgreSQL did not take the rows of {table.name}") from None
 
 
-def _differ(cursor: Any, table: _Table, alias: str, target: Target) -> bool:
+def _differ(cursor: Any, table: _Table, alias: str, target: DeliveryTarget) -> bool:
     """Return whether a table in PostgreSQL has other rows than it shall have, in whichever order."""
     mine = table.lines(f"({table.rows})")
     theirs = table.lines(qualified(alias, target.schema, table.name))
@@ -301,7 +303,7 @@ def _differ(cursor: Any, table: _Table, alias: str, target: Target) -> bool:
     return bool(cursor.execute(f"SELECT 1 FROM ({query}) LIMIT 1").fetchall())
 
 
-def _tables(function: str, current: Session, cursor: Any, entry: Entry, target: Target) -> list[_Table]:
+def _tables(function: str, current: Session, cursor: Any, entry: LedgerEntry, target: DeliveryTarget) -> list[_Table]:
     """What goes out of a version that is as it was made."""
     certificate = certificates.Certificate(entry, current, cursor, function)
     for problem in certificate.problems():
@@ -323,7 +325,7 @@ def _table(name: str, relation: Sql, columns: Mapping[str, str]) -> _Table:
     return _Table(name, rows, tuple((n, type_) for n, (_, type_) in there.items()))
 
 
-def _columns(cursor: Any, entry: Entry, ending: str) -> dict[str, str]:
+def _columns(cursor: Any, entry: LedgerEntry, ending: str) -> dict[str, str]:
     return catalog.columns_of(cursor, (entry.database, entry.schema, entry.name + ending))
 
 
@@ -362,17 +364,17 @@ def _in_postgres(name: str, type_: str) -> tuple[Sql, str]:
 # --- which database, and whose tables ------------------------------------------------------------------------
 
 
-def _names(target: Target) -> list[str]:
+def _names(target: DeliveryTarget) -> list[str]:
     return [target.name + ending for ending in ENDINGS]
 
 
-def _is_ours(found: postgres.PostgresRelation, target: Target) -> bool:
+def _is_ours(found: postgres.PostgresRelation, target: DeliveryTarget) -> bool:
     """Return whether it is a table that was made for this release, by this ledger."""
     known = found.name in _names(target) and found.kind == "r"
     return known and found.comment.startswith(f"dbanon {target.mark} ")
 
 
-def _reached(function: str, cursor: Any, of: Named, target: Target, named: str | None) -> str:
+def _reached(function: str, cursor: Any, of: ReleaseName, target: DeliveryTarget, named: str | None) -> str:
     """By what name the database is attached that has the copy: to be written where possible, and as it was `named`;
     DeliveryTargetMismatchError."""
     found = []

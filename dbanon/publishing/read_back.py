@@ -58,11 +58,11 @@ class Written:
         try:
             if self.is_exact:
                 expected = released.hashed
-                found = hashes.of_relation(self.plain, _cast(self.relation, released.columns), released.columns)
+                found = hashes.hash_relation(self.plain, _cast(self.relation, released.columns), released.columns)
             else:
                 kept = {name: "BOOLEAN" if _CHANGED.search(type_) else type_ for name, type_ in types.items()}
-                expected = hashes.of_relation(released.cursor, _comparable(released.relation, types), kept)
-                found = hashes.of_relation(self.plain, _comparable(self.relation, types), kept)
+                expected = hashes.hash_relation(released.cursor, _comparable(released.relation, types), kept)
+                found = hashes.hash_relation(self.plain, _comparable(self.relation, types), kept)
         except duckdb.ConversionException:
             return "it has values of other types"
         if found == expected:

@@ -18,7 +18,7 @@ from typing import Any
 import duckdb
 
 from dbanon import errors
-from dbanon.ledger.releases import Entry
+from dbanon.ledger.releases import LedgerEntry
 from dbanon.publishing import certificate as certificates, read_back, written_columns
 from dbanon.publishing.certificate import Certificate, Line
 from dbanon.publishing.recompute_queries import Place
@@ -46,7 +46,9 @@ class OutputOptions:
     csv_formulas: str = "escape"
 
 
-def write_release(session: Session, cursor: Any, entry: Entry, to: str | Path, options: OutputOptions) -> list[Path]:
+def write_release(
+    session: Session, cursor: Any, entry: LedgerEntry, to: str | Path, options: OutputOptions
+) -> list[Path]:
     """Write the files of a release and return their paths, the release first; see `dbanon.publish`."""
     files = _Files.of(str(to), entry.name, options.classes)
     is_escaped = csv_cells.is_escape("publish", options.csv_formulas)
@@ -143,7 +145,7 @@ def _earlier(path: Path) -> list[Path]:
 class _Handout:
     """One release on its way out. All of it is read in one transaction."""
 
-    def __init__(self, current: Session, cursor: Any, entry: Entry, files: _Files, is_escaped: bool) -> None:
+    def __init__(self, current: Session, cursor: Any, entry: LedgerEntry, files: _Files, is_escaped: bool) -> None:
         self.session, self.cursor, self.entry, self.files = current, cursor, entry, files
         self.is_escaped = is_escaped and files.form == ".csv"
 

@@ -3,13 +3,13 @@
 from typing import Any
 
 from dbanon import errors
-from dbanon.ledger.releases import Entry
+from dbanon.ledger.releases import LedgerEntry
 from dbanon.release.plan import metrics, plan
 from dbanon.release.spec.release_spec import ReleaseSpec
 from dbanon.sqltext.quote import Sql
 
 
-def check(function: str, cursor: Any, entry: Entry, publication: ReleaseSpec) -> None:
+def check(function: str, cursor: Any, entry: LedgerEntry, publication: ReleaseSpec) -> None:
     """Compare the tables of a version, in the transaction that made them, with what the release gate passed.
 
     How many records of which values each class has is compared with the membership

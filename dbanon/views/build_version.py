@@ -18,7 +18,7 @@ from dbanon.errors.warnings import DisclosureWarning, warn
 from dbanon.ledger import hashes as ledger_hashes, same_source
 from dbanon.ledger.composition import linked_versions, overlap, version_differences
 from dbanon.ledger.people import disjoint_sources, recognized_people, unknown_sources
-from dbanon.ledger.releases import Entry
+from dbanon.ledger.releases import LedgerEntry
 from dbanon.privacy_models import registry
 from dbanon.publishing import postgres_delivery, written_tables
 from dbanon.release.plan import plan
@@ -60,7 +60,7 @@ class Release:
         return html.escape(repr(self)) if self.glance is None else self.glance.html()
 
 
-def build(cursor: Any, entry: Entry, publication: ReleaseSpec, making: Making, short: int = 0) -> Release:
+def build(cursor: Any, entry: LedgerEntry, publication: ReleaseSpec, making: Making, short: int = 0) -> Release:
     """Return tables, membership and ledger row of a version, inside a transaction.
 
     `short`: how many of its classes are known to differ by too few.
@@ -68,18 +68,18 @@ def build(cursor: Any, entry: Entry, publication: ReleaseSpec, making: Making, s
     Raises OverlappingReleaseError, UnstableSourceError, SmallDifferencesRefusedError, CompositionUncheckedError or
     CompositionRefusedError.
     """
-    overlap.refuse_beside(cursor, entry)
+    overlap.refuse_overlapping(cursor, entry)
     recognized: list[recognized_people.Recognized] = []
     try:
         return _built(cursor, entry, publication, making, short, recognized)
     finally:
         with contextlib.suppress(duckdb.Error):  # in a transaction that was aborted, whose tables are gone
-            recognized_people.forget(cursor, len(recognized))
+            recognized_people.drop_temporary_tables(cursor, len(recognized))
 
 
 def _built(
     cursor: Any,
-    entry: Entry,
+    entry: LedgerEntry,
     publication: ReleaseSpec,
     making: Making,
     short: int,
@@ -88,7 +88,7 @@ def _built(
     publication = resolve.keyed(publication, entry.person_key)
     metrics = _written(cursor, entry, publication)
     written_tables.check(making.function, cursor, entry, publication)
-    related_versions = same_source.related(entry, cursor)
+    related_versions = same_source.versions_of_same_people(entry, cursor)
     recognized += recognized_people.recognize(cursor, entry, disjoint_sources.without_disjoint(entry, related_versions))
     others = [r.other for r in recognized if not r.are_others]
     if making.old is not None:
@@ -100,14 +100,14 @@ def _built(
             )
     mine = version_differences.same_name(entry, others)
     compare_version.check_recognized(cursor, entry, making, recognized, mine)
-    linked_versions.check(cursor, entry, publication, others, OLD)
-    differences = version_differences.apart(cursor, entry, publication, mine, moved=OLD)
+    linked_versions.check_linked_versions(cursor, entry, publication, others, OLD)
+    differences = version_differences.small_differences(cursor, entry, publication, mine, old_suffix=OLD)
     if entry.keeps:
-        differences += version_differences.came_back(cursor, entry, publication, mine, moved=OLD)
+        differences += version_differences.returned_people(cursor, entry, publication, mine, old_suffix=OLD)
     respelled = compare_version.respelled_versions(recognized)
     if respelled:
-        differences += version_differences.apart(
-            cursor, entry, publication, version_differences.same_name(entry, respelled), moved=OLD
+        differences += version_differences.small_differences(
+            cursor, entry, publication, version_differences.same_name(entry, respelled), old_suffix=OLD
         )
     short += sum(t.sets for t in differences)
     if differences and not making.lets_differ:
@@ -121,7 +121,9 @@ def _built(
         compare_version.compare_versions(cursor, entry, publication, making, others, mine, differences), unknown=unknown
     )
     beside.elsewhere.extend(
-        version_differences.apart(cursor, entry, publication, respelled, moved=OLD) if respelled else []
+        version_differences.small_differences(cursor, entry, publication, respelled, old_suffix=OLD)
+        if respelled
+        else []
     )
     _insert(cursor, entry, publication, metrics, making, short, beside, recognized)
     postgres_delivery.intend(making.function, cursor, entry, making.to)
@@ -142,7 +144,7 @@ def _built(
     return current_release(cursor, entry, beside.composition, entry.how == "hold")
 
 
-def _written(cursor: Any, entry: Entry, publication: ReleaseSpec) -> dict[str, float]:
+def _written(cursor: Any, entry: LedgerEntry, publication: ReleaseSpec) -> dict[str, float]:
     """Make the tables and the membership of a version; return its measures."""
     for ending, kind in (("", "release"), ("_classes", "classes")):
         cursor.execute(f"CREATE TABLE {entry.table(ending)} AS {plan.statement(replace(publication, kind=kind))}")
@@ -155,7 +157,7 @@ def _written(cursor: Any, entry: Entry, publication: ReleaseSpec) -> dict[str, f
 
 
 def current_release(
-    cursor: Any, entry: Entry, together: Mapping[str, int] | None = None, holds: bool = False
+    cursor: Any, entry: LedgerEntry, together: Mapping[str, int] | None = None, holds: bool = False
 ) -> Release:
     """Return a version as its tables are; `holds`: with how many records wait."""
     records, classes = cursor.execute(
@@ -165,7 +167,7 @@ def current_release(
     return Release(entry.shown, entry.version, records, classes, together, _glance(cursor, entry, records), waiting)
 
 
-def _glance(cursor: Any, entry: Entry, records: int) -> Glance:
+def _glance(cursor: Any, entry: LedgerEntry, records: int) -> Glance:
     """What is shown of a version."""
     rows = cursor.execute(f"FROM {entry.table()} LIMIT {ROWS}").fetchall()
     columns = [column[0] for column in cursor.description]
@@ -175,7 +177,7 @@ def _glance(cursor: Any, entry: Entry, records: int) -> Glance:
     return Glance(tuple(columns), tuple(rows), records, quasi, tuple(measures))
 
 
-def _remember(cursor: Any, entry: Entry, members: str) -> None:
+def _remember(cursor: Any, entry: LedgerEntry, members: str) -> None:
     """Write who is in a version."""
     cursor.execute(
         f"INSERT INTO {entry.membership} BY NAME "
@@ -184,7 +186,7 @@ def _remember(cursor: Any, entry: Entry, members: str) -> None:
     )
 
 
-def _measured(cursor: Any, entry: Entry, publication: ReleaseSpec) -> dict[str, float]:
+def _measured(cursor: Any, entry: LedgerEntry, publication: ReleaseSpec) -> dict[str, float]:
     """Make the table of the measures that go out; return all of them, which the ledger keeps."""
     rows = cursor.execute(plan.statement(replace(publication, kind="metrics"))).fetchall()
     types = {"metric": "VARCHAR", "value": "DOUBLE", "better": "VARCHAR", "description": "VARCHAR"}
@@ -194,7 +196,7 @@ def _measured(cursor: Any, entry: Entry, publication: ReleaseSpec) -> dict[str, 
     return {row[0]: row[1] for row in rows}
 
 
-def _one_table(cursor: Any, entry: Entry, publication: ReleaseSpec) -> None:
+def _one_table(cursor: Any, entry: LedgerEntry, publication: ReleaseSpec) -> None:
     """Raise UnstableSourceError if the statements did not see the same rows: a view may give others each time.
 
     Where records wait: if those that are published, left out or wait are not all records of the source, each once.
@@ -211,7 +213,7 @@ def _one_table(cursor: Any, entry: Entry, publication: ReleaseSpec) -> None:
         raise errors.UnstableSourceError(entry.shown, publication.source.shown)
 
 
-def _definition_columns(entry: Entry, publication: ReleaseSpec) -> dict[str, Sql]:
+def _definition_columns(entry: LedgerEntry, publication: ReleaseSpec) -> dict[str, Sql]:
     """Return the columns of a row of the ledger that say what was released, by which definition."""
     return {
         "schema_name": text(entry.schema),
@@ -239,7 +241,7 @@ def _definition_columns(entry: Entry, publication: ReleaseSpec) -> dict[str, Sql
 
 def _insert(
     cursor: Any,
-    entry: Entry,
+    entry: LedgerEntry,
     publication: ReleaseSpec,
     metrics: Mapping[str, float],
     making: Making,
@@ -276,9 +278,9 @@ def _insert(
     if entry.how == "hold":
         counts = zip(("waiting", "waiting_persons"), deferred_records.counted(cursor, entry), strict=True)
         row |= {name: literal(count) for name, count in counts if count is not None}
-    said = joined(f"{row[c]} AS {identifier(c)}" for c in ledger_hashes.LEDGER)
-    hashes = ledger_hashes.of_tables(cursor, entry) | {
-        "ledger": ledger_hashes.of_ledger(cursor, entry.database, Sql(f"(SELECT {said})"))
+    said = joined(f"{row[c]} AS {identifier(c)}" for c in ledger_hashes.LEDGER_COLUMNS)
+    hashes = ledger_hashes.hash_tables(cursor, entry) | {
+        "ledger": ledger_hashes.hash_ledger_row(cursor, entry.database, Sql(f"(SELECT {said})"))
     }
     row["hashes"] = mapped({k: text(v) for k, v in hashes.items()}, "VARCHAR")
     columns = joined(identifier(c) for c in row)

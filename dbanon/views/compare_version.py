@@ -8,9 +8,9 @@ from dbanon import errors
 from dbanon.errors.warnings import DisclosureWarning, warn
 from dbanon.ledger import releases, same_source
 from dbanon.ledger.composition import composition_function, version_differences
-from dbanon.ledger.deliveries import Target
+from dbanon.ledger.deliveries import DeliveryTarget
 from dbanon.ledger.people import recognized_people
-from dbanon.ledger.releases import Entry
+from dbanon.ledger.releases import LedgerEntry
 from dbanon.release.plan import plan
 from dbanon.release.spec.release_spec import ReleaseSpec
 from dbanon.sqltext.quote import Sql, identifier, qualified
@@ -33,10 +33,10 @@ class Making:
     function: str
     allow_delta: bool
     composition: str
-    old: Entry | None = None
+    old: LedgerEntry | None = None
     erase: bool = False
     wait: str = deferred_records.WHO[0]
-    to: Target | None = None
+    to: DeliveryTarget | None = None
 
     @property
     def lets_differ(self) -> bool:
@@ -53,11 +53,11 @@ class VersionComparison:
     people by version, None where nobody knows who is who. `unknown` are releases that may be about the same people.
     """
 
-    mine: Sequence[Entry]
-    checked: Sequence[Entry]
-    unchecked: Sequence[Entry]
-    differences: Sequence[version_differences.Apart]
-    elsewhere: list[version_differences.Apart]
+    mine: Sequence[LedgerEntry]
+    checked: Sequence[LedgerEntry]
+    unchecked: Sequence[LedgerEntry]
+    differences: Sequence[version_differences.SmallDifference]
+    elsewhere: list[version_differences.SmallDifference]
     together: Mapping[str, int] | None
     unknown: Mapping[str, str] = field(default_factory=dict)
 
@@ -74,14 +74,18 @@ class VersionComparison:
         return dict.fromkeys(self.together, 0) | _exposed(self.together, [*self.elsewhere, *self.differences])
 
 
-def respelled_versions(recognized: Sequence[recognized_people.Recognized]) -> list[Entry]:
+def respelled_versions(recognized: Sequence[recognized_people.Recognized]) -> list[LedgerEntry]:
     """Return the other versions with their values as the new one spells them; none where all are spelled alike."""
     same = [r for r in recognized if not r.are_others]
     return [r.respelled or r.other for r in same] if any(r.respelled for r in same) else []
 
 
 def check_recognized(
-    cursor: Any, entry: Entry, making: Making, recognized: Sequence[recognized_people.Recognized], mine: Sequence[Entry]
+    cursor: Any,
+    entry: LedgerEntry,
+    making: Making,
+    recognized: Sequence[recognized_people.Recognized],
+    mine: Sequence[LedgerEntry],
 ) -> None:
     """Refuse or report versions of which the people are probably the same, though their keys are others.
 
@@ -104,7 +108,7 @@ def check_recognized(
             and found.is_comparable
             and other in mine
             and not lets
-            and not version_differences.comparable(entry, other)
+            and not version_differences.are_comparable(entry, other)
         ):
             raise errors.SmallDifferencesRefusedError(
                 making.function, entry.shown, len(too_few), [f"version {other.version}"]
@@ -115,9 +119,11 @@ def check_recognized(
         _warn(str(error))
 
 
-def streams_of_same_people(cursor: Any, entry: Entry, making: Making) -> list[str]:
+def streams_of_same_people(cursor: Any, entry: LedgerEntry, making: Making) -> list[str]:
     """Streaming views of the same people; OverlappingStreamError."""
-    streams = list(dict.fromkeys(s.shown for s in same_source.streams_of(same_source.bases_of(entry), cursor)))
+    streams = list(
+        dict.fromkeys(s.shown for s in same_source.streams_of_bases(same_source.comparable_bases(entry), cursor))
+    )
     if streams and making.composition == "refuse":
         raise errors.OverlappingStreamError(entry.shown, streams)
     return streams
@@ -125,30 +131,34 @@ def streams_of_same_people(cursor: Any, entry: Entry, making: Making) -> list[st
 
 def compare_versions(
     cursor: Any,
-    entry: Entry,
+    entry: LedgerEntry,
     publication: ReleaseSpec,
     making: Making,
-    others: Sequence[Entry],
-    mine: Sequence[Entry],
-    differences: Sequence[version_differences.Apart],
+    others: Sequence[LedgerEntry],
+    mine: Sequence[LedgerEntry],
+    differences: Sequence[version_differences.SmallDifference],
 ) -> VersionComparison:
     """What a version shows beside others; CompositionUncheckedError."""
     checked = [o for o in others if not (making.lets_differ and o in mine)]
-    unchecked = [o for o in others if not version_differences.comparable(entry, o)]
+    unchecked = [o for o in others if not version_differences.are_comparable(entry, o)]
     unchecked = [o for o in unchecked if not recognized_people.is_same_release(cursor, entry, o)]
     if making.composition == "refuse" and (unknown := [o for o in unchecked if o in checked]):
         raise errors.CompositionUncheckedError(entry.shown, entry.person_key, {o.named: o.person_key for o in unknown})
     together = _together(cursor, entry, others)
     elsewhere = (
-        [] if len(others) == len(mine) else version_differences.apart(cursor, entry, publication, others, moved=OLD)
+        []
+        if len(others) == len(mine)
+        else version_differences.small_differences(cursor, entry, publication, others, old_suffix=OLD)
     )
-    elsewhere += version_differences.sums(cursor, entry, publication, others, moved=OLD)
+    elsewhere += version_differences.class_sum_differences(cursor, entry, publication, others, old_suffix=OLD)
     if making.composition == "refuse":
-        elsewhere += version_differences.apart(cursor, entry, publication, checked, refined=True, moved=OLD)
+        elsewhere += version_differences.small_differences(
+            cursor, entry, publication, checked, by_class=True, old_suffix=OLD
+        )
     return VersionComparison(mine, checked, unchecked, differences, elsewhere, together)
 
 
-def disclose(cursor: Any, entry: Entry, making: Making, beside: VersionComparison) -> None:
+def disclose(cursor: Any, entry: LedgerEntry, making: Making, beside: VersionComparison) -> None:
     """Warn of what readers of other versions can tell."""
     exposed, old = beside.exposed, making.old
     if making.erase:
@@ -173,13 +183,13 @@ def disclose(cursor: Any, entry: Entry, making: Making, beside: VersionCompariso
         _warn(str(errors.CompositionRefusedError(entry.shown, exposed)))
 
 
-def count_small_differences(cursor: Any, entry: Entry, old: Entry, publication: ReleaseSpec) -> int:
+def count_small_differences(cursor: Any, entry: LedgerEntry, old: LedgerEntry, publication: ReleaseSpec) -> int:
     """How many sets of records tell two versions apart and are too little, either way."""
     before = qualified(old.database, old.schema, old.name + OLD)
     # Versions that show other columns are compared by those that both show, record by record.
     alike = releases.same_roles(old, entry.roles)
     by_person = alike and publication.roles.person is not None and old.person_key == entry.person_key
-    shown, shown_before = releases.columns(entry, "", cursor), releases.columns(old, OLD, cursor)
+    shown, shown_before = releases.table_columns(entry, "", cursor), releases.table_columns(old, OLD, cursor)
     of_both = {name for name, type_ in shown.items() if shown_before.get(name) == type_ and entry.alike(old, name)}
     only = None if alike and of_both == shown.keys() else of_both
     total = 0
@@ -207,7 +217,7 @@ def count_small_differences(cursor: Any, entry: Entry, old: Entry, publication: 
     return total
 
 
-def _together(cursor: Any, entry: Entry, others: Sequence[Entry]) -> dict[str, int] | None:
+def _together(cursor: Any, entry: LedgerEntry, others: Sequence[LedgerEntry]) -> dict[str, int] | None:
     """People whose candidate set is too small over this and another version, by version; None: nobody knows who is who.
 
     Versions whose clusters were kept are left out: what they have in common is judged by what each gained and lost.
@@ -217,15 +227,17 @@ def _together(cursor: Any, entry: Entry, others: Sequence[Entry]) -> dict[str, i
     kept = version_differences.kept_since(entry, others)
     found = {}
     for other in others:
-        if version_differences.comparable(entry, other):
+        if version_differences.are_comparable(entry, other):
             query = "SELECT NULL AS person_key WHERE false"
             if other not in kept:
-                query = composition_function.composed("composition", entry, other)
+                query = composition_function.composition_sql("composition", entry, other)
             found[other.named] = cursor.execute(f"SELECT count(DISTINCT person_key) FROM ({query})").fetchall()[0][0]
     return found
 
 
-def _exposed(together: Mapping[str, int] | None, differences: Sequence[version_differences.Apart]) -> dict[str, int]:
+def _exposed(
+    together: Mapping[str, int] | None, differences: Sequence[version_differences.SmallDifference]
+) -> dict[str, int]:
     """How many people each other version helps to narrow or tell apart; versions that do not are left out."""
     found = {name: people for name, people in (together or {}).items() if people}
     by_kind: dict[tuple[str, str], int] = {}
@@ -237,7 +249,7 @@ def _exposed(together: Mapping[str, int] | None, differences: Sequence[version_d
     return found
 
 
-def count_held_back(cursor: Any, entry: Entry) -> int:
+def count_held_back(cursor: Any, entry: LedgerEntry) -> int:
     """Return records of the source that are left out since an erasure."""
     query = f"SELECT coalesce(sum(records), 0) FROM {entry.membership} WHERE {entry.row} AND held"
     return int(cursor.execute(query).fetchall()[0][0])

@@ -6,7 +6,7 @@ membership say who they are. So nothing of them is published, and every later ve
 
 from typing import Any
 
-from dbanon.ledger.releases import Entry
+from dbanon.ledger.releases import LedgerEntry
 from dbanon.release.plan import plan
 from dbanon.release.plan.clustering_request import request
 from dbanon.release.spec.release_spec import ReleaseSpec
@@ -18,7 +18,7 @@ WHO = ("nobody", "back", "new", "everybody")
 before and went, those who were not, all of them."""
 
 
-def remember(cursor: Any, entry: Entry, old: Entry, publication: ReleaseSpec, who: str) -> ReleaseSpec:
+def remember(cursor: Any, entry: LedgerEntry, old: LedgerEntry, publication: ReleaseSpec, who: str) -> ReleaseSpec:
     """Writes who waits in version `entry` after `old`, of those who came: `who`, and who cannot be clustered with the
     others; gives the publication without them. Inside a transaction. Linear in the source, and clusters nothing."""
     only = publication.continuity.only
@@ -32,7 +32,7 @@ def remember(cursor: Any, entry: Entry, old: Entry, publication: ReleaseSpec, wh
     return publication
 
 
-def _write(cursor: Any, entry: Entry, publication: ReleaseSpec, known: Sql, who: str) -> None:
+def _write(cursor: Any, entry: LedgerEntry, publication: ReleaseSpec, known: Sql, who: str) -> None:
     """Write that those who came beside the `known` members wait, as far as they are `who`."""
     same = "person_key IS NOT DISTINCT FROM t.person_key AND "
     same += "value_hash = t.value_hash" if entry.person_key else "row_hash = t.row_hash"
@@ -55,7 +55,7 @@ def _write(cursor: Any, entry: Entry, publication: ReleaseSpec, known: Sql, who:
     )
 
 
-def stay_with(cursor: Any, entry: Entry, old: Entry) -> Entry:
+def stay_with(cursor: Any, entry: LedgerEntry, old: LedgerEntry) -> LedgerEntry:
     """Return those who were to wait in `entry` wait in `old`, since no version is made; the ledger counts them anew."""
     forget(cursor, old)
     cursor.execute(
@@ -70,12 +70,12 @@ def stay_with(cursor: Any, entry: Entry, old: Entry) -> Entry:
     return old
 
 
-def forget(cursor: Any, entry: Entry) -> None:
+def forget(cursor: Any, entry: LedgerEntry) -> None:
     """Delete who waits in a version: a later one says who does now."""
     cursor.execute(f"DELETE FROM {entry.membership} WHERE {entry.row} AND waiting")
 
 
-def counted(cursor: Any, entry: Entry) -> tuple[int, int | None]:
+def counted(cursor: Any, entry: LedgerEntry) -> tuple[int, int | None]:
     """How many records wait in a version, and of how many people, where a column tells (else None)."""
     records, persons = cursor.execute(
         f"SELECT coalesce(sum(records), 0), count(DISTINCT person_key) FROM {entry.waits}"

@@ -37,7 +37,7 @@ def problems(connection: Any) -> list[Problem]:
             *_changed(plain, database),
             *_several(plain, database),
             *_asked(raw, database),
-            *(Problem("permission", source, why) for source, why in permissions.listed(plain, database)[1]),
+            *(Problem("permission", source, why) for source, why in permissions.stored_permissions(plain, database)[1]),
             *_cache(),
         ]
 
@@ -81,7 +81,7 @@ def _views(plain: Any, database: str) -> Iterator[Problem]:
 def _changed(plain: Any, database: str) -> Iterator[Problem]:
     """Yield published releases whose tables are gone or are not what was released."""
     for entry in releases.entries(plain, database, "status = 'published'"):
-        broken = hashes.broken(plain, entry)
+        broken = hashes.version_changes(plain, entry)
         if broken is None:
             said = "unknown whether it is what was released: an earlier version of dbanon made it. Hint: refresh it"
             yield Problem("release", entry.shown, said)
@@ -96,7 +96,7 @@ def _several(plain: Any, database: str) -> Iterator[Problem]:
     return (
         Problem("release", release.shown, said)
         for release in related_releases.entries(plain, database, "status = 'published'")
-        for said in hashes.changed(plain, release, release.hashes)
+        for said in hashes.changed_tables(plain, release, release.hashes)
     )
 
 

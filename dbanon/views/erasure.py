@@ -8,13 +8,13 @@ already. They stay out as long as the ledger has a version that shows them, sinc
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from dbanon.ledger.releases import Entry
+from dbanon.ledger.releases import LedgerEntry
 from dbanon.release.plan import plan
 from dbanon.release.spec.release_spec import ReleaseSpec
 from dbanon.sqltext.quote import Sql, joined, literal
 
 
-def without(entry: Entry, publication: ReleaseSpec, cursor: Any) -> ReleaseSpec:
+def without(entry: LedgerEntry, publication: ReleaseSpec, cursor: Any) -> ReleaseSpec:
     """What honours an erasure after `entry`: the classes that somebody left go whole, and nobody new comes."""
     gone = [
         row[0]

@@ -21,7 +21,7 @@ from dbanon.ledger import (
     transactions,
 )
 from dbanon.ledger.people import disjoint_sources, rehash
-from dbanon.ledger.releases import TABLES, Entry
+from dbanon.ledger.releases import TABLES, LedgerEntry
 from dbanon.publishing import postgres_delivery
 from dbanon.release import search_budget
 from dbanon.release.plan import plan
@@ -79,7 +79,7 @@ def create_release(
     check_algorithm("materialize", algorithm)
     with _working("materialize", connection) as (current, cursor, later), report_progress(current, progress):
         here = release_target.current(connection)
-        name, there = deliveries.here_and_there(name, cursor, here[0])
+        name, there = deliveries.local_name_and_target(name, cursor, here[0])
         call = make_call(current, cursor, algorithm, {"tbl": source}, search_budget.untimed("materialize", given), here)
         target = release_target.target("materialize", name, call.source(), here, cursor)
         # Before planning: a policy table that is new is a change.
@@ -98,7 +98,9 @@ def create_release(
             spec, given = search_budget.counted("materialize", current, cursor, spec, given)
             version, how = max((e.version for e in earlier), default=0) + 1, "recluster" if published else "first"
             entry = _entry(target, _definition(algorithm, spec, source, given), spec, columns, version, how, cursor)
-            entry = replace_(entry, disjoint_from=disjoint_sources.declared(cursor, entry, disjoint_from, earlier))
+            entry = replace_(
+                entry, disjoint_from=disjoint_sources.disjoint_names(cursor, entry, disjoint_from, earlier)
+            )
             making = Making("materialize", allow_delta, composition, to=to)
             if not published:
                 return _first(cursor, entry, spec, name, making)
@@ -151,13 +153,13 @@ def refresh_release(
     with _working("refresh", connection) as (current, cursor, later):
         here = release_target.current(connection)
         path = catalog.SearchPath.of(*here)
-        database = releases.published("refresh", name, cursor, path).database
+        database = releases.find_published("refresh", name, cursor, path).database
         with publishing_lock.publishing_turn(current, "refresh", name, database):
             release_target.check_writable(cursor, "refresh", database)
             rehash.rehash(current, cursor, database)
-            old = releases.published("refresh", name, cursor, path)
-            to = later.known((old.database, old.schema, old.name), deliveries.alias(name, cursor, here[0]))
-            publication = releases.publication(old, current, cursor)
+            old = releases.find_published("refresh", name, cursor, path)
+            to = later.known((old.database, old.schema, old.name), deliveries.target_alias(name, cursor, here[0]))
+            publication = releases.current_spec(old, current, cursor)
             if if_stale and release_status.is_fresh(old, publication, cursor):
                 return current_release(cursor, old, holds=refresh == "hold")
             return _refreshed(
@@ -165,7 +167,7 @@ def refresh_release(
             )
 
 
-def _refreshed(cursor: Any, old: Entry, publication: ReleaseSpec, how: str, making: Making) -> Release:
+def _refreshed(cursor: Any, old: LedgerEntry, publication: ReleaseSpec, how: str, making: Making) -> Release:
     """Make the next version of a release from the publication of its source as it is now."""
     entry = _entry(
         (old.database, old.schema, old.name), old.call, publication, old.person_key, old.version + 1, how, cursor
@@ -173,7 +175,9 @@ def _refreshed(cursor: Any, old: Entry, publication: ReleaseSpec, how: str, maki
     entry = replace_(entry, disjoint_from=old.disjoint_from)
     if entry.keeps or making.erase:
         release_status.check_roles(old, publication)
-    publication = resolve.keyed(publication, old.person_key).continued(held=release_status.held_back(old, cursor))
+    publication = resolve.keyed(publication, old.person_key).continued(
+        held=release_status.withheld_records(old, cursor)
+    )
     if entry.keeps:
         publication = publication.continued(keep=old.settled)
     if making.erase:
@@ -197,7 +201,7 @@ def _working(function: str, connection: Any) -> Iterator[tuple[session.Session, 
         yield current, cursor, later
 
 
-def _first(cursor: Any, entry: Entry, publication: ReleaseSpec, name: str, making: Making) -> Release:
+def _first(cursor: Any, entry: LedgerEntry, publication: ReleaseSpec, name: str, making: Making) -> Release:
     """Return the first version, or the first since the release was dropped; `name` is how messages call it."""
     with transactions.transaction(cursor, making.function, name, [publication]):
         if release_target.taken(cursor, (entry.database, entry.schema, entry.name), TABLES):
@@ -205,11 +209,11 @@ def _first(cursor: Any, entry: Entry, publication: ReleaseSpec, name: str, makin
         return build(cursor, entry, publication, making)
 
 
-def _held(cursor: Any, entry: Entry, publication: ReleaseSpec, old: Entry) -> ReleaseSpec:
+def _held(cursor: Any, entry: LedgerEntry, publication: ReleaseSpec, old: LedgerEntry) -> ReleaseSpec:
     """Return the publication without those who are held back since an erasure, where it is known who they are."""
     if old.person_key != entry.person_key:
         return publication
-    return resolve.keyed(publication, entry.person_key).continued(held=release_status.held_back(old, cursor))
+    return resolve.keyed(publication, entry.person_key).continued(held=release_status.withheld_records(old, cursor))
 
 
 _WAITS = (
@@ -225,7 +229,7 @@ class _NothingNewError(Exception):
     """Nobody would be left to be published."""
 
 
-def _next(cursor: Any, entry: Entry, publication: ReleaseSpec, old: Entry, making: Making) -> Release:
+def _next(cursor: Any, entry: LedgerEntry, publication: ReleaseSpec, old: LedgerEntry, making: Making) -> Release:
     """Return the next version in place of the old one, in one transaction."""
     function, making = making.function, replace_(making, old=old)
     with transactions.transaction(cursor, function, old.shown, [publication]):
@@ -239,7 +243,9 @@ def _next(cursor: Any, entry: Entry, publication: ReleaseSpec, old: Entry, makin
                 return current_release(cursor, deferred_records.stay_with(cursor, entry, old), holds=True)
         short = 0
         if entry.keeps and not making.erase:
-            short = len({row[1] for row in cursor.execute(release_status.pending(old, publication)).fetchall()})
+            short = len(
+                {row[1] for row in cursor.execute(release_status.pending_differences(old, publication)).fetchall()}
+            )
             if short and not making.allow_delta:
                 raise errors.SmallDifferencesRefusedError(function, old.shown, short, [f"version {old.version}"])
         for ending in TABLES:
@@ -254,7 +260,7 @@ def _next(cursor: Any, entry: Entry, publication: ReleaseSpec, old: Entry, makin
 
 
 @contextlib.contextmanager
-def _explained(entry: Entry, old: Entry) -> Iterator[None]:
+def _explained(entry: LedgerEntry, old: LedgerEntry) -> Iterator[None]:
     """Raise CannotKeepClassesError where statements of a version that keeps classes refuse it themselves."""
     try:
         yield
@@ -284,22 +290,22 @@ def drop_release(connection: Any, name: str, *, if_exists: bool = False) -> None
 def _home(function: str, name: str, cursor: Any, here: Sequence[str]) -> str:
     """Return the database of a release, of one table or of related ones; UnknownReleaseError."""
     path = catalog.SearchPath.of(*here)
-    tables = related_releases.among(cursor, name, path)
-    return tables.database if tables is not None else releases.find(function, name, cursor, path).database
+    tables = related_releases.find_related_release(cursor, name, path)
+    return tables.database if tables is not None else releases.find_release(function, name, cursor, path).database
 
 
 def _drop(cursor: Any, name: str, here: Sequence[str]) -> None:
     path = catalog.SearchPath.of(*here)
-    tables = related_releases.among(cursor, name, path)
+    tables = related_releases.find_related_release(cursor, name, path)
     if tables is not None and tables.status == "published":
         related_release.drop(cursor, tables)
         return
-    old = releases.published("drop", name, cursor, path)
+    old = releases.find_published("drop", name, cursor, path)
     release_target.check_writable(cursor, "drop", old.database)
-    alias = deliveries.alias(name, cursor, here[0])
+    alias = deliveries.target_alias(name, cursor, here[0])
     with postgres_delivery.withdrawn("drop", cursor, old, alias), transactions.transaction(cursor, "drop", name):
         _check_published(cursor, "drop", old)
-        deliveries.forget(cursor, (old.database, old.schema, old.name))
+        deliveries.forget_target(cursor, (old.database, old.schema, old.name))
         for ending in TABLES:
             cursor.execute(f"DROP TABLE IF EXISTS {old.table(ending)}")
         _status(cursor, old, "dropped")
@@ -322,11 +328,11 @@ def forget_release(connection: Any, name: str, version: int | None = None) -> in
 
 
 def _forget(cursor: Any, name: str, version: int | None, path: catalog.SearchPath) -> int:
-    tables = related_releases.among(cursor, name, path)
+    tables = related_releases.find_related_release(cursor, name, path)
     if tables is not None and tables.status == "dropped":
         related_release.forget(cursor, tables)
         return 1
-    last = releases.find("forget_release", name, cursor, path)
+    last = releases.find_release("forget_release", name, cursor, path)
     every = releases.entries(
         cursor, last.database, "schema_name = ? AND lower(name) = lower(?)", [last.schema, last.name]
     )
@@ -357,10 +363,10 @@ def _entry(
     version: int,
     how: str,
     cursor: Any,
-) -> Entry:
+) -> LedgerEntry:
     release_target.remember_database(cursor, publication.source)
     arguments = "".join(f", {identifier(n)} := {argument(v)}" for n, v in call["parameters"].items())
-    return Entry(
+    return LedgerEntry(
         *target,
         version=version,
         status="published",
@@ -387,7 +393,7 @@ def _key_columns(publication: ReleaseSpec, given: str | Sequence[str] | None) ->
     return tuple(publication.source.column("materialize", column, "key") for column in columns)
 
 
-def _check_published(cursor: Any, function: str, entry: Entry) -> None:
+def _check_published(cursor: Any, function: str, entry: LedgerEntry) -> None:
     """Raise Busy where another connection made another version meanwhile, or dropped it."""
     where = "(schema_name, name, version, status) = (?, ?, ?, 'published')"
     if not releases.entries(cursor, entry.database, where, [entry.schema, entry.name, entry.version]):
@@ -396,7 +402,7 @@ def _check_published(cursor: Any, function: str, entry: Entry) -> None:
         )
 
 
-def _status(cursor: Any, entry: Entry, status: str) -> None:
+def _status(cursor: Any, entry: LedgerEntry, status: str) -> None:
     cursor.execute(
         f"UPDATE {qualified(entry.database, catalog.SCHEMA, 'release')} SET status = ? "
         "WHERE (schema_name, name, version) = (?, ?, ?)",

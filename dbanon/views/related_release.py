@@ -10,7 +10,7 @@ from typing import Any
 from dbanon import errors
 from dbanon.ledger import deliveries, hashes, publishing_lock, same_source, transactions
 from dbanon.ledger.composition import overlap
-from dbanon.ledger.related_releases import RelatedRelease, among
+from dbanon.ledger.related_releases import RelatedRelease, find_related_release
 from dbanon.release.plan import plan
 from dbanon.release.related import statement
 from dbanon.release.related.related_tables import Relation, relation
@@ -51,7 +51,7 @@ def materialize(
     current = session.find_session(getattr(connection, "raw", connection))
     with current.cursor() as cursor:
         here = release_target.current(connection)
-        name, there = deliveries.here_and_there(name, cursor, here[0])
+        name, there = deliveries.local_name_and_target(name, cursor, here[0])
         if there is not None:
             why, hint = "a copy in another system is of one table", "CREATE TABLE there AS FROM each table of a release"
             raise errors.NotSupportedForRelatedTablesError(
@@ -68,7 +68,7 @@ def materialize(
             _check_free(cursor, name, of)
             query = statement.of(found, "all_tables")
             with transactions.transaction(cursor, _FUNCTION, name, [table.publication for table in found.tables]):
-                overlap.refuse_others(cursor, of, composition)
+                overlap.refuse_published_people(cursor, of, composition)
                 return _made(cursor, of, found, query)
 
 
@@ -129,7 +129,9 @@ def _release(
 
 def _check_free(cursor: Any, name: str, of: RelatedRelease) -> None:
     """ReleaseExistsError where the name, or that of one of the tables, is taken."""
-    old = among(cursor, str(qualified(of.database, of.schema, of.name)), catalog.SearchPath(of.database, of.schema))
+    old = find_related_release(
+        cursor, str(qualified(of.database, of.schema, of.name)), catalog.SearchPath(of.database, of.schema)
+    )
     at = (of.database, of.schema, of.name)
     if old is not None and old.status == "published":
         raise errors.ReleaseExistsError(
@@ -157,7 +159,7 @@ def _made(cursor: Any, of: RelatedRelease, found: Relation, query: Sql) -> Relea
         f"CREATE TABLE {of.table('_metrics')} AS SELECT * EXCLUDE (published) FROM {metrics} WHERE published"
     )
     cursor.execute(f"DROP TABLE {_MADE}")
-    of = replace(of, hashes=hashes.of_tables(cursor, of, of.endings))
+    of = replace(of, hashes=hashes.hash_tables(cursor, of, of.endings))
     _insert(cursor, of, found, measured)
     counted = (f"(SELECT system.main.count(*) FROM {of.table(ending)})" for ending in ("", "_classes"))
     records, classes_made = cursor.execute(f"SELECT {joined(counted)}").fetchall()[0]

@@ -15,7 +15,7 @@ import duckdb
 from dbanon import errors
 from dbanon.errors.exit_codes import outcome
 from dbanon.ledger import permissions, publishing_lock, releases, transactions
-from dbanon.ledger.permissions import Asking, Permission
+from dbanon.ledger.permissions import Permission, ReleaseRequest
 from dbanon.runtime import session
 from dbanon.source import catalog
 from dbanon.sqltext.quote import joined, qualified, text
@@ -30,7 +30,7 @@ _UNFINISHED = "The process that made it ended before it was there."
 class Outcome:
     """What became of an asking: the schema and the name of its release, or none where it was refused."""
 
-    asking: Asking
+    asking: ReleaseRequest
     release: tuple[str, str] | None
 
 
@@ -43,7 +43,7 @@ def outcomes(cursor: Any, database: str) -> list[Outcome]:
         "SELECT algorithm, source, parameters, schema_name, name "
         f"FROM {qualified(database, catalog.SCHEMA, 'asked')} ORDER BY ALL ASC NULLS LAST"
     ).fetchall()
-    found = [(Asking(*map(str, row[:3])), (row[3], row[4])) for row in rows]
+    found = [(ReleaseRequest(*map(str, row[:3])), (row[3], row[4])) for row in rows]
     return [Outcome(asking, release if release in published else None) for asking, release in found]
 
 
@@ -98,10 +98,10 @@ def answer(connection: Any, reader: str, algorithm: str, source: str, given: Map
 
 def _allowed(
     cursor: Any, database: str, reader: str, algorithm: str, source: str, given: Mapping[str, Any]
-) -> tuple[Permission, Asking]:
+) -> tuple[Permission, ReleaseRequest]:
     """What `permissions.allowed` returns by the permissions that are stored now."""
-    listed, _ = permissions.listed(cursor, database)
-    return permissions.allowed(listed, reader, algorithm, source, given)
+    listed, _ = permissions.stored_permissions(cursor, database)
+    return permissions.find_permission(listed, reader, algorithm, source, given)
 
 
 def _is_refusal(error: BaseException) -> bool:
@@ -110,16 +110,16 @@ def _is_refusal(error: BaseException) -> bool:
     return ours and outcome(error) not in ("busy", "interrupted")
 
 
-def _make(connection: Any, cursor: Any, database: str, release: tuple[str, str], asking: Asking) -> None:
+def _make(connection: Any, cursor: Any, database: str, release: tuple[str, str], asking: ReleaseRequest) -> None:
     """Make the release, with the database as the current one."""
     cursor.execute(f"CREATE SCHEMA IF NOT EXISTS {qualified(database, PLACE)}")
     name = str(qualified(database, *release))
     materialize.create_release(connection, name, asking.algorithm, asking.source, composition="refuse", **asking.given)
 
 
-def _free(cursor: Any, database: str, asking: Asking) -> str:
+def _free(cursor: Any, database: str, asking: ReleaseRequest) -> str:
     """Return a name that no release had: kacpc_patients_k20."""
-    bounds = {n: v for n, v in asking.given.items() if n == "k" or n in permissions.bounds_of_models()}
+    bounds = {n: v for n, v in asking.given.items() if n == "k" or n in permissions.model_bounds()}
     said = [asking.algorithm, asking.source[:40], *(f"{name}{value}" for name, value in bounds.items())]
     plain = re.sub(r"[^a-z0-9]+", "_", "_".join(said).lower()).strip("_")
     had = {e.name.lower() for e in releases.entries(cursor, database, "schema_name = ?", [PLACE])}

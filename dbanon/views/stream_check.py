@@ -11,7 +11,7 @@ from typing import Any
 from dbanon import errors
 from dbanon.ledger import streams
 from dbanon.ledger.stream_marks import ArrivalOrder
-from dbanon.ledger.streams import Grows
+from dbanon.ledger.streams import StreamEntry
 from dbanon.sqltext.qualify_builtins import bound
 from dbanon.sqltext.quote import Sql, identifier, joined
 
@@ -46,13 +46,13 @@ class Step:
         return Sql(f"md5(row({joined(identifier(name) for name in self.values)})::VARCHAR)")
 
 
-def last_row(cursor: Any, grows: Grows) -> int:
+def last_row(cursor: Any, grows: StreamEntry) -> int:
     """Return the row id after which the rows of the next refresh are appended; -1 for an empty view."""
     return int(cursor.execute(f"SELECT coalesce(max(rowid), -1) FROM {grows.table()}").fetchall()[0][0])
 
 
 def check(
-    cursor: Any, before: Grows, step: Step, last: int, source: Sql, order: ArrivalOrder, is_kept: bool = True
+    cursor: Any, before: StreamEntry, step: Step, last: int, source: Sql, order: ArrivalOrder, is_kept: bool = True
 ) -> None:
     """Compare what a refresh wrote with the records that passed the gate.
 
@@ -83,7 +83,7 @@ def check(
             raise errors.GateRefusedError("refresh", what, wrong)
 
 
-def _rows(before: Grows, step: Step, last: int) -> str:
+def _rows(before: StreamEntry, step: Step, last: int) -> str:
     """How many rows more or less were appended than records leave; at least one where their hashes differ."""
     return f"""
         SELECT abs(w.records - p.records) + (w.marks IS DISTINCT FROM p.marks)::INTEGER + w.empty
@@ -103,7 +103,7 @@ def _rows(before: Grows, step: Step, last: int) -> str:
     """
 
 
-def _reordered(before: Grows, step: Step, last: int) -> str:
+def _reordered(before: StreamEntry, step: Step, last: int) -> str:
     """How many appended rows are not in the order of their class and, within it, of the hash of what they show."""
     return f"""
         SELECT count(*)
@@ -125,7 +125,7 @@ def _reordered(before: Grows, step: Step, last: int) -> str:
     """
 
 
-def _classes(before: Grows, step: Step, is_kept: bool) -> str:
+def _classes(before: StreamEntry, step: Step, is_kept: bool) -> str:
     """How many classes of this refresh state another number of records than the view has of them: fewer where rows of
     earlier refreshes are deleted."""
     touched = f"{step.class_id} IN (SELECT {step.class_id} FROM {step.table})"
@@ -142,7 +142,7 @@ def _classes(before: Grows, step: Step, is_kept: bool) -> str:
     """
 
 
-def _pending(before: Grows, step: Step) -> str:
+def _pending(before: StreamEntry, step: Step) -> str:
     """How many pending records are missing, or are stored although they have left."""
     return f"""
         SELECT count(*)
@@ -153,7 +153,7 @@ def _pending(before: Grows, step: Step) -> str:
     """
 
 
-def _counts(before: Grows, after: Grows, step: Step, source: Sql, order: ArrivalOrder) -> str:
+def _counts(before: StreamEntry, after: StreamEntry, step: Step, source: Sql, order: ArrivalOrder) -> str:
     """By how many records the ledger is wrong: each record that was read is published, suppressed or pending, and no
     row of the source is unread."""
     is_new = f"rowid > {before.last_row}" if before.mark is None else order.is_after(before.mark)

@@ -13,7 +13,7 @@ from dbanon.algorithms import streams
 from dbanon.algorithms.streams.checkpoint import StreamSegment
 from dbanon.ledger import stream_marks, streams as stream_ledger
 from dbanon.ledger.stream_marks import ArrivalOrder, Mark
-from dbanon.ledger.streams import Grows
+from dbanon.ledger.streams import StreamEntry
 from dbanon.release.spec.published_columns import free
 from dbanon.release.spec.release_spec import ReleaseSpec
 from dbanon.release.streams import plan
@@ -82,7 +82,7 @@ class _Reading:
         """Its columns."""
         return Sql(joined(identifier(name) for name in self.columns))
 
-    def relation(self, grows: Grows, source: Sql) -> Sql:
+    def relation(self, grows: StreamEntry, source: Sql) -> Sql:
         """Return those that wait and those that are new."""
         return Sql(
             f"(SELECT {self.read}, {self.place}, {self.row} FROM {grows.waits} "
@@ -91,7 +91,7 @@ class _Reading:
         )
 
 
-def first(cursor: Any, grows: Grows, publication: ReleaseSpec, options: Options) -> StreamRefreshResult:
+def first(cursor: Any, grows: StreamEntry, publication: ReleaseSpec, options: Options) -> StreamRefreshResult:
     """Make the tables of a view and read what there is."""
     source = publication.source
     unread = Unread.after_row(grows.last_row)
@@ -114,7 +114,7 @@ def first(cursor: Any, grows: Grows, publication: ReleaseSpec, options: Options)
 
 def following(
     cursor: Any,
-    grows: Grows,
+    grows: StreamEntry,
     publication: ReleaseSpec,
     options: Options,
     unread: Unread,
@@ -164,7 +164,7 @@ def _step(statement: GrownStatement, reading: _Reading, options: Options) -> str
     )
 
 
-def unread_rows(cursor: Any, grows: Grows, publication: ReleaseSpec, *, pruned: bool = False) -> Unread:
+def unread_rows(cursor: Any, grows: StreamEntry, publication: ReleaseSpec, *, pruned: bool = False) -> Unread:
     """Return what a stream has not read of its source, whose read rows are compared with the ledger.
 
     Args:
@@ -193,7 +193,7 @@ def unread_rows(cursor: Any, grows: Grows, publication: ReleaseSpec, *, pruned: 
     return Unread.after_row(grows.last_row)
 
 
-def _unread_of_pruned(cursor: Any, grows: Grows, publication: ReleaseSpec) -> Unread:
+def _unread_of_pruned(cursor: Any, grows: StreamEntry, publication: ReleaseSpec) -> Unread:
     """What is new where rows were deleted; PrunedWithoutOrderError."""
     source, order = publication.source, ArrivalOrder.from_source(publication.source, publication.reading.order)
     rows, last = cursor.execute(f"SELECT count(*), coalesce(max(rowid), -1) FROM {source.sql}").fetchall()[0]
@@ -206,7 +206,7 @@ def _unread_of_pruned(cursor: Any, grows: Grows, publication: ReleaseSpec) -> Un
     return Unread(order.is_after(mark), grows.last_row, mark)
 
 
-def _check_pending(cursor: Any, grows: Grows, source: Source, *, by_row: bool) -> None:
+def _check_pending(cursor: Any, grows: StreamEntry, source: Source, *, by_row: bool) -> None:
     """SourceNotAppendOnlyError where a pending record is not in the source as it was read: in its row, where that is
     known and `by_row` says that rows have not moved, else anywhere."""
     columns = [c[0] for c in cursor.execute(f"FROM {grows.waits} LIMIT 0").description]
@@ -230,7 +230,7 @@ def _rows_until(cursor: Any, source: Source, last: int) -> int:
     return int(cursor.execute(f"SELECT count(*) FROM {source.sql} WHERE rowid <= {last}").fetchall()[0][0])
 
 
-def _reading(cursor: Any, grows: Grows, publication: ReleaseSpec, unread: Unread) -> _Reading:
+def _reading(cursor: Any, grows: StreamEntry, publication: ReleaseSpec, unread: Unread) -> _Reading:
     """What there is to read now."""
     roles, source = publication.roles, publication.source
     read = {
@@ -247,7 +247,7 @@ def _reading(cursor: Any, grows: Grows, publication: ReleaseSpec, unread: Unread
 
 
 def _statement(
-    grows: Grows,
+    grows: StreamEntry,
     publication: ReleaseSpec,
     options: Options,
     reading: _Reading,
@@ -274,7 +274,7 @@ def _size(statement: GrownStatement) -> str:
     return free("size", (statement.class_id, *statement.quasi))
 
 
-def _publish(cursor: Any, grows: Grows, statement: GrownStatement, reading: _Reading) -> StreamRefreshResult:
+def _publish(cursor: Any, grows: StreamEntry, statement: GrownStatement, reading: _Reading) -> StreamRefreshResult:
     """Add what leaves to the tables: the rows of a class in an order that does not tell when each came."""
     own = {name: identifier(of) for name, of in statement.own.items()}
     shown, class_id = joined(identifier(c) for c in statement.shown), identifier(statement.class_id)
@@ -300,7 +300,7 @@ def _publish(cursor: Any, grows: Grows, statement: GrownStatement, reading: _Rea
     return StreamRefreshResult(grows.shown, reading.new, published, out, waiting, number)
 
 
-def _keep_waiting(cursor: Any, grows: Grows, source: Source, reading: _Reading) -> None:
+def _keep_waiting(cursor: Any, grows: StreamEntry, source: Source, reading: _Reading) -> None:
     """Those that left wait no more; of the new ones some do now."""
     of_source = joined(f"s.{identifier(name)}" for name in reading.columns)
     cursor.execute(
@@ -315,7 +315,7 @@ def _keep_waiting(cursor: Any, grows: Grows, source: Source, reading: _Reading) 
     )
 
 
-def _note_rows(cursor: Any, grows: Grows, publication: ReleaseSpec, reading: _Reading) -> None:
+def _note_rows(cursor: Any, grows: StreamEntry, publication: ReleaseSpec, reading: _Reading) -> None:
     """Write what rows the source has up to the last one that was read, and its mark."""
     source, order = publication.source, ArrivalOrder.from_source(publication.source, publication.reading.order)
     old = grows.mark if reading.unread.mark is None else reading.unread.mark
@@ -330,12 +330,12 @@ def _note_rows(cursor: Any, grows: Grows, publication: ReleaseSpec, reading: _Re
         "source_rows": _rows_until(cursor, source, reading.last),
         "mark": None if mark is None else mark.to_json(),
     }
-    stream_ledger.go_on(cursor, grows, changes)
+    stream_ledger.update_stream(cursor, grows, changes)
 
 
 def _note(
     cursor: Any,
-    grows: Grows,
+    grows: StreamEntry,
     publication: ReleaseSpec,
     statement: GrownStatement,
     reading: _Reading,
@@ -348,7 +348,7 @@ def _note(
         f"SELECT coalesce(sum({delay}), 0)::BIGINT, coalesce(max({delay}), 0) FROM {_STEP} WHERE {class_id} IS NOT NULL"
     ).fetchall()[0]
     _note_rows(cursor, grows, publication, reading)
-    stream_ledger.go_on(
+    stream_ledger.update_stream(
         cursor,
         grows,
         {

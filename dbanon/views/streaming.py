@@ -16,7 +16,7 @@ from dbanon.errors.warnings import DisclosureWarning, warn
 from dbanon.ledger import publishing_lock, same_source, streams as stream_ledger, transactions
 from dbanon.ledger.composition import overlap
 from dbanon.ledger.people import unknown_sources
-from dbanon.ledger.streams import TABLES, Grows
+from dbanon.ledger.streams import TABLES, StreamEntry
 from dbanon.release.plan import plan
 from dbanon.release.spec import resolve
 from dbanon.release.spec.release_spec import ReleaseSpec
@@ -55,13 +55,13 @@ def create_stream(connection: Any, name: str, system: str, source: str, **parame
             publication = streams_plan.prepared(call, streams.find(system))
             _check_growing(name, publication)
             target.check_writable(cursor, "create_stream", at[0])
-            if stream_ledger.growing(cursor, at) is not None:  # also where its tables were dropped by hand
+            if stream_ledger.active_stream(cursor, at) is not None:  # also where its tables were dropped by hand
                 raise errors.ReleaseExistsError("create_stream", name, [f"the streaming view {name}"], False, True)
             if taken := target.taken(cursor, at, TABLES):
                 raise errors.ReleaseExistsError("create_stream", name, taken, False)
             arguments = "".join(f", {identifier(n)} := {argument(v)}" for n, v in given.items())
             kept = target.durable(publication.source, source)
-            grows = Grows(
+            grows = StreamEntry(
                 *at,
                 status="grows",
                 source=kept,
@@ -73,10 +73,10 @@ def create_stream(connection: Any, name: str, system: str, source: str, **parame
                 hierarchy_fingerprint=resolve.hierarchy_fingerprint(publication, cursor),
                 bases=same_source.bases(publication.source, cursor),
             )
-            overlap.refuse_beside(cursor, grows)
+            overlap.refuse_overlapping(cursor, grows)
             _warn_of_others(cursor, grows)
             with transactions.transaction(cursor, "create_stream", name, [publication]):
-                stream_ledger.begin(cursor, grows)
+                stream_ledger.insert_stream(cursor, grows)
                 return stream_refresh.first(cursor, grows, publication, call.options)
 
 
@@ -114,13 +114,13 @@ def _refreshed(connection: Any, name: str, *, flush: bool, pruned: bool, is_kept
     current = session.find_session(getattr(connection, "raw", connection))
     with current.cursor() as cursor:
         path = SearchPath.of(*target.current(connection))
-        found = stream_ledger.find("refresh_stream", name, cursor, path)
+        found = stream_ledger.find_active_stream("refresh_stream", name, cursor, path)
         target.check_writable(cursor, "refresh_stream", found.database)
         with (
             publishing_lock.publishing_turn(current, "refresh_stream", name, found.database),
             transactions.transaction(cursor, "refresh_stream", name),
         ):
-            found = stream_ledger.find("refresh_stream", name, cursor, path)
+            found = stream_ledger.find_active_stream("refresh_stream", name, cursor, path)
             cursor.execute(f"UPDATE {found.ledger} SET refreshes = refreshes + 1 WHERE {found.row}")
             (grows,) = stream_ledger.entries(cursor, found.database, found.row)
             call = make_call(
@@ -151,14 +151,17 @@ def drop_stream(connection: Any, name: str, *, if_exists: bool = False) -> None:
         path = SearchPath.of(*target.current(connection))
         try:
             with publishing_lock.publishing_turn(
-                current, "drop_stream", name, stream_ledger.find("drop_stream", name, cursor, path).database
+                current,
+                "drop_stream",
+                name,
+                stream_ledger.find_active_stream("drop_stream", name, cursor, path).database,
             ):
-                grows = stream_ledger.find("drop_stream", name, cursor, path)
+                grows = stream_ledger.find_active_stream("drop_stream", name, cursor, path)
                 target.check_writable(cursor, "drop_stream", grows.database)
                 with transactions.transaction(cursor, "drop_stream", name):
                     for table in (*(grows.table(ending) for ending in TABLES), grows.waits):
                         cursor.execute(f"DROP TABLE IF EXISTS {table}")
-                    stream_ledger.go_on(cursor, grows, {"state": None, "status": "dropped"})
+                    stream_ledger.update_stream(cursor, grows, {"state": None, "status": "dropped"})
         except errors.UnknownStreamError:
             if not if_exists:
                 raise
@@ -168,7 +171,7 @@ def exists(connection: Any, name: str) -> bool:
     """Return whether a streaming view has the name."""
     current = session.find_session(getattr(connection, "raw", connection))
     with current.cursor() as cursor, contextlib.suppress(errors.UnknownStreamError):
-        stream_ledger.find("create_stream", name, cursor, SearchPath.of(*target.current(connection)))
+        stream_ledger.find_active_stream("create_stream", name, cursor, SearchPath.of(*target.current(connection)))
         return True
     return False
 
@@ -184,7 +187,7 @@ def _check_growing(name: str, publication: ReleaseSpec) -> None:
         raise errors.CannotCheckRareValuesError(name, source.shown, rare)
 
 
-def _check_roles(grows: Grows, now: Mapping[str, str]) -> None:
+def _check_roles(grows: StreamEntry, now: Mapping[str, str]) -> None:
     """StreamRolesChangedError."""
     roles = {column: now.get(column, "not there") for column in grows.roles}
     changed = [f"{c} was {was} and is {roles[c]}" for c, was in grows.roles.items() if roles[c] != was]
@@ -193,17 +196,17 @@ def _check_roles(grows: Grows, now: Mapping[str, str]) -> None:
         raise errors.StreamRolesChangedError(grows.shown, changed)
 
 
-def _warn_of_others(cursor: Any, grows: Grows) -> None:
+def _warn_of_others(cursor: Any, grows: StreamEntry) -> None:
     """Warn where the same tables were published otherwise.
 
     Raises:
         StreamRefusedError: They were published with composition = 'refuse'.
     """
-    bases = same_source.bases_of(grows)
-    releases = same_source.releases_of(bases, cursor)
+    bases = same_source.comparable_bases(grows)
+    releases = same_source.releases_of_bases(bases, cursor)
     if refusing := [e.named for e in releases if e.composition_rule == "refuse"]:
         raise errors.StreamRefusedError(grows.shown, refusing)
-    others = [*(e.named for e in releases), *(e.shown for e in same_source.streams_of(bases, cursor))]
+    others = [*(e.named for e in releases), *(e.shown for e in same_source.streams_of_bases(bases, cursor))]
     if others:
         warn(
             f"{grows.shown}: {', '.join(dict.fromkeys(others))} published the same table. Classes of a stream are not "

@@ -35,7 +35,7 @@ def to_format_1(connection: Any) -> None:
     current = find_session(connection.raw)
     with current.cursor() as cursor:
         (entry,) = releases.entries(cursor, "memory")
-        publication = resolve.keyed(releases.publication(entry, current, cursor), entry.person_key)
+        publication = resolve.keyed(releases.current_spec(entry, current, cursor), entry.person_key)
         query = plan.filled("ledger/people/rehashed.sql", publication)
         cursor.execute(
             f"UPDATE memory.dbanon.membership AS m SET row_hash = n.old_row_hash, person_key = n.old_person_key, "

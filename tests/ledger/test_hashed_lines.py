@@ -5,7 +5,7 @@ from __future__ import annotations
 import duckdb
 import pytest
 
-from dbanon.ledger.text_hash import PIECE, sha256
+from dbanon.ledger.text_hash import BLOCK_LINES, sha256
 
 IN_SQL = """
     SELECT sha256('header' || coalesce(string_agg(part, '' ORDER BY piece), ''))
@@ -15,7 +15,20 @@ IN_SQL = """
         GROUP BY piece
     )
 """
-SIZES = [0, 1, PIECE - 2, PIECE - 1, PIECE, 2 * PIECE - 2, 2 * PIECE - 1, 2 * PIECE, 99_999, 100_000, 204_799, 250_001]
+SIZES = [
+    0,
+    1,
+    BLOCK_LINES - 2,
+    BLOCK_LINES - 1,
+    BLOCK_LINES,
+    2 * BLOCK_LINES - 2,
+    2 * BLOCK_LINES - 1,
+    2 * BLOCK_LINES,
+    99_999,
+    100_000,
+    204_799,
+    250_001,
+]
 
 
 @pytest.mark.parametrize("rows", SIZES)
@@ -31,4 +44,4 @@ def test_it_is_what_sql_gives(rows: int) -> None:
 
 
 def test_sizes_are_around_the_ends_of_pieces() -> None:
-    assert PIECE == 4096, "hashes that were kept would be others"
+    assert BLOCK_LINES == 4096, "hashes that were kept would be others"

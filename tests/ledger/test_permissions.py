@@ -35,7 +35,7 @@ PERMITTED = (
 def test_readers_may_ask_for_what_is_at_least_as_strict(
     reader: str, algorithm: str, source: str, given: dict[str, Any], parameters: str
 ) -> None:
-    _, asking = permissions.allowed(PERMITTED, reader, algorithm, source, given)
+    _, asking = permissions.find_permission(PERMITTED, reader, algorithm, source, given)
     assert (asking.algorithm, asking.parameters) == (algorithm, parameters)
     assert asking.source in ("patients", "Lab.Tests")
 
@@ -62,7 +62,7 @@ def test_and_for_nothing_else(
     reader: str, algorithm: str, source: str, given: dict[str, Any], error: type[Exception]
 ) -> None:
     with pytest.raises(error) as caught:
-        permissions.allowed(PERMITTED, reader, algorithm, source, given, ["eve"])
+        permissions.find_permission(PERMITTED, reader, algorithm, source, given, ["eve"])
     if error is errors.RequestNotPermittedError:
         assert "custodian of the data (eve)" in str(caught.value)
         assert ("Lab.Tests" in str(caught.value)) == (reader == "alice")

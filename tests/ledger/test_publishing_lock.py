@@ -226,16 +226,16 @@ def test_dropped_table_is_made_again(released: Any) -> None:
 
 def test_lost_turn_refuses_the_commit(released: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """FORCE CHECKPOINT ends the transactions of all connections, that of the row too."""
-    real = publishing_lock.check_held
+    real = publishing_lock.check_rows_held
 
     def lose(function: str, name: str) -> None:
-        for cursors in publishing_lock._HELD.get().values():
+        for cursors in publishing_lock._HELD_ROWS.get().values():
             for cursor in cursors.values():
                 with pytest.raises(duckdb.Error):
                     cursor.execute("SELECT error('lost')")
         real(function, name)
 
-    monkeypatch.setattr(publishing_lock, "check_held", lose)
+    monkeypatch.setattr(publishing_lock, "check_rows_held", lose)
     with pytest.raises(errors.LedgerBusyError):
         dbanon.refresh_release(released, "old", refresh="recluster")
     assert released.execute("SELECT version FROM dbanon.release").fetchall() == [(1,)]

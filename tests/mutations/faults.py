@@ -93,7 +93,7 @@ _FAULTS = {
     ),
     "groups are followed by a pseudonym that is no person's": Fault(
         "dbanon/ledger/composition/linked_versions.py",
-        "if not _of_persons(cursor, publication):",
+        "if not _are_pseudonyms_of_persons(cursor, publication):",
         "if False:",
         ("tests/policy/transforms/test_linked_versions.py",),
     ),
@@ -248,23 +248,23 @@ _FAULTS = {
             )
     mine = version_differences.same_name(entry, others)
     compare_version.check_recognized(cursor, entry, making, recognized, mine)
-    linked_versions.check(cursor, entry, publication, others, OLD)
-    differences = version_differences.apart(cursor, entry, publication, mine, moved=OLD)
+    linked_versions.check_linked_versions(cursor, entry, publication, others, OLD)
+    differences = version_differences.small_differences(cursor, entry, publication, mine, old_suffix=OLD)
 """,
         """    mine = version_differences.same_name(entry, others)
-    differences: list[version_differences.Apart] = []
+    differences: list[version_differences.SmallDifference] = []
 """,
         ("tests/views/test_refresh.py", "tests/ledger/composition/test_sequences.py"),
     ),
     "a renamed table is another one": Fault(
         "dbanon/ledger/same_source.py",
-        "    found |= {other.place for other in same_content(entry, rest, cursor)}\n",
+        "    places_found |= {other.place for other in same_content(entry, rest, cursor)}\n",
         "",
         ("tests/ledger/people/test_source_identity.py",),
     ),
     "an unknown source is an unrelated one": Fault(
         "dbanon/ledger/people/unknown_sources.py",
-        "        if why := own or _unknown_bases(other):",
+        "        if base_reasons := unknown_bases or _unknown_bases(other):",
         "        if why := []:",
         ("tests/ledger/people/test_source_identity.py",),
     ),
@@ -298,8 +298,8 @@ _FAULTS = {
     ),
     "who came back is not held against earlier classes": Fault(
         "dbanon/views/build_version.py",
-        "    if entry.keeps:\n        differences += version_differences.came_back(",
-        "    if False:\n        differences += version_differences.came_back(",
+        "    if entry.keeps:\n        differences += version_differences.returned_people(",
+        "    if False:\n        differences += version_differences.returned_people(",
         ("tests/views/test_hold.py",),
     ),
     "other releases of the same people are not looked at": Fault(
@@ -310,8 +310,8 @@ _FAULTS = {
     ),
     "the latest version is the first": Fault(
         "dbanon/ledger/releases.py",
-        "return max(of, key=lambda e: e.version)",
-        "return min(of, key=lambda e: e.version)",
+        "return max(versions, key=lambda e: e.version)",
+        "return min(versions, key=lambda e: e.version)",
         ("tests/publishing/test_certificate.py", "tests/views/test_refresh.py"),
     ),
     "a file that was changed is verified": Fault(
@@ -360,7 +360,7 @@ _FAULTS = {
     # What is known of a release, and what goes out
     "a table of other rows is taken for the release": Fault(
         "dbanon/audit/release_lookup.py",
-        'hashes.broken(call.cursor, entry, endings=("",))',
+        'hashes.version_changes(call.cursor, entry, endings=("",))',
         "None",
         ("tests/audit/test_ledgered.py",),
     ),
@@ -409,8 +409,8 @@ _FAULTS = {
     ),
     "a release beside related tables is not refused": Fault(
         "dbanon/ledger/composition/overlap.py",
-        "found = [other for other in _every(cursor) if wanted & _about(cursor, other)]",
-        "found = [other for other in _every(cursor) if wanted < _about(cursor, other)]",
+        "overlapping = [other for other in _all_related_releases(cursor) if bases & _related_bases(cursor, other)]",
+        "overlapping = [other for other in _all_related_releases(cursor) if bases < _related_bases(cursor, other)]",
         ("tests/views/test_related_views.py",),
     ),
     "rows are published that only some of a class have": Fault(

@@ -377,8 +377,8 @@ GATE_FAULTS: dict[str, Fault] = {
     ),
     "versions: sets of one version more": Fault(
         "dbanon/ledger/composition/version_differences.py",
-        "if (o in had) != is_new)",
-        "if (o in had) == is_new)",
+        "if (o in with_records) != is_new)",
+        "if (o in with_records) == is_new)",
         ("tests/ledger/test_delta_count.py",),
     ),
     "out: every row once more (after the gate)": Fault(
@@ -443,14 +443,14 @@ GATE_FAULTS: dict[str, Fault] = {
     ),
     "related bases: none": Fault(
         "dbanon/ledger/same_source.py",
-        "for e in releases.entries(cursor, database))\n    return [e for e in every if wanted & bases_of(e)]",
-        "for e in releases.entries(cursor, database))\n    return [e for e in every if wanted < bases_of(e)]",
+        "for e in releases.entries(cursor, database))\n    return [e for e in versions if bases & comparable_bases(e)]",
+        "for e in releases.entries(cursor, database))\n    return [e for e in versions if bases < comparable_bases(e)]",
         ("tests/views/test_related_views.py",),
     ),
     "related bases: no stream": Fault(
         "dbanon/ledger/same_source.py",
-        "for e in streams.entries(cursor, database))\n    return [e for e in every if wanted & bases_of(e)]",
-        "for e in streams.entries(cursor, database))\n    return [e for e in every if wanted < bases_of(e)]",
+        "for e in streams.entries(cursor, database))\n    return [e for e in all_streams if bases & comparable_bases(e)]",
+        "for e in streams.entries(cursor, database))\n    return [e for e in all_streams if bases < comparable_bases(e)]",
         ("tests/views/test_related_views.py",),
     ),
 }

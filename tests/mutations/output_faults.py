@@ -9,8 +9,8 @@ _READ_BACK = "tests/publishing/test_read_back.py"
 OUTPUT_FAULTS: dict[str, Fault] = {
     "seal: the rows are not hashed": Fault(
         "dbanon/ledger/hashes.py",
-        "for ending, hashed in of_tables(cursor, entry, list(kept)).items()",
-        "for ending, hashed in kept.items()",
+        "for ending, current_hash in hash_tables(cursor, entry, list(stored_hashes)).items()",
+        "for ending, current_hash in stored_hashes.items()",
         ("tests/ledger/test_seal.py",),
     ),
     "materialized: metrics that are not for others go out": Fault(

@@ -359,9 +359,9 @@ if place == "before":
 elif place == "within":
     postgres_delivery._fill = killed
 elif place == "after":
-    deliveries.note = killed
+    deliveries.set_delivered_version = killed
 else:
-    deliveries.forget = killed
+    deliveries.forget_target = killed
 con = dbanon.attach(duckdb.connect(file))
 dbanon.load_extension(con, "postgres")
 con.execute(f"ATTACH '{conninfo}' AS pg (TYPE postgres)")

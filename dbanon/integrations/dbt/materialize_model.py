@@ -12,7 +12,7 @@ from dbanon.errors import redaction
 from dbanon.errors.warnings import DisclosureWarning, UtilityWarning
 from dbanon.integrations.dbt.model import FIRST, NEXT, Model
 from dbanon.ledger import releases
-from dbanon.ledger.releases import Entry
+from dbanon.ledger.releases import LedgerEntry
 from dbanon.release import search_budget
 from dbanon.release.spec import related_parameters as related
 from dbanon.runtime import session
@@ -57,7 +57,7 @@ def _call(connection: Connection, name: str, query: str) -> str:
     return str(steps[0].query)
 
 
-def _published(connection: Connection, model: Model) -> Entry | None:
+def _published(connection: Connection, model: Model) -> LedgerEntry | None:
     """Return the published version of the model's release."""
     database, *rest = model.place
     with session.find_session(connection.raw).cursor() as cursor:
@@ -66,7 +66,9 @@ def _published(connection: Connection, model: Model) -> Entry | None:
     return found[-1] if found else None
 
 
-def _check_same(connection: Connection, entry: Entry, model: Model, called: tuple[str, str, Mapping[str, Any]]) -> None:
+def _check_same(
+    connection: Connection, entry: LedgerEntry, model: Model, called: tuple[str, str, Mapping[str, Any]]
+) -> None:
     """DbtModelChangedError where the release was made by another call, or tells people apart by other columns."""
     function, source, given = called
     now = json.loads(json.dumps(dict(given), default=str))

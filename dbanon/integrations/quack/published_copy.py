@@ -22,7 +22,7 @@ from dbanon.api.publish import publish
 from dbanon.errors import DbanonError
 from dbanon.ledger import permissions, releases
 from dbanon.ledger.permissions import Permission
-from dbanon.ledger.releases import Entry
+from dbanon.ledger.releases import LedgerEntry
 from dbanon.publishing.release_files import write_database
 from dbanon.runtime import atomic_write, session, storage_version
 from dbanon.runtime.version import __version__
@@ -123,19 +123,19 @@ class _Asking:
 
     @classmethod
     def of(cls, cursor: Any, database: str) -> _Asking:
-        found, wrong = permissions.listed(cursor, database)
+        found, wrong = permissions.stored_permissions(cursor, database)
         problems = [(f"what readers may ask of {source}", why) for source, why in wrong]
         return cls(found, problems, release_requests.outcomes(cursor, database))
 
 
-def _fingerprint(cursor: Any, entries: list[Entry], asking: _Asking) -> str:
+def _fingerprint(cursor: Any, entries: list[LedgerEntry], asking: _Asking) -> str:
     """What the file is known by: which versions of which releases, made how, and what may be and was asked for."""
     versions = [[e.schema, e.name, e.version, _hashes(cursor, e)] for e in entries]
     known = [LAYOUT, __version__, versions, asdict(asking)]
     return hashlib.sha256(json.dumps(known).encode()).hexdigest()[:24]
 
 
-def _hashes(cursor: Any, entry: Entry) -> str:
+def _hashes(cursor: Any, entry: LedgerEntry) -> str:
     """Return the hashes that the ledger keeps of a version: one that was forgotten and made anew has others."""
     found = cursor.execute(
         f"SELECT CAST(hashes AS VARCHAR) FROM {qualified(entry.database, catalog.SCHEMA, 'release')} "
@@ -145,9 +145,11 @@ def _hashes(cursor: Any, entry: Entry) -> str:
     return str(found[0][0])
 
 
-def _handed_out(connection: Any, entries: list[Entry], making: Path) -> tuple[dict[Path, Entry], list[tuple[str, str]]]:
+def _handed_out(
+    connection: Any, entries: list[LedgerEntry], making: Path
+) -> tuple[dict[Path, LedgerEntry], list[tuple[str, str]]]:
     """Return a file of each release that may be handed out, and why the others may not."""
-    files: dict[Path, Entry] = {}
+    files: dict[Path, LedgerEntry] = {}
     left_out: list[tuple[str, str]] = []
     for number, entry in enumerate(entries):
         path = making / f"{number}.duckdb"
@@ -165,7 +167,7 @@ def _handed_out(connection: Any, entries: list[Entry], making: Path) -> tuple[di
 # --- what the file holds ---------------------------------------------------------------------------------------------
 
 
-def _statements(cursor: Any, files: dict[Path, Entry], asking: _Asking) -> Iterator[Sql]:
+def _statements(cursor: Any, files: dict[Path, LedgerEntry], asking: _Asking) -> Iterator[Sql]:
     """What makes the file, in the current database of a process of its own."""
     yield Sql(f"CREATE SCHEMA {catalog.SCHEMA}")
     yield from (Sql(s) for s in fill("integrations/quack/published_tables.sql").split(";") if s.strip())
@@ -186,7 +188,7 @@ def _statements(cursor: Any, files: dict[Path, Entry], asking: _Asking) -> Itera
 
 def _answers(asking: _Asking, served: set[tuple[str, str]]) -> Iterator[Sql]:
     """What readers may ask for, and what became of what they asked for, without private parameters."""
-    permitted, askings = permissions.redacted(asking.permissions, [outcome.asking for outcome in asking.outcomes])
+    permitted, askings = permissions.redact_private(asking.permissions, [outcome.asking for outcome in asking.outcomes])
     for permission in permitted:
         yield Sql(f"INSERT INTO {catalog.SCHEMA}.permitted VALUES ({joined(map(argument, permission.row))})")
     for shown, outcome in zip(askings, asking.outcomes, strict=True):
@@ -195,7 +197,7 @@ def _answers(asking: _Asking, served: set[tuple[str, str]]) -> Iterator[Sql]:
         yield Sql(f"INSERT INTO {catalog.SCHEMA}.asked VALUES ({values})")
 
 
-def _columns(cursor: Any, entry: Entry, ending: str) -> dict[str, str]:
+def _columns(cursor: Any, entry: LedgerEntry, ending: str) -> dict[str, str]:
     if ending == "_certificate":
         return dict.fromkeys(("section", "item", "value", "sql"), "VARCHAR")
     return catalog.columns_of(cursor, (entry.database, entry.schema, entry.name + ending))
@@ -208,7 +210,7 @@ def _carried(name: str, type_: str) -> Sql:
     return Sql(f"CAST({column} AS VARCHAR) AS {column}" if "ENUM" in type_ else column)
 
 
-def _listed(entry: Entry, part: Sql) -> Sql:
+def _listed(entry: LedgerEntry, part: Sql) -> Sql:
     """Return the release in the list that readers see."""
     certificate = f"{part}.main.{identifier(entry.name + '_certificate')}"
     return Sql(

@@ -30,7 +30,7 @@ from dbanon.integrations.quack.statement_checker import Checked
 from dbanon.integrations.quack.tokens import Checker
 from dbanon.integrations.quack.transport import Answer, Transport
 from dbanon.ledger import permissions
-from dbanon.ledger.permissions import Asking
+from dbanon.ledger.permissions import ReleaseRequest
 from dbanon.table_functions import scalar_functions
 
 READING = tuple(function.name for function in scalar_functions.FUNCTIONS)
@@ -75,11 +75,11 @@ class Copy:
         self.tables = frozenset((str(schema), str(table)) for schema, table in rows)
         self.plans = PlanChecker(self._columns(), (*READING, *statement_checker.TABLE_FUNCTIONS), config)
         rows = self.connection.execute(f"SELECT {', '.join(permissions.COLUMNS)} FROM dbanon.permitted").fetchall()
-        self.permissions = [permissions.permission(row) for row in rows]
+        self.permissions = [permissions.parse_permission(row) for row in rows]
         rows = self.connection.execute(
             "SELECT algorithm, source, parameters, schema_name, name FROM dbanon.asked"
         ).fetchall()
-        self.releases = {Asking(*row[:3]): row[3:] if row[4] else None for row in rows}
+        self.releases = {ReleaseRequest(*row[:3]): row[3:] if row[4] else None for row in rows}
 
     def _columns(self) -> dict[tuple[str, str], dict[str, str]]:
         """Name and types of the columns of the published tables; names of tables in lower case."""
@@ -141,7 +141,7 @@ class Reading:
         releases = Releases(self.newest, self._custodians, copy.path.parent, who, self.limits.seconds)
         with contextlib.closing(copy.connection.cursor()) as cursor, self._timed(cursor):
             read = lambda query, values: cursor.execute(query, values).fetchall()[0][0]  # noqa: E731
-            mine = [p for p in copy.permissions if p.reader in (permissions.EVERYBODY, who)]
+            mine = [p for p in copy.permissions if p.reader in (permissions.ANY_READER, who)]
             return statement_checker.checked(statement, read, copy.tables, READING, Asks(mine, releases.of))
 
     def _custodians(self) -> list[str]:

@@ -12,7 +12,7 @@ from dbanon.integrations.quack import request_files
 from dbanon.integrations.quack.call_rewriter import Call
 from dbanon.integrations.quack.request_files import Request
 from dbanon.ledger import permissions
-from dbanon.ledger.permissions import Asking, Permission
+from dbanon.ledger.permissions import Permission, ReleaseRequest
 
 _SHARE = 0.8
 """Of the seconds that a statement has, those that it waits at most: whoever answers must not be ended for waiting."""
@@ -29,7 +29,7 @@ class Known(Protocol):
     def permissions(self) -> Sequence[Permission]: ...
 
     @property
-    def releases(self) -> dict[Asking, tuple[str, str] | None]: ...
+    def releases(self) -> dict[ReleaseRequest, tuple[str, str] | None]: ...
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Releases:
         """
         known = self.newest()
         asked = self.reader, call.algorithm, call.source, call.given
-        _, asking = permissions.allowed(known.permissions, *asked, self.whom())
+        _, asking = permissions.find_permission(known.permissions, *asked, self.whom())
         if asking not in known.releases:
             known = self._made(asking, Request(*asked))
         release = known.releases[asking]
@@ -61,7 +61,7 @@ class Releases:
             raise errors.ReleaseUnavailableError(asking.said, others)
         return release
 
-    def _made(self, asking: Asking, request: Request) -> Known:
+    def _made(self, asking: ReleaseRequest, request: Request) -> Known:
         """Ask for a release, and wait for the copy that says what became of it."""
         end = time.monotonic() + self.seconds * _SHARE
         if not _WAITING.acquire(blocking=False):

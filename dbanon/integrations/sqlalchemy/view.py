@@ -361,17 +361,17 @@ def dropped(connection: Connection, table: Table, *, materialized: bool) -> None
         raw_connection(connection).execute(f"DROP VIEW IF EXISTS {written(table, connection)}")
 
 
-def published(raw: Any, name: str) -> ledger_releases.Entry | None:
+def published(raw: Any, name: str) -> ledger_releases.LedgerEntry | None:
     """Return the published version of a release, if there is one."""
     with builtin_cursor(raw) as cursor:
         try:
-            entry = ledger_releases.find("refresh", name, cursor, catalog.SearchPath.here(raw))
+            entry = ledger_releases.find_release("refresh", name, cursor, catalog.SearchPath.here(raw))
         except errors.UnknownReleaseError:
             return None
     return entry if entry.status == "published" else None
 
 
-def differs(view: View, entry: ledger_releases.Entry, connection: Connection) -> bool:
+def differs(view: View, entry: ledger_releases.LedgerEntry, connection: Connection) -> bool:
     """Return whether a release is another one than the class asks for."""
     with builtin_cursor(raw_connection(connection)) as cursor:
         try:

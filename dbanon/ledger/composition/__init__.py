@@ -1,1 +1,1 @@
-"""Comparison of the versions of the same people."""
+"""Comparison of versions about the same people."""

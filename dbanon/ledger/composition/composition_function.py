@@ -1,9 +1,9 @@
-"""What two releases of the same people tell together."""
+"""The table function composition(): people whom two releases together reveal."""
 
 from dbanon import errors
 from dbanon.errors.example import SAFE, Example
 from dbanon.ledger import releases
-from dbanon.ledger.releases import Entry
+from dbanon.ledger.releases import LedgerEntry
 from dbanon.sqltext import templates
 from dbanon.sqltext.quote import Sql
 from dbanon.table_functions import registry
@@ -13,68 +13,82 @@ from dbanon.table_functions.table_function import Call, TableFunction
 
 
 def composition(call: Call) -> Sql:
-    """composition(a, b): people of whom two releases together tell too little apart, who may be in one of them only."""
+    """Return the SQL of composition(a, b): people for whom two releases together leave too few candidates."""
     name = call.function.name
     first, second = (
-        _version(call, releases.find(name, call.text(p), call.cursor, call.path), f"version_{p}") for p in "ab"
+        _version(call, releases.find_release(name, call.text(p), call.cursor, call.path), f"version_{p}") for p in "ab"
     )
-    return composed(name, first, second, alone=True)
+    return composition_sql(name, first, second, with_unshared=True)
 
 
-def _version(call: Call, latest: Entry, parameter: str) -> Entry:
-    """Return the version of a release that a parameter asks for; UnknownVersionError."""
-    wanted = call.options.whole(parameter)
-    if wanted is None:
+def _version(call: Call, latest: LedgerEntry, parameter: str) -> LedgerEntry:
+    """Return the version of a release that a parameter requests, by default the latest.
+
+    Raises:
+        UnknownVersionError: There is no such version.
+    """
+    version = call.options.whole(parameter)
+    if version is None:
         return latest
-    every = releases.entries(call.cursor, latest.database, "(schema_name, name) = (?, ?)", [latest.schema, latest.name])
-    found = next((e for e in every if e.version == wanted), None)
-    if found is None:
+    versions = releases.entries(
+        call.cursor, latest.database, "(schema_name, name) = (?, ?)", [latest.schema, latest.name]
+    )
+    entry = next((e for e in versions if e.version == version), None)
+    if entry is None:
         raise errors.UnknownVersionError(
-            latest.shown, wanted, [(e.version, e.status) for e in every], call.function.name
+            latest.shown, version, [(e.version, e.status) for e in versions], call.function.name
         )
-    return found
+    return entry
 
 
-def composed(function: str, first: Entry, second: Entry, alone: bool = False) -> Sql:
-    """Return the same for two versions that are known; `alone`: with who is in one of them only.
+def composition_sql(function: str, first: LedgerEntry, second: LedgerEntry, with_unshared: bool = False) -> Sql:
+    """Return the query of composition() for two versions; `with_unshared` adds people in one of them only.
 
-    CompositionUnknownError where people cannot be told apart.
+    Raises:
+        CompositionUnknownError: A version has no column that identifies people.
     """
     for entry in (first, second):
         if entry.person_key is None:
             raise errors.CompositionUnknownError(function, entry.shown)
     sides = {"a": first, "b": second}
-    known = {side: _sensitive(entry) for side, entry in sides.items()}
-    shared = sorted(known["a"].keys() & known["b"].keys()) if first.hash_format == second.hash_format else []
-    least = {side: _least(entry) for side, entry in sides.items()}
+    sensitive_positions = {side: _sensitive_positions(entry) for side, entry in sides.items()}
+    shared = (
+        sorted(sensitive_positions["a"].keys() & sensitive_positions["b"].keys())
+        if first.hash_format == second.hash_format
+        else []
+    )
+    l_by_side = {side: _release_l(entry) for side, entry in sides.items()}
     return Sql(
         templates.fill(
             "ledger/composition/composition.sql",
             members={side: entry.members for side, entry in sides.items()},
-            shared=[{"i": i, "a": known["a"][n], "b": known["b"][n]} for i, n in enumerate(shared)],
-            own={side: list(of.values()) for side, of in known.items()},
-            alone=alone,
+            shared=[
+                {"i": i, "a": sensitive_positions["a"][n], "b": sensitive_positions["b"][n]}
+                for i, n in enumerate(shared)
+            ],
+            own={side: list(positions.values()) for side, positions in sensitive_positions.items()},
+            alone=with_unshared,
             k=max(first.k, second.k),
-            l=max(least.values()),
-            least=least,
+            l=max(l_by_side.values()),
+            least=l_by_side,
         )
     )
 
 
-def _sensitive(entry: Entry) -> dict[str, int]:
-    """Where the hash of each sensitive column stands among those of a version, by lower-case name."""
+def _sensitive_positions(entry: LedgerEntry) -> dict[str, int]:
+    """Return the position of each sensitive column among the column hashes of a version, by lower-case name."""
     if entry.bases is None:
         return {}
     return {c.lower(): i + 1 for i, c in enumerate(entry.values) if entry.roles[c] == "sensitive"}
 
 
-def _least(entry: Entry) -> int:
-    """l of a release: as its call asks, or as its algorithm does."""
-    given = entry.call["parameters"]
-    usual = next(
-        p.default for p in registry.resolve_function(entry.call["function"], given).parameters if p.name == "l"
+def _release_l(entry: LedgerEntry) -> int:
+    """Return the l of a release: the parameter of its call, or the default of its algorithm."""
+    parameters = entry.call["parameters"]
+    default_l = next(
+        p.default for p in registry.resolve_function(entry.call["function"], parameters).parameters if p.name == "l"
     )
-    return int(str(given.get("l") or usual or 1))
+    return int(str(parameters.get("l") or default_l or 1))
 
 
 FUNCTIONS = (

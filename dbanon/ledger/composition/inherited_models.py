@@ -1,20 +1,22 @@
-"""What versions demand of the people they show: sets that only several versions together tell apart meet all of it."""
+"""Privacy models that a new version inherits from earlier versions that show the same people.
+
+Sets that only several versions together distinguish must meet all of these models.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from dbanon.ledger.releases import Entry
+from dbanon.ledger.releases import LedgerEntry
 from dbanon.privacy_models import model_request
 from dbanon.release.spec.release_spec import ReleaseSpec
 
 
 @dataclass(frozen=True)
-class Promised:
-    """A publication with the models of earlier versions beside its own.
+class InheritedModels:
+    """A release spec with the models of earlier versions in addition to its own.
 
-    `by`: for the number of each model that is not the publication's own, the places of the versions that demand it;
-    it holds for the people these show. `joint`: whether any version asks for the joint form, which is the stricter.
-    `compares`: whether a model compares with the whole table.
+    `by`: for the number of each inherited model, the positions of the versions that require it; it applies to the
+    people that these show. `joint`: whether any version requires the joint form, which is the stricter one.
     """
 
     publication: ReleaseSpec
@@ -27,39 +29,39 @@ class Promised:
         return any(d.rule.compares for d in self.publication.demands)
 
 
-def promised(publication: ReleaseSpec, others: Sequence[Entry]) -> Promised:
-    """Return the publication with what other versions demand of columns that it publishes unchanged, too."""
+def inherit_models(publication: ReleaseSpec, others: Sequence[LedgerEntry]) -> InheritedModels:
+    """Return the spec with models that other versions require of columns which it publishes unchanged, too."""
     unchanged = {c.lower(): c for c in (*publication.roles.sensitive, *publication.roles.other)}
-    sensitive, own = list(publication.roles.sensitive), list(publication.demands)
-    by: dict[int, tuple[int, ...]] = {}
+    sensitive, demands = list(publication.roles.sensitive), list(publication.demands)
+    versions_by_demand: dict[int, tuple[int, ...]] = {}
     for place, other in enumerate(others):
-        for name, of in _demands(other):
+        for name, demand in _demands(other):
             column = unchanged.get(name.lower())
             if column is None:
                 continue
             if column not in sensitive:
                 sensitive.append(column)
-            wanted = replace(of, sensitive=sensitive.index(column))
+            inherited = replace(demand, sensitive=sensitive.index(column))
             if (
-                of.rule.order == "hierarchy" and column not in publication.orders
+                demand.rule.order == "hierarchy" and column not in publication.orders
             ):  # the hierarchy that it had may be gone
-                wanted = replace(wanted, form=of.rule.instead)
-            if wanted in publication.demands:
+                inherited = replace(inherited, form=demand.rule.instead)
+            if inherited in publication.demands:
                 continue
-            if wanted not in own:
-                own.append(wanted)
-            number = own.index(wanted)
-            by[number] = (*by.get(number, ()), place)
+            if inherited not in demands:
+                demands.append(inherited)
+            number = demands.index(inherited)
+            versions_by_demand[number] = (*versions_by_demand.get(number, ()), place)
     roles = replace(
         publication.roles,
         sensitive=tuple(sensitive),
         other=tuple(c for c in publication.roles.other if c not in sensitive),
     )
     joint = any(options.get("multi") == "joint" for options in (publication.options, *(o.options for o in others)))
-    return Promised(replace(publication, roles=roles, demands=tuple(own)), by, joint)
+    return InheritedModels(replace(publication, roles=roles, demands=tuple(demands)), versions_by_demand, joint)
 
 
-def _demands(entry: Entry) -> list[tuple[str, model_request.Demand]]:
+def _demands(entry: LedgerEntry) -> list[tuple[str, model_request.Demand]]:
     """Return the models of a version, each with its column."""
     sensitive = [c for c, role in entry.roles.items() if role == "sensitive"]
     return [

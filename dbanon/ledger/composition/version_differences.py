@@ -1,167 +1,190 @@
-"""What a version shows beside all others of the same people, whichever of them a reader adds and subtracts."""
+"""Find sets of records that a reader could isolate by adding and subtracting versions of the same people."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from dbanon.ledger import releases
-from dbanon.ledger.composition.inherited_models import promised
-from dbanon.ledger.releases import Entry
+from dbanon.ledger.composition.inherited_models import inherit_models
+from dbanon.ledger.releases import LedgerEntry
 from dbanon.release.plan import plan
 from dbanon.release.spec.release_spec import ReleaseSpec
 from dbanon.sqltext.quote import Sql, joined, literal
 
 _BITS = 60
-"""Versions in one integer of a signature."""
+"""Number of versions per integer of a signature."""
 
 
 @dataclass(frozen=True)
-class Apart:
-    """Sets of records that a new version and earlier ones tell apart and that miss the model.
+class SmallDifference:
+    """Sets of records that miss the model and that a new version and earlier ones together distinguish.
 
     `others` are the versions to subtract: those without the records if the new one has them, else those with them.
-    `people` are records where no person column is declared.
+    `people` are records if no person column is declared.
     """
 
     kind: str
-    others: tuple[Entry, ...]
+    others: tuple[LedgerEntry, ...]
     is_new: bool
     sets: int
     people: int
     missed: tuple[str, ...]
 
 
-def comparable(entry: Entry, other: Entry) -> bool:
-    """Return whether it is known who is in both versions."""
-    mine, theirs = ([c.lower() for c in e.person_key or ()] for e in (entry, other))
-    return bool(mine) and mine == theirs
+def are_comparable(entry: LedgerEntry, other: LedgerEntry) -> bool:
+    """Return whether both versions identify people by the same columns."""
+    entry_key, other_key = ([c.lower() for c in e.person_key or ()] for e in (entry, other))
+    return bool(entry_key) and entry_key == other_key
 
 
-def same_name(entry: Entry, others: Sequence[Entry]) -> list[Entry]:
+def same_name(entry: LedgerEntry, others: Sequence[LedgerEntry]) -> list[LedgerEntry]:
     """Return earlier versions under the same name."""
     return [o for o in others if o.place[:3] == entry.place[:3]]
 
 
-def kept_since(entry: Entry, others: Sequence[Entry]) -> list[Entry]:
+def kept_since(entry: LedgerEntry, others: Sequence[LedgerEntry]) -> list[LedgerEntry]:
     """Return earlier versions whose clusters the new one keeps."""
     lineages = _lineages(entry, others)
     return [o for o in others if lineages.get(o.place) == lineages[entry.place]]
 
 
-def apart(
-    cursor: Any, entry: Entry, publication: ReleaseSpec, others: Sequence[Entry], refined: bool = False, moved: str = ""
-) -> list[Apart]:
-    """Sets of too few that version `entry` makes known beside `others`; see ledger/apart.sql. Linear in their rows.
+def small_differences(
+    cursor: Any,
+    entry: LedgerEntry,
+    publication: ReleaseSpec,
+    others: Sequence[LedgerEntry],
+    by_class: bool = False,
+    old_suffix: str = "",
+) -> list[SmallDifference]:
+    """Return the sets of too few records that version `entry` isolates together with `others`.
 
-    `refined` looks at classes, not at presence, where it is known who is who. `moved` ends the name of the table that
-    the published version of the same name has meanwhile.
+    Args:
+        cursor: A cursor within the transaction that creates the version.
+        entry: The new version.
+        publication: Its release spec.
+        others: Earlier versions.
+        by_class: Compare classes instead of presence, where people can be matched.
+        old_suffix: Ends the names of tables of the published version of the same name meanwhile.
+
+    Linear in the rows of these versions; see sql/ledger/composition/version_differences.sql.
     """
-    found: list[Apart] = []
+    differences: list[SmallDifference] = []
     for group in _groups(entry, others):
-        if refined and (not group.known or (group.is_by_people and _are_alike(entry, group.others))):
+        if by_class and (not group.known or (group.is_by_people and _have_same_columns(entry, group.others))):
             continue
-        sets = _judged(cursor, entry, publication, group, refined, moved)
-        found += _not_covered(sets, found) if group.is_by_people else sets
-    return found
+        sets = _find_small_differences(cursor, entry, publication, group, by_class, old_suffix)
+        differences += _not_covered(sets, differences) if group.is_by_people else sets
+    return differences
 
 
-def _are_alike(entry: Entry, others: Sequence[Entry]) -> bool:
-    """Return whether all versions are of one source and publish the same columns, which are compared with the
-    people."""
+def _have_same_columns(entry: LedgerEntry, others: Sequence[LedgerEntry]) -> bool:
+    """Return whether all versions are of one source and publish the same columns.
+
+    Then the comparison of these columns includes that of the people.
+    """
     return all(o.call["source"] == entry.call["source"] and same_values(entry, o) for o in others)
 
 
-def _not_covered(sets: Sequence[Apart], earlier: Sequence[Apart]) -> list[Apart]:
-    """Return the sets of versions with which none was found before: the others are seldom of other people."""
+def _not_covered(sets: Sequence[SmallDifference], earlier: Sequence[SmallDifference]) -> list[SmallDifference]:
+    """Return the sets of versions for which none was found before, as the others are rarely of other people."""
     pairs = {(a.kind, a.is_new, o.place) for a in earlier for o in a.others}
     return [a for a in sets if not all((a.kind, a.is_new, o.place) in pairs for o in a.others)]
 
 
-def came_back(
-    cursor: Any, entry: Entry, publication: ReleaseSpec, others: Sequence[Entry], moved: str = ""
-) -> list[Apart]:
-    """Sets of too few that classes of version `entry` and of those whose clusters it keeps share: of people who went,
-    came back and are with others now. Who stayed has such a set with those who did. Linear in their rows."""
+def returned_people(
+    cursor: Any, entry: LedgerEntry, publication: ReleaseSpec, others: Sequence[LedgerEntry], old_suffix: str = ""
+) -> list[SmallDifference]:
+    """Return the sets of too few people that a class of version `entry` shares with a class of an earlier version.
+
+    Only versions whose clusters `entry` keeps are compared: these are people who were removed, were added again and are
+    in another class now. Linear in the rows.
+    """
     return [
-        found
+        difference
         for group in _groups(entry, kept_since(entry, others))
         if group.known and not group.is_by_people
-        for found in _judged(cursor, entry, publication, group, True, moved, by_who=True)
+        for difference in _find_small_differences(cursor, entry, publication, group, True, old_suffix, by_identity=True)
     ]
 
 
-def sums(cursor: Any, entry: Entry, publication: ReleaseSpec, others: Sequence[Entry], moved: str = "") -> list[Apart]:
-    """Sets of too few by which classes of version `entry` and of one other, of another clustering, differ in sum.
+def class_sum_differences(
+    cursor: Any, entry: LedgerEntry, publication: ReleaseSpec, others: Sequence[LedgerEntry], old_suffix: str = ""
+) -> list[SmallDifference]:
+    """Return the sets of too few records by which sums of classes of `entry` and of one other version differ.
 
-    Classes of both that hang together by common records cover the same values; a reader may not see that others lie
-    beside them, so this can find more than he can tell. Linear in the records for each version.
+    Only versions of another clustering are compared. Classes of both that are connected by common records cover the
+    same values; a reader may not see that other classes cover them, too, so this can find more than a reader can
+    isolate. Linear in the records for each version.
     """
-    kept = kept_since(entry, others)
-    found: list[Apart] = []
+    same_clusters = kept_since(entry, others)
+    differences: list[SmallDifference] = []
     for group in _groups(entry, others):
-        for other in (o for o in group.others if group.known and o not in kept):
-            if group.is_by_people and _are_alike(entry, [other]):
+        for other in (o for o in group.others if group.known and o not in same_clusters):
+            if group.is_by_people and _have_same_columns(entry, [other]):
                 continue
-            linked = _linked(cursor, entry, other)
-            if len({n for side in linked for n in side.values()}) > 1:  # else it is everybody
-                sets = _judged(cursor, entry, publication, replace(group, others=(other,)), False, moved, linked)
-                found += _not_covered(sets, found) if group.is_by_people else sets
-    return found
+            components = _class_components(cursor, entry, other)
+            if len({n for side in components for n in side.values()}) > 1:  # else it is everybody
+                sets = _find_small_differences(
+                    cursor, entry, publication, replace(group, others=(other,)), False, old_suffix, components
+                )
+                differences += _not_covered(sets, differences) if group.is_by_people else sets
+    return differences
 
 
-def _linked(cursor: Any, entry: Entry, other: Entry) -> tuple[dict[int, int], dict[int, int]]:
-    """Which classes of another version and of the new one hang together by records that are in both: a number for each.
+def _class_components(cursor: Any, entry: LedgerEntry, other: LedgerEntry) -> tuple[dict[int, int], dict[int, int]]:
+    """Return the number of the connected component of every class of another version and of the new one.
 
-    Such classes cover the same values together, so that a reader can subtract their sums. Linear in the records.
+    Classes are connected by records that are in both. Those of a component cover the same values together, so that a
+    reader can subtract their sums. Linear in the records.
     """
-    same = other.call["source"] == entry.call["source"] and releases.same_roles(other, entry.roles)
+    by_record = other.call["source"] == entry.call["source"] and releases.same_roles(other, entry.roles)
     rows = cursor.execute(
         f"SELECT DISTINCT o.class_id, n.class_id FROM {other.members} AS o JOIN {entry.members} AS n "
-        f"USING (person_key{', row_hash' * same}) WHERE o.class_id IS NOT NULL AND n.class_id IS NOT NULL "
+        f"USING (person_key{', row_hash' * by_record}) WHERE o.class_id IS NOT NULL AND n.class_id IS NOT NULL "
         "ORDER BY ALL ASC NULLS LAST"
     ).fetchall()
-    above: dict[tuple[bool, int], tuple[bool, int]] = {}
+    parents: dict[tuple[bool, int], tuple[bool, int]] = {}
 
-    def top(of: tuple[bool, int]) -> tuple[bool, int]:
-        while above.setdefault(of, of) != of:
-            above[of] = above[above[of]]
-            of = above[of]
-        return of
+    def root_of(node: tuple[bool, int]) -> tuple[bool, int]:
+        while parents.setdefault(node, node) != node:
+            parents[node] = parents[parents[node]]
+            node = parents[node]
+        return node
 
-    for before, now in rows:
-        above[top((False, before))] = top((True, now))
-    numbers = {root: n for n, root in enumerate(sorted({top(of) for of in list(above)}))}
-    theirs, mine = ({c: numbers[top((side, c))] for new, c in above if new is side} for side in (False, True))
+    for other_class, entry_class in rows:
+        parents[root_of((False, other_class))] = root_of((True, entry_class))
+    numbers = {root: n for n, root in enumerate(sorted({root_of(node) for node in list(parents)}))}
+    theirs, mine = ({c: numbers[root_of((side, c))] for new, c in parents if new is side} for side in (False, True))
     return theirs, mine
 
 
 @dataclass(frozen=True)
 class _Group:
-    """Versions that are compared at once: by who a record is about, and the values of some columns.
+    """Versions that are compared at once: by the identity of a record, and the values of some columns.
 
-    `known`: whether it is known who is who; `exact`: whether all of them publish these columns and no others.
+    `known`: whether people can be matched; `exact`: whether all versions publish exactly these columns.
     """
 
     who: Sql
     columns: tuple[str, ...]
-    others: tuple[Entry, ...]
+    others: tuple[LedgerEntry, ...]
     known: bool
     exact: bool
 
     @property
     def is_by_people(self) -> bool:
-        """Whether only the people are compared, whatever is published of them."""
+        """Whether only the people are compared, not the published values."""
         return self.known and not self.columns
 
 
-def _groups(entry: Entry, others: Sequence[Entry]) -> Iterator[_Group]:
-    known = [o for o in others if comparable(entry, o)]
+def _groups(entry: LedgerEntry, others: Sequence[LedgerEntry]) -> Iterator[_Group]:
+    known = [o for o in others if are_comparable(entry, o)]
     yield from _by_columns(entry, known, Sql("person_key"), True)
     if known and entry.values:  # values may be spelled otherwise, and another view may call something else the same
         yield _Group(Sql("person_key"), (), tuple(known), True, False)
-    unknown = [o for o in others if not comparable(entry, o)]
+    unknown = [o for o in others if not are_comparable(entry, o)]
     # Records that are alike in all that counts can be taken for the same.
-    alike = [
+    same_roles = [
         o
         for o in unknown
         if not (entry.person_key or o.person_key)
@@ -170,157 +193,169 @@ def _groups(entry: Entry, others: Sequence[Entry]) -> Iterator[_Group]:
         and releases.same_roles(o, entry.roles)
         and same_values(entry, o)
     ]
-    if alike:
-        yield _Group(Sql("row_hash::VARCHAR"), entry.values, tuple(alike), False, True)
-    rest = [o for o in unknown if o not in alike and o.hash_format == entry.hash_format]
+    if same_roles:
+        yield _Group(Sql("row_hash::VARCHAR"), entry.values, tuple(same_roles), False, True)
+    rest = [o for o in unknown if o not in same_roles and o.hash_format == entry.hash_format]
     yield from (g for g in _by_columns(entry, rest, Sql("NULL::VARCHAR"), False) if g.columns)
 
 
-def _by_columns(entry: Entry, others: Sequence[Entry], who: Sql, known: bool) -> Iterator[_Group]:
+def _by_columns(
+    entry: LedgerEntry, others: Sequence[LedgerEntry], identity: Sql, is_comparable: bool
+) -> Iterator[_Group]:
     """Yield a group for each set of columns that versions have in common with the new one."""
     exact = [o for o in others if same_values(entry, o)]
     if exact:
-        yield _Group(who, entry.values, tuple(exact), known, True)
+        yield _Group(identity, entry.values, tuple(exact), is_comparable, True)
     for columns in sorted({_shared(entry, o) for o in others if o not in exact}):
-        having = [o for o in others if not columns or (o.bases is not None and set(columns) <= set(_shared(entry, o)))]
-        yield _Group(who, columns, tuple(having), known, False)
+        with_columns = [
+            o for o in others if not columns or (o.bases is not None and set(columns) <= set(_shared(entry, o)))
+        ]
+        yield _Group(identity, columns, tuple(with_columns), is_comparable, False)
 
 
-def same_values(entry: Entry, other: Entry) -> bool:
+def same_values(entry: LedgerEntry, other: LedgerEntry) -> bool:
     """Return whether both publish the same columns, in which equal values are equal."""
     same_format = other.hash_format == entry.hash_format or not entry.values
     return same_format and other.values == entry.values and all(entry.alike(other, c) for c in entry.values)
 
 
-def _shared(entry: Entry, other: Entry) -> tuple[str, ...]:
-    """Return the columns that both publish as they are; none where the ledger has no hashes of single columns."""
+def _shared(entry: LedgerEntry, other: LedgerEntry) -> tuple[str, ...]:
+    """Return the columns that both publish unchanged; empty if the ledger has no hashes of single columns."""
     theirs = {c.lower() for c in other.values} if other.hash_format == entry.hash_format else set()
     return tuple(c for c in entry.values if c.lower() in theirs and entry.alike(other, c))
 
 
-def _judged(
+def _find_small_differences(
     cursor: Any,
-    entry: Entry,
+    entry: LedgerEntry,
     publication: ReleaseSpec,
     group: _Group,
-    refined: bool,
-    moved: str,
-    linked: Sequence[Mapping[int, int]] = (),
-    by_who: bool = False,
-) -> list[Apart]:
-    """Sets of too few in a group; `linked`: only among classes of one other version and the new one with one number.
+    by_class: bool,
+    old_suffix: str,
+    components: Sequence[Mapping[int, int]] = (),
+    by_identity: bool = False,
+) -> list[SmallDifference]:
+    """Return the sets of too few records in a group.
 
-    `by_who`: records that are alike are those of whom the membership says it.
+    `components` restricts them to classes of one other version and the new one in one component. With `by_identity`
+    records are equal if the membership has the same identity for them.
     """
     others, last = group.others, len(group.others)
     lineages = _lineages(entry, others)
     versions = [
         {
             "i": i,
-            "value": _value(version, group),
-            "members": version.members if version.bases is not None else Sql(_EARLY.format(version.members)),
+            "value": _value_hash(version, group),
+            "members": version.members
+            if version.bases is not None
+            else Sql(_WITHOUT_COLUMN_HASHES.format(version.members)),
             "lineage": lineages.get(version.place) if entry.keeps else None,
         }
         for i, version in enumerate([*others, entry])
     ]
-    wanted = promised(publication, others)
+    inherited = inherit_models(publication, others)
     # What a set of people is compared with is another table for those who stay or come and for those who went.
-    sides = ("now IS NOT NULL", "now IS NULL") if wanted.compares else (None,)
-    found = []
+    sides = ("now IS NOT NULL", "now IS NULL") if inherited.compares else (None,)
+    differences = []
     for side in sides:
         query = plan.filled(
             "ledger/composition/version_differences.sql",
-            wanted.publication,
+            inherited.publication,
             None if group.columns == entry.values and not entry.links else group.columns,
             versions=versions,
             who=group.who,
-            alike=group.who if by_who else _alike(entry, publication, group),
+            alike=group.who if by_identity else _record_identity(entry, publication, group),
             last=last,
             chunks=[{"first": at, "last": min(at + _BITS, last) - 1} for at in range(0, last, _BITS)],
-            refined=refined,
+            refined=by_class,
             exact=group.exact,
-            known=_live(cursor, entry, group, moved),
+            known=_live_tables(cursor, entry, group, old_suffix),
             k=max(entry.k, *(o.k for o in others)),
             person=Sql("person") if publication.roles.person is not None and group.known else None,
             side=None if side is None else Sql(side),
-            linked=bool(linked),
-            promised={number: _had(places) for number, places in wanted.by.items()},
-            joint=wanted.joint,
+            linked=bool(components),
+            promised={number: _presence_condition(places) for number, places in inherited.by.items()},
+            joint=inherited.joint,
             version=entry.table(),
             nulls=None,
             suppress=None,
         )
-        for kind, before, is_new, sets, people, missed in cursor.execute(query, _parameters(linked)).fetchall():
-            had = [o for i, o in enumerate(others) if before[i // _BITS] >> (i % _BITS) & 1]
-            found.append(
-                Apart(kind, tuple(o for o in others if (o in had) != is_new), is_new, sets, people, tuple(missed))
+        for kind, presence, is_new, sets, people, missed in cursor.execute(query, _parameters(components)).fetchall():
+            with_records = [o for i, o in enumerate(others) if presence[i // _BITS] >> (i % _BITS) & 1]
+            differences.append(
+                SmallDifference(
+                    kind, tuple(o for o in others if (o in with_records) != is_new), is_new, sets, people, tuple(missed)
+                )
             )
-    return found
+    return differences
 
 
-def _parameters(linked: Sequence[Mapping[int, int]]) -> dict[str, list[int]]:
-    """Return parameters of a statement: the classes of each side and their numbers."""
-    classes = {f"classes{i}": list(by) for i, by in enumerate(linked)}
-    return classes | {f"numbers{i}": list(by.values()) for i, by in enumerate(linked)}
+def _parameters(components: Sequence[Mapping[int, int]]) -> dict[str, list[int]]:
+    """Return parameters of the statement: the classes of each version and their component numbers."""
+    classes = {f"classes{i}": list(numbers) for i, numbers in enumerate(components)}
+    return classes | {f"numbers{i}": list(numbers.values()) for i, numbers in enumerate(components)}
 
 
-def _had(places: Sequence[int]) -> Sql:
-    """Return whether the people of a part were in one of these versions."""
+def _presence_condition(places: Sequence[int]) -> Sql:
+    """Return the condition that the people of a set were in one of these versions."""
     bits: dict[int, int] = {}
     for i in places:
         bits[i // _BITS] = bits.get(i // _BITS, 0) | 1 << i % _BITS
     return Sql(" OR ".join(f"before{chunk} & {mask}::BIGINT <> 0" for chunk, mask in bits.items()))
 
 
-def _alike(entry: Entry, publication: ReleaseSpec, group: _Group) -> Sql:
-    """What a record is known by within classes: all that counts of it if that can be compared, else who it is about."""
-    same = all(
+def _record_identity(entry: LedgerEntry, publication: ReleaseSpec, group: _Group) -> Sql:
+    """Return SQL that identifies a record within classes: all its values if they can be compared, else its person."""
+    same_records = all(
         o.call["source"] == entry.call["source"] and releases.same_roles(o, entry.roles) and same_values(entry, o)
         for o in group.others
     )
-    return Sql("row_hash::VARCHAR") if same and group.exact and publication.roles.person is None else group.who
+    return Sql("row_hash::VARCHAR") if same_records and group.exact and publication.roles.person is None else group.who
 
 
-def _value(version: Entry, group: _Group) -> Sql:
-    """What a record publishes of the group's columns, as a hash."""
+def _value_hash(version: LedgerEntry, group: _Group) -> Sql:
+    """Return SQL of a hash of the values that a record publishes in the group's columns."""
     if group.exact:
         return Sql("value_hash")
     if not group.columns:
         return Sql("0::UBIGINT")
-    at = [c.lower() for c in version.values]
-    places = joined(literal(at.index(c.lower()) + 1) for c in group.columns)
+    positions = [c.lower() for c in version.values]
+    places = joined(literal(positions.index(c.lower()) + 1) for c in group.columns)
     return Sql(f"md5_number_lower(list_select(cells, [{places}])::VARCHAR)")
 
 
-_EARLY = "(SELECT *, NULL::UBIGINT AS label_hash, NULL::UBIGINT[] AS cells FROM {})"
-"""Members of a version that was made before labels and columns were kept."""
+_WITHOUT_COLUMN_HASHES = "(SELECT *, NULL::UBIGINT AS label_hash, NULL::UBIGINT[] AS cells FROM {})"
+"""Members of a version that was created before labels and columns were hashed."""
 
 
-def _lineages(entry: Entry, others: Sequence[Entry]) -> dict[tuple[str, str, str, int], int]:
-    """For versions of the same name: the version since which clusters were kept, as far as all between are known."""
-    found: dict[tuple[str, str, str, int], int] = {}
-    before: Entry | None = None
+def _lineages(entry: LedgerEntry, others: Sequence[LedgerEntry]) -> dict[tuple[str, str, str, int], int]:
+    """Return the version since which clusters were kept, for each version of the same name.
+
+    A lineage ends where a version in between is unknown.
+    """
+    lineages: dict[tuple[str, str, str, int], int] = {}
+    previous: LedgerEntry | None = None
     for version in sorted([*same_name(entry, others), entry], key=lambda e: e.version):
-        kept = version.keeps and before is not None and before.version == version.version - 1
-        found[version.place] = found[before.place] if kept and before is not None else version.version
-        before = version
-    return found
+        is_continued = version.keeps and previous is not None and previous.version == version.version - 1
+        lineages[version.place] = lineages[previous.place] if is_continued and previous is not None else version.version
+        previous = version
+    return lineages
 
 
-def live(cursor: Any, entry: Entry, others: Sequence[Entry], moved: str) -> list[Sql]:
-    """Return tables of these versions, which all publish the same columns, as far as they still stand."""
-    return _live(cursor, entry, _Group(Sql("person_key"), entry.values, tuple(others), True, True), moved)
+def live_tables(cursor: Any, entry: LedgerEntry, others: Sequence[LedgerEntry], old_suffix: str) -> list[Sql]:
+    """Return the tables of these versions, which all publish the same columns, that still exist."""
+    return _live_tables(cursor, entry, _Group(Sql("person_key"), entry.values, tuple(others), True, True), old_suffix)
 
 
-def _live(cursor: Any, entry: Entry, group: _Group, moved: str) -> list[Sql]:
-    """Return tables of versions that still stand and have the group's columns: what the values behind hashes are."""
+def _live_tables(cursor: Any, entry: LedgerEntry, group: _Group, old_suffix: str) -> list[Sql]:
+    """Return the existing tables of versions with the group's columns; they have the values behind the hashes."""
     if not group.columns:
         return [Sql(f"(SELECT 1 FROM {entry.table()})")]
-    mine = releases.columns(entry, "", cursor)
-    found = [entry.table()]
+    entry_types = releases.table_columns(entry, "", cursor)
+    tables = [entry.table()]
     for other in group.others:
-        ending = moved if other.place[:3] == entry.place[:3] else ""
-        theirs = {n.lower(): t for n, t in releases.columns(other, ending, cursor).items()}
-        if other.status != "dropped" and all(theirs.get(c.lower()) == mine[c] for c in group.columns):
-            found.append(other.table(ending))
-    return list(dict.fromkeys(found))
+        ending = old_suffix if other.place[:3] == entry.place[:3] else ""
+        other_types = {n.lower(): t for n, t in releases.table_columns(other, ending, cursor).items()}
+        if other.status != "dropped" and all(other_types.get(c.lower()) == entry_types[c] for c in group.columns):
+            tables.append(other.table(ending))
+    return list(dict.fromkeys(tables))

@@ -1,4 +1,4 @@
-"""Whether two groups of records have more in common than two groups of different people would."""
+"""Test whether two groups of records have more in common than groups of different people would by chance."""
 
 import math
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ _LEAST_SHARE = 0.5
 """Share of the agreement of equal groups that counts as most of it."""
 
 _CHANCE = 1e-4
-"""The probability with which groups of different people are taken for the same at most, for one comparison."""
+"""Maximum probability, per comparison, that groups of different people are taken for the same."""
 
 _DEVIATIONS = 3.72
 """Standard deviations beyond which a normal variable lies with that probability."""
@@ -25,7 +25,7 @@ _FEW_RECORDS = 20_000
 
 @dataclass(frozen=True)
 class Agreement:
-    """How far the records of two groups are the same in some columns.
+    """The extent to which the records of two groups are equal in some columns.
 
     Args:
         places: The columns, by number.
@@ -84,7 +84,7 @@ def agreement(counts: Sequence[tuple[int, int, int]], places: tuple[int, ...]) -
         return agreement_found
     if sum(n for *_, n in counts) <= _FEW_VALUES and mine + theirs <= _FEW_RECORDS:
         totals = [x + y for x, y, n in counts for _ in range(n)]
-        return replace(agreement_found, is_no_chance=_at_most(totals, share, n_differing) <= _CHANCE)
+        return replace(agreement_found, is_no_chance=_probability_at_most(totals, share, n_differing) <= _CHANCE)
     return replace(agreement_found, is_no_chance=excess >= _DEVIATIONS * deviation)
 
 
@@ -118,7 +118,7 @@ def _distribution(total: int, share: float) -> tuple[np.ndarray, np.ndarray]:
     return np.abs(2 * trials - total), weights / weights.sum()
 
 
-def _at_most(totals: Sequence[int], share: float, limit: int) -> float:
+def _probability_at_most(totals: Sequence[int], share: float, limit: int) -> float:
     """Return the probability that the sum of |2 X - t| over the totals t is at most a limit."""
     sums = np.ones(1)
     for total in totals:

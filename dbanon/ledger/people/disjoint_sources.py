@@ -5,13 +5,15 @@ from typing import Any
 
 from dbanon import errors
 from dbanon.ledger import releases
-from dbanon.ledger.releases import Entry
+from dbanon.ledger.releases import LedgerEntry
 from dbanon.source import catalog
 from dbanon.sqltext import names
 
 
-def declared(cursor: Any, entry: Entry, names_given: str | Sequence[str], earlier: Sequence[Entry]) -> tuple[str, ...]:
-    """Return what a version is declared disjoint from: the names given, or those of the version before.
+def disjoint_names(
+    cursor: Any, entry: LedgerEntry, names_given: str | Sequence[str], earlier: Sequence[LedgerEntry]
+) -> tuple[str, ...]:
+    """Return the names from which a version is declared disjoint: those given, or those of the previous version.
 
     Raises:
         InvalidArgumentError: A name is neither that of a release of the database nor that of a table or view.
@@ -30,17 +32,17 @@ def declared(cursor: Any, entry: Entry, names_given: str | Sequence[str], earlie
     return tuple(names_given)
 
 
-def without_disjoint(entry: Entry, others: Sequence[Entry]) -> list[Entry]:
+def without_disjoint(entry: LedgerEntry, others: Sequence[LedgerEntry]) -> list[LedgerEntry]:
     """Return the other versions without those that are declared disjoint from an entry, by either of both."""
-    return [o for o in others if not (_names(entry.disjoint_from, o) or _names(o.disjoint_from, entry))]
+    return [o for o in others if not (_declares(entry.disjoint_from, o) or _declares(o.disjoint_from, entry))]
 
 
-def _names(declared: Sequence[str], other: Entry) -> bool:
+def _declares(declared: Sequence[str], other: LedgerEntry) -> bool:
     """Return whether a declaration names a release, or the source of it."""
-    return any(_is(name, other) for name in declared)
+    return any(_is_named(name, other) for name in declared)
 
 
-def _is(name: str, other: Entry) -> bool:
+def _is_named(name: str, other: LedgerEntry) -> bool:
     source = names.table_parts(str(other.call["source"])) or (str(other.call["source"]),)
     places = ((other.database, other.schema, other.name), (other.database, str(other.call["schema"]), *source)[-3:])
     parts = tuple(map(names.folded, names.table_parts(name) or (name,)))

@@ -1,4 +1,4 @@
-"""New hashes for versions with hashes of an earlier format, as far as their records are still in the source."""
+"""Compute new hashes for versions with hashes of an earlier format, for records that are still in the source."""
 
 from typing import Any
 
@@ -11,13 +11,13 @@ from dbanon.source.catalog import SCHEMA
 from dbanon.sqltext.quote import qualified, text
 
 _NOT_COMPARABLE = 1
-"""The format of versions of which no record was found any more; they are not tried again."""
+"""The format of versions of which the source has no record any more; they are not tried again."""
 
 
 def rehash(current: Session, cursor: Any, database: str) -> None:
-    """Replace hashes of format 1 in the ledger of a database, in a transaction.
+    """Replace hashes of an earlier format in the ledger of a database, in a transaction per version.
 
-    Records that are gone from the source keep their hashes, by which they count as gone. A version of which the source
+    Records that are no longer in the source keep their hashes, and so count as removed. A version of which the source
     has no record is marked as not comparable. Linear in the records of each such version and its source; done once.
     """
     for entry in releases.entries(cursor, database, "hash_format IS NULL"):
@@ -30,20 +30,25 @@ def rehash(current: Session, cursor: Any, database: str) -> None:
             raise
 
 
-def _rehash(current: Session, cursor: Any, entry: releases.Entry) -> None:
+def _rehash(current: Session, cursor: Any, entry: releases.LedgerEntry) -> None:
     cursor.execute(
         f"UPDATE {qualified(entry.database, SCHEMA, 'release')} SET hash_format = ? "
         "WHERE (schema_name, name, version) = (?, ?, ?)",
-        [FORMAT if _replaced(current, cursor, entry) else _NOT_COMPARABLE, entry.schema, entry.name, entry.version],
+        [
+            FORMAT if _replace_hashes(current, cursor, entry) else _NOT_COMPARABLE,
+            entry.schema,
+            entry.name,
+            entry.version,
+        ],
     )
 
 
-def _replaced(current: Session, cursor: Any, entry: releases.Entry) -> int:
-    """Replace the hashes of one version; return of how many kinds of records."""
+def _replace_hashes(current: Session, cursor: Any, entry: releases.LedgerEntry) -> int:
+    """Replace the hashes of one version; return the number of replaced rows of the membership."""
     if entry.bases is None:
         return 0
     try:
-        publication = releases.publication(entry, current, cursor)
+        publication = releases.current_spec(entry, current, cursor)
     except errors.DbanonError:  # its source is gone, or its call does not fit any more
         return 0
     if plan.roles(publication) != dict(entry.roles):

@@ -1,6 +1,6 @@
-"""Releases whose sources have the same records, whatever the sources are called: a renamed table, a copy, a conversion.
+"""Find releases whose sources have the same records under other names: a renamed table, a copy, a conversion.
 
-The ledger's membership says of each record who it is about and has a hash of all that counts of it.
+For each record, the ledger's membership has its person and a hash of all its values that count.
 """
 
 from __future__ import annotations
@@ -9,19 +9,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from dbanon.ledger.releases import Entry
+from dbanon.ledger.releases import LedgerEntry
 from dbanon.source.catalog import SCHEMA
 from dbanon.sqltext.quote import Sql, joined, literal, qualified, text
 
 MIN_SHARE = 0.5
-"""Share of the records of the smaller source that are in the other one, from which on both count as the same."""
+"""Minimum share of the records of the smaller source that are in the other one for both to count as the same."""
 
 _SKETCH_SIZE = 256
 
 
 @dataclass(frozen=True)
 class _Sketch:
-    """The number of records of a version, and the least hashes of a person with a record."""
+    """The number of records of a version, and its smallest hashes of (person, record)."""
 
     n_records: int
     least: tuple[int, ...]
@@ -40,7 +40,7 @@ class _Sketch:
         return n_common / min(self.n_records, other.n_records)
 
 
-def same_content(entry: Entry, others: Sequence[Entry], cursor: Any) -> list[Entry]:
+def same_content(entry: LedgerEntry, others: Sequence[LedgerEntry], cursor: Any) -> list[LedgerEntry]:
     """Return the versions of those releases whose latest version has the records of `entry`, with the same people.
 
     Only releases with the same key columns are compared. One scan of the memberships of the latest versions.
@@ -65,13 +65,13 @@ def same_content(entry: Entry, others: Sequence[Entry], cursor: Any) -> list[Ent
     return [other for other in others if other.place[:3] in same]
 
 
-def _sketches(versions: Sequence[Entry], cursor: Any) -> dict[tuple[str, str, str, int], _Sketch]:
+def _sketches(versions: Sequence[LedgerEntry], cursor: Any) -> dict[tuple[str, str, str, int], _Sketch]:
     """Return the sketches of versions of one database."""
-    wanted = joined(Sql(f"({text(e.schema)}, {text(e.name)}, {literal(e.version)})") for e in versions)
+    version_keys = joined(Sql(f"({text(e.schema)}, {text(e.name)}, {literal(e.version)})") for e in versions)
     rows = cursor.execute(
         "SELECT schema_name, release, version, count(*), "
         f"min(hash(person_key, row_hash), {_SKETCH_SIZE}) FROM {qualified(versions[0].database, SCHEMA, 'membership')} "
-        f"WHERE person_key IS NOT NULL AND (schema_name, release, version) IN ({wanted}) GROUP BY ALL"
+        f"WHERE person_key IS NOT NULL AND (schema_name, release, version) IN ({version_keys}) GROUP BY ALL"
     ).fetchall()
     return {
         (versions[0].database, schema, name.lower(), version): _Sketch(n_records, tuple(least))

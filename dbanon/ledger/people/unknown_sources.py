@@ -1,7 +1,7 @@
-"""Releases of which it is not known whether they are about the same people.
+"""Find releases for which it is unknown whether they are about the same people.
 
-Two sources can be the same although their names say nothing about it: a table was renamed, a view computes the path of
-its file, or reads what cannot be bound. Such a pair counts as unknown, not as unrelated.
+Two sources can be the same although their names do not show it: a table was renamed, a view computes the path of its
+file, or reads relations that cannot be bound. Such a pair counts as unknown, not as unrelated.
 """
 
 import contextlib
@@ -13,50 +13,54 @@ from dbanon import errors
 from dbanon.errors.warnings import DisclosureWarning, warn
 from dbanon.ledger import related_releases, releases, same_source, streams
 from dbanon.ledger.people.disjoint_sources import without_disjoint
-from dbanon.ledger.releases import Entry
+from dbanon.ledger.releases import LedgerEntry
 from dbanon.ledger.same_source import Base
 from dbanon.source import attached_databases, catalog
 from dbanon.source.file_identity import CONTENT
 from dbanon.sqltext import names
 
-Published = Entry | streams.Grows | related_releases.RelatedRelease
+Published = LedgerEntry | streams.StreamEntry | related_releases.RelatedRelease
 
 RELATION_UNKNOWN = " (relation unknown)"
-"""How the ledger marks, among the versions that were compared by counts only, one that was not compared."""
+"""Marks, among the versions that were compared by counts only in the ledger, one that was not compared."""
 
 
-def unknown_relations(cursor: Any, new: Published, composition: str, compared: Sequence[Entry] = ()) -> dict[str, str]:
+def unknown_relations(
+    cursor: Any, new: Published, composition: str, compared: Sequence[LedgerEntry] = ()
+) -> dict[str, str]:
     """Return the releases that may be about the people of a new one, with the reasons why this is unknown.
 
     Args:
         cursor: A cursor that sees the ledgers.
         new: The release or stream that is about to be published.
-        composition: What happens where there are some: `warn`, with `warn_of_unknown` later, or `refuse`.
+        composition: What to do if there are some: `warn`, with `warn_of_unknown` later, or `refuse`.
         compared: Versions that are known to be about the same people.
 
     Raises:
         UnknownRelationError: There are some, and `composition` is `refuse`.
     """
-    places, columns = _places(new), frozenset[str]().union(*_columns(new))
-    own = _unknown_bases(new)
-    known = {entry.place for entry in compared}
+    places, columns = _bases(new), frozenset[str]().union(*_source_columns(new))
+    unknown_bases = _unknown_bases(new)
+    compared_places = {entry.place for entry in compared}
     existing: set[Base] | None = None
-    found: dict[str, str] = {}
+    reasons: dict[str, str] = {}
     for other in _all_published(cursor):
-        is_compared = isinstance(other, Entry) and (
-            other.place in known or (isinstance(new, Entry) and not without_disjoint(new, [other]))
+        is_compared = isinstance(other, LedgerEntry) and (
+            other.place in compared_places or (isinstance(new, LedgerEntry) and not without_disjoint(new, [other]))
         )
-        if other.shown in found or is_compared or places & _places(other):
+        if other.shown in reasons or is_compared or places & _bases(other):
             continue
-        if why := own or _unknown_bases(other):
-            found[other.shown] = f"a source reads {', '.join(why)}"
-        elif any(2 * len(columns & older) > len(older) for older in _columns(other)):  # more than half are in both
-            existing = _existing(cursor) if existing is None else existing
-            if missing := [place for place in sorted(_places(other)) if not _exists(place, existing)]:
-                found[other.shown] = f"{'.'.join(filter(None, missing[0]))} is not there any more under this name"
-    if found and composition == "refuse":
-        raise errors.UnknownRelationError(new.shown, found)
-    return found
+        if base_reasons := unknown_bases or _unknown_bases(other):
+            reasons[other.shown] = f"a source reads {', '.join(base_reasons)}"
+        elif any(
+            2 * len(columns & older) > len(older) for older in _source_columns(other)
+        ):  # more than half are in both
+            existing = _existing_relations(cursor) if existing is None else existing
+            if missing := [place for place in sorted(_bases(other)) if not _exists(place, existing)]:
+                reasons[other.shown] = f"{'.'.join(filter(None, missing[0]))} is not there any more under this name"
+    if reasons and composition == "refuse":
+        raise errors.UnknownRelationError(new.shown, reasons)
+    return reasons
 
 
 def warn_of_unknown(new: Published, unknown: Mapping[str, str]) -> None:
@@ -75,38 +79,42 @@ def _all_published(cursor: Any) -> Iterator[Published]:
         yield from related_releases.entries(cursor, database)
 
 
-def _places(of: Published) -> set[Base]:
-    if isinstance(of, related_releases.RelatedRelease):
-        return same_source.places(of.bases, of.database) | same_source.attached(of.tables.values())
-    return same_source.bases_of(of)
+def _bases(published: Published) -> set[Base]:
+    if isinstance(published, related_releases.RelatedRelease):
+        return same_source.parse_bases(published.bases, published.database) | same_source.attached_bases(
+            published.tables.values()
+        )
+    return same_source.comparable_bases(published)
 
 
-def _unknown_bases(of: Published) -> list[str]:
-    return [base.removeprefix(same_source.UNKNOWN) for base in of.bases or () if base.startswith(same_source.UNKNOWN)]
+def _unknown_bases(published: Published) -> list[str]:
+    return [
+        base.removeprefix(same_source.UNKNOWN) for base in published.bases or () if base.startswith(same_source.UNKNOWN)
+    ]
 
 
-def _columns(of: Published) -> list[frozenset[str]]:
-    """Return the columns of each source."""
-    sources = of.columns if isinstance(of, related_releases.RelatedRelease) else [of.roles]
+def _source_columns(published: Published) -> list[frozenset[str]]:
+    """Return the folded column names of each source."""
+    sources = published.columns if isinstance(published, related_releases.RelatedRelease) else [published.roles]
     return [frozenset(map(names.folded, columns)) for columns in sources]
 
 
-def _existing(cursor: Any) -> set[Base]:
+def _existing_relations(cursor: Any) -> set[Base]:
     """Return all tables and views of attached databases, as ledgers name them."""
-    found: set[Base] = set()
+    existing: set[Base] = set()
     for (database,) in cursor.execute(
         "SELECT database_name FROM system.main.duckdb_databases() WHERE NOT internal"
     ).fetchall():
-        named = {database}
+        database_names = {database}
         if (kind := attached_databases.database_kind(cursor, database)) is not None:
             with contextlib.suppress(errors.DatabaseIdentityUnavailableError):  # then no ledger names it so
-                named.add(attached_databases.identity("materialize", cursor, database, kind))
-        found |= {
+                database_names.add(attached_databases.identity("materialize", cursor, database, kind))
+        existing |= {
             (name.lower(), schema.lower(), table.lower())
             for _, schema, table in catalog.relations(cursor, database)
-            for name in named
+            for name in database_names
         }
-    return found
+    return existing
 
 
 def _exists(place: Base, existing: set[Base]) -> bool:

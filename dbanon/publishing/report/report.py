@@ -67,7 +67,7 @@ def report(
     with current.cursor() as cursor:
         if target is not None:
             _check_target(target, overwrite, cursor)
-        made = _page(releases.published("report", name, cursor, path), current, cursor, path, outgoing, population)
+        made = _page(releases.find_published("report", name, cursor, path), current, cursor, path, outgoing, population)
     if target is None:
         return made
     with output_files.open_draft("report", target) as draft:
@@ -88,14 +88,14 @@ def _check_target(target: Path, overwrite: bool, cursor: Any) -> None:
 def statement(call: Call) -> Sql:
     """Return the SQL of report('name'): one row, the page."""
     library()
-    entry = releases.published(call.function.name, call.text("release"), call.cursor, call.path)
+    entry = releases.find_published(call.function.name, call.text("release"), call.cursor, call.path)
     options = call.options
     made = _page(entry, call.session, call.cursor, call.path, bool(options["outgoing"]), options.text("population"))
     return literal_rows({"html": "VARCHAR"}, [[made]])
 
 
 def _page(
-    entry: releases.Entry,
+    entry: releases.LedgerEntry,
     session: Session,
     cursor: Any,
     path: catalog.SearchPath,
@@ -142,7 +142,7 @@ def _sections(asking: Asking, before: columns.Before | None, population: str | N
     return [*found, certificate_sections.unprotected(lines)]
 
 
-def _named(table: catalog.Source, entry: releases.Entry) -> str:
+def _named(table: catalog.Source, entry: releases.LedgerEntry) -> str:
     """Return a table as a call names it that is read beside the release."""
     if names.is_file(table.table):
         return table.table
@@ -156,10 +156,10 @@ _CHANGED = (
 )
 
 
-def _source(entry: releases.Entry, session: Session, cursor: Any) -> tuple[columns.Before | None, str | None]:
+def _source(entry: releases.LedgerEntry, session: Session, cursor: Any) -> tuple[columns.Before | None, str | None]:
     """Return the source, where it is what was released, and otherwise a sentence about that."""
     try:
-        now = releases.publication(entry, session, cursor)
+        now = releases.current_spec(entry, session, cursor)
         fresh = release_status.is_fresh(entry, now, cursor)
     except Exception:  # a missing source, a policy that no longer fits, a broken view
         with contextlib.suppress(duckdb.Error):

@@ -13,7 +13,7 @@ from support.serving import Client, Server, needs_quack, serving
 import dbanon
 from dbanon.integrations.quack import published_copy, tokens
 from dbanon.ledger import permissions
-from dbanon.ledger.permissions import Asking, Permission
+from dbanon.ledger.permissions import Permission, ReleaseRequest
 
 pytestmark = [pytest.mark.whole, pytest.mark.filterwarnings("ignore::dbanon.errors.warnings.DisclosureWarning")]
 
@@ -164,10 +164,10 @@ def test_redacted_permissions_find_the_releases_of_their_calls() -> None:
     plain, other = Permission("patients", ("best",), 5), Permission("visits", ("kacpc",), 5, {"seed": 1})
     listed = [mine, plain, other]
     calls = [("kacpc", "patients", {"k": 7}), ("best", "patients", {"k": 5, "l": 3}), ("kacpc", "visits", {})]
-    askings = [permissions.allowed(listed, "alice", *call)[1] for call in calls]
-    forgotten = Asking.to("kacpc", "patients", {"k": 7, "l": 2, "withhold": ["canary_other"]})
-    redacted, found = permissions.redacted(listed, [*askings, forgotten])
-    assert [permissions.allowed(redacted, "alice", *call)[1] for call in calls] == found[:3]
+    askings = [permissions.find_permission(listed, "alice", *call)[1] for call in calls]
+    forgotten = ReleaseRequest.to("kacpc", "patients", {"k": 7, "l": 2, "withhold": ["canary_other"]})
+    redacted, found = permissions.redact_private(listed, [*askings, forgotten])
+    assert [permissions.find_permission(redacted, "alice", *call)[1] for call in calls] == found[:3]
     assert len(set(found)) == 4
     assert CANARY not in repr((redacted, found)).lower() and "seed" not in repr((redacted, found))
     assert [p.said for p in redacted] == [p.said for p in listed]

@@ -16,7 +16,7 @@ import dbanon
 from dbanon import errors
 from dbanon.ledger import releases as ledger_
 from dbanon.ledger.composition import version_differences
-from dbanon.ledger.releases import Entry
+from dbanon.ledger.releases import LedgerEntry
 from dbanon.runtime import session
 
 WORLDS = int(os.environ.get("DBANON_WORLDS", "1"))
@@ -192,14 +192,14 @@ def rare(con: Any) -> None:
 def missed_in(monkeypatch: pytest.MonkeyPatch) -> set[str]:
     """The parameters that sets of records miss, as they are found."""
     missed: set[str] = set()
-    apart = version_differences.apart
+    apart = version_differences.small_differences
 
     def noted(*given: Any, **more: Any) -> Any:
         found = apart(*given, **more)
         missed.update(m for one in found for m in one.missed)
         return found
 
-    monkeypatch.setattr(version_differences, "apart", noted)
+    monkeypatch.setattr(version_differences, "small_differences", noted)
     return missed
 
 
@@ -419,13 +419,13 @@ class Drawn:
         current = session.find_session(con.raw)
         self.cursor = con.raw.cursor()
         (self.first,) = ledger_.entries(self.cursor, "memory")
-        self.publication = ledger_.publication(self.first, current, self.cursor)
+        self.publication = ledger_.current_spec(self.first, current, self.cursor)
         rows = con.execute(
             "SELECT p.disease, any_value(m.value_hash), any_value(m.cells) FROM dbanon.membership AS m "
             "JOIN patients AS p ON p.pid = m.person_key::INTEGER GROUP BY ALL"
         ).fetchall()
         self.hashes = {disease: (value, cells) for disease, value, cells in rows}
-        self.entries: list[Entry] = []
+        self.entries: list[LedgerEntry] = []
         self.versions: list[Version] = []
         self.went: set[Any] = set()
         self.lineage = 0
@@ -485,7 +485,7 @@ class Drawn:
         drawn |= self.clusters(rng, self.there - drawn.keys(), 1000 * len(self.versions))
         entry = replace(self.first, version=len(self.entries) + 1, how=how)
         self.store(entry, drawn)
-        told = version_differences.apart(self.cursor, entry, self.publication, self.entries)
+        told = version_differences.small_differences(self.cursor, entry, self.publication, self.entries)
         if told:
             self.cursor.execute("DELETE FROM dbanon.membership WHERE version = ?", [entry.version])
         else:
@@ -493,7 +493,7 @@ class Drawn:
             self.versions.append(drawn)
         return not told
 
-    def store(self, entry: Entry, drawn: Version) -> None:
+    def store(self, entry: LedgerEntry, drawn: Version) -> None:
         """Writes who is in a version, in the form of the ledger's own."""
         columns = {"person_key": [str(pid) for pid, _ in drawn]}
         columns["row_hash"] = [pid * 10 + DISEASES.index(disease) for pid, disease in drawn]

@@ -42,7 +42,7 @@ def test_what_goes_out_says_what_the_certificate_that_goes_out_says(clinic: Any)
     con, _, _, outgoing = clinic
     current = session.find_session(con.raw)
     with current.cursor() as cursor:
-        entry = releases.published("certificate", "safe", cursor, SearchPath.here(con))
+        entry = releases.find_published("certificate", "safe", cursor, SearchPath.here(con))
         made = certificate.Certificate(entry, current, cursor)
         lines = {(line.section, line.item): line for line in made.lines(made.handed_out(classes=True))}
     facts = Page(outgoing).facts
