@@ -20,7 +20,7 @@ from dbanon.api.memory_settings import duckdb_settings
 from dbanon.errors import redaction
 from dbanon.runtime import interrupts, session, storage_version
 from dbanon.source.view_mentions import temporary_views
-from dbanon.sqltext.qualify_builtins import bound
+from dbanon.sqltext.qualify_builtins import qualify_builtins
 from dbanon.sqltext.quote import text
 from dbanon.udf.install import attach
 from dbanon.views import statement_parser, statements
@@ -255,7 +255,7 @@ class Connection:
             if not relation and not frame_adapters.is_frame(value):
                 continue
             existing = run(
-                bound(
+                qualify_builtins(
                     f"SELECT 1 FROM duckdb_tables() WHERE lower(table_name) = lower({text(name)}) "
                     "AND schema_name <> 'dbanon' UNION ALL "
                     f"SELECT 1 FROM duckdb_views() WHERE lower(view_name) = lower({text(name)})"

@@ -4,7 +4,7 @@ from typing import Any
 
 from dbanon import errors
 from dbanon.runtime import session
-from dbanon.sqltext.qualify_builtins import tidy
+from dbanon.sqltext.qualify_builtins import strip_blank_lines
 from dbanon.table_functions.parameters import format_value
 
 
@@ -45,4 +45,4 @@ def explain(connection: Any, query: str, parameters: object = None) -> str:
         raise errors.InvalidArgumentError(
             "explain", "query", "a statement that calls a table function", format_value(query)
         )
-    return "\n".join(f"-- What {function} runs.\n{tidy(statement)};" for function, statement in statements)
+    return "\n".join(f"-- What {function} runs.\n{strip_blank_lines(statement)};" for function, statement in statements)

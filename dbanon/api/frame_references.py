@@ -103,7 +103,7 @@ def temporary_columns(execute: Callable[..., Any]) -> dict[str, Mapping[str, str
     except duckdb.Error:  # an aborted transaction: the statement itself will say so
         return {}
     for table, column, type_ in rows:
-        columns.setdefault(names.folded(table), {})[column] = type_
+        columns.setdefault(names.fold_case(table), {})[column] = type_
     return dict(columns)
 
 
@@ -114,7 +114,7 @@ def temporary_scans(
     scans_by_name = {}
     for call in calls:
         parts = names.table_parts(call.source or "") or (call.source or "",)
-        name = names.folded(parts[-1])
+        name = names.fold_case(parts[-1])
         if name in temporary and len(parts) <= 2:
             scans = bound_scans(CallerConnection(execute), f"FROM temp.main.{identifier(name)}")
             if scans is not None:

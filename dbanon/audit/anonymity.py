@@ -22,7 +22,7 @@ from dbanon.source.catalog import Source
 from dbanon.source.column_types import family, person_value
 from dbanon.source.stored_policy import DeclaredColumn, Policy, Settings
 from dbanon.sqltext.quote import Sql, identifier, literal, text
-from dbanon.sqltext.templates import fill, message
+from dbanon.sqltext.templates import error_sql, fill
 from dbanon.table_functions.options import Options
 from dbanon.table_functions.parameter_types import Columns, PerColumn, Text
 from dbanon.table_functions.parameters import Parameter
@@ -225,9 +225,9 @@ def statement(
             fingerprint=text(fingerprint),
             bare=text(source.table.lower()) if source.bare else None,
             say={
-                "policy_changed": message(errors.PolicyChangedError(function, table)),
-                "shadowed": message(errors.ShadowedTableError(function, table, str(source.sql))),
-                "empty": message(errors.EmptySourceError(function, table)),
+                "policy_changed": error_sql(errors.PolicyChangedError(function, table)),
+                "shadowed": error_sql(errors.ShadowedTableError(function, table, str(source.sql))),
+                "empty": error_sql(errors.EmptySourceError(function, table)),
             },
         )
     )

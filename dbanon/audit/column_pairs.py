@@ -13,7 +13,7 @@ from dbanon.source.catalog import Source
 from dbanon.source.column_types import family, is_category, label_text
 from dbanon.source.stored_policy import DeclaredColumn
 from dbanon.sqltext.quote import Sql, identifier, text
-from dbanon.sqltext.templates import later, message
+from dbanon.sqltext.templates import error_sql, sql_placeholder
 from dbanon.table_functions.options import Options
 from dbanon.table_functions.table_function import Call
 
@@ -22,8 +22,8 @@ def stands(function: str, source: Source) -> dict[str, object]:
     """What is said where a table is not the one that was planned with."""
     return {
         "bare": text(source.table.lower()) if source.bare else None,
-        "changed": message(errors.PolicyChangedError(function, source.shown)),
-        "shadowed": message(errors.ShadowedTableError(function, source.shown, str(source.sql))),
+        "changed": error_sql(errors.PolicyChangedError(function, source.shown)),
+        "shadowed": error_sql(errors.ShadowedTableError(function, source.shown, str(source.sql))),
     }
 
 
@@ -179,11 +179,13 @@ def attribute(call: Call, release: Source, source: Source, pair: Pair) -> Paired
     else:
         rows = hierarchy_sql.rows(resolve.order(call, pair.home or source, column, name)) if hierarchy else None
         reading = Reading(Sql(f"{label_text(identifier(column), type_)} COLLATE POSIX"))
-    unread = errors.UnparsablePublishedValueError(function, later("count(*)"), release.shown, column, _FORMS[forms])
+    unread = errors.UnparsablePublishedValueError(
+        function, sql_placeholder("count(*)"), release.shown, column, _FORMS[forms]
+    )
     say = {
-        "no_values": message(errors.ColumnAllNullError(function, source.shown, column)),
-        "wild": message(errors.NonFiniteValueError(function, source.shown, column, later("sum(records)"))),
-        "unread": message(unread),
+        "no_values": error_sql(errors.ColumnAllNullError(function, source.shown, column)),
+        "wild": error_sql(errors.NonFiniteValueError(function, source.shown, column, sql_placeholder("sum(records)"))),
+        "unread": error_sql(unread),
     }
     return PairedColumn(
         i=pair.i,

@@ -9,7 +9,7 @@ from dbanon.errors.example import SAFE, Example
 from dbanon.source.catalog import Source
 from dbanon.source.column_types import label_text
 from dbanon.sqltext.quote import Sql, as_json, identifier
-from dbanon.sqltext.templates import fill, later, message
+from dbanon.sqltext.templates import error_sql, fill, sql_placeholder
 from dbanon.table_functions.parameter_types import MAX_SEED, Float, Integer, Text
 from dbanon.table_functions.parameters import Parameter
 from dbanon.table_functions.table_function import Call, TableFunction
@@ -53,10 +53,12 @@ def statement(call: Call) -> Sql:
             most=MOST,
             sources=[{**column_pairs.stands(function, s), **tables.fingerprints} for s in (source, release)],
             say={
-                "empty": message(errors.EmptySourceError(function, source.shown)),
-                "empty_release": message(errors.EmptySourceError(function, release.shown)),
-                "few": message(errors.TooFewTrainingRecordsError(function, source.shown, target)),
-                "many": message(errors.TooManyTargetValuesError(function, source.shown, target, later("labels"), MOST)),
+                "empty": error_sql(errors.EmptySourceError(function, source.shown)),
+                "empty_release": error_sql(errors.EmptySourceError(function, release.shown)),
+                "few": error_sql(errors.TooFewTrainingRecordsError(function, source.shown, target)),
+                "many": error_sql(
+                    errors.TooManyTargetValuesError(function, source.shown, target, sql_placeholder("labels"), MOST)
+                ),
             },
         )
     )

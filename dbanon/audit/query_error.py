@@ -6,7 +6,7 @@ from dbanon.audit.column_pairs import Pair
 from dbanon.audit.parameters import SOURCE
 from dbanon.errors.example import SAFE, Example
 from dbanon.sqltext.quote import Sql, literal
-from dbanon.sqltext.templates import fill, message
+from dbanon.sqltext.templates import error_sql, fill
 from dbanon.table_functions.parameter_types import MAX_SEED, Columns, Float, Integer, PerColumn, Text
 from dbanon.table_functions.parameters import Parameter
 from dbanon.table_functions.table_function import Call, TableFunction
@@ -40,8 +40,8 @@ def statement(call: Call) -> Sql:
             sanity=literal(options.number("sanity")),
             sources=[{**column_pairs.stands(function, s), **tables.fingerprints} for s in (source, release)],
             say={
-                "empty": message(errors.EmptySourceError(function, source.shown)),
-                "empty_release": message(errors.EmptySourceError(function, release.shown)),
+                "empty": error_sql(errors.EmptySourceError(function, source.shown)),
+                "empty_release": error_sql(errors.EmptySourceError(function, release.shown)),
             },
         )
     )

@@ -13,7 +13,7 @@ from dbanon.errors.example import SAFE, Example
 from dbanon.source.catalog import Source
 from dbanon.source.column_types import person_value
 from dbanon.sqltext.quote import Sql, identifier, literal
-from dbanon.sqltext.templates import fill, message
+from dbanon.sqltext.templates import error_sql, fill
 from dbanon.table_functions.parameter_types import MAX_SEED, Boolean, Choice, Float, Integer, PerColumn, Text
 from dbanon.table_functions.parameters import Parameter
 from dbanon.table_functions.table_function import Call, TableFunction
@@ -79,9 +79,9 @@ def statement(call: Call, *, groups: tuple[str, ...]) -> Sql:
                 for s in (tables.source, tables.release, *([population] if population else ()))
             ],
             say={
-                "policy_changed": message(errors.PolicyChangedError(function, tables.source.shown)),
-                "empty": message(errors.EmptySourceError(function, tables.release.shown)),
-                "empty_source": message(errors.EmptySourceError(function, tables.source.shown)),
+                "policy_changed": error_sql(errors.PolicyChangedError(function, tables.source.shown)),
+                "empty": error_sql(errors.EmptySourceError(function, tables.release.shown)),
+                "empty_source": error_sql(errors.EmptySourceError(function, tables.source.shown)),
             },
         )
     )

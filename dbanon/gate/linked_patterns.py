@@ -1,120 +1,145 @@
-"""Rows that share pseudonyms of several columns: which of them a reader cannot tell apart by how they hang together.
+"""Find rows that a reader cannot distinguish by the pattern of the pseudonyms they share.
 
-A reader sees for each row a label (its class, or what it publishes), how many records it is, and a pseudonym or none
-in each column. Rows that share any pseudonym belong together, and so do those that share one with these: a component.
-Of two rows in different components the reader knows no difference if one component is the other with other pseudonyms,
-row for row; the same goes for two pseudonyms.
+A reader sees of each row a label (its class, or its published values), its number of records, and in each column a
+pseudonym or none. Rows that share a pseudonym, directly or through other rows, form a component. Two rows (or two
+pseudonyms) of different components are indistinguishable if renaming pseudonyms turns one component into the other and
+the one row into the other.
 """
 
 from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
-MOST_ROWS = 500
-"""Rows of a component that are compared with others; those of a greater one count as unlike all others."""
+MAX_COMPARED_ROWS = 500
+"""Maximum size of a component that is compared with others. Rows of a larger one count as unique."""
 
 
 @dataclass(frozen=True)
-class Row:
-    """What a reader sees of some records: a label, how many they are, and their pseudonym in each column, if any."""
+class LinkedRow:
+    """What a reader sees of some records: a label, their number, and their pseudonym or None in each column."""
 
     label: str
     size: int
     links: tuple[str | None, ...]
 
 
-def alike(rows: Sequence[Row]) -> list[list[int]]:
-    """Of each row the numbers of what it is a part of: itself, each of its pseudonyms, and the component.
+def pattern_numbers(rows: Sequence[LinkedRow]) -> list[list[int]]:
+    """Return for each row the numbers of the row itself, of each of its pseudonyms, and of its component.
 
-    Two parts have one number only if a reader who does not know whose pseudonyms these are cannot tell them apart:
-    their components are the same but for the pseudonyms, and they have the same place in these. The converse does not
-    hold: parts that could change places within one component have two numbers, and parts of components that look alike
-    from everywhere may have. Each row has a pseudonym, and no two are the same.
+    Two rows, pseudonyms or components have the same number only if a reader who does not know whose pseudonyms these
+    are cannot distinguish them: their components are equal up to renamed pseudonyms, and their positions in these are
+    equal. The converse does not hold: interchangeable parts of one component have two numbers, and so may parts of
+    highly symmetric components. Each row must have a pseudonym, and no two rows may be equal.
 
-    O(n log n) for rows in small components; one of m rows that look alike takes O(m^2).
+    O(n log n) for rows in small components; a component of m rows with equal colors takes O(m^2).
     """
-    found: list[list[int]] = [[] for _ in rows]
+    part_numbers: list[list[int]] = [[] for _ in rows]
     numbers: dict[Hashable, int] = {}
-    colours: dict[Hashable, int] = {}
-    for place, component in enumerate(_components(rows)):
-        if len(component) > MOST_ROWS:
+    color_ids: dict[Hashable, int] = {}
+    for component_index, component in enumerate(_components(rows)):
+        if len(component) > MAX_COMPARED_ROWS:
             for i in component:
                 shared = dict.fromkeys(link for link in rows[i].links if link is not None)
-                large: list[Hashable] = [("large row", i), *(("large link", n) for n in shared), ("large", place)]
-                found[i] = [numbers.setdefault(part, len(numbers)) for part in large]
+                parts_of_large: list[Hashable] = [
+                    ("large row", i),
+                    *(("large link", n) for n in shared),
+                    ("large", component_index),
+                ]
+                part_numbers[i] = [numbers.setdefault(part, len(numbers)) for part in parts_of_large]
             continue
-        ordered = _ordered([rows[i] for i in component], colours)
-        named: dict[str, int] = {}
-        written = []
-        for at in ordered:
-            row = rows[component[at]]
-            written.append(
-                (row.label, row.size, tuple(None if n is None else named.setdefault(n, len(named)) for n in row.links))
+        order = _canonical_order([rows[i] for i in component], color_ids)
+        pseudonym_numbers: dict[str, int] = {}
+        normalized_rows = []
+        for row_index in order:
+            row = rows[component[row_index]]
+            normalized_rows.append(
+                (
+                    row.label,
+                    row.size,
+                    tuple(
+                        None if n is None else pseudonym_numbers.setdefault(n, len(pseudonym_numbers))
+                        for n in row.links
+                    ),
+                )
             )
-        whole = numbers.setdefault(("component", tuple(written)), len(numbers))
-        for line, at in enumerate(ordered):
-            nodes = dict.fromkeys(n for n in written[line][2] if n is not None)
-            parts: list[Hashable] = [("row", whole, line), *(("link", whole, n) for n in nodes)]
-            found[component[at]] = [*(numbers.setdefault(part, len(numbers)) for part in parts), whole]
-    return found
+        component_number = numbers.setdefault(("component", tuple(normalized_rows)), len(numbers))
+        for position, row_index in enumerate(order):
+            nodes = dict.fromkeys(n for n in normalized_rows[position][2] if n is not None)
+            parts: list[Hashable] = [
+                ("row", component_number, position),
+                *(("link", component_number, n) for n in nodes),
+            ]
+            part_numbers[component[row_index]] = [
+                *(numbers.setdefault(part, len(numbers)) for part in parts),
+                component_number,
+            ]
+    return part_numbers
 
 
-def _components(rows: Sequence[Row]) -> list[list[int]]:
-    """Return the rows of each component, in the order of their first rows."""
-    first: dict[str, int] = {}
-    above = list(range(len(rows)))
+def _components(rows: Sequence[LinkedRow]) -> list[list[int]]:
+    """Return the row numbers of each component, in the order of the first rows (union-find)."""
+    first_row: dict[str, int] = {}
+    parent = list(range(len(rows)))
 
-    def top(i: int) -> int:
-        while above[i] != i:
-            above[i] = above[above[i]]
-            i = above[i]
+    def find_root(i: int) -> int:
+        while parent[i] != i:
+            parent[i] = parent[parent[i]]
+            i = parent[i]
         return i
 
     for i, row in enumerate(rows):
         for link in row.links:
             if link is not None:
-                one, other = top(first.setdefault(link, i)), top(i)
-                above[max(one, other)] = min(one, other)
-    found: dict[int, list[int]] = {}
+                root_a, root_b = find_root(first_row.setdefault(link, i)), find_root(i)
+                parent[max(root_a, root_b)] = min(root_a, root_b)
+    components: dict[int, list[int]] = {}
     for i in range(len(rows)):
-        found.setdefault(top(i), []).append(i)
-    return list(found.values())
+        components.setdefault(find_root(i), []).append(i)
+    return list(components.values())
 
 
-def _ordered(rows: Sequence[Row], colours: dict[Hashable, int]) -> list[int]:
-    """Return the rows of a component in an order that hardly ever depends on the pseudonyms themselves.
+def _canonical_order(rows: Sequence[LinkedRow], color_ids: dict[Hashable, int]) -> list[int]:
+    """Return the row numbers of a component in an order that rarely depends on the pseudonyms themselves.
 
-    Rows and pseudonyms are coloured by what they are next to, again and again, until no colour splits any more; of rows
-    that look alike then one is set apart, and so on. `colours` numbers colours alike in all components. That an order
-    depends on the choice of that one makes components look different that are not, and never the other way round.
+    Color refinement: rows and pseudonyms are colored by the colors of their neighbors until no color splits any more.
+    If rows still have equal colors, one of them gets a new color, and refinement goes on. `color_ids` numbers the
+    colors consistently across components. The choice of that one row can make equal components look different, but
+    never different components look equal.
     """
-    seen = [colours.setdefault(("start", r.label, r.size, *_shape(r)), len(colours)) for r in rows]
-    seen = _refined(rows, seen, colours)
-    while len(many := Counter(seen)) < len(rows):
-        shared = min(c for c, n in many.items() if n > 1)
-        seen[seen.index(shared)] = colours.setdefault(("apart", shared), len(colours))
-        seen = _refined(rows, seen, colours)
-    return sorted(range(len(rows)), key=seen.__getitem__)
+    row_colors = [
+        color_ids.setdefault(("start", r.label, r.size, *_missing_and_equal_links(r)), len(color_ids)) for r in rows
+    ]
+    row_colors = _refine_colors(rows, row_colors, color_ids)
+    while len(color_counts := Counter(row_colors)) < len(rows):
+        shared_color = min(c for c, n in color_counts.items() if n > 1)
+        row_colors[row_colors.index(shared_color)] = color_ids.setdefault(("apart", shared_color), len(color_ids))
+        row_colors = _refine_colors(rows, row_colors, color_ids)
+    return sorted(range(len(rows)), key=row_colors.__getitem__)
 
 
-def _shape(row: Row) -> tuple[int | None, ...]:
-    """Which links of a row are missing, and which are the same."""
+def _missing_and_equal_links(row: LinkedRow) -> tuple[int | None, ...]:
+    """Return for each link of a row the index of the first equal link, or None if it is missing."""
     return tuple(None if link is None else row.links.index(link) for link in row.links)
 
 
-def _refined(rows: Sequence[Row], seen: list[int], colours: dict[Hashable, int]) -> list[int]:
-    """Return colours of the rows that no colour of what they share a pseudonym with tells further apart."""
+def _refine_colors(rows: Sequence[LinkedRow], row_colors: list[int], color_ids: dict[Hashable, int]) -> list[int]:
+    """Return the stable colors of the rows: refined until the colors of neighbors split no color any more."""
     while True:
-        around: dict[str, list[tuple[int, int]]] = {}
-        for row, colour in zip(rows, seen, strict=True):
+        neighbors: dict[str, list[tuple[int, int]]] = {}
+        for row, color in zip(rows, row_colors, strict=True):
             for column, link in enumerate(row.links):
                 if link is not None:
-                    around.setdefault(link, []).append((column, colour))
-        nodes = {n: colours.setdefault(("node", *sorted(of)), len(colours)) for n, of in around.items()}
-        after = [
-            colours.setdefault(("row", c, *(None if n is None else nodes[n] for n in row.links)), len(colours))
-            for row, c in zip(rows, seen, strict=True)
+                    neighbors.setdefault(link, []).append((column, color))
+        pseudonym_colors = {
+            n: color_ids.setdefault(("node", *sorted(neighbor_colors)), len(color_ids))
+            for n, neighbor_colors in neighbors.items()
+        }
+        new_colors = [
+            color_ids.setdefault(
+                ("row", c, *(None if n is None else pseudonym_colors[n] for n in row.links)), len(color_ids)
+            )
+            for row, c in zip(rows, row_colors, strict=True)
         ]
-        if len(set(after)) == len(set(seen)):
-            return after
-        seen = after
+        if len(set(new_colors)) == len(set(row_colors)):
+            return new_colors
+        row_colors = new_colors

@@ -1,15 +1,15 @@
-"""Messages of the release gate, as SQL that makes the text while the statement runs."""
+"""Write the messages of the release gate, as SQL expressions that are completed while the statement runs."""
 
 from collections.abc import Mapping, Sequence
 
 from dbanon import errors
 from dbanon.gate import transformed
 from dbanon.gate.request import CheckedModel, GateRequest
-from dbanon.gate.rules import Rule
+from dbanon.gate.rules import QuasiRule
 from dbanon.sqltext.quote import Sql
-from dbanon.sqltext.templates import later, message
+from dbanon.sqltext.templates import error_sql, sql_placeholder
 
-GATE = {
+RELEASE_CHECKS = {
     "unknown": ("records in no class", "counted.unknown"),
     "lost": ("records are missing or too many, released records", "counted.rows_out"),
     "outliers": ("records more are left out than suppress allows", "left_out.records"),
@@ -26,82 +26,98 @@ GATE = {
     ),
     "uncovered": ("published values that do not cover the original", "counted.uncovered"),
 }
-"""What the gate refuses of a release, by a word for each check, and SQL that counts it."""
+"""The checks of a release by name: the problem that each reports, and SQL that counts its cases."""
 
-STREAM = {
+STREAM_CHECKS = {
     "late": ("records that left too late, or before they arrived", "counted.late"),
     "arrival": ("records that arrived before the one that came before them", "earlier.records"),
     "beyond": ("intervals that reach beyond what had arrived when they were first published", "reached.classes"),
     "shown": ("records that are left out and not hidden", "shown.records"),
 }
-"""What the gate refuses of a stream in addition."""
+"""The additional checks of a stream."""
 
-_STREAM_COUNTS = {
+_STREAM_COUNT_SQL = {
     **dict.fromkeys(("lost", "columns"), "counted.records"),
     "stated": "(SELECT count(*) FROM leaving)",
     "untrue": "counted.untrue",
     "unknown": "counted.unknown",
     "uncovered": "covered.uncovered",
 }
-"""SQL that counts what is refused of a stream in the words of a release."""
+"""SQL that counts, in a stream, the cases of checks that it shares with a release."""
 
 
-def refusals(request: GateRequest, rules: Sequence[Rule], models: Sequence[CheckedModel]) -> dict[str, Sql]:
-    """Return the messages about a release, by a word for each check, a number for each model and quasi-identifier."""
-    unmet = {
+def release_refusals(
+    request: GateRequest, rules: Sequence[QuasiRule], models: Sequence[CheckedModel]
+) -> dict[str, Sql]:
+    """Return the messages about a release by check, including those of each model and each quasi-identifier."""
+    model_checks = {
         f"model{m.number}": (f"classes that do not meet {m.parameter} on {m.column}", f"judged_{m.number}.classes")
         for m in models
     }
-    strange = "classes with published values of {} that none of their records may have"
-    untrue = {f"strange{rule.i}": (strange.format(rule.plain), f"strange_{rule.i}.classes") for rule in rules}
-    return _refused(request.function, GATE | unmet | untrue) | _link_refusals(request, models)
+    message_template = "classes with published values of {} that none of their records may have"
+    value_checks = {
+        f"strange{rule.i}": (message_template.format(rule.plain), f"strange_{rule.i}.classes") for rule in rules
+    }
+    return _refusal_messages(request.function, RELEASE_CHECKS | model_checks | value_checks) | _link_refusals(
+        request, models
+    )
 
 
 def stream_refusals(function: str, models: Sequence[CheckedModel]) -> dict[str, Sql]:
-    """Return the messages about a stream, where they differ from those about a release."""
-    refused = STREAM | {name: (GATE[name][0], count) for name, count in _STREAM_COUNTS.items()}
-    unmet = {
+    """Return the messages about a stream that differ from those about a release, by check."""
+    checks = STREAM_CHECKS | {name: (RELEASE_CHECKS[name][0], count) for name, count in _STREAM_COUNT_SQL.items()}
+    model_checks = {
         f"model{m.number}": (
             f"classes that do not meet {m.parameter} on {m.column} when they are first seen",
             f"judged.values{m.number}",
         )
         for m in models
     }
-    return _refused(function, refused | unmet)
+    return _refusal_messages(function, checks | model_checks)
 
 
-def _refused(function: str, refused: Mapping[str, tuple[str, str]]) -> dict[str, Sql]:
+def _refusal_messages(function: str, checks: Mapping[str, tuple[str, str]]) -> dict[str, Sql]:
+    """Return the message of each check, given its problem and the SQL that counts the cases."""
     return {
-        name: message(errors.GateRefusedError(function, what, later(count))) for name, (what, count) in refused.items()
+        name: error_sql(errors.GateRefusedError(function, problem, sql_placeholder(count)))
+        for name, (problem, count) in checks.items()
     }
 
 
 def _link_refusals(request: GateRequest, models: Sequence[CheckedModel]) -> dict[str, Sql]:
-    """Return messages about pseudonyms that link rows.
+    """Return the messages about pseudonyms that link rows, by check.
 
-    About two values with one pseudonym by the number of the column.
+    `merged0` is the message about values of the first unchanged column that share a pseudonym, and so on.
     """
     function, table, k = request.function, request.table, int(request.options["k"])
-    links = [name for name in request.transformed if transformed.declared(request, name)[0] == "pseudonym"]
-    if not links:
+    pseudonym_columns = [
+        name for name in request.transformed if transformed.policy_role_and_settings(request, name)[0] == "pseudonym"
+    ]
+    if not pseudonym_columns:
         return {}
-    allowed = {n.lower() for n in request.options.columns("allow_rare")}
-    no_rare = (*request.roles.sensitive, *links)
-    rare = [n for n in request.unchanged if n not in no_rare and n.lower() not in allowed]
-    alone, rarely = (later(f"(SELECT persons FROM {name})") for name in ("alone", "rarely"))
-    said: dict[str, Exception] = {
-        "alone": errors.LinkedRowsBelowKError(function, table, links, alone, k),
-        "rarely": errors.LinkedRowsRareValuesError(function, table, links, rare, rarely, k),
+    allowed_rare = {n.lower() for n in request.options.columns("allow_rare")}
+    unchecked_columns = (*request.roles.sensitive, *pseudonym_columns)
+    rare_columns = [n for n in request.unchanged if n not in unchecked_columns and n.lower() not in allowed_rare]
+    n_unlinked_persons, n_rare_persons = (
+        sql_placeholder(f"(SELECT persons FROM {name})") for name in ("alone", "rarely")
+    )
+    link_errors: dict[str, Exception] = {
+        "alone": errors.LinkedRowsBelowKError(function, table, pseudonym_columns, n_unlinked_persons, k),
+        "rarely": errors.LinkedRowsRareValuesError(function, table, pseudonym_columns, rare_columns, n_rare_persons, k),
     }
     for i, name in enumerate(request.unchanged):
-        if name in links:
-            length = transformed.pseudonym_length(transformed.declared(request, name)[1])
-            merged, least = (later(f"(SELECT {count} FROM merged_{i})") for count in ("texts", "coalesce(least, 0)"))
-            said[f"merged{i}"] = errors.PseudonymCollisionError(function, merged, f"{table}.{name}", length, least)
-    said |= {
+        if name in pseudonym_columns:
+            length = transformed.pseudonym_length(transformed.policy_role_and_settings(request, name)[1])
+            n_merged_texts, min_length = (
+                sql_placeholder(f"(SELECT {count} FROM merged_{i})") for count in ("texts", "coalesce(least, 0)")
+            )
+            link_errors[f"merged{i}"] = errors.PseudonymCollisionError(
+                function, n_merged_texts, f"{table}.{name}", length, min_length
+            )
+    link_errors |= {
         f"followed{m.number}": errors.LinkedRowsMissModelError(
-            function, table, links, m.parameter, m.column, later(f"followed_{m.number}.classes")
+            function, table, pseudonym_columns, m.parameter, m.column, sql_placeholder(f"followed_{m.number}.classes")
         )
         for m in models
     }
-    return {name: message(error) for name, error in said.items()}
+    return {name: error_sql(error) for name, error in link_errors.items()}

@@ -1,6 +1,7 @@
-"""How the release gate reads the source: with NULL in place of codes for missing values, found by their texts.
+"""Read columns of the source for the release gate, with NULL in place of codes for missing values.
 
-It takes nothing from dbanon.source.missing_codes, which reads them for the release.
+A code is recognized by the text of the value. The module uses nothing of dbanon.source.missing_codes, which reads the
+source for the release.
 """
 
 import re
@@ -9,53 +10,63 @@ from fractions import Fraction
 
 from dbanon.gate.request import GateRequest
 from dbanon.source.stored_policy import DeclaredColumn
-from dbanon.sqltext.quote import Sql, identifier, joined, text
+from dbanon.sqltext.quote import Sql, identifier, join_sql, text
 
-DAYS = ("DATE", "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS", "TIMESTAMP WITH TIME ZONE")
-WHOLE = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT")
-LARGE = ("HUGEINT", "UHUGEINT")
-FLOATS = ("FLOAT", "DOUBLE")
-DECIMAL = re.compile(r"DECIMAL\(\d+,(\d+)\)$")
-_DIGITS = r"[-+]?(?:[0-9]+[.]?[0-9]*|[.][0-9]+)(?:[eE][-+]?[0-9]{1,3})?"
-_HOUR = r"[0-9]{1,2}:[0-9]{2}(?::[0-9]{2}(?:[.]([0-9]+))?)?"
-_DAY = r"[0-9]{4,6}-[0-9]{1,2}-[0-9]{1,2}"
-_ENDLESS = ("infinity", "-infinity")
-_DECIMALS = {"TIMESTAMP_S": 0, "TIMESTAMP_MS": 3, "TIMESTAMP_NS": 9}
+DATE_TYPES = ("DATE", "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS", "TIMESTAMP WITH TIME ZONE")
+INTEGER_TYPES = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT")
+HUGE_INTEGER_TYPES = ("HUGEINT", "UHUGEINT")
+FLOAT_TYPES = ("FLOAT", "DOUBLE")
+DECIMAL_TYPE = re.compile(r"DECIMAL\(\d+,(\d+)\)$")
+_NUMBER_PATTERN = r"[-+]?(?:[0-9]+[.]?[0-9]*|[.][0-9]+)(?:[eE][-+]?[0-9]{1,3})?"
+_TIME_PATTERN = r"[0-9]{1,2}:[0-9]{2}(?::[0-9]{2}(?:[.]([0-9]+))?)?"
+_DATE_PATTERN = r"[0-9]{4,6}-[0-9]{1,2}-[0-9]{1,2}"
+_INFINITIES = ("infinity", "-infinity")
+_SECOND_DECIMALS = {"TIMESTAMP_S": 0, "TIMESTAMP_MS": 3, "TIMESTAMP_NS": 9}
 
 
-def column(request: GateRequest, name: str) -> Sql:
-    """Return a column as the gate reads it: NULL where its text is that of a code of the policy or the call."""
-    plain, type_ = identifier(name), request.columns[name]
-    texts = [told for code in _codes(request, name) if (told := _code_text(code, type_)) is not None]
+def column_value(request: GateRequest, name: str) -> Sql:
+    """Return SQL of a column as the gate reads it: NULL where its text is a missing code of the policy or the call."""
+    quoted_name, type_ = identifier(name), request.columns[name]
+    texts = [code_text for code in _missing_codes(request, name) if (code_text := _code_text(code, type_)) is not None]
     if not texts:
-        return plain
-    codes = joined(Sql(f"encode({told})") for told in texts)
-    return Sql(f"(CASE WHEN encode({_told(plain, type_)}) IN ({codes}) THEN NULL ELSE {plain} END)")
+        return quoted_name
+    codes = join_sql(Sql(f"encode({code_text})") for code_text in texts)
+    return Sql(
+        f"(CASE WHEN encode({_comparable_text(quoted_name, type_)}) IN ({codes}) THEN NULL ELSE {quoted_name} END)"
+    )
 
 
-def _codes(request: GateRequest, name: str) -> list[str]:
-    """What is declared of a column, then what the call says of it, or of all columns but the person."""
-    declared = [row.settings.missing for row in request.declared if row.column.lower() == name.lower()]
-    found = [code for codes in declared for code in codes]
-    asked = request.options.get("missing")
-    if any(row.column.lower() == name.lower() and _is_coarse(row, request) for row in request.declared):
-        return found  # a code of the call would tell which records have that very value
-    if isinstance(asked, Mapping):
-        return found + [code for key, codes in asked.items() if key.lower() == name.lower() for code in codes]
-    return found if name == request.roles.person else [*found, *(asked or ())]
+def _missing_codes(request: GateRequest, name: str) -> list[str]:
+    """Return the missing codes of a column: those of the policy, then those of the call.
+
+    Codes that the call gives for all columns do not apply to the person column.
+    """
+    policy_codes = [row.settings.missing for row in request.declared if row.column.lower() == name.lower()]
+    codes = [code for column_codes in policy_codes for code in column_codes]
+    call_codes = request.options.get("missing")
+    if any(row.column.lower() == name.lower() and _requires_coarse_values(row, request) for row in request.declared):
+        return codes  # a code of the call would reveal which records have exactly that value
+    if isinstance(call_codes, Mapping):
+        return codes + [
+            code for key, column_codes in call_codes.items() if key.lower() == name.lower() for code in column_codes
+        ]
+    return codes if name == request.roles.person else [*codes, *(call_codes or ())]
 
 
-def _is_coarse(row: DeclaredColumn, request: GateRequest) -> bool:
-    """Whether the policy lets single values of a quasi-identifier not be seen; dates have a grid where it is silent."""
+def _requires_coarse_values(row: DeclaredColumn, request: GateRequest) -> bool:
+    """Return whether the policy requires that a quasi-identifier is published coarser than its values.
+
+    Dates have a grid unless the policy says otherwise.
+    """
     settings, type_ = row.settings, next(t for c, t in request.columns.items() if c.lower() == row.column.lower())
-    grid = settings.grid if settings.grid or type_ not in DAYS else "month"
-    ends = settings.top is not None or settings.bottom is not None
-    return row.role.lower() == "quasi" and bool(settings.min_level or ends or (grid or "none").lower() != "none")
+    grid = settings.grid if settings.grid or type_ not in DATE_TYPES else "month"
+    has_bounds = settings.top is not None or settings.bottom is not None
+    return row.role.lower() == "quasi" and bool(settings.min_level or has_bounds or (grid or "none").lower() != "none")
 
 
-def _told(column: Sql, type_: str) -> Sql:
-    """Return the text of a value, such that equal values have one text."""
-    if type_ in FLOATS:
+def _comparable_text(column: Sql, type_: str) -> Sql:
+    """Return SQL of the text of a column, such that equal values have equal texts."""
+    if type_ in FLOAT_TYPES:
         return Sql(f"(CASE WHEN {column} = 0 THEN 0::{type_} ELSE {column} END)::VARCHAR")
     if type_ == "TIMESTAMP WITH TIME ZONE":
         return Sql(f"({column} AT TIME ZONE 'UTC')::VARCHAR")
@@ -63,13 +74,13 @@ def _told(column: Sql, type_: str) -> Sql:
 
 
 def _code_text(code: str, type_: str) -> Sql | None:
-    """Return the text of the value that a code is; None where it is none of the type."""
-    decimals = DECIMAL.match(type_)
-    if type_ in (*WHOLE, *LARGE) or decimals is not None:
+    """Return SQL of the text of the value that a code denotes, or None if the type has no such value."""
+    decimals = DECIMAL_TYPE.match(type_)
+    if type_ in (*INTEGER_TYPES, *HUGE_INTEGER_TYPES) or decimals is not None:
         return _exact_text(code, type_, int(decimals[1]) if decimals else 0)
-    if type_ in FLOATS:
+    if type_ in FLOAT_TYPES:
         return _float_text(code, type_)
-    if type_ in DAYS or type_ == "TIME":
+    if type_ in DATE_TYPES or type_ == "TIME":
         return _moment_text(code, type_)
     if type_ == "BOOLEAN":
         return text(code.lower())
@@ -79,41 +90,41 @@ def _code_text(code: str, type_: str) -> Sql | None:
 
 
 def _exact_text(code: str, type_: str, decimals: int) -> Sql | None:
-    """Return a number as DuckDB shows it, which may be without the zero before the point.
+    """Return SQL of the text of an integer or decimal code as DuckDB prints it.
 
-    None that would be rounded.
+    None if the code is not a number, or would be rounded.
     """
-    if not re.fullmatch(_DIGITS, code) or len(code) >= 400:
+    if not re.fullmatch(_NUMBER_PATTERN, code) or len(code) >= 400:
         return None
-    steps = Fraction(code) * 10**decimals
-    if steps.denominator != 1:
+    scaled = Fraction(code) * 10**decimals
+    if scaled.denominator != 1:
         return None
-    digits = str(abs(steps.numerator)).rjust(decimals + 1, "0")
-    shown = f"{digits[:-decimals]}.{digits[-decimals:]}" if decimals else digits
-    return Sql(f"TRY_CAST({text(f'-{shown}' if steps < 0 else shown)} AS {type_})::VARCHAR")
+    digits = str(abs(scaled.numerator)).rjust(decimals + 1, "0")
+    decimal_text = f"{digits[:-decimals]}.{digits[-decimals:]}" if decimals else digits
+    return Sql(f"TRY_CAST({text(f'-{decimal_text}' if scaled < 0 else decimal_text)} AS {type_})::VARCHAR")
 
 
 def _float_text(code: str, type_: str) -> Sql | None:
-    """Return a floating number as DuckDB shows it; digits beyond all of its numbers are none."""
-    if code.lower() in ("nan", "inf", "-inf", *_ENDLESS):
+    """Return SQL of the text of a floating-point code as DuckDB prints it; NULL if it overflows."""
+    if code.lower() in ("nan", "inf", "-inf", *_INFINITIES):
         return Sql(f"{text(code)}::{type_}::VARCHAR")
-    if not re.fullmatch(_DIGITS, code) or len(code) >= 400:
+    if not re.fullmatch(_NUMBER_PATTERN, code) or len(code) >= 400:
         return None
     number = Sql(f"TRY_CAST({text(code)} AS {type_})")
     return Sql(f"CASE WHEN {number} = 0 THEN 0::{type_} WHEN isfinite({number}) THEN {number} END::VARCHAR")
 
 
 def _moment_text(code: str, type_: str) -> Sql | None:
-    """Return a day or a time as DuckDB shows it."""
-    match = re.fullmatch(_HOUR if type_ == "TIME" else f"{_DAY}(?:[ Tt]{_HOUR})?", code)
-    if match is None and (code.lower() not in _ENDLESS or type_ == "TIME"):
+    """Return SQL of the text of a date or time code as DuckDB prints it, or None if it is no date or time."""
+    match = re.fullmatch(_TIME_PATTERN if type_ == "TIME" else f"{_DATE_PATTERN}(?:[ Tt]{_TIME_PATTERN})?", code)
+    if match is None and (code.lower() not in _INFINITIES or type_ == "TIME"):
         return None
-    if match is not None and len((match[1] or "").rstrip("0")) > _DECIMALS.get(type_, 6):
+    if match is not None and len((match[1] or "").rstrip("0")) > _SECOND_DECIMALS.get(type_, 6):
         return None
-    kind = "TIMESTAMP" if type_ == "TIMESTAMP WITH TIME ZONE" else type_
-    value = f"TRY_CAST({text(code)} AS {kind})"
+    parsed_type = "TIMESTAMP" if type_ == "TIMESTAMP WITH TIME ZONE" else type_
+    value = f"TRY_CAST({text(code)} AS {parsed_type})"
     if type_ != "DATE" or match is None:
         return Sql(f"{value}::VARCHAR")
     moment = f"TRY_CAST({text(code)} AS TIMESTAMP)"
-    whole = f"{moment} IS NULL OR {moment} = {value}::TIMESTAMP"
-    return Sql(f"CASE WHEN {whole if ':' in code else 'true'} THEN {value}::VARCHAR END")
+    is_whole_day = f"{moment} IS NULL OR {moment} = {value}::TIMESTAMP"
+    return Sql(f"CASE WHEN {is_whole_day if ':' in code else 'true'} THEN {value}::VARCHAR END")

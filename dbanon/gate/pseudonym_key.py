@@ -1,7 +1,7 @@
-"""The release gate's own way to the key of pseudonyms.
+"""Read the key of pseudonyms for the release gate.
 
-A pseudonym made with another key than the one that the policy names would be true to that other key. The gate therefore
-finds the key by itself: nothing here is taken from `key`, which finds it for the release.
+A pseudonym that was made with a wrong key would pass a check with that same key. The gate therefore reads the key by
+itself and uses nothing of `dbanon.runtime.secret_keys`, which reads it for the release.
 """
 
 import base64
@@ -12,40 +12,40 @@ from dbanon import errors
 
 _ENVIRONMENT, _FILE = "env:", "file:"
 _MAX_BYTES = 8192
-_MIN_SECRET = 32
+_MIN_KEY_BYTES = 32
 _HEX_DIGITS = frozenset("0123456789abcdefABCDEF")
 _URL_SAFE = bytes.maketrans(b"-_", b"+/")
 
 
-def secret(reference: str) -> bytes:
-    """Return the bytes of the key that a reference names, `env:NAME` or `file:/path`.
+def read_key(reference: str) -> bytes:
+    """Return the bytes of the key that a reference such as `env:NAME` or `file:/path` names.
 
     Raises:
-        PseudonymKeyMissingError: There is nothing in that place.
-        WeakPseudonymKeyError: What is there is no key of 32 bytes or more.
+        PseudonymKeyMissingError: The variable or the file is missing or empty.
+        WeakPseudonymKeyError: Its content is not a key of at least 32 bytes.
         UnreadableKeyReferenceError: The reference names neither an environment variable nor a file.
     """
-    written, where = _written(reference)
-    plain = written.strip().decode("ascii", "replace")
-    if not plain:
-        raise errors.PseudonymKeyMissingError(where, "has no key")
+    stored_bytes, location = _stored_key(reference)
+    key_text = stored_bytes.strip().decode("ascii", "replace")
+    if not key_text:
+        raise errors.PseudonymKeyMissingError(location, "has no key")
     try:
-        is_hex = len(plain) % 2 == 0 and _HEX_DIGITS.issuperset(plain)
-        found = base64.b16decode(plain.upper()) if is_hex else _from_base64(plain)
+        is_hex = len(key_text) % 2 == 0 and _HEX_DIGITS.issuperset(key_text)
+        key = base64.b16decode(key_text.upper()) if is_hex else _from_base64(key_text)
     except ValueError:
-        raise errors.WeakPseudonymKeyError(where, "it is not text in hexadecimal digits or Base64") from None
-    if len(found) < _MIN_SECRET:
-        raise errors.WeakPseudonymKeyError(where, f"it has {len(found)} bytes")
-    return found
+        raise errors.WeakPseudonymKeyError(location, "it is not text in hexadecimal digits or Base64") from None
+    if len(key) < _MIN_KEY_BYTES:
+        raise errors.WeakPseudonymKeyError(location, f"it has {len(key)} bytes")
+    return key
 
 
 def fingerprint(reference: str) -> bytes:
-    """Return a hash of the key that a reference names, by which equal keys are equal."""
-    return hashlib.sha256(b"gate\0" + secret(reference)).digest()
+    """Return a hash of the key that a reference names, for comparing keys."""
+    return hashlib.sha256(b"gate\0" + read_key(reference)).digest()
 
 
-def _written(reference: str) -> tuple[bytes, str]:
-    """Return the text of a key as it is stored, and the name of the place for messages."""
+def _stored_key(reference: str) -> tuple[bytes, str]:
+    """Return the stored text of a key, and the name of its location for messages."""
     if reference.startswith(_ENVIRONMENT):
         name = reference[len(_ENVIRONMENT) :]
         return os.fsencode(os.getenv(name, "")), f"the environment variable {name}"
@@ -59,6 +59,7 @@ def _written(reference: str) -> tuple[bytes, str]:
     raise errors.UnreadableKeyReferenceError("key")
 
 
-def _from_base64(plain: str) -> bytes:
-    digits = plain.encode("ascii").translate(_URL_SAFE).rstrip(b"=")
+def _from_base64(encoded: str) -> bytes:
+    """Return the bytes of standard or URL-safe Base64, with or without padding."""
+    digits = encoded.encode("ascii").translate(_URL_SAFE).rstrip(b"=")
     return base64.b64decode(digits + b"=" * (-len(digits) % 4), validate=True)

@@ -1,7 +1,7 @@
-"""The gate's own pseudonyms and shifts, from the definition of HMAC (RFC 2104) and of the formats.
+"""Compute pseudonyms and date shifts for the release gate, from the definition of HMAC (RFC 2104).
 
-Nothing here is taken from `making`, `form`, `key` or Python's hmac: a mistake of theirs must not be one of the gate's.
-The key is read by `gate_key`.
+The module uses nothing of dbanon.policy.transforms or Python's hmac, so that an error there is not repeated here.
+`pseudonym_key` reads the key.
 """
 
 import hashlib
@@ -9,51 +9,61 @@ from typing import Any
 
 from dbanon.gate import pseudonym_key
 
-_BLOCK = 64
-_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
+_BLOCK_BYTES = 64
+_BASE32_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
 
 
-def expected(values: list[str | None], how: dict[str, Any]) -> list[str | None]:
-    """What must be published of each value: `how` has key (a reference), scope, format, length and prefix."""
-    inner, outer = _pads(_scoped(how), b"pseudonym\0")
-    prefix, length, form = how["prefix"], how["length"], how["format"]
-    return [None if v is None else prefix + _text(_mac(inner, outer, v), form)[0:length] for v in values]
+def expected_pseudonyms(values: list[str | None], settings: dict[str, Any]) -> list[str | None]:
+    """Return the pseudonym that must be published of each value.
+
+    `settings` has key (a reference), scope, format, length and prefix.
+    """
+    inner, outer = _hmac_hashes(_scope_key(settings), b"pseudonym\0")
+    prefix, length, text_format = settings["prefix"], settings["length"], settings["format"]
+    return [None if v is None else prefix + _format_mac(_mac(inner, outer, v), text_format)[0:length] for v in values]
 
 
-def expected_days(persons: list[str | None], how: dict[str, Any]) -> list[int | None]:
-    """By how many days the dates of each person must be shifted: `how` has key, scope and days."""
-    inner, outer = _pads(_scoped(how), b"shift\0")
-    ladder = [day for day in range(-how["days"], how["days"] + 1) if day]
-    return [None if p is None else ladder[int(_mac(inner, outer, p).hex(), 16) % len(ladder)] for p in persons]
+def expected_shifts(persons: list[str | None], settings: dict[str, Any]) -> list[int | None]:
+    """Return the number of days by which the dates of each person must be shifted.
+
+    `settings` has key (a reference), scope and days.
+    """
+    inner, outer = _hmac_hashes(_scope_key(settings), b"shift\0")
+    offsets = [day for day in range(-settings["days"], settings["days"] + 1) if day]
+    return [None if p is None else offsets[int(_mac(inner, outer, p).hex(), 16) % len(offsets)] for p in persons]
 
 
-def _scoped(how: dict[str, Any]) -> bytes:
-    inner, outer = _pads(pseudonym_key.secret(how["key"]), b"dbanon scope 1\0")
-    return _mac(inner, outer, how["scope"])
+def _scope_key(settings: dict[str, Any]) -> bytes:
+    """Return the key of a scope, derived from the secret key."""
+    inner, outer = _hmac_hashes(pseudonym_key.read_key(settings["key"]), b"dbanon scope 1\0")
+    return _mac(inner, outer, settings["scope"])
 
 
-def _pads(secret: bytes, what: bytes) -> tuple[Any, Any]:
-    """Return the two hashes of an HMAC, begun: with the key and `what` precedes every message, and with the key."""
-    padded = (hashlib.sha256(secret).digest() if len(secret) > _BLOCK else secret).ljust(_BLOCK, b"\0")
-    return hashlib.sha256(bytes(b ^ 0x36 for b in padded) + what), hashlib.sha256(bytes(b ^ 0x5C for b in padded))
+def _hmac_hashes(secret: bytes, message_prefix: bytes) -> tuple[Any, Any]:
+    """Return the inner and outer hash of an HMAC; the inner one begins with `message_prefix` after the key."""
+    padded = (hashlib.sha256(secret).digest() if len(secret) > _BLOCK_BYTES else secret).ljust(_BLOCK_BYTES, b"\0")
+    return hashlib.sha256(bytes(b ^ 0x36 for b in padded) + message_prefix), hashlib.sha256(
+        bytes(b ^ 0x5C for b in padded)
+    )
 
 
 def _mac(inner: Any, outer: Any, message: str) -> bytes:
+    """Return the HMAC of a message."""
     first, second = inner.copy(), outer.copy()
     first.update(message.encode("utf-8"))
     second.update(first.digest())
     return bytes(second.digest())
 
 
-def _text(mac: bytes, form: str) -> str:
-    """Return the bits of a MAC in a format, as long as it can be."""
-    if form == "hex":
+def _format_mac(mac: bytes, text_format: str) -> str:
+    """Return a MAC in a text format, in full length."""
+    if text_format == "hex":
         return "".join(f"{byte:02x}" for byte in mac)
     number = int(mac.hex(), 16)
-    if form == "base32":  # 256 bits are 51 groups of five and one bit, filled up with zeros
+    if text_format == "base32":  # 256 bits are 51 groups of five and one bit, filled up with zeros
         number <<= 4
-        return "".join(_LETTERS[number >> 5 * place & 31] for place in range(51, -1, -1))
-    if form == "digits":
+        return "".join(_BASE32_LETTERS[number >> 5 * position & 31] for position in range(51, -1, -1))
+    if text_format == "digits":
         return str(number % 10**60).rjust(60, "0")
     bits = number >> 128
     bits = bits & ~(0xF << 76) | 0x8 << 76

@@ -1,7 +1,7 @@
-"""The request of the release gate: what it is told of a release, as plain values.
+"""Define the request of the release gate: the facts about a release that it may use, as plain values.
 
-`plan` makes it from the publication. The gate imports nothing of the plan, of the policy's resolved roles or of the
-algorithms, so that a mistake of theirs is not one of the gate's.
+`dbanon.release.plan` makes it from the release spec. The gate imports nothing of the plan, of the resolved roles or of
+the algorithms, so that an error there is not repeated in the gate.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ from dbanon.table_functions.options import Options
 
 @dataclass(frozen=True)
 class StatedRoles:
-    """Columns by role as the release has resolved them: the gate compares them with the roles that it derives."""
+    """Columns by role as the release resolved them, for comparison with the roles that the gate derives itself."""
 
     person: str | None
     sensitive: tuple[str, ...]
@@ -23,13 +23,16 @@ class StatedRoles:
 
 @dataclass(frozen=True)
 class ReleaseContext:
-    """How a release is made, apart from its columns.
+    """The properties of a release that do not concern single columns.
 
-    `is_table`: the source is a table, which can be read twice. `input_order` are the columns by which the records of a
-    stream arrive. `person_key` are columns that distinguish persons where no column is the person.
-    `has_withheld_records`: records of the source are withheld, as in a version after an erasure. `has_noise`: noise is
-    published instead of classes. `is_single_table`: the release has no related tables. `view` is the schema and name of
-    the materialized view that the release is a version of, or None.
+    Attributes:
+        is_table: The source is a table, which can be read twice.
+        input_order: The columns that give the arrival order of a stream.
+        person_key: The columns that identify persons if there is no person column.
+        has_withheld_records: Records of the source are withheld, as in a version after an erasure.
+        has_noise: Noise is published instead of classes.
+        is_single_table: The release has no related tables.
+        view: The schema and name of the materialized view of this version, or None.
     """
 
     is_table: bool
@@ -48,16 +51,16 @@ class GateRequest:
     Attributes:
         function: The function that was called.
         algorithm: The name of the algorithm.
-        kind: What is asked for: release, classes, metrics, inference, influence or membership.
+        kind: The requested result: release, classes, metrics, inference, influence or membership.
         table: The source as messages name it.
         columns: The type of every column of the source, in order.
-        declared: The rows of the policy about the source.
+        declared: The policy rows of the source.
         options: The parameters of the call.
         quasi_columns: The quasi-identifiers, in order.
-        roles: The other columns by role.
-        unchanged: The columns that are published without being generalized, in the order of the source.
-        transformed: Of columns that are published as a pseudonym, mask or shifted date, the settings as SQL text.
-        context: How the release is made.
+        roles: The other columns, by role.
+        unchanged: The columns that are published without generalization, in the order of the source.
+        transformed: The settings of each transformed column (pseudonym, mask or shifted date), as a SQL literal.
+        context: The properties that do not concern single columns.
     """
 
     function: str
@@ -76,7 +79,7 @@ class GateRequest:
 
 @dataclass(frozen=True)
 class CheckedModel:
-    """A privacy model that the gate checks: its number, the parameter that asks for it, and its sensitive column."""
+    """A privacy model that the gate checks: its number, its parameter, and its sensitive column."""
 
     number: int
     parameter: str

@@ -1,7 +1,7 @@
-"""What the release gate holds a release against: the policy and the call, read a second time.
+"""Derive the rules that the release gate checks a release against, from the policy and the call.
 
-Nothing here is taken from `attribute`, `column` or the resolved roles, which make the release: a mistake of theirs must
-not be one of the gate's.
+The module uses nothing of dbanon.policy or the resolved roles, which the release is made from, so that an error
+there is not repeated here.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,41 +11,56 @@ from typing import ClassVar
 
 from dbanon import errors
 from dbanon.gate import transformed
-from dbanon.gate.missing_codes import DAYS, DECIMAL, FLOATS, LARGE, WHOLE, column
+from dbanon.gate.missing_codes import (
+    DATE_TYPES,
+    DECIMAL_TYPE,
+    FLOAT_TYPES,
+    HUGE_INTEGER_TYPES,
+    INTEGER_TYPES,
+    column_value,
+)
 from dbanon.gate.request import GateRequest
 from dbanon.source.stored_policy import Settings
-from dbanon.sqltext.quote import Sql, identifier, joined, text
+from dbanon.sqltext.quote import Sql, identifier, join_sql, text
 
-_PUBLISHED = {"quasi": "qi", "sensitive": "sensitive", "other": "other"}
-_EXACT = Context(prec=1000)
-"""More digits than any grid has: the usual 28 would round."""
+_ROLE_PARAMETERS = {"quasi": "qi", "sensitive": "sensitive", "other": "other"}
+_EXACT_CONTEXT = Context(prec=1000)
+"""Precision above that of any grid; the default of 28 digits would round."""
 
 
 @dataclass(frozen=True)
-class Cells:
-    """The cells of a grid: a calendar `unit`, or numbers of the width `step`."""
+class GridCells:
+    """The cells of a grid: calendar units such as 'month', or intervals of width `step`."""
 
     unit: str | None = None
     step: Sql | None = None
 
 
 @dataclass(frozen=True)
-class GridRule(Cells):
-    """The grid that published ends lie on: its cells, neither unit nor step where there is none.
+class GridRule(GridCells):
+    """The grid of published bounds; without a grid it has neither unit nor step.
 
-    `checked` are the grids that ends must lie on: this one and the declared one. `declared` is the declared one.
+    Attributes:
+        checked: The grids on which bounds must lie: this one and that of the policy.
+        declared: The grid of the policy.
     """
 
-    checked: tuple[Cells, ...] = ()
-    declared: Cells | None = None
+    checked: tuple[GridCells, ...] = ()
+    declared: GridCells | None = None
 
 
 @dataclass(frozen=True)
-class EndRule:
-    """The ends of published intervals: their type, and its least and greatest value.
+class BoundRule:
+    """The bounds of published intervals.
 
-    `low` and `high` are the published columns of typed intervals. `is_day`: ends are days; `whole_days`: of values that
-    are not.
+    Attributes:
+        type: The type of the bounds.
+        low: The published lower bound, if intervals are published as two numbers.
+        high: The published upper bound, likewise.
+        least: The least value of the type.
+        greatest: The greatest value of the type.
+        is_day: Bounds are dates.
+        whole_days: Bounds are dates, and the values are timestamps.
     """
 
     type: Sql
@@ -59,7 +74,16 @@ class EndRule:
 
 @dataclass(frozen=True)
 class CategoryRule:
-    """What the gate holds a column with a hierarchy against, or one of texts; `own` is how it reads it."""
+    """The rule of a quasi-identifier of categories.
+
+    Attributes:
+        i: The number of the quasi-identifier.
+        plain: Its name.
+        own: SQL of its value as the gate reads it.
+        min_level: The least level of the hierarchy that may be published.
+        max_level: The greatest level, or None.
+        round: The number of levels between those that may be published.
+    """
 
     i: int
     plain: str
@@ -72,7 +96,7 @@ class CategoryRule:
 
     @property
     def tree(self) -> int:
-        """The number of its tree among the hierarchies."""
+        """The number of its hierarchy."""
         return self.i
 
     @property
@@ -83,18 +107,29 @@ class CategoryRule:
 
 @dataclass(frozen=True)
 class NumberRule:
-    """What the gate checks a number, a date or a time against.
+    """The rule of a quasi-identifier of numbers, dates or times.
 
-    `own` is how the gate reads it, `compared` the type in which. `own_ends` are those of top and bottom that the call
-    gives. `fine` is how far a floating number may be off. Where it is exact, losses and square errors are those of the
-    metrics.
+    Attributes:
+        i: The number of the quasi-identifier.
+        plain: Its name.
+        own: SQL of its value as the gate reads it.
+        compared: The type in which values are compared.
+        ends: The bounds of published intervals.
+        grid: The grid of these bounds.
+        top: The value above which values are coded as one, as SQL, or None.
+        bottom: The value below which values are coded as one, as SQL, or None.
+        own_ends: Those of 'top' and 'bottom' that the call sets otherwise than the policy.
+        is_whole: Values are integers.
+        is_float: Values are floating-point numbers.
+        is_exact: The gate recomputes losses and squared errors exactly.
+        fine: The relative error allowed for floating-point numbers.
     """
 
     i: int
     plain: str
     own: Sql
     compared: Sql
-    ends: EndRule
+    ends: BoundRule
     grid: GridRule
     top: Sql | None
     bottom: Sql | None
@@ -112,13 +147,19 @@ class NumberRule:
         return identifier(self.plain)
 
 
-Rule = CategoryRule | NumberRule
+QuasiRule = CategoryRule | NumberRule
 
 
 @dataclass(frozen=True)
 class LinkRule:
-    """How the gate reads a column whose pseudonyms leave: its place among those that leave unchanged, its text, what is
-    made of it, and what tells how."""
+    """The rule of a column of pseudonyms that link rows.
+
+    Attributes:
+        i: Its number among the unchanged columns.
+        told: SQL of the text of its value.
+        made: SQL of the expected pseudonym.
+        how: The settings of the pseudonym, as a SQL literal.
+    """
 
     i: int
     told: Sql
@@ -128,15 +169,21 @@ class LinkRule:
 
 @dataclass(frozen=True)
 class GateRules:
-    """What the gate reads by itself.
+    """The rules of a release, derived from policy and call alone.
 
-    `rules` has one of each quasi-identifier of the call; `loses` and `varies` say whether the gate has a formula for
-    losses and square errors. `leave` are the names of the columns that may leave, in order. `source_columns` are what
-    is read of the source, twice where `source_twice`; `read_unchanged` and `read_person` read those that are no
-    quasi-identifiers, and `read_links` those whose pseudonyms leave.
+    Attributes:
+        rules: One per quasi-identifier.
+        loses: Whether the gate can recompute losses.
+        varies: Whether the gate can recompute squared errors.
+        leave: The names of the columns that may be published, in order, as a SQL list.
+        read_unchanged: SQL of the expected values of columns that are not generalized.
+        read_person: SQL of the person of a record, or None.
+        read_links: One rule per published pseudonym.
+        source_twice: Whether the gate reads the source a second time.
+        source_columns: The columns of the source that it reads.
     """
 
-    rules: tuple[Rule, ...]
+    rules: tuple[QuasiRule, ...]
     loses: bool
     varies: bool
     leave: Sql
@@ -147,149 +194,173 @@ class GateRules:
     source_columns: tuple[Sql, ...]
 
 
-def rules(request: GateRequest) -> GateRules:
-    """What the gate holds a release against."""
-    roles = {name: role(request, name) for name in request.columns}
-    pairs = _pairs(request, roles)
-    found = tuple(_rule(request, i, name, pairs) for i, name in enumerate(request.quasi_columns))
-    exact = not request.context.has_noise and all(r.is_exact for r in found if isinstance(r, NumberRule))
-    shown = {
+def gate_rules(request: GateRequest) -> GateRules:
+    """Return the rules that a release must follow."""
+    roles = {name: published_role(request, name) for name in request.columns}
+    bound_names = _bound_names(request, roles)
+    column_rules = tuple(_column_rule(request, i, name, bound_names) for i, name in enumerate(request.quasi_columns))
+    is_exact = not request.context.has_noise and all(r.is_exact for r in column_rules if isinstance(r, NumberRule))
+    unchanged_names = {
         *request.roles.sensitive,
         *request.roles.insensitive,
-        *(n for n, of in roles.items() if of in transformed.ROLES),
+        *(n for n, column_role in roles.items() if column_role in transformed.ROLES),
     }
-    read = _read(request, roles)
+    read_names = _read_columns(request, roles)
     return GateRules(
-        rules=found,
-        loses=exact and request.options["eloss_height"] != "sub",
-        varies=exact,
-        leave=Sql(f"[{joined(text(name) for name in _names(roles, pairs))}]"),
-        read_unchanged=tuple(_as_it_is(request, name) for name in request.columns if name in shown),
-        read_person=_person(request),
-        read_links=_links(request),
+        rules=column_rules,
+        loses=is_exact and request.options["eloss_height"] != "sub",
+        varies=is_exact,
+        leave=Sql(f"[{join_sql(text(name) for name in _published_names(roles, bound_names))}]"),
+        read_unchanged=tuple(
+            _unchanged_expression(request, name) for name in request.columns if name in unchanged_names
+        ),
+        read_person=_person_expression(request),
+        read_links=_link_rules(request),
         source_twice=request.context.is_table and not request.context.has_withheld_records,
-        source_columns=tuple(identifier(name) for name in request.columns if name.lower() in read),
+        source_columns=tuple(identifier(name) for name in request.columns if name.lower() in read_names),
     )
 
 
-def leaving(request: GateRequest) -> list[str]:
-    """Return the names of the columns that may leave, and the class."""
-    roles = {name: role(request, name) for name in request.columns}
-    return _names(roles, _pairs(request, roles))
+def published_column_names(request: GateRequest) -> list[str]:
+    """Return the names of the columns that may be published, and that of the class."""
+    roles = {name: published_role(request, name) for name in request.columns}
+    return _published_names(roles, _bound_names(request, roles))
 
 
-def unlike(taken: Sequence[str], names: Sequence[str]) -> list[str]:
-    """Return names of further columns, unlike those that are taken."""
-    found: list[str] = []
+def unused_names(used_names: Sequence[str], names: Sequence[str]) -> list[str]:
+    """Return names for further columns, with underscores appended until they are unused."""
+    new_names: list[str] = []
     for name in names:
-        found.append(_unlike(name, {n.lower() for n in (*taken, *found)}))
-    return found
+        new_names.append(_unused_name(name, {n.lower() for n in (*used_names, *new_names)}))
+    return new_names
 
 
-def role(request: GateRequest, name: str) -> str | None:
-    """How a column leaves: quasi, sensitive or other; None where it must not."""
-    declared = {row.column.lower(): row.role.lower() for row in request.declared}
-    asked = {
-        role_: [n.lower() for n in request.options.columns(parameter)]
-        for role_, parameter in (*_PUBLISHED.items(), ("identifier", "identifier"), ("withheld", "withhold"))
+def published_role(request: GateRequest, name: str) -> str | None:
+    """Return the role in which a column may be published (quasi, sensitive, other, pseudonym, ...), or None."""
+    policy_roles = {row.column.lower(): row.role.lower() for row in request.declared}
+    call_columns = {
+        role: [n.lower() for n in request.options.columns(parameter)]
+        for role, parameter in (*_ROLE_PARAMETERS.items(), ("identifier", "identifier"), ("withheld", "withhold"))
     }
-    lowered = name.lower()
+    lower_name = name.lower()
     person = (request.options.text("person") or "").lower()
-    if lowered in asked["identifier"] or lowered in asked["withheld"] or lowered == person:
+    if lower_name in call_columns["identifier"] or lower_name in call_columns["withheld"] or lower_name == person:
         return None
-    was = declared.get(lowered)
-    if was in transformed.ROLES:
-        return was
-    if declared and was not in _PUBLISHED:
+    policy_role = policy_roles.get(lower_name)
+    if policy_role in transformed.ROLES:
+        return policy_role
+    if policy_roles and policy_role not in _ROLE_PARAMETERS:
         return None
-    wanted = next((role_ for role_ in _PUBLISHED if lowered in asked[role_]), None)
-    if wanted is not None:
-        return wanted if was in (None, "other", wanted) else None
-    return was if was is not None and request.options[_PUBLISHED[was]] is None else None
+    call_role = next((role for role in _ROLE_PARAMETERS if lower_name in call_columns[role]), None)
+    if call_role is not None:
+        return call_role if policy_role in (None, "other", call_role) else None
+    return policy_role if policy_role is not None and request.options[_ROLE_PARAMETERS[policy_role]] is None else None
 
 
-def _read(request: GateRequest, roles: Mapping[str, str | None]) -> set[str]:
-    """Return the columns that are read of the source, in lower case."""
+def _read_columns(request: GateRequest, roles: Mapping[str, str | None]) -> set[str]:
+    """Return the columns of the source that are read, in lower case."""
     person = {request.roles.person} if request.roles.person is not None else set()
-    own = {*request.quasi_columns} | set(request.roles.sensitive) | set(request.roles.insensitive)
-    shown = {name for name, of in roles.items() if of is not None}
+    role_columns = {*request.quasi_columns} | set(request.roles.sensitive) | set(request.roles.insensitive)
+    published_columns = {name for name, column_role in roles.items() if column_role is not None}
     return {
         name.lower()
-        for name in own | person | set(request.context.person_key) | set(request.context.input_order) | shown
+        for name in role_columns
+        | person
+        | set(request.context.person_key)
+        | set(request.context.input_order)
+        | published_columns
     }
 
 
-def _pairs(request: GateRequest, roles: Mapping[str, str | None]) -> dict[str, list[str]]:
-    """Return the names of the two bounds of each number, where they are columns of their own."""
-    typed = request.options["intervals"] == "bounds"
-    numbers = {name for name, of in roles.items() if of == "quasi" and typed and _is_number(request, name)}
-    taken = {name.lower() for name, of in roles.items() if of is not None and name not in numbers}
-    pairs: dict[str, list[str]] = {}
+def _bound_names(request: GateRequest, roles: Mapping[str, str | None]) -> dict[str, list[str]]:
+    """Return the names of the two bound columns of each number, if intervals are published as two columns."""
+    with_bounds = request.options["intervals"] == "bounds"
+    numbers = {
+        name
+        for name, column_role in roles.items()
+        if column_role == "quasi" and with_bounds and _is_number(request, name)
+    }
+    used_names = {
+        name.lower() for name, column_role in roles.items() if column_role is not None and name not in numbers
+    }
+    bound_names: dict[str, list[str]] = {}
     for name in [name for name in request.quasi_columns if name in numbers]:
-        pairs[name] = [_unlike(f"{name}{end}", taken) for end in ("_min", "_max")]
-        taken.update(n.lower() for n in pairs[name])
-    return pairs
+        bound_names[name] = [_unused_name(f"{name}{end}", used_names) for end in ("_min", "_max")]
+        used_names.update(n.lower() for n in bound_names[name])
+    return bound_names
 
 
-def _names(roles: Mapping[str, str | None], pairs: Mapping[str, Sequence[str]]) -> list[str]:
-    """Return the published columns in the table's order, and the class."""
-    names = [n for name, of in roles.items() if of is not None for n in pairs.get(name, [name])]
-    return [*names, _unlike("class_id", {n.lower() for n in names})]
+def _published_names(roles: Mapping[str, str | None], bound_names: Mapping[str, Sequence[str]]) -> list[str]:
+    """Return the names of the published columns in the order of the table, and that of the class."""
+    names = [n for name, column_role in roles.items() if column_role is not None for n in bound_names.get(name, [name])]
+    return [*names, _unused_name("class_id", {n.lower() for n in names})]
 
 
-def _typed(request: GateRequest, name: str, pairs: Mapping[str, Sequence[str]]) -> tuple[Sql | None, Sql | None]:
-    """Where the ends of typed intervals stand."""
-    form = request.options["intervals"]
-    if form == "bounds" and name in pairs:
-        low, high = (identifier(n) for n in pairs[name])
+def _bound_expressions(
+    request: GateRequest, name: str, bound_names: Mapping[str, Sequence[str]]
+) -> tuple[Sql | None, Sql | None]:
+    """Return SQL of the two published bounds of a number, or None twice if intervals are published as text."""
+    interval_format = request.options["intervals"]
+    if interval_format == "bounds" and name in bound_names:
+        low, high = (identifier(n) for n in bound_names[name])
         return low, high
-    if form == "struct":
+    if interval_format == "struct":
         return Sql(f"struct_extract({identifier(name)}, 'low')"), Sql(f"struct_extract({identifier(name)}, 'high')")
     return None, None
 
 
-def _unlike(name: str, taken: set[str]) -> str:
-    while name.lower() in taken:
+def _unused_name(name: str, used_names: set[str]) -> str:
+    """Return a name with underscores appended until it is unused; `used_names` are in lower case."""
+    while name.lower() in used_names:
         name += "_"
     return name
 
 
 def _setting(request: GateRequest, name: str, parameter: str) -> str | None:
-    """What the call says of a column, else what is declared."""
-    asked = _asked(request, name, parameter)
-    return _declared(request, name, parameter) if asked is None else asked
+    """Return a setting of a column: that of the call, else that of the policy."""
+    call_value = _call_setting(request, name, parameter)
+    return _policy_setting(request, name, parameter) if call_value is None else call_value
 
 
-def _asked(request: GateRequest, name: str, parameter: str) -> str | None:
-    given = request.options.of_column(parameter, name)
-    return None if given is None else str(given)
+def _call_setting(request: GateRequest, name: str, parameter: str) -> str | None:
+    """Return the setting of a column in the call, if any."""
+    value = request.options.of_column(parameter, name)
+    return None if value is None else str(value)
 
 
-def _declared(request: GateRequest, name: str, parameter: str) -> str | None:
+def _policy_setting(request: GateRequest, name: str, parameter: str) -> str | None:
+    """Return the setting of a column in the policy, if any."""
     settings = next((row.settings for row in request.declared if row.column.lower() == name.lower()), Settings())
     value = getattr(settings, {"hierarchies": "hierarchy"}.get(parameter, parameter), None)
     return None if value is None else str(value)
 
 
-def _grid(given: str | None, type_: str) -> str | None:
-    """Return the grid that holds: as given, month for days, none for numbers."""
-    grid = given or ("month" if type_ in DAYS else None)
+def _effective_grid(setting: str | None, type_: str) -> str | None:
+    """Return the grid in effect: the setting, else month for dates and None for numbers."""
+    grid = setting or ("month" if type_ in DATE_TYPES else None)
     return None if grid is not None and grid.lower() == "none" else grid
 
 
 def _is_number(request: GateRequest, name: str) -> bool:
+    """Return whether a column is published as intervals: a number, date or time without a hierarchy."""
     type_ = request.columns[name]
-    plain = type_ in (*DAYS, *WHOLE, *LARGE, *FLOATS, "TIME") or DECIMAL.match(type_) is not None
-    return plain and _setting(request, name, "hierarchies") is None
+    is_number_type = (
+        type_ in (*DATE_TYPES, *INTEGER_TYPES, *HUGE_INTEGER_TYPES, *FLOAT_TYPES, "TIME")
+        or DECIMAL_TYPE.match(type_) is not None
+    )
+    return is_number_type and _setting(request, name, "hierarchies") is None
 
 
-def _rule(request: GateRequest, i: int, name: str, pairs: Mapping[str, Sequence[str]]) -> Rule:
-    """How the gate reads one quasi-identifier, and what its published values keep to."""
-    return _number(request, i, name, pairs) if _is_number(request, name) else _category(request, i, name)
+def _column_rule(request: GateRequest, i: int, name: str, bound_names: Mapping[str, Sequence[str]]) -> QuasiRule:
+    """Return the rule of a quasi-identifier."""
+    return (
+        _number_rule(request, i, name, bound_names) if _is_number(request, name) else _category_rule(request, i, name)
+    )
 
 
-def _category(request: GateRequest, i: int, name: str) -> CategoryRule:
-    highest, value = _setting(request, name, "max_level"), column(request, name)
+def _category_rule(request: GateRequest, i: int, name: str) -> CategoryRule:
+    """Return the rule of a quasi-identifier of categories."""
+    max_level, value = _setting(request, name, "max_level"), column_value(request, name)
     if request.columns[name] == "TIMESTAMP WITH TIME ZONE":  # hierarchies know instants by their text in UTC
         zone = f"CASE WHEN isfinite({value}) THEN '+00' ELSE '' END"
         value = Sql(f"(({value} AT TIME ZONE 'UTC')::VARCHAR || {zone})")
@@ -297,162 +368,193 @@ def _category(request: GateRequest, i: int, name: str) -> CategoryRule:
         i,
         name,
         own=Sql(f"{value}::VARCHAR COLLATE POSIX"),
-        min_level=max(int(of(request, name, "min_level") or 0) for of in (_asked, _declared)),
-        max_level=None if highest is None else int(highest),
+        min_level=max(
+            int(read_setting(request, name, "min_level") or 0) for read_setting in (_call_setting, _policy_setting)
+        ),
+        max_level=None if max_level is None else int(max_level),
         round=int(float(_setting(request, name, "round") or 1)),
     )
 
 
-def _number(request: GateRequest, i: int, name: str, pairs: Mapping[str, Sequence[str]]) -> NumberRule:
+def _number_rule(request: GateRequest, i: int, name: str, bound_names: Mapping[str, Sequence[str]]) -> NumberRule:
+    """Return the rule of a quasi-identifier of numbers, dates or times."""
     type_ = request.columns[name]
-    is_day = type_ in DAYS
-    grid = _grid(_setting(request, name, "round") or _setting(request, name, "grid"), type_)
-    quasi = any(row.column.lower() == name.lower() and row.role.lower() == "quasi" for row in request.declared)
-    held = _grid(_declared(request, name, "grid"), type_) if quasi else None
-    compared = "TIMESTAMP" if type_ in DAYS[1:] and (type_ != "TIMESTAMP_NS" or grid is not None) else type_
-    scale = _scale(type_, [of for of in (grid, held) if of is not None])
-    ends = _ends(type_, compared, grid, scale)
+    is_day = type_ in DATE_TYPES
+    grid = _effective_grid(_setting(request, name, "round") or _setting(request, name, "grid"), type_)
+    is_policy_quasi = any(
+        row.column.lower() == name.lower() and row.role.lower() == "quasi" for row in request.declared
+    )
+    policy_grid = _effective_grid(_policy_setting(request, name, "grid"), type_) if is_policy_quasi else None
+    compared_type = "TIMESTAMP" if type_ in DATE_TYPES[1:] and (type_ != "TIMESTAMP_NS" or grid is not None) else type_
+    scale = _decimal_scale(type_, [width for width in (grid, policy_grid) if width is not None])
+    bound_type = _bound_type(type_, compared_type, grid, scale)
 
-    both_ends = {e: (_declared(request, name, e), _asked(request, name, e)) for e in ("top", "bottom")}
+    limit_texts = {
+        limit: (_policy_setting(request, name, limit), _call_setting(request, name, limit))
+        for limit in ("top", "bottom")
+    }
 
-    def coded(setting: str, tighter: str) -> Sql | None:
-        both = both_ends[setting]
-        given = joined(Sql(f"CAST(CAST({text(one)} AS {compared}) AS {ends})") for one in both if one is not None)
-        return Sql(f"{tighter}({given})") if given else None
+    def tightest_limit(limit: str, tighter_function: str) -> Sql | None:
+        values = limit_texts[limit]
+        literals = join_sql(
+            Sql(f"CAST(CAST({text(value)} AS {compared_type}) AS {bound_type})")
+            for value in values
+            if value is not None
+        )
+        return Sql(f"{tighter_function}({literals})") if literals else None
 
-    def cells(of: str) -> Cells:
-        return Cells(unit=of.lower()) if is_day else Cells(step=_step(ends, of))
+    def grid_cells(width: str) -> GridCells:
+        return GridCells(unit=width.lower()) if is_day else GridCells(step=_grid_step(bound_type, width))
 
-    own = Cells() if grid is None else cells(grid)
-    low, high = _typed(request, name, pairs)
-    least, greatest = _limits(ends, scale)
+    own_cells = GridCells() if grid is None else grid_cells(grid)
+    low, high = _bound_expressions(request, name, bound_names)
+    min_value, max_value = _type_limits(bound_type, scale)
     return NumberRule(
         i,
         name,
-        own=_read_number(column(request, name), type_, grid),
-        compared=Sql(compared),
-        ends=EndRule(
-            type=Sql(ends),
+        own=_number_expression(column_value(request, name), type_, grid),
+        compared=Sql(compared_type),
+        ends=BoundRule(
+            type=Sql(bound_type),
             low=low,
             high=high,
-            least=least,
-            greatest=greatest,
-            is_day=ends == "DATE",
-            whole_days=ends == "DATE" and type_ != "DATE",
+            least=min_value,
+            greatest=max_value,
+            is_day=bound_type == "DATE",
+            whole_days=bound_type == "DATE" and type_ != "DATE",
         ),
         grid=GridRule(
-            own.unit,
-            own.step,
-            checked=tuple(cells(of) for of in sorted({of for of in (grid, held) if of is not None})),
-            declared=None if held is None else cells(held),
+            own_cells.unit,
+            own_cells.step,
+            checked=tuple(
+                grid_cells(width) for width in sorted({width for width in (grid, policy_grid) if width is not None})
+            ),
+            declared=None if policy_grid is None else grid_cells(policy_grid),
         ),
-        top=coded("top", "least"),
-        bottom=coded("bottom", "greatest"),
+        top=tightest_limit("top", "least"),
+        bottom=tightest_limit("bottom", "greatest"),
         own_ends=tuple(
-            e for e in ("top", "bottom") if _asked(request, name, e) not in (None, _declared(request, name, e))
+            limit
+            for limit in ("top", "bottom")
+            if _call_setting(request, name, limit) not in (None, _policy_setting(request, name, limit))
         ),
-        is_whole=type_ in (*WHOLE, *LARGE),
-        is_float=type_ in FLOATS,
-        is_exact=type_ in WHOLE or compared in ("DATE", "TIMESTAMP", "TIME"),
+        is_whole=type_ in (*INTEGER_TYPES, *HUGE_INTEGER_TYPES),
+        is_float=type_ in FLOAT_TYPES,
+        is_exact=type_ in INTEGER_TYPES or compared_type in ("DATE", "TIMESTAMP", "TIME"),
         fine=Sql("1e-6" if type_ == "FLOAT" else "4e-15"),
     )
 
 
-def _ends(type_: str, compared: str, grid: str | None, scale: int) -> str:
-    """Return the type of published ends."""
-    if type_ in DAYS and grid is not None:
+def _bound_type(type_: str, compared_type: str, grid: str | None, scale: int) -> str:
+    """Return the type of published bounds."""
+    if type_ in DATE_TYPES and grid is not None:
         return "DATE"
-    if type_ in WHOLE:
+    if type_ in INTEGER_TYPES:
         return "HUGEINT"
-    return f"DECIMAL(38,{scale})" if DECIMAL.match(type_) else compared
+    return f"DECIMAL(38,{scale})" if DECIMAL_TYPE.match(type_) else compared_type
 
 
-def _read_number(column: Sql, type_: str, grid: str | None) -> Sql:
-    """Return a number as it is compared: zeros are one, instants are in UTC and, on a grid, of whole microseconds."""
-    if type_ in FLOATS:
+def _number_expression(column: Sql, type_: str, grid: str | None) -> Sql:
+    """Return SQL of a number for comparison: one zero, instants in UTC, and whole microseconds if there is a grid."""
+    if type_ in FLOAT_TYPES:
         return Sql(f"CASE WHEN {column} = 0 THEN 0::{type_} ELSE {column} END")
     if type_ in ("TIMESTAMP_S", "TIMESTAMP_MS"):
         return Sql(f"{column}::TIMESTAMP")
     if type_ == "TIMESTAMP WITH TIME ZONE":
         return Sql(f"{column} AT TIME ZONE 'UTC'")
-    if type_ == "TIMESTAMP_NS" and grid is not None:  # cut to microseconds, not rounded
-        nanos = f"epoch_ns({column})"
-        cut = f"make_timestamp(({nanos} - (({nanos} % 1000) + 1000) % 1000) // 1000)"
-        return Sql(f"CASE WHEN isfinite({column}) THEN {cut} ELSE {column}::TIMESTAMP END")
+    if type_ == "TIMESTAMP_NS" and grid is not None:  # truncated to microseconds, not rounded
+        nanoseconds = f"epoch_ns({column})"
+        truncated = f"make_timestamp(({nanoseconds} - (({nanoseconds} % 1000) + 1000) % 1000) // 1000)"
+        return Sql(f"CASE WHEN isfinite({column}) THEN {truncated} ELSE {column}::TIMESTAMP END")
     return column
 
 
-def _scale(type_: str, grids: Sequence[str]) -> int:
-    """Return decimals of a DECIMAL and of its grids, whose multiples may have more; 0 for other types."""
-    decimals = DECIMAL.match(type_)
+def _decimal_scale(type_: str, grids: Sequence[str]) -> int:
+    """Return the number of decimals of a DECIMAL and of the multiples of its grids; 0 for other types."""
+    decimals = DECIMAL_TYPE.match(type_)
     if decimals is None:
         return 0
-    exponents = [Decimal(of).normalize(_EXACT).as_tuple().exponent for of in grids]
+    exponents = [Decimal(grid).normalize(_EXACT_CONTEXT).as_tuple().exponent for grid in grids]
     return max([int(decimals[1]), *(-int(exponent) for exponent in exponents)])
 
 
-def _step(ends: str, grid: str) -> Sql:
-    """Return the grid of a number, exact where its type is."""
-    return Sql(f"{text(grid)}::DOUBLE" if ends in FLOATS else f"{text(f'{Decimal(grid):f}')}::{ends}")
+def _grid_step(bound_type: str, grid: str) -> Sql:
+    """Return the cell width of a number's grid as SQL, exact unless the type is floating-point."""
+    return Sql(f"{text(grid)}::DOUBLE" if bound_type in FLOAT_TYPES else f"{text(f'{Decimal(grid):f}')}::{bound_type}")
 
 
-def _limits(ends: str, scale: int) -> tuple[Sql | None, Sql | None]:
-    """What stands for an end that the grid puts beyond the type."""
-    if ends == "DATE":
+def _type_limits(bound_type: str, scale: int) -> tuple[Sql | None, Sql | None]:
+    """Return the least and greatest value of a type, for bounds that the grid would move beyond it."""
+    if bound_type == "DATE":
         return Sql("DATE '5877642-06-25 (BC)'"), Sql("DATE '5881580-07-10'")
-    if ends == "HUGEINT":
+    if bound_type == "HUGEINT":
         return Sql(f"'{-(2**127)}'::HUGEINT"), Sql(f"'{2**127 - 1}'::HUGEINT")
-    if ends == "UHUGEINT":
+    if bound_type == "UHUGEINT":
         return Sql("0::UHUGEINT"), Sql(f"'{2**128 - 1}'::UHUGEINT")
-    if ends.startswith("DECIMAL"):
+    if bound_type.startswith("DECIMAL"):
         digits = "9" * (38 - scale) + ("." + "9" * scale if scale else "")
-        return Sql(f"'-{digits}'::{ends}"), Sql(f"'{digits}'::{ends}")
-    if ends in FLOATS:
-        greatest = "3.4028234663852886e38" if ends == "FLOAT" else "1.7976931348623157e308"
-        return Sql(f"'-{greatest}'::{ends}"), Sql(f"'{greatest}'::{ends}")
+        return Sql(f"'-{digits}'::{bound_type}"), Sql(f"'{digits}'::{bound_type}")
+    if bound_type in FLOAT_TYPES:
+        max_value = "3.4028234663852886e38" if bound_type == "FLOAT" else "1.7976931348623157e308"
+        return Sql(f"'-{max_value}'::{bound_type}"), Sql(f"'{max_value}'::{bound_type}")
     return None, None
 
 
-def _as_it_is(request: GateRequest, name: str) -> Sql:
-    """Return the gate's own reading of a column: of a text, byte by byte.
+def _unchanged_expression(request: GateRequest, name: str) -> Sql:
+    """Return SQL of the value that an unchanged or transformed column must publish.
 
-    From DuckDB 2.0.1 on hash() goes by collations, that of a session too. What is made of a column is made again.
+    Texts are compared byte by byte, because since DuckDB 2.0.1 hash() depends on the collation of the session.
     """
-    if role(request, name) in transformed.ROLES:
-        made = transformed.read(request, name)
-        return made if role(request, name) == "shift" else Sql(f"({made}) COLLATE POSIX")
-    return _plain(request, name)
+    if published_role(request, name) in transformed.ROLES:
+        expression = transformed.expected_value(request, name)
+        return expression if published_role(request, name) == "shift" else Sql(f"({expression}) COLLATE POSIX")
+    return _column_expression(request, name)
 
 
-def _plain(request: GateRequest, name: str) -> Sql:
+def _column_expression(request: GateRequest, name: str) -> Sql:
+    """Return SQL of a column; texts are compared byte by byte."""
     return (
-        Sql(f"{column(request, name)} COLLATE POSIX") if request.columns[name] == "VARCHAR" else column(request, name)
+        Sql(f"{column_value(request, name)} COLLATE POSIX")
+        if request.columns[name] == "VARCHAR"
+        else column_value(request, name)
     )
 
 
-def _person(request: GateRequest) -> Sql | None:
-    """Return the gate's own reading of the person."""
-    leaves = request.context.is_single_table and request.kind in ("release", "classes", "metrics", "membership")
-    wanted = transformed.person(request) if leaves else None
-    if wanted is not None and wanted != (request.roles.person or "").lower():
+def _person_expression(request: GateRequest) -> Sql | None:
+    """Return SQL of the person of a record, or None if no column is the person.
+
+    Raises:
+        GateRefusedError: The policy and the call name another person column than the release uses.
+    """
+    is_checked = request.context.is_single_table and request.kind in ("release", "classes", "metrics", "membership")
+    expected_person = transformed.person_column(request) if is_checked else None
+    if expected_person is not None and expected_person != (request.roles.person or "").lower():
         raise errors.GateRefusedError(request.function, "columns of persons that are not counted by", 1)
     if request.roles.person is None:
         return None
-    name, type_ = _plain(request, request.roles.person), request.columns[request.roles.person]
-    return Sql(f"CASE WHEN {name} = 0 THEN 0::{type_} ELSE {name} END") if type_ in FLOATS else name
+    expression, type_ = _column_expression(request, request.roles.person), request.columns[request.roles.person]
+    return (
+        Sql(f"CASE WHEN {expression} = 0 THEN 0::{type_} ELSE {expression} END") if type_ in FLOAT_TYPES else expression
+    )
 
 
-def _links(request: GateRequest) -> tuple[LinkRule, ...]:
-    """How the gate reads the pseudonyms that leave.
+def _link_rules(request: GateRequest) -> tuple[LinkRule, ...]:
+    """Return the rules of the published pseudonyms.
 
-    PseudonymFormatMismatchError where two that are equal are written differently.
+    Raises:
+        PseudonymFormatMismatchError: Two columns share key and scope, but not the format.
     """
-    made = request.transformed  # none where nothing is released
-    names = [name for name in transformed.links(request) if name in made]
-    if not transformed.are_alike(request, names):
+    settings_sql = request.transformed  # empty if nothing is released
+    names = [name for name in transformed.published_pseudonyms(request) if name in settings_sql]
+    if not transformed.have_equal_formats(request, names):
         raise errors.PseudonymFormatMismatchError(request.function, names, request.table)
-    at = {name: i for i, name in enumerate(request.unchanged)}
+    positions = {name: i for i, name in enumerate(request.unchanged)}
     return tuple(
-        LinkRule(at[name], transformed.told(request, name), transformed.read(request, name), made[name])
+        LinkRule(
+            positions[name],
+            transformed.value_text(request, name),
+            transformed.expected_value(request, name),
+            settings_sql[name],
+        )
         for name in names
     )

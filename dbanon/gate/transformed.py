@@ -1,111 +1,130 @@
-"""How the release gate recomputes what is published in place of a column: a pseudonym, a mask, a shifted date.
+"""Recompute transformed columns for the release gate: pseudonyms, masks and shifted dates.
 
-It reads the policy itself and takes nothing from `made_columns` or dbanon.policy.transforms.settings. Its functions of
-keys share no code with those that made the columns, and its masks and dates are other formulas.
+The module reads the policy itself and uses nothing of `dbanon.release.spec.transformed_columns` or
+`dbanon.policy.transforms`. Its keyed functions share no code with those that made the columns, and it uses other
+formulas for masks and dates.
 """
 
 import json
 from collections.abc import Mapping, Sequence
 
 from dbanon.gate import pseudonym_key
-from dbanon.gate.missing_codes import FLOATS, column
+from dbanon.gate.missing_codes import FLOAT_TYPES, column_value
 from dbanon.gate.request import GateRequest
 from dbanon.sqltext.quote import Sql, text
 
 ROLES = ("pseudonym", "mask", "shift")
 
-_LENGTHS = {"hex": 32, "base32": 26, "digits": 30, "uuid": 36}
+_DEFAULT_LENGTHS = {"hex": 32, "base32": 26, "digits": 30, "uuid": 36}
 
 
-def read(request: GateRequest, name: str) -> Sql:
-    """What must leave in a column of one of these roles."""
-    role, form = declared(request, name)
+def expected_value(request: GateRequest, name: str) -> Sql:
+    """Return SQL of the value that a transformed column must publish."""
+    role, settings = policy_role_and_settings(request, name)
     if role == "mask":
-        return _masked(told(request, name), form)
+        return _mask_expression(value_text(request, name), settings)
     if role == "pseudonym":
-        return Sql(f"dbanon_pseudonym_again({told(request, name)}, {text(json.dumps(_written(request, name, form)))})")
-    days = Sql(f"dbanon_shift_again({told(request, str(request.roles.person))}, {_days(request, form)})")
-    return _shifted(column(request, name), request.columns[name], days)
+        return Sql(
+            f"dbanon_pseudonym_again({value_text(request, name)}, "
+            f"{text(json.dumps(_pseudonym_settings(request, name, settings)))})"
+        )
+    days = Sql(
+        f"dbanon_shift_again({value_text(request, str(request.roles.person))}, {_shift_settings(request, settings)})"
+    )
+    return _shift_expression(column_value(request, name), request.columns[name], days)
 
 
-def told(request: GateRequest, name: str) -> Sql:
-    """Return the text of a column, by which equal values are equal."""
-    value, type_ = column(request, name), request.columns[name]
-    if type_ in FLOATS:
+def value_text(request: GateRequest, name: str) -> Sql:
+    """Return SQL of the text of a column, such that equal values have equal texts."""
+    value, type_ = column_value(request, name), request.columns[name]
+    if type_ in FLOAT_TYPES:
         value = Sql(f"CASE WHEN {value} = 0 THEN 0::{type_} ELSE {value} END")
     elif type_ == "TIMESTAMP WITH TIME ZONE":
         value = Sql(f"epoch_us({value})")
     return Sql(f"({value})::VARCHAR")
 
 
-def links(request: GateRequest) -> list[str]:
-    """Return the columns whose pseudonyms leave, in the table's order."""
-    lowered = {n.lower() for p in ("withhold", "identifier") for n in request.options.columns(p)}
-    lowered.add((request.options.text("person") or "").lower())
-    return [n for n in request.columns if n.lower() not in lowered and declared(request, n)[0] == "pseudonym"]
+def published_pseudonyms(request: GateRequest) -> list[str]:
+    """Return the columns that are published as pseudonyms, in the order of the table."""
+    withheld = {n.lower() for p in ("withhold", "identifier") for n in request.options.columns(p)}
+    withheld.add((request.options.text("person") or "").lower())
+    return [
+        n
+        for n in request.columns
+        if n.lower() not in withheld and policy_role_and_settings(request, n)[0] == "pseudonym"
+    ]
 
 
-def are_alike(request: GateRequest, names: Sequence[str]) -> bool:
-    """Whether pseudonyms that are equal where values are equal are also written alike: readers see that they are."""
-    forms: dict[tuple[bytes, object], set[str]] = {}
-    for name in names:
-        how = _written(request, name, declared(request, name)[1])
-        forms.setdefault((pseudonym_key.fingerprint(str(how["key"])), how["scope"]), set()).add(
-            json.dumps([how["format"], how["length"], how["prefix"]])
-        )
-    return all(len(of) == 1 for of in forms.values())
+def have_equal_formats(request: GateRequest, names: Sequence[str]) -> bool:
+    """Return whether pseudonyms with the same key and scope also have the same format.
 
-
-def _written(request: GateRequest, name: str, form: Mapping[str, str]) -> dict[str, object]:
-    """How the pseudonyms of a column are made.
-
-    Of several of a table only those of the person have the scope of the release as it is.
+    A reader could otherwise link equal values that the gate sees as different.
     """
-    how = _keyed(request, form) | {
-        "format": _format(form),
-        "length": pseudonym_length(form),
-        "prefix": form.get("prefix", ""),
+    formats: dict[tuple[bytes, object], set[str]] = {}
+    for name in names:
+        settings = _pseudonym_settings(request, name, policy_role_and_settings(request, name)[1])
+        formats.setdefault((pseudonym_key.fingerprint(str(settings["key"])), settings["scope"]), set()).add(
+            json.dumps([settings["format"], settings["length"], settings["prefix"]])
+        )
+    return all(len(key_formats) == 1 for key_formats in formats.values())
+
+
+def _pseudonym_settings(request: GateRequest, name: str, settings: Mapping[str, str]) -> dict[str, object]:
+    """Return the settings of the pseudonyms of a column, with defaults.
+
+    If the table has several pseudonyms, each but the person's has a scope of its own within that of the release.
+    """
+    resolved = _key_and_scope(request, settings) | {
+        "format": _format(settings),
+        "length": pseudonym_length(settings),
+        "prefix": settings.get("prefix", ""),
     }
-    several = [row.role.lower() for row in request.declared].count("pseudonym") > 1
-    if several and name.lower() != person(request) and "scope" not in form:
-        how["scope"] = "column " + json.dumps([_scope(request), name.lower()])
-    return how
+    has_several = [row.role.lower() for row in request.declared].count("pseudonym") > 1
+    if has_several and name.lower() != person_column(request) and "scope" not in settings:
+        resolved["scope"] = "column " + json.dumps([_default_scope(request), name.lower()])
+    return resolved
 
 
-def _format(form: Mapping[str, str]) -> str:
-    return form.get("format", "hex").lower()
+def _format(settings: Mapping[str, str]) -> str:
+    """Return the format of a pseudonym."""
+    return settings.get("format", "hex").lower()
 
 
-def pseudonym_length(form: Mapping[str, str]) -> int:
-    """Return how many characters a pseudonym with these settings has, without its prefix."""
-    return int(form.get("length", _LENGTHS[_format(form)]))
+def pseudonym_length(settings: Mapping[str, str]) -> int:
+    """Return the number of characters of a pseudonym without its prefix."""
+    return int(settings.get("length", _DEFAULT_LENGTHS[_format(settings)]))
 
 
-def person(request: GateRequest) -> str | None:
-    """The column by which persons must be counted, in lower case; None where the policy and the call say nothing."""
-    declared = {row.column.lower(): (row.role.lower(), dict(row.settings.form)) for row in request.declared}
-    asked = request.options.text("person")
-    if asked is not None:
-        return asked.lower()
-    named = [name for name, (role, _) in declared.items() if role == "person"]
-    named += [n for n, (of, form) in declared.items() if of == "pseudonym" and form.get("person", "").lower() == "true"]
-    named += [name for name, (role, _) in declared.items() if role == "pseudonym"]
-    return named[0] if named else None
+def person_column(request: GateRequest) -> str | None:
+    """Return the column that identifies persons, in lower case, or None if neither policy nor call name one."""
+    policy_columns = {row.column.lower(): (row.role.lower(), dict(row.settings.form)) for row in request.declared}
+    call_person = request.options.text("person")
+    if call_person is not None:
+        return call_person.lower()
+    candidates = [name for name, (role, _) in policy_columns.items() if role == "person"]
+    candidates += [
+        n
+        for n, (policy_role, settings) in policy_columns.items()
+        if policy_role == "pseudonym" and settings.get("person", "").lower() == "true"
+    ]
+    candidates += [name for name, (role, _) in policy_columns.items() if role == "pseudonym"]
+    return candidates[0] if candidates else None
 
 
-def declared(request: GateRequest, name: str) -> tuple[str, Mapping[str, str]]:
-    """Return the role of a column in the policy and its settings; an empty role where the policy has no row."""
+def policy_role_and_settings(request: GateRequest, name: str) -> tuple[str, Mapping[str, str]]:
+    """Return the role and settings of a column in the policy; ('', {}) if the policy has no row for it."""
     rows = [row for row in request.declared if row.column.lower() == name.lower()]
     return (rows[0].role.lower(), dict(rows[0].settings.form)) if rows else ("", {})
 
 
-def _keyed(request: GateRequest, form: Mapping[str, str]) -> dict[str, object]:
-    scope = f"scope {form['scope']}" if "scope" in form else _scope(request)
-    return {"key": form.get("key", "env:DBANON_KEY"), "scope": scope}
+def _key_and_scope(request: GateRequest, settings: Mapping[str, str]) -> dict[str, object]:
+    """Return the key reference and the scope of a keyed column, with defaults."""
+    scope = f"scope {settings['scope']}" if "scope" in settings else _default_scope(request)
+    return {"key": settings.get("key", "env:DBANON_KEY"), "scope": scope}
 
 
-def _scope(request: GateRequest) -> str:
-    """Return the scope where the policy names none: that of all versions of a view, or of calls with these options."""
+def _default_scope(request: GateRequest) -> str:
+    """Return the scope if the policy names none: that of all versions of a view, or of calls with these options."""
     if request.context.view is not None:
         schema, name = (json.dumps(part.lower()) for part in request.context.view)
         return f"release [{schema}, {name}]"
@@ -114,25 +133,31 @@ def _scope(request: GateRequest) -> str:
     return f"call [{', '.join(parts)}]"
 
 
-def _days(request: GateRequest, form: Mapping[str, str]) -> Sql:
-    return text(json.dumps(_keyed(request, form) | {"days": int(form["days"])}))
+def _shift_settings(request: GateRequest, settings: Mapping[str, str]) -> Sql:
+    """Return the settings of a date shift as a JSON literal."""
+    return text(json.dumps(_key_and_scope(request, settings) | {"days": int(settings["days"])}))
 
 
-def _masked(value: Sql, form: Mapping[str, str]) -> Sql:
-    """Kept characters are cut out by their places, and what is between is filled up."""
-    first, last = int(form.get("first", 0)), int(form.get("last", 0))
-    n, character = f"length_grapheme({value})", text(form.get("character", "*"))
-    hidden = f"rpad('', ({n} - CASE WHEN {n} > {first + last} THEN {first + last} ELSE 0 END)::INTEGER, {character})"
-    begin = f"CASE WHEN {n} > {first + last} THEN substring_grapheme({value}, 1, {first}) ELSE '' END"
-    end = f"CASE WHEN {n} > {first + last} THEN substring_grapheme({value}, {n} - {last} + 1, {last}) ELSE '' END"
-    return Sql(f"CASE WHEN {value} IS NOT NULL THEN concat({begin}, {hidden}, {end}) END")
+def _mask_expression(value: Sql, settings: Mapping[str, str]) -> Sql:
+    """Return SQL of a masked text: its first and last characters with a fill character between them."""
+    first, last = int(settings.get("first", 0)), int(settings.get("last", 0))
+    length, character = f"length_grapheme({value})", text(settings.get("character", "*"))
+    n_shown = f"CASE WHEN {length} > {first + last} THEN {first + last} ELSE 0 END"
+    hidden = f"rpad('', ({length} - {n_shown})::INTEGER, {character})"
+    shown_start = f"CASE WHEN {length} > {first + last} THEN substring_grapheme({value}, 1, {first}) ELSE '' END"
+    end = f"substring_grapheme({value}, {length} - {last} + 1, {last})"
+    shown_end = f"CASE WHEN {length} > {first + last} THEN {end} ELSE '' END"
+    return Sql(f"CASE WHEN {value} IS NOT NULL THEN concat({shown_start}, {hidden}, {shown_end}) END")
 
 
-def _shifted(value: Sql, type_: str, days: Sql) -> Sql:
-    """Days, or microseconds, counted from 1970. Nothing is published of a person nobody knows."""
+def _shift_expression(value: Sql, type_: str, days: Sql) -> Sql:
+    """Return SQL of a date shifted by a number of days; NULL if the person is NULL.
+
+    It counts days or microseconds from 1970.
+    """
     if type_ == "DATE":
-        moved = f"DATE '1970-01-01' + (date_diff('day', DATE '1970-01-01', {value}) + {days})::INTEGER"
+        shifted = f"DATE '1970-01-01' + (date_diff('day', DATE '1970-01-01', {value}) + {days})::INTEGER"
     else:
-        moved = f"make_timestamp(epoch_us({value}) + {days}::BIGINT * 86400000000)"
-        moved = f"{moved} AT TIME ZONE 'UTC'" if type_ == "TIMESTAMP WITH TIME ZONE" else moved
-    return Sql(f"CASE WHEN {days} IS NULL THEN NULL WHEN NOT isfinite({value}) THEN {value} ELSE TRY({moved}) END")
+        shifted = f"make_timestamp(epoch_us({value}) + {days}::BIGINT * 86400000000)"
+        shifted = f"{shifted} AT TIME ZONE 'UTC'" if type_ == "TIMESTAMP WITH TIME ZONE" else shifted
+    return Sql(f"CASE WHEN {days} IS NULL THEN NULL WHEN NOT isfinite({value}) THEN {value} ELSE TRY({shifted}) END")

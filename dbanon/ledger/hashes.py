@@ -12,7 +12,7 @@ from dbanon.ledger import text_hash
 from dbanon.ledger.related_releases import NamedRelease
 from dbanon.ledger.releases import TABLES, LedgerEntry
 from dbanon.source import catalog
-from dbanon.sqltext.quote import Sql, identifier, joined, qualified, text
+from dbanon.sqltext.quote import Sql, identifier, join_sql, qualified, text
 
 LEDGER_COLUMNS = (
     "source", "algorithm", "statement", "call", "parameters", "roles", "withheld", "policy_fingerprint",
@@ -92,7 +92,7 @@ def _stored_hashes(cursor: Any, entry: LedgerEntry) -> dict[str, str] | None:
 
 
 def _ledger_row(entry: LedgerEntry) -> Sql:
-    key = joined([text(entry.schema), text(entry.name), Sql(str(entry.version))])
+    key = join_sql([text(entry.schema), text(entry.name), Sql(str(entry.version))])
     table = qualified(entry.database, catalog.SCHEMA, "release")
     return Sql(f"(FROM {table} WHERE (schema_name, name, version) = ({key}))")
 
@@ -100,7 +100,7 @@ def _ledger_row(entry: LedgerEntry) -> Sql:
 def _hash_relation(cursor: Any, relation: Sql, columns: Mapping[str, str]) -> str:
     # Versions of DuckDB differ in whether they quote the names in a type.
     header = json.dumps([[name, type_.replace('"', "")] for name, type_ in columns.items()], ensure_ascii=False)
-    line = joined((_unambiguous_text(identifier(name), type_) for name, type_ in columns.items()), " || ")
+    line = join_sql((_unambiguous_text(identifier(name), type_) for name, type_ in columns.items()), " || ")
     # Rows come in their order, unless a setting allows DuckDB another one.
     rows = f"SELECT {line} AS line FROM {relation}"
     if not cursor.execute("SELECT system.main.current_setting('preserve_insertion_order')").fetchall()[0][0]:

@@ -14,8 +14,8 @@ from typing import Any
 
 from dbanon import errors
 from dbanon.source.catalog import Source
-from dbanon.sqltext.qualify_builtins import bound
-from dbanon.sqltext.quote import Sql, identifier, joined, text
+from dbanon.sqltext.qualify_builtins import qualify_builtins
+from dbanon.sqltext.quote import Sql, identifier, join_sql, text
 
 FORMAT = 1
 """The format of a mark in the ledger."""
@@ -76,13 +76,13 @@ class ArrivalOrder:
         """Return whether a mark is of these columns and its values are values of their present types."""
         if mark.columns != tuple(self.types):
             return False
-        values = joined(f"TRY({self._value(c, v)}) IS NOT NULL" for c, v in zip(self.types, mark.values, strict=True))
-        return all(cursor.execute(bound(f"SELECT {values}")).fetchall()[0])
+        values = join_sql(f"TRY({self._value(c, v)}) IS NOT NULL" for c, v in zip(self.types, mark.values, strict=True))
+        return all(cursor.execute(qualify_builtins(f"SELECT {values}")).fetchall()[0])
 
     def is_at(self, mark: Mark) -> Sql:
         """Return the condition for rows that have the values of the mark."""
         equal = (f"{identifier(c)} = {self._value(c, v)}" for c, v in zip(self.types, mark.values, strict=True))
-        return Sql(joined(equal, " AND "))
+        return Sql(join_sql(equal, " AND "))
 
     def is_before(self, mark: Mark) -> Sql:
         """Return the condition for rows whose values lie before those of the mark."""
@@ -90,12 +90,12 @@ class ArrivalOrder:
         cases = []
         for number, (column, value) in enumerate(pairs):
             equal = [f"{c} = {v}" for c, v in pairs[:number]]
-            cases.append(f"({joined([*equal, f'{column} < {value}'], ' AND ')})")
-        return Sql(f"({joined(cases, ' OR ')})")
+            cases.append(f"({join_sql([*equal, f'{column} < {value}'], ' AND ')})")
+        return Sql(f"({join_sql(cases, ' OR ')})")
 
     def is_after(self, mark: Mark) -> Sql:
         """Return the condition for rows after the mark, including those with NULL, so that they are reported."""
-        missing = joined((f"{identifier(c)} IS NULL" for c in self.types), " OR ")
+        missing = join_sql((f"{identifier(c)} IS NULL" for c in self.types), " OR ")
         return Sql(f"({missing} OR NOT ({self.is_before(mark)} OR {self.is_at(mark)}))")
 
     @property
@@ -109,7 +109,7 @@ class ArrivalOrder:
     @property
     def descending(self) -> Sql:
         """The terms of an ORDER BY from the last row to the first."""
-        return Sql(joined(f"{identifier(c)} DESC NULLS LAST" for c in self.types))
+        return Sql(join_sql(f"{identifier(c)} DESC NULLS LAST" for c in self.types))
 
     def _value(self, column: str, value: str) -> str:
         """Return SQL of a value of the mark."""
@@ -129,7 +129,7 @@ def row_hash(source: Source) -> str:
     for name, type_ in source.columns.items():
         value = f"epoch_us({identifier(name)})" if _is_zoned(type_) else identifier(name)
         cells.append(f"coalesce(md5(({value})::VARCHAR), '-')")
-    return f"md5({joined(cells, ' || ')})"
+    return f"md5({join_sql(cells, ' || ')})"
 
 
 def tail_hash(cursor: Any, source: Source, last: int) -> str:
@@ -137,7 +137,7 @@ def tail_hash(cursor: Any, source: Source, last: int) -> str:
     rows = f"SELECT rowid AS number, {row_hash(source)} AS hash FROM {source.sql} "
     rows += f"WHERE rowid > {last - TAIL_ROWS} AND rowid <= {last}"
     query = f"SELECT coalesce(md5(string_agg(hash, '' ORDER BY number ASC)), '-') FROM ({rows})"
-    return _TAIL + str(cursor.execute(bound(query)).fetchall()[0][0])
+    return _TAIL + str(cursor.execute(qualify_builtins(query)).fetchall()[0][0])
 
 
 def is_tail_unchanged(cursor: Any, source: Source, last: int, stored: str | None) -> bool:
@@ -149,9 +149,9 @@ def is_tail_unchanged(cursor: Any, source: Source, last: int, stored: str | None
 
 def _last_row_hash(cursor: Any, source: Source, last: int) -> str | None:
     """Return a hash of one row as earlier versions computed it; None if there is no such row."""
-    values = joined(f"epoch_us({identifier(c)})" if "ZONE" in t else identifier(c) for c, t in source.columns.items())
+    values = join_sql(f"epoch_us({identifier(c)})" if "ZONE" in t else identifier(c) for c, t in source.columns.items())
     hashes = cursor.execute(
-        bound(f"SELECT md5(row({values})::VARCHAR) FROM {source.sql} WHERE rowid = {last}")
+        qualify_builtins(f"SELECT md5(row({values})::VARCHAR) FROM {source.sql} WHERE rowid = {last}")
     ).fetchall()
     return hashes[0][0] if hashes else None
 
@@ -183,7 +183,7 @@ def check_pruned(
     if mark.rows is None:
         raise refusal(f"more than {MAX_ROWS_AT_MARK:,} records have the greatest order_by that was read")
     n_known = cursor.execute(
-        bound(f"SELECT count(*) FROM {source.sql} WHERE {order.is_before(mark)} OR {order.is_at(mark)}")
+        qualify_builtins(f"SELECT count(*) FROM {source.sql} WHERE {order.is_before(mark)} OR {order.is_at(mark)}")
     ).fetchall()[0][0]
     added = Counter(_rows_at(cursor, source, order, mark)) - Counter(mark.rows)
     n_late = max(added.total(), n_known - source_rows)
@@ -194,15 +194,15 @@ def check_pruned(
 
 def mark_of_row(cursor: Any, source: Source, order: ArrivalOrder, row: int) -> Mark | None:
     """Return a mark at a row of the source; None if row ids and `order_by` do not define the same rows before it."""
-    query = f"SELECT {joined(order.texts)} FROM {source.sql} WHERE rowid = {row}"
-    values = cursor.execute(bound(query)).fetchall()
+    query = f"SELECT {join_sql(order.texts)} FROM {source.sql} WHERE rowid = {row}"
+    values = cursor.execute(qualify_builtins(query)).fetchall()
     if not values or None in values[0]:
         return None
     mark = Mark(tuple(order.types), tuple(values[0]), ())
     if not order.is_valid(mark, cursor):
         return None
     query = f"SELECT count(*) FROM {source.sql} WHERE (rowid <= {row}) = ({order.is_after(mark)})"
-    if cursor.execute(bound(query)).fetchall()[0][0]:
+    if cursor.execute(qualify_builtins(query)).fetchall()[0][0]:
         return None
     return Mark(mark.columns, mark.values, _stored_row_hashes(_rows_at(cursor, source, order, mark)))
 
@@ -222,7 +222,9 @@ def next_mark(cursor: Any, source: Source, order: ArrivalOrder, mark: Mark | Non
     total_late = n_late + (0 if mark is None else mark.n_late)
     newer = "true" if mark is None else order.is_after(mark)
     last_values = cursor.execute(
-        bound(f"SELECT {joined(order.texts)} FROM {source.sql} WHERE {newer} ORDER BY {order.descending} LIMIT 1")
+        qualify_builtins(
+            f"SELECT {join_sql(order.texts)} FROM {source.sql} WHERE {newer} ORDER BY {order.descending} LIMIT 1"
+        )
     ).fetchall()
     if not last_values:
         if mark is None or mark.rows is None:
@@ -242,13 +244,13 @@ def count_late(cursor: Any, source: Source, order: ArrivalOrder, mark: Mark | No
     if mark is None or not order.is_valid(mark, cursor):
         return 0
     query = f"SELECT count(*) FROM {source.sql} WHERE {is_new} AND {order.is_before(mark)}"
-    return int(cursor.execute(bound(query)).fetchall()[0][0])
+    return int(cursor.execute(qualify_builtins(query)).fetchall()[0][0])
 
 
 def _rows_at(cursor: Any, source: Source, order: ArrivalOrder, mark: Mark) -> list[str]:
     """Return hashes of the rows at a mark, at most one more than may be stored."""
     query = f"SELECT {row_hash(source)} FROM {source.sql} WHERE {order.is_at(mark)} LIMIT {MAX_ROWS_AT_MARK + 1}"
-    return [row[0] for row in cursor.execute(bound(query)).fetchall()]
+    return [row[0] for row in cursor.execute(qualify_builtins(query)).fetchall()]
 
 
 def _stored_row_hashes(rows: list[str]) -> tuple[str, ...] | None:

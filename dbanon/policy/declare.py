@@ -9,7 +9,7 @@ from dbanon.policy.transforms import settings
 from dbanon.policy.transforms.settings import KNOWN
 from dbanon.runtime import session
 from dbanon.source import attached_databases, catalog, schema, stored_policy
-from dbanon.sqltext.quote import Sql, identifier, joined, literal, qualified, text
+from dbanon.sqltext.quote import Sql, identifier, join_sql, literal, qualified, text
 from dbanon.table_functions import parameters
 from dbanon.table_functions.parameter_types import Codes
 
@@ -114,5 +114,5 @@ def _form(column: str, role: str, given: object) -> dict[str, str]:
 def _literal(value: Any) -> Sql:
     """Return a cell of dbanon.policy."""
     if isinstance(value, dict):
-        return Sql(f"MAP {{{joined(Sql(f'{text(k)}: {text(v)}') for k, v in value.items())}}}::MAP(VARCHAR, VARCHAR)")
-    return Sql(f"[{joined(map(text, value))}]::VARCHAR[]") if isinstance(value, tuple) else literal(value)
+        return Sql(f"MAP {{{join_sql(Sql(f'{text(k)}: {text(v)}') for k, v in value.items())}}}::MAP(VARCHAR, VARCHAR)")
+    return Sql(f"[{join_sql(map(text, value))}]::VARCHAR[]") if isinstance(value, tuple) else literal(value)

@@ -75,7 +75,8 @@ def _of_csv(path: Path, missing: Callable[[str], Any], is_about: IsAbout | None)
     }
     about = _about(path, rows, is_about)
     if twice := next(
-        (c for c, times in Counter(names.folded(row["column_name"] or "") for row in about).items() if times > 1), None
+        (c for c, times in Counter(names.fold_case(row["column_name"] or "") for row in about).items() if times > 1),
+        None,
     ):
         raise ValueError(f"{path} has two rows for {twice}. Give each column one role.")
     return of_rows({s: kinds.get(s, str)(v) for s, v in row.items() if v} for row in about)

@@ -6,7 +6,7 @@ from typing import Any
 from dbanon import errors
 from dbanon.runtime import session
 from dbanon.source import catalog, schema, stored_policy, stored_relation
-from dbanon.sqltext.quote import Sql, joined, qualified, text
+from dbanon.sqltext.quote import Sql, join_sql, qualified, text
 from dbanon.table_functions.parameter_types import Key
 from dbanon.table_functions.parameters import format_value
 
@@ -53,9 +53,9 @@ def relate(connection: Any, table: str, entity: str, key: str | Sequence[str] | 
         values: list[Sql] = [text(part) for part in (own_schema, own_table, entity_schema, entity_name)]
         values += [_list(own), _list(theirs) if theirs != own else Sql("NULL")]
         columns = "schema_name, table_name, entity_schema, entity_name, key, entity_key"
-        cursor.execute(f"INSERT INTO {relations} ({columns}) VALUES ({joined(values)})")
+        cursor.execute(f"INSERT INTO {relations} ({columns}) VALUES ({join_sql(values)})")
         cursor.execute("COMMIT")
 
 
 def _list(names: Sequence[str]) -> Sql:
-    return Sql(f"[{joined(map(text, names))}]")
+    return Sql(f"[{join_sql(map(text, names))}]")

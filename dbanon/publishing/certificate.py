@@ -25,7 +25,7 @@ from dbanon.runtime import session
 from dbanon.runtime.session import Session
 from dbanon.source import catalog
 from dbanon.source.catalog import SCHEMA, SearchPath
-from dbanon.sqltext.quote import Sql, identifier, joined, literal, literal_rows, one_line, qualified, text
+from dbanon.sqltext.quote import Sql, identifier, join_sql, literal, literal_rows, one_line, qualified, text
 from dbanon.table_functions.table_function import Call, TableFunction
 
 FORMS = ("text", "json")
@@ -186,7 +186,7 @@ class Certificate:
 
     def _members(self, table: Sql) -> Sql:
         """Return the version's rows of the membership: of what was released or left out, not of what waits."""
-        key = joined([text(self.entry.schema), text(self.entry.name), literal(self.entry.version)])
+        key = join_sql([text(self.entry.schema), text(self.entry.name), literal(self.entry.version)])
         waits = " AND waiting IS NOT TRUE" if self.row.get("waiting") else ""
         return Sql(f"(FROM {table} WHERE (schema_name, release, version) = ({key}){waits})")
 
@@ -421,7 +421,7 @@ class Certificate:
             )
         else:
             return Sql("")
-        return joined(f"({joined(literal(v) for v in row)})" for row in self.cursor.execute(query).fetchall())
+        return join_sql(f"({join_sql(literal(v) for v in row)})" for row in self.cursor.execute(query).fetchall())
 
 
 def number(value: float) -> str:

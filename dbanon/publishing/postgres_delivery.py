@@ -22,7 +22,7 @@ from dbanon.publishing import certificate as certificates
 from dbanon.publishing.written_columns import in_order
 from dbanon.runtime.session import Session
 from dbanon.source import attached_databases, catalog, postgres
-from dbanon.sqltext.quote import Sql, identifier, joined, qualified
+from dbanon.sqltext.quote import Sql, identifier, join_sql, qualified
 
 ENDINGS = ("", "_metrics", "_certificate")
 """Of the tables in PostgreSQL: what `publish` hands out without the classes."""
@@ -242,7 +242,7 @@ class _Table:
 
         No setting makes others equal.
         """
-        shown = joined(
+        shown = join_sql(
             (f"coalesce(system.main.strlen({v}::VARCHAR)::VARCHAR || ':' || {v}::VARCHAR, '-')" for v in self._names),
             " || ",
         )
@@ -275,7 +275,7 @@ def _copy(function: str, current: Session, cursor: Any, entry: LedgerEntry, targ
         else:
             if before is not None:
                 postgres.execute_statement(cursor, alias, f"DROP TABLE {place}")
-            columns = joined(f"{identifier(name)} {type_}" for name, type_ in table.columns)
+            columns = join_sql(f"{identifier(name)} {type_}" for name, type_ in table.columns)
             postgres.execute_statement(cursor, alias, f"CREATE TABLE {place} ({columns})")
         postgres.execute_statement(cursor, alias, f"COMMENT ON TABLE {place} IS '{comment}'")
     postgres.clear_cache(cursor)
@@ -320,7 +320,7 @@ def _tables(function: str, current: Session, cursor: Any, entry: LedgerEntry, ta
 def _table(name: str, relation: Sql, columns: Mapping[str, str]) -> _Table:
     """Return a relation as PostgreSQL shall have it, in its order whatever settings say."""
     there = {n: _in_postgres(n, type_) for n, type_ in columns.items()}
-    cast = joined(f"{value} AS {identifier(n)}" for n, (value, _) in there.items())
+    cast = join_sql(f"{value} AS {identifier(n)}" for n, (value, _) in there.items())
     rows = Sql(f"SELECT {cast} FROM {in_order(relation, columns)}")
     return _Table(name, rows, tuple((n, type_) for n, (_, type_) in there.items()))
 

@@ -16,7 +16,7 @@ from dbanon.publishing import certificate as certificates, written_columns
 from dbanon.publishing.written_tables import withheld_metrics
 from dbanon.runtime import csv_formulas
 from dbanon.sqltext import names
-from dbanon.sqltext.quote import Sql, identifier, joined, qualified, text
+from dbanon.sqltext.quote import Sql, identifier, join_sql, qualified, text
 
 _EXACT_IN_CSV = re.compile(
     r"VARCHAR|ENUM\(.*\)|U?(?:TINY|SMALL|BIG|HUGE)?INT(?:EGER)?|DECIMAL\(.*\)|DOUBLE|FLOAT|BOOLEAN|DATE|TIME|TIMESTAMP|UUID",
@@ -78,7 +78,7 @@ class Written:
 
     def other_lines(self, lines: Sequence[certificates.Line]) -> str | None:
         """Return whether it, a certificate, has other lines; None where it has these."""
-        columns = joined(map(identifier, certificates.COLUMNS))
+        columns = join_sql(map(identifier, certificates.COLUMNS))
         rows = self.plain.execute(f"SELECT {columns} FROM {self.relation}").fetchall()
         expected = [(line.section, line.item, line.value, line.sql) for line in lines]
         return None if rows == expected else "it has other lines than the certificate"
@@ -102,8 +102,8 @@ class Reader:
         header = self._header(file)
         places = [f"c{place}" for place in range(len(header))]
         cells = [csv_formulas.unescape_sql(place) if self.is_escaped else place for place in places]
-        selected = joined(f"{cell} AS {identifier(name)}" for cell, name in zip(cells, header, strict=True))
-        types = joined(f"{text(place)}: 'VARCHAR'" for place in places)
+        selected = join_sql(f"{cell} AS {identifier(name)}" for cell, name in zip(cells, header, strict=True))
+        types = join_sql(f"{text(place)}: 'VARCHAR'" for place in places)
         relation = Sql(
             f"(SELECT {selected} FROM read_csv({_pattern(file)}, auto_detect = false, header = true, delim = ',', "
             f"quote = '\"', escape = '\"', nullstr = '', allow_quoted_nulls = false, hive_partitioning = false, "
@@ -141,17 +141,17 @@ def reading(target: str, *, is_escaped: bool = False, database: Path | None = No
 
 
 def _pattern(file: Path) -> Sql:
-    return text(names.pattern(str(file.absolute())))
+    return text(names.escape_glob(str(file.absolute())))
 
 
 def _cast(relation: Sql, columns: Mapping[str, str]) -> Sql:
-    cells = joined(f"CAST({identifier(name)} AS {type_}) AS {identifier(name)}" for name, type_ in columns.items())
+    cells = join_sql(f"CAST({identifier(name)} AS {type_}) AS {identifier(name)}" for name, type_ in columns.items())
     return Sql(f"(SELECT {cells} FROM {relation})")
 
 
 def _comparable(relation: Sql, columns: Mapping[str, str]) -> Sql:
     """The columns of a relation by types that lose something: of values that come back otherwise, whether they are."""
-    cells = joined(
+    cells = join_sql(
         f"{identifier(name)} IS NULL AS {identifier(name)}"
         if _CHANGED.search(type_)
         else f"CAST({identifier(name)} AS {type_}) AS {identifier(name)}"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from dbanon.privacy_models import registry
 from dbanon.privacy_models.model_request import Demand
 from dbanon.release.spec.published_columns import classes_order
-from dbanon.sqltext.quote import Sql, identifier, joined, text
+from dbanon.sqltext.quote import Sql, identifier, join_sql, text
 from dbanon.sqltext.templates import fill
 
 Columns = Sequence[tuple[str, str]]
@@ -168,7 +168,7 @@ class Recompute:
         return identifier(self.of.loss)
 
     def _cells(self) -> Sql:
-        return joined(compared(*c) for c in self.of.quasi)
+        return join_sql(compared(*c) for c in self.of.quasi)
 
     def _sizes(self) -> Sql:
         return Sql(f"(SELECT count(*) AS records FROM {self.at.release} GROUP BY {self._cells()})")
@@ -196,7 +196,7 @@ class Recompute:
         """
         if self.of.persons is not None or not self.of.unchanged:
             return None
-        values = joined(compared(*c) for c in columns)
+        values = join_sql(compared(*c) for c in columns)
         return Sql(f"SELECT {expression} FROM (SELECT count(*) AS size FROM {self.at.release} GROUP BY {values})")
 
     def _classes(self, expression: str) -> Sql | None:
@@ -218,7 +218,7 @@ class Recompute:
     def _homogeneous(self, columns: Columns) -> Sql:
         """Return the share of records in classes with one value, NULL being one, in any of the columns."""
         values = [compared(*c) for c in columns]
-        counts = joined(f"count(DISTINCT {v}) + (count(*) > count({v}))::INTEGER" for v in values)
+        counts = join_sql(f"count(DISTINCT {v}) + (count(*) > count({v}))::INTEGER" for v in values)
         return Sql(
             f"SELECT coalesce(sum(records) FILTER (WHERE different = 1), 0) / sum(records) FROM (SELECT count(*) AS "
             f"records, least({counts}) AS different FROM {self.at.release} GROUP BY {self._cells()})"
@@ -242,7 +242,7 @@ class Recompute:
         return Sql(
             fill(
                 "publishing/certificate_model.sql",
-                part=joined([self._cells(), *others]),
+                part=join_sql([self._cells(), *others]),
                 value=value,
                 release=self.at.release,
                 file=demand.of.file,

@@ -31,7 +31,7 @@ from dbanon.runtime import (
 from dbanon.runtime.session import Session
 from dbanon.source import catalog
 from dbanon.sqltext import names
-from dbanon.sqltext.quote import Sql, identifier, joined, text
+from dbanon.sqltext.quote import Sql, identifier, join_sql, text
 
 FORMATS = (".duckdb", ".parquet", ".csv")
 
@@ -165,7 +165,7 @@ class _Handout:
                     types[ending] = self._types(ending)
                     runtime_storage_version.check_column_types("publish", types[ending], storage_version)
                     stored = self._columns(ending)
-                    columns = joined(
+                    columns = join_sql(
                         f"{written_columns.carried(n, stored[n], t)} AS {identifier(n)}"
                         for n, t in types[ending].items()
                     )
@@ -174,7 +174,7 @@ class _Handout:
             types["_certificate"] = dict.fromkeys(certificates.COLUMNS, "VARCHAR")
             tables = [
                 f"CREATE TABLE {identifier(name + ending)} AS SELECT "
-                + joined(f"CAST({identifier(n)} AS {t}) AS {identifier(n)}" for n, t in types[ending].items())
+                + join_sql(f"CAST({identifier(n)} AS {t}) AS {identifier(n)}" for n, t in types[ending].items())
                 + f" FROM read_parquet({text(str(part.resolve()))})"
                 for ending, part in parts.items()
             ]
@@ -226,7 +226,7 @@ class _Handout:
         columns = self._columns(ending)
         if self.files.form == ".csv":
             return self._csv(columns).selected()
-        return joined(f"{written_columns.plain(n, t)} AS {identifier(n)}" for n, t in columns.items())
+        return join_sql(f"{written_columns.plain(n, t)} AS {identifier(n)}" for n, t in columns.items())
 
     def _csv(self, columns: Mapping[str, str]) -> written_columns.CsvColumns:
         return written_columns.CsvColumns(
@@ -239,7 +239,10 @@ class _Handout:
         with draft.open("rb") as file:
             value = hashlib.file_digest(file, "sha256").hexdigest()
         return Line(
-            certificates.FILES, name, value, Sql(f"SELECT sha256(content) FROM read_blob({text(names.pattern(name))})")
+            certificates.FILES,
+            name,
+            value,
+            Sql(f"SELECT sha256(content) FROM read_blob({text(names.escape_glob(name))})"),
         )
 
     def _endings(self) -> list[str]:
@@ -256,7 +259,7 @@ class _Handout:
         """How a recipient in the folder of the files reads a table."""
         name = self.files.final[ending].name
         if self.files.form == ".parquet":
-            return Sql(f"read_parquet({text(names.pattern(name))})")
+            return Sql(f"read_parquet({text(names.escape_glob(name))})")
         with_formulas = self._csv(self._columns(ending)).with_formulas(self.entry.table(ending))
         escaped = []
         if with_formulas is not None:
@@ -286,7 +289,7 @@ class _Handout:
             f"SELECT CAST(value AS VARCHAR) FROM (SELECT DISTINCT {name} AS value FROM {self.entry.table(ending)} "
             f"WHERE {name} IS NOT NULL) ORDER BY value ASC"
         ).fetchall()
-        return f"ENUM({joined(text(v) for (v,) in values)})" if values else "VARCHAR"
+        return f"ENUM({join_sql(text(v) for (v,) in values)})" if values else "VARCHAR"
 
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[Certificate]:

@@ -62,7 +62,7 @@ def _hashes(certificate: Path) -> Mapping[str, str]:
             rows = [(section, item, value) for section, item, value in cells]
     else:
         with duckdb.connect() as plain:
-            name = names.pattern(str(certificate))
+            name = names.escape_glob(str(certificate))
             rows = plain.execute(f"SELECT section, item, value FROM read_parquet({text(name)})").fetchall()
     return {item: value for section, item, value in rows if section == FILES}
 

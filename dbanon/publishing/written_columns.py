@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from dbanon.runtime import csv_formulas
 from dbanon.sqltext import names
-from dbanon.sqltext.quote import Sql, identifier, joined, text
+from dbanon.sqltext.quote import Sql, identifier, join_sql, text
 
 LOSSY = re.compile(r"HUGEINT|\bBIT\b|ENUM|INTERVAL|\bTIME\b")
 """Types that Parquet does not give back as they were."""
@@ -54,7 +54,7 @@ class CsvColumns:
 
     def selected(self) -> Sql:
         """Return the SELECT list that is written."""
-        return joined(
+        return join_sql(
             f"{self._cell(name)} AS {identifier(header)}"
             for name, header in zip(self.types, self.headers(), strict=True)
         )
@@ -69,18 +69,18 @@ class CsvColumns:
             f"coalesce(bool_or({self._cell(name)} <> CAST({identifier(name)} AS VARCHAR)), false) AS {identifier(name)}"
             for name in self._texts()
         ]
-        return Sql(f"SELECT {joined(found)} FROM {relation}") if found else None
+        return Sql(f"SELECT {join_sql(found)} FROM {relation}") if found else None
 
     def reader(self, file: str, escaped: Collection[str]) -> Sql:
         """How a recipient reads a file of that name; values of the columns `escaped` are given back as they were."""
-        columns = joined(f"{text(n)}: {text('VARCHAR' if n in escaped else t)}" for n, t in self.types.items())
+        columns = join_sql(f"{text(n)}: {text('VARCHAR' if n in escaped else t)}" for n, t in self.types.items())
         read = (
-            f"read_csv({text(names.pattern(file))}, header = true, delim = ',', quote = '\"', escape = '\"', "
+            f"read_csv({text(names.escape_glob(file))}, header = true, delim = ',', quote = '\"', escape = '\"', "
             f"allow_quoted_nulls = false, columns = {{{columns}}})"
         )
         if not escaped:
             return Sql(read)
-        replaced = joined(
+        replaced = join_sql(
             f"CAST({csv_formulas.unescape_sql(identifier(n))} AS {t}) AS {identifier(n)}"
             for n, t in self.types.items()
             if n in escaped

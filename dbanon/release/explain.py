@@ -10,8 +10,8 @@ from functools import partial
 from dbanon import errors
 from dbanon.errors.example import Example
 from dbanon.release import functions
-from dbanon.sqltext.cte_steps import Steps, steps
-from dbanon.sqltext.quote import Sql, identifier, joined, literal_rows, text
+from dbanon.sqltext.cte_steps import StatementSteps, split_steps
+from dbanon.sqltext.quote import Sql, identifier, join_sql, literal_rows, text
 from dbanon.table_functions import registry
 from dbanon.table_functions.parameter_types import Integer, Integers
 from dbanon.table_functions.parameters import Parameter, format_value
@@ -57,9 +57,9 @@ def _called(function: TableFunction, given: Mapping[str, object]) -> TableFuncti
     )
 
 
-def _steps(of: TableFunction, call: Call) -> Steps:
+def _steps(of: TableFunction, call: Call) -> StatementSteps:
     """What the call of the function runs."""
-    return steps(str(of.handler(replace(call, function=of, positional={"tbl": call.positional.get("tbl")}))))
+    return split_steps(str(of.handler(replace(call, function=of, positional={"tbl": call.positional.get("tbl")}))))
 
 
 def _release(of: TableFunction, call: Call) -> Sql:
@@ -79,7 +79,7 @@ def _step(of: TableFunction, call: Call) -> Sql:
     if wanted == RESULT:
         return Sql(found.statement(f"FROM (\n{found.result}\n)\n{limit}"))
     keys = [f"TRY_CAST(to_json({_ROW}) ->> '{key}' AS BIGINT) ASC NULLS LAST" for key in _ORDER]
-    order = joined([*keys, f"to_json({_ROW})::VARCHAR COLLATE POSIX ASC"])
+    order = join_sql([*keys, f"to_json({_ROW})::VARCHAR COLLATE POSIX ASC"])
     where = _followed(call.options.listed("follow"), wanted, names)
     return Sql(
         found.statement(f"SELECT {_ROW}.*\nFROM {identifier(wanted)} AS {_ROW}\n{where}ORDER BY {order}\n{limit}")

@@ -29,7 +29,7 @@ def file_relation(path: str) -> Sql:
     "system.main.read_csv('p[[]12].csv')"
     """
     reader = _READERS.get(names.file_ending(path), "read_json")
-    return Sql(f"system.main.{reader}({text(names.pattern(path))})")
+    return Sql(f"system.main.{reader}({text(names.escape_glob(path))})")
 
 
 def check_file_system(function: str, path: str, cursor: Any) -> None:
@@ -38,7 +38,7 @@ def check_file_system(function: str, path: str, cursor: Any) -> None:
     Raises:
         RemoteFileError: It has none.
     """
-    scheme = names.scheme(path)
+    scheme = names.url_scheme(path)
     extension = next((e for e, schemes in _SCHEMES_BY_EXTENSION.items() if scheme in schemes), None)
     if extension is None:
         return
@@ -59,7 +59,7 @@ def read_text(function: str, path: str, cursor: Any) -> str:
         RemoteFileError: The connection has no file system for the URL.
     """
     check_file_system(function, path, cursor)
-    pattern = names.pattern(path)
+    pattern = names.escape_glob(path)
     try:
         rows = cursor.execute(f"SELECT content FROM system.main.read_blob({text(pattern)})").fetchall()
         directory_entries = (

@@ -20,7 +20,7 @@ def local_target(function: str, target: str | Path) -> Path:
         TargetNotLocalError: The target is a URL such as `s3://...`.
         WriteFailedError: The path cannot exist, for example because its name is too long.
     """
-    if names.scheme(str(target)) is not None:
+    if names.url_scheme(str(target)) is not None:
         raise errors.TargetNotLocalError(function, str(target))
     with translate_os_errors(function, target):
         Path(target).exists()  # raises for a name that is too long

@@ -95,7 +95,7 @@ class _LocalRelations:
 
     def place(self, source: Source) -> Place:
         """Return the place of a source; temporary relations are in `temp`."""
-        name = names.folded(source.table)
+        name = names.fold_case(source.table)
         is_local = source.sql == identifier(source.table) and name in self.names
         return (TEMPORARY, "main", name) if is_local else source.place
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from dbanon import errors
 from dbanon.sqltext import names
-from dbanon.sqltext.quote import Sql, identifier, joined, qualified, text
+from dbanon.sqltext.quote import Sql, identifier, join_sql, qualified, text
 
 Place = tuple[str, str, str]
 """Database, schema and name of a table or view."""
@@ -106,7 +106,7 @@ def queried_databases(cursor: Any) -> dict[str, tuple[str, str]]:
 
     DuckDB's own list of their tables is not updated after the first access.
     """
-    kinds = joined(text(kind) for kind, system in _SYSTEMS.items() if system.looks_once)
+    kinds = join_sql(text(kind) for kind, system in _SYSTEMS.items() if system.looks_once)
     rows = cursor.execute(
         f"SELECT database_name, type FROM system.main.duckdb_databases() WHERE type IN ({kinds})"
     ).fetchall()

@@ -15,7 +15,7 @@ from dbanon import errors
 from dbanon.runtime import input_files
 from dbanon.source import attached_databases, snapshot_guard, view_references
 from dbanon.sqltext import names
-from dbanon.sqltext.qualify_builtins import bound
+from dbanon.sqltext.qualify_builtins import qualify_builtins
 from dbanon.sqltext.quote import Sql, identifier, qualified
 
 SCHEMA = "dbanon"
@@ -41,7 +41,7 @@ class SearchPath:
         """Return the search path for the current database and schema and the search_path setting (`a.b,"c d".e`)."""
         entries = [
             (parts[0], parts[1]) if len(parts) == 2 else (database, parts[0])
-            for parts in names.path_entries(setting or "")
+            for parts in names.search_path_entries(setting or "")
             if len(parts) <= 2
         ]
         return cls(database, schema, tuple(entries))
@@ -49,7 +49,7 @@ class SearchPath:
     @classmethod
     def here(cls, connection: Cursor) -> SearchPath:
         """Return the search path of a connection."""
-        query = bound("SELECT current_database(), current_schema(), current_setting('search_path')")
+        query = qualify_builtins("SELECT current_database(), current_schema(), current_setting('search_path')")
         return cls.of(*connection.execute(query).fetchall()[0])
 
     @property
@@ -113,11 +113,11 @@ class Source:
 
     @cached_property
     def _spelled(self) -> dict[str, str]:
-        return {names.folded(name): name for name in self.columns}
+        return {names.fold_case(name): name for name in self.columns}
 
     def spelled(self, name: str) -> str | None:
         """Return a column as the table spells it; None if the table has no such column."""
-        return self._spelled.get(names.folded(name))
+        return self._spelled.get(names.fold_case(name))
 
     def column(self, function: str, name: str, where: str) -> str:
         """Return a column as the table spells it.
@@ -170,17 +170,21 @@ def resolve_source(
     parts = names.table_parts(name)
     bare_name = parts[0] if parts and len(parts) == 1 else name
     is_bare = parts is None or len(parts) == 1
-    if parts is not None and len(parts) == 2 and names.folded(parts[0]) == "main":  # temporary tables come first there
+    if (
+        parts is not None and len(parts) == 2 and names.fold_case(parts[0]) == "main"
+    ):  # temporary tables come first there
         is_bare, bare_name = True, parts[1]
-    if is_bare and names.folded(bare_name) in local_relations:
+    if is_bare and names.fold_case(bare_name) in local_relations:
         columns, guard = (
-            local_relations[names.folded(bare_name)],
+            local_relations[names.fold_case(bare_name)],
             snapshot_guard.guard_condition(cursor, name, snapshot_guard.scanned_systems(cursor, None, None)),
         )
         return Source(name, identifier(bare_name), columns, path.database, "main", bare_name, guard=guard)
-    if parts is not None and len(parts) == 2 and names.folded(".".join(parts)) in local_relations:  # not committed yet
+    if (
+        parts is not None and len(parts) == 2 and names.fold_case(".".join(parts)) in local_relations
+    ):  # not committed yet
         columns, guard = (
-            local_relations[names.folded(".".join(parts))],
+            local_relations[names.fold_case(".".join(parts))],
             snapshot_guard.guard_condition(cursor, name, snapshot_guard.scanned_systems(cursor, None, None)),
         )
         return Source(name, qualified(*parts), columns, path.database, *parts, guard=guard)
@@ -245,7 +249,7 @@ def find_stored(
 ) -> tuple[str, str, str] | None:
     """Return the place of the one stored relation that a name can mean; None if there is none."""
     rows: list[tuple[str, str, str]] = cursor.execute(
-        bound(
+        qualify_builtins(
             f"SELECT * FROM ({_RELATIONS}) WHERE lower(table_name) IN (SELECT lower(unnest(?))) "
             "AND database_name <> 'temp'"
         ),
@@ -255,10 +259,10 @@ def find_stored(
     for alias in {d.lower() for d in (*(parts or ())[:-1], *(d for d, _ in path.places))} & queried.keys():
         rows = [row for row in rows if row[0] != queried[alias][0]]
         rows += attached_databases.relations(cursor, *queried[alias])
-    by_name = {tuple(map(names.folded, row)): row for row in rows}
+    by_name = {tuple(map(names.fold_case, row)): row for row in rows}
 
     def pick(candidates: Sequence[tuple[str, str, str]]) -> tuple[str, str, str] | None:
-        hits = (by_name.get(tuple(map(names.folded, candidate))) for candidate in candidates)
+        hits = (by_name.get(tuple(map(names.fold_case, candidate))) for candidate in candidates)
         return next((hit for hit in hits if hit), None)
 
     if parts is not None and len(parts) == 3:
@@ -346,7 +350,9 @@ def has_table(cursor: Cursor, database: str, table: str) -> bool:
 def has_schema(cursor: Cursor, database: str, schema: str) -> bool:
     """Return whether the database has the schema."""
     rows = cursor.execute(
-        bound("SELECT 1 FROM system.main.duckdb_schemas() WHERE database_name = ? AND lower(schema_name) = lower(?)"),
+        qualify_builtins(
+            "SELECT 1 FROM system.main.duckdb_schemas() WHERE database_name = ? AND lower(schema_name) = lower(?)"
+        ),
         [database, schema],
     ).fetchall()
     return bool(rows)

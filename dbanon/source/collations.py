@@ -5,8 +5,8 @@ from typing import Any
 
 from dbanon import errors
 from dbanon.source.catalog import Source
-from dbanon.sqltext.qualify_builtins import bound
-from dbanon.sqltext.quote import identifier, joined
+from dbanon.sqltext.qualify_builtins import qualify_builtins
+from dbanon.sqltext.quote import identifier, join_sql
 
 _VARIANTS = ("A", "á", "Á", "ａ")
 """Texts that a collation may treat as equal to 'a'."""
@@ -24,14 +24,14 @@ def refuse_equating(function: str, source: Source, columns: Sequence[str], curso
     texts = [column for column in columns if source.columns.get(column) == "VARCHAR"]
     if not texts:
         return
-    column_list = joined(f"{identifier(column)} AS c{i}" for i, column in enumerate(texts))
-    comparisons = joined(
+    column_list = join_sql(f"{identifier(column)} AS c{i}" for i, column in enumerate(texts))
+    comparisons = join_sql(
         " OR ".join(f"coalesce(max(c{i}), 'a') = '{variant}'" for variant in _VARIANTS) for i in range(len(texts))
     )
     usual = " OR ".join(f"coalesce(max(d), 'a') = '{variant}'" for variant in _VARIANTS)
     query = f"SELECT {comparisons}, {usual} FROM (SELECT {column_list}, ''::VARCHAR AS d FROM {source.sql} LIMIT 0)"
     try:
-        *equating, is_usual = cursor.execute(bound(query)).fetchall()[0]
+        *equating, is_usual = cursor.execute(qualify_builtins(query)).fetchall()[0]
     except Exception:  # a relation that only the caller sees
         return
     if is_usual:  # a setting of the session, which counts for no column

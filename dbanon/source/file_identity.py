@@ -20,7 +20,7 @@ def file_identities(path: str) -> list[str]:
     >>> file_identities("s3://bucket/x.parquet")
     ['s3://bucket/x.parquet']
     """
-    scheme = names.scheme(path)
+    scheme = names.url_scheme(path)
     if scheme == "file":
         path = "/" + path.split(":", 1)[1].lstrip("/").removeprefix("localhost/")
     elif scheme is not None:

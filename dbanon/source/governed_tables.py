@@ -73,10 +73,10 @@ def _governed_foreign(kind: str, table: str | None, cursor: Any, home: str) -> I
 
     These are the tables of its name, and what views of that name read; without a name, all tables of the system.
     """
-    parts = names.read_parts(table) if table else None
+    parts = names.scanned_table_parts(table) if table else None
     for database in attached_databases.databases(cursor, kind).values():
         for place in attached_databases.relations(cursor, database, kind):
-            if parts is None or names.folded(place[2]) == names.folded(parts[-1]):
+            if parts is None or names.fold_case(place[2]) == names.fold_case(parts[-1]):
                 if has_policy(place, cursor, home):
                     yield ".".join(place)
                 if parts is not None:
@@ -107,7 +107,7 @@ def governed_views(
     for place in stored_policy.governed_views(cursor):
         if place == view:
             continue
-        if names.folded(place[2]) in mentions.relations and names.folded(place[2]) not in temporary:
+        if names.fold_case(place[2]) in mentions.relations and names.fold_case(place[2]) not in temporary:
             yield ".".join(place)
         elif not mentions.is_complete:
             with cursor.cursor() as binder:
@@ -119,12 +119,12 @@ def governed_views(
 def governed_names(mentions: Mentions, cursor: Any, home: str) -> Iterator[str]:
     """Yield every table and view with a policy whose name a view mentions, in its text or in a literal."""
     literals = (names.table_parts(literal) for literal in mentions.literals)
-    mentioned_names = mentions.relations | {names.folded(parts[-1]) for parts in literals if parts}
+    mentioned_names = mentions.relations | {names.fold_case(parts[-1]) for parts in literals if parts}
     for (database,) in cursor.execute(
         "SELECT database_name FROM system.main.duckdb_databases() WHERE NOT internal"
     ).fetchall():
         for place in catalog.relations(cursor, database):
-            if names.folded(place[2]) in mentioned_names and has_policy(place, cursor, home):
+            if names.fold_case(place[2]) in mentioned_names and has_policy(place, cursor, home):
                 yield ".".join(place)
 
 

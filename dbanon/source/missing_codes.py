@@ -12,7 +12,7 @@ from decimal import Context, Decimal
 from dbanon.source.catalog import Source
 from dbanon.source.column_types import family, is_category
 from dbanon.source.stored_policy import DeclaredColumn
-from dbanon.sqltext.quote import Sql, identifier, joined, text
+from dbanon.sqltext.quote import Sql, identifier, join_sql, text
 
 IsTrue = Callable[[str], bool]
 """A function that evaluates a SQL condition about literals."""
@@ -100,7 +100,7 @@ def column_without_codes(name: str, type_: str, codes: Sequence[Sql]) -> Sql:
     if not codes:
         return identifier(name)
     return Sql(
-        f"(CASE WHEN {comparable_column(name, type_)} IN ({joined(codes)}) THEN NULL ELSE {identifier(name)} END)"
+        f"(CASE WHEN {comparable_column(name, type_)} IN ({join_sql(codes)}) THEN NULL ELSE {identifier(name)} END)"
     )
 
 
@@ -137,5 +137,5 @@ def select_without_codes(relation: Sql, columns: Mapping[str, str], values: Mapp
     if not any(values.values()):
         return None
     reads = ((name, column_without_codes(name, type_, values.get(name, ()))) for name, type_ in columns.items())
-    columns_sql = joined(f"{cleaned_column} AS {identifier(name)}" for name, cleaned_column in reads)
+    columns_sql = join_sql(f"{cleaned_column} AS {identifier(name)}" for name, cleaned_column in reads)
     return Sql(f"(SELECT {columns_sql} FROM {relation})")

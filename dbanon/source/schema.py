@@ -8,7 +8,7 @@ from dbanon import errors
 from dbanon.runtime import session
 from dbanon.source import attached_databases
 from dbanon.sqltext import resources
-from dbanon.sqltext.qualify_builtins import bound
+from dbanon.sqltext.qualify_builtins import qualify_builtins
 from dbanon.sqltext.quote import identifier, qualified
 
 
@@ -93,7 +93,9 @@ def _migrate(cursor: Any, database: str, version: int) -> None:
                 cursor.execute(_statements(name))
         cursor.execute("DELETE FROM dbanon.schema_version")
         cursor.execute(
-            bound("INSERT INTO dbanon.schema_version VALUES (?, get_current_timestamp() AT TIME ZONE 'UTC')"),
+            qualify_builtins(
+                "INSERT INTO dbanon.schema_version VALUES (?, get_current_timestamp() AT TIME ZONE 'UTC')"
+            ),
             [current_version()],
         )
         cursor.execute("COMMIT")
@@ -104,7 +106,7 @@ def _migrate(cursor: Any, database: str, version: int) -> None:
 
 def _statements(name: str) -> str:
     """Return the text of a SQL file, with the functions in its view definitions qualified."""
-    return _VIEW.sub(lambda view: view[1] + bound(view[2]), resources.sql(name))
+    return _VIEW.sub(lambda view: view[1] + qualify_builtins(view[2]), resources.sql(name))
 
 
 def _is_complete(cursor: Any, database: str) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 
 from dbanon import errors
 from dbanon.source import attached_databases
-from dbanon.sqltext.quote import Sql, joined, text
+from dbanon.sqltext.quote import Sql, join_sql, text
 
 _SQLITE_SINGLE_THREAD = "sqlite_disable_multithreaded_scans"
 
@@ -58,7 +58,7 @@ def guard_condition(cursor: Any, source_name: str, kinds: tuple[str, ...]) -> Sq
         )
     settings = _available_settings(cursor, PUSHDOWN_SETTINGS) if "mysql" in kinds else []
     if settings:
-        any_pushdown = joined((_is_on(name) for name in settings), " OR ")
+        any_pushdown = join_sql((_is_on(name) for name in settings), " OR ")
         cases.append(f"WHEN {any_pushdown} THEN {_error(errors.PushdownEnabledError(source_name, settings))}")
     return Sql(f"(CASE {' '.join(cases)} ELSE true END)") if cases else None
 
@@ -94,7 +94,7 @@ def disable_pushdown(cursor: Any) -> None:
 
 def _available_settings(cursor: Any, names: tuple[str, ...]) -> list[str]:
     rows = cursor.execute(
-        f"SELECT name FROM system.main.duckdb_settings() WHERE name IN ({joined(map(text, names))}) ORDER BY ALL ASC"
+        f"SELECT name FROM system.main.duckdb_settings() WHERE name IN ({join_sql(map(text, names))}) ORDER BY ALL ASC"
     ).fetchall()
     return [name for (name,) in rows]
 

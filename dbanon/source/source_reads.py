@@ -105,11 +105,11 @@ def _search_path(source: Source) -> str:
 
 def _foreign_tables(scan: Scan, cursor: Any) -> set[Place]:
     """Return the attached tables of another system that a scan may read, with the tables that views among them read."""
-    kind, parts = FOREIGN_SCANS[scan.operator], names.read_parts(scan.table or "")
+    kind, parts = FOREIGN_SCANS[scan.operator], names.scanned_table_parts(scan.table or "")
     tables = set[Place]()
     for database in attached_databases.databases(cursor, kind).values() if parts else ():
         for place in attached_databases.relations(cursor, database, kind):
-            if parts and names.folded(place[2]) == names.folded(parts[-1]):
+            if parts and names.fold_case(place[2]) == names.fold_case(parts[-1]):
                 tables |= {place, *view_dependencies.tables_read(cursor, place)}
     return tables
 
@@ -120,14 +120,14 @@ def _named_tables(mentions: Mentions, cursor: Any) -> set[Place]:
         "SELECT database_name, schema_name, table_name FROM system.main.duckdb_tables() "
         "WHERE NOT internal AND database_name <> 'temp' ORDER BY ALL ASC"
     ).fetchall()
-    return {place for place in rows if names.folded(place[2]) in mentions.relations}
+    return {place for place in rows if names.fold_case(place[2]) in mentions.relations}
 
 
 def _add_file_reads(readers: set[str], mentions: Mentions | None, cursor: Any, reads: SourceReads) -> None:
     """Add the files that the texts of a view name; every other read counts as undetermined."""
     texts = mentions.texts if mentions is not None else frozenset()
     for pattern in {pattern for query in texts for pattern in _file_patterns(query, readers, reads)}:
-        if names.scheme(pattern) is not None:  # a network is not searched
+        if names.url_scheme(pattern) is not None:  # a network is not searched
             reads.files.add(pattern)
             continue
         with contextlib.suppress(errors.UnreadableFileError):

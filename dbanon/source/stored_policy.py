@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from dbanon.source import attached_databases, catalog
 from dbanon.sqltext import names
-from dbanon.sqltext.qualify_builtins import bound
+from dbanon.sqltext.qualify_builtins import qualify_builtins
 from dbanon.sqltext.quote import Sql, qualified, text
 
 
@@ -41,11 +41,11 @@ class DeclaredColumn:
 
 def row_matches(source: tuple[str, str, str], schema_name: str, table_name: str) -> bool:
     """Return whether a policy row is about a table (database, schema, table), however its table_name is written."""
-    database, schema, table = map(names.folded, source)
-    row_schema = names.folded(schema_name)
-    if names.folded(table_name) == table and row_schema == schema:
+    database, schema, table = map(names.fold_case, source)
+    row_schema = names.fold_case(schema_name)
+    if names.fold_case(table_name) == table and row_schema == schema:
         return True
-    parts = tuple(map(names.folded, names.table_parts(table_name) or ()))
+    parts = tuple(map(names.fold_case, names.table_parts(table_name) or ()))
     if len(parts) == 1:
         return parts[0] == table and row_schema == schema
     if row_schema not in ("main", schema):
@@ -73,7 +73,9 @@ def _may_match_source(source: catalog.Source) -> Sql:
 def name_condition(table_names: Sequence[str], column: str = "table_name") -> Sql:
     """Return a SQL condition: `column` contains one of the names, quoted in any way."""
     spelling = {spelling for name in table_names for spelling in (name, name.replace('"', '""'))}
-    return bound("(" + " OR ".join(f"contains(lower({column}), lower({text(n)}))" for n in sorted(spelling)) + ")")
+    return qualify_builtins(
+        "(" + " OR ".join(f"contains(lower({column}), lower({text(n)}))" for n in sorted(spelling)) + ")"
+    )
 
 
 @dataclass(frozen=True)
@@ -167,7 +169,7 @@ def _governed(
 ) -> Iterator[tuple[tuple[str, str, str], int]]:
     """Yield the tables or views that policy rows of their own database are about, with their catalog numbers (OIDs)."""
     stored = cursor.execute(
-        bound(
+        qualify_builtins(
             f"SELECT database_name, schema_name, {kind}_name, {kind}_oid FROM duckdb_{kind}s() "
             "JOIN duckdb_databases() USING (database_name) "
             "WHERE NOT duckdb_databases.internal AND type = 'duckdb' AND schema_name <> ?"
@@ -242,11 +244,11 @@ def _fingerprint_sql(home: str, exists: bool, near: Sql) -> Sql:
     changes no fingerprint.
     """
     if not exists:
-        return bound(
+        return qualify_builtins(
             "(SELECT count(*)::VARCHAR FROM duckdb_tables() WHERE (database_name, schema_name, table_name) = "
             f"({text(home)}, {text(catalog.SCHEMA)}, 'policy'))"
         )
-    return bound(
+    return qualify_builtins(
         "(SELECT coalesce(md5(string_agg(line, chr(10) ORDER BY line COLLATE POSIX ASC)), '') FROM (SELECT "
         f"regexp_replace(p::VARCHAR, {text(_LATER)}, '}}') AS line "
         f"FROM {qualified(home, catalog.SCHEMA, 'policy')} AS p WHERE {near}) AS rows)"

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from dbanon.source import catalog, stored_policy
-from dbanon.sqltext.qualify_builtins import bound
+from dbanon.sqltext.qualify_builtins import qualify_builtins
 from dbanon.sqltext.quote import Sql, qualified, text
 
 ColumnPairs = tuple[tuple[str, str], ...]
@@ -73,13 +73,13 @@ def _pairs(columns: Sequence[str | None], entity_columns: Sequence[str | None]) 
 def _fingerprint_sql(cursor: catalog.Cursor, child: catalog.Source, entity: catalog.Source) -> Sql:
     """Return a scalar subquery that changes when the rows about two tables change, and with few others."""
     if not catalog.has_table(cursor, child.home, "relation"):
-        return bound(
+        return qualify_builtins(
             "(SELECT count(*)::VARCHAR FROM duckdb_tables() WHERE (database_name, schema_name, table_name) = "
             f"({text(child.home)}, {text(catalog.SCHEMA)}, 'relation'))"
         )
     near = f"{stored_policy.name_condition((child.table,))} AND "
     near += stored_policy.name_condition((entity.table,), "entity_name")
-    return bound(
+    return qualify_builtins(
         "(SELECT coalesce(md5(string_agg(line, chr(10) ORDER BY line COLLATE POSIX ASC)), '') FROM (SELECT "
         f"r::VARCHAR AS line FROM {qualified(child.home, catalog.SCHEMA, 'relation')} AS r WHERE {near}) AS rows)"
     )

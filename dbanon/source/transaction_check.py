@@ -11,8 +11,8 @@ from typing import Any
 
 from dbanon import errors
 from dbanon.source.view_mentions import Mentions
-from dbanon.sqltext.qualify_builtins import bound
-from dbanon.sqltext.quote import Sql, joined, literal, text
+from dbanon.sqltext.qualify_builtins import qualify_builtins
+from dbanon.sqltext.quote import Sql, join_sql, literal, text
 
 Place = tuple[str, str, str]
 
@@ -47,7 +47,7 @@ def catalog_state(
     relations = mentions.relations if mentions is not None else ()
     number = "CASE type WHEN 'duckdb' THEN {kind}_oid END"  # those of other systems change with every look
     if tables:
-        places = joined(f"({joined(map(text, place))})" for place in sorted(tables))
+        places = join_sql(f"({join_sql(map(text, place))})" for place in sorted(tables))
         queries.append(
             "SELECT concat_ws(' ', database_name, schema_name, table_name, table_oid, column_index, column_name, "
             f"data_type) AS line FROM duckdb_columns() WHERE (database_name, schema_name, table_name) IN ({places})"
@@ -65,20 +65,22 @@ def catalog_state(
             f"AND {_is_one_of('function_name', mentions.functions)} AND NOT {_is_own(own_macros or {})}"
         )
     lines = " UNION ALL ".join(queries) or "SELECT '' AS line WHERE false"
-    sql = bound(f"(SELECT md5(string_agg(line, chr(10) ORDER BY line COLLATE POSIX ASC)) FROM ({lines}) AS lines)")
+    sql = qualify_builtins(
+        f"(SELECT md5(string_agg(line, chr(10) ORDER BY line COLLATE POSIX ASC)) FROM ({lines}) AS lines)"
+    )
     return CatalogState(sql, cursor.execute(f"SELECT {sql}").fetchall()[0][0])
 
 
 def _is_one_of(column: str, names: Iterable[str]) -> Sql:
     """Return a condition: the column is one of the names, compared as DuckDB's catalog does, or one of few others."""
-    return Sql(f"lower({column}) IN (SELECT lower(unnest([{joined(map(text, sorted(names)))}])))")
+    return Sql(f"lower({column}) IN (SELECT lower(unnest([{join_sql(map(text, sorted(names)))}])))")
 
 
 def _is_own(macros: Mapping[str, str]) -> Sql:
     """Return a condition that is true for dbanon's own table functions, as they were installed."""
     if not macros:
         return Sql("false")
-    macro_hashes = joined(f"({text(name)}, {text(hashed)})" for name, hashed in sorted(macros.items()))
+    macro_hashes = join_sql(f"({text(name)}, {text(hashed)})" for name, hashed in sorted(macros.items()))
     return Sql(f"(database_name = 'temp' AND (function_name, md5(macro_definition)) IN ({macro_hashes}))")
 
 
@@ -96,10 +98,10 @@ def no_renamed_table_sql(function: str, source: str, tables: Collection[Place], 
 
     A table keeps its OID in the catalog when it is renamed.
     """
-    places = joined(f"({joined(map(text, place))})" for place in sorted(tables))
-    oid_list = joined(Sql(str(number)) for number in sorted(table_oids))
+    places = join_sql(f"({join_sql(map(text, place))})" for place in sorted(tables))
+    oid_list = join_sql(Sql(str(number)) for number in sorted(table_oids))
     message = text(str(errors.SourceChangedError(function, source)))
-    n_matches = bound(
+    n_matches = qualify_builtins(
         "(SELECT count(*) FROM duckdb_tables() "
         f"WHERE (database_name, schema_name, table_name) IN ({places}) AND table_oid IN ({oid_list}))"
     )

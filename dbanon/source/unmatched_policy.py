@@ -9,7 +9,7 @@ from dbanon import errors
 from dbanon.errors.warnings import PolicyWarning
 from dbanon.source import attached_databases, catalog, stored_policy
 from dbanon.sqltext import names
-from dbanon.sqltext.qualify_builtins import bound
+from dbanon.sqltext.qualify_builtins import qualify_builtins
 from dbanon.sqltext.quote import qualified
 
 
@@ -45,9 +45,9 @@ def check_unmatched_rows(
     for database in databases:
         unmatched = list(unmatched_rows(cursor, database, local_names))
         for rows in unmatched:
-            stored, row_columns = (rows.schema_name, rows.table_name), set(map(names.folded, rows.columns))
+            stored, row_columns = (rows.schema_name, rows.table_name), set(map(names.fold_case, rows.columns))
             for place, columns in tables.items():
-                if 2 * len(row_columns & set(map(names.folded, columns))) > len(row_columns):
+                if 2 * len(row_columns & set(map(names.fold_case, columns))) > len(row_columns):
                     key = (
                         place[1:]
                         if attached_databases.database_kind(cursor, place[0]) is None
@@ -70,7 +70,7 @@ def unmatched_rows(cursor: Any, database: str, local_names: Collection[str] = ()
     if not catalog.has_table(cursor, database, "policy"):
         return
     stored = cursor.execute(
-        bound(
+        qualify_builtins(
             "SELECT schema_name, table_name, list(column_name ORDER BY column_name COLLATE POSIX ASC) "
             f"FROM {qualified(database, catalog.SCHEMA, 'policy')} GROUP BY ALL ORDER BY ALL ASC"
         )

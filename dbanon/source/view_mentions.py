@@ -7,7 +7,7 @@ from typing import Any
 
 from dbanon.source import view_references
 from dbanon.sqltext import names
-from dbanon.sqltext.qualify_builtins import bound
+from dbanon.sqltext.qualify_builtins import qualify_builtins
 
 _READS_BY_TEXT = frozenset({"query", "query_table"})
 """Functions of DuckDB that read the table whose name is in a text."""
@@ -51,14 +51,14 @@ def temporary_views(connection: Any) -> dict[str, str]:
     rows = connection.execute(
         "SELECT view_name, sql FROM system.main.duckdb_views() WHERE database_name = 'temp' AND NOT internal"
     ).fetchall()
-    return {names.folded(name): statement for name, statement in rows}
+    return {names.fold_case(name): statement for name, statement in rows}
 
 
 def text_mentions(
     statements: Iterable[str | None], cursor: Any, temporary: Mapping[str, str], name: str | None = None
 ) -> Mentions:
     """Return the names that statements mention, also through views and macros; `name` is the view that they define."""
-    relations = set() if name is None else {names.folded(name)}
+    relations = set() if name is None else {names.fold_case(name)}
     functions, literals, visited, queries = set[str](), set[str](), set[str](), set[str]()
     texts, is_complete = list(statements), True
     while texts:
@@ -71,7 +71,7 @@ def text_mentions(
         head = _HEAD.match(statement) if statement[:6].upper() == "CREATE" else None
         query = statement[head.end() :] if head else statement
         queries.add(query)
-        called = {names.folded(word) for word in view_references.called_and_other_names(query)[0]}
+        called = {names.fold_case(word) for word in view_references.called_and_other_names(query)[0]}
         mentioned = set(_relation_names(query, called, cursor))
         literals |= {mention.replace("''", "'") for mention in _LITERAL.findall(query)}
         for relation in mentioned - relations:
@@ -88,19 +88,19 @@ def text_mentions(
 def _relation_names(query: str, called: Iterable[str], cursor: Any) -> Iterator[str]:
     """Yield bare names of the relations that a query reads; every word, if DuckDB cannot parse it on its own."""
     try:
-        qualified_names = [names.read_parts(table) for table in cursor.get_table_names(query, qualified=True)]
+        qualified_names = [names.scanned_table_parts(table) for table in cursor.get_table_names(query, qualified=True)]
     except Exception:
         qualified_names = [(word,) for word in view_references.called_and_other_names(query)[1]]
     if _READS_BY_TEXT & set(called) or not qualified_names:  # a macro may pass a text on to query_table
         qualified_names += [names.table_parts(literal.replace("''", "'")) for literal in _LITERAL.findall(query)]
-    yield from (names.folded(parts[-1]) for parts in qualified_names if parts)
+    yield from (names.fold_case(parts[-1]) for parts in qualified_names if parts)
 
 
 def _view_statements(cursor: Any, name: str, place: tuple[str, str, str] | None = None) -> list[str | None]:
     """Return statements of the stored views of a name, or of the one at a place."""
     condition, values = ("lower(view_name) = lower(?)", [name]) if place is None else (_AT_PLACE, list(place))
     rows = cursor.execute(
-        bound(f"SELECT sql FROM duckdb_views() WHERE NOT internal AND {condition}"), values
+        qualify_builtins(f"SELECT sql FROM duckdb_views() WHERE NOT internal AND {condition}"), values
     ).fetchall()
     return [row[0] for row in rows]
 
@@ -113,7 +113,7 @@ def _macro_definitions(cursor: Any, called: Iterable[str]) -> list[str | None]:
     if not (wanted := list(called)):
         return []
     rows = cursor.execute(
-        bound(
+        qualify_builtins(
             "SELECT macro_definition FROM duckdb_functions() WHERE NOT internal AND macro_definition IS NOT NULL "
             "AND lower(function_name) IN (SELECT lower(unnest(?)))"
         ),

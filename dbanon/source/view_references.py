@@ -3,7 +3,7 @@
 from itertools import zip_longest
 from typing import Any
 
-from dbanon.sqltext.qualify_builtins import bound
+from dbanon.sqltext.qualify_builtins import qualify_builtins
 from dbanon.sqltext.tokenizer import code_tokens
 
 
@@ -43,7 +43,7 @@ def macro_definitions(macro_names: set[str], cursor: Any) -> list[str]:
     while new := macro_names - visited:
         visited |= new
         rows = cursor.execute(
-            bound(
+            qualify_builtins(
                 "SELECT macro_definition FROM duckdb_functions() "
                 "WHERE NOT internal AND macro_definition IS NOT NULL AND lower(function_name) IN (SELECT unnest(?))"
             ),
@@ -57,7 +57,9 @@ def macro_definitions(macro_names: set[str], cursor: Any) -> list[str]:
 def _view_statements(view_names: set[str], cursor: Any) -> list[str]:
     """Return the statements that created the views of these names."""
     rows = cursor.execute(
-        bound("SELECT sql FROM duckdb_views() WHERE NOT internal AND lower(view_name) IN (SELECT unnest(?))"),
+        qualify_builtins(
+            "SELECT sql FROM duckdb_views() WHERE NOT internal AND lower(view_name) IN (SELECT unnest(?))"
+        ),
         [list(view_names)],
     ).fetchall()
     return [row[0] for row in rows]

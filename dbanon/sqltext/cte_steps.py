@@ -1,15 +1,15 @@
-"""A statement of ours as its steps: the relations of its WITH clause, with what is said of each."""
+"""Split a statement of dbanon into its steps: the relations of its WITH clause, each with its comment."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dbanon.sqltext.qualify_builtins import tidy
+from dbanon.sqltext.qualify_builtins import strip_blank_lines
 from dbanon.sqltext.tokenizer import spaced_words
 
 
 @dataclass(frozen=True)
-class Step:
-    """A relation of a WITH clause: its name, what its comment says that it holds, and its SQL with the comment."""
+class CteStep:
+    """A relation of a WITH clause: its name, the description in its comment, and its SQL with the comment."""
 
     name: str
     holds: str
@@ -17,10 +17,10 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Steps:
+class StatementSteps:
     """The relations of a statement in their order, and the SELECT at its end."""
 
-    relations: tuple[Step, ...]
+    relations: tuple[CteStep, ...]
     result: str
 
     def statement(self, result: str) -> str:
@@ -29,36 +29,37 @@ class Steps:
         return f"WITH RECURSIVE\n{relations}\n{result}" if relations else result
 
 
-def steps(query: str) -> Steps:
-    """Return the steps of a statement as templates write it. O(n)."""
-    found = spaced_words(tidy(query))
-    words = [word.lower() for _, word in found]
+def split_steps(query: str) -> StatementSteps:
+    """Return the relations and the last SELECT of a statement that a template made. O(n)."""
+    spaced = spaced_words(strip_blank_lines(query))
+    words = [word.lower() for _, word in spaced]
     if words[:1] != ["with"]:
-        return Steps((), _joined(found))
-    at, relations, blank = 1 + (words[1] == "recursive"), [], ""
+        return StatementSteps((), _join_words(spaced))
+    start, relations, space_before = 1 + (words[1] == "recursive"), [], ""
     while True:
-        end = _end(words, words.index("(", at))
-        comments = [line.strip()[2:].strip() for line in (blank + found[at][0]).split("\n") if line.strip()]
-        name = found[at][1]
-        plain = name[1:-1].replace('""', '"') if name[0] == '"' else name
-        said = "".join(f"-- {line}\n" for line in comments)
-        sql = name + _joined(found[at + 1 : end + 1], stripped=False)
-        relations.append(Step(plain, " ".join(comments), said + sql))
+        end = _closing_bracket(words, words.index("(", start))
+        comments = [line.strip()[2:].strip() for line in (space_before + spaced[start][0]).split("\n") if line.strip()]
+        name = spaced[start][1]
+        unquoted = name[1:-1].replace('""', '"') if name[0] == '"' else name
+        comment_lines = "".join(f"-- {line}\n" for line in comments)
+        sql = name + _join_words(spaced[start + 1 : end + 1], strip=False)
+        relations.append(CteStep(unquoted, " ".join(comments), comment_lines + sql))
         if words[end + 1] != ",":
-            return Steps(tuple(relations), _joined(found[end + 1 :]))
-        blank, at = found[end + 1][0], end + 2
+            return StatementSteps(tuple(relations), _join_words(spaced[end + 1 :]))
+        space_before, start = spaced[end + 1][0], end + 2
 
 
-def _end(words: Sequence[str], at: int) -> int:
-    """Where the bracket that opens at a token is closed."""
+def _closing_bracket(words: Sequence[str], opening: int) -> int:
+    """Return the index of the token that closes the bracket at `opening`."""
     depth = 0
-    for i in range(at, len(words)):
+    for i in range(opening, len(words)):
         depth += (words[i] == "(") - (words[i] == ")")
         if not depth:
             return i
     raise ValueError("a bracket is not closed")
 
 
-def _joined(found: Sequence[tuple[str, str]], stripped: bool = True) -> str:
-    made = "".join(blank + word for blank, word in found)
-    return made.strip() if stripped else made
+def _join_words(spaced: Sequence[tuple[str, str]], strip: bool = True) -> str:
+    """Return words, each with the space before it, as one text."""
+    text = "".join(blank + word for blank, word in spaced)
+    return text.strip() if strip else text

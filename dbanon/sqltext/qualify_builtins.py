@@ -1,9 +1,9 @@
-"""Statements that call DuckDB's own functions, whatever macros and settings the session has.
+"""Qualify every function of a statement, so that it runs DuckDB's own whatever macros and settings a session has.
 
 DuckDB looks a function up on the search path before it looks among its own, so a macro `sum` or `error` of a database
 would take the place of DuckDB's, and so would macros named `+`, `||` or `list_value`, which is what `a + b`, `a || b`
-and `[a, b]` call. `bound` writes every call with its whole name. An operator that is written as a call is not read
-through the settings of the parser either: `/` stays a division of fractions under `integer_division`.
+and `[a, b]` call. `qualify_builtins` writes every call with its qualified name. Settings of the parser do not
+apply to an operator that is written as a call either: `/` divides fractions even under `integer_division`.
 """
 
 import re
@@ -13,8 +13,8 @@ from functools import lru_cache
 from dbanon.sqltext.quote import Sql, identifier, text
 from dbanon.sqltext.tokenizer import spaced_words
 
-OWN = "system.main."
-"""Where DuckDB's functions and the registered Python functions are. No database can be attached by that name."""
+SYSTEM_SCHEMA = "system.main."
+"""The schema of DuckDB's functions and the registered Python functions. No database can be attached by that name."""
 
 _PRECEDENCE = {
     **dict.fromkeys(("||", "&", "|", "<<", ">>"), 1),
@@ -22,9 +22,9 @@ _PRECEDENCE = {
     **dict.fromkeys(("*", "/", "//", "%"), 3),
     **dict.fromkeys(("**", "^"), 4),
 }
-"""Of operators that are functions; comparisons are none and cannot be replaced."""
+"""Precedence of the operators that are functions. Comparisons are no functions and cannot be replaced."""
 
-_WORDS = frozenset(
+_KEYWORDS = frozenset(
     re.findall(
         r"\w+",
         """all and anti any as asc between by collate create cross current delete desc distinct else end escape
@@ -35,66 +35,71 @@ _WORDS = frozenset(
         with within""",
     )
 )
-"""After these comes an operand, an operator there is a sign: `THEN -x`, `SELECT *`."""
+"""Keywords that an operand follows, so that an operator after them is a sign: `THEN -x`, `SELECT *`."""
 
-_SYNTAX = frozenset({"cast", "try_cast", "try", "coalesce", "columns", "grouping"})
-"""What is written like a call and is none of a function: nothing can take its place."""
+_CALL_LIKE_SYNTAX = frozenset({"cast", "try_cast", "try", "coalesce", "columns", "grouping"})
+"""Syntax that looks like a call of a function, and that no macro can replace."""
 
-_NO_CALLS = frozenset({"cube", "rollup", "sets"}) | _WORDS - {"left", "right", "replace"}
-"""What stands before an opening bracket otherwise."""
+_NOT_CALLED = frozenset({"cube", "rollup", "sets"}) | _KEYWORDS - {"left", "right", "replace"}
+"""Words before an opening bracket that do not call a function."""
 
-_TYPED = frozenset({"date", "time", "timestamp", "timestamptz", "interval", "blob", "uuid"})
-"""Types that can stand before a text: DATE '2000-01-01'."""
+_LITERAL_TYPES = frozenset({"date", "time", "timestamp", "timestamptz", "interval", "blob", "uuid"})
+"""Types that can precede a string literal: DATE '2000-01-01'."""
 
-_EXPANDED: dict[str, Callable[..., str]] = {
-    "list_append": lambda x, item: f"{OWN}list_concat({x}, {OWN}list_value({item}))",
-    "list_prepend": lambda item, x: f"{OWN}list_concat({OWN}list_value({item}), {x})",
-    "list_max": lambda x: f"{OWN}list_aggregate({x}, 'max')",
-    "list_min": lambda x: f"{OWN}list_aggregate({x}, 'min')",
-    "list_reverse": lambda x: f"{OWN}array_slice({x}, {OWN}len({x}), 1, -1)",
-    "list_sum": lambda x: f"{OWN}list_aggregate({x}, 'sum')",
+_EXPANDED_MACROS: dict[str, Callable[..., str]] = {
+    "list_append": lambda x, item: f"{SYSTEM_SCHEMA}list_concat({x}, {SYSTEM_SCHEMA}list_value({item}))",
+    "list_prepend": lambda item, x: f"{SYSTEM_SCHEMA}list_concat({SYSTEM_SCHEMA}list_value({item}), {x})",
+    "list_max": lambda x: f"{SYSTEM_SCHEMA}list_aggregate({x}, 'max')",
+    "list_min": lambda x: f"{SYSTEM_SCHEMA}list_aggregate({x}, 'min')",
+    "list_reverse": lambda x: f"{SYSTEM_SCHEMA}array_slice({x}, {SYSTEM_SCHEMA}len({x}), 1, -1)",
+    "list_sum": lambda x: f"{SYSTEM_SCHEMA}list_aggregate({x}, 'sum')",
     "array_to_string": lambda x, by: (
-        f"CASE WHEN {OWN}len(CAST({x} AS VARCHAR[])) = 0 THEN '' "
-        f"ELSE {OWN}list_aggregate(CAST({x} AS VARCHAR[]), 'string_agg', {by}) END"
+        f"CASE WHEN {SYSTEM_SCHEMA}len(CAST({x} AS VARCHAR[])) = 0 THEN '' "
+        f"ELSE {SYSTEM_SCHEMA}list_aggregate(CAST({x} AS VARCHAR[]), 'string_agg', {by}) END"
     ),
     "split_part": lambda x, by, n: (
-        f"CASE WHEN ({x}) IS NOT NULL THEN coalesce({OWN}array_extract({OWN}string_split({x}, {by}), {n}), '') END"
+        f"CASE WHEN ({x}) IS NOT NULL "
+        f"THEN coalesce({SYSTEM_SCHEMA}array_extract({SYSTEM_SCHEMA}string_split({x}, {by}), {n}), '') END"
     ),
     "md5_number_lower": lambda x: (
-        f"CAST(CAST({OWN}left(CAST(CAST({OWN}md5_number({x}) AS BIT) AS VARCHAR), 64) AS BIT) AS UBIGINT)"
+        f"CAST(CAST({SYSTEM_SCHEMA}left(CAST(CAST({SYSTEM_SCHEMA}md5_number({x}) AS BIT) AS VARCHAR), 64) AS BIT) "
+        "AS UBIGINT)"
     ),
-    "generate_subscripts": lambda x, n: f"{OWN}unnest({OWN}generate_series(1, {OWN}array_length({x}, {n})))",
+    "generate_subscripts": lambda x, n: (
+        f"{SYSTEM_SCHEMA}unnest({SYSTEM_SCHEMA}generate_series(1, {SYSTEM_SCHEMA}array_length({x}, {n})))"
+    ),
 }
-"""DuckDB's functions that are macros themselves, whose bodies would be looked up on the search path: written out."""
+"""The expansions of DuckDB's functions that are macros, whose bodies would be looked up on the search path."""
 
 _CLOSING = {"(": ")", "[": "]", "{": "}", "case": "end"}
-_HEADS = frozenset({*_CLOSING, "-", "as", "interval", "values"})
-_FOLLOWING = frozenset({*_PRECEDENCE, "(", "[", "::", "collate", "at"})
-"""What makes more of an operand than itself."""
+_SPECIAL_STARTS = frozenset({*_CLOSING, "-", "as", "interval", "values"})
+_OPERAND_CONTINUATIONS = frozenset({*_PRECEDENCE, "(", "[", "::", "collate", "at"})
+"""Tokens that continue an operand: operators, calls, subscripts, casts, collations."""
 
 
 @lru_cache(maxsize=128)
-def bound(query: str) -> Sql:
-    """Return the query, every function and operator of which is DuckDB's own. O(n); the last ones are kept.
+def qualify_builtins(query: str) -> Sql:
+    """Return the query with every function and operator qualified, so that it calls DuckDB's own.
 
-    Read are the forms that our SQL uses. Names that are called must not be quoted; a name behind AS is none. Comments
-    and blank lines are left out.
+    O(n). The results of the last queries are cached. It reads the SQL that dbanon writes: names of called functions are
+    not quoted, and the name after AS is not a call. Comments and blank lines are removed.
 
-    >>> print(bound("SELECT sum(a + 1) / 2, b[1] FROM t"))
+    >>> print(qualify_builtins("SELECT sum(a + 1) / 2, b[1] FROM t"))
     SELECT system.main."/"(system.main.sum(system.main."+"(a, 1)), 2), system.main.array_extract(b, 1) FROM t
     """
-    return Sql(_Reader(query).whole())
+    return Sql(_BuiltinQualifier(query).qualified_query())
 
 
-def tidy(query: str) -> str:
-    """Return the query without blank lines and blanks at ends of lines; comments stand as far in as what follows them.
+def strip_blank_lines(query: str) -> str:
+    """Return the query without blank lines and trailing blanks, with each comment indented like the line below it.
 
-    What is quoted stays as it is. O(n).
+    Quoted text is not changed. O(n).
     """
-    return "".join(_aligned(blank) + word for blank, word in spaced_words(query)).strip()
+    return "".join(_align_comments(blank) + word for blank, word in spaced_words(query)).strip()
 
 
-def _aligned(blank: str) -> str:
+def _align_comments(blank: str) -> str:
+    """Return the space before a token, with its comments indented like the token."""
     first, *lines = blank.split("\n")
     if not lines:
         return first
@@ -102,226 +107,248 @@ def _aligned(blank: str) -> str:
     return "".join((first.rstrip(), *comments, "\n", lines[-1]))
 
 
-def _separator(blank: str) -> str:
-    """What stands between two tokens on several lines, without comments and blank lines."""
+def _without_comments(blank: str) -> str:
+    """Return the line break and the indentation between two tokens, without comments and blank lines."""
     return "\n" + blank.rpartition("\n")[2]
 
 
-def _utc(value: str) -> str:
-    """Return the moment of a TIMESTAMPTZ as a TIMESTAMP of UTC.
+def _timestamp_in_utc(value: str) -> str:
+    """Return SQL that converts a TIMESTAMPTZ to a TIMESTAMP in UTC.
 
-    Timezone() counts years as the session's calendar does.
+    timezone() would count years by the calendar of the session.
     """
-    ends = ("infinity", "-infinity")
-    same = [f" WHEN {value} = CAST('{end}' AS TIMESTAMPTZ) THEN CAST('{end}' AS TIMESTAMP)" for end in ends]
-    return f"(CASE{''.join(same)} ELSE {OWN}make_timestamp({OWN}epoch_us({value})) END)"
+    infinities = ("infinity", "-infinity")
+    infinite_cases = [
+        f" WHEN {value} = CAST('{infinity}' AS TIMESTAMPTZ) THEN CAST('{infinity}' AS TIMESTAMP)"
+        for infinity in infinities
+    ]
+    return f"(CASE{''.join(infinite_cases)} ELSE {SYSTEM_SCHEMA}make_timestamp({SYSTEM_SCHEMA}epoch_us({value})) END)"
 
 
-class _Reader:
-    """Reads tokens from left to right; each method gives what it read as SQL, and where it stopped."""
+class _BuiltinQualifier:
+    """A parser that reads tokens from left to right.
+
+    Most methods return the qualified SQL of what they read and the index of the next token.
+    """
 
     def __init__(self, query: str) -> None:
-        found = spaced_words(query)
-        self.blank = [_separator(blank) if "\n" in blank else blank for blank, _ in found]
-        self.word = [word for _, word in found]
-        self.token = [blank + word for blank, (_, word) in zip(self.blank, found, strict=True)]
-        self.lower = [word.lower() for word in self.word]
-        self.close: dict[int, int] = {}
-        opened: list[int] = []
-        for i, word in enumerate(self.lower):
+        spaced = spaced_words(query)
+        self.blanks = [_without_comments(blank) if "\n" in blank else blank for blank, _ in spaced]
+        self.words = [word for _, word in spaced]
+        self.tokens = [blank + word for blank, (_, word) in zip(self.blanks, spaced, strict=True)]
+        self.lower_words = [word.lower() for word in self.words]
+        self.closing: dict[int, int] = {}
+        open_brackets: list[int] = []
+        for i, word in enumerate(self.lower_words):
             if word in _CLOSING:
-                opened.append(i)
-            elif opened and word == _CLOSING[self.lower[opened[-1]]]:
-                self.close[opened.pop()] = i
-        self.values = 0
+                open_brackets.append(i)
+            elif open_brackets and word == _CLOSING[self.lower_words[open_brackets[-1]]]:
+                self.closing[open_brackets.pop()] = i
+        self.values_depth = 0
 
-    def whole(self) -> str:
-        return self.level(0, len(self.word))
+    def qualified_query(self) -> str:
+        """Return the whole query with its functions qualified."""
+        return self.expressions(0, len(self.words))
 
-    def raw(self, at: int, end: int) -> str:
-        """Return tokens as they are."""
-        return "".join(self.token[at:end])
+    def source_text(self, pos: int, end: int) -> str:
+        """Return tokens unchanged."""
+        return "".join(self.tokens[pos:end])
 
-    def level(self, at: int, end: int) -> str:
-        """What is between two brackets: operands, and what is between them."""
+    def expressions(self, pos: int, end: int) -> str:
+        """Return the qualified SQL between two brackets: operands and the words between them."""
         pieces: list[str] = []
-        words, lower = self.word, self.lower
-        while at < end:
-            stop = at + 1
-            if lower[at] not in _HEADS:  # most names and keywords stand alone
+        words, lower = self.words, self.lower_words
+        while pos < end:
+            stop = pos + 1
+            if lower[pos] not in _SPECIAL_STARTS:  # most names and keywords stand alone
                 while stop < end and words[stop] == ".":
                     stop += 2
-                if stop >= end or (lower[stop] not in _FOLLOWING and words[stop][0] != "'"):
-                    if stop < end and words[stop] == ":=" and words[at][0] != '"':  # a setting spells bare names anew
-                        pieces += self.blank[at], identifier(words[at])
+                if stop >= end or (lower[stop] not in _OPERAND_CONTINUATIONS and words[stop][0] != "'"):
+                    # A setting would change the case of a bare name.
+                    if stop < end and words[stop] == ":=" and words[pos][0] != '"':
+                        pieces += self.blanks[pos], identifier(words[pos])
                     else:
-                        pieces += self.token[at:stop]
-                    at = stop
+                        pieces += self.tokens[pos:stop]
+                    pos = stop
                     continue
-            if self.begins(at):
-                piece, at = self.operand(at, end, 0)
-            elif lower[at] == "values":  # rows of their own
-                self.values += 1
-                inner = self.level(at + 1, end)
-                self.values -= 1
-                piece, at = self.token[at] + inner, end
-            elif lower[at] == "as":
-                piece, at = self.named(at, end)
+            if self.starts_operand(pos):
+                piece, pos = self.operand(pos, end, 0)
+            elif lower[pos] == "values":  # rows of their own
+                self.values_depth += 1
+                inner = self.expressions(pos + 1, end)
+                self.values_depth -= 1
+                piece, pos = self.tokens[pos] + inner, end
+            elif lower[pos] == "as":
+                piece, pos = self.alias(pos, end)
             else:
-                piece, at = self.token[at], at + 1
+                piece, pos = self.tokens[pos], pos + 1
             pieces.append(piece)
         return "".join(pieces)
 
-    def begins(self, at: int) -> bool:
+    def starts_operand(self, pos: int) -> bool:
         """Return whether an operand begins here."""
-        word = self.lower[at]
+        word = self.lower_words[pos]
         if word[0].isalpha() or word[0] == "_":
-            return word not in _WORDS or (word in ("left", "right", "replace") and self.calls(at))
+            return word not in _KEYWORDS or (word in ("left", "right", "replace") and self.is_call(pos))
         return word[0] in "'\"([{-.?$" or word[0].isdigit()
 
-    def calls(self, at: int) -> bool:
-        """Return whether this is the name of a function that is called."""
-        if at + 1 >= len(self.word) or self.word[at + 1] != "(" or self.lower[at] in _NO_CALLS:
+    def is_call(self, pos: int) -> bool:
+        """Return whether the token is the name of a called function."""
+        if pos + 1 >= len(self.words) or self.words[pos + 1] != "(" or self.lower_words[pos] in _NOT_CALLED:
             return False
-        return not (self.lower[at] == "replace" and self.word[at - 1] in ("*", ")"))  # * REPLACE (x AS y)
+        return not (self.lower_words[pos] == "replace" and self.words[pos - 1] in ("*", ")"))  # * REPLACE (x AS y)
 
-    def named(self, at: int, end: int) -> tuple[str, int]:
-        """AS and the alias, type or query behind it: no operand."""
-        stop = at + 1
-        if stop < end and (self.lower[stop][0].isalpha() or self.word[stop][0] in '_"'):
-            if self.lower[stop] in ("materialized", "not"):
-                return self.raw(at, stop), stop
-            stop = self.type(stop, end)
-        return self.raw(at, stop), stop
+    def alias(self, pos: int, end: int) -> tuple[str, int]:
+        """Return AS with the alias or type after it, which is not an operand."""
+        stop = pos + 1
+        if stop < end and (self.lower_words[stop][0].isalpha() or self.words[stop][0] in '_"'):
+            if self.lower_words[stop] in ("materialized", "not"):
+                return self.source_text(pos, stop), stop
+            stop = self.type_end(stop, end)
+        return self.source_text(pos, stop), stop
 
-    def type(self, at: int, end: int) -> int:
-        """Where the type or the alias ends that begins here."""
-        at += 1
-        if self.lower[at : at + 3] == ["with", "time", "zone"]:
-            at += 3
-        while at < end and self.word[at] in (".", "(", "["):
-            at = self.close[at] + 1 if at in self.close else at + 2
-        return at
+    def type_end(self, pos: int, end: int) -> int:
+        """Return the index after the type or the alias that begins at a token."""
+        pos += 1
+        if self.lower_words[pos : pos + 3] == ["with", "time", "zone"]:
+            pos += 3
+        while pos < end and self.words[pos] in (".", "(", "["):
+            pos = self.closing[pos] + 1 if pos in self.closing else pos + 2
+        return pos
 
-    def operand(self, at: int, end: int, least: int) -> tuple[str, int]:
-        """Return operands with operators between them that bind at least so well."""
-        blank = self.blank[at]
-        left, at = self.signed(at, end)
-        while at < end and _PRECEDENCE.get(self.word[at], -1) >= max(least, 0) and self.word[at] in _PRECEDENCE:
-            operator = self.word[at]
-            right, at = self.operand(at + 1, end, _PRECEDENCE[operator] + 1)
-            left = f'{OWN}"{operator}"({left}, {right.strip()})'
-        return blank + left, at
+    def operand(self, pos: int, end: int, min_precedence: int) -> tuple[str, int]:
+        """Return operands joined by operators of at least a precedence."""
+        blank = self.blanks[pos]
+        result, pos = self.signed(pos, end)
+        while (
+            pos < end
+            and _PRECEDENCE.get(self.words[pos], -1) >= max(min_precedence, 0)
+            and self.words[pos] in _PRECEDENCE
+        ):
+            operator = self.words[pos]
+            right_operand, pos = self.operand(pos + 1, end, _PRECEDENCE[operator] + 1)
+            result = f'{SYSTEM_SCHEMA}"{operator}"({result}, {right_operand.strip()})'
+        return blank + result, pos
 
-    def signed(self, at: int, end: int) -> tuple[str, int]:
+    def signed(self, pos: int, end: int) -> tuple[str, int]:
         """Return an operand with its sign, without the blanks before it."""
-        if self.word[at] != "-":
-            return self.postfixed(at, end)
-        value, stop = self.signed(at + 1, end)
-        return (f"-{value}" if value[0].isdigit() else f'{OWN}"-"({value})'), stop
+        if self.words[pos] != "-":
+            return self.postfixed(pos, end)
+        value, stop = self.signed(pos + 1, end)
+        return (f"-{value}" if value[0].isdigit() else f'{SYSTEM_SCHEMA}"-"({value})'), stop
 
-    def postfixed(self, at: int, end: int) -> tuple[str, int]:
+    def postfixed(self, pos: int, end: int) -> tuple[str, int]:
         """Return an operand with its casts, subscripts and collations."""
-        value, at = self.primary(at, end)
-        while at < end:
-            word = self.word[at]
+        value, pos = self.primary(pos, end)
+        while pos < end:
+            word = self.words[pos]
             if word == "::":
-                stop = self.type(at + 1, end)
-                value, at = value + self.raw(at, stop), stop
+                stop = self.type_end(pos + 1, end)
+                value, pos = value + self.source_text(pos, stop), stop
             elif word == "[":
-                value, at = self.subscript(value, at), self.close[at] + 1
+                value, pos = self.subscript(value, pos), self.closing[pos] + 1
             elif word == ".":
-                field = self.word[at + 1]
-                plain = field[1:-1].replace('""', '"') if field[0] == '"' else field
-                value, at = f"{OWN}struct_extract({value}, {text(plain)})", at + 2
-            elif self.lower[at] == "collate":
-                value, at = f"{value} COLLATE {self.word[at + 1]}", at + 2
-            elif self.lower[at : at + 3] == ["at", "time", "zone"]:
-                zone, stop = self.primary(at + 3, end)
-                value = _utc(value) if zone == "'UTC'" else f"{OWN}timezone({zone}, {value})"
-                at = stop
+                field = self.words[pos + 1]
+                unquoted = field[1:-1].replace('""', '"') if field[0] == '"' else field
+                value, pos = f"{SYSTEM_SCHEMA}struct_extract({value}, {text(unquoted)})", pos + 2
+            elif self.lower_words[pos] == "collate":
+                value, pos = f"{value} COLLATE {self.words[pos + 1]}", pos + 2
+            elif self.lower_words[pos : pos + 3] == ["at", "time", "zone"]:
+                zone, stop = self.primary(pos + 3, end)
+                value = _timestamp_in_utc(value) if zone == "'UTC'" else f"{SYSTEM_SCHEMA}timezone({zone}, {value})"
+                pos = stop
             else:
                 break
-        return value, at
+        return value, pos
 
-    def subscript(self, value: str, at: int) -> str:
-        """value[i], or the part value[i:j]."""
-        close, depth = self.close[at], 0
-        for i in range(at + 1, close):
-            depth += (self.lower[i] in _CLOSING) - (self.lower[i] in _CLOSING.values())
-            if self.word[i] == ":" and depth == 0:
-                first = self.level(at + 1, i).strip() or "1"
-                last = self.level(i + 1, close).strip() or f"{OWN}len({value})"
-                return f"{OWN}array_slice({value}, {first}, {last})"
-        return f"{OWN}array_extract({value}, {self.level(at + 1, close).strip()})"
+    def subscript(self, value: str, pos: int) -> str:
+        """Return an element `value[i]` or a slice `value[i:j]`."""
+        close, depth = self.closing[pos], 0
+        for i in range(pos + 1, close):
+            depth += (self.lower_words[i] in _CLOSING) - (self.lower_words[i] in _CLOSING.values())
+            if self.words[i] == ":" and depth == 0:
+                first = self.expressions(pos + 1, i).strip() or "1"
+                last = self.expressions(i + 1, close).strip() or f"{SYSTEM_SCHEMA}len({value})"
+                return f"{SYSTEM_SCHEMA}array_slice({value}, {first}, {last})"
+        return f"{SYSTEM_SCHEMA}array_extract({value}, {self.expressions(pos + 1, close).strip()})"
 
-    def primary(self, at: int, end: int) -> tuple[str, int]:
-        """Return a literal, a column, a call, or what stands in brackets."""
-        word, lower = self.word[at], self.lower[at]
-        close = self.close.get(at)
+    def primary(self, pos: int, end: int) -> tuple[str, int]:
+        """Return a literal, a column, a call, or an expression in brackets."""
+        word, lower = self.words[pos], self.lower_words[pos]
+        close = self.closing.get(pos)
         if close is not None:
-            inner = self.fields(at + 1, close) if word == "{" else self.level(at + 1, close)
-            before = {"[": f"{OWN}list_value(", "{": f"{OWN}struct_pack("}.get(word, word)
-            before = f"{OWN}row(" if word == "(" and self.is_row(at) else before
-            return before + inner + (")" if word in "[{" else self.blank[close] + self.word[close]), close + 1
-        if at + 1 < end and self.word[at + 1][0] == "'" and lower in _TYPED:
-            return self.raw(at, at + 2).strip(), at + 2
-        if lower == "interval" and at + 2 < end and self.word[at + 1].isdigit():
-            return f"INTERVAL '{self.word[at + 1]} {self.word[at + 2]}'", at + 3
-        stop = at + 1
-        while stop + 1 < end and self.word[stop] == "." and (self.word[stop + 1] == "*" or self.begins(stop + 1)):
+            inner = self.struct_fields(pos + 1, close) if word == "{" else self.expressions(pos + 1, close)
+            prefix = {"[": f"{SYSTEM_SCHEMA}list_value(", "{": f"{SYSTEM_SCHEMA}struct_pack("}.get(word, word)
+            prefix = f"{SYSTEM_SCHEMA}row(" if word == "(" and self.is_row(pos) else prefix
+            return prefix + inner + (")" if word in "[{" else self.blanks[close] + self.words[close]), close + 1
+        if pos + 1 < end and self.words[pos + 1][0] == "'" and lower in _LITERAL_TYPES:
+            return self.source_text(pos, pos + 2).strip(), pos + 2
+        if lower == "interval" and pos + 2 < end and self.words[pos + 1].isdigit():
+            return f"INTERVAL '{self.words[pos + 1]} {self.words[pos + 2]}'", pos + 3
+        stop = pos + 1
+        while (
+            stop + 1 < end
+            and self.words[stop] == "."
+            and (self.words[stop + 1] == "*" or self.starts_operand(stop + 1))
+        ):
             stop += 2
-        name = self.raw(at, stop).strip()
-        if stop < end and self.word[stop] == "(" and (stop > at + 1 or self.calls(at)):
-            return self.call(name if stop > at + 1 or lower in _SYNTAX else OWN + name, lower, stop, end)
+        name = self.source_text(pos, stop).strip()
+        if stop < end and self.words[stop] == "(" and (stop > pos + 1 or self.is_call(pos)):
+            return self.function_call(
+                name if stop > pos + 1 or lower in _CALL_LIKE_SYNTAX else SYSTEM_SCHEMA + name, lower, stop, end
+            )
         return name, stop
 
-    def is_row(self, at: int) -> bool:
-        """Return whether a bracket that no name stands before makes a row: (a, b), but not IN (1, 2)."""
-        if self.lower[at - 1] in ("in", "using", "exclude", "sets", "values") or self.values:
+    def is_row(self, pos: int) -> bool:
+        """Return whether a bracket without a name before it is a row constructor: (a, b), but not IN (1, 2)."""
+        if self.lower_words[pos - 1] in ("in", "using", "exclude", "sets", "values") or self.values_depth:
             return False
-        if self.lower[at + 1] in ("select", "from", "with", "values"):
+        if self.lower_words[pos + 1] in ("select", "from", "with", "values"):
             return False
-        stop, close = at + 1, self.close[at]
+        stop, close = pos + 1, self.closing[pos]
         while stop < close:
-            if self.word[stop] == ",":
+            if self.words[stop] == ",":
                 return True
-            stop = self.close.get(stop, stop) + 1
+            stop = self.closing.get(stop, stop) + 1
         return False
 
-    def call(self, name: str, lower: str, at: int, end: int) -> tuple[str, int]:
-        """Return a call and what belongs to it: FILTER, OVER."""
-        close = self.close[at]
-        if lower in _EXPANDED and name.startswith(OWN):
-            return _EXPANDED[lower](*self.arguments(at + 1, close)), close + 1
-        made, at = f"{name}({self.level(at + 1, close)}{self.blank[close]})", close + 1
-        while at + 1 < end and self.lower[at] in ("filter", "over") and (close := self.close.get(at + 1, at + 1)):
-            made += self.raw(at, at + 1)
-            if close == at + 1:
-                made, at = made + self.raw(close, close + 1), close + 1
+    def function_call(self, name: str, lower: str, pos: int, end: int) -> tuple[str, int]:
+        """Return a call with its FILTER and OVER clauses."""
+        close = self.closing[pos]
+        if lower in _EXPANDED_MACROS and name.startswith(SYSTEM_SCHEMA):
+            return _EXPANDED_MACROS[lower](*self.arguments(pos + 1, close)), close + 1
+        result, pos = f"{name}({self.expressions(pos + 1, close)}{self.blanks[close]})", close + 1
+        while (
+            pos + 1 < end
+            and self.lower_words[pos] in ("filter", "over")
+            and (close := self.closing.get(pos + 1, pos + 1))
+        ):
+            result += self.source_text(pos, pos + 1)
+            if close == pos + 1:
+                result, pos = result + self.source_text(close, close + 1), close + 1
             else:
-                made, at = f"{made} ({self.level(at + 2, close)}{self.blank[close]})", close + 1
-        return made, at
+                result, pos = f"{result} ({self.expressions(pos + 2, close)}{self.blanks[close]})", close + 1
+        return result, pos
 
-    def arguments(self, at: int, end: int) -> list[str]:
-        """Return arguments of a call, one by one."""
-        found, first = [], at
-        while at < end:
-            if self.word[at] == ",":
-                found.append(self.level(first, at).strip())
-                first = at + 1
-            at = self.close.get(at, at) + 1
-        return [*found, self.level(first, end).strip()]
+    def arguments(self, pos: int, end: int) -> list[str]:
+        """Return the arguments of a call."""
+        spaced, first = [], pos
+        while pos < end:
+            if self.words[pos] == ",":
+                spaced.append(self.expressions(first, pos).strip())
+                first = pos + 1
+            pos = self.closing.get(pos, pos) + 1
+        return [*spaced, self.expressions(first, end).strip()]
 
-    def fields(self, at: int, end: int) -> str:
-        """Return fields of a struct: 'a': 1, b: 2."""
-        made = []
-        while at < end:
-            name, first = self.word[at], at + 2
-            at = first
-            while at < end and self.word[at] != ",":
-                at = self.close.get(at, at) + 1
-            plain = name[1:-1].replace("''", "'") if name[0] == "'" else name.strip('"')
-            made.append(f"{identifier(plain)} := {self.level(first, at).strip()}")
-            at += 1
-        return ", ".join(made)
+    def struct_fields(self, pos: int, end: int) -> str:
+        """Return the fields of a struct literal such as 'a': 1, b: 2 as named arguments."""
+        result = []
+        while pos < end:
+            name, first = self.words[pos], pos + 2
+            pos = first
+            while pos < end and self.words[pos] != ",":
+                pos = self.closing.get(pos, pos) + 1
+            unquoted = name[1:-1].replace("''", "'") if name[0] == "'" else name.strip('"')
+            result.append(f"{identifier(unquoted)} := {self.expressions(first, pos).strip()}")
+            pos += 1
+        return ", ".join(result)

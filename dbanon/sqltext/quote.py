@@ -1,7 +1,7 @@
-"""Identifiers and literals become SQL text here and nowhere else.
+"""Quote identifiers and literals; no other module does.
 
-`Sql` marks text that is already SQL. Templates refuse to print anything that is not `Sql`, so a name that
-was never quoted cannot reach a statement by accident.
+`Sql` marks text that is already SQL. Templates refuse to print anything that is not `Sql`, so an unquoted name cannot
+reach a statement by accident.
 """
 
 import json
@@ -11,7 +11,7 @@ from typing import Any
 
 
 class Sql(str):
-    """A string that is SQL text already."""
+    """A string of SQL text, which needs no quoting."""
 
     __slots__ = ()
 
@@ -28,7 +28,7 @@ def identifier(name: str) -> Sql:
 
 
 def qualified(*parts: str) -> Sql:
-    """`"database"."schema"."table"`; empty parts are left out."""
+    """Return a qualified name such as `"database"."schema"."table"`; empty parts are omitted."""
     return Sql(".".join(identifier(p) for p in parts if p))
 
 
@@ -49,37 +49,38 @@ def literal(value: str | int | float | bool | None) -> Sql:
 
 
 def text(value: str) -> Sql:
-    """Return a string literal; NUL characters are spelled with chr(0), which a literal cannot hold."""
+    """Return a string literal. NUL characters, which a literal cannot contain, are written as chr(0)."""
     pieces = ["'" + piece.replace("'", "''") + "'" for piece in value.split("\0")]
     return Sql(pieces[0] if len(pieces) == 1 else "(" + " || chr(0) || ".join(pieces) + ")")
 
 
 def argument(value: object) -> Sql:
-    """Return a parameter's value: a scalar, a list or a mapping.
+    """Return the SQL of a scalar, a list or a mapping, as the value of a parameter.
 
-    A list or a map has one type in DuckDB, so that all are texts where some are.
+    A list or a map has one type in DuckDB, so numbers become texts if some values are texts.
 
     >>> print(argument({"age": ["NA", 999]}))
     MAP {'age': ['NA', '999']}
     """
-    return _argument(value, any(isinstance(leaf, str) for leaf in _leaves(value)))
+    return _argument(value, any(isinstance(leaf, str) for leaf in _scalars(value)))
 
 
-def _leaves(value: object) -> Iterator[object]:
-    """Yield the scalars in a value."""
-    inner = value.values() if isinstance(value, Mapping) else value if isinstance(value, (list, tuple)) else None
-    if inner is None:
+def _scalars(value: object) -> Iterator[object]:
+    """Yield the scalars of a nested value."""
+    children = value.values() if isinstance(value, Mapping) else value if isinstance(value, (list, tuple)) else None
+    if children is None:
         yield value
         return
-    for item in inner:
-        yield from _leaves(item)
+    for child in children:
+        yield from _scalars(child)
 
 
 def _argument(value: Any, as_text: bool) -> Sql:
+    """Return the SQL of a value; numbers are written as string literals if `as_text`."""
     if isinstance(value, Mapping):
-        return Sql(f"MAP {{{joined(f'{text(str(k))}: {_argument(v, as_text)}' for k, v in value.items())}}}")
+        return Sql(f"MAP {{{join_sql(f'{text(str(k))}: {_argument(v, as_text)}' for k, v in value.items())}}}")
     if isinstance(value, (list, tuple)):
-        return Sql(f"[{joined(_argument(v, as_text) for v in value)}]")
+        return Sql(f"[{join_sql(_argument(v, as_text) for v in value)}]")
     return (
         text(str(value))
         if as_text and isinstance(value, (int, float)) and not isinstance(value, bool)
@@ -88,11 +89,12 @@ def _argument(value: Any, as_text: bool) -> Sql:
 
 
 def one_line(value: str) -> str:
-    """Text for a comment or a line of output: what is no printable character is escaped, so that nothing ends the
-    comment or begins another line.
+    r"""Return text for a comment or a line of output, with non-printable characters escaped.
 
-    >>> print(one_line("d\\nDROP TABLE t"))
-    d\\nDROP TABLE t
+    No character can end the comment or begin another line.
+
+    >>> print(one_line("d\nDROP TABLE t"))
+    d\nDROP TABLE t
     """
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in value)
 
@@ -102,12 +104,12 @@ def as_json(value: object) -> Sql:
     return text(json.dumps(value, ensure_ascii=False))
 
 
-def joined(parts: Iterable[str], separator: str = ", ") -> Sql:
-    """Return several pieces of SQL as one."""
+def join_sql(parts: Iterable[str], separator: str = ", ") -> Sql:
+    """Return pieces of SQL joined by a separator."""
     return Sql(separator.join(parts))
 
 
 def literal_rows(columns: Mapping[str, object], rows: Sequence[Sequence[object]]) -> Sql:
-    """Return a statement that gives literal rows; `columns` are their types by name."""
+    """Return a SELECT of literal rows; `columns` maps their names to types."""
     document = [dict(zip(columns, row, strict=True)) for row in rows]
     return Sql(f"SELECT unnest(from_json({as_json(document)}, {as_json([dict(columns)])}), max_depth := 2)")

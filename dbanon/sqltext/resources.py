@@ -1,4 +1,4 @@
-"""Finds the SQL files and the ready hierarchies, in an installed wheel and in a checkout."""
+"""Find the SQL files and the built-in hierarchies, in an installed wheel or in a checkout."""
 
 from functools import cache
 from pathlib import Path
@@ -7,7 +7,7 @@ _PACKAGE = Path(__file__).resolve().parents[1]
 
 
 def folder(name: str) -> Path:
-    """Return the folder `sql` or `hierarchies`: inside the wheel, or beside the package in a checkout."""
+    """Return the folder `sql` or `hierarchies`: inside the wheel, or next to the package in a checkout."""
     for base in (_PACKAGE, _PACKAGE.parent):
         if (base / name).is_dir():
             return base / name
@@ -22,11 +22,11 @@ def sql(path: str) -> str:
 
 @cache
 def sql_names(subfolder: str) -> tuple[str, ...]:
-    """Return names of the SQL files of a subfolder, sorted, without their ending."""
+    """Return the sorted names of the SQL files of a subfolder, without their ending."""
     return tuple(sorted(p.stem for p in (folder("sql") / subfolder).glob("*.sql")))
 
 
 @cache
 def shipped_hierarchies() -> tuple[str, ...]:
-    """Return names of the hierarchies that come with the package."""
+    """Return the sorted names of the built-in hierarchies."""
     return tuple(sorted(p.stem for p in folder("hierarchies").glob("*.csv")))

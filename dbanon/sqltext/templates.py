@@ -1,9 +1,9 @@
-"""The one place where SQL templates are filled, and error messages that are only complete while a query runs.
+"""Fill SQL templates, and write error messages that a statement completes while it runs.
 
-A template can print `Sql` only (see `dbanon.sqltext.quote`), so names and values reach a statement quoted or not
-at all. Lines of a template that hold tags alone leave nothing in the statement; all others keep their indentation and
-their end. Comments of a template, `--` lines above what they are about, are part of the text;
-`dbanon.sqltext.qualify_builtins` leaves them out of what runs.
+A template can print `Sql` only (see `dbanon.sqltext.quote`), so an unquoted name or value cannot reach a statement.
+Lines of a template that contain only tags produce no text; all other lines keep their indentation and line break. The
+comments of a template, `--` lines above a relation, are part of the text; `dbanon.sqltext.qualify_builtins` removes
+them from the statement that runs.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class Fragment(Sql):
-    """SQL as a template value: printing one needs no escaping, printing anything else is refused."""
+    """SQL that a template can print without escaping."""
 
     __slots__ = ()
 
@@ -37,6 +37,7 @@ class Fragment(Sql):
 
 
 def _printable(value: object) -> object:
+    """Return a value that a template may print, or raise TypeError."""
     if isinstance(value, (int, jinja2.Undefined)) or hasattr(value, "__html__"):
         return value
     raise TypeError(f"a template printed {value!r}, which is not SQL")
@@ -44,107 +45,116 @@ def _printable(value: object) -> object:
 
 @cache
 def _templates() -> jinja2.Environment:
+    """Return the environment of all SQL templates."""
     environment = jinja2.Environment(
-        loader=jinja2.FunctionLoader(lambda path: _whole_lines(resources.sql(path))),
+        loader=jinja2.FunctionLoader(lambda path: _keep_line_ends(resources.sql(path))),
         autoescape=True,
         finalize=_printable,
         undefined=jinja2.StrictUndefined,
         lstrip_blocks=True,
         trim_blocks=True,
-        bytecode_cache=_compiled(),
+        bytecode_cache=_bytecode_cache(),
     )
-    environment.globals["sql"] = _sql
-    environment.filters |= {"of": _of, "comment": _comment, "filled": _filled}
+    environment.globals["sql"] = _concatenate_sql
+    environment.filters |= {"of": _relation_name, "comment": _as_comment, "filled": _fill_pieces}
     return environment
 
 
-def _compiled() -> jinja2.BytecodeCache | None:
-    """Where templates are kept as Python compiles them, as modules are: reading them is most of the cost of a first
-    statement. None where nothing can be written."""
-    kept = resources.folder("sql") / "__pycache__"
+def _bytecode_cache() -> jinja2.BytecodeCache | None:
+    """Return a cache of compiled templates on disk, or None if the folder is not writable.
+
+    Compiling templates is most of the cost of a first statement.
+    """
+    cache_folder = resources.folder("sql") / "__pycache__"
     if sys.dont_write_bytecode:
         return None
     with contextlib.suppress(OSError):
-        kept.mkdir(exist_ok=True)
-    return jinja2.FileSystemBytecodeCache(str(kept)) if os.access(kept, os.W_OK) else None
+        cache_folder.mkdir(exist_ok=True)
+    return jinja2.FileSystemBytecodeCache(str(cache_folder)) if os.access(cache_folder, os.W_OK) else None
 
 
 _TAG = re.compile(r"\{[%#].*?[%#]\}")
-_OPENED = re.compile(r"^(\s*\{%)(?![-+])(?!\s*(?:set|macro|include)\b)")
-_CLOSED = re.compile(r"(?<![-+])%\}$")
+_TAG_AT_START = re.compile(r"^(\s*\{%)(?![-+])(?!\s*(?:set|macro|include)\b)")
+_TAG_AT_END = re.compile(r"(?<![-+])%\}$")
 
 
-def _whole_lines(source: str) -> str:
-    """A template that trims its blocks only where they stand alone on a line: a `+` keeps what is around the others.
+def _keep_line_ends(source: str) -> str:
+    """Return a template whose tags are trimmed only if they are alone on a line.
 
-    >>> print(_whole_lines("  {% if a %}x{% endif %}"))
+    A `+` in all other tags keeps the space around them.
+
+    >>> print(_keep_line_ends("  {% if a %}x{% endif %}"))
       {%+ if a %}x{% endif +%}
     """
-    return "\n".join(_whole_line(line) for line in source.split("\n"))
+    return "\n".join(_keep_line_end(line) for line in source.split("\n"))
 
 
-def _whole_line(line: str) -> str:
+def _keep_line_end(line: str) -> str:
+    """Return one line of a template, with a `+` in its tags unless they are alone on it."""
     alone = not _TAG.sub("", line).strip() and "{% include" not in line
     if alone or line.lstrip().startswith(("{% set", "{% macro")):
         return line
-    return _CLOSED.sub("+%}", _OPENED.sub(r"\1+", line))
+    return _TAG_AT_END.sub("+%}", _TAG_AT_START.sub(r"\1+", line))
 
 
-def _sql(*pieces: str | int) -> Fragment:
-    """Return words of a template as SQL, to be handed to a macro: `sql('q', 3)`."""
+def _concatenate_sql(*pieces: str | int) -> Fragment:
+    """Return words of a template as SQL, for the argument of a macro: `sql('q', 3)`."""
     return Fragment("".join(str(p) for p in pieces))
 
 
 @jinja2.pass_environment
-def _of(environment: jinja2.Environment, step: str, *columns: object) -> Fragment:
-    """Return the name of a relation that exists once for each column (or pair): `"age: tree"`.
+def _relation_name(environment: jinja2.Environment, step: str, *columns: object) -> Fragment:
+    """Return the name of a relation that exists once for each column (or pair of columns): `"age: tree"`.
 
-    No other relation has it: the names of all others are written without a colon, and no step has one, so that what
-    stands before the last one is the column, or the columns as they are quoted.
+    The name is unique: names of other relations have no colon, and neither has `step`, so the text before the last
+    colon is the column, or the quoted columns.
     """
-    plain = [environment.getattr(column, "plain") for column in columns]
-    owner = plain[0] if len(plain) == 1 else " and ".join(map(identifier, plain))
+    column_names = [environment.getattr(column, "plain") for column in columns]
+    owner = column_names[0] if len(column_names) == 1 else " and ".join(map(identifier, column_names))
     return Fragment(identifier(f"{owner}: {step}"))
 
 
-def _filled(form: Sql, **pieces: object) -> Fragment:
-    """Return SQL with pieces in its braces; pieces that it has no braces for are left out."""
-    return Fragment(form.format(**{name: str(piece) for name, piece in pieces.items()}))
+def _fill_pieces(template: Sql, **pieces: object) -> Fragment:
+    """Return SQL with pieces inserted in its braces; pieces without braces are ignored."""
+    return Fragment(template.format(**{name: str(piece) for name, piece in pieces.items()}))
 
 
-def _comment(words: str) -> Fragment:
-    """Return any text as a part of a comment."""
+def _as_comment(words: str) -> Fragment:
+    """Return a text as a part of a SQL comment."""
     return Fragment(one_line(words))
 
 
 def fill(template: str, **values: object) -> str:
-    """Return the text of a template in sql/, with `Sql` values made printable."""
-    return str(_templates().get_template(template).render({k: _fragments(v) for k, v in values.items()}))
+    """Return the text of a template in sql/, filled with values."""
+    return str(_templates().get_template(template).render({k: _make_printable(v) for k, v in values.items()}))
 
 
 def fill_text(source: str, values: Mapping[str, object]) -> Sql:
-    """Return the same for a template given as text."""
-    return Sql(str(_of_text(_templates(), source).render({k: _fragments(v) for k, v in values.items()})))
+    """Return the SQL of a template that is given as text."""
+    return Sql(
+        str(_template_from_text(_templates(), source).render({k: _make_printable(v) for k, v in values.items()}))
+    )
 
 
 @lru_cache(256)
-def _of_text(environment: jinja2.Environment, source: str) -> jinja2.Template:
-    """Return a template given as text, compiled once: jinja2 keeps only those that it loads by name."""
-    return environment.from_string(_whole_lines(source))
+def _template_from_text(environment: jinja2.Environment, source: str) -> jinja2.Template:
+    """Return a template that is given as text, compiled once; jinja2 caches only templates that it loads by name."""
+    return environment.from_string(_keep_line_ends(source))
 
 
-def _fragments(value: Any) -> Any:
+def _make_printable(value: Any) -> Any:
+    """Return a value whose `Sql` parts a template can print."""
     if isinstance(value, Sql):
         return Fragment(value)
     if isinstance(value, Mapping):
-        return {k: _fragments(v) for k, v in value.items()}
+        return {k: _make_printable(v) for k, v in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_fragments(v) for v in value]
-    return _View(value) if is_dataclass(value) else value
+        return [_make_printable(v) for v in value]
+    return _TemplateView(value) if is_dataclass(value) else value
 
 
-class _View:
-    """A dataclass as a template sees it: its fields and properties, with `Sql` made printable. It cannot be printed."""
+class _TemplateView:
+    """A dataclass in a template: its fields and properties are printable where they are `Sql`; the object is not."""
 
     def __init__(self, of: object) -> None:
         self._of = of
@@ -152,32 +162,32 @@ class _View:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
-        value = _fragments(getattr(self._of, name))
+        value = _make_printable(getattr(self._of, name))
         self.__dict__[name] = value
         return value
 
 
-def values(of: DataclassInstance) -> dict[str, object]:
-    """Return the fields of a dataclass by name: what a template is filled with."""
-    return {f.name: getattr(of, f.name) for f in fields(of)}
+def field_values(instance: DataclassInstance) -> dict[str, object]:
+    """Return the fields of a dataclass by name, for filling a template."""
+    return {f.name: getattr(instance, f.name) for f in fields(instance)}
 
 
 # --- messages that are only complete while the query runs ------------------------------------------------
 
-_KEY = secrets.token_hex(16)
-"""Marks expressions in messages; no name of a table or column can carry it."""
+_PLACEHOLDER_KEY = secrets.token_hex(16)
+"""Marks SQL expressions in messages. It is random, so no name of a table or column contains it."""
 
-_LATER = re.compile(f"<{_KEY}>(.*?)</{_KEY}>", re.DOTALL)
-
-
-def later(expression: str) -> str:
-    """Return a message argument that a SQL expression will give."""
-    return f"<{_KEY}>{expression}</{_KEY}>"
+_PLACEHOLDER = re.compile(f"<{_PLACEHOLDER_KEY}>(.*?)</{_PLACEHOLDER_KEY}>", re.DOTALL)
 
 
-def message(error: Exception) -> Sql:
-    """Return an error's text as a SQL expression."""
-    pieces = _LATER.split(str(error))
+def sql_placeholder(expression: str) -> str:
+    """Return a placeholder for a message argument, whose value a SQL expression gives while the statement runs."""
+    return f"<{_PLACEHOLDER_KEY}>{expression}</{_PLACEHOLDER_KEY}>"
+
+
+def error_sql(error: Exception) -> Sql:
+    """Return a SQL expression of an error's message, with the placeholders replaced by their expressions."""
+    pieces = _PLACEHOLDER.split(str(error))
     return Sql(
         "(" + " || ".join(f"({p})::VARCHAR" if i % 2 else text(p) for i, p in enumerate(pieces) if i % 2 or p) + ")"
     )

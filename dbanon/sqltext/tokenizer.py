@@ -1,4 +1,4 @@
-"""Split SQL text into tokens where DuckDB does. Everything that scans SQL uses these rules; keywords are words."""
+"""Split SQL text into tokens as DuckDB does. Keywords are words."""
 
 import re
 from typing import NamedTuple
@@ -18,10 +18,11 @@ _SIGN = r"(?!--|/\*)[-+*/<>=]"  # an operator ends before a comment
 _OTHER_SIGN = r"[~!@%^&|]"
 _OPERATOR = rf"""[](),;[{{}}] | :[:=]?
     | (?:{_SIGN})*+{_OTHER_SIGN}(?:{_SIGN}|{_OTHER_SIGN})*+
-    | (?:{_SIGN})*(?!--|/\*)[*/<>=] | ."""  # the last sign is + or - only beside one of the other signs, or alone
+    | (?:{_SIGN})*(?!--|/\*)[*/<>=] | ."""  # the last sign is + or - only with one of the other signs, or alone
 
 
 def _pattern(**rules: str) -> re.Pattern[str]:
+    """Return a pattern with one named group per kind of token."""
     return re.compile("|".join(f"(?P<{kind}>{rule})" for kind, rule in rules.items()), re.VERBOSE | re.DOTALL)
 
 
@@ -51,7 +52,7 @@ SPARK = _pattern(
     parameter=_PARAMETER,
     operator=_OPERATOR,
 )
-"""Texts are in single or double quotes and have backslashes, names are in backquotes."""
+"""Spark's rules: strings have single or double quotes and backslash escapes, names have backquotes."""
 
 _SPACED = re.compile(
     rf"(\s*(?:(?:{_LINE_COMMENT}|{_BLOCK_COMMENT})\s*)*)"
@@ -62,7 +63,7 @@ _COMMENT_EDGE = re.compile(r"/\*|\*/")
 
 
 class Token(NamedTuple):
-    """A token: its kind (space, comment, word, quoted, string, number, parameter, operator), its text and its place."""
+    """A token: its kind (space, comment, word, quoted, string, number, parameter, operator), text and start index."""
 
     kind: str
     text: str
@@ -72,16 +73,17 @@ class Token(NamedTuple):
 
     @property
     def end(self) -> int:
+        """The index after the last character."""
         return self.start + len(self.text)
 
     @property
     def upper(self) -> str:
-        """The token for comparison with keywords; a quoted name equals none."""
+        """The text in upper case, for comparison with keywords; a quoted name equals no keyword."""
         return self.text.upper()
 
     @property
     def name(self) -> str:
-        """The name that a word or a quoted name stands for."""
+        """The name that a word or a quoted name denotes."""
         if self.kind != "quoted":
             return self.text
         return self.text[1 : None if self.is_unfinished else -1].replace(self.text[0] * 2, self.text[0])
@@ -93,26 +95,26 @@ class Token(NamedTuple):
 
 
 def tokens(text: str, dialect: re.Pattern[str] = DUCKDB) -> list[Token]:
-    """Return the tokens of a text, blanks and comments among them: joined they are the text. O(n).
+    """Return the tokens of a text, including space and comments, so that their texts joined are the text. O(n).
 
     >>> [t.kind for t in tokens("k = 10 /* ten")]
     ['word', 'space', 'operator', 'space', 'number', 'space', 'comment']
     """
-    found: list[Token] = []
-    at = 0
-    while match := dialect.match(text, at):
-        start, at, kind, is_unfinished = at, match.end(), match.lastgroup or "", False
+    token_list: list[Token] = []
+    position = 0
+    while match := dialect.match(text, position):
+        start, position, kind, is_unfinished = position, match.end(), match.lastgroup or "", False
         if kind.startswith("begun_"):
             kind = kind[6:]
-            at, is_unfinished = _comment_end(text, at) if kind == "comment" else (len(text), True)
-        elif kind == "comment" and at == len(text):
+            position, is_unfinished = _comment_end(text, position) if kind == "comment" else (len(text), True)
+        elif kind == "comment" and position == len(text):
             is_unfinished = match[0].startswith("--")
-        found.append(Token(kind, text[start:at], start, is_unfinished))
-    return found
+        token_list.append(Token(kind, text[start:position], start, is_unfinished))
+    return token_list
 
 
 def code_tokens(text: str, dialect: re.Pattern[str] = DUCKDB) -> list[Token]:
-    """Return the tokens of a text without blanks and comments.
+    """Return the tokens of a text without space and comments.
 
     >>> [t.text for t in code_tokens("FROM kacpc('a;b', k=10) -- ten")]
     ['FROM', 'kacpc', '(', "'a;b'", ',', 'k', '=', '10', ')']
@@ -121,17 +123,17 @@ def code_tokens(text: str, dialect: re.Pattern[str] = DUCKDB) -> list[Token]:
 
 
 def spaced_words(query: str) -> list[tuple[str, str]]:
-    """Return the words of a query of ours, each with the blanks and comments before it.
+    """Return the words of a query that dbanon wrote, each with the space and comments before it.
 
     Faster than `tokens`, for text without dollar quotes and nested comments that does not end in a comment. O(n).
     """
     return _SPACED.findall(query)
 
 
-def _comment_end(text: str, at: int) -> tuple[int, bool]:
-    """Return where a block comment ends, which may contain others, and whether the text ends first."""
+def _comment_end(text: str, start: int) -> tuple[int, bool]:
+    """Return the end of a block comment, which may contain others, and whether the text ends first."""
     depth = 1
-    for edge in _COMMENT_EDGE.finditer(text, at):
+    for edge in _COMMENT_EDGE.finditer(text, start):
         depth += 1 if edge[0] == "/*" else -1
         if depth == 0:
             return edge.end(), False

@@ -5,7 +5,7 @@ from typing import Any
 
 from dbanon.runtime.session import Session
 from dbanon.source.catalog import SearchPath
-from dbanon.sqltext.qualify_builtins import bound
+from dbanon.sqltext.qualify_builtins import qualify_builtins
 from dbanon.table_functions import arguments, parameters, registry, shadowed_literals
 from dbanon.table_functions.options import Options
 from dbanon.table_functions.table_function import Call
@@ -33,7 +33,7 @@ def call_sql(session: Session, call: Mapping[str, Any], location: Sequence[str])
         query = str(parsed_call.function.handler(parsed_call))
         if session.explained_statements is not None:
             session.explained_statements.append((name, query))
-        return bound(query)
+        return qualify_builtins(query)
 
 
 def make_call(

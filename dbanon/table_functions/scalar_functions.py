@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from dbanon import errors
 from dbanon.errors.example import SAFE, Example
-from dbanon.sqltext.qualify_builtins import bound
+from dbanon.sqltext.qualify_builtins import qualify_builtins
 from dbanon.sqltext.quote import Sql, identifier
-from dbanon.sqltext.templates import fill, later, message
+from dbanon.sqltext.templates import error_sql, fill, sql_placeholder
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ def macro_statements(scope: str = "TEMP", excluded_arguments: Container[str] = (
     """
     for function in FUNCTIONS:
         overloads = ", ".join(
-            f"({', '.join(overload.arguments)}) AS ({bound(_overload_body(function, overload))})"
+            f"({', '.join(overload.arguments)}) AS ({qualify_builtins(_overload_body(function, overload))})"
             for overload in function.forms
             if not any(argument in excluded_arguments for argument in overload.arguments)
         )
@@ -108,7 +108,7 @@ def macro_statements(scope: str = "TEMP", excluded_arguments: Container[str] = (
 
 
 def _overload_body(function: ScalarFunction, overload: Overload) -> str:
-    unknown = message(errors.HierarchyNotStoredError("covers", later("CAST(hierarchy AS VARCHAR)")))
+    unknown = error_sql(errors.HierarchyNotStoredError("covers", sql_placeholder("CAST(hierarchy AS VARCHAR)")))
     body = fill(f"table_functions/{overload.body}.sql", unknown=unknown)
     if function.returns == "BOOLEAN":
         return body

@@ -8,7 +8,7 @@ call.
 from typing import Any
 
 from dbanon import errors
-from dbanon.sqltext.quote import Sql, identifier, joined, qualified, text
+from dbanon.sqltext.quote import Sql, identifier, join_sql, qualified, text
 
 LITERALS = ("list_value", "struct_pack", "map", "row")
 """Functions that ['age'], {'age': 2}, MAP {'age': 2} and ('age', 2) call."""
@@ -22,7 +22,7 @@ AND s.schema_name NOT IN ('information_schema', 'pg_catalog')
 _MACROS = f"""
 SELECT DISTINCT database_name, schema_name, function_name
 FROM system.main.duckdb_functions()
-WHERE NOT internal AND function_type = 'macro' AND system.main.lower(function_name) IN ({joined(map(text, LITERALS))})
+WHERE NOT internal AND function_type = 'macro' AND system.main.lower(function_name) IN ({join_sql(map(text, LITERALS))})
 ORDER BY ALL ASC NULLS LAST
 """
 
@@ -36,7 +36,7 @@ def check_literals(function: str, cursor: Any) -> None:
     Raises:
         ShadowedBuiltinError: There is such a macro.
     """
-    path = joined((qualified(*place) for place in cursor.execute(_SCHEMAS).fetchall()), ",")
+    path = join_sql((qualified(*place) for place in cursor.execute(_SCHEMAS).fetchall()), ",")
     cursor.execute(f"SET search_path = {text(path)}")
     try:
         all_builtin = all(cursor.execute(_BUILTIN_CHECK).fetchall()[0])
@@ -54,7 +54,7 @@ def _builtin_check_sql() -> Sql:
     """
     calls = (text(f"SELECT {identifier(name)}() FILTER (WHERE true)") for name in LITERALS)
     plans = (f"system.main.json_serialize_plan({call})" for call in calls)
-    checks = joined(f"system.main.contains({plan}, 'is a Scalar Function')" for plan in plans)
+    checks = join_sql(f"system.main.contains({plan}, 'is a Scalar Function')" for plan in plans)
     return Sql(f"SELECT {checks}")
 
 

@@ -94,7 +94,7 @@ class Call:
         """Return the relation that the argument `tbl` names; `trusting` as `is_declaring` of `resolve_source`."""
         given, local = self.text("tbl"), self.session.temporary.columns
         source = catalog.resolve_source(self.function.name, given, self.cursor, self.path, local, trusting)
-        policy = self.session.temporary.policies.get(names.folded(source.table))
+        policy = self.session.temporary.policies.get(names.fold_case(source.table))
         if policy is None or policy.database is None or source.sql != identifier(source.table):
             return source
         return replace(source, database=policy.database)

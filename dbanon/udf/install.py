@@ -13,8 +13,8 @@ import duckdb
 
 from dbanon.runtime import label_cache, session
 from dbanon.source import schema
-from dbanon.sqltext.qualify_builtins import OWN, bound
-from dbanon.sqltext.quote import Sql, identifier, joined, text
+from dbanon.sqltext.qualify_builtins import SYSTEM_SCHEMA, qualify_builtins
+from dbanon.sqltext.quote import Sql, identifier, join_sql, text
 from dbanon.table_functions import arguments, scalar_functions
 from dbanon.table_functions.registry import table_functions
 from dbanon.table_functions.table_function import TableFunction
@@ -125,7 +125,7 @@ def own_macros() -> Mapping[str, str]:
     with duckdb.connect() as scratch:
         attach(scratch, catalog=False)
         rows = scratch.execute(
-            bound(
+            qualify_builtins(
                 "SELECT function_name, md5(macro_definition) FROM duckdb_functions() "
                 "WHERE database_name = 'temp' AND function_type = 'table_macro'"
             )
@@ -141,18 +141,22 @@ CALL = "to_json({'function': called, 'positional': given, 'slots': filled, 'name
 def planned_call(connection: Any) -> str:
     """CREATE MACRO of what answers a call that was written as JSON elsewhere, on an attached connection."""
     planned = _planned(session.find_session(connection).token, "call")
-    return f"CREATE OR REPLACE TEMP MACRO dbanon_called(call) AS TABLE FROM {OWN}query({planned})"
+    return f"CREATE OR REPLACE TEMP MACRO dbanon_called(call) AS TABLE FROM {SYSTEM_SCHEMA}query({planned})"
 
 
 def _planned(token: str, call: str) -> str:
     """Return SQL for the statement that answers a call."""
     places = "[current_database(), current_schema(), current_setting('search_path')]"
     planned = f"dbanon_plan({text(token)}, {call}, to_json({places})::VARCHAR)"
-    return bound(f"list_transform([{planned}], lambda p: CASE WHEN p[1] = '!' THEN error(p[2:]) ELSE p END)[1]")
+    return qualify_builtins(
+        f"list_transform([{planned}], lambda p: CASE WHEN p[1] = '!' THEN error(p[2:]) ELSE p END)[1]"
+    )
 
 
 def macros(
-    query: str = f"{OWN}query(", end: str = ")", only: Callable[[TableFunction], object] = lambda function: True
+    query: str = f"{SYSTEM_SCHEMA}query(",
+    end: str = ")",
+    only: Callable[[TableFunction], object] = lambda function: True,
 ) -> Iterator[str]:
     """Yield the CREATE MACRO statements of the table functions: first what they share.
 
@@ -160,7 +164,7 @@ def macros(
     """
     yield (
         f"CREATE OR REPLACE TEMP MACRO dbanon_slots({', '.join(_SLOTS)}) AS "
-        f"{bound(arguments.capture_sql(_SLOTS, arguments.CAPTURED))}"
+        f"{qualify_builtins(arguments.capture_sql(_SLOTS, arguments.CAPTURED))}"
     )
     yield from (_macro(function, query, end) for function in filter(only, table_functions().values()))
 
@@ -171,10 +175,10 @@ _SLOTS = [f"a{i}" for i in range(1, arguments.SLOTS + 1)]
 def _slots(function: TableFunction) -> str:
     """Return SQL for the texts of a function's positional slots."""
     if not function.parameters:
-        return "NULL" if function.positional else bound(arguments.capture_sql(_SLOTS[:1], ()))
+        return "NULL" if function.positional else qualify_builtins(arguments.capture_sql(_SLOTS[:1], ()))
     if function.captured == arguments.CAPTURED:
         return f"temp.main.dbanon_slots({', '.join(_SLOTS)})"
-    return bound(arguments.capture_sql(_SLOTS, function.captured))
+    return qualify_builtins(arguments.capture_sql(_SLOTS, function.captured))
 
 
 def _macro(function: TableFunction, query: str, end: str) -> str:
@@ -185,14 +189,14 @@ def _macro(function: TableFunction, query: str, end: str) -> str:
     names = [p.name for p in function.parameters]
     parameters = [identifier(n) for n in function.positional]
     parameters += [Sql(f"{identifier(n)} := NULL") for n in (*slots, *names)]
-    positional = joined(f"{identifier(n)} := {identifier(n)}" for n in function.positional)
-    named = joined(f"{identifier(n)} := {identifier(n)}" for n in names)
-    call = joined(
+    positional = join_sql(f"{identifier(n)} := {identifier(n)}" for n in function.positional)
+    named = join_sql(f"{identifier(n)} := {identifier(n)}" for n in names)
+    call = join_sql(
         [
             text(function.name),
-            Sql(f"{OWN}struct_pack({positional})" if positional else "NULL"),
+            Sql(f"{SYSTEM_SCHEMA}struct_pack({positional})" if positional else "NULL"),
             Sql(_slots(function)),
-            Sql(f"{OWN}struct_pack({named})" if named else "NULL"),
+            Sql(f"{SYSTEM_SCHEMA}struct_pack({named})" if named else "NULL"),
         ]
     )
     statement = f"temp.main.dbanon_statement({call})"

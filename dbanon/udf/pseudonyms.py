@@ -24,7 +24,7 @@ def dbanon_pseudonym(values: Any, how: Any) -> Any:
 
 def dbanon_pseudonym_again(values: Any, how: Any) -> Any:
     """Return the same, by the gate's own code."""
-    return _made(values, how, pseudonyms.expected, pa.string())
+    return _made(values, how, pseudonyms.expected_pseudonyms, pa.string())
 
 
 def dbanon_shift(persons: Any, how: Any) -> Any:
@@ -34,7 +34,7 @@ def dbanon_shift(persons: Any, how: Any) -> Any:
 
 def dbanon_shift_again(persons: Any, how: Any) -> Any:
     """Return the same, by the gate's own code."""
-    return _made(persons, how, pseudonyms.expected_days, pa.int32())
+    return _made(persons, how, pseudonyms.expected_shifts, pa.int32())
 
 
 def dbanon_pseudonym_length(lists: Any, how: Any) -> Any:
@@ -50,12 +50,16 @@ def dbanon_pseudonym_length(lists: Any, how: Any) -> Any:
 
 
 def dbanon_together(rows: Any) -> Any:
-    """Of rows, STRUCT(label VARCHAR, size BIGINT, links VARCHAR[])[], what each is a part of (`together.alike`), in the
-    order of the list. None of no rows."""
+    """Return the numbers of the parts of each row (see `linked_patterns.pattern_numbers`), in the order of the list.
+
+    `rows` are lists of STRUCT(label VARCHAR, size BIGINT, links VARCHAR[]); NULL counts as an empty list.
+    """
     type_ = pa.list_(pa.list_(pa.int64()))
 
     def of(one: list[dict[str, Any]] | None) -> list[list[int]]:
-        return linked_patterns.alike([linked_patterns.Row(r["label"], r["size"], tuple(r["links"])) for r in one or ()])
+        return linked_patterns.pattern_numbers(
+            [linked_patterns.LinkedRow(r["label"], r["size"], tuple(r["links"])) for r in one or ()]
+        )
 
     return pa.array([of(one) for one in array(rows).to_pylist()], type_)
 

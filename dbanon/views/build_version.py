@@ -27,7 +27,7 @@ from dbanon.release.spec.release_spec import ReleaseSpec
 from dbanon.release.summary import ROWS, Glance
 from dbanon.runtime.version import __version__
 from dbanon.source.catalog import SCHEMA
-from dbanon.sqltext.quote import Sql, identifier, joined, literal, qualified, text
+from dbanon.sqltext.quote import Sql, identifier, join_sql, literal, qualified, text
 from dbanon.views import compare_version, deferred_records, erasure, warnings
 from dbanon.views.compare_version import OLD, Making, VersionComparison
 
@@ -191,7 +191,7 @@ def _measured(cursor: Any, entry: LedgerEntry, publication: ReleaseSpec) -> dict
     rows = cursor.execute(plan.statement(replace(publication, kind="metrics"))).fetchall()
     types = {"metric": "VARCHAR", "value": "DOUBLE", "better": "VARCHAR", "description": "VARCHAR"}
     table = entry.table("_metrics")
-    cursor.execute(f"CREATE TABLE {table} ({joined(f'{name} {type_}' for name, type_ in types.items())})")
+    cursor.execute(f"CREATE TABLE {table} ({join_sql(f'{name} {type_}' for name, type_ in types.items())})")
     cursor.executemany(f"INSERT INTO {table} VALUES (?, ?, ?, ?)", [row[:4] for row in rows if row[4]])
     return {row[0]: row[1] for row in rows}
 
@@ -278,14 +278,14 @@ def _insert(
     if entry.how == "hold":
         counts = zip(("waiting", "waiting_persons"), deferred_records.counted(cursor, entry), strict=True)
         row |= {name: literal(count) for name, count in counts if count is not None}
-    said = joined(f"{row[c]} AS {identifier(c)}" for c in ledger_hashes.LEDGER_COLUMNS)
+    said = join_sql(f"{row[c]} AS {identifier(c)}" for c in ledger_hashes.LEDGER_COLUMNS)
     hashes = ledger_hashes.hash_tables(cursor, entry) | {
         "ledger": ledger_hashes.hash_ledger_row(cursor, entry.database, Sql(f"(SELECT {said})"))
     }
     row["hashes"] = mapped({k: text(v) for k, v in hashes.items()}, "VARCHAR")
-    columns = joined(identifier(c) for c in row)
+    columns = join_sql(identifier(c) for c in row)
     cursor.execute(
-        f"INSERT INTO {qualified(entry.database, SCHEMA, 'release')} ({columns}) SELECT {joined(row.values())}"
+        f"INSERT INTO {qualified(entry.database, SCHEMA, 'release')} ({columns}) SELECT {join_sql(row.values())}"
     )
 
 
@@ -297,8 +297,8 @@ def library_versions() -> dict[str, str]:
 
 
 def listed(items: Sequence[str]) -> Sql:
-    return Sql(f"[{joined(text(i) for i in items)}]::VARCHAR[]")
+    return Sql(f"[{join_sql(text(i) for i in items)}]::VARCHAR[]")
 
 
 def mapped(items: Mapping[str, Sql], type_: str) -> Sql:
-    return Sql(f"MAP {{{joined(f'{text(k)}: {v}' for k, v in items.items())}}}::MAP(VARCHAR, {type_})")
+    return Sql(f"MAP {{{join_sql(f'{text(k)}: {v}' for k, v in items.items())}}}::MAP(VARCHAR, {type_})")

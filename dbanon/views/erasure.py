@@ -11,7 +11,7 @@ from typing import Any
 from dbanon.ledger.releases import LedgerEntry
 from dbanon.release.plan import plan
 from dbanon.release.spec.release_spec import ReleaseSpec
-from dbanon.sqltext.quote import Sql, joined, literal
+from dbanon.sqltext.quote import Sql, join_sql, literal
 
 
 def without(entry: LedgerEntry, publication: ReleaseSpec, cursor: Any) -> ReleaseSpec:
@@ -20,7 +20,7 @@ def without(entry: LedgerEntry, publication: ReleaseSpec, cursor: Any) -> Releas
         row[0]
         for row in cursor.execute(plan.filled("views/remaining.sql", publication, members=entry.members)).fetchall()
     ]
-    ids = joined(literal(i) for i in gone or [-1])
+    ids = join_sql(literal(i) for i in gone or [-1])
     stay = Sql(f"(FROM {entry.members} WHERE class_id NOT IN ({ids}))")
     went = f"SELECT person_key, row_hash, value_hash, records FROM {entry.members} WHERE class_id IN ({ids})"
     if publication.continuity.held is not None:

@@ -5,7 +5,7 @@ from dbanon.policy.checks import review
 from dbanon.release.plan import plan
 from dbanon.release.spec.release_spec import ReleaseSpec
 from dbanon.source import stored_policy
-from dbanon.sqltext.qualify_builtins import bound
+from dbanon.sqltext.qualify_builtins import qualify_builtins
 from dbanon.sqltext.quote import one_line, text
 from dbanon.table_functions.table_function import Call
 
@@ -35,7 +35,9 @@ def review_of(call: Call, publication: ReleaseSpec) -> list[review.Row]:
                 CALL if is_calls else "",
             )
         )
-    rows: list[review.Row] = call.cursor.execute(bound(review.reviewed(call, publication.cleaned, columns))).fetchall()
+    rows: list[review.Row] = call.cursor.execute(
+        qualify_builtins(review.reviewed(call, publication.cleaned, columns))
+    ).fetchall()
     return rows
 
 

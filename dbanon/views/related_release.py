@@ -18,7 +18,7 @@ from dbanon.release.related.template_tables import Own
 from dbanon.release.spec import resolve
 from dbanon.runtime import session
 from dbanon.source import catalog
-from dbanon.sqltext.quote import Sql, argument, identifier, joined, literal, qualified, text
+from dbanon.sqltext.quote import Sql, argument, identifier, join_sql, literal, qualified, text
 from dbanon.table_functions.dispatch import make_call
 from dbanon.table_functions.parameters import format_value
 from dbanon.views import target as release_target
@@ -162,7 +162,7 @@ def _made(cursor: Any, of: RelatedRelease, found: Relation, query: Sql) -> Relea
     of = replace(of, hashes=hashes.hash_tables(cursor, of, of.endings))
     _insert(cursor, of, found, measured)
     counted = (f"(SELECT system.main.count(*) FROM {of.table(ending)})" for ending in ("", "_classes"))
-    records, classes_made = cursor.execute(f"SELECT {joined(counted)}").fetchall()[0]
+    records, classes_made = cursor.execute(f"SELECT {join_sql(counted)}").fetchall()[0]
     return Release(of.shown, 1, records, classes_made, None)
 
 
@@ -197,7 +197,7 @@ def _insert(cursor: Any, of: RelatedRelease, found: Relation, measured: Mapping[
         "hashes": mapped({n: text(v) for n, v in of.hashes.items()}, "VARCHAR"),
     }
     columns: Sequence[str] = [identifier(name) for name in row]
-    cursor.execute(f"INSERT INTO {of.ledger} ({joined(columns)}) SELECT {joined(row.values())}")
+    cursor.execute(f"INSERT INTO {of.ledger} ({join_sql(columns)}) SELECT {join_sql(row.values())}")
 
 
 def _json(value: object) -> str:

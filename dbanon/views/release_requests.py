@@ -18,7 +18,7 @@ from dbanon.ledger import permissions, publishing_lock, releases, transactions
 from dbanon.ledger.permissions import Permission, ReleaseRequest
 from dbanon.runtime import session
 from dbanon.source import catalog
-from dbanon.sqltext.quote import joined, qualified, text
+from dbanon.sqltext.quote import join_sql, qualified, text
 from dbanon.views import materialize
 
 PLACE = "asked"
@@ -76,7 +76,7 @@ def answer(connection: Any, reader: str, algorithm: str, source: str, given: Map
             f"INSERT INTO {table} VALUES (?, ?, ?, ?, now()::TIMESTAMPTZ AT TIME ZONE 'UTC', ?, ?, ?)",
             [asking.algorithm, asking.source, asking.parameters, reader, *release, _UNFINISHED],
         )
-        key = f"(algorithm, source, parameters) = ({joined(map(text, astuple(asking)))})"
+        key = f"(algorithm, source, parameters) = ({join_sql(map(text, astuple(asking)))})"
 
         def is_still_allowed() -> None:
             with current.cursor() as fresh:  # permissions are changed by plain SQL, without a turn

@@ -7,7 +7,7 @@ from typing import Any
 from dbanon import errors
 from dbanon.release.spec import related_parameters as several
 from dbanon.runtime import session
-from dbanon.sqltext.quote import Sql, identifier, joined, literal
+from dbanon.sqltext.quote import Sql, identifier, join_sql, literal
 from dbanon.table_functions import arguments, shadowed_literals
 from dbanon.table_functions.registry import table_functions
 from dbanon.views import materialize, streaming
@@ -98,7 +98,7 @@ def _row(made: materialize.Release) -> Sql:
 
 def _grown(made: streaming.StreamRefreshResult) -> Sql:
     counts = ("read", "published", "suppressed", "waiting", "classes")
-    said = joined(f"{literal(getattr(made, name))}::BIGINT AS {name}" for name in counts)
+    said = join_sql(f"{literal(getattr(made, name))}::BIGINT AS {name}" for name in counts)
     return Sql(f"SELECT {literal(made.name)} AS name, {said}")
 
 
@@ -129,4 +129,4 @@ def _resolved(connection: Any, parts: Sequence[str]) -> str:
 
 def _shown(parts: Sequence[str]) -> str:
     """Return a name as text, quoted where needed."""
-    return joined((p if re.fullmatch(r"[^\W\d][\w$]*", p) else identifier(p) for p in parts), ".")
+    return join_sql((p if re.fullmatch(r"[^\W\d][\w$]*", p) else identifier(p) for p in parts), ".")

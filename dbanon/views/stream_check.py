@@ -12,8 +12,8 @@ from dbanon import errors
 from dbanon.ledger import streams
 from dbanon.ledger.stream_marks import ArrivalOrder
 from dbanon.ledger.streams import StreamEntry
-from dbanon.sqltext.qualify_builtins import bound
-from dbanon.sqltext.quote import Sql, identifier, joined
+from dbanon.sqltext.qualify_builtins import qualify_builtins
+from dbanon.sqltext.quote import Sql, identifier, join_sql
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Step:
     @property
     def mark(self) -> Sql:
         """A hash of what the view shows of a record."""
-        return Sql(f"md5(row({joined(identifier(name) for name in self.values)})::VARCHAR)")
+        return Sql(f"md5(row({join_sql(identifier(name) for name in self.values)})::VARCHAR)")
 
 
 def last_row(cursor: Any, grows: StreamEntry) -> int:
@@ -78,7 +78,7 @@ def check(
         ("records in the ledger of the stream that were not read", _counts(before, after, step, source, order)),
     )
     for what, query in checks:
-        wrong = cursor.execute(bound(query)).fetchall()[0][0]
+        wrong = cursor.execute(qualify_builtins(query)).fetchall()[0][0]
         if wrong:
             raise errors.GateRefusedError("refresh", what, wrong)
 

@@ -19,7 +19,7 @@ from dbanon.release.spec.release_spec import ReleaseSpec
 from dbanon.release.streams import plan
 from dbanon.release.streams.plan import GrownStatement
 from dbanon.source.catalog import Source
-from dbanon.sqltext.quote import Sql, identifier, joined
+from dbanon.sqltext.quote import Sql, identifier, join_sql
 from dbanon.table_functions.options import Options
 from dbanon.views import stream_check
 
@@ -80,7 +80,7 @@ class _Reading:
     @property
     def read(self) -> Sql:
         """Its columns."""
-        return Sql(joined(identifier(name) for name in self.columns))
+        return Sql(join_sql(identifier(name) for name in self.columns))
 
     def relation(self, grows: StreamEntry, source: Sql) -> Sql:
         """Return those that wait and those that are new."""
@@ -103,11 +103,12 @@ def first(cursor: Any, grows: StreamEntry, publication: ReleaseSpec, options: Op
     statement = _statement(grows, publication, options, reading, StreamSegment.of(None, 0, ends=False), is_first=True)
     shown = [*statement.shown, statement.own["suppressed"]]
     types = {name: type_ for name, type_, *_ in cursor.execute(f"DESCRIBE {statement.sql}").fetchall()}
-    cursor.execute(f"CREATE TABLE {grows.table()} ({joined(f'{identifier(c)} {types[c]}' for c in shown)})")
+    cursor.execute(f"CREATE TABLE {grows.table()} ({join_sql(f'{identifier(c)} {types[c]}' for c in shown)})")
     classes = {statement.class_id: types[statement.class_id], _size(statement): "BIGINT"}
     classes |= {name: types[name] for name in statement.quasi}
     cursor.execute(
-        f"CREATE TABLE {grows.table('_classes')} ({joined(f'{identifier(c)} {type_}' for c, type_ in classes.items())})"
+        f"CREATE TABLE {grows.table('_classes')} "
+        f"({join_sql(f'{identifier(c)} {type_}' for c, type_ in classes.items())})"
     )
     return following(cursor, grows, publication, options, unread)
 
@@ -211,7 +212,7 @@ def _check_pending(cursor: Any, grows: StreamEntry, source: Source, *, by_row: b
     known and `by_row` says that rows have not moved, else anywhere."""
     columns = [c[0] for c in cursor.execute(f"FROM {grows.waits} LIMIT 0").description]
     read, row = columns[:-2], identifier(columns[-1])
-    same = joined((f"s.{identifier(c)} IS NOT DISTINCT FROM w.{identifier(c)}" for c in read), " AND ")
+    same = join_sql((f"s.{identifier(c)} IS NOT DISTINCT FROM w.{identifier(c)}" for c in read), " AND ")
     is_searched = "true"
     if by_row:
         ends = f"SELECT coalesce(min({row}), 0), coalesce(max({row}), 0) FROM {grows.waits}"
@@ -277,12 +278,12 @@ def _size(statement: GrownStatement) -> str:
 def _publish(cursor: Any, grows: StreamEntry, statement: GrownStatement, reading: _Reading) -> StreamRefreshResult:
     """Add what leaves to the tables: the rows of a class in an order that does not tell when each came."""
     own = {name: identifier(of) for name, of in statement.own.items()}
-    shown, class_id = joined(identifier(c) for c in statement.shown), identifier(statement.class_id)
+    shown, class_id = join_sql(identifier(c) for c in statement.shown), identifier(statement.class_id)
     cursor.execute(
         f"INSERT INTO {grows.table()} SELECT {shown}, {own['suppressed']} FROM {_STEP} "
         f"WHERE {own['suppressed']} IS NOT NULL ORDER BY {class_id} ASC NULLS LAST, md5(row({shown})::VARCHAR) ASC"
     )
-    size, quasi = identifier(_size(statement)), joined(identifier(c) for c in statement.quasi)
+    size, quasi = identifier(_size(statement)), join_sql(identifier(c) for c in statement.quasi)
     left = f"SELECT {class_id}, count(*) AS records, {quasi} FROM {_STEP} WHERE {class_id} IS NOT NULL GROUP BY ALL"
     classes = grows.table("_classes")
     cursor.execute(
@@ -302,7 +303,7 @@ def _publish(cursor: Any, grows: StreamEntry, statement: GrownStatement, reading
 
 def _keep_waiting(cursor: Any, grows: StreamEntry, source: Source, reading: _Reading) -> None:
     """Those that left wait no more; of the new ones some do now."""
-    of_source = joined(f"s.{identifier(name)}" for name in reading.columns)
+    of_source = join_sql(f"s.{identifier(name)}" for name in reading.columns)
     cursor.execute(
         f"DELETE FROM {grows.waits} WHERE {reading.place} IN "
         f"(SELECT {reading.place} FROM {_STEP} WHERE {reading.cluster} <> -2)"

@@ -7,7 +7,7 @@ from dbanon import errors
 from dbanon.errors.warnings import PersonSpellingsWarning, UtilityWarning, warn
 from dbanon.policy.checks.person_spellings import count, is_spelled
 from dbanon.source.catalog import Source
-from dbanon.sqltext.qualify_builtins import bound
+from dbanon.sqltext.qualify_builtins import qualify_builtins
 from dbanon.sqltext.quote import Sql
 
 MOST = 0.5
@@ -36,7 +36,7 @@ def person_spellings(cursor: Any, rows: Sql, source: Source, person: str | None)
 
 def spellings_of(cursor: Any, rows: Sql, shown: str, person: str) -> None:
     """Issue a PersonSpellingsWarning where a column of rows has ids in several spellings."""
-    ((n_ids,),) = cursor.execute(bound(count(rows, person))).fetchall()
+    ((n_ids,),) = cursor.execute(qualify_builtins(count(rows, person))).fetchall()
     if n_ids:
         warn(str(errors.PersonSpellingsError(shown, person, n_ids)), PersonSpellingsWarning)
 

@@ -377,7 +377,7 @@ def publish(column: str, values: str, where: str = "true") -> tuple[str, str]:
     return f"g.{column}", f"CASE WHEN {where} THEN {values} ELSE g.{column} END AS {column}"
 
 
-UNCOVERED, SMALL, CONFUSED = (messages.GATE[name][0] for name in ("uncovered", "small", "confused"))
+UNCOVERED, SMALL, CONFUSED = (messages.RELEASE_CHECKS[name][0] for name in ("uncovered", "small", "confused"))
 FIRST = "(SELECT min(p0) FROM generalized WHERE p0 LIKE '[21%')"
 
 

@@ -117,7 +117,7 @@ STATEMENTS = {
 @pytest.mark.parametrize("case", STATEMENTS)
 def test_the_last_select_follows_the_relations(case: str) -> None:
     statement, is_last = STATEMENTS[case]
-    check: Callable[[], str] = partial(statement_check.checked, "kacpc", statement, "SELECT * FROM x")
+    check: Callable[[], str] = partial(statement_check.check_last_select, "kacpc", statement, "SELECT * FROM x")
     if is_last:
         assert check() == statement
     else:

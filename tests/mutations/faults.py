@@ -81,8 +81,8 @@ _FAULTS = {
     ),
     "of pseudonyms of several columns the gate forgets who shares what": Fault(
         "dbanon/gate/linked_patterns.py",
-        '("component", tuple(written))',
-        '("component", tuple(line[:2] for line in written))',
+        '("component", tuple(normalized_rows))',
+        '("component", tuple(line[:2] for line in normalized_rows))',
         ("tests/policy/transforms/test_together.py", "tests/policy/transforms/test_several.py"),
     ),
     "k counts the values of any pseudonym": Fault(

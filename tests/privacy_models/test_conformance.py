@@ -26,7 +26,7 @@ from dbanon.cli.manual import function_page, metric_page
 from dbanon.privacy_models import registry
 from dbanon.privacy_models.model import Form, Model
 from dbanon.privacy_models.model_request import Demand
-from dbanon.sqltext.quote import Sql, joined, literal
+from dbanon.sqltext.quote import Sql, join_sql, literal
 from dbanon.sqltext.templates import fill_text
 from dbanon.table_functions.parameter_types import Integer
 from dbanon.table_functions.registry import table_functions
@@ -134,7 +134,7 @@ def _counts(con: Any, made: Case, of: Demand, classes: Sequence[Class]) -> None:
     ):
         con.execute(f"CREATE OR REPLACE TABLE {name} ({columns})")
         if rows:
-            values = joined(f"({joined(literal(cell) for cell in row)})" for row in rows)
+            values = join_sql(f"({join_sql(literal(cell) for cell in row)})" for row in rows)
             con.execute(f"INSERT INTO {name} VALUES {values}")
 
 

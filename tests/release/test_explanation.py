@@ -12,8 +12,8 @@ import pytest
 import dbanon
 from dbanon.release import functions
 from dbanon.runtime import session
-from dbanon.sqltext.cte_steps import steps
-from dbanon.sqltext.qualify_builtins import bound, tidy
+from dbanon.sqltext.cte_steps import split_steps
+from dbanon.sqltext.qualify_builtins import qualify_builtins, strip_blank_lines
 from dbanon.sqltext.tokenizer import spaced_words
 from dbanon.table_functions.dispatch import call_sql
 from dbanon.table_functions.registry import table_functions
@@ -35,7 +35,7 @@ def explained(con: Any, function: str, *positional: object, **named: object) -> 
     finally:
         current.explained_statements = None
     assert name == function
-    return tidy(query), runs
+    return strip_blank_lines(query), runs
 
 
 def relations(query: str) -> list[tuple[str, str]]:
@@ -72,9 +72,9 @@ def test_every_step_of_a_release_has_a_comment_and_the_name_of_its_column(six: A
     query, runs = explained(six, function, "six", **GIVEN)
     readable(query)
     assert {'"age: domain"', "hierarchy", "nodes"} <= {name for name, _ in relations(query)}
-    assert bound(query) == runs
+    assert qualify_builtins(query) == runs
     assert "--" not in runs
-    found = steps(query)
+    found = split_steps(query)
     assert all(step.holds for step in found.relations)
     assert words(found.statement(found.result)) == words(query)
 
@@ -95,7 +95,7 @@ def test_whatever_a_call_asks_for_can_be_read(six: Any, ending: str, given: dict
     more = {"divergence": True} if ending == "_metrics" else {}
     query, runs = explained(six, f"kacpc{ending}", "six", **(GIVEN | given | more))
     readable(query)
-    assert bound(query) == runs
+    assert qualify_builtins(query) == runs
 
 
 def test_explain_release_lists_the_steps_of_the_call_it_names(six: Any) -> None:
@@ -166,8 +166,8 @@ def test_names_of_any_kind_are_steps_of_their_own(con: Any) -> None:
     )
     given = {"k": 3, "qi": [*HOSTILE, "source"]}
     query, runs = explained(con, "kacpc", "t", **given)
-    assert bound(query) == runs
-    names = [step.name for step in steps(query).relations]
+    assert qualify_builtins(query) == runs
+    names = [step.name for step in split_steps(query).relations]
     assert len(names) == len({name.lower() for name in names})
     assert {f"{name}: domain" for name, type_ in HOSTILE.items() if type_ == "INTEGER"} < set(names)
     count = len(con.execute(runs).fetchall())
@@ -216,4 +216,4 @@ def test_other_functions_can_be_read_as_well(six: Any, function: str) -> None:
     assert not re.search(r"\n[ \t]*\n", query)
     assert len(relations(query)) > 0
     assert [name for name, comment in relations(query) if not comment.startswith("-- ")] == []
-    assert bound(query) == runs
+    assert qualify_builtins(query) == runs

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dbanon.sqltext.qualify_builtins import bound, tidy
+from dbanon.sqltext.qualify_builtins import qualify_builtins, strip_blank_lines
 from dbanon.sqltext.quote import Sql
 from dbanon.sqltext.templates import fill_text
 
@@ -38,6 +38,6 @@ def test_lines_of_tags_leave_nothing_and_others_keep_their_place() -> None:
 def test_comments_and_blank_lines_go_where_nothing_is_quoted() -> None:
     name, value = '"a\n\n-- b"', "'c\n  \n-- d'"
     query = f"SELECT  -- of all\n\n   \n-- the name\n    {name} AS x,   \n  {value}\n\n FROM t"
-    assert tidy(query) == f"SELECT  -- of all\n    -- the name\n    {name} AS x,\n  {value}\n FROM t"
-    assert bound(query) == f"SELECT\n    {name} AS x,\n  {value}\n FROM t"
-    assert bound(tidy(query)) == bound(query)
+    assert strip_blank_lines(query) == f"SELECT  -- of all\n    -- the name\n    {name} AS x,\n  {value}\n FROM t"
+    assert qualify_builtins(query) == f"SELECT\n    {name} AS x,\n  {value}\n FROM t"
+    assert qualify_builtins(strip_blank_lines(query)) == qualify_builtins(query)

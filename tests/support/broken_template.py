@@ -17,7 +17,7 @@ def change(monkeypatch: pytest.MonkeyPatch, name: str, old: str, new: str) -> No
     real = resources.sql
 
     def read(asked: str) -> str:
-        return templates._whole_lines(real(asked).replace(old, new) if asked == name else real(asked))
+        return templates._keep_line_ends(real(asked).replace(old, new) if asked == name else real(asked))
 
     made.loader = jinja2.FunctionLoader(read)
     monkeypatch.setattr(templates, "_templates", cache(lambda: made))

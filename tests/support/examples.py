@@ -128,7 +128,7 @@ def noted() -> Iterator[dict[str, list[str]]]:
 def message(output: str, texts: list[str]) -> str:
     """The message in the output of an example that is one of these texts, with what the query filled in."""
     for text in texts:
-        parts = templates._LATER.split(text)[::2]
+        parts = templates._PLACEHOLDER.split(text)[::2]
         if found := re.search(".*?".join(re.escape(re.sub(r"\s+", " ", part)) for part in parts), output):
             return found[0]
     raise ValueError(f"the example does not raise its error: {output}")

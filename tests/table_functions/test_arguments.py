@@ -527,5 +527,5 @@ def test_a_name_with_a_nul_character_is_refused() -> None:
 
 def test_empty_parts_of_a_qualified_name_are_left_out() -> None:
     assert quote.qualified("", "main", "t") == '"main"."t"'
-    assert quote.joined(["a", "b"]) == "a, b"
-    assert isinstance(quote.joined([]), quote.Sql)
+    assert quote.join_sql(["a", "b"]) == "a, b"
+    assert isinstance(quote.join_sql([]), quote.Sql)

@@ -16,8 +16,8 @@ from dbanon.policy.hierarchies.messages import tree_messages
 from dbanon.release.spec import resolve
 from dbanon.source.catalog import Source
 from dbanon.source.column_types import family, is_zoned, label_text, person_value
-from dbanon.sqltext.quote import Sql, as_json, identifier, joined, literal, text
-from dbanon.sqltext.templates import fill, message
+from dbanon.sqltext.quote import Sql, as_json, identifier, join_sql, literal, text
+from dbanon.sqltext.templates import error_sql, fill
 from dbanon.table_functions.options import Options
 from dbanon.table_functions.parameter_types import MAX_SEED, Choice, Float, Integer, Text
 from dbanon.table_functions.parameters import Parameter
@@ -76,9 +76,9 @@ def statement(call: Call) -> Sql:
             {**column_pairs.stands(function, s), **tables.fingerprints} for s in (tables.source, tables.release)
         ],
         "say": {
-            "policy_changed": message(errors.PolicyChangedError(function, tables.source.shown)),
-            "empty": message(errors.EmptySourceError(function, tables.release.shown)),
-            "empty_source": message(errors.EmptySourceError(function, tables.source.shown)),
+            "policy_changed": error_sql(errors.PolicyChangedError(function, tables.source.shown)),
+            "empty": error_sql(errors.EmptySourceError(function, tables.release.shown)),
+            "empty_source": error_sql(errors.EmptySourceError(function, tables.source.shown)),
         },
         "body": kind.body,
     }
@@ -203,7 +203,7 @@ def _who(call: Call, tables: Tables, table: Source, columns: Sequence[str] | Map
             return label_text(identifier(person), table.columns[person])
     names = [table.column(tables.function, name, "qi") for name in columns]
     types = ((identifier(name), table.columns[name]) for name in names)
-    fields = joined(
+    fields = join_sql(
         f"{column} := {label_text(column, type_) if is_zoned(type_) else column}" for column, type_ in types
     )
     return Sql(f"CAST(struct_pack({fields}) AS VARCHAR)")

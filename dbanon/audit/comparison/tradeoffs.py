@@ -14,7 +14,7 @@ from dbanon.errors.example import Example
 from dbanon.privacy_models import registry as models
 from dbanon.release.plan import plan
 from dbanon.release.spec.release_spec import ReleaseSpec
-from dbanon.sqltext.qualify_builtins import bound
+from dbanon.sqltext.qualify_builtins import qualify_builtins
 from dbanon.sqltext.quote import Sql, argument, literal, text
 from dbanon.sqltext.templates import fill
 from dbanon.table_functions import registry
@@ -134,7 +134,9 @@ def _tried(call: Call, base: ReleaseSpec, every: Sequence[Configuration]) -> lis
     if {source.table.lower(), f"{source.schema}.{source.table}".lower()} & call.session.temporary.columns.keys():
         return list(every)
     query = algorithm_runs.figures(base, [c.run for c in every], ("k",), timed=False)
-    found = call.cursor.execute(bound(f"SELECT run, problem FROM {query} WHERE problem IS NOT NULL")).fetchall()
+    found = call.cursor.execute(
+        qualify_builtins(f"SELECT run, problem FROM {query} WHERE problem IS NOT NULL")
+    ).fetchall()
     problems = dict(found)
     return [
         replace(c, run=replace(c.run, publication=None, problem=problems[i])) if i in problems else c

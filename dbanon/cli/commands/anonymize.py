@@ -222,9 +222,9 @@ def _unnamed(con: Any, parameters: Mapping[str, Any]) -> list[str]:
     role_lists = (parameters.get(p) or () for p in ("qi", "sensitive", "other", "identifier", "withhold"))
     columns = [c for given in role_lists for c in ([given] if isinstance(given, str) else given)]
     columns += [str(parameters.get("person")), *(c for (c,) in con.execute(_DECLARED).fetchall())]
-    known = {names.folded(column) for column in columns}
+    known = {names.fold_case(column) for column in columns}
     withheld = con.execute("SELECT system.main.unnest(withheld) FROM dbanon.release").fetchall()
-    return [column for (column,) in withheld if names.folded(column) not in known]
+    return [column for (column,) in withheld if names.fold_case(column) not in known]
 
 
 _DECLARED = "SELECT column_name FROM dbanon.policy"

@@ -88,7 +88,7 @@ def _load_table(con: Any, path: Path, table: str) -> Input:
 def _attached(con: Any, path: Path) -> Iterator[str]:
     """Attach a database read-only, by the name that DuckDB gives it where that name is free."""
     earlier_names = _databases(con)
-    alias = "AS origin" if names.folded(path.stem) in (*earlier_names, SCHEMA, TABLE) else ""
+    alias = "AS origin" if names.fold_case(path.stem) in (*earlier_names, SCHEMA, TABLE) else ""
     with storage_version.translate_version_errors(path):
         con.raw.execute(f"ATTACH {text(str(path))} {alias} (READ_ONLY, TYPE duckdb)")
     (database,) = _databases(con) - earlier_names

@@ -19,7 +19,7 @@ from dbanon.policy import column_roles
 from dbanon.policy.profiling import thresholds
 from dbanon.policy.profiling.suggestions import Built, Offers, offers
 from dbanon.source import attached_databases, catalog, schema, stored_policy
-from dbanon.sqltext.quote import Sql, identifier, joined, literal, qualified, text
+from dbanon.sqltext.quote import Sql, identifier, join_sql, literal, qualified, text
 
 SKIP = "skip"
 NONE = "-"
@@ -321,7 +321,7 @@ def _not_built(con: Any, source: catalog.Source, written: list[Proposal]) -> Non
             click.echo(f"\n{p.column} is published as it is or as *. To build a hierarchy of its beginnings:")
             _say(built.preview)
             click.echo(f"  INSERT INTO {qualified(source.database, catalog.SCHEMA, 'hierarchy')}\n  {rows};")
-            place = joined(text(part) for part in (source.schema, source.table, p.column))
+            place = join_sql(text(part) for part in (source.schema, source.table, p.column))
             click.echo(
                 f"  UPDATE {qualified(source.database, catalog.SCHEMA, 'policy')}\n  SET hierarchy = {text(p.column)}\n"
                 f"  WHERE (schema_name, table_name, column_name) = ({place});"
@@ -342,7 +342,7 @@ def _review(con: Any, source: catalog.Source, withheld: list[Proposal]) -> None:
     for p in withheld:
         head = f"  {p.column:<{width}}  "
         click.echo(click.wrap_text(p.reason.removeprefix("review: "), _WIDTH, head, " " * len(head)))
-    place = joined(text(part) for part in (source.schema, source.table, withheld[0].column))
+    place = join_sql(text(part) for part in (source.schema, source.table, withheld[0].column))
     policies = qualified(source.database, catalog.SCHEMA, "policy")
     click.echo(
         "To publish one, say what it is (quasi: generalized; sensitive, other: as it is),\nhere or with\n"
@@ -387,6 +387,6 @@ def _insert(policies: Sql, source: catalog.Source, written: list[Proposal]) -> s
     rows = []
     for p in written:
         cells = (*stored_policy.policy_key(source), p.column, p.role, p.hierarchy, p.top, p.grid)
-        codes = f"[{joined(map(text, p.missing))}]" if p.missing else "NULL"
-        rows.append(f"({joined(literal(v) for v in cells)}, {codes})")
-    return f"INSERT INTO {policies} ({joined(map(identifier, names))}) VALUES {joined(rows)}"
+        codes = f"[{join_sql(map(text, p.missing))}]" if p.missing else "NULL"
+        rows.append(f"({join_sql(literal(v) for v in cells)}, {codes})")
+    return f"INSERT INTO {policies} ({join_sql(map(identifier, names))}) VALUES {join_sql(rows)}"

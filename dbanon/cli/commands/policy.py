@@ -8,7 +8,7 @@ from dbanon import errors
 from dbanon.cli.commands.review import reviews, show as show_review
 from dbanon.cli.terminal.common import AS_JSON, answer, errors_as_messages, opened, opening, rows, show
 from dbanon.runtime import output_files
-from dbanon.sqltext.qualify_builtins import bound
+from dbanon.sqltext.qualify_builtins import qualify_builtins
 from dbanon.sqltext.quote import one_line
 
 
@@ -29,7 +29,7 @@ def policy(context: click.Context, database: Path, table: str | None, as_json: b
             show(
                 con,
                 "Policy",
-                bound(
+                qualify_builtins(
                     "SELECT * FROM dbanon.policy "
                     "WHERE ? IS NULL OR ? IN (table_name, schema_name || '.' || table_name) "
                     "ORDER BY schema_name ASC, table_name ASC, column_name ASC"

@@ -55,7 +55,7 @@ def reviews(con: Any, table: str | None = None) -> dict[str, list[review.Row]]:
     for database, schema, name in sorted(catalog.relations(con, path.database)):
         shown = name if schema == "main" else f"{schema}.{name}"
         about = any(stored_policy.row_matches((database, schema, name), *row) for row in named)
-        if about and (table is None or names.folded(table) in (names.folded(name), names.folded(shown))):
+        if about and (table is None or names.fold_case(table) in (names.fold_case(name), names.fold_case(shown))):
             source = text(qualified(database, schema, name))
             found[shown] = con.execute(f"FROM policy_review({source})").fetchall()
     return found

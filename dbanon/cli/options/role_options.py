@@ -96,21 +96,21 @@ def with_declared_columns(
     """
     completed = dict(parameters)
     declared = [(column, role.lower()) for column, role in roles]
-    places = {names.folded(column): place for place, column in enumerate(order)}
+    places = {names.fold_case(column): place for place, column in enumerate(order)}
     for role in ("quasi", "sensitive", "other"):
         name = _PARAMETERS[role]
         if options.get(name) is None:
             continue
         elsewhere = {
-            names.folded(c) for other in _ROLE_PARAMETERS if other != name for c in _columns(parameters, other)
+            names.fold_case(c) for other in _ROLE_PARAMETERS if other != name for c in _columns(parameters, other)
         }
         of_role = [column for column, declared_role in declared if declared_role == role]
-        given = {names.folded(column) for column in options[name]}
-        if given <= {names.folded(column) for column in of_role} and not elsewhere & given:
+        given = {names.fold_case(column) for column in options[name]}
+        if given <= {names.fold_case(column) for column in of_role} and not elsewhere & given:
             del completed[name]
             continue
-        kept = [column for column in of_role if names.folded(column) not in elsewhere | given]
-        completed[name] = sorted([*kept, *options[name]], key=lambda c: places.get(names.folded(c), len(places)))
+        kept = [column for column in of_role if names.fold_case(column) not in elsewhere | given]
+        completed[name] = sorted([*kept, *options[name]], key=lambda c: places.get(names.fold_case(c), len(places)))
     return completed
 
 
@@ -163,8 +163,8 @@ def roles_of(columns: PolicyColumns) -> list[tuple[str, str]]:
 
 def is_named(*table_names: str) -> Callable[[str | None, str], bool]:
     """Return whether a row of a policy file is about a table that is no table of a database, by its names."""
-    known = {names.folded(name) for name in table_names}
-    return lambda schema_name, table_name: names.folded(table_name) in known
+    known = {names.fold_case(name) for name in table_names}
+    return lambda schema_name, table_name: names.fold_case(table_name) in known
 
 
 def policy_parameters(path: Path, columns: PolicyColumns, declared: Iterable[DeclaredColumn]) -> dict[str, Any]:
@@ -173,10 +173,10 @@ def policy_parameters(path: Path, columns: PolicyColumns, declared: Iterable[Dec
     What the file repeats of the stored policy is no parameter. Raises click.BadParameter for a pseudonym, mask or shift
     that the stored policy does not have: a call has no parameter for them.
     """
-    stored = {names.folded(row.column): row for row in declared}
+    stored = {names.fold_case(row.column): row for row in declared}
     given: dict[str, Any] = {}
     for column, settings in columns.items():
-        before = stored.get(names.folded(column))
+        before = stored.get(names.fold_case(column))
         role = str(settings.get("role", "")).lower()
         if role in KNOWN:
             if before is None or before.role.lower() != role or _form(settings) != before.settings.form:

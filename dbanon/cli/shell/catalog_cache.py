@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from dbanon.sqltext.qualify_builtins import bound
+from dbanon.sqltext.qualify_builtins import qualify_builtins
 from dbanon.sqltext.quote import identifier
 
 _PLAIN = re.compile(r"[a-z_][a-z0-9_]*")
@@ -54,7 +54,7 @@ def read(query: Callable[[str], Rows]) -> Known:
     grouped: dict[tuple[str, str, str], dict[str, str]] = {}
     here: set[tuple[str, str, str]] = set()
     for database, schema, table, column, type_, near in query(
-        bound(
+        qualify_builtins(
             "SELECT database_name, schema_name, table_name, column_name, data_type, "
             "database_name = 'temp' OR (database_name = current_database() AND schema_name = current_schema()) "
             "FROM duckdb_columns() WHERE NOT internal "
@@ -70,7 +70,7 @@ def read(query: Callable[[str], Rows]) -> Known:
         shown = parts[-1:] if parts in here else parts[1:] if parts[0] in current else parts
         relations.append(Relation(".".join(map(plain.spelled, shown)), parts, columns))
     functions = query(
-        bound(
+        qualify_builtins(
             "SELECT DISTINCT function_name FROM duckdb_functions() "
             "WHERE database_name <> 'temp' AND regexp_full_match(function_name, '[a-z][a-z0-9_]*') "
             "AND NOT starts_with(function_name, 'dbanon_') AND NOT starts_with(function_name, 'pg_') ORDER BY 1 ASC"

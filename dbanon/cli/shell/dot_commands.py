@@ -12,7 +12,7 @@ from dbanon.cli.shell.shell import Shell
 from dbanon.cli.terminal.result_table import MODES
 from dbanon.release.key_metrics import brief, headline
 from dbanon.runtime import csv_formulas
-from dbanon.sqltext.qualify_builtins import bound
+from dbanon.sqltext.qualify_builtins import qualify_builtins
 from dbanon.table_functions.registry import table_functions
 
 DEEPEST = 16
@@ -104,7 +104,7 @@ def _rows(shell: Shell, words: list[str]) -> None:
 
 def _tables(shell: Shell, words: list[str]) -> None:
     shell.show(
-        bound("""
+        qualify_builtins("""
         SELECT
             CASE
                 WHEN database_name NOT IN (current_database(), 'temp') THEN database_name || '.' || schema_name || '.'
@@ -133,7 +133,7 @@ def _tables(shell: Shell, words: list[str]) -> None:
 
 def _schema(shell: Shell, words: list[str]) -> None:
     rows = shell.query(
-        bound("""
+        qualify_builtins("""
         SELECT sql
         FROM (
             SELECT database_name, schema_name, table_name AS name, sql FROM duckdb_tables() WHERE NOT internal

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from dbanon import errors
 from dbanon.ledger import permissions
 from dbanon.ledger.permissions import Permission
-from dbanon.sqltext.quote import Sql, joined, text
+from dbanon.sqltext.quote import Sql, join_sql, text
 from dbanon.table_functions import arguments
 from dbanon.table_functions.table_function import KIND_BY_ENDING
 
@@ -87,11 +87,11 @@ def permission_rows(permissions: Sequence[Permission]) -> Sql:
     It contains literals only, so that no table with permissions is read for a reader.
     """
     types = {"source": "VARCHAR", "algorithms": "VARCHAR[]", "k": "INTEGER", "parameters": "VARCHAR"}
-    values = [joined(f"CAST(NULL AS {type_})" for type_ in types.values())]  # gives the columns their types
+    values = [join_sql(f"CAST(NULL AS {type_})" for type_ in types.values())]  # gives the columns their types
     for source, algorithms, k, bounds in sorted(permission.public_row for permission in permissions):
-        values.append(joined((text(source), f"[{joined(map(text, algorithms))}]", str(k), text(bounds))))
-    rows = joined(f"({row})" for row in values)
-    return Sql(f"SELECT * FROM (VALUES {rows}) AS permitted ({joined(types)}) WHERE source IS NOT NULL")
+        values.append(join_sql((text(source), f"[{join_sql(map(text, algorithms))}]", str(k), text(bounds))))
+    rows = join_sql(f"({row})" for row in values)
+    return Sql(f"SELECT * FROM (VALUES {rows}) AS permitted ({join_sql(types)}) WHERE source IS NOT NULL")
 
 
 # --- reading ---------------------------------------------------------------------------------------------------------

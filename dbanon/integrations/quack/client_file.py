@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 import duckdb
 
 from dbanon.integrations.quack import call_rewriter, extension
-from dbanon.sqltext.qualify_builtins import OWN, bound
+from dbanon.sqltext.qualify_builtins import SYSTEM_SCHEMA, qualify_builtins
 from dbanon.sqltext.quote import identifier, text
 from dbanon.table_functions import scalar_functions
 from dbanon.table_functions.table_function import TableFunction
@@ -42,10 +42,10 @@ _HEAD = (
 
 def _calls(asked: str, token: str, only: Callable[[TableFunction], object] = lambda function: True) -> Iterator[str]:
     """Yield table functions, with all of their parameters."""
-    call = f"{OWN}replace({install.CALL}, '''', '''''')"
+    call = f"{SYSTEM_SCHEMA}replace({install.CALL}, '''', '''''')"
+    quoted_call = f"({text('FROM dbanon_called(' + chr(39))} || {call} || {text(chr(39) + ')')})"
     yield (
-        f"CREATE OR REPLACE TEMP MACRO dbanon_statement({install.CALL_ARGUMENTS}) AS "
-        f"{bound('(' + text('FROM dbanon_called(' + chr(39)) + ' || ' + call + ' || ' + text(chr(39) + ')') + ')')}"
+        f"CREATE OR REPLACE TEMP MACRO dbanon_statement({install.CALL_ARGUMENTS}) AS {qualify_builtins(quoted_call)}"
     )
     yield from install.macros(asked, f", token := {token})", only)
 
@@ -54,6 +54,6 @@ def _readers(asked: str, token: str) -> Iterator[str]:
     """What readers may ask for, and what tells them that."""
     for name in ("releases", "permissions"):
         yield f"CREATE OR REPLACE TEMP MACRO {name}() AS TABLE FROM {asked}'FROM {name}()', token := {token})"
-    said = f"'FROM certificate(''' || {OWN}replace(release, '''', '''''') || ''')'"
+    said = f"'FROM certificate(''' || {SYSTEM_SCHEMA}replace(release, '''', '''''') || ''')'"
     yield f"CREATE OR REPLACE TEMP MACRO certificate(release) AS TABLE FROM {asked}{said}, token := {token})"
     yield from _calls(asked, token, lambda function: call_rewriter.asks(function.name))

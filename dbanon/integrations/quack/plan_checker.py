@@ -15,7 +15,7 @@ import duckdb
 from dbanon import errors
 from dbanon.integrations.quack import function_allowlist
 from dbanon.source.catalog import SCHEMA
-from dbanon.sqltext.quote import Sql, identifier, joined, qualified, text
+from dbanon.sqltext.quote import Sql, identifier, join_sql, qualified, text
 from dbanon.sqltext.templates import fill
 from dbanon.table_functions import scalar_functions
 
@@ -160,7 +160,7 @@ def _definitions(tables: Columns) -> Iterator[Sql]:
     schemas = {SCHEMA, *(schema for schema, _ in tables)}
     yield from (Sql(f"CREATE SCHEMA IF NOT EXISTS {identifier(schema)}") for schema in sorted(schemas))
     for place, columns in tables.items():
-        types = joined(f"{identifier(name)} {type_}" for name, type_ in columns.items())
+        types = join_sql(f"{identifier(name)} {type_}" for name, type_ in columns.items())
         yield Sql(f"CREATE TABLE {qualified(*place)} ({types})")
     yield from (
         Sql(statement) for statement in fill("integrations/quack/published_tables.sql").split(";") if statement.strip()

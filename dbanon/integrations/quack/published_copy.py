@@ -27,7 +27,7 @@ from dbanon.publishing.release_files import write_database
 from dbanon.runtime import atomic_write, session, storage_version
 from dbanon.runtime.version import __version__
 from dbanon.source import catalog
-from dbanon.sqltext.quote import Sql, argument, identifier, joined, literal, qualified, text
+from dbanon.sqltext.quote import Sql, argument, identifier, join_sql, literal, qualified, text
 from dbanon.sqltext.templates import fill
 from dbanon.table_functions import scalar_functions
 from dbanon.views import release_requests
@@ -177,7 +177,7 @@ def _statements(cursor: Any, files: dict[Path, LedgerEntry], asking: _Asking) ->
         if entry.schema != "main":
             yield Sql(f"CREATE SCHEMA IF NOT EXISTS {identifier(entry.schema)}")
         for ending in _ENDINGS:
-            columns = joined(_carried(c, t) for c, t in _columns(cursor, entry, ending).items())
+            columns = join_sql(_carried(c, t) for c, t in _columns(cursor, entry, ending).items())
             table = f"{part}.main.{identifier(entry.name + ending)}"
             yield Sql(f"CREATE TABLE {qualified(entry.schema, entry.name + ending)} AS SELECT {columns} FROM {table}")
         yield _listed(entry, part)
@@ -190,10 +190,10 @@ def _answers(asking: _Asking, served: set[tuple[str, str]]) -> Iterator[Sql]:
     """What readers may ask for, and what became of what they asked for, without private parameters."""
     permitted, askings = permissions.redact_private(asking.permissions, [outcome.asking for outcome in asking.outcomes])
     for permission in permitted:
-        yield Sql(f"INSERT INTO {catalog.SCHEMA}.permitted VALUES ({joined(map(argument, permission.row))})")
+        yield Sql(f"INSERT INTO {catalog.SCHEMA}.permitted VALUES ({join_sql(map(argument, permission.row))})")
     for shown, outcome in zip(askings, asking.outcomes, strict=True):
         release = outcome.release if outcome.release in served else None
-        values = joined(literal(v) for v in (*astuple(shown), *(release or (None, None))))
+        values = join_sql(literal(v) for v in (*astuple(shown), *(release or (None, None))))
         yield Sql(f"INSERT INTO {catalog.SCHEMA}.asked VALUES ({values})")
 
 
@@ -214,7 +214,8 @@ def _listed(entry: LedgerEntry, part: Sql) -> Sql:
     """Return the release in the list that readers see."""
     certificate = f"{part}.main.{identifier(entry.name + '_certificate')}"
     return Sql(
-        f"INSERT INTO {catalog.SCHEMA}.served SELECT {joined(map(literal, (entry.schema, entry.name, entry.shown)))}, "
+        f"INSERT INTO {catalog.SCHEMA}.served "
+        f"SELECT {join_sql(map(literal, (entry.schema, entry.name, entry.shown)))}, "
         f"{entry.version}, (SELECT count(*) FROM {qualified(entry.schema, entry.name)}), "
         f"list({{'section': section, 'item': item, 'value': value, 'sql': sql}} ORDER BY rowid) FROM {certificate}"
     )

@@ -33,7 +33,7 @@ from dbanon import errors
 from dbanon.integrations.quack import extension
 from dbanon.integrations.quack.audit_log import Journal
 from dbanon.integrations.quack.tokens import Checker, Token
-from dbanon.sqltext.quote import Sql, identifier, joined, text
+from dbanon.sqltext.quote import Sql, identifier, join_sql, text
 
 _APPENDS = re.compile(r"\W*insert\b", re.IGNORECASE)
 _SLOWEST = 2.0
@@ -251,13 +251,13 @@ class Transport:
         columns = [f"c{i}" for i in range(len(answer.types))]
         with contextlib.closing(self._connection.cursor()) as cursor:
             cursor.register("arriving", answer.rows.rename_columns(columns))
-            taken = joined(map(_taken, columns, answer.types))
+            taken = join_sql(map(_taken, columns, answer.types))
             cursor.execute(f"CREATE TABLE memory.main.{name} AS SELECT {taken} FROM arriving")
             cursor.unregister("arriving")
             if old is not None:
                 cursor.execute(f"DROP TABLE IF EXISTS memory.main.{old}")
         names = [identifier(name.replace("\0", "")) for name in answer.rows.column_names]
-        shown = joined(Sql(f"{c} AS {name}") for c, name in zip(columns, names, strict=True))
+        shown = join_sql(Sql(f"{c} AS {name}") for c, name in zip(columns, names, strict=True))
         return f"SELECT {shown} FROM memory.main.{name}"
 
     def _sweeping(self) -> None:

@@ -6,7 +6,7 @@ from pyspark.sql import DataFrame
 
 from dbanon import errors
 from dbanon.integrations.spark.session_call import Asked, planned
-from dbanon.sqltext.names import folded
+from dbanon.sqltext.names import fold_case
 
 _EXPRESSIONS = "org.apache.spark.sql.catalyst.expressions."
 
@@ -27,10 +27,10 @@ def check(df: DataFrame, asked: Asked, table_columns: frozenset[str] | None) -> 
         return
     lineage = _Lineage(df)
     for name in planned(asked).own:
-        own = folded(name)
+        own = fold_case(name)
         sources = lineage.sources(name)
-        others = {source for source in sources if folded(source) != own and folded(source) in table_columns}
-        is_replaced = own in lineage.read and own not in map(folded, sources)
+        others = {source for source in sources if fold_case(source) != own and fold_case(source) in table_columns}
+        is_replaced = own in lineage.read and own not in map(fold_case, sources)
         if others or is_replaced:
             raise errors.ComputedColumnError(asked.function, asked.name, name, others)
 
@@ -70,7 +70,7 @@ class _Lineage:
         elif not children:
             for number, attribute in zip(numbers, output, strict=True):
                 self._add(number, {attribute.name()})
-                self.read.add(folded(attribute.name()))
+                self.read.add(fold_case(attribute.name()))
         elif kind == "Union":
             self._add_by_place(numbers, children)
         else:

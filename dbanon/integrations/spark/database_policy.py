@@ -14,7 +14,7 @@ from dbanon.runtime import session
 from dbanon.source import catalog, stored_policy
 from dbanon.source.applicable_policy import applicable_policy
 from dbanon.source.stored_policy import DeclaredColumn
-from dbanon.sqltext.names import folded
+from dbanon.sqltext.names import fold_case
 from dbanon.sqltext.quote import Sql, qualified
 
 _FUNCTION = "anonymize"
@@ -51,7 +51,7 @@ def database_policy(path: Path, name: str) -> DatabasePolicy:
             table = qualified(_database(con), catalog.SCHEMA, "policy")
             known = con.raw.execute(f"SELECT DISTINCT schema_name, table_name FROM {table} ORDER BY ALL").fetchall()
             raise errors.TableNotInPolicyError(_FUNCTION, name, path.name, known)
-        columns = frozenset(folded(column) for column in [*source.columns, *(row.column for row in declared)])
+        columns = frozenset(fold_case(column) for column in [*source.columns, *(row.column for row in declared)])
         return DatabasePolicy(declared, columns, _hierarchies(con))
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from pyspark.sql import Column, DataFrame, functions as fn
 
 from dbanon import errors
-from dbanon.gate.messages import GATE
+from dbanon.gate.messages import RELEASE_CHECKS
 from dbanon.integrations.spark import recount
 from dbanon.integrations.spark.columns import is_hashed, named, of_struct
 from dbanon.integrations.spark.executor_tasks import judged, refused
@@ -33,7 +33,7 @@ def check(made: Made, released: DataFrame) -> dict[int, float]:
 
 
 def _refuse(made: Made, word: str, count: object) -> None:
-    raise errors.GateRefusedError(made.asked.function, GATE[word][0], count)
+    raise errors.GateRefusedError(made.asked.function, RELEASE_CHECKS[word][0], count)
 
 
 def _columns(made: Made, released: DataFrame) -> None:

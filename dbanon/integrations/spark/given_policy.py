@@ -19,7 +19,7 @@ from dbanon.policy.hierarchies.store import load_hierarchy
 from dbanon.source import schema, stored_policy
 from dbanon.source.catalog import SCHEMA
 from dbanon.source.stored_policy import DeclaredColumn
-from dbanon.sqltext.names import folded
+from dbanon.sqltext.names import fold_case
 from dbanon.sqltext.quote import identifier
 
 _EMPTY = "columns of a DataFrame"
@@ -91,7 +91,7 @@ def given_policy(source: PolicySource, columns: pa.Table) -> GivenPolicy:
         elif source.policy is not None:
             roles, is_by_table = _roles(source)
             declare(con.raw, spelled(source.shown), **roles)
-            table_columns = frozenset(map(folded, roles)) if is_by_table or source.scope != "frame" else None
+            table_columns = frozenset(map(fold_case, roles)) if is_by_table or source.scope != "frame" else None
         by_column = _load_hierarchies(con, source, columns.column_names, stored)
         rows, nodes = (con.raw.sql(f"FROM {SCHEMA}.{table}").to_arrow_table() for table in ("policy", "hierarchy"))
     return GivenPolicy(rows, nodes, by_column, table_columns)
@@ -174,9 +174,9 @@ def _by_column(source: PolicySource, rows: Iterable[Mapping[str, Any]]) -> dict[
     roles: dict[str, str] = {}
     for row in rows:
         column, role = str(row["column_name"]), str(row["role"])
-        if folded(column) in roles:
-            raise errors.ConflictingRolesError(_FUNCTION, source.shown, column, (roles[folded(column)], role))
-        roles[folded(column)] = role
+        if fold_case(column) in roles:
+            raise errors.ConflictingRolesError(_FUNCTION, source.shown, column, (roles[fold_case(column)], role))
+        roles[fold_case(column)] = role
     return policy_files.of_rows(rows)
 
 
@@ -223,10 +223,10 @@ def _load_hierarchies(
         name
         for (name,) in con.raw.execute(f"SELECT hierarchy FROM {SCHEMA}.policy WHERE hierarchy IS NOT NULL").fetchall()
     }
-    known = set(map(folded, columns))
+    known = set(map(fold_case, columns))
     by_column: dict[str, Any] = {}
     for key, rows in source.hierarchies.items():
-        is_column = folded(key) in known
+        is_column = fold_case(key) in known
         if stored is None and key in declared:
             load_hierarchy(con.raw, key, rows)
         elif is_column:

@@ -14,7 +14,7 @@ from dbanon.algorithms.base.common_parameters import COMMON
 from dbanon.integrations.spark.given_policy import PolicySource, given_policy
 from dbanon.integrations.spark.session_call import Asked
 from dbanon.release import search_budget
-from dbanon.sqltext.names import folded
+from dbanon.sqltext.names import fold_case
 from dbanon.table_functions import parameters
 from dbanon.table_functions.registry import check_algorithm, table_functions
 from dbanon.table_functions.table_function import KIND_BY_ENDING
@@ -62,9 +62,9 @@ def _all_hierarchies(function: str, installed: Mapping[str, str], called: Any) -
     """Return the hierarchies of a session by column with those of a call, which must not replace one of them."""
     if called is not None and not isinstance(called, Mapping):
         raise errors.InvalidArgumentError(function, "hierarchies", "names of hierarchies by column", repr(called))
-    before = set(map(folded, installed))
+    before = set(map(fold_case, installed))
     for column in called or {}:
-        if folded(column) in before:
+        if fold_case(column) in before:
             accepts = "hierarchies of columns that have none in dbanon.spark.install"
             raise errors.InvalidArgumentError(function, "hierarchies", accepts, column)
     return {**installed, **(called or {})}
@@ -88,8 +88,8 @@ def _function(function: str) -> tuple[str, str]:
 
 def _columns(df: DataFrame) -> pa.Table:
     """Return an empty table of the columns; ColumnsDifferOnlyByCaseError where DuckDB could not tell them apart."""
-    names = [folded(name) for name in df.columns]
+    names = [fold_case(name) for name in df.columns]
     for name in df.columns:
-        if names.count(folded(name)) > 1:
+        if names.count(fold_case(name)) > 1:
             raise errors.ColumnsDifferOnlyByCaseError("anonymize", name)
     return to_arrow_schema(df.schema).empty_table()

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pyspark.sql import Column, DataFrame, Window, functions as fn
 
 from dbanon import errors
-from dbanon.gate.messages import GATE
+from dbanon.gate.messages import RELEASE_CHECKS
 from dbanon.integrations.spark.columns import is_hashed, named
 from dbanon.integrations.spark.release import Made
 from dbanon.release.plan import plan
@@ -85,7 +85,7 @@ def check_metrics(made: Made, released: DataFrame, stated: DataFrame, achieved: 
 
 def _refuse(made: Made, word: str, count: int) -> None:
     if count:
-        raise errors.GateRefusedError(made.asked.function, GATE[word][0], count)
+        raise errors.GateRefusedError(made.asked.function, RELEASE_CHECKS[word][0], count)
 
 
 # --- rows --------------------------------------------------------------------------------------------------

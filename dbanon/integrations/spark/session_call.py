@@ -21,7 +21,7 @@ from dbanon.runtime import session
 from dbanon.source import schema
 from dbanon.source.catalog import SCHEMA
 from dbanon.sqltext import names
-from dbanon.sqltext.qualify_builtins import bound
+from dbanon.sqltext.qualify_builtins import qualify_builtins
 from dbanon.sqltext.quote import Sql, identifier, qualified, text
 from dbanon.table_functions.dispatch import make_call
 
@@ -172,7 +172,7 @@ class Planned:
         return self._filled("partition_release", of, own=[identifier(name) for name in self.own])
 
     def _filled(self, name: str, publication: ReleaseSpec, **more: object) -> str:
-        return bound(plan.filled(f"integrations/spark/{name}.sql", publication, None, **more))
+        return qualify_builtins(plan.filled(f"integrations/spark/{name}.sql", publication, None, **more))
 
     def _answer(self, statement: str) -> pa.Table:
         """What a statement gives; the rows that it read are forgotten."""

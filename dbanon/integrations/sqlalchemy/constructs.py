@@ -12,7 +12,7 @@ from sqlalchemy.sql.visitors import InternalTraversal
 from sqlalchemy.types import UserDefinedType
 
 from dbanon.integrations.sqlalchemy.roles import Role
-from dbanon.sqltext.quote import Sql, argument, identifier, joined, qualified, text
+from dbanon.sqltext.quote import Sql, argument, identifier, join_sql, qualified, text
 
 Declarations = Mapping[Table, Mapping[str, Role | None]]
 """What the model says of the columns that a query reads."""
@@ -122,10 +122,10 @@ def _create_query_table(element: CreateQueryTable, compiler: Any, **kw: Any) -> 
 
 def view_query(number: str, columns: Sequence[str], call: str, order: Sequence[str]) -> Sql:
     """Return the query of a view of a call, with a column that numbers its rows by what is published."""
-    ordered = joined(identifier(c) for c in order)
+    ordered = join_sql(identifier(c) for c in order)
     return Sql(
         f"SELECT row_number() OVER (ORDER BY {ordered}) AS {identifier(number)}, "
-        f"{joined(identifier(c) for c in columns)} FROM {call}"
+        f"{join_sql(identifier(c) for c in columns)} FROM {call}"
     )
 
 

@@ -127,7 +127,7 @@ def _show_planner(connection: Connection) -> None:
     for table, column, type_ in rows:
         local.setdefault(table, {})[column] = type_
     temporary = session.find_session(raw_connection(connection)).temporary
-    queries: dict[str, JudgedQuery] = {names.folded(n): j for n, j in connection.info[_TABLES].items() if n in local}
+    queries: dict[str, JudgedQuery] = {names.fold_case(n): j for n, j in connection.info[_TABLES].items() if n in local}
     temporary.columns = dict(local)
     temporary.scans = {name: query.scans for name, query in queries.items()}
     temporary.policies = {name: query.policy for name, query in queries.items() if query.policy is not None}

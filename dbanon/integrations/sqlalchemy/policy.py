@@ -68,7 +68,7 @@ def declare(connection: Connection, tables: Iterable[Table], *, write: bool = Tr
             for name, role in model.items():
                 shown = f"{table.description}.{name}"
                 spelled = source.column("declare_models", name, "the model")
-                before = [r for r in stored if names.folded(r.declared.column) == names.folded(name)]
+                before = [r for r in stored if names.fold_case(r.declared.column) == names.fold_case(name)]
                 said = [stored_role(r.declared) for r in before]
                 if role is None:
                     silent.append(shown)
@@ -79,8 +79,8 @@ def declare(connection: Connection, tables: Iterable[Table], *, write: bool = Tr
                 if role is not None and said != [role]:
                     deletes += [(source, r) for r in before]
                     inserts.append((source, spelled, role))
-            kept = {names.folded(name) for name, role in model.items() if role is not None}
-            gone = [r for r in stored if names.folded(r.declared.column) not in kept]
+            kept = {names.fold_case(name) for name, role in model.items() if role is not None}
+            gone = [r for r in stored if names.fold_case(r.declared.column) not in kept]
             removed += [f"{table.description}.{r.declared.column}" for r in gone]
             deletes += [(source, r) for r in gone]
         if write and (deletes or inserts):
@@ -131,7 +131,7 @@ def policy_from_reflection(engine: Engine, table: str | Table, *, set_info: bool
         name = written(table, connection) if isinstance(table, Table) else table
         source = catalog.resolve_source("policy_from_reflection", name, raw, catalog.SearchPath.here(raw), {})
         found = _roles(stored_policy.policy_rows(source, raw))
-    declared = {c: found[names.folded(c)] for c in source.columns if names.folded(c) in found}
+    declared = {c: found[names.fold_case(c)] for c in source.columns if names.fold_case(c) in found}
     if set_info and isinstance(table, Table):
         for column in table.c:
             for key in [k for k in column.info if isinstance(k, Role)]:
@@ -157,7 +157,7 @@ def drifts(
         if not stored:
             continue
         found = _roles(stored)
-        differ = [name for name, role in model.items() if found.get(names.folded(name)) != role]
+        differ = [name for name, role in model.items() if found.get(names.fold_case(name)) != role]
         if differ:
             yield errors.PolicyDriftError(function, source.shown, differ)
 
@@ -184,7 +184,7 @@ def stored_role(declared: DeclaredColumn) -> Role:
 
 def _roles(rows: Iterable[PolicyRow]) -> dict[str, Role]:
     """Return the roles that rows of the policy say, by folded column."""
-    return {names.folded(row.declared.column): stored_role(row.declared) for row in rows}
+    return {names.fold_case(row.declared.column): stored_role(row.declared) for row in rows}
 
 
 def _cells(settings: Settings) -> list[object]:

@@ -18,8 +18,8 @@ from dbanon.source import stored_policy
 from dbanon.source.catalog import Source
 from dbanon.source.stored_policy import DeclaredColumn, Policy
 from dbanon.sqltext import names
-from dbanon.sqltext.qualify_builtins import bound
-from dbanon.sqltext.quote import Sql, identifier, joined, qualified
+from dbanon.sqltext.qualify_builtins import qualify_builtins
+from dbanon.sqltext.quote import Sql, identifier, join_sql, qualified
 
 _WITHHELD = ("identifier", "person")
 
@@ -40,7 +40,7 @@ class GovernedTable:
         policy = stored_policy.policy_of(Source(shown, Sql(""), {}, *place), cursor)
         rows: dict[str, DeclaredColumn] = {}
         for row in policy.declared:
-            column = names.folded(row.column)
+            column = names.fold_case(row.column)
             if column in rows:
                 raise errors.ConflictingRolesError("dbanon.policy", shown, row.column, (rows[column].role, row.role))
             rows[column] = row
@@ -98,7 +98,7 @@ def check_persons(
 
 def _follows(branch: Branch, person: Origin, scan: int, columns: Sequence[str]) -> bool:
     """Return whether a column of a scan is the person, or equal to it wherever it is not NULL."""
-    wanted = {Origin(scan, names.folded(column)) for column in columns}
+    wanted = {Origin(scan, names.fold_case(column)) for column in columns}
     known = {_folded(person)}
     while not known & wanted:
         more = {b for a, b in _directed(branch) if a in known} - known
@@ -117,7 +117,7 @@ def _directed(branch: Branch) -> Iterator[tuple[Origin, Origin]]:
 
 
 def _folded(origin: Origin) -> Origin:
-    return Origin(origin.scan, names.folded(origin.column))
+    return Origin(origin.scan, names.fold_case(origin.column))
 
 
 def _is_counted(connection: Any, branch: Branch, scan: int, persons: Sequence[Origin], is_repeated: bool) -> bool:
@@ -158,6 +158,6 @@ def _is_looked_up(
 
 def _is_unique(connection: Any, place: Place, columns: Sequence[str]) -> bool:
     """Return whether no two rows of a table have the same values in some columns."""
-    listed = joined(identifier(column) for column in columns)
-    query = bound(f"SELECT count(*) = count(DISTINCT row({listed})) FROM {qualified(*place)}")
+    listed = join_sql(identifier(column) for column in columns)
+    query = qualify_builtins(f"SELECT count(*) = count(DISTINCT row({listed})) FROM {qualified(*place)}")
     return bool(connection.execute(query).fetchall()[0][0])

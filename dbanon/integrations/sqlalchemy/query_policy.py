@@ -41,8 +41,8 @@ from dbanon.source.governed_tables import TEMPORARY, governed_scans
 from dbanon.source.stored_policy import DeclaredColumn, Policy, TemporaryPolicy
 from dbanon.source.view_mentions import view_mentions
 from dbanon.sqltext import names
-from dbanon.sqltext.qualify_builtins import OWN
-from dbanon.sqltext.quote import Sql, joined, qualified
+from dbanon.sqltext.qualify_builtins import SYSTEM_SCHEMA
+from dbanon.sqltext.quote import Sql, join_sql, qualified
 
 SHOWN = "the query"
 """What messages call the source."""
@@ -153,9 +153,9 @@ def _outside_views(governed: Sequence[str], scans: Iterable[Scan], read: Iterabl
 
 
 def _refuse_unmapped(function: str, governed: Sequence[str], mapped: Mapping[Place, MappedTable]) -> None:
-    known = {names.folded(".".join(place)) for place in mapped}
+    known = {names.fold_case(".".join(place)) for place in mapped}
     for shown in governed:
-        if names.folded(shown) not in known:
+        if names.fold_case(shown) not in known:
             raise errors.UnmappedTableError(function, shown)
 
 
@@ -204,10 +204,10 @@ def _column_role(
         return None
     read = branch.scans[origin.scan]
     if read in tables:
-        return tables[read].rows.get(names.folded(origin.column))
+        return tables[read].rows.get(names.fold_case(origin.column))
     if read in mapped:
         for column in mapped[read].table.c:
-            if names.folded(column.name) == names.folded(origin.column) and (role := role_of(column)) is not None:
+            if names.fold_case(column.name) == names.fold_case(origin.column) and (role := role_of(column)) is not None:
                 return role.declared(column.name)
     return None
 
@@ -228,7 +228,7 @@ def _governing(
 ) -> TemporaryPolicy:
     """Return the policy of the rows, with a fingerprint of the policies that they come from."""
     fingerprints = [table.policy.fingerprint_sql for table in tables.values()] or [Sql("''")]
-    sql = Sql(f"(CASE WHEN {check} THEN {OWN}concat({joined(fingerprints)}) END)")
+    sql = Sql(f"(CASE WHEN {check} THEN {SYSTEM_SCHEMA}concat({join_sql(fingerprints)}) END)")
     fingerprint = "".join(table.policy.fingerprint for table in tables.values())
     return TemporaryPolicy(Policy(tuple(rows), sql, fingerprint), database)
 

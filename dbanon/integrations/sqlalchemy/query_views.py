@@ -36,18 +36,18 @@ def direct_query_tables(
     """
     known = session.find_session(connection).temporary.policies
     read = {scan.place[2] for scan in scans if scan.place and scan.place[0] == TEMPORARY}
-    found = {name for name in read if names.folded(name) in known}
+    found = {name for name in read if names.fold_case(name) in known}
     if not found:
         return []
     mentions = text_mentions([query], cursor, temporary_views(connection))
-    texts = [names.folded(literal) for literal in mentions.literals]
-    passed = [names.folded(value) for value in parameters if isinstance(value, str)]
+    texts = [names.fold_case(literal) for literal in mentions.literals]
+    passed = [names.fold_case(value) for value in parameters if isinstance(value, str)]
     return [
         name
         for name in found
-        if names.folded(name) in mentions.relations
-        or any(names.folded(name) in literal for literal in texts)
-        or passed.count(names.folded(name)) != 1
+        if names.fold_case(name) in mentions.relations
+        or any(names.fold_case(name) in literal for literal in texts)
+        or passed.count(names.fold_case(name)) != 1
     ]
 
 

@@ -191,7 +191,7 @@ def _table(cls: type[AnonymizedView]) -> Table:
     published: list[ColumnClause[Any]] = asked.shape.columns("release")
     columns = [c.name for c in published]
     number = "row_number"
-    while number in map(names.folded, columns):
+    while number in map(names.fold_case, columns):
         number += "_"
     view = View(
         source=source,
@@ -299,8 +299,8 @@ def with_source(connection: Connection, source: Table | None, statement: str) ->
     before = current.temporary.columns
     if source is not None:
         found = resolved("create_view", source, connection)
-        key = found.table if names.folded(found.schema) == "main" else f"{found.schema}.{found.table}"
-        current.temporary.columns = {**before, names.folded(key): found.columns}
+        key = found.table if names.fold_case(found.schema) == "main" else f"{found.schema}.{found.table}"
+        current.temporary.columns = {**before, names.fold_case(key): found.columns}
     try:
         raw.execute(statement)
     finally:

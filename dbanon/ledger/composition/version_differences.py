@@ -9,7 +9,7 @@ from dbanon.ledger.composition.inherited_models import inherit_models
 from dbanon.ledger.releases import LedgerEntry
 from dbanon.release.plan import plan
 from dbanon.release.spec.release_spec import ReleaseSpec
-from dbanon.sqltext.quote import Sql, joined, literal
+from dbanon.sqltext.quote import Sql, join_sql, literal
 
 _BITS = 60
 """Number of versions per integer of a signature."""
@@ -320,7 +320,7 @@ def _value_hash(version: LedgerEntry, group: _Group) -> Sql:
     if not group.columns:
         return Sql("0::UBIGINT")
     positions = [c.lower() for c in version.values]
-    places = joined(literal(positions.index(c.lower()) + 1) for c in group.columns)
+    places = join_sql(literal(positions.index(c.lower()) + 1) for c in group.columns)
     return Sql(f"md5_number_lower(list_select(cells, [{places}])::VARCHAR)")
 
 

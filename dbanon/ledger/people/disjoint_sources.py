@@ -21,11 +21,11 @@ def disjoint_names(
     if not names_given:
         return earlier[-1].disjoint_from if earlier else ()
     names_given = [names_given] if isinstance(names_given, str) else names_given
-    existing = {names.folded(e.name) for e in releases.entries(cursor, entry.database)}
-    existing |= {names.folded(place[2]) for place in catalog.relations(cursor, entry.database)}
+    existing = {names.fold_case(e.name) for e in releases.entries(cursor, entry.database)}
+    existing |= {names.fold_case(place[2]) for place in catalog.relations(cursor, entry.database)}
     for name in names_given:
         parts = names.table_parts(name) or (name,)
-        if names.folded(parts[-1]) not in existing:
+        if names.fold_case(parts[-1]) not in existing:
             raise errors.InvalidArgumentError(
                 "materialize", "disjoint_from", "names of releases, tables or views", name
             )
@@ -45,5 +45,5 @@ def _declares(declared: Sequence[str], other: LedgerEntry) -> bool:
 def _is_named(name: str, other: LedgerEntry) -> bool:
     source = names.table_parts(str(other.call["source"])) or (str(other.call["source"]),)
     places = ((other.database, other.schema, other.name), (other.database, str(other.call["schema"]), *source)[-3:])
-    parts = tuple(map(names.folded, names.table_parts(name) or (name,)))
-    return any(parts == tuple(map(names.folded, place))[-len(parts) :] for place in places)
+    parts = tuple(map(names.fold_case, names.table_parts(name) or (name,)))
+    return any(parts == tuple(map(names.fold_case, place))[-len(parts) :] for place in places)

@@ -11,7 +11,7 @@ from typing import Any
 
 from dbanon.ledger.releases import LedgerEntry
 from dbanon.source.catalog import SCHEMA
-from dbanon.sqltext.quote import Sql, joined, literal, qualified, text
+from dbanon.sqltext.quote import Sql, join_sql, literal, qualified, text
 
 MIN_SHARE = 0.5
 """Minimum share of the records of the smaller source that are in the other one for both to count as the same."""
@@ -67,7 +67,7 @@ def same_content(entry: LedgerEntry, others: Sequence[LedgerEntry], cursor: Any)
 
 def _sketches(versions: Sequence[LedgerEntry], cursor: Any) -> dict[tuple[str, str, str, int], _Sketch]:
     """Return the sketches of versions of one database."""
-    version_keys = joined(Sql(f"({text(e.schema)}, {text(e.name)}, {literal(e.version)})") for e in versions)
+    version_keys = join_sql(Sql(f"({text(e.schema)}, {text(e.name)}, {literal(e.version)})") for e in versions)
     rows = cursor.execute(
         "SELECT schema_name, release, version, count(*), "
         f"min(hash(person_key, row_hash), {_SKETCH_SIZE}) FROM {qualified(versions[0].database, SCHEMA, 'membership')} "

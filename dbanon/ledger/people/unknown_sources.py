@@ -96,7 +96,7 @@ def _unknown_bases(published: Published) -> list[str]:
 def _source_columns(published: Published) -> list[frozenset[str]]:
     """Return the folded column names of each source."""
     sources = published.columns if isinstance(published, related_releases.RelatedRelease) else [published.roles]
-    return [frozenset(map(names.folded, columns)) for columns in sources]
+    return [frozenset(map(names.fold_case, columns)) for columns in sources]
 
 
 def _existing_relations(cursor: Any) -> set[Base]:
@@ -122,4 +122,4 @@ def _exists(place: Base, existing: set[Base]) -> bool:
     if database or schema:
         # of a database of another system that is not attached nothing is known
         return place in existing or (":" in database and all(place[0] != database for place in existing))
-    return table.startswith(CONTENT) or names.scheme(table) is not None or Path(table).exists()
+    return table.startswith(CONTENT) or names.url_scheme(table) is not None or Path(table).exists()

@@ -6,9 +6,9 @@ from dbanon import errors
 from dbanon.policy.profiling.repeated_identifiers import Declared, Relation, binds
 from dbanon.source.catalog import Cursor
 from dbanon.source.stored_policy import person_columns
-from dbanon.sqltext.names import folded
+from dbanon.sqltext.names import fold_case
 from dbanon.sqltext.quote import Sql, identifier, text
-from dbanon.sqltext.templates import fill, later, message
+from dbanon.sqltext.templates import error_sql, fill, sql_placeholder
 
 PLAIN = Sql(
     r"lower(regexp_replace(regexp_replace(value, '[\s\x{00A0}\x{2000}-\x{200D}\x{3000}]+', '', 'g'), "
@@ -31,13 +31,13 @@ def count(source: Sql, column: str) -> Sql:
 def counted(relation: Relation, rows: Iterable[Declared], cursor: Cursor) -> dict[str, object] | None:
     """Return template values of sql/policy/checks/policy_problems.sql for the person of a relation; None without a
     text."""
-    types = {folded(name): (name, type_) for name, type_ in relation.columns().items()}
-    known = [row for row in rows if folded(row.column) in types]
+    types = {fold_case(name): (name, type_) for name, type_ in relation.columns().items()}
+    known = [row for row in rows if fold_case(row.column) in types]
     named = person_columns((row.column, row.role, dict(row.form)) for row in known)
     person = next((row for row in known if [row.column] == named), None)
-    if person is None or not is_spelled(types[folded(person.column)][1]):
+    if person is None or not is_spelled(types[fold_case(person.column)][1]):
         return None
-    query = count(relation.sql, types[folded(person.column)][0])
+    query = count(relation.sql, types[fold_case(person.column)][0])
     if relation.seen and not binds(cursor, query):
         return None
     return {
@@ -45,7 +45,7 @@ def counted(relation: Relation, rows: Iterable[Declared], cursor: Cursor) -> dic
         "schema": text(person.schema),
         "table": text(person.table),
         "column": text(person.column),
-        "problem": message(errors.PersonSpellingsError(person.table, person.column, later("repeated"))),
+        "problem": error_sql(errors.PersonSpellingsError(person.table, person.column, sql_placeholder("repeated"))),
         "statement": Sql("NULL"),
         "count": query,
     }

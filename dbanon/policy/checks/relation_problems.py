@@ -8,8 +8,8 @@ from dbanon import errors
 from dbanon.policy.profiling.repeated_identifiers import binds
 from dbanon.source import attached_databases, catalog, stored_policy, stored_relation
 from dbanon.source.column_types import are_comparable_keys, person_value
-from dbanon.sqltext.quote import Sql, identifier, joined, qualified, text
-from dbanon.sqltext.templates import fill, later, message
+from dbanon.sqltext.quote import Sql, identifier, join_sql, qualified, text
+from dbanon.sqltext.templates import error_sql, fill, sql_placeholder
 from dbanon.table_functions.table_function import Call
 
 FUNCTION = "dbanon.relation"
@@ -157,7 +157,7 @@ def _declares(database: str, side: _Side, name: str, role: str | None, wanted: s
     """Return the statement that gives a column without a role one; a role that it has is not taken away."""
     if role is not None:
         return None
-    values = joined(text(part) for part in (side.schema, side.table, name, wanted))
+    values = join_sql(text(part) for part in (side.schema, side.table, name, wanted))
     table = qualified(database, catalog.SCHEMA, "policy")
     return f"INSERT INTO {table} (schema_name, table_name, column_name, role) VALUES ({values})"
 
@@ -173,7 +173,7 @@ def _keys(call: Call, database: str, child: _Side, entity: _Side) -> Iterator[Fo
             )
             yield Found(database, child.schema, child.table, (own,), str(error))
             return
-    count = later("repeated")
+    count = sql_placeholder("repeated")
     for side, what, problem in (
         (child, "orphans", errors.OrphanRowsError(FUNCTION, child.table, entity.table, child.key, count)),
         (entity, "missing", errors.NullKeyError(FUNCTION, entity.table, entity.key, count)),
@@ -193,4 +193,4 @@ def _keys(call: Call, database: str, child: _Side, entity: _Side) -> Iterator[Fo
             reason = f"unreadable: '{side.table}' cannot be read here. Hint: SELECT from it to see why."
             yield Found(database, side.schema, side.table, side.key, reason)
             return
-        yield Found(database, side.schema, side.table, side.key, message(problem), count=sql)
+        yield Found(database, side.schema, side.table, side.key, error_sql(problem), count=sql)

@@ -16,7 +16,7 @@ from dbanon.policy.hierarchies import lookup
 from dbanon.policy.hierarchies.storage import Stored
 from dbanon.source import catalog, missing_codes, stored_policy
 from dbanon.source.column_types import family, person_value
-from dbanon.sqltext.quote import Sql, identifier, joined, literal, literal_rows, one_line, qualified, text
+from dbanon.sqltext.quote import Sql, identifier, join_sql, literal, literal_rows, one_line, qualified, text
 from dbanon.sqltext.templates import fill
 from dbanon.table_functions.table_function import Call, TableFunction
 
@@ -215,7 +215,7 @@ def _publishes(at: _Place, column: Reviewed) -> str | None:
     """What publishes a column that nobody has said anything about: generalized."""
     if column.changes or column.role is not None:
         return None
-    place = joined(text(part) for part in (*stored_policy.policy_key(at.source), column.name))
+    place = join_sql(text(part) for part in (*stored_policy.policy_key(at.source), column.name))
     return f"INSERT INTO {at.policy} (schema_name, table_name, column_name, role) VALUES ({place}, 'quasi')"
 
 

@@ -8,7 +8,7 @@ from dbanon.source.catalog import Cursor
 from dbanon.source.column_types import person_value
 from dbanon.source.stored_policy import person_columns
 from dbanon.sqltext.quote import Sql, identifier, text
-from dbanon.sqltext.templates import fill, later, message
+from dbanon.sqltext.templates import error_sql, fill, sql_placeholder
 
 SHARE = 0.1
 """Share of the records that the columns make unique, from which they are a problem; the metrics count every one."""
@@ -42,8 +42,8 @@ def counted(relation: Relation, rows: Iterable[Declared], cursor: Cursor) -> dic
         "schema": text(first.schema),
         "table": text(first.table),
         "column": text(", ".join(names)),
-        "problem": message(
-            errors.UniqueByUnchangedColumnsError(first.table, names, later("repeated"), person is not None)
+        "problem": error_sql(
+            errors.UniqueByUnchangedColumnsError(first.table, names, sql_placeholder("repeated"), person is not None)
         ),
         "statement": Sql("NULL"),
         "count": count,

@@ -17,9 +17,9 @@ from dbanon.policy.profiling.repeated_identifiers import Declared, Relation, bin
 from dbanon.source import catalog
 from dbanon.source.column_types import family, label_text
 from dbanon.source.stored_policy import Settings
-from dbanon.sqltext.names import folded
+from dbanon.sqltext.names import fold_case
 from dbanon.sqltext.quote import Sql, identifier, literal_rows, one_line, qualified, text
-from dbanon.sqltext.templates import fill, later, message
+from dbanon.sqltext.templates import error_sql, fill, sql_placeholder
 
 SAMPLE = 20_000
 """Most records that are compared, about."""
@@ -79,11 +79,11 @@ def counted(
 
     None where no column has a limit, or where the relation cannot be read, which is reported by others.
     """
-    types = {folded(name): (name, type_) for name, type_ in relation.columns().items()}
+    types = {fold_case(name): (name, type_) for name, type_ in relation.columns().items()}
     published = [
-        Published(row, settings, *types[folded(row.column)])
+        Published(row, settings, *types[fold_case(row.column)])
         for row, settings in rows
-        if row.role.lower() in ("quasi", "sensitive", "other") and folded(row.column) in types
+        if row.role.lower() in ("quasi", "sensitive", "other") and fold_case(row.column) in types
     ]
     cells = [_cell(column, find) for column in published]
     if len(published) < 2 or not any(cells):
@@ -107,10 +107,10 @@ def counted(
             "schema": text(first.schema),
             "table": text(first.table),
             "names": _texts(column.column for column in published),
-            "problem": message(
+            "problem": error_sql(
                 errors.UndoneLimitError(
-                    first.table, later("column_names[limited + 1]"), later("limits[limited + 1]"),
-                    later("column_names[place + 1]"), later("roles[place + 1]"),
+                    first.table, sql_placeholder("column_names[limited + 1]"), sql_placeholder("limits[limited + 1]"),
+                    sql_placeholder("column_names[place + 1]"), sql_placeholder("roles[place + 1]"),
                 )
             ),
             "roles": _texts(

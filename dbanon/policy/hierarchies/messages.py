@@ -2,7 +2,7 @@
 
 from dbanon import errors
 from dbanon.sqltext.quote import Sql
-from dbanon.sqltext.templates import later, message
+from dbanon.sqltext.templates import error_sql, sql_placeholder
 
 
 def tree_messages(table: str, column: str, shown: str, given: str | None) -> dict[str, Sql]:
@@ -18,11 +18,11 @@ def tree_messages(table: str, column: str, shown: str, given: str | None) -> dic
         "same_name": "two inner nodes would be published under one name.",
         "inner_star": "an inner node below the root would be published as *, which stands for every value and NULL.",
     }
-    return {key: message(errors.MalformedHierarchyError(shown, why)) for key, why in malformed.items()} | {
-        "uncovered": message(errors.UncoveredValueError(table, column, later("uncovered"), shown, given)),
-        "other_zone": message(
-            errors.UncoveredValueError(table, column, later("uncovered"), shown, given, is_of_zone=True)
+    return {key: error_sql(errors.MalformedHierarchyError(shown, why)) for key, why in malformed.items()} | {
+        "uncovered": error_sql(errors.UncoveredValueError(table, column, sql_placeholder("uncovered"), shown, given)),
+        "other_zone": error_sql(
+            errors.UncoveredValueError(table, column, sql_placeholder("uncovered"), shown, given, is_of_zone=True)
         ),
-        "reserved": message(errors.ReservedValueError(table, column, later("reserved"))),
-        "several_nodes": message(errors.AmbiguousValueError(table, column, later("several_nodes"))),
+        "reserved": error_sql(errors.ReservedValueError(table, column, sql_placeholder("reserved"))),
+        "several_nodes": error_sql(errors.AmbiguousValueError(table, column, sql_placeholder("several_nodes"))),
     }

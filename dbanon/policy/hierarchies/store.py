@@ -10,7 +10,7 @@ from dbanon.policy.hierarchies import hierarchy_sql, storage
 from dbanon.runtime import input_files, output_files, session
 from dbanon.source import catalog, schema
 from dbanon.sqltext import resources, templates
-from dbanon.sqltext.qualify_builtins import bound
+from dbanon.sqltext.qualify_builtins import qualify_builtins
 from dbanon.sqltext.quote import qualified, text
 
 
@@ -57,7 +57,9 @@ def save_hierarchy(connection: Any, name: str, path: str | Path) -> None:
     if stored is None:
         raise errors.UnknownHierarchyError("save_hierarchy", name, "stored", listed(here))
     lines = connection.execute(
-        bound(templates.fill("policy/hierarchies/to_arx.sql", rows=hierarchy_sql.rows(storage.Stored(*stored))))
+        qualify_builtins(
+            templates.fill("policy/hierarchies/to_arx.sql", rows=hierarchy_sql.rows(storage.Stored(*stored)))
+        )
     ).fetchall()
     with output_files.open_draft("save_hierarchy", target) as draft:
         draft.write_text("".join(line + "\n" for (line,) in lines), encoding="utf-8")

@@ -27,7 +27,7 @@ from dbanon.source import catalog, missing_codes, stored_policy
 from dbanon.source.column_types import family, is_category, person_value
 from dbanon.sqltext import resources
 from dbanon.sqltext.quote import Sql, identifier, literal, literal_rows, qualified, text
-from dbanon.sqltext.templates import fill, message
+from dbanon.sqltext.templates import error_sql, fill
 from dbanon.table_functions.table_function import Call, TableFunction
 
 SLOTS = 12
@@ -94,7 +94,7 @@ def statement(call: Call) -> Sql:
             insert=text(f"INSERT INTO {policy} (schema_name, table_name, column_name, role"),
             place=text("".join(f"{text(part)}, " for part in stored_policy.policy_key(source))),
             bare=text(source.table.lower()) if source.bare else None,
-            shadowed=message(errors.ShadowedTableError(function, source.shown, str(source.sql))),
+            shadowed=error_sql(errors.ShadowedTableError(function, source.shown, str(source.sql))),
         )
     )
 

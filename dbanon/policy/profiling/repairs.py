@@ -12,7 +12,7 @@ from pathlib import PurePath
 from dbanon.source import catalog
 from dbanon.source.stored_policy import PolicyRow
 from dbanon.sqltext import names
-from dbanon.sqltext.quote import Sql, identifier, joined, literal_rows, qualified, text
+from dbanon.sqltext.quote import Sql, identifier, join_sql, literal_rows, qualified, text
 
 _WORDS = (
     "na", "n/a", "n.a.", "n.a", "#n/a", "<na>", "nan", "null", "\\n", "nil", "n/k", "unk", "unknown", "not available",
@@ -144,10 +144,10 @@ def values() -> dict[str, object]:
     kept = {"shape": "INTEGER", "sequence": "VARCHAR"} | dict.fromkeys(columns, "VARCHAR") | {"twin": "INTEGER"}
     rows = [[i, form.order, *(getattr(form, c) for c in columns)] for i, form in enumerate(FORMS)]
     return {
-        "codes": joined(map(text, CODES)),
+        "codes": join_sql(map(text, CODES)),
         "longest": max(map(len, CODES)),
-        "numbers": joined(f"({n}, '{n}')" for n in NUMBERS),
-        "dates": joined(f"(epoch(TIMESTAMP '{d}'), '{d}')" for d in DATES),
+        "numbers": join_sql(f"({n}, '{n}')" for n in NUMBERS),
+        "dates": join_sql(f"(epoch(TIMESTAMP '{d}'), '{d}')" for d in DATES),
         "far_number": Sql(str(FAR_NUMBER)),
         "far_date": Sql(str(FAR_DATE)),
         "trimmed": Sql(f"trim(value, {_BLANKS})"),
@@ -182,11 +182,11 @@ def columns(source: catalog.Source, declared: Iterable[PolicyRow]) -> Sql:
 
 def _declared(source: catalog.Source, row: PolicyRow) -> list[str | None]:
     """What adds codes to a row of the policy, before and after them; its own codes, and what takes them back."""
-    key = joined(text(part) for part in (row.schema_name, row.table_name, row.declared.column))
+    key = join_sql(text(part) for part in (row.schema_name, row.table_name, row.declared.column))
     codes = [text(code) for code in row.declared.settings.missing]
     update = f"UPDATE {qualified(source.home, catalog.SCHEMA, 'policy')} SET missing = "
     where = f" WHERE (schema_name, table_name, column_name) = ({key})"
-    has = [joined(codes), f"; {update}NULL{where}"] if codes else [None, None]
+    has = [join_sql(codes), f"; {update}NULL{where}"] if codes else [None, None]
     return [f"{update}[{''.join(f'{code}, ' for code in codes)}", f"]{where}", *has]
 
 

@@ -7,7 +7,7 @@ from dbanon import errors
 from dbanon.source import catalog
 from dbanon.source.column_types import person_value
 from dbanon.sqltext.quote import Sql, identifier, qualified, text
-from dbanon.sqltext.templates import fill, later, message
+from dbanon.sqltext.templates import error_sql, fill, sql_placeholder
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ def values(candidate: Candidate) -> dict[str, Sql]:
         "schema": text(row.schema),
         "table": text(row.table),
         "column": text(row.column),
-        "problem": message(errors.RepeatedIdentifierError(row.table, row.column, later("repeated"), tells)),
+        "problem": error_sql(errors.RepeatedIdentifierError(row.table, row.column, sql_placeholder("repeated"), tells)),
         "statement": text(_declares_person(row)) if tells else Sql("NULL"),
         "count": candidate.count,
     }

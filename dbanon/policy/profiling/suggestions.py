@@ -10,8 +10,8 @@ from typing import Any
 from dbanon.policy.profiling import thresholds
 from dbanon.source.catalog import Cursor, Source
 from dbanon.source.column_types import family, person_value
-from dbanon.sqltext.qualify_builtins import bound
-from dbanon.sqltext.quote import Sql, identifier, joined, text
+from dbanon.sqltext.qualify_builtins import qualify_builtins
+from dbanon.sqltext.quote import Sql, identifier, join_sql, text
 from dbanon.sqltext.templates import fill
 
 TOP = 0.995
@@ -73,7 +73,7 @@ def offers(cursor: Cursor, source: Source, column: str, person: str | None, k: i
         "source": source.sql,
         "value": identifier(column),
         "who": None if person is None else person_value(identifier(person), source.columns[person]),
-        "codes": joined(text(code) for code in codes),
+        "codes": join_sql(text(code) for code in codes),
         "k": k,
         "top": Sql(str(TOP)),
         "nearly": Sql(str(thresholds.NEARLY)),
@@ -82,7 +82,7 @@ def offers(cursor: Cursor, source: Source, column: str, person: str | None, k: i
 
     def row(template: str) -> tuple[Any, ...]:
         found: tuple[Any, ...] = cursor.execute(
-            bound(fill(f"policy/profiling/suggest_{template}.sql", **values))
+            qualify_builtins(fill(f"policy/profiling/suggest_{template}.sql", **values))
         ).fetchall()[0]
         return found
 
@@ -104,7 +104,9 @@ def offers(cursor: Cursor, source: Source, column: str, person: str | None, k: i
         if found[0] <= FEW:
             return Offers()
         counted = ["days" if kind == "date" else "values", *(f"{level}s" for level in LEVELS)]
-        built = Built("dates", Sql(f"levels := [{joined(map(text, LEVELS))}]"), tuple(zip(found, counted, strict=True)))
+        built = Built(
+            "dates", Sql(f"levels := [{join_sql(map(text, LEVELS))}]"), tuple(zip(found, counted, strict=True))
+        )
         return Offers(built, grid="year" if years >= YEARS else "quarter" if years >= QUARTERS else None)
     return Offers()
 

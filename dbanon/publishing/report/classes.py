@@ -7,7 +7,7 @@ from dbanon.publishing.report import svg
 from dbanon.publishing.report.blocks import Part, Plot, Section, Table, shown
 from dbanon.publishing.report.queries import Asking
 from dbanon.source.column_types import label_text
-from dbanon.sqltext.quote import Sql, identifier, joined
+from dbanon.sqltext.quote import Sql, identifier, join_sql
 from dbanon.sqltext.templates import fill
 
 SMALLEST = 10
@@ -113,4 +113,4 @@ def _leading(asking: Asking, at: Place, name: str, type_: str, form: str) -> Sql
 
 
 def _cells(asking: Asking) -> Sql:
-    return joined(compared(*column) for column in asking.shape.quasi)
+    return join_sql(compared(*column) for column in asking.shape.quasi)

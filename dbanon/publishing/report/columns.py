@@ -7,8 +7,8 @@ from dbanon.publishing.certificate import Line, number
 from dbanon.publishing.report import svg
 from dbanon.publishing.report.blocks import Beside, Facts, Note, Part, Plot, Query, Section, Table, shown
 from dbanon.publishing.report.queries import Asking
-from dbanon.sqltext.qualify_builtins import bound
-from dbanon.sqltext.quote import Sql, identifier, joined, text
+from dbanon.sqltext.qualify_builtins import qualify_builtins
+from dbanon.sqltext.quote import Sql, identifier, join_sql, text
 from dbanon.sqltext.templates import fill
 
 FREQUENT = 5
@@ -108,7 +108,7 @@ def _summary(asking: Asking, columns: list[str], before: Before | None) -> Query
 
     if before is None:
         return asking.of(lambda at: filled(at.release, None))
-    return Query(filled(asking.at.release, before.shown), bound(filled(asking.full.release, before.run)))
+    return Query(filled(asking.at.release, before.shown), qualify_builtins(filled(asking.full.release, before.run)))
 
 
 def _frequent(asking: Asking, column: str, before: Before | None) -> Beside:
@@ -118,7 +118,7 @@ def _frequent(asking: Asking, column: str, before: Before | None) -> Beside:
         person = None if before.person is None else Sql(f"CAST({identifier(before.person)} AS VARCHAR)")
         asked = Query(
             _most(_as_text([column]), before.shown, asking.entry.k, person),
-            bound(_most(_as_text([column]), before.run, asking.entry.k, person)),
+            qualify_builtins(_most(_as_text([column]), before.run, asking.entry.k, person)),
         )
         tables.append(asking.table(f"{shown(column)}, before", ("value", "records"), asked))
     names = published(asking, column)
@@ -146,9 +146,9 @@ def published(asking: Asking, column: str) -> list[str]:
 def _as_text(columns: list[str]) -> Sql:
     if len(columns) == 1:
         return Sql(f"CAST({identifier(columns[0])} AS VARCHAR) COLLATE POSIX")
-    both = joined((f"coalesce(CAST({identifier(c)} AS VARCHAR), '')" for c in columns), " || ', ' || ")
+    both = join_sql((f"coalesce(CAST({identifier(c)} AS VARCHAR), '')" for c in columns), " || ', ' || ")
     return Sql(f"CASE WHEN NOT ({_missing(columns)}) THEN '[' || {both} || ']' END COLLATE POSIX")
 
 
 def _missing(columns: list[str]) -> Sql:
-    return joined((f"{identifier(c)} IS NULL" for c in columns), " AND ")
+    return join_sql((f"{identifier(c)} IS NULL" for c in columns), " AND ")

@@ -6,8 +6,8 @@ from typing import Any
 from dbanon.publishing.certificate import Certificate
 from dbanon.publishing.recompute_queries import Place
 from dbanon.publishing.report.blocks import Query, Table
-from dbanon.sqltext.qualify_builtins import bound
-from dbanon.sqltext.quote import Sql, argument, identifier, joined, text
+from dbanon.sqltext.qualify_builtins import qualify_builtins
+from dbanon.sqltext.quote import Sql, argument, identifier, join_sql, text
 from dbanon.table_functions.dispatch import make_call
 
 
@@ -27,7 +27,7 @@ class Asking:
 
     def of(self, make: Callable[[Place], Sql]) -> Query:
         """Return a query over the tables of the release, wherever they are read."""
-        return Query(make(self.at), bound(make(self.full)))
+        return Query(make(self.at), qualify_builtins(make(self.full)))
 
     def table(self, caption: str, head: Sequence[str], query: Query) -> Table:
         """Return a query's result as a table."""
@@ -40,15 +40,16 @@ class Asking:
             self.certificate.session, self.cursor, name, {"release": str(self.full.release)}, given, places
         )
         own = Sql(
-            f"{name}({joined([text(str(self.at.release)), *(f'{n} := {argument(v)}' for n, v in given.items())])})"
+            f"{name}({join_sql([text(str(self.at.release)), *(f'{n} := {argument(v)}' for n, v in given.items())])})"
         )
         return Query(
-            _selected(columns, own, where), bound(_selected(columns, f"({call.function.handler(call)})", where))
+            _selected(columns, own, where),
+            qualify_builtins(_selected(columns, f"({call.function.handler(call)})", where)),
         )
 
 
 def _selected(columns: Sequence[str], of: str, where: str) -> Sql:
-    return Sql(f"SELECT {joined(map(identifier, columns))} FROM {of} WHERE {where}")
+    return Sql(f"SELECT {join_sql(map(identifier, columns))} FROM {of} WHERE {where}")
 
 
 def values(rows: Sequence[Sequence[Any]]) -> Mapping[str, Any]:

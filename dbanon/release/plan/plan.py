@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from dbanon.gate import messages as gate_messages, statement_check
 from dbanon.gate.request import CheckedModel, GateRequest, ReleaseContext, StatedRoles
-from dbanon.gate.rules import GateRules, rules
+from dbanon.gate.rules import GateRules, gate_rules
 from dbanon.release.plan import input_errors, metrics, template_columns
 from dbanon.release.plan.clustering_request import cluster_request
 from dbanon.release.plan.named_column import NamedColumn
@@ -187,14 +187,14 @@ class Plan:
         """By the names that the templates have for it."""
         parts = (self.reading, self.selection, self.policy, self.columns, self.names, self.choices, self.gate)
         said: dict[str, object] = {"say": self.say, "gate_say": self.gate_say}
-        return said | {name: value for part in parts for name, value in templates.values(part).items()}
+        return said | {name: value for part in parts for name, value in templates.field_values(part).items()}
 
 
 def plan(call: ReleaseSpec) -> Plan:
     """Return the plan of a publication."""
     columns, names = _columns(call)
     asked = gate_request(call)
-    gate = rules(asked)
+    gate = gate_rules(asked)
     models = [CheckedModel(m.number, m.parameter, m.plain) for column in columns.tested for m in column.models]
     return Plan(
         reading=_reading(call, columns),
@@ -209,7 +209,7 @@ def plan(call: ReleaseSpec) -> Plan:
         choices=_choices(call),
         gate=gate,
         say=input_errors.problems(call, columns.unchanged),
-        gate_say=gate_messages.refusals(asked, gate.rules, models),
+        gate_say=gate_messages.release_refusals(asked, gate.rules, models),
     )
 
 
@@ -250,7 +250,7 @@ def statement(call: ReleaseSpec) -> str:
         values["support"] = call.options["support"] or call.k
     made = templates.fill(f"release/{'plan/' if call.run.noise is None else 'noise/'}{call.kind}.sql", **values)
     last_select = _last_select(call.kind, of)
-    return made if last_select is None else statement_check.checked(call.function, made, last_select)
+    return made if last_select is None else statement_check.check_last_select(call.function, made, last_select)
 
 
 def _last_select(kind: str, of: Plan) -> str | None:

@@ -18,8 +18,8 @@ from dbanon.release.spec.release_spec import ReleaseSpec
 from dbanon.source.canonical_text import canonical_form
 from dbanon.source.column_types import family, is_zoned, label_text, person_value
 from dbanon.source.type_families import FAMILIES, Family
-from dbanon.sqltext.quote import Sql, identifier, joined, text
-from dbanon.sqltext.templates import later, message
+from dbanon.sqltext.quote import Sql, identifier, join_sql, text
+from dbanon.sqltext.templates import error_sql, sql_placeholder
 
 
 @dataclass(frozen=True)
@@ -167,13 +167,13 @@ def quasi(call: ReleaseSpec, i: int, attribute: Attribute) -> QuasiColumn:
     """Return the view of one quasi-identifier."""
     column, settings = attribute.quasi.column, attribute.quasi.settings
     function, table = call.function, call.source.shown
-    n_nulls = later(f"(facts.records - facts.filled{i})")
+    n_nulls = sql_placeholder(f"(facts.records - facts.filled{i})")
     say = {
-        "nulls": message(
+        "nulls": error_sql(
             errors.UnexpectedNullError(function, table, column, n_nulls, is_stream=bool(call.reading.order))
         ),
-        "wild": message(errors.NonFiniteValueError(function, table, column, later(f"facts.wild{i}"))),
-        "no_values": message(errors.ColumnAllNullError(function, table, column)),
+        "wild": error_sql(errors.NonFiniteValueError(function, table, column, sql_placeholder(f"facts.wild{i}"))),
+        "no_values": error_sql(errors.ColumnAllNullError(function, table, column)),
     }
     if attribute.family is not None:
         return number_column(
@@ -216,11 +216,13 @@ def unchanged(call: ReleaseSpec) -> list[PassthroughColumn]:
             and name.lower() not in allowed
             and call.reading.larger is None,
             is_link=name in call.links,
-            say_rare=message(
-                errors.RareValueError(function, table, name, later("count(*)"), call.k, roles.made.get(name, "other"))
+            say_rare=error_sql(
+                errors.RareValueError(
+                    function, table, name, sql_placeholder("count(*)"), call.k, roles.made.get(name, "other")
+                )
             ),
-            say_rare_left=message(
-                errors.RareAfterSuppressionError(function, table, name, later(f"rare_{i}.values"), call.k)
+            say_rare_left=error_sql(
+                errors.RareAfterSuppressionError(function, table, name, sql_placeholder(f"rare_{i}.values"), call.k)
             ),
         )
         for i, name in enumerate(names)
@@ -309,7 +311,7 @@ def key(call: ReleaseSpec) -> Sql | None:
     names = call.continuity.key
     texts = [canonical_form(call.source.columns[n]).format(value=identifier(n)) for n in names]
     if len(texts) > 1:
-        return Sql(f"to_json([{joined(texts)}]::VARCHAR[])::VARCHAR")
+        return Sql(f"to_json([{join_sql(texts)}]::VARCHAR[])::VARCHAR")
     return Sql(texts[0]) if texts else None
 
 

@@ -3,12 +3,12 @@
 from dbanon import errors
 from dbanon.release.related.related_tables import Related
 from dbanon.sqltext.quote import Sql
-from dbanon.sqltext.templates import later, message
+from dbanon.sqltext.templates import error_sql, sql_placeholder
 
 
 def of_keys(table: Related, entity: Related) -> dict[str, Sql]:
     """What a table or its keys may be wrong in."""
-    function, count = table.publication.function, later("count(*)")
+    function, count = table.publication.function, sql_placeholder("count(*)")
     said = {
         "relation_changed": errors.PolicyChangedError(function, table.shown),
         "empty": errors.EmptySourceError(function, table.shown),
@@ -16,4 +16,4 @@ def of_keys(table: Related, entity: Related) -> dict[str, Sql]:
         "repeated": errors.DuplicateKeyError(function, table.shown, table.key, count),
         "orphans": errors.OrphanRowsError(function, table.shown, entity.shown, table.key, count),
     }
-    return {name: message(error) for name, error in said.items()}
+    return {name: error_sql(error) for name, error in said.items()}

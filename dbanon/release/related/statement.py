@@ -46,15 +46,15 @@ def of(found: Relation, kind: str) -> Sql:
         ],
         "k": found.entity.publication.k,
         "clustered": _clustered(found, plans[0], [feature for of in of_children for feature in of], tables),
-        "gate_say": related_messages.refusals(function, related_messages.TOGETHER, found.entity.shown),
+        "gate_say": related_messages.table_refusals(function, related_messages.ALL_TABLES_CHECKS, found.entity.shown),
     }
     made = fill(f"release/related/{kind}.sql", **values)
     if kind == "release":
-        made = statement_check.checked(
+        made = statement_check.check_last_select(
             function, made, statement_check.related_rows(tables[found.asked].step("leaving"), own.row, own.place)
         )
     elif kind == "metrics":
-        made = statement_check.checked(function, made, statement_check.related_metrics())
+        made = statement_check.check_last_select(function, made, statement_check.related_metrics())
     return Sql(made)
 
 

@@ -14,7 +14,7 @@ from dbanon.release.related import error_messages
 from dbanon.release.related.child_features import Feature
 from dbanon.release.related.related_tables import Related, Relation
 from dbanon.release.spec.published_columns import free
-from dbanon.sqltext.quote import Sql, identifier, joined, text
+from dbanon.sqltext.quote import Sql, identifier, join_sql, text
 
 COMPOSITE = "entity_id"
 """The name of the pseudonym of a key of several columns."""
@@ -103,7 +103,7 @@ class TableView(NamedColumn):
     made: Sql | None = None
 
     @property
-    def rules(self) -> Sequence[gate_rules.Rule]:
+    def rules(self) -> Sequence[gate_rules.QuasiRule]:
         """What the gate holds its quasi-identifiers against."""
         return self.gate.rules.rules
 
@@ -128,7 +128,7 @@ def views(
     """Return the tables of a release with their plans and features, without statements of their own."""
     people = [q.plain for q in plans[0].columns.quasi]
     counted = ["size", *(f"{table.publication.source.table}_rows" for table in found.tables[1:])]
-    sizes = gate_rules.unlike([*people, plans[0].names.class_name], counted)
+    sizes = gate_rules.unused_names([*people, plans[0].names.class_name], counted)
     return tuple(
         _view(found, i, plan, own, (features[i], size)) for i, (plan, size) in enumerate(zip(plans, sizes, strict=True))
     )
@@ -139,7 +139,7 @@ def _view(found: Relation, i: int, of: Plan, own: Own, more: tuple[Sequence[Feat
     source, shown = table.publication.source, table.shown
     plain, twice = f"{i} {shown}", of.reading.has_rowid
     read = [u.plain for u in of.columns.unchanged] + [q.plain for q in of.columns.quasi] + list(table.key)
-    leave = gate_rules.leaving(gate_request(table.publication))
+    leave = gate_rules.published_column_names(gate_request(table.publication))
     key_name = free(table.key[0] if len(table.key) == 1 else COMPOSITE, leave)
     return TableView(
         i,
@@ -149,7 +149,7 @@ def _view(found: Relation, i: int, of: Plan, own: Own, more: tuple[Sequence[Feat
             table=source.read,
             origin=source.read if twice else identifier(f"{plain}: as it came"),
             read_twice=twice,
-            columns=joined(identifier(name) for name in source.columns if name in read),
+            columns=join_sql(identifier(name) for name in source.columns if name in read),
             row_number=Sql("rowid") if twice else own.row,
         ),
         key=table.key_values[0] if len(table.key) == 1 else _row(table.key_values),
@@ -163,8 +163,8 @@ def _view(found: Relation, i: int, of: Plan, own: Own, more: tuple[Sequence[Feat
         gate=TableGate(
             of.gate,
             key=tuple(_own_key(name, source.columns[name]) for name in table.key),
-            leave=Sql(f"[{joined(text(name) for name in [key_name, *leave])}]"),
-            say=related_messages.refusals(table.publication.function, related_messages.OF_A_TABLE, shown, i),
+            leave=Sql(f"[{join_sql(text(name) for name in [key_name, *leave])}]"),
+            say=related_messages.table_refusals(table.publication.function, related_messages.TABLE_CHECKS, shown, i),
         ),
         say=error_messages.of_keys(table, found.entity),
     )
@@ -191,8 +191,8 @@ def _rank(column: QuasiColumn) -> int:
 
 def _row(keys: Sequence[str]) -> Sql:
     """Return a key of several columns; none where one of them is missing."""
-    filled = joined((f"{key} IS NOT NULL" for key in keys), " AND ")
-    return Sql(f"CASE WHEN {filled} THEN row({joined(keys)}) END")
+    filled = join_sql((f"{key} IS NOT NULL" for key in keys), " AND ")
+    return Sql(f"CASE WHEN {filled} THEN row({join_sql(keys)}) END")
 
 
 def _own_key(name: str, type_: str) -> Sql:

@@ -14,7 +14,7 @@ from dbanon.source.catalog import Source
 from dbanon.source.column_types import person_value
 from dbanon.source.stored_policy import DeclaredColumn
 from dbanon.sqltext.quote import Sql, text
-from dbanon.sqltext.templates import message
+from dbanon.sqltext.templates import error_sql
 
 SHIFTED = ("DATE", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE")
 """Types of dates that are shifted."""
@@ -137,7 +137,7 @@ def sql(function: str, shown: str, made: MadeColumn, value: Sql, type_: str, per
         "TIMESTAMP": f"{value} + to_days({days})",
         "TIMESTAMP WITH TIME ZONE": f"({value} AT TIME ZONE 'UTC' + to_days({days})) AT TIME ZONE 'UTC'",
     }[type_]
-    beyond = message(errors.DateShiftOutOfRangeError(function, shown, type_, of.days))
+    beyond = error_sql(errors.DateShiftOutOfRangeError(function, shown, type_, of.days))
     return Sql(
         f"(CASE WHEN isfinite({value}) THEN coalesce(TRY({moved}), "
         f"CASE WHEN {days} IS NOT NULL THEN error({beyond}) END) "

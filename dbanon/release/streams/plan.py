@@ -15,8 +15,8 @@ from dbanon.release.spec import resolve
 from dbanon.release.spec.published_columns import free, published_schema
 from dbanon.release.spec.release_spec import ReleaseSpec
 from dbanon.release.streams.metrics import MEASURES, Measure
-from dbanon.sqltext.quote import Sql, as_json, identifier, joined, text
-from dbanon.sqltext.templates import fill, message
+from dbanon.sqltext.quote import Sql, as_json, identifier, join_sql, text
+from dbanon.sqltext.templates import error_sql, fill
 from dbanon.table_functions.options import Options
 from dbanon.table_functions.table_function import Call
 
@@ -48,7 +48,7 @@ class Grown:
     def values(self) -> dict[int, Sql]:
         """The values among these nodes, of columns without a hierarchy."""
         return {
-            i: Sql(f"[{joined(text(name[1:]) for name in names if name)}]::VARCHAR[]")
+            i: Sql(f"[{join_sql(text(name[1:]) for name in names if name)}]::VARCHAR[]")
             for i, names in self.nodes.items()
         }
 
@@ -178,7 +178,7 @@ def filled(template: str, publication: ReleaseSpec, options: Options, system: St
     values["request"] = as_json(
         stream_request(publication, options, system, grown.segment if isinstance(grown, Grown) else None)
     )
-    values["leave"] = Sql(f"[{joined(text(name) for name in _leave(publication))}]")
+    values["leave"] = Sql(f"[{join_sql(text(name) for name in _leave(publication))}]")
     values["gate_say"] = {**of.gate_say, **_refusals(publication)}
     values |= order_values(publication)
     made = fill(template, stream=view, **values, **more)
@@ -189,7 +189,7 @@ def filled(template: str, publication: ReleaseSpec, options: Options, system: St
         last_select = statement_check.stream_metrics()
     elif template == "release/streams/release.sql":
         last_select = statement_check.stream_rows(view.published, of.names.class_id, view.arrived)
-    return made if last_select is None else statement_check.checked(publication.function, made, last_select)
+    return made if last_select is None else statement_check.check_last_select(publication.function, made, last_select)
 
 
 def order_values(publication: ReleaseSpec) -> dict[str, list[Sql]]:
@@ -198,7 +198,8 @@ def order_values(publication: ReleaseSpec) -> dict[str, list[Sql]]:
     return {
         "read_order": [identifier(name) for name in publication.reading.order],
         "say_order": [
-            message(errors.NullInOrderByError(publication.function, source, name)) for name in publication.reading.order
+            error_sql(errors.NullInOrderByError(publication.function, source, name))
+            for name in publication.reading.order
         ],
     }
 
@@ -216,8 +217,8 @@ def _names(publication: ReleaseSpec) -> dict[str, str]:
 
 def _leave(publication: ReleaseSpec) -> list[str]:
     """Return the names of the columns that leave, as the gate reads the policy."""
-    names = rules.leaving(plan.gate_request(publication))
-    return [*names, *rules.unlike(names, OWN)]
+    names = rules.published_column_names(plan.gate_request(publication))
+    return [*names, *rules.unused_names(names, OWN)]
 
 
 def stream_request(

@@ -185,7 +185,7 @@ def test_the_gate_refuses_a_value_that_nobody_has(monkeypatch: pytest.MonkeyPatc
 
     filling._templates.cache_clear()
     monkeypatch.setattr(resources, "sql", text)
-    monkeypatch.setattr(filling, "_compiled", lambda: None)
+    monkeypatch.setattr(filling, "_bytecode_cache", lambda: None)
     with pytest.raises(duckdb.Error, match="the release gate refused the result: published values that do not cover"):
         con.execute(f"FROM {call}").fetchall()
     monkeypatch.undo()

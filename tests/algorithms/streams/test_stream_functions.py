@@ -202,7 +202,7 @@ def test_the_gate_refuses_what_is_published_untrue(
     assert (True,) in con.execute(f"SELECT suppressed FROM {call('fads')}").fetchall()
     filling._templates.cache_clear()
     monkeypatch.setattr(resources, "sql", text)
-    monkeypatch.setattr(filling, "_compiled", lambda: None)
+    monkeypatch.setattr(filling, "_bytecode_cache", lambda: None)
     with pytest.raises(duckdb.Error, match=REFUSED):
         con.execute(f"FROM {call('fads')}").fetchall()
     monkeypatch.undo()

@@ -43,7 +43,7 @@ def test_gate_and_release_read_equal_keys(
     monkeypatch.setenv("HOME", str(tmp_path))
     (tmp_path / "own.key").write_text(written, "ascii")
     for reference in ["env:OWN_KEY"] if kind == "env" else [f"file:{tmp_path / 'own.key'}", "file:~/own.key"]:
-        assert pseudonym_key.secret(reference) == secret_keys.find_key(reference).secret
+        assert pseudonym_key.read_key(reference) == secret_keys.find_key(reference).secret
         is_same = pseudonym_key.fingerprint(reference) == pseudonym_key.fingerprint("env:DBANON_KEY")
         assert is_same == (spelling != "longer")
 
@@ -64,7 +64,7 @@ def test_gate_refuses_what_is_no_key(monkeypatch: pytest.MonkeyPatch, reference:
     for name, written in (("EMPTY", " "), ("SHORT", SECRET[:62]), ("NO_CODE", "no code of bytes, " * 4)):
         monkeypatch.setenv(name, written)
     with pytest.raises(error) as caught:
-        pseudonym_key.secret(reference)
+        pseudonym_key.read_key(reference)
     assert SECRET[:62] not in str(caught.value)
 
 

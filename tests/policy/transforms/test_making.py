@@ -36,7 +36,7 @@ def how(**more: Any) -> dict[str, Any]:
 def test_the_gates_own_code_agrees(name: str, length: int) -> None:
     of = formats.form("t.c", name, length, "P-")
     made = pseudonymize.pseudonyms([*TEXTS, None], secret_keys.find_key(), "visits", of)
-    assert made == pseudonyms.expected([*TEXTS, None], how(format=name, length=length, prefix="P-"))
+    assert made == pseudonyms.expected_pseudonyms([*TEXTS, None], how(format=name, length=length, prefix="P-"))
     assert made[-1] is None and all(len(p) == length + 2 for p in made[:-1] if p)
 
 
@@ -57,7 +57,7 @@ def test_different_texts_scopes_and_keys_have_different_pseudonyms(monkeypatch: 
 def test_shifts_are_never_zero_and_take_all_days_alike() -> None:
     people = [str(i) for i in range(6000)]
     days = pseudonymize.shifts([*people, None], secret_keys.find_key(), "visits", 3)
-    assert days == pseudonyms.expected_days([*people, None], how(days=3)) and days.pop() is None
+    assert days == pseudonyms.expected_shifts([*people, None], how(days=3)) and days.pop() is None
     assert all(850 < days.count(day) < 1150 for day in (-3, -2, -1, 1, 2, 3)) and 0 not in days
 
 

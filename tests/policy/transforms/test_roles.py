@@ -258,7 +258,7 @@ def test_an_attacker_who_has_the_release_and_the_list_of_numbers_finds_nobody(co
         tried = pseudonymize.pseudonyms(map(str, range(3000)), of, scope, formats.form("t.c", "hex", 12, "P-"))
         assert not published & set(tried)
     assert (
-        pseudonyms.expected(
+        pseudonyms.expected_pseudonyms(
             ["1000"], {"key": "env:DBANON_KEY", "scope": scope, "format": "hex", "length": 12, "prefix": "P-"}
         )[0]
         not in published

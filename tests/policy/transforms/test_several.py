@@ -307,8 +307,8 @@ def test_a_view_with_several_pseudonyms_has_one_version(tmp_path: Path) -> None:
 
 
 def test_the_parts_of_a_component_are_what_the_gate_is_told(opened: Any) -> None:
-    rows = [linked_patterns.Row("1", 1, ("a", None)), linked_patterns.Row("1", 1, ("b", "b"))]
+    rows = [linked_patterns.LinkedRow("1", 1, ("a", None)), linked_patterns.LinkedRow("1", 1, ("b", "b"))]
     listed = ", ".join(f"{{'label': '{r.label}', 'size': {r.size}, 'links': {list(r.links)!r}}}" for r in rows)
     listed = listed.replace("None", "NULL")
-    assert opened.sql(f"SELECT dbanon_together([{listed}])").fetchall() == [(linked_patterns.alike(rows),)]
+    assert opened.sql(f"SELECT dbanon_together([{listed}])").fetchall() == [(linked_patterns.pattern_numbers(rows),)]
     assert pseudonyms.__doc__ is not None and opened.sql("SELECT dbanon_together(NULL)").fetchall() == [([],)]

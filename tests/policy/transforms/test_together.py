@@ -34,7 +34,7 @@ def made_up(r: random.Random, most: int = 7, columns: int = 2) -> list[oracle.Ro
 
 
 def numbers(rows: list[oracle.Row]) -> list[list[int]]:
-    return linked_patterns.alike([linked_patterns.Row(*row) for row in rows])
+    return linked_patterns.pattern_numbers([linked_patterns.LinkedRow(*row) for row in rows])
 
 
 @pytest.mark.parametrize("seed", range(200))
@@ -81,7 +81,7 @@ def test_a_component_that_is_too_large_is_like_no_other(monkeypatch: pytest.Monk
     rows = [("a", 1, (f"p{i}", f"v{i}-{j}")) for i in range(2) for j in range(6)]
     whole = numbers(rows)
     assert len({parts[-1] for parts in whole}) == 1
-    monkeypatch.setattr(linked_patterns, "MOST_ROWS", 5)
+    monkeypatch.setattr(linked_patterns, "MAX_COMPARED_ROWS", 5)
     assert len({n for parts in numbers(rows) for n in parts}) == 12 + 2 + 12 + 2
 
 

@@ -194,7 +194,7 @@ def spoiled(monkeypatch: pytest.MonkeyPatch, old: str, new: str) -> None:
     monkeypatch.setattr(plan, "statement", statement)
 
 
-UNCOVERED, FINER = (messages.GATE[name][0] for name in ("uncovered", "finer"))
+UNCOVERED, FINER = (messages.RELEASE_CHECKS[name][0] for name in ("uncovered", "finer"))
 
 
 @pytest.mark.parametrize(
