@@ -57,7 +57,7 @@ def is_release_query(query: str) -> bool:
     while tokens and tokens[-1].text == ";":
         tokens.pop()
     try:
-        statement_parser.one_call(statement_parser.CREATE, tokens)
+        statement_parser.check_single_call(statement_parser.CREATE, tokens)
     except errors.NotASingleCallError:
         return False
     name = tokens[3 if tokens[0].upper == "SELECT" else 1].text.strip('"').lower()

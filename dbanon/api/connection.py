@@ -144,13 +144,13 @@ class Connection:
             parameters: Values of the prepared parameters of the last statement.
         """
         frame = sys._getframe(1)
-        *first, last = statement_parser.steps(query, self.raw.extract_statements)
+        *first, last = statement_parser.split_statements(query, self.raw.extract_statements)
         self._remember_sources(query)
         with raise_keyboard_interrupt(), self.redact_errors():
             for step in first:
                 self.raw.execute(self._resolve_step(step, None, frame, self.raw.execute))
             query = self._resolve_step(last, parameters, frame, self.raw.execute)
-            if parameters is None or isinstance(last, statement_parser.View):
+            if parameters is None or isinstance(last, statement_parser.ViewStatement):
                 self.raw.execute(query)
             else:
                 self.raw.execute(query, parameters)
@@ -169,13 +169,13 @@ class Connection:
             options: Options of DuckDB's `sql`, such as `params`.
         """
         frame = sys._getframe(1)
-        *first, last = statement_parser.steps(query, self.raw.extract_statements)
+        *first, last = statement_parser.split_statements(query, self.raw.extract_statements)
         self._remember_sources(query)
         with raise_keyboard_interrupt(), self.redact_errors():
             for step in first:
                 self.raw.execute(self._resolve_step(step, None, frame, self.raw.execute))
             query = self._resolve_step(last, options.get("params"), frame, self.raw.sql)
-            if isinstance(last, statement_parser.View):
+            if isinstance(last, statement_parser.ViewStatement):
                 options.pop("params", None)
             return self.raw.sql(query, **options)
 
@@ -203,7 +203,7 @@ class Connection:
             DbanonError: The call raises it.
         """
         frame = frame or sys._getframe(1)
-        return statements.recorded(self.raw, self._resolve_query(query, frame, self.raw.execute), parameters)
+        return statements.evaluate_call(self.raw, self._resolve_query(query, frame, self.raw.execute), parameters)
 
     def interrupt(self) -> None:
         """Stop the running statement of the connection, including clustering."""
@@ -221,8 +221,8 @@ class Connection:
 
     def _resolve_step(self, step: Any, parameters: object, frame: Any, run: Callable[..., Any]) -> Any:
         """Return the query that DuckDB runs for one statement; run a statement about a view here first."""
-        if isinstance(step, statement_parser.View):
-            return statements.run(
+        if isinstance(step, statement_parser.ViewStatement):
+            return statements.run_statement(
                 step, self.raw, lambda call: self._resolve_query(call, frame, self.raw.execute), parameters
             )
         return self._resolve_query(step, frame, run)

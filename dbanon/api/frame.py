@@ -116,7 +116,7 @@ def anonymize(
                 call = AlgorithmCall(algorithm, source, search_budget.untimed("anonymize", arguments, search.moves))
             anonymized = run_call(con, call, adapter, parameters)
         if isinstance(person := arguments.get("person"), str):
-            warnings.spellings_of(con, source, "the data", person)
+            warnings.warn_of_spellings(con, source, "the data", person)
         if max_seconds is not None:
             anonymized.moves = call.arguments["improve"]
             if hasattr(anonymized.metrics, "attrs"):
@@ -146,7 +146,7 @@ def run_call(con: Any, call: AlgorithmCall, adapter: FrameAdapter, parameters: M
         frame_dtypes.normalize_types(call.rows(con, ending), adapter.schema) for ending in KIND_BY_ENDING
     )
     metric_rows = tuple(zip(*(metrics[name].to_pylist() for name in ("metric", "value", "description")), strict=True))
-    warnings.one_class("the release", {name: value for name, value, _ in metric_rows})
+    warnings.warn_of_one_class("the release", {name: value for name, value, _ in metric_rows})
     anonymized = Anonymized(adapter.make_release(release), adapter.make_table(classes), adapter.make_table(metrics))
     if not call.arguments.get("noise"):
         written_frames.check_frames("anonymize", release, classes, anonymized.release)

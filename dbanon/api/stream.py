@@ -64,7 +64,7 @@ class BatchStream:
         self.connection.close()
 
     def _take_published(self, *, flush: bool) -> Any:
-        streaming.read_on(self.connection, "output", flush=flush)
+        streaming.read_appended(self.connection, "output", flush=flush)
         published = self.connection.raw.sql("FROM output").to_arrow_table()
         self.connection.raw.execute("DELETE FROM output")
         return published

@@ -1,4 +1,4 @@
-"""Make one version of a release: its tables, its membership and its row in the ledger."""
+"""Create one version of a release: its tables, its membership and its row in the ledger."""
 
 import contextlib
 import html
@@ -29,18 +29,18 @@ from dbanon.runtime.version import __version__
 from dbanon.source.catalog import SCHEMA
 from dbanon.sqltext.quote import Sql, identifier, join_sql, literal, qualified, text
 from dbanon.views import compare_version, deferred_records, erasure, warnings
-from dbanon.views.compare_version import OLD, Making, VersionComparison
+from dbanon.views.compare_version import OLD_SUFFIX, VersionComparison, VersionOptions
 
 INTERRUPTED = re.compile("interrupted", re.IGNORECASE)
 
 
 @dataclass(frozen=True, repr=False)
 class Release:
-    """One version that was made: its name, number and size, and how many people its other releases expose.
+    """The version of a release that was created: name, number and size, and the people its other releases expose.
 
-    `waiting`: how many records came and wait (None: none may).
+    `waiting`: number of deferred records (None: none can be deferred).
 
-    On a terminal and in a notebook it shows its head, quasi-identifiers first, and five measures (`glance`).
+    On a terminal and in a notebook it shows its first rows, quasi-identifiers first, and five metrics (`glance`).
     """
 
     name: str
@@ -60,78 +60,85 @@ class Release:
         return html.escape(repr(self)) if self.glance is None else self.glance.html()
 
 
-def build(cursor: Any, entry: LedgerEntry, publication: ReleaseSpec, making: Making, short: int = 0) -> Release:
-    """Return tables, membership and ledger row of a version, inside a transaction.
+def create_version(
+    cursor: Any, entry: LedgerEntry, publication: ReleaseSpec, making: VersionOptions, n_small_differences: int = 0
+) -> Release:
+    """Create the tables, membership and ledger row of a version, inside a transaction.
 
-    `short`: how many of its classes are known to differ by too few.
+    `n_small_differences`: number of its classes that are known to differ by too few records.
 
-    Raises OverlappingReleaseError, UnstableSourceError, SmallDifferencesRefusedError, CompositionUncheckedError or
-    CompositionRefusedError.
+    Raises:
+        OverlappingReleaseError: A release of related tables is about the same people.
+        UnstableSourceError: The source returned different rows while the version was created.
+        SmallDifferencesRefusedError: It differs from earlier versions by too few records.
+        CompositionUncheckedError: Under composition = 'refuse', other releases cannot be compared.
+        CompositionRefusedError: Under composition = 'refuse', other releases and this one narrow people.
     """
     overlap.refuse_overlapping(cursor, entry)
     recognized: list[recognized_people.Recognized] = []
     try:
-        return _built(cursor, entry, publication, making, short, recognized)
+        return _create_version(cursor, entry, publication, making, n_small_differences, recognized)
     finally:
         with contextlib.suppress(duckdb.Error):  # in a transaction that was aborted, whose tables are gone
             recognized_people.drop_temporary_tables(cursor, len(recognized))
 
 
-def _built(
+def _create_version(
     cursor: Any,
     entry: LedgerEntry,
     publication: ReleaseSpec,
-    making: Making,
-    short: int,
+    making: VersionOptions,
+    n_small_differences: int,
     recognized: list[recognized_people.Recognized],
 ) -> Release:
     publication = resolve.keyed(publication, entry.person_key)
-    metrics = _written(cursor, entry, publication)
+    metrics = _write_tables(cursor, entry, publication)
     written_tables.check(making.function, cursor, entry, publication)
     related_versions = same_source.versions_of_same_people(entry, cursor)
     recognized += recognized_people.recognize(cursor, entry, disjoint_sources.without_disjoint(entry, related_versions))
     others = [r.other for r in recognized if not r.are_others]
     if making.old is not None:
         old = next((o for o in others if o.place == making.old.place), making.old)
-        short += compare_version.count_small_differences(cursor, entry, old, publication)
-        if short and not making.lets_differ:
+        n_small_differences += compare_version.count_small_differences(cursor, entry, old, publication)
+        if n_small_differences and not making.lets_differ:
             raise errors.SmallDifferencesRefusedError(
-                making.function, making.old.shown, short, [f"version {making.old.version}"]
+                making.function, making.old.shown, n_small_differences, [f"version {making.old.version}"]
             )
-    mine = version_differences.same_name(entry, others)
-    compare_version.check_recognized(cursor, entry, making, recognized, mine)
-    linked_versions.check_linked_versions(cursor, entry, publication, others, OLD)
-    differences = version_differences.small_differences(cursor, entry, publication, mine, old_suffix=OLD)
+    same_name = version_differences.same_name(entry, others)
+    compare_version.check_recognized(cursor, entry, making, recognized, same_name)
+    linked_versions.check_linked_versions(cursor, entry, publication, others, OLD_SUFFIX)
+    differences = version_differences.small_differences(cursor, entry, publication, same_name, old_suffix=OLD_SUFFIX)
     if entry.keeps:
-        differences += version_differences.returned_people(cursor, entry, publication, mine, old_suffix=OLD)
-    respelled = compare_version.respelled_versions(recognized)
-    if respelled:
+        differences += version_differences.returned_people(cursor, entry, publication, same_name, old_suffix=OLD_SUFFIX)
+    respelled_others = compare_version.respelled_versions(recognized)
+    if respelled_others:
         differences += version_differences.small_differences(
-            cursor, entry, publication, version_differences.same_name(entry, respelled), old_suffix=OLD
+            cursor, entry, publication, version_differences.same_name(entry, respelled_others), old_suffix=OLD_SUFFIX
         )
-    short += sum(t.sets for t in differences)
+    n_small_differences += sum(t.sets for t in differences)
     if differences and not making.lets_differ:
         versions = sorted({o.version for t in differences for o in t.others})
         raise errors.SmallDifferencesRefusedError(
-            making.function, entry.shown, short, [f"version {v}" for v in versions]
+            making.function, entry.shown, n_small_differences, [f"version {v}" for v in versions]
         )
     unknown = unknown_sources.unknown_relations(cursor, entry, making.composition, related_versions)
     streams = compare_version.streams_of_same_people(cursor, entry, making)
-    beside = replace(
-        compare_version.compare_versions(cursor, entry, publication, making, others, mine, differences), unknown=unknown
+    comparison = replace(
+        compare_version.compare_versions(cursor, entry, publication, making, others, same_name, differences),
+        unknown=unknown,
     )
-    beside.elsewhere.extend(
-        version_differences.small_differences(cursor, entry, publication, respelled, old_suffix=OLD)
-        if respelled
+    comparison.elsewhere.extend(
+        version_differences.small_differences(cursor, entry, publication, respelled_others, old_suffix=OLD_SUFFIX)
+        if respelled_others
         else []
     )
-    _insert(cursor, entry, publication, metrics, making, short, beside, recognized)
+    _insert_ledger_row(cursor, entry, publication, metrics, making, n_small_differences, comparison, recognized)
     postgres_delivery.intend(making.function, cursor, entry, making.to)
-    checked = {o.named for o in beside.checked}
-    refused = {name: people for name, people in beside.exposed.items() if name in checked}
-    if making.composition == "refuse" and refused:
-        raise errors.CompositionRefusedError(entry.shown, refused)
-    compare_version.disclose(cursor, entry, making, beside)
+    checked_names = {o.named for o in comparison.checked}
+    exposed_by_checked = {name: people for name, people in comparison.exposed.items() if name in checked_names}
+    if making.composition == "refuse" and exposed_by_checked:
+        raise errors.CompositionRefusedError(entry.shown, exposed_by_checked)
+    compare_version.warn_of_disclosure(cursor, entry, making, comparison)
     unknown_sources.warn_of_unknown(entry, unknown)
     if streams:
         warn(
@@ -139,36 +146,38 @@ def _built(
             "held against those of releases: who has both can intersect them.",
             DisclosureWarning,
         )
-    warnings.one_class(entry.shown, metrics)
-    warnings.person_spellings(cursor, publication.cleaned.rows, publication.source, publication.roles.person)
-    return current_release(cursor, entry, beside.composition, entry.how == "hold")
+    warnings.warn_of_one_class(entry.shown, metrics)
+    warnings.warn_of_person_spellings(cursor, publication.cleaned.rows, publication.source, publication.roles.person)
+    return current_release(cursor, entry, comparison.composition, entry.how == "hold")
 
 
-def _written(cursor: Any, entry: LedgerEntry, publication: ReleaseSpec) -> dict[str, float]:
-    """Make the tables and the membership of a version; return its measures."""
+def _write_tables(cursor: Any, entry: LedgerEntry, publication: ReleaseSpec) -> dict[str, float]:
+    """Create the tables and the membership of a version; return its metrics."""
     for ending, kind in (("", "release"), ("_classes", "classes")):
         cursor.execute(f"CREATE TABLE {entry.table(ending)} AS {plan.statement(replace(publication, kind=kind))}")
-    metrics = _measured(cursor, entry, publication)
-    _remember(cursor, entry, plan.statement(replace(publication, kind="membership")))
-    _one_table(cursor, entry, publication)
+    metrics = _write_metrics(cursor, entry, publication)
+    _insert_members(cursor, entry, plan.statement(replace(publication, kind="membership")))
+    _check_unchanged_source(cursor, entry, publication)
     if publication.continuity.held is not None:
-        _remember(cursor, entry, erasure.statement(publication))
+        _insert_members(cursor, entry, erasure.withheld_members_sql(publication))
     return metrics
 
 
 def current_release(
-    cursor: Any, entry: LedgerEntry, together: Mapping[str, int] | None = None, holds: bool = False
+    cursor: Any, entry: LedgerEntry, composition: Mapping[str, int] | None = None, with_deferred: bool = False
 ) -> Release:
-    """Return a version as its tables are; `holds`: with how many records wait."""
+    """Return a version as its tables are; `with_deferred` adds the number of deferred records."""
     records, classes = cursor.execute(
         f"SELECT (SELECT count(*) FROM {entry.table()}), (SELECT count(*) FROM {entry.table('_classes')})"
     ).fetchall()[0]
-    waiting = deferred_records.counted(cursor, entry)[0] if holds else None
-    return Release(entry.shown, entry.version, records, classes, together, _glance(cursor, entry, records), waiting)
+    waiting = deferred_records.count_deferred(cursor, entry)[0] if with_deferred else None
+    return Release(
+        entry.shown, entry.version, records, classes, composition, _release_summary(cursor, entry, records), waiting
+    )
 
 
-def _glance(cursor: Any, entry: LedgerEntry, records: int) -> Glance:
-    """What is shown of a version."""
+def _release_summary(cursor: Any, entry: LedgerEntry, records: int) -> Glance:
+    """Return the summary that is shown for a version."""
     rows = cursor.execute(f"FROM {entry.table()} LIMIT {ROWS}").fetchall()
     columns = [column[0] for column in cursor.description]
     classes = {column[0] for column in cursor.execute(f"FROM {entry.table('_classes')} LIMIT 0").description}
@@ -177,8 +186,8 @@ def _glance(cursor: Any, entry: LedgerEntry, records: int) -> Glance:
     return Glance(tuple(columns), tuple(rows), records, quasi, tuple(measures))
 
 
-def _remember(cursor: Any, entry: LedgerEntry, members: str) -> None:
-    """Write who is in a version."""
+def _insert_members(cursor: Any, entry: LedgerEntry, members: str) -> None:
+    """Insert the members of a version into the membership."""
     cursor.execute(
         f"INSERT INTO {entry.membership} BY NAME "
         f'SELECT {text(entry.schema)} AS schema_name, {text(entry.name)} AS "release", {entry.version} AS version, * '
@@ -186,8 +195,8 @@ def _remember(cursor: Any, entry: LedgerEntry, members: str) -> None:
     )
 
 
-def _measured(cursor: Any, entry: LedgerEntry, publication: ReleaseSpec) -> dict[str, float]:
-    """Make the table of the measures that go out; return all of them, which the ledger keeps."""
+def _write_metrics(cursor: Any, entry: LedgerEntry, publication: ReleaseSpec) -> dict[str, float]:
+    """Create the table of publishable metrics; return all metrics, for the ledger."""
     rows = cursor.execute(plan.statement(replace(publication, kind="metrics"))).fetchall()
     types = {"metric": "VARCHAR", "value": "DOUBLE", "better": "VARCHAR", "description": "VARCHAR"}
     table = entry.table("_metrics")
@@ -196,18 +205,21 @@ def _measured(cursor: Any, entry: LedgerEntry, publication: ReleaseSpec) -> dict
     return {row[0]: row[1] for row in rows}
 
 
-def _one_table(cursor: Any, entry: LedgerEntry, publication: ReleaseSpec) -> None:
-    """Raise UnstableSourceError if the statements did not see the same rows: a view may give others each time.
+def _check_unchanged_source(cursor: Any, entry: LedgerEntry, publication: ReleaseSpec) -> None:
+    """Check that all statements saw the same rows of the source: a view may return different ones each time.
 
-    Where records wait: if those that are published, left out or wait are not all records of the source, each once.
+    If records are deferred: that published, suppressed and deferred records are all records of the source, each once.
+
+    Raises:
+        UnstableSourceError: They are not.
     """
-    waits = publication.continuity.waits is not None
+    has_deferred = publication.continuity.waits is not None
     query = plan.filled(
         "views/unchanged_source_check.sql",
         publication.continued(waits=None),
         version=entry.table(),
         classes=entry.table("_classes"),
-        members=entry.members if waits else entry.settled,
+        members=entry.members if has_deferred else entry.settled,
     )
     if cursor.execute(query).fetchall()[0][0]:
         raise errors.UnstableSourceError(entry.shown, publication.source.shown)
@@ -226,31 +238,33 @@ def _definition_columns(entry: LedgerEntry, publication: ReleaseSpec) -> dict[st
         "call": text(json.dumps(entry.call, ensure_ascii=False)),
         "parameters": text(json.dumps(dict(publication.options), ensure_ascii=False, default=list)),
         "roles": text(json.dumps(entry.roles, ensure_ascii=False)),
-        "withheld": listed([n for n, role in entry.roles.items() if role in ("withheld", "identifier", "person")]),
+        "withheld": list_literal(
+            [n for n, role in entry.roles.items() if role in ("withheld", "identifier", "person")]
+        ),
         "policy_fingerprint": text(publication.policy.fingerprint),
         "hierarchy_fingerprint": text(entry.hierarchy_fingerprint),
-        "library_versions": mapped({k: text(v) for k, v in library_versions().items()}, "VARCHAR"),
-        "person_key": Sql("NULL") if entry.person_key is None else listed(entry.person_key),
+        "library_versions": map_literal({k: text(v) for k, v in library_versions().items()}, "VARCHAR"),
+        "person_key": Sql("NULL") if entry.person_key is None else list_literal(entry.person_key),
         "refresh": text(entry.how),
-        "bases": listed(entry.bases or ()),
-        "keys": mapped({k: text(v) for k, v in entry.keys.items()}, "VARCHAR"),
+        "bases": list_literal(entry.bases or ()),
+        "keys": map_literal({k: text(v) for k, v in entry.keys.items()}, "VARCHAR"),
         "hash_format": literal(entry.hash_format),
-        "disjoint_from": listed(entry.disjoint_from),
+        "disjoint_from": list_literal(entry.disjoint_from),
     }
 
 
-def _insert(
+def _insert_ledger_row(
     cursor: Any,
     entry: LedgerEntry,
     publication: ReleaseSpec,
     metrics: Mapping[str, float],
-    making: Making,
-    short: int,
-    beside: VersionComparison,
+    making: VersionOptions,
+    n_small_differences: int,
+    comparison: VersionComparison,
     recognized: Sequence[recognized_people.Recognized],
 ) -> None:
-    """The row of the ledger."""
-    achieved = {m: v for m, v in metrics.items() if m.split(":")[0] in _ACHIEVED}
+    """Insert the row of a version into the ledger."""
+    achieved = {m: v for m, v in metrics.items() if m.split(":")[0] in _ACHIEVED_METRICS}
     fingerprint, source_records = cursor.execute(
         f"SELECT coalesce(sum(row_hash::HUGEINT * records), 0)::VARCHAR, coalesce(sum(records), 0) FROM {entry.members}"
     ).fetchall()[0]
@@ -261,44 +275,48 @@ def _insert(
         "suppressed": literal(int(metrics["suppressed:outlier"])),
         "dropped": literal(int(metrics["dropped"])),
         "released_at": Sql(f"{text(str(datetime.now(UTC).replace(tzinfo=None)))}::TIMESTAMP"),
-        "achieved": mapped({k: literal(v) for k, v in achieved.items()}, "DOUBLE"),
-        "metrics": mapped({k: literal(v) for k, v in metrics.items()}, "DOUBLE"),
-        "delta_classes": literal(short),
+        "achieved": map_literal({k: literal(v) for k, v in achieved.items()}, "DOUBLE"),
+        "metrics": map_literal({k: literal(v) for k, v in metrics.items()}, "DOUBLE"),
+        "delta_classes": literal(n_small_differences),
         "allow_delta": literal(making.lets_differ),
         "composition": Sql("NULL")
-        if beside.composition is None
-        else mapped({k: literal(v) for k, v in beside.composition.items()}, "BIGINT"),
-        "unchecked": listed(
-            [o.named for o in beside.unchecked] + [name + unknown_sources.RELATION_UNKNOWN for name in beside.unknown]
+        if comparison.composition is None
+        else map_literal({k: literal(v) for k, v in comparison.composition.items()}, "BIGINT"),
+        "unchecked": list_literal(
+            [o.named for o in comparison.unchecked]
+            + [name + unknown_sources.RELATION_UNKNOWN for name in comparison.unknown]
         ),
-        "recognized": mapped({r.other.named: literal(r.total) for r in recognized}, "BIGINT"),
-        "held_back": literal(compare_version.count_held_back(cursor, entry)),
+        "recognized": map_literal({r.other.named: literal(r.total) for r in recognized}, "BIGINT"),
+        "held_back": literal(compare_version.count_withheld(cursor, entry)),
         "composition_rule": text(making.composition),
     }
     if entry.how == "hold":
-        counts = zip(("waiting", "waiting_persons"), deferred_records.counted(cursor, entry), strict=True)
+        counts = zip(("waiting", "waiting_persons"), deferred_records.count_deferred(cursor, entry), strict=True)
         row |= {name: literal(count) for name, count in counts if count is not None}
-    said = join_sql(f"{row[c]} AS {identifier(c)}" for c in ledger_hashes.LEDGER_COLUMNS)
+    hashed_columns = join_sql(f"{row[c]} AS {identifier(c)}" for c in ledger_hashes.LEDGER_COLUMNS)
     hashes = ledger_hashes.hash_tables(cursor, entry) | {
-        "ledger": ledger_hashes.hash_ledger_row(cursor, entry.database, Sql(f"(SELECT {said})"))
+        "ledger": ledger_hashes.hash_ledger_row(cursor, entry.database, Sql(f"(SELECT {hashed_columns})"))
     }
-    row["hashes"] = mapped({k: text(v) for k, v in hashes.items()}, "VARCHAR")
+    row["hashes"] = map_literal({k: text(v) for k, v in hashes.items()}, "VARCHAR")
     columns = join_sql(identifier(c) for c in row)
     cursor.execute(
         f"INSERT INTO {qualified(entry.database, SCHEMA, 'release')} ({columns}) SELECT {join_sql(row.values())}"
     )
 
 
-_ACHIEVED = ("k", *(metric.name for _, _, metric in registry.metrics()))
+_ACHIEVED_METRICS = ("k", *(metric.name for _, _, metric in registry.metrics()))
 
 
 def library_versions() -> dict[str, str]:
+    """Return the versions of dbanon, DuckDB and Python."""
     return {"dbanon": __version__, "duckdb": installed("duckdb"), "python": platform.python_version()}
 
 
-def listed(items: Sequence[str]) -> Sql:
+def list_literal(items: Sequence[str]) -> Sql:
+    """Return a VARCHAR[] literal."""
     return Sql(f"[{join_sql(text(i) for i in items)}]::VARCHAR[]")
 
 
-def mapped(items: Mapping[str, Sql], type_: str) -> Sql:
+def map_literal(items: Mapping[str, Sql], type_: str) -> Sql:
+    """Return a MAP literal with values of a type."""
     return Sql(f"MAP {{{join_sql(f'{text(k)}: {v}' for k, v in items.items())}}}::MAP(VARCHAR, {type_})")

@@ -16,18 +16,18 @@ from dbanon.release.spec.release_spec import ReleaseSpec
 from dbanon.sqltext.quote import Sql, identifier, qualified
 from dbanon.views import deferred_records, erasure
 
-OLD = " before refresh"
-"""What the names of the tables of the version before end with while the next one is made."""
+OLD_SUFFIX = " before refresh"
+"""Suffix of the table names of the old version while the next one is created."""
 
 
 @dataclass(frozen=True)
-class Making:
-    """How a version is made: by which function, and in place of which version (`old`).
+class VersionOptions:
+    """Options for creating a version: the function that creates it, and the version that it replaces (`old`).
 
-    `allow_delta` publishes what differs by too few, `composition` says what happens where other releases and this one
-    narrow people together: warn or refuse. With `erase` what its differences to earlier versions show is said, not
-    refused. Where newcomers may wait, those do who cannot be published, and those who `wait` (see `holding.WHO`).
-    `to`: where it is to be shown, too.
+    `allow_delta` publishes differences of too few records. `composition` is the reaction if other releases and this one
+    together narrow people: warn or refuse. With `erase` differences to earlier versions are reported, not refused. If
+    records can be deferred, `wait` names a group of `deferred_records.DEFERRED_GROUPS` that is deferred in addition to
+    the records that cannot be published. `to`: the PostgreSQL table to which the release is copied.
     """
 
     function: str
@@ -35,22 +35,23 @@ class Making:
     composition: str
     old: LedgerEntry | None = None
     erase: bool = False
-    wait: str = deferred_records.WHO[0]
+    wait: str = deferred_records.DEFERRED_GROUPS[0]
     to: DeliveryTarget | None = None
 
     @property
     def lets_differ(self) -> bool:
-        """Whether versions of the same name may differ by too few."""
+        """Whether versions of the same name may differ by too few records."""
         return self.allow_delta or self.erase
 
 
 @dataclass(frozen=True)
 class VersionComparison:
-    """What a version shows beside others of the same people.
+    """The comparison of a version with others of the same people.
 
-    `mine` are versions of its own name, `checked` those whose exposure is refused on request, `unchecked` those that it
-    cannot be held against; `differences` are sets that tell it apart from its own, `elsewhere` from all. `together`:
-    people by version, None where nobody knows who is who. `unknown` are releases that may be about the same people.
+    `mine` are versions of its own name, `checked` those whose exposure is refused on request, `unchecked` those with
+    which it cannot be compared; `differences` are sets that distinguish it from its own versions, `elsewhere` from all.
+    `together`: number of exposed people by version, None if people cannot be matched. `unknown` are releases that may
+    be about the same people.
     """
 
     mine: Sequence[LedgerEntry]
@@ -63,19 +64,19 @@ class VersionComparison:
 
     @property
     def exposed(self) -> dict[str, int]:
-        """How many people each other version helps to narrow or tell apart."""
-        return _exposed(self.together, self.elsewhere)
+        """Number of people whom each other version helps to narrow or to isolate."""
+        return _exposed_people(self.together, self.elsewhere)
 
     @property
     def composition(self) -> dict[str, int] | None:
-        """The same of every version, for the ledger."""
+        """Number of exposed people for every compared version, for the ledger."""
         if self.together is None:
             return None
-        return dict.fromkeys(self.together, 0) | _exposed(self.together, [*self.elsewhere, *self.differences])
+        return dict.fromkeys(self.together, 0) | _exposed_people(self.together, [*self.elsewhere, *self.differences])
 
 
 def respelled_versions(recognized: Sequence[recognized_people.Recognized]) -> list[LedgerEntry]:
-    """Return the other versions with their values as the new one spells them; none where all are spelled alike."""
+    """Return the other versions with values as the new one spells them; empty if all spellings are equal."""
     same = [r for r in recognized if not r.are_others]
     return [r.respelled or r.other for r in same] if any(r.respelled for r in same) else []
 
@@ -83,44 +84,48 @@ def respelled_versions(recognized: Sequence[recognized_people.Recognized]) -> li
 def check_recognized(
     cursor: Any,
     entry: LedgerEntry,
-    making: Making,
+    making: VersionOptions,
     recognized: Sequence[recognized_people.Recognized],
-    mine: Sequence[LedgerEntry],
+    same_name: Sequence[LedgerEntry],
 ) -> None:
-    """Refuse or report versions of which the people are probably the same, though their keys are others.
+    """Refuse or report versions whose people are probably the same although their keys differ.
 
     Raises:
         PeopleNotRecognizedError: Under composition = 'refuse'.
-        SmallDifferencesRefusedError: Versions of one name, whose people are not told apart, differ by too few records.
+        SmallDifferencesRefusedError: Versions of one name, without a person column, differ by too few records.
     """
-    for found in recognized:
-        other = found.other
-        lets = making.lets_differ and other in mine
-        if found.is_comparable and found.by_records is None:
-            if found.by_spelling:
-                _warn(str(errors.PeopleNotRecognizedError(entry.shown, other.named, found)))
+    for result in recognized:
+        other = result.other
+        allow_differences = making.lets_differ and other in same_name
+        if result.is_comparable and result.by_records is None:
+            if result.by_spelling:
+                _warn(str(errors.PeopleNotRecognizedError(entry.shown, other.named, result)))
             continue
         if recognized_people.is_same_release(cursor, entry, other):
             continue
-        too_few = [n for n in found.unmatched if 0 < n < max(entry.k, other.k)]
+        too_few = [n for n in result.unmatched if 0 < n < max(entry.k, other.k)]
         if (
             too_few
-            and found.is_comparable
-            and other in mine
-            and not lets
+            and result.is_comparable
+            and other in same_name
+            and not allow_differences
             and not version_differences.are_comparable(entry, other)
         ):
             raise errors.SmallDifferencesRefusedError(
                 making.function, entry.shown, len(too_few), [f"version {other.version}"]
             )
-        error = errors.PeopleNotRecognizedError(entry.shown, other.named, found)
-        if making.composition == "refuse" and not lets:
+        error = errors.PeopleNotRecognizedError(entry.shown, other.named, result)
+        if making.composition == "refuse" and not allow_differences:
             raise error
         _warn(str(error))
 
 
-def streams_of_same_people(cursor: Any, entry: LedgerEntry, making: Making) -> list[str]:
-    """Streaming views of the same people; OverlappingStreamError."""
+def streams_of_same_people(cursor: Any, entry: LedgerEntry, making: VersionOptions) -> list[str]:
+    """Return the names of streaming views of the same people.
+
+    Raises:
+        OverlappingStreamError: There are some, under composition = 'refuse'.
+    """
     streams = list(
         dict.fromkeys(s.shown for s in same_source.streams_of_bases(same_source.comparable_bases(entry), cursor))
     )
@@ -133,39 +138,45 @@ def compare_versions(
     cursor: Any,
     entry: LedgerEntry,
     publication: ReleaseSpec,
-    making: Making,
+    making: VersionOptions,
     others: Sequence[LedgerEntry],
-    mine: Sequence[LedgerEntry],
+    same_name: Sequence[LedgerEntry],
     differences: Sequence[version_differences.SmallDifference],
 ) -> VersionComparison:
-    """What a version shows beside others; CompositionUncheckedError."""
-    checked = [o for o in others if not (making.lets_differ and o in mine)]
+    """Compare a version with the other versions of the same people.
+
+    Raises:
+        CompositionUncheckedError: Under composition = 'refuse', a version cannot be compared.
+    """
+    checked = [o for o in others if not (making.lets_differ and o in same_name)]
     unchecked = [o for o in others if not version_differences.are_comparable(entry, o)]
     unchecked = [o for o in unchecked if not recognized_people.is_same_release(cursor, entry, o)]
     if making.composition == "refuse" and (unknown := [o for o in unchecked if o in checked]):
         raise errors.CompositionUncheckedError(entry.shown, entry.person_key, {o.named: o.person_key for o in unknown})
-    together = _together(cursor, entry, others)
+    together = _count_exposed_people(cursor, entry, others)
     elsewhere = (
         []
-        if len(others) == len(mine)
-        else version_differences.small_differences(cursor, entry, publication, others, old_suffix=OLD)
+        if len(others) == len(same_name)
+        else version_differences.small_differences(cursor, entry, publication, others, old_suffix=OLD_SUFFIX)
     )
-    elsewhere += version_differences.class_sum_differences(cursor, entry, publication, others, old_suffix=OLD)
+    elsewhere += version_differences.class_sum_differences(cursor, entry, publication, others, old_suffix=OLD_SUFFIX)
     if making.composition == "refuse":
         elsewhere += version_differences.small_differences(
-            cursor, entry, publication, checked, by_class=True, old_suffix=OLD
+            cursor, entry, publication, checked, by_class=True, old_suffix=OLD_SUFFIX
         )
-    return VersionComparison(mine, checked, unchecked, differences, elsewhere, together)
+    return VersionComparison(same_name, checked, unchecked, differences, elsewhere, together)
 
 
-def disclose(cursor: Any, entry: LedgerEntry, making: Making, beside: VersionComparison) -> None:
-    """Warn of what readers of other versions can tell."""
-    exposed, old = beside.exposed, making.old
+def warn_of_disclosure(cursor: Any, entry: LedgerEntry, making: VersionOptions, comparison: VersionComparison) -> None:
+    """Warn of what readers of other versions can learn."""
+    exposed, old = comparison.exposed, making.old
     if making.erase:
-        for said in erasure.learned(entry.shown, count_held_back(cursor, entry), _exposed(None, beside.differences)):
-            _warn(said)
+        for message in erasure.residual_disclosures(
+            entry.shown, count_withheld(cursor, entry), _exposed_people(None, comparison.differences)
+        ):
+            _warn(message)
     if entry.how == "recluster" and old is not None:
-        narrowed = {o.named: exposed.pop(o.named) for o in beside.mine if o.named in exposed}
+        narrowed = {o.named: exposed.pop(o.named) for o in comparison.mine if o.named in exposed}
         counts = ", ".join(f"{people} with {name}" for name, people in narrowed.items())
         _warn(
             f"{entry.shown} was clustered anew: who has version {old.version} too can intersect its classes with those "
@@ -176,37 +187,42 @@ def disclose(cursor: Any, entry: LedgerEntry, making: Making, beside: VersionCom
                 else "."
             )
         )
-        changed = releases.changed_roles(old, entry.roles)
-        if changed:
-            _warn(f"{entry.shown}: roles have changed since version {old.version}: {', '.join(changed)}.")
+        role_changes = releases.changed_roles(old, entry.roles)
+        if role_changes:
+            _warn(f"{entry.shown}: roles have changed since version {old.version}: {', '.join(role_changes)}.")
     if exposed:
         _warn(str(errors.CompositionRefusedError(entry.shown, exposed)))
 
 
 def count_small_differences(cursor: Any, entry: LedgerEntry, old: LedgerEntry, publication: ReleaseSpec) -> int:
-    """How many sets of records tell two versions apart and are too little, either way."""
-    before = qualified(old.database, old.schema, old.name + OLD)
+    """Return the number of sets of too few records that only one of two versions has, in both directions."""
+    old_table = qualified(old.database, old.schema, old.name + OLD_SUFFIX)
     # Versions that show other columns are compared by those that both show, record by record.
-    alike = releases.same_roles(old, entry.roles)
-    by_person = alike and publication.roles.person is not None and old.person_key == entry.person_key
-    shown, shown_before = releases.table_columns(entry, "", cursor), releases.table_columns(old, OLD, cursor)
-    of_both = {name for name, type_ in shown.items() if shown_before.get(name) == type_ and entry.alike(old, name)}
-    only = None if alike and of_both == shown.keys() else of_both
+    have_same_roles = releases.same_roles(old, entry.roles)
+    by_person = have_same_roles and publication.roles.person is not None and old.person_key == entry.person_key
+    column_types, old_column_types = (
+        releases.table_columns(entry, "", cursor),
+        releases.table_columns(old, OLD_SUFFIX, cursor),
+    )
+    common_columns = {
+        name for name, type_ in column_types.items() if old_column_types.get(name) == type_ and entry.alike(old, name)
+    }
+    compared_columns = None if have_same_roles and common_columns == column_types.keys() else common_columns
     total = 0
     for is_new, version, other, members, other_members in (
-        (True, entry.table(), before, entry.members, old.members),
-        (False, before, entry.table(), old.members, entry.members),
+        (True, entry.table(), old_table, entry.members, old.members),
+        (False, old_table, entry.table(), old.members, entry.members),
     ):
         query = plan.filled(
             "ledger/small_differences.sql",
             publication,
-            only,
+            compared_columns,
             version=version,
             other=other,
             members=members,
             other_members=other_members,
-            class_id=identifier(list(shown if is_new else shown_before)[-1]),
-            other_class_id=identifier(list(shown_before if is_new else shown)[-1]),
+            class_id=identifier(list(column_types if is_new else old_column_types)[-1]),
+            other_class_id=identifier(list(old_column_types if is_new else column_types)[-1]),
             kept_clusters=entry.keeps,
             is_new=is_new,
             person=Sql("person") if by_person else None,
@@ -217,40 +233,43 @@ def count_small_differences(cursor: Any, entry: LedgerEntry, old: LedgerEntry, p
     return total
 
 
-def _together(cursor: Any, entry: LedgerEntry, others: Sequence[LedgerEntry]) -> dict[str, int] | None:
-    """People whose candidate set is too small over this and another version, by version; None: nobody knows who is who.
+def _count_exposed_people(cursor: Any, entry: LedgerEntry, others: Sequence[LedgerEntry]) -> dict[str, int] | None:
+    """Return the number of people with too few candidates over this and another version, by version.
 
-    Versions whose clusters were kept are left out: what they have in common is judged by what each gained and lost.
+    None if people cannot be matched. Versions with the same clusters are not compared here: what each class gained and
+    lost is checked instead.
     """
     if entry.person_key is None:
         return None
-    kept = version_differences.kept_since(entry, others)
-    found = {}
+    same_clusters = version_differences.kept_since(entry, others)
+    people_by_version = {}
     for other in others:
         if version_differences.are_comparable(entry, other):
             query = "SELECT NULL AS person_key WHERE false"
-            if other not in kept:
+            if other not in same_clusters:
                 query = composition_function.composition_sql("composition", entry, other)
-            found[other.named] = cursor.execute(f"SELECT count(DISTINCT person_key) FROM ({query})").fetchall()[0][0]
-    return found
+            people_by_version[other.named] = cursor.execute(
+                f"SELECT count(DISTINCT person_key) FROM ({query})"
+            ).fetchall()[0][0]
+    return people_by_version
 
 
-def _exposed(
+def _exposed_people(
     together: Mapping[str, int] | None, differences: Sequence[version_differences.SmallDifference]
 ) -> dict[str, int]:
-    """How many people each other version helps to narrow or tell apart; versions that do not are left out."""
-    found = {name: people for name, people in (together or {}).items() if people}
+    """Return the number of people whom each other version helps to narrow or to isolate, if there are any."""
+    people_by_version = {name: people for name, people in (together or {}).items() if people}
     by_kind: dict[tuple[str, str], int] = {}
     for t in differences:
         for other in t.others:
             by_kind[other.named, t.kind] = by_kind.get((other.named, t.kind), 0) + t.people
     for (name, _), people in by_kind.items():
-        found[name] = max(found.get(name, 0), people)
-    return found
+        people_by_version[name] = max(people_by_version.get(name, 0), people)
+    return people_by_version
 
 
-def count_held_back(cursor: Any, entry: LedgerEntry) -> int:
-    """Return records of the source that are left out since an erasure."""
+def count_withheld(cursor: Any, entry: LedgerEntry) -> int:
+    """Return the number of records of the source that are withheld after an erasure."""
     query = f"SELECT coalesce(sum(records), 0) FROM {entry.membership} WHERE {entry.row} AND held"
     return int(cursor.execute(query).fetchall()[0][0])
 

@@ -1,7 +1,7 @@
-"""Who waits: newcomers that are too few for a class, or miss the model, until enough have come (`refresh = 'hold'`).
+"""Defer new records until they can form a class that meets the model (`refresh = 'hold'`).
 
-A version is made as if they were not there: they are taken out of the source before anything else, and rows of the
-membership say who they are. So nothing of them is published, and every later version finds them to be new.
+A version is created as if deferred records did not exist: they are removed from the source first, and rows of the
+membership list them. So nothing about them is published, and every later version treats them as new.
 """
 
 from typing import Any
@@ -13,55 +13,63 @@ from dbanon.release.spec.release_spec import ReleaseSpec
 from dbanon.source.catalog import SCHEMA
 from dbanon.sqltext.quote import Sql, as_json, qualified, text
 
-WHO = ("nobody", "back", "new", "everybody")
-"""Who waits beside those who cannot be clustered, one after the other until a version can be made: those who were shown
-before and went, those who were not, all of them."""
+DEFERRED_GROUPS = ("nobody", "back", "new", "everybody")
+"""Groups deferred in addition to records that cannot be clustered, tried in this order until a version can be created:
+none, records that were published earlier and removed, records that were not, all of them."""
 
 
-def remember(cursor: Any, entry: LedgerEntry, old: LedgerEntry, publication: ReleaseSpec, who: str) -> ReleaseSpec:
-    """Writes who waits in version `entry` after `old`, of those who came: `who`, and who cannot be clustered with the
-    others; gives the publication without them. Inside a transaction. Linear in the source, and clusters nothing."""
-    only = publication.continuity.only
-    if only is not None:  # an erasure, to which nobody new comes
-        _write(cursor, entry, publication.continued(only=None), only, "everybody")
+def defer_records(
+    cursor: Any, entry: LedgerEntry, old: LedgerEntry, publication: ReleaseSpec, group: str
+) -> ReleaseSpec:
+    """Write which new records version `entry` defers, and return the spec without them.
+
+    These are the records of `group`, and those that cannot be clustered with the others. Inside a transaction. Linear
+    in the source; clusters nothing.
+    """
+    only_members = publication.continuity.only
+    if only_members is not None:  # an erasure, to which nobody new comes
+        _insert_deferred(cursor, entry, publication.continued(only=None), only_members, "everybody")
         return publication
-    if who != "nobody":
-        _write(cursor, entry, publication, old.known, who)
+    if group != "nobody":
+        _insert_deferred(cursor, entry, publication, old.known, group)
     publication = publication.continued(waits=entry.waits)
-    _write(cursor, entry, publication, old.known, "barred")
+    _insert_deferred(cursor, entry, publication, old.known, "barred")
     return publication
 
 
-def _write(cursor: Any, entry: LedgerEntry, publication: ReleaseSpec, known: Sql, who: str) -> None:
-    """Write that those who came beside the `known` members wait, as far as they are `who`."""
-    same = "person_key IS NOT DISTINCT FROM t.person_key AND "
-    same += "value_hash = t.value_hash" if entry.person_key else "row_hash = t.row_hash"
-    shown = Sql(
+def _insert_deferred(cursor: Any, entry: LedgerEntry, publication: ReleaseSpec, members: Sql, group: str) -> None:
+    """Insert the records of a group that are not among the members into the membership as deferred."""
+    same_record = "person_key IS NOT DISTINCT FROM t.person_key AND "
+    same_record += "value_hash = t.value_hash" if entry.person_key else "row_hash = t.row_hash"
+    was_published = Sql(
         f"EXISTS (SELECT 1 FROM {entry.membership} WHERE (schema_name, release) = ({text(entry.schema)}, "
-        f"{text(entry.name)}) AND class_id IS NOT NULL AND {same})"
+        f"{text(entry.name)}) AND class_id IS NOT NULL AND {same_record})"
     )
-    waiting = plan.filled(
+    deferred = plan.filled(
         "views/deferred_records.sql",
-        publication.continued(keep=Sql(f"(SELECT * REPLACE (coalesce(cluster_id, -1) AS cluster_id) FROM {known})")),
+        publication.continued(keep=Sql(f"(SELECT * REPLACE (coalesce(cluster_id, -1) AS cluster_id) FROM {members})")),
         request=as_json({**request(publication), "waiting": True}),
-        who=who,
-        shown=shown,
+        who=group,
+        shown=was_published,
         waiting=True,
         suppress=None,
     )
     cursor.execute(
         f"INSERT INTO {entry.membership} BY NAME SELECT {text(entry.schema)} AS schema_name, "
-        f'{text(entry.name)} AS "release", {entry.version} AS version, * FROM ({waiting})'
+        f'{text(entry.name)} AS "release", {entry.version} AS version, * FROM ({deferred})'
     )
 
 
-def stay_with(cursor: Any, entry: LedgerEntry, old: LedgerEntry) -> LedgerEntry:
-    """Return those who were to wait in `entry` wait in `old`, since no version is made; the ledger counts them anew."""
-    forget(cursor, old)
+def move_to_old_version(cursor: Any, entry: LedgerEntry, old: LedgerEntry) -> LedgerEntry:
+    """Move the deferred records of `entry` to `old`, as no version is created, and return `old`.
+
+    The ledger counts them again.
+    """
+    delete_deferred(cursor, old)
     cursor.execute(
         f"UPDATE {old.membership} SET version = {old.version} WHERE {entry.row} AND waiting",
     )
-    records, persons = counted(cursor, old)
+    records, persons = count_deferred(cursor, old)
     cursor.execute(
         f"UPDATE {qualified(old.database, SCHEMA, 'release')} SET waiting = ?, waiting_persons = ? "
         "WHERE (schema_name, name, version) = (?, ?, ?)",
@@ -70,13 +78,13 @@ def stay_with(cursor: Any, entry: LedgerEntry, old: LedgerEntry) -> LedgerEntry:
     return old
 
 
-def forget(cursor: Any, entry: LedgerEntry) -> None:
-    """Delete who waits in a version: a later one says who does now."""
+def delete_deferred(cursor: Any, entry: LedgerEntry) -> None:
+    """Delete the deferred records of a version: a later version has its own."""
     cursor.execute(f"DELETE FROM {entry.membership} WHERE {entry.row} AND waiting")
 
 
-def counted(cursor: Any, entry: LedgerEntry) -> tuple[int, int | None]:
-    """How many records wait in a version, and of how many people, where a column tells (else None)."""
+def count_deferred(cursor: Any, entry: LedgerEntry) -> tuple[int, int | None]:
+    """Return the number of deferred records of a version, and of their people (None without a person column)."""
     records, persons = cursor.execute(
         f"SELECT coalesce(sum(records), 0), count(DISTINCT person_key) FROM {entry.waits}"
     ).fetchall()[0]

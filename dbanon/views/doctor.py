@@ -1,4 +1,4 @@
-"""Find what is wrong in a database (views, stale releases, policy, hierarchies), and who can write compiled kernels."""
+"""Find problems in a database: views, stale releases, policy, hierarchies, and writable compiled kernels."""
 
 import re
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ from dbanon.table_functions.registry import table_functions
 
 @dataclass(frozen=True)
 class Problem:
-    """One finding: view, release, policy, hierarchy, permission or cache; what it is about; what is wrong."""
+    """A finding: its kind (view, release, policy, hierarchy, permission or cache), its object, and the problem."""
 
     kind: str
     about: str
@@ -27,42 +27,42 @@ class Problem:
 def problems(connection: Any) -> list[Problem]:
     """Return all findings in the current database of an attached connection, as it is committed.
 
-    None if all is well.
+    Empty if there are none.
     """
     raw = getattr(connection, "raw", connection)
     database = str(raw.execute("SELECT system.main.current_database()").fetchall()[0][0])
     with session.find_session(raw).cursor() as plain:
         return [
-            *_views(plain, database),
-            *_changed(plain, database),
-            *_several(plain, database),
-            *_asked(raw, database),
+            *_unreadable_views(plain, database),
+            *_changed_releases(plain, database),
+            *_changed_related_releases(plain, database),
+            *_reported_problems(raw, database),
             *(Problem("permission", source, why) for source, why in permissions.stored_permissions(plain, database)[1]),
-            *_cache(),
+            *_writable_cache(),
         ]
 
 
-def _cache() -> Iterator[Problem]:
-    """Yield the folder of compiled kernels where another user can write it: what is read from there is run as code."""
+def _writable_cache() -> Iterator[Problem]:
+    """Yield a problem if another user can write the folder of compiled kernels: files in it are executed as code."""
     from dbanon.kernels.jit import kept_in
 
     folder = kept_in()
-    why = None if folder is None else shared_folders.shared_write_reason(Path(folder))
-    if why is not None:
-        said = (
-            f"{why}: compiled kernels are kept there, and anyone who changes them runs code as you. Hint: chmod go-w, "
-            "or NUMBA_CACHE_DIR with a folder that only you can write; then remove what is in this one"
+    reason = None if folder is None else shared_folders.shared_write_reason(Path(folder))
+    if reason is not None:
+        message = (
+            f"{reason}: compiled kernels are kept there, and anyone who changes them runs code as you. Hint: "
+            "chmod go-w, or NUMBA_CACHE_DIR with a folder that only you can write; then remove what is in this one"
         )
-        yield Problem("cache", str(folder), said)
+        yield Problem("cache", str(folder), message)
 
 
-_UNKNOWN = re.compile(r"Table Function with name \"?(\w+)\"? does not exist")
+_UNKNOWN_FUNCTION = re.compile(r"Table Function with name \"?(\w+)\"? does not exist")
 
 
-def _views(plain: Any, database: str) -> Iterator[Problem]:
-    """Yield views that a connection without dbanon cannot read because of our functions.
+def _unreadable_views(plain: Any, database: str) -> Iterator[Problem]:
+    """Yield views that a connection without dbanon cannot read because they call its functions.
 
-    Directly, or through a view.
+    They call them directly or through another view.
     """
     for schema, view in plain.execute(
         "SELECT schema_name, view_name FROM system.main.duckdb_views() WHERE NOT internal AND database_name = ? "
@@ -72,55 +72,59 @@ def _views(plain: Any, database: str) -> Iterator[Problem]:
         try:
             plain.execute(f"EXPLAIN FROM {qualified(database, schema, view)}").fetchall()
         except duckdb.Error as error:
-            found = _UNKNOWN.search(str(error))
-            if found is not None and found[1].lower() in table_functions():
-                said = f"calls {found[1].lower()}(), which a plain DuckDB does not have. Hint: materialize it"
-                yield Problem("view", _shown(schema, view), said)
+            match = _UNKNOWN_FUNCTION.search(str(error))
+            if match is not None and match[1].lower() in table_functions():
+                message = f"calls {match[1].lower()}(), which a plain DuckDB does not have. Hint: materialize it"
+                yield Problem("view", _display_name(schema, view), message)
 
 
-def _changed(plain: Any, database: str) -> Iterator[Problem]:
-    """Yield published releases whose tables are gone or are not what was released."""
+def _changed_releases(plain: Any, database: str) -> Iterator[Problem]:
+    """Yield published releases whose tables are missing or changed since they were released."""
     for entry in releases.entries(plain, database, "status = 'published'"):
-        broken = hashes.version_changes(plain, entry)
-        if broken is None:
-            said = "unknown whether it is what was released: an earlier version of dbanon made it. Hint: refresh it"
-            yield Problem("release", entry.shown, said)
-        yield from (Problem("release", entry.shown, said) for said in broken or ())
-        waits = postgres_delivery.undelivered(plain, entry)
-        if waits is not None:
-            yield Problem("release", entry.shown, waits)
+        changes = hashes.version_changes(plain, entry)
+        if changes is None:
+            message = "unknown whether it is what was released: an earlier version of dbanon made it. Hint: refresh it"
+            yield Problem("release", entry.shown, message)
+        yield from (Problem("release", entry.shown, message) for message in changes or ())
+        undelivered = postgres_delivery.undelivered(plain, entry)
+        if undelivered is not None:
+            yield Problem("release", entry.shown, undelivered)
 
 
-def _several(plain: Any, database: str) -> Iterator[Problem]:
-    """Yield the same of releases of related tables."""
+def _changed_related_releases(plain: Any, database: str) -> Iterator[Problem]:
+    """Return releases of related tables whose tables are missing or changed."""
     return (
-        Problem("release", release.shown, said)
+        Problem("release", release.shown, message)
         for release in related_releases.entries(plain, database, "status = 'published'")
-        for said in hashes.changed_tables(plain, release, release.hashes)
+        for message in hashes.changed_tables(plain, release, release.hashes)
     )
 
 
-def _asked(raw: Any, database: str) -> Iterator[Problem]:
-    """What the table functions say of the database."""
+def _reported_problems(raw: Any, database: str) -> Iterator[Problem]:
+    """Yield the problems that the table functions report for the database."""
     for name, schema, came, went, changed, policy, hierarchy, problem in raw.execute(
         "SELECT name, schema_name, came, went, changed, policy_changed, hierarchy_changed, problem "
         "FROM release_status() WHERE database_name = ? AND status = 'stale'",
         [database],
     ).fetchall():
         counts = {"came": came, "went": went, "changed": changed}
-        said = [f"{count} records {what}" for what, count in counts.items() if count]
-        said += [what for what, is_so in (("policy changed", policy), ("hierarchy changed", hierarchy)) if is_so]
-        yield Problem("release", _shown(schema, name), f"stale: {problem or ', '.join(said)}")
+        changes = [f"{count} records {description}" for description, count in counts.items() if count]
+        changes += [
+            description
+            for description, is_so in (("policy changed", policy), ("hierarchy changed", hierarchy))
+            if is_so
+        ]
+        yield Problem("release", _display_name(schema, name), f"stale: {problem or ', '.join(changes)}")
     for schema, table, column, problem in raw.execute(
         "SELECT schema_name, table_name, column_name, problem FROM policy_problems() WHERE database_name = ?",
         [database],
     ).fetchall():
-        yield Problem("policy", f"{_shown(schema, table)}.{column}", problem)
+        yield Problem("policy", f"{_display_name(schema, table)}.{column}", problem)
     for name, node, problem in raw.execute(
         "SELECT name, node, problem FROM hierarchy_problems() WHERE database_name = ?", [database]
     ).fetchall():
         yield Problem("hierarchy", name, problem if node is None else f"node {node} {problem}")
 
 
-def _shown(schema: str, name: str) -> str:
+def _display_name(schema: str, name: str) -> str:
     return name if schema == "main" else f"{schema}.{name}"

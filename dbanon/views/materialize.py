@@ -1,5 +1,7 @@
-"""Materialized anonymized views: tables with a definition, a ledger row and a membership, all made at once or not at
-all. DuckDB's transactions do the work: readers see the old version or the new one, and a crash leaves one of them."""
+"""Materialized anonymized views: tables with a definition, a ledger row and a membership, created atomically.
+
+DuckDB's transactions do the work: readers see the old version or the new one, and a crash leaves one of them.
+"""
 
 import contextlib
 import json
@@ -35,11 +37,11 @@ from dbanon.sqltext.quote import argument, identifier, qualified, text
 from dbanon.table_functions.dispatch import make_call
 from dbanon.table_functions.registry import check_algorithm
 from dbanon.views import deferred_records, erasure, pre_release_review, related_release, target as release_target
-from dbanon.views.build_version import INTERRUPTED, Release, build, current_release
-from dbanon.views.compare_version import OLD, Making
+from dbanon.views.build_version import INTERRUPTED, Release, create_version, current_release
+from dbanon.views.compare_version import OLD_SUFFIX, VersionOptions
 
-REFRESH = ("keep", "hold", "recluster")
-"""What a refresh does with records that were published and with those that came."""
+REFRESH_MODES = ("keep", "hold", "recluster")
+"""How a refresh treats published and new records."""
 
 
 def create_release(
@@ -71,17 +73,19 @@ def create_release(
     refused.
     """
     transactions.check_no_transaction("materialize", connection)
-    release_target.check_word("materialize", "composition", composition, ("warn", "refuse"))
+    release_target.check_choice("materialize", "composition", composition, ("warn", "refuse"))
     if several.asks(parameters):
         given = parameters if key is None else {**parameters, "key": key}
-        return related_release.materialize(connection, name, algorithm, source, given, allow_delta, composition)
+        return related_release.create_related_release(
+            connection, name, algorithm, source, given, allow_delta, composition
+        )
     given = json.loads(json.dumps(parameters, default=str))
     check_algorithm("materialize", algorithm)
-    with _working("materialize", connection) as (current, cursor, later), report_progress(current, progress):
-        here = release_target.current(connection)
+    with _release_session("materialize", connection) as (current, cursor, later), report_progress(current, progress):
+        here = release_target.current_location(connection)
         name, there = deliveries.local_name_and_target(name, cursor, here[0])
         call = make_call(current, cursor, algorithm, {"tbl": source}, search_budget.untimed("materialize", given), here)
-        target = release_target.target("materialize", name, call.source(), here, cursor)
+        target = release_target.release_place("materialize", name, call.source(), here, cursor)
         # Before planning: a policy table that is new is a change.
         with publishing_lock.publishing_turn(current, "materialize", name, target[0]):
             spec = resolve.resolve_spec(call, (target[1], target[2]))
@@ -91,25 +95,30 @@ def create_release(
             earlier = releases.entries(cursor, target[0], "schema_name = ? AND lower(name) = lower(?)", target[1:])
             published = [e for e in earlier if e.status == "published"]
             to = later.toward(target, there, is_new=not published, replace=replace)
-            if (taken := release_target.taken(cursor, target, TABLES)) and not (replace and published):
+            if (taken := release_target.existing_tables(cursor, target, TABLES)) and not (replace and published):
                 raise errors.ReleaseExistsError("materialize", name, taken, bool(published))
             if not earlier and current.on_first_release is not None:
-                current.on_first_release(pre_release_review.lines(call, spec, name))
+                current.on_first_release(pre_release_review.review_lines(call, spec, name))
             spec, given = search_budget.counted("materialize", current, cursor, spec, given)
             version, how = max((e.version for e in earlier), default=0) + 1, "recluster" if published else "first"
             entry = _entry(target, _definition(algorithm, spec, source, given), spec, columns, version, how, cursor)
             entry = replace_(
                 entry, disjoint_from=disjoint_sources.disjoint_names(cursor, entry, disjoint_from, earlier)
             )
-            making = Making("materialize", allow_delta, composition, to=to)
+            making = VersionOptions("materialize", allow_delta, composition, to=to)
             if not published:
-                return _first(cursor, entry, spec, name, making)
-            return _next(cursor, entry, _held(cursor, entry, spec, published[-1]), published[-1], making)
+                return _create_first(cursor, entry, spec, name, making)
+            return _create_next(
+                cursor, entry, _without_withheld(cursor, entry, spec, published[-1]), published[-1], making
+            )
 
 
 def _check_keepable(cursor: Any, spec: ReleaseSpec, database: str) -> None:
-    """Raise NoiseNotMaterializableError where noise would be published, and ReadOnlyDatabaseError where the ledger
-    cannot be written.
+    """Check that a release can be stored.
+
+    Raises:
+        NoiseNotMaterializableError: It would be published with noise.
+        ReadOnlyDatabaseError: The ledger cannot be written.
     """
     if spec.run.noise is not None:
         raise errors.NoiseNotMaterializableError("materialize", spec.run.noise.asked, spec.function)
@@ -117,8 +126,8 @@ def _check_keepable(cursor: Any, spec: ReleaseSpec, database: str) -> None:
 
 
 def _definition(algorithm: str, spec: ReleaseSpec, source: str, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the call of a release as the ledger has it."""
-    kept, schema = release_target.durable(spec.source, source), release_target.home_schema(spec.source)
+    """Return the call of a release as the ledger stores it."""
+    kept, schema = release_target.stored_source_name(spec.source, source), release_target.source_schema(spec.source)
     return {"function": algorithm, "source": kept, "schema": schema, "parameters": given}
 
 
@@ -148,10 +157,10 @@ def refresh_release(
     those. DisclosureWarning says how many are held back and what readers of earlier versions can still tell apart.
     """
     transactions.check_no_transaction("refresh", connection)
-    release_target.check_word("refresh", "refresh", refresh, REFRESH)
-    release_target.check_word("refresh", "composition", composition, ("warn", "refuse"))
-    with _working("refresh", connection) as (current, cursor, later):
-        here = release_target.current(connection)
+    release_target.check_choice("refresh", "refresh", refresh, REFRESH_MODES)
+    release_target.check_choice("refresh", "composition", composition, ("warn", "refuse"))
+    with _release_session("refresh", connection) as (current, cursor, later):
+        here = release_target.current_location(connection)
         path = catalog.SearchPath.of(*here)
         database = releases.find_published("refresh", name, cursor, path).database
         with publishing_lock.publishing_turn(current, "refresh", name, database):
@@ -161,14 +170,18 @@ def refresh_release(
             to = later.known((old.database, old.schema, old.name), deliveries.target_alias(name, cursor, here[0]))
             publication = releases.current_spec(old, current, cursor)
             if if_stale and release_status.is_fresh(old, publication, cursor):
-                return current_release(cursor, old, holds=refresh == "hold")
-            return _refreshed(
-                cursor, old, publication, refresh, Making("refresh", allow_delta, composition, erase=erase, to=to)
+                return current_release(cursor, old, with_deferred=refresh == "hold")
+            return _refresh(
+                cursor,
+                old,
+                publication,
+                refresh,
+                VersionOptions("refresh", allow_delta, composition, erase=erase, to=to),
             )
 
 
-def _refreshed(cursor: Any, old: LedgerEntry, publication: ReleaseSpec, how: str, making: Making) -> Release:
-    """Make the next version of a release from the publication of its source as it is now."""
+def _refresh(cursor: Any, old: LedgerEntry, publication: ReleaseSpec, how: str, making: VersionOptions) -> Release:
+    """Create the next version of a release from the spec of its source as it is now."""
     entry = _entry(
         (old.database, old.schema, old.name), old.call, publication, old.person_key, old.version + 1, how, cursor
     )
@@ -181,87 +194,95 @@ def _refreshed(cursor: Any, old: LedgerEntry, publication: ReleaseSpec, how: str
     if entry.keeps:
         publication = publication.continued(keep=old.settled)
     if making.erase:
-        publication = erasure.without(old, publication, cursor)
+        publication = erasure.without_erased(old, publication, cursor)
         if not cursor.execute(f"SELECT 1 FROM {publication.continuity.only} LIMIT 1").fetchall():
             raise errors.ErasureEmptiesReleaseError(old.shown)
         publication = publication if entry.keeps else publication.continued(keep=None)
     if how != "hold" or making.erase:
-        return _next(cursor, entry, publication, old, making)
-    for who in deferred_records.WHO[:-1]:
-        with contextlib.suppress(*_WAITS, _NothingNewError):
-            return _next(cursor, entry, publication, old, replace_(making, wait=who))
-    return _next(cursor, entry, publication, old, replace_(making, wait=deferred_records.WHO[-1]))
+        return _create_next(cursor, entry, publication, old, making)
+    for group in deferred_records.DEFERRED_GROUPS[:-1]:
+        with contextlib.suppress(*_DEFERRABLE_ERRORS, _NothingNewError):
+            return _create_next(cursor, entry, publication, old, replace_(making, wait=group))
+    return _create_next(cursor, entry, publication, old, replace_(making, wait=deferred_records.DEFERRED_GROUPS[-1]))
 
 
 @contextlib.contextmanager
-def _working(function: str, connection: Any) -> Iterator[tuple[session.Session, Any, postgres_delivery.Later]]:
-    """Return the session of a connection, a cursor of its own, and what is delivered at the end."""
+def _release_session(function: str, connection: Any) -> Iterator[tuple[session.Session, Any, postgres_delivery.Later]]:
+    """Yield the session of a connection, a cursor, and the delivery that is due at the end."""
     current = session.find_session(getattr(connection, "raw", connection))
     with current.cursor() as cursor, postgres_delivery.afterwards(function, current, cursor) as later:
         yield current, cursor, later
 
 
-def _first(cursor: Any, entry: LedgerEntry, publication: ReleaseSpec, name: str, making: Making) -> Release:
-    """Return the first version, or the first since the release was dropped; `name` is how messages call it."""
+def _create_first(
+    cursor: Any, entry: LedgerEntry, publication: ReleaseSpec, name: str, making: VersionOptions
+) -> Release:
+    """Create the first version, or the first since the release was dropped; `name` is its name in messages."""
     with transactions.transaction(cursor, making.function, name, [publication]):
-        if release_target.taken(cursor, (entry.database, entry.schema, entry.name), TABLES):
+        if release_target.existing_tables(cursor, (entry.database, entry.schema, entry.name), TABLES):
             raise errors.LedgerBusyError(making.function, name, "its tables were made meanwhile")
-        return build(cursor, entry, publication, making)
+        return create_version(cursor, entry, publication, making)
 
 
-def _held(cursor: Any, entry: LedgerEntry, publication: ReleaseSpec, old: LedgerEntry) -> ReleaseSpec:
-    """Return the publication without those who are held back since an erasure, where it is known who they are."""
+def _without_withheld(cursor: Any, entry: LedgerEntry, publication: ReleaseSpec, old: LedgerEntry) -> ReleaseSpec:
+    """Return the spec without records withheld after an erasure, if they can be identified."""
     if old.person_key != entry.person_key:
         return publication
     return resolve.keyed(publication, entry.person_key).continued(held=release_status.withheld_records(old, cursor))
 
 
-_WAITS = (
+_DEFERRABLE_ERRORS = (
     errors.CannotKeepClassesError,
     errors.SmallDifferencesRefusedError,
     errors.CompositionRefusedError,
     errors.LinkedVersionsNotAnonymousError,
 )
-"""What newcomers wait for, where they may."""
+"""Errors that deferring new records can avoid."""
 
 
 class _NothingNewError(Exception):
-    """Nobody would be left to be published."""
+    """No record would remain to be published."""
 
 
-def _next(cursor: Any, entry: LedgerEntry, publication: ReleaseSpec, old: LedgerEntry, making: Making) -> Release:
-    """Return the next version in place of the old one, in one transaction."""
+def _create_next(
+    cursor: Any, entry: LedgerEntry, publication: ReleaseSpec, old: LedgerEntry, making: VersionOptions
+) -> Release:
+    """Create the next version in place of the old one, in one transaction."""
     function, making = making.function, replace_(making, old=old)
     with transactions.transaction(cursor, function, old.shown, [publication]):
         _check_published(cursor, function, old)
         if entry.how == "hold":
-            with _explained(entry, old):
-                publication = deferred_records.remember(cursor, entry, old, publication, making.wait)
+            with _refused_as_cannot_keep(entry, old):
+                publication = deferred_records.defer_records(cursor, entry, old, publication, making.wait)
             if release_status.is_fresh(old, publication, cursor, old.known):
                 if making.wait in ("back", "new"):  # the others may go out
                     raise _NothingNewError
-                return current_release(cursor, deferred_records.stay_with(cursor, entry, old), holds=True)
-        short = 0
+                return current_release(
+                    cursor, deferred_records.move_to_old_version(cursor, entry, old), with_deferred=True
+                )
+        n_small_differences = 0
         if entry.keeps and not making.erase:
-            short = len(
+            n_small_differences = len(
                 {row[1] for row in cursor.execute(release_status.pending_differences(old, publication)).fetchall()}
             )
-            if short and not making.allow_delta:
-                raise errors.SmallDifferencesRefusedError(function, old.shown, short, [f"version {old.version}"])
+            if n_small_differences and not making.allow_delta:
+                raise errors.SmallDifferencesRefusedError(
+                    function, old.shown, n_small_differences, [f"version {old.version}"]
+                )
         for ending in TABLES:
-            cursor.execute(f"ALTER TABLE {old.table(ending)} RENAME TO {identifier(old.name + ending + OLD)}")
-        _status(cursor, old, "replaced")
-        with _explained(entry, old):
-            result = build(cursor, entry, publication, making, short)
-        deferred_records.forget(cursor, old)
+            cursor.execute(f"ALTER TABLE {old.table(ending)} RENAME TO {identifier(old.name + ending + OLD_SUFFIX)}")
+        _set_status(cursor, old, "replaced")
+        with _refused_as_cannot_keep(entry, old):
+            result = create_version(cursor, entry, publication, making, n_small_differences)
+        deferred_records.delete_deferred(cursor, old)
         for ending in TABLES:
-            cursor.execute(f"DROP TABLE {qualified(old.database, old.schema, old.name + ending + OLD)}")
+            cursor.execute(f"DROP TABLE {qualified(old.database, old.schema, old.name + ending + OLD_SUFFIX)}")
         return result
 
 
 @contextlib.contextmanager
-def _explained(entry: LedgerEntry, old: LedgerEntry) -> Iterator[None]:
-    """Raise CannotKeepClassesError where statements of a version that keeps classes refuse it themselves."""
+def _refused_as_cannot_keep(entry: LedgerEntry, old: LedgerEntry) -> Iterator[None]:
+    """Raise CannotKeepClassesError if a statement of a version that keeps classes refuses it."""
     try:
         yield
     except duckdb.InvalidInputException as error:
@@ -278,17 +299,21 @@ def drop_release(connection: Any, name: str, *, if_exists: bool = False) -> None
     transactions.check_no_transaction("drop", connection)
     current = session.find_session(getattr(connection, "raw", connection))
     with current.cursor() as cursor:
-        here = release_target.current(connection)
+        here = release_target.current_location(connection)
         try:
-            with publishing_lock.publishing_turn(current, "drop", name, _home("drop", name, cursor, here)):
+            with publishing_lock.publishing_turn(current, "drop", name, _release_database("drop", name, cursor, here)):
                 _drop(cursor, name, here)
         except errors.UnknownReleaseError:
             if not if_exists:
                 raise
 
 
-def _home(function: str, name: str, cursor: Any, here: Sequence[str]) -> str:
-    """Return the database of a release, of one table or of related ones; UnknownReleaseError."""
+def _release_database(function: str, name: str, cursor: Any, here: Sequence[str]) -> str:
+    """Return the database of a release, of one table or of related ones.
+
+    Raises:
+        UnknownReleaseError: There is no such release.
+    """
     path = catalog.SearchPath.of(*here)
     tables = related_releases.find_related_release(cursor, name, path)
     return tables.database if tables is not None else releases.find_release(function, name, cursor, path).database
@@ -308,7 +333,7 @@ def _drop(cursor: Any, name: str, here: Sequence[str]) -> None:
         deliveries.forget_target(cursor, (old.database, old.schema, old.name))
         for ending in TABLES:
             cursor.execute(f"DROP TABLE IF EXISTS {old.table(ending)}")
-        _status(cursor, old, "dropped")
+        _set_status(cursor, old, "dropped")
 
 
 def forget_release(connection: Any, name: str, version: int | None = None) -> int:
@@ -320,9 +345,12 @@ def forget_release(connection: Any, name: str, version: int | None = None) -> in
     transactions.check_no_transaction("forget_release", connection)
     current = session.find_session(getattr(connection, "raw", connection))
     with current.cursor() as cursor:
-        path = catalog.SearchPath.of(*release_target.current(connection))
+        path = catalog.SearchPath.of(*release_target.current_location(connection))
         with publishing_lock.publishing_turn(
-            current, "forget_release", name, _home("forget_release", name, cursor, release_target.current(connection))
+            current,
+            "forget_release",
+            name,
+            _release_database("forget_release", name, cursor, release_target.current_location(connection)),
         ):
             return _forget(cursor, name, version, path)
 
@@ -333,15 +361,15 @@ def _forget(cursor: Any, name: str, version: int | None, path: catalog.SearchPat
         related_release.forget(cursor, tables)
         return 1
     last = releases.find_release("forget_release", name, cursor, path)
-    every = releases.entries(
+    versions = releases.entries(
         cursor, last.database, "schema_name = ? AND lower(name) = lower(?)", [last.schema, last.name]
     )
-    gone = [e for e in every if e.status != "published" and version in (None, e.version)]
-    if version is not None and not gone:
-        raise errors.UnknownVersionError(last.shown, version, [(e.version, e.status) for e in every])
+    forgotten = [e for e in versions if e.status != "published" and version in (None, e.version)]
+    if version is not None and not forgotten:
+        raise errors.UnknownVersionError(last.shown, version, [(e.version, e.status) for e in versions])
     release_target.check_writable(cursor, "forget_release", last.database)
     with transactions.transaction(cursor, "forget_release", name):
-        for entry in gone:
+        for entry in forgotten:
             key = [entry.schema, entry.name, entry.version]
             for table, column in (("release", "name"), ("membership", "release")):
                 cursor.execute(
@@ -349,7 +377,7 @@ def _forget(cursor: Any, name: str, version: int | None, path: catalog.SearchPat
                     f"WHERE (schema_name, {column}, version) = (?, ?, ?)",
                     key,
                 )
-    return len(gone)
+    return len(forgotten)
 
 
 # --- names and transactions ----------------------------------------------------------------------------------
@@ -385,24 +413,28 @@ def _entry(
     )
 
 
-def _key_columns(publication: ReleaseSpec, given: str | Sequence[str] | None) -> tuple[str, ...] | None:
-    """Return the columns of `key`, as the source spells them; none where the person tells people apart."""
-    if given is None or publication.roles.person is not None:
+def _key_columns(publication: ReleaseSpec, key: str | Sequence[str] | None) -> tuple[str, ...] | None:
+    """Return the columns of `key`, as the source spells them; None if there is a person column or no key."""
+    if key is None or publication.roles.person is not None:
         return None
-    columns = [given] if isinstance(given, str) else given
+    columns = [key] if isinstance(key, str) else key
     return tuple(publication.source.column("materialize", column, "key") for column in columns)
 
 
 def _check_published(cursor: Any, function: str, entry: LedgerEntry) -> None:
-    """Raise Busy where another connection made another version meanwhile, or dropped it."""
-    where = "(schema_name, name, version, status) = (?, ?, ?, 'published')"
-    if not releases.entries(cursor, entry.database, where, [entry.schema, entry.name, entry.version]):
+    """Check that a version is still the published one.
+
+    Raises:
+        LedgerBusyError: Another connection created another version meanwhile, or dropped it.
+    """
+    condition = "(schema_name, name, version, status) = (?, ?, ?, 'published')"
+    if not releases.entries(cursor, entry.database, condition, [entry.schema, entry.name, entry.version]):
         raise errors.LedgerBusyError(
             function, entry.shown, f"version {entry.version} is not the published one any more"
         )
 
 
-def _status(cursor: Any, entry: LedgerEntry, status: str) -> None:
+def _set_status(cursor: Any, entry: LedgerEntry, status: str) -> None:
     cursor.execute(
         f"UPDATE {qualified(entry.database, catalog.SCHEMA, 'release')} SET status = ? "
         "WHERE (schema_name, name, version) = (?, ?, ?)",
@@ -411,10 +443,10 @@ def _status(cursor: Any, entry: LedgerEntry, status: str) -> None:
 
 
 def _reason(error: Exception) -> str:
-    """What an error of a statement says, without what it says of algorithms."""
-    said = transactions.first_line(error)
-    found = re.search(r"the release gate refused the result: (.*?)\. Nothing was released", said)
-    return f"{found[1] if found else said.removeprefix('Invalid Input Error: ').rstrip('.')}."
+    """Return the reason in an error of a statement, without its text about algorithms."""
+    message = transactions.first_line(error)
+    match = re.search(r"the release gate refused the result: (.*?)\. Nothing was released", message)
+    return f"{match[1] if match else message.removeprefix('Invalid Input Error: ').rstrip('.')}."
 
 
 __all__ = ["Release", "create_release", "drop_release", "forget_release", "refresh_release"]

@@ -1,5 +1,4 @@
-"""Materialized releases of related tables: all of them from one statement, which judges them together, with a row in
-the ledger; made once, and dropped."""
+"""Materialized releases of related tables: created once by one statement, with a row in the ledger, and dropped."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -22,15 +21,15 @@ from dbanon.sqltext.quote import Sql, argument, identifier, join_sql, literal, q
 from dbanon.table_functions.dispatch import make_call
 from dbanon.table_functions.parameters import format_value
 from dbanon.views import target as release_target
-from dbanon.views.build_version import Release, library_versions, listed, mapped
+from dbanon.views.build_version import Release, library_versions, list_literal, map_literal
 
-_MADE = identifier("dbanon related release")
-"""A temporary table: one row with all that is made, while it is made."""
+_RESULT_TABLE = identifier("dbanon related release")
+"""A temporary table: one row with the whole result, while the tables are created."""
 
 _FUNCTION = "materialize"
 
 
-def materialize(
+def create_related_release(
     connection: Any,
     name: str,
     algorithm: str,
@@ -39,18 +38,23 @@ def materialize(
     allow_delta: bool,
     composition: str,
 ) -> Release:
-    """Makes `name` of the table that is asked for, `name_TABLE` of each other table, and the classes and measures of
-    the release, in one transaction, with a row in `dbanon.related_release`.
+    """Create `name` for the main table, `name_TABLE` for each other table, and the classes and metrics of the release.
 
-    Raises UnusedArgumentError for `allow_delta`, OverlappingReleaseError where anything was released of these people
-    that the ledgers know of, ReleaseExistsError, and what a call of the function does.
+    All are created in one transaction, with a row in `dbanon.related_release`.
+
+    Raises:
+        UnusedArgumentError: `allow_delta` is given.
+        OverlappingReleaseError: The ledgers have a release of these people.
+        ReleaseExistsError: A table of a needed name exists.
+
+    Also raises the errors of a call of the function.
     """
     if allow_delta:
         raise errors.UnusedArgumentError(_FUNCTION, "allow_delta", "a release of related tables has one version")
     parameters = json.loads(json.dumps(given, default=str))
     current = session.find_session(getattr(connection, "raw", connection))
     with current.cursor() as cursor:
-        here = release_target.current(connection)
+        here = release_target.current_location(connection)
         name, there = deliveries.local_name_and_target(name, cursor, here[0])
         if there is not None:
             why, hint = "a copy in another system is of one table", "CREATE TABLE there AS FROM each table of a release"
@@ -69,14 +73,19 @@ def materialize(
             query = statement.of(found, "all_tables")
             with transactions.transaction(cursor, _FUNCTION, name, [table.publication for table in found.tables]):
                 overlap.refuse_published_people(cursor, of, composition)
-                return _made(cursor, of, found, query)
+                return _create_tables(cursor, of, found, query)
 
 
-def _target(name: str, found: Relation, here: Sequence[str], cursor: Any) -> tuple[str, str, str]:
-    """Where a release stands: in the one database of all its tables, which alone knows what else is released of them;
-    InvalidArgumentError where they are in several, and what `place.target` raises."""
-    sources = [table.publication.source for table in found.tables]
-    targets = [release_target.target(_FUNCTION, name, source, here, cursor) for source in sources]
+def _target(name: str, related: Relation, here: Sequence[str], cursor: Any) -> tuple[str, str, str]:
+    """Return the place of a release: in the one database of all its tables, which has their ledger.
+
+    Raises:
+        InvalidArgumentError: They are in several databases.
+
+    Also raises the errors of `target.release_place`.
+    """
+    sources = [table.publication.source for table in related.tables]
+    targets = [release_target.release_place(_FUNCTION, name, source, here, cursor) for source in sources]
     if len({source.home for source in sources}) > 1:
         raise errors.InvalidArgumentError(
             _FUNCTION, "children", "tables of one database", format_value([str(source.sql) for source in sources])
@@ -84,42 +93,45 @@ def _target(name: str, found: Relation, here: Sequence[str], cursor: Any) -> tup
     return targets[0]
 
 
-def drop(cursor: Any, of: RelatedRelease) -> None:
-    """Drop the tables of a release. The ledger keeps that there was one."""
-    release_target.check_writable(cursor, "drop", of.database)
-    with transactions.transaction(cursor, "drop", of.shown):
-        for ending in of.endings:
-            cursor.execute(f"DROP TABLE IF EXISTS {of.table(ending)}")
-        cursor.execute(f"UPDATE {of.ledger} SET status = 'dropped' WHERE {of.row}")
+def drop(cursor: Any, release: RelatedRelease) -> None:
+    """Drop the tables of a release. The ledger keeps its row."""
+    release_target.check_writable(cursor, "drop", release.database)
+    with transactions.transaction(cursor, "drop", release.shown):
+        for ending in release.endings:
+            cursor.execute(f"DROP TABLE IF EXISTS {release.table(ending)}")
+        cursor.execute(f"UPDATE {release.ledger} SET status = 'dropped' WHERE {release.row}")
 
 
-def forget(cursor: Any, of: RelatedRelease) -> None:
-    """Delete a release that was dropped from the ledger: its people may be released anew."""
-    release_target.check_writable(cursor, "forget_release", of.database)
-    with transactions.transaction(cursor, "forget_release", of.shown):
-        cursor.execute(f"DELETE FROM {of.ledger} WHERE {of.row} AND status = 'dropped'")
+def forget(cursor: Any, release: RelatedRelease) -> None:
+    """Delete a dropped release from the ledger: its people may be released again."""
+    release_target.check_writable(cursor, "forget_release", release.database)
+    with transactions.transaction(cursor, "forget_release", release.shown):
+        cursor.execute(f"DELETE FROM {release.ledger} WHERE {release.row} AND status = 'dropped'")
 
 
 def _release(
-    cursor: Any, target: tuple[str, str, str], found: Relation, source: str, call: Mapping[str, Any]
+    cursor: Any, target: tuple[str, str, str], related: Relation, source: str, call: Mapping[str, Any]
 ) -> RelatedRelease:
-    """What is to be made, without hashes."""
-    sources = [table.publication.source for table in found.tables]
+    """Return the release that is to be created, without hashes."""
+    sources = [table.publication.source for table in related.tables]
     bases = [same_source.bases(of, cursor) for of in sources]
-    asked = sources[found.asked]
-    endings = ["" if of is asked else f"_{of.table}" for of in sources]
+    main_source = sources[related.asked]
+    endings = ["" if of is main_source else f"_{of.table}" for of in sources]
     lower = [ending.lower() for ending in (*endings, "_classes", "_metrics")]
     if len(set(lower)) < len(lower):
         accepts = "tables of different names, none of them classes or metrics, since each becomes a table by its name"
         raise errors.InvalidArgumentError(_FUNCTION, "children", accepts, format_value([of.shown for of in sources]))
-    durable = [release_target.durable(table.publication.source, table.shown) for table in found.tables]
-    kept = {"source": release_target.durable(asked, source), "schema": release_target.home_schema(asked)}
+    durable = [release_target.stored_source_name(table.publication.source, table.shown) for table in related.tables]
+    stored_call = {
+        "source": release_target.stored_source_name(main_source, source),
+        "schema": release_target.source_schema(main_source),
+    }
     return RelatedRelease(
         *target,
         status="published",
-        source=kept["source"],
+        source=stored_call["source"],
         tables=dict(zip(endings, durable, strict=True)),
-        call={**call, **kept},
+        call={**call, **stored_call},
         bases=tuple(sorted({base for of in bases for base in of})),
         people=bases[0],
         hashes={},
@@ -127,77 +139,91 @@ def _release(
     )
 
 
-def _check_free(cursor: Any, name: str, of: RelatedRelease) -> None:
-    """ReleaseExistsError where the name, or that of one of the tables, is taken."""
+def _check_free(cursor: Any, name: str, release: RelatedRelease) -> None:
+    """Check that no release or table has a name of the release.
+
+    Raises:
+        ReleaseExistsError: One has.
+    """
     old = find_related_release(
-        cursor, str(qualified(of.database, of.schema, of.name)), catalog.SearchPath(of.database, of.schema)
+        cursor,
+        str(qualified(release.database, release.schema, release.name)),
+        catalog.SearchPath(release.database, release.schema),
     )
-    at = (of.database, of.schema, of.name)
+    place = (release.database, release.schema, release.name)
     if old is not None and old.status == "published":
         raise errors.ReleaseExistsError(
-            _FUNCTION, name, release_target.taken(cursor, at, of.endings) or [name], True, is_several=True
+            _FUNCTION,
+            name,
+            release_target.existing_tables(cursor, place, release.endings) or [name],
+            True,
+            is_several=True,
         )
-    if taken := release_target.taken(cursor, at, of.endings):
+    if taken := release_target.existing_tables(cursor, place, release.endings):
         raise errors.ReleaseExistsError(_FUNCTION, name, taken, False)
 
 
-def _made(cursor: Any, of: RelatedRelease, found: Relation, query: Sql) -> Release:
-    """Return the tables and the row of the ledger, in a transaction."""
-    own = Own.of(found)
-    cursor.execute(f"CREATE OR REPLACE TEMP TABLE {_MADE} AS {query}")
-    for i, ending in enumerate(of.tables):
+def _create_tables(cursor: Any, release: RelatedRelease, related: Relation, query: Sql) -> Release:
+    """Create the tables and the row of the ledger, in a transaction."""
+    reserved = Own.of(related)
+    cursor.execute(f"CREATE OR REPLACE TEMP TABLE {_RESULT_TABLE} AS {query}")
+    for i, ending in enumerate(release.tables):
         cursor.execute(
-            f"CREATE TABLE {of.table(ending)} AS SELECT * EXCLUDE ({own.row}, {own.place}) "
-            f"FROM (SELECT unnest(t{i}, max_depth := 2) FROM {_MADE}) ORDER BY {own.place} ASC"
+            f"CREATE TABLE {release.table(ending)} AS SELECT * EXCLUDE ({reserved.row}, {reserved.place}) "
+            f"FROM (SELECT unnest(t{i}, max_depth := 2) FROM {_RESULT_TABLE}) ORDER BY {reserved.place} ASC"
         )
-    classes = f"(SELECT unnest(classes, max_depth := 2) FROM {_MADE})"
+    classes = f"(SELECT unnest(classes, max_depth := 2) FROM {_RESULT_TABLE})"
     first = identifier(cursor.sql(f"FROM {classes} LIMIT 0").columns[0])
-    cursor.execute(f"CREATE TABLE {of.table('_classes')} AS FROM {classes} ORDER BY {first} ASC")
-    metrics = f"(SELECT unnest(metrics, max_depth := 2) FROM {_MADE})"
-    measured = dict(cursor.execute(f"SELECT metric, value FROM {metrics}").fetchall())
+    cursor.execute(f"CREATE TABLE {release.table('_classes')} AS FROM {classes} ORDER BY {first} ASC")
+    metrics = f"(SELECT unnest(metrics, max_depth := 2) FROM {_RESULT_TABLE})"
+    metric_values = dict(cursor.execute(f"SELECT metric, value FROM {metrics}").fetchall())
     cursor.execute(
-        f"CREATE TABLE {of.table('_metrics')} AS SELECT * EXCLUDE (published) FROM {metrics} WHERE published"
+        f"CREATE TABLE {release.table('_metrics')} AS SELECT * EXCLUDE (published) FROM {metrics} WHERE published"
     )
-    cursor.execute(f"DROP TABLE {_MADE}")
-    of = replace(of, hashes=hashes.hash_tables(cursor, of, of.endings))
-    _insert(cursor, of, found, measured)
-    counted = (f"(SELECT system.main.count(*) FROM {of.table(ending)})" for ending in ("", "_classes"))
+    cursor.execute(f"DROP TABLE {_RESULT_TABLE}")
+    release = replace(release, hashes=hashes.hash_tables(cursor, release, release.endings))
+    _insert_ledger_row(cursor, release, related, metric_values)
+    counted = (f"(SELECT system.main.count(*) FROM {release.table(ending)})" for ending in ("", "_classes"))
     records, classes_made = cursor.execute(f"SELECT {join_sql(counted)}").fetchall()[0]
-    return Release(of.shown, 1, records, classes_made, None)
+    return Release(release.shown, 1, records, classes_made, None)
 
 
-def _insert(cursor: Any, of: RelatedRelease, found: Relation, measured: Mapping[str, float]) -> None:
-    """The row of the ledger."""
-    publications = {table.publication.source.shown: table.publication for table in found.tables}
+def _insert_ledger_row(
+    cursor: Any, release: RelatedRelease, related: Relation, metric_values: Mapping[str, float]
+) -> None:
+    """Insert the row of a release into the ledger."""
+    publications = {table.publication.source.shown: table.publication for table in related.tables}
     for publication in publications.values():
         release_target.remember_database(cursor, publication.source)
-    given = "".join(f", {identifier(n)} := {argument(v)}" for n, v in of.call["parameters"].items())
+    arguments = "".join(f", {identifier(n)} := {argument(v)}" for n, v in release.call["parameters"].items())
     roles = {name: plan.roles(publication) for name, publication in publications.items()}
-    options = {**found.entity.publication.options, "l": found.diversity}
+    options = {**related.entity.publication.options, "l": related.diversity}
     hierarchies = {name: text(resolve.hierarchy_fingerprint(p, cursor)) for name, p in publications.items()}
     row: dict[str, Sql] = {
-        "schema_name": text(of.schema),
-        "name": text(of.name),
-        "status": text(of.status),
-        "source": text(of.source),
-        "tables": mapped({of.name + ending: text(source) for ending, source in of.tables.items()}, "VARCHAR"),
-        "algorithm": text(found.algorithm.name),
-        "statement": text(f"SELECT * FROM {identifier(of.call['function'])}({text(of.source)}{given})"),
-        "call": text(_json(of.call)),
+        "schema_name": text(release.schema),
+        "name": text(release.name),
+        "status": text(release.status),
+        "source": text(release.source),
+        "tables": map_literal(
+            {release.name + ending: text(source) for ending, source in release.tables.items()}, "VARCHAR"
+        ),
+        "algorithm": text(related.algorithm.name),
+        "statement": text(f"SELECT * FROM {identifier(release.call['function'])}({text(release.source)}{arguments})"),
+        "call": text(_json(release.call)),
         "parameters": text(_json(options)),
         "roles": text(_json(roles)),
-        "policy_fingerprints": mapped({n: text(p.policy.fingerprint) for n, p in publications.items()}, "VARCHAR"),
-        "hierarchy_fingerprints": mapped(hierarchies, "VARCHAR"),
-        "library_versions": mapped({n: text(v) for n, v in library_versions().items()}, "VARCHAR"),
-        "persons": literal(int(measured["persons"])),
+        "policy_fingerprints": map_literal({n: text(p.policy.fingerprint) for n, p in publications.items()}, "VARCHAR"),
+        "hierarchy_fingerprints": map_literal(hierarchies, "VARCHAR"),
+        "library_versions": map_literal({n: text(v) for n, v in library_versions().items()}, "VARCHAR"),
+        "persons": literal(int(metric_values["persons"])),
         "released_at": Sql(f"{text(str(datetime.now(UTC).replace(tzinfo=None)))}::TIMESTAMP"),
-        "metrics": mapped({n: literal(v) for n, v in measured.items()}, "DOUBLE"),
-        "bases": listed(of.bases),
-        "people": listed(of.people),
-        "hashes": mapped({n: text(v) for n, v in of.hashes.items()}, "VARCHAR"),
+        "metrics": map_literal({n: literal(v) for n, v in metric_values.items()}, "DOUBLE"),
+        "bases": list_literal(release.bases),
+        "people": list_literal(release.people),
+        "hashes": map_literal({n: text(v) for n, v in release.hashes.items()}, "VARCHAR"),
     }
     columns: Sequence[str] = [identifier(name) for name in row]
-    cursor.execute(f"INSERT INTO {of.ledger} ({join_sql(columns)}) SELECT {join_sql(row.values())}")
+    cursor.execute(f"INSERT INTO {release.ledger} ({join_sql(columns)}) SELECT {join_sql(row.values())}")
 
 
 def _json(value: object) -> str:

@@ -1,8 +1,8 @@
-"""Releases that readers ask for: the first asking makes one, later askings get that very release.
+"""Releases that readers request: the first request creates one, later equal requests return that very release.
 
-Each is held against all that was released of the same source, as `composition = 'refuse'` says, so that no reader can
-lay two releases side by side that nobody compared. What was refused stays refused, and how many different calls are
-tried is limited: that a release could not be made tells something about the source, too.
+Each is checked against all earlier releases of the same source, as with `composition = 'refuse'`, so that no reader can
+combine two releases that were not compared. A refused request stays refused, and the number of different calls is
+limited: that a release could not be created reveals something about the source, too.
 """
 
 import re
@@ -21,21 +21,21 @@ from dbanon.source import catalog
 from dbanon.sqltext.quote import join_sql, qualified, text
 from dbanon.views import materialize
 
-PLACE = "asked"
-"""The schema in which releases lie that readers asked for."""
+REQUESTED_SCHEMA = "asked"
+"""The schema of releases that readers requested."""
 _UNFINISHED = "The process that made it ended before it was there."
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """What became of an asking: the schema and the name of its release, or none where it was refused."""
+class RequestOutcome:
+    """The outcome of a request: schema and name of its release; None if it was refused."""
 
     asking: ReleaseRequest
     release: tuple[str, str] | None
 
 
-def outcomes(cursor: Any, database: str) -> list[Outcome]:
-    """What readers asked for before; a release that was dropped since counts as refused."""
+def stored_outcomes(cursor: Any, database: str) -> list[RequestOutcome]:
+    """Return the outcomes of earlier requests; one whose release was dropped since counts as refused."""
     if not catalog.has_table(cursor, database, "asked"):
         return []
     published = {(e.schema, e.name) for e in releases.entries(cursor, database, "status = 'published'")}
@@ -43,16 +43,21 @@ def outcomes(cursor: Any, database: str) -> list[Outcome]:
         "SELECT algorithm, source, parameters, schema_name, name "
         f"FROM {qualified(database, catalog.SCHEMA, 'asked')} ORDER BY ALL ASC NULLS LAST"
     ).fetchall()
-    found = [(ReleaseRequest(*map(str, row[:3])), (row[3], row[4])) for row in rows]
-    return [Outcome(asking, release if release in published else None) for asking, release in found]
+    requests = [(ReleaseRequest(*map(str, row[:3])), (row[3], row[4])) for row in rows]
+    return [RequestOutcome(asking, release if release in published else None) for asking, release in requests]
 
 
-def answer(connection: Any, reader: str, algorithm: str, source: str, given: Mapping[str, Any]) -> Outcome:
-    """What becomes of a reader's asking: it is made, where it was never asked for and is permitted.
+def fulfil_request(
+    connection: Any, reader: str, algorithm: str, source: str, parameters: Mapping[str, Any]
+) -> RequestOutcome:
+    """Return the outcome of a reader's request; create the release if it is new and permitted.
 
-    RequestNotPermittedError, InvalidArgumentError where it is not; ReleaseUnavailableError where too many calls of the
-    source were tried. Errors that come and go are raised, and nothing is kept of them; all others are kept as a
-    refusal.
+    Transient errors are raised and not stored; all others are stored as a refusal.
+
+    Raises:
+        RequestNotPermittedError: No permission covers the call.
+        InvalidArgumentError: A parameter has an invalid value.
+        ReleaseUnavailableError: Too many calls of the source were tried.
     """
     raw = getattr(connection, "raw", connection)
     database = str(raw.execute("SELECT system.main.current_database()").fetchall()[0][0])
@@ -61,15 +66,17 @@ def answer(connection: Any, reader: str, algorithm: str, source: str, given: Map
         publishing_lock.publishing_turn(current, "materialize", source, database),
         current.cursor() as cursor,
     ):
-        permission, asking = _allowed(cursor, database, reader, algorithm, source, given)
-        before = outcomes(cursor, database)
-        known = next((o for o in before if o.asking == asking), None)
-        if known is not None:
-            return known
-        of = [o for o in before if o.asking.source.casefold() == asking.source.casefold()]
-        if len(of) >= permission.most:
-            raise errors.ReleaseUnavailableError(asking.said, [o.asking.said for o in of if o.release is not None])
-        release = (PLACE, _free(cursor, database, asking))
+        permission, asking = _current_permission(cursor, database, reader, algorithm, source, parameters)
+        earlier = stored_outcomes(cursor, database)
+        existing = next((o for o in earlier if o.asking == asking), None)
+        if existing is not None:
+            return existing
+        of_source = [o for o in earlier if o.asking.source.casefold() == asking.source.casefold()]
+        if len(of_source) >= permission.most:
+            raise errors.ReleaseUnavailableError(
+                asking.said, [o.asking.said for o in of_source if o.release is not None]
+            )
+        release = (REQUESTED_SCHEMA, _unused_name(cursor, database, asking))
         table = qualified(database, catalog.SCHEMA, "asked")
         # It is noted first: a process that ends in between leaves no release that is not in the table.
         cursor.execute(
@@ -80,52 +87,54 @@ def answer(connection: Any, reader: str, algorithm: str, source: str, given: Map
 
         def is_still_allowed() -> None:
             with current.cursor() as fresh:  # permissions are changed by plain SQL, without a turn
-                _allowed(fresh, database, reader, algorithm, source, given)
+                _current_permission(fresh, database, reader, algorithm, source, parameters)
 
         try:
             with transactions.checked_before_commit(is_still_allowed):
-                _make(connection, cursor, database, release, asking)
+                _create_release(connection, cursor, database, release, asking)
         except BaseException as error:
             if not _is_refusal(error) or isinstance(error, errors.RequestNotPermittedError):
                 cursor.execute(f"DELETE FROM {table} WHERE {key}")
                 raise
-            why = str(error).split("\n\nLINE ")[0].removeprefix("Invalid Input Error: ")
-            cursor.execute(f"UPDATE {table} SET schema_name = NULL, name = NULL, refused = ? WHERE {key}", [why])
-            return Outcome(asking, None)
+            refusal = str(error).split("\n\nLINE ")[0].removeprefix("Invalid Input Error: ")
+            cursor.execute(f"UPDATE {table} SET schema_name = NULL, name = NULL, refused = ? WHERE {key}", [refusal])
+            return RequestOutcome(asking, None)
         cursor.execute(f"UPDATE {table} SET refused = NULL WHERE {key}")
-        return Outcome(asking, release)
+        return RequestOutcome(asking, release)
 
 
-def _allowed(
-    cursor: Any, database: str, reader: str, algorithm: str, source: str, given: Mapping[str, Any]
+def _current_permission(
+    cursor: Any, database: str, reader: str, algorithm: str, source: str, parameters: Mapping[str, Any]
 ) -> tuple[Permission, ReleaseRequest]:
-    """What `permissions.allowed` returns by the permissions that are stored now."""
-    listed, _ = permissions.stored_permissions(cursor, database)
-    return permissions.find_permission(listed, reader, algorithm, source, given)
+    """Return the result of `permissions.find_permission` for the permissions that are stored now."""
+    permissions_now, _ = permissions.stored_permissions(cursor, database)
+    return permissions.find_permission(permissions_now, reader, algorithm, source, parameters)
 
 
 def _is_refusal(error: BaseException) -> bool:
-    """Return whether asking again would come to the same; DuckDB hands on what our functions raise as text."""
-    ours = isinstance(error, errors.DbanonError | duckdb.InvalidInputException)
-    return ours and outcome(error) not in ("busy", "interrupted")
+    """Return whether a later equal request would fail, too; DuckDB passes errors of dbanon's functions on as text."""
+    is_own_error = isinstance(error, errors.DbanonError | duckdb.InvalidInputException)
+    return is_own_error and outcome(error) not in ("busy", "interrupted")
 
 
-def _make(connection: Any, cursor: Any, database: str, release: tuple[str, str], asking: ReleaseRequest) -> None:
-    """Make the release, with the database as the current one."""
-    cursor.execute(f"CREATE SCHEMA IF NOT EXISTS {qualified(database, PLACE)}")
+def _create_release(
+    connection: Any, cursor: Any, database: str, release: tuple[str, str], asking: ReleaseRequest
+) -> None:
+    """Create the release, with the database as the current one."""
+    cursor.execute(f"CREATE SCHEMA IF NOT EXISTS {qualified(database, REQUESTED_SCHEMA)}")
     name = str(qualified(database, *release))
     materialize.create_release(connection, name, asking.algorithm, asking.source, composition="refuse", **asking.given)
 
 
-def _free(cursor: Any, database: str, asking: ReleaseRequest) -> str:
-    """Return a name that no release had: kacpc_patients_k20."""
+def _unused_name(cursor: Any, database: str, asking: ReleaseRequest) -> str:
+    """Return a name that no release had, such as kacpc_patients_k20."""
     bounds = {n: v for n, v in asking.given.items() if n == "k" or n in permissions.model_bounds()}
-    said = [asking.algorithm, asking.source[:40], *(f"{name}{value}" for name, value in bounds.items())]
-    plain = re.sub(r"[^a-z0-9]+", "_", "_".join(said).lower()).strip("_")
-    had = {e.name.lower() for e in releases.entries(cursor, database, "schema_name = ?", [PLACE])}
+    parts = [asking.algorithm, asking.source[:40], *(f"{name}{value}" for name, value in bounds.items())]
+    base_name = re.sub(r"[^a-z0-9]+", "_", "_".join(parts).lower()).strip("_")
+    used_names = {e.name.lower() for e in releases.entries(cursor, database, "schema_name = ?", [REQUESTED_SCHEMA])}
     rows = cursor.execute(
         f"SELECT name FROM {qualified(database, catalog.SCHEMA, 'asked')} WHERE name IS NOT NULL"
     ).fetchall()
-    had |= {str(name).lower() for (name,) in rows}
-    names = (plain if number == 1 else f"{plain}_{number}" for number in range(1, len(had) + 2))
-    return next(name for name in names if name not in had)
+    used_names |= {str(name).lower() for (name,) in rows}
+    names = (base_name if number == 1 else f"{base_name}_{number}" for number in range(1, len(used_names) + 2))
+    return next(name for name in names if name not in used_names)

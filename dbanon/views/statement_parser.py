@@ -1,4 +1,4 @@
-"""Read statements about materialized and streaming anonymized views, which DuckDB cannot parse."""
+"""Parse statements about materialized and streaming anonymized views, which DuckDB cannot parse."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ CREATE_STREAM = "CREATE STREAMING ANONYMIZED VIEW"
 REFRESH_STREAM = "REFRESH STREAMING ANONYMIZED VIEW"
 DROP_STREAM = "DROP STREAMING ANONYMIZED VIEW"
 
-FORMS = {
+SYNTAX = {
     CREATE: "CREATE [OR REPLACE] MATERIALIZED ANONYMIZED VIEW [IF NOT EXISTS] name [KEY (column, ...)] "
     "[WITH (composition = 'refuse', allow_delta = true, disjoint_from = ['other'])] "
     "AS SELECT * FROM kacpc('table', k = 10)",
@@ -29,7 +29,7 @@ FORMS = {
     REFRESH_STREAM: "REFRESH STREAMING ANONYMIZED VIEW name [WITH (flush = true, pruned = true)]",
     DROP_STREAM: "DROP STREAMING ANONYMIZED VIEW [IF EXISTS] name",
 }
-"""What is accepted, by statement."""
+"""The syntax of each statement, for messages."""
 
 _OPTIONS = {
     CREATE: ("composition", "allow_delta", "disjoint_from"),
@@ -43,8 +43,8 @@ _CONDITIONS = dict.fromkeys(CREATES, ("IF", "NOT", "EXISTS")) | dict.fromkeys((D
 
 
 @dataclass(frozen=True)
-class View:
-    """One statement about an anonymized view. `query` is what follows AS, in CREATE."""
+class ViewStatement:
+    """A statement about an anonymized view. `query` is the text after AS, in CREATE."""
 
     statement: str
     name: tuple[str, ...]
@@ -57,13 +57,18 @@ class View:
 
 
 Parse = Callable[[str], Any]
-"""Raises duckdb.ParserException for what is no SQL."""
+"""A parser that raises duckdb.ParserException for invalid SQL."""
 
 
-def steps(query: Any, parse: Parse) -> list[Any]:
-    """Return the statements of a query in order, ours as `View`; the query itself where none is ours.
+def split_statements(query: Any, parse: Parse) -> list[Any]:
+    """Return the statements of a query in order, those of dbanon as `ViewStatement`; only the query if there are none.
 
-    Nothing has run when this raises: UnreadableStatementError, NotASingleCallError, or DuckDB's ParserException.
+    No statement has run when this raises.
+
+    Raises:
+        UnreadableStatementError: A statement of dbanon has invalid syntax.
+        NotASingleCallError: CREATE has no query that is one call.
+        duckdb.ParserException: Another statement is invalid.
     """
     if not isinstance(query, str) or "anonymized" not in query.lower():
         return [query]
@@ -75,20 +80,20 @@ def steps(query: Any, parse: Parse) -> list[Any]:
             pieces.append([])
         else:
             pieces[-1].append(token)
-    found: list[Any] = []
+    statements: list[Any] = []
     for words, end in zip(pieces, [*ends, len(query)], strict=True):
         if not words:
             continue
-        found.append(_Reader(words, query[:end], parse).view() or query[words[0].start : end])
-    if not any(isinstance(step, View) for step in found):
+        statements.append(_StatementParser(words, query[:end], parse).view() or query[words[0].start : end])
+    if not any(isinstance(step, ViewStatement) for step in statements):
         return [query]
-    for step in found:
-        parse(step.query if isinstance(step, View) else step)
-    return found
+    for step in statements:
+        parse(step.query if isinstance(step, ViewStatement) else step)
+    return statements
 
 
-class _Reader:
-    """Reads one statement, token after token."""
+class _StatementParser:
+    """A parser of one statement, token after token."""
 
     def __init__(self, words: Sequence[Token], text: str, parse: Parse) -> None:
         self.words = [*words, Token("end", "", len(text))]
@@ -97,8 +102,8 @@ class _Reader:
         self.at = 0
         self.statement = ""
 
-    def view(self) -> View | None:
-        """Return the statement, or None if it is not ours."""
+    def view(self) -> ViewStatement | None:
+        """Return the statement; None if it is not one of dbanon."""
         replace = self.took("CREATE", "OR", "REPLACE")
         verb = "CREATE" if replace else self.peek()
         self.at += 0 if replace else 1
@@ -108,7 +113,7 @@ class _Reader:
         self.statement = f"{verb} {kind} ANONYMIZED VIEW"
         if replace and self.statement == CREATE_STREAM:
             raise errors.UnreadableStatementError(
-                self.statement, "CREATE STREAMING", "OR REPLACE", FORMS[self.statement]
+                self.statement, "CREATE STREAMING", "OR REPLACE", SYNTAX[self.statement]
             )
         self.expect("VIEW")
         condition = _CONDITIONS.get(self.statement, ())
@@ -122,10 +127,10 @@ class _Reader:
         if self.statement in CREATES:
             self.expect("AS")
             query = self.text[self.words[self.at].start :]
-            one_call(self.statement, self.words[self.at : -1])
+            check_single_call(self.statement, self.words[self.at : -1])
         elif self.words[self.at].kind != "end":
             raise self.unreadable("the end of the statement")
-        return View(self.statement, name, options, key, replace, exists, query)
+        return ViewStatement(self.statement, name, options, key, replace, exists, query)
 
     def peek(self) -> str:
         return self.words[self.at].upper
@@ -135,7 +140,7 @@ class _Reader:
         return self.words[self.at - 1].text
 
     def took(self, *keywords: str) -> bool:
-        """Return whether these words come next; then they are behind."""
+        """Return whether the next words are these; if so, move past them."""
         if [t.upper for t in self.words[self.at : self.at + len(keywords)]] != list(keywords):
             return False
         self.at += len(keywords)
@@ -147,11 +152,11 @@ class _Reader:
 
     def unreadable(self, expected: str) -> errors.UnreadableStatementError:
         return errors.UnreadableStatementError(
-            self.statement, expected, self.words[self.at].text or None, FORMS[self.statement]
+            self.statement, expected, self.words[self.at].text or None, SYNTAX[self.statement]
         )
 
     def part(self, what: str) -> str:
-        """Return one name as DuckDB's grammar accepts it."""
+        """Parse one name as DuckDB's grammar accepts it."""
         token = self.words[self.at]
         good = token.kind in ("word", "quoted") and token.name != ""
         try:
@@ -164,7 +169,7 @@ class _Reader:
         return token.name
 
     def name(self) -> tuple[str, ...]:
-        """Return one to three name parts."""
+        """Parse one to three name parts."""
         parts = [self.part("a name")]
         while self.took("."):
             parts.append(self.part("a name"))
@@ -174,7 +179,7 @@ class _Reader:
         return tuple(parts)
 
     def columns(self) -> tuple[str, ...]:
-        """(column, ...)"""
+        """Parse (column, ...)."""
         self.expect("(")
         found = [self.part("a column")]
         while self.took(","):
@@ -183,7 +188,7 @@ class _Reader:
         return tuple(found)
 
     def texts(self) -> tuple[str, ...]:
-        """['text', ...], or one text."""
+        """Parse ['text', ...], or one text."""
         if not self.took("["):
             return (self.string(),)
         found: list[str] = []
@@ -194,7 +199,7 @@ class _Reader:
         return tuple(found)
 
     def string(self) -> str:
-        """'text'"""
+        """Parse 'text'."""
         token = self.words[self.at]
         if not token.text.startswith("'"):
             raise self.unreadable("a text such as 'other' or a list of texts")
@@ -202,7 +207,7 @@ class _Reader:
         return token.value
 
     def options(self) -> dict[str, str | bool | tuple[str, ...]]:
-        """(name = value, ...): texts, words, true and false, and lists of texts."""
+        """Parse (name = value, ...): texts, words, true and false, and lists of texts."""
         known = _OPTIONS[self.statement]
         found: dict[str, str | bool | tuple[str, ...]] = {}
         self.expect("(")
@@ -236,25 +241,29 @@ class _Reader:
         return found
 
 
-def one_call(statement: str, words: Sequence[Token]) -> None:
-    """NotASingleCallError unless the words are SELECT * FROM function(...), or FROM function(...)."""
-    every = table_functions()
-    publishing = [f.name for f in every.values() if f.kind == "release"]
+def check_single_call(statement: str, words: Sequence[Token]) -> None:
+    """Check that the words are SELECT * FROM function(...), or FROM function(...).
+
+    Raises:
+        NotASingleCallError: They are not.
+    """
+    functions = table_functions()
+    publishing = [f.name for f in functions.values() if f.kind == "release"]
     if statement == CREATE_STREAM:
-        publishing = [f.name for f in every.values() if f.name == f.system]
+        publishing = [f.name for f in functions.values() if f.name == f.system]
 
     def refused(why: str) -> errors.NotASingleCallError:
         return errors.NotASingleCallError(why, publishing, statement)
 
     leading = [t.upper for t in words[:3]]
-    at = 3 if leading == ["SELECT", "*", "FROM"] else 1 if leading[:1] == ["FROM"] else 0
-    if not at:
+    name_index = 3 if leading == ["SELECT", "*", "FROM"] else 1 if leading[:1] == ["FROM"] else 0
+    if not name_index:
         raise refused("this one does not begin with SELECT * FROM or FROM" if words else "there is none")
-    if len(words) < at + 2 or words[at + 1].text != "(":
+    if len(words) < name_index + 2 or words[name_index + 1].text != "(":
         raise refused("this one does not call a function first")
-    name = words[at].text.strip('"').lower()
+    name = words[name_index].text.strip('"').lower()
     if name not in publishing:
-        function = every.get(name)
+        function = functions.get(name)
         if function is not None and bool(function.system) != (statement == CREATE_STREAM):
             other = CREATE if statement == CREATE_STREAM else CREATE_STREAM
             if function.name in (function.system, function.algorithm):
@@ -262,13 +271,13 @@ def one_call(statement: str, words: Sequence[Token]) -> None:
         if function is not None and function.algorithm and function.kind in ("classes", "metrics"):
             raise refused(f"{name} is made with it, as a table of its own")
         raise refused(f"this one calls {name}.{errors.near(name, publishing)}".rstrip("."))
-    behind = words[at + 1 :][_closing(words[at + 1 :]) + 1 :]
-    if behind:
-        raise refused(f"this one goes on after the call: {behind[0].text}")
+    rest = words[name_index + 1 :][_closing_bracket(words[name_index + 1 :]) + 1 :]
+    if rest:
+        raise refused(f"this one goes on after the call: {rest[0].text}")
 
 
-def _closing(words: Sequence[Token]) -> int:
-    """Where the bracket is closed that comes first."""
+def _closing_bracket(words: Sequence[Token]) -> int:
+    """Return the index of the bracket that closes the first one."""
     depth = 0
     for i, token in enumerate(words):
         depth += (token.text in ("(", "[", "{")) - (token.text in (")", "]", "}"))

@@ -1,4 +1,4 @@
-"""Carry out statements about anonymized views. The call in CREATE is evaluated by DuckDB; the planner records it."""
+"""Execute statements about anonymized views. DuckDB evaluates the call in CREATE, and the planner records it."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -19,12 +19,12 @@ from dbanon.views.statement_parser import (
     DROP_STREAM,
     REFRESH,
     REFRESH_STREAM,
-    View,
+    ViewStatement,
 )
 
 
-def recorded(connection: Any, query: str, parameters: object) -> tuple[str, Any, dict[str, Any]]:
-    """Function, source and parameters of the call in a query, as DuckDB evaluates them."""
+def evaluate_call(connection: Any, query: str, parameters: object) -> tuple[str, Any, dict[str, Any]]:
+    """Return function, source and parameters of the call in a query, as DuckDB evaluates them."""
     current = session.find_session(connection)
     current.recorded_calls = []
     try:
@@ -38,19 +38,21 @@ def recorded(connection: Any, query: str, parameters: object) -> tuple[str, Any,
     name = call["function"]
     with current.cursor() as cursor:
         shadowed_literals.check_literals(name, cursor)
-    given = arguments.merge_arguments(name, call["slots"] or (), dict(call["named"] or {}))
-    known = [p.name for p in table_functions()[name].parameters]
-    for parameter in given:
-        if parameter not in known:
-            raise errors.UnknownParameterError(name, parameter, known)
-    return name, call["positional"]["tbl"], given
+    parameter_values = arguments.merge_arguments(name, call["slots"] or (), dict(call["named"] or {}))
+    parameter_names = [p.name for p in table_functions()[name].parameters]
+    for parameter in parameter_values:
+        if parameter not in parameter_names:
+            raise errors.UnknownParameterError(name, parameter, parameter_names)
+    return name, call["positional"]["tbl"], parameter_values
 
 
-def run(view: View, connection: Any, ready: Callable[[str], str], parameters: object = None) -> Sql:
-    """Does what the statement says; the query that gives its result. `ready` makes a call fit for the planner."""
+def run_statement(
+    view: ViewStatement, connection: Any, rewrite: Callable[[str], str], parameters: object = None
+) -> Sql:
+    """Execute a statement; return the query for its result. `rewrite` prepares the query for the planner."""
     if view.statement not in CREATES and parameters:
         connection.execute("SELECT 1", parameters)  # DuckDB's error: there is nothing to put them into
-    name = _resolved(connection, view.name)
+    name = _qualified_name(connection, view.name)
     if view.statement == DROP:
         materialize.drop_release(connection, name, if_exists=view.exists)
         return Sql('SELECT true AS "Success" WHERE false')
@@ -59,74 +61,74 @@ def run(view: View, connection: Any, ready: Callable[[str], str], parameters: ob
         return Sql('SELECT true AS "Success" WHERE false')
     options: dict[str, Any] = dict(view.options)
     if view.statement == REFRESH:
-        return _row(materialize.refresh_release(connection, name, **options))
+        return _release_row(materialize.refresh_release(connection, name, **options))
     if view.statement == REFRESH_STREAM:
-        return _grown(streaming.refresh_stream(connection, name, **options))
-    function, source, given = recorded(connection, ready(view.query), parameters)
+        return _stream_row(streaming.refresh_stream(connection, name, **options))
+    function, source, parameter_values = evaluate_call(connection, rewrite(view.query), parameters)
     if view.statement == CREATE_STREAM:
         try:
-            return _grown(streaming.create_stream(connection, name, function, source, **given))
+            return _stream_row(streaming.create_stream(connection, name, function, source, **parameter_values))
         except errors.ReleaseExistsError:
             if view.exists and streaming.exists(connection, name):
-                return Sql(f"{_grown(streaming.StreamRefreshResult(name, 0, 0, 0, 0, 0))} WHERE false")
+                return Sql(f"{_stream_row(streaming.StreamRefreshResult(name, 0, 0, 0, 0, 0))} WHERE false")
             raise
     key: Any = view.key
-    if not several.asks(given):
-        several.refuse(function, given)
-    elif "key" in given:
+    if not several.asks(parameter_values):
+        several.refuse(function, parameter_values)
+    elif "key" in parameter_values:
         if key is not None:
             raise errors.RepeatedArgumentError(CREATE, "key")
-        key = given.pop("key")
+        key = parameter_values.pop("key")
     try:
-        made = materialize.create_release(
-            connection, name, function, source, key=key, replace=view.replace, **options, **given
+        release = materialize.create_release(
+            connection, name, function, source, key=key, replace=view.replace, **options, **parameter_values
         )
     except errors.ReleaseExistsError as error:
         if view.exists and error.published:
-            return Sql(f"{_row(materialize.Release(name, 0, 0, 0, None))} WHERE false")
+            return Sql(f"{_release_row(materialize.Release(name, 0, 0, 0, None))} WHERE false")
         raise
-    return _row(made)
+    return _release_row(release)
 
 
-def _row(made: materialize.Release) -> Sql:
-    waiting = "" if made.waiting is None else f", {literal(made.waiting)}::BIGINT AS waiting"
+def _release_row(release: materialize.Release) -> Sql:
+    waiting = "" if release.waiting is None else f", {literal(release.waiting)}::BIGINT AS waiting"
     return Sql(
-        f"SELECT {literal(made.name)} AS name, {literal(made.version)}::INTEGER AS version, "
-        f"{literal(made.records)}::BIGINT AS records, {literal(made.classes)}::BIGINT AS classes{waiting}"
+        f"SELECT {literal(release.name)} AS name, {literal(release.version)}::INTEGER AS version, "
+        f"{literal(release.records)}::BIGINT AS records, {literal(release.classes)}::BIGINT AS classes{waiting}"
     )
 
 
-def _grown(made: streaming.StreamRefreshResult) -> Sql:
+def _stream_row(result: streaming.StreamRefreshResult) -> Sql:
     counts = ("read", "published", "suppressed", "waiting", "classes")
-    said = join_sql(f"{literal(getattr(made, name))}::BIGINT AS {name}" for name in counts)
-    return Sql(f"SELECT {literal(made.name)} AS name, {said}")
+    columns = join_sql(f"{literal(getattr(result, name))}::BIGINT AS {name}" for name in counts)
+    return Sql(f"SELECT {literal(result.name)} AS name, {columns}")
 
 
-def _resolved(connection: Any, parts: Sequence[str]) -> str:
-    """Return the name with database and schema, spelled as the catalog has them, where it has more than one part.
+def _qualified_name(connection: Any, parts: Sequence[str]) -> str:
+    """Return a name of several parts with database and schema, spelled as in the catalog.
 
     The first of two parts is a schema of the current database, or a database.
     """
     if len(parts) == 1:
-        return _shown(parts)
+        return _quoted_name(parts)
     places = connection.execute(
         "SELECT database_name, schema_name, database_name = system.main.current_database() "
         "FROM system.main.duckdb_schemas()"
     ).fetchall()
     first = [part.lower() for part in parts[:-1]]
-    found = [
+    matches = [
         (database, schema)
         for database, schema, here in places
         if (here and first == [schema.lower()])
         or (schema == "main" and first == [database.lower()])
         or first == [database.lower(), schema.lower()]
     ]
-    shown = [_shown((*place, parts[-1])) for place in found]
-    if len(shown) > 1:
-        raise errors.AmbiguousTableError("materialized anonymized view", _shown(parts), shown)
-    return shown[0] if shown else _shown(parts)
+    names = [_quoted_name((*place, parts[-1])) for place in matches]
+    if len(names) > 1:
+        raise errors.AmbiguousTableError("materialized anonymized view", _quoted_name(parts), names)
+    return names[0] if names else _quoted_name(parts)
 
 
-def _shown(parts: Sequence[str]) -> str:
+def _quoted_name(parts: Sequence[str]) -> str:
     """Return a name as text, quoted where needed."""
     return join_sql((p if re.fullmatch(r"[^\W\d][\w$]*", p) else identifier(p) for p in parts), ".")

@@ -1,6 +1,6 @@
-"""The check of a refresh of a streaming view: what it wrote is read back from the tables, before the commit.
+"""Check a refresh of a streaming view: read the tables that it wrote, before the commit.
 
-The release gate judges the records of one refresh. The tables of the view, the pending records and the counts in the
+The release gate checks the records of one refresh. The tables of the view, the pending records and the counts in the
 ledger are written from them afterwards. Here they are compared with these records by other queries than those that
 wrote them.
 """
@@ -17,12 +17,12 @@ from dbanon.sqltext.quote import Sql, identifier, join_sql
 
 
 @dataclass(frozen=True)
-class Step:
-    """The records of one refresh: the table that holds them, and the names of its columns.
+class RefreshRecords:
+    """The records of one refresh: the table with them, and the names of its columns.
 
-    `values` are the columns of the view but the last, `suppressed`; `class_id` is one of them. `cluster` is -1 for
-    suppressed and -2 for pending records, `place` says when a record arrived. `size` is the column of the classes that
-    counts their records; `drops` where suppressed records have no row.
+    `values` are the columns of the view except the last, `suppressed`; `class_id` is one of them. `cluster` is -1 for
+    suppressed and -2 for pending records, `place` is the position of a record in the order of arrival. `size` is the
+    column of the classes with their number of records; `drops` if suppressed records have no row.
     """
 
     table: Sql
@@ -42,7 +42,7 @@ class Step:
 
     @property
     def mark(self) -> Sql:
-        """A hash of what the view shows of a record."""
+        """SQL of a hash of the values that the view shows for a record."""
         return Sql(f"md5(row({join_sql(identifier(name) for name in self.values)})::VARCHAR)")
 
 
@@ -51,8 +51,14 @@ def last_row(cursor: Any, grows: StreamEntry) -> int:
     return int(cursor.execute(f"SELECT coalesce(max(rowid), -1) FROM {grows.table()}").fetchall()[0][0])
 
 
-def check(
-    cursor: Any, before: StreamEntry, step: Step, last: int, source: Sql, order: ArrivalOrder, is_kept: bool = True
+def check_refresh(
+    cursor: Any,
+    before: StreamEntry,
+    step: RefreshRecords,
+    last: int,
+    source: Sql,
+    order: ArrivalOrder,
+    is_kept: bool = True,
 ) -> None:
     """Compare what a refresh wrote with the records that passed the gate.
 
@@ -77,14 +83,14 @@ def check(
         ("pending records that are not those of this refresh", _pending(before, step)),
         ("records in the ledger of the stream that were not read", _counts(before, after, step, source, order)),
     )
-    for what, query in checks:
-        wrong = cursor.execute(qualify_builtins(query)).fetchall()[0][0]
-        if wrong:
-            raise errors.GateRefusedError("refresh", what, wrong)
+    for description, query in checks:
+        n_wrong = cursor.execute(qualify_builtins(query)).fetchall()[0][0]
+        if n_wrong:
+            raise errors.GateRefusedError("refresh", description, n_wrong)
 
 
-def _rows(before: StreamEntry, step: Step, last: int) -> str:
-    """How many rows more or less were appended than records leave; at least one where their hashes differ."""
+def _rows(before: StreamEntry, step: RefreshRecords, last: int) -> str:
+    """Return a query for the difference between appended and published rows; at least 1 if their hashes differ."""
     return f"""
         SELECT abs(w.records - p.records) + (w.marks IS DISTINCT FROM p.marks)::INTEGER + w.empty
         FROM (
@@ -103,8 +109,8 @@ def _rows(before: StreamEntry, step: Step, last: int) -> str:
     """
 
 
-def _reordered(before: StreamEntry, step: Step, last: int) -> str:
-    """How many appended rows are not in the order of their class and, within it, of the hash of what they show."""
+def _reordered(before: StreamEntry, step: RefreshRecords, last: int) -> str:
+    """Return a query for the appended rows that are not ordered by class and by the hash of their values."""
     return f"""
         SELECT count(*)
         FROM (
@@ -125,9 +131,11 @@ def _reordered(before: StreamEntry, step: Step, last: int) -> str:
     """
 
 
-def _classes(before: StreamEntry, step: Step, is_kept: bool) -> str:
-    """How many classes of this refresh state another number of records than the view has of them: fewer where rows of
-    earlier refreshes are deleted."""
+def _classes(before: StreamEntry, step: RefreshRecords, is_kept: bool) -> str:
+    """Return a query for the classes of this refresh whose stated size is not that of the view.
+
+    If rows of earlier refreshes are deleted, the view may have fewer.
+    """
     touched = f"{step.class_id} IN (SELECT {step.class_id} FROM {step.table})"
     wrong = "r.size IS DISTINCT FROM c.size" if is_kept else "r.size > coalesce(c.size, 0)"
     return f"""
@@ -142,8 +150,8 @@ def _classes(before: StreamEntry, step: Step, is_kept: bool) -> str:
     """
 
 
-def _pending(before: StreamEntry, step: Step) -> str:
-    """How many pending records are missing, or are stored although they have left."""
+def _pending(before: StreamEntry, step: RefreshRecords) -> str:
+    """Return a query for the pending records that are missing, or stored although they were published."""
     return f"""
         SELECT count(*)
         FROM {before.waits} AS w
@@ -153,9 +161,11 @@ def _pending(before: StreamEntry, step: Step) -> str:
     """
 
 
-def _counts(before: StreamEntry, after: StreamEntry, step: Step, source: Sql, order: ArrivalOrder) -> str:
-    """By how many records the ledger is wrong: each record that was read is published, suppressed or pending, and no
-    row of the source is unread."""
+def _counts(before: StreamEntry, after: StreamEntry, step: RefreshRecords, source: Sql, order: ArrivalOrder) -> str:
+    """Return a query for the number of records by which the ledger is wrong.
+
+    Each record that was read is published, suppressed or pending, and no row of the source is unread.
+    """
     is_new = f"rowid > {before.last_row}" if before.mark is None else order.is_after(before.mark)
     read = f"(SELECT count(*) FROM {source} WHERE {is_new} AND rowid <= {after.last_row})"
     unread = f"rowid > {after.last_row}" + ("" if after.mark is None else f" OR {order.is_after(after.mark)}")

@@ -1,6 +1,6 @@
-"""One refresh of a streaming view: what was added to its source is read, what is due is published, the rest waits.
+"""One refresh of a streaming view: read the rows added to its source, publish what is due, keep the rest pending.
 
-All of it happens inside a transaction of the caller, and what is published has passed the gate of streams.
+All of it happens inside a transaction of the caller, and published records have passed the gate of streams.
 """
 
 from __future__ import annotations
@@ -29,8 +29,10 @@ _NUMBER = Sql('"dbanon number of the row"')
 
 @dataclass(frozen=True)
 class StreamRefreshResult:
-    """What one refresh of a streaming view did: records that it read, published and left out, and that wait now;
-    `classes` are all that were ever published."""
+    """The result of one refresh of a streaming view: records read, published, suppressed, and pending now.
+
+    `classes` are all classes that were ever published.
+    """
 
     name: str
     read: int
@@ -46,10 +48,10 @@ class StreamRefreshResult:
 
 
 @dataclass(frozen=True)
-class Unread:
-    """The rows of a source that a stream has not read: those for which `is_new` holds.
+class UnreadRows:
+    """The rows of a source that a stream has not read: those for which `is_new` is true.
 
-    They come after `last_row`, or after `mark` where there is one.
+    They are after `last_row`, or after `mark` if there is one.
     """
 
     is_new: Sql
@@ -57,20 +59,20 @@ class Unread:
     mark: Mark | None = None
 
     @classmethod
-    def after_row(cls, last_row: int) -> Unread:
+    def after_row(cls, last_row: int) -> UnreadRows:
         """Return the rows after the last one that was read."""
         return cls(Sql(f"rowid > {last_row}"), last_row)
 
 
 @dataclass(frozen=True)
-class _Reading:
+class _RowsToRead:
     """The rows of a source to read: the `columns` of the call, and the `new` rows that are `unread`, up to row `last`.
 
     `place` and `row` are columns of the pending records, `cluster` one of the records of this refresh.
     """
 
     columns: tuple[str, ...]
-    unread: Unread
+    unread: UnreadRows
     last: int
     new: int
     place: Sql
@@ -79,11 +81,11 @@ class _Reading:
 
     @property
     def read(self) -> Sql:
-        """Its columns."""
+        """SQL of its columns."""
         return Sql(join_sql(identifier(name) for name in self.columns))
 
     def relation(self, grows: StreamEntry, source: Sql) -> Sql:
-        """Return those that wait and those that are new."""
+        """Return the pending and the new records as a relation."""
         return Sql(
             f"(SELECT {self.read}, {self.place}, {self.row} FROM {grows.waits} "
             f"UNION ALL SELECT {self.read}, NULL, rowid FROM {source} "
@@ -91,69 +93,71 @@ class _Reading:
         )
 
 
-def first(cursor: Any, grows: StreamEntry, publication: ReleaseSpec, options: Options) -> StreamRefreshResult:
-    """Make the tables of a view and read what there is."""
+def create_tables(cursor: Any, entry: StreamEntry, publication: ReleaseSpec, options: Options) -> StreamRefreshResult:
+    """Create the tables of a view and read the rows that its source has."""
     source = publication.source
-    unread = Unread.after_row(grows.last_row)
-    reading = _reading(cursor, grows, publication, unread)
+    unread = UnreadRows.after_row(entry.last_row)
+    reading = _rows_to_read(cursor, entry, publication, unread)
     cursor.execute(
-        f"CREATE TABLE {grows.waits} AS SELECT {reading.read}, NULL::BIGINT AS {reading.place}, "
+        f"CREATE TABLE {entry.waits} AS SELECT {reading.read}, NULL::BIGINT AS {reading.place}, "
         f"NULL::BIGINT AS {reading.row} FROM {source.sql} LIMIT 0"
     )
-    statement = _statement(grows, publication, options, reading, StreamSegment.of(None, 0, ends=False), is_first=True)
+    statement = _statement(entry, publication, options, reading, StreamSegment.of(None, 0, ends=False), is_first=True)
     shown = [*statement.shown, statement.own["suppressed"]]
     types = {name: type_ for name, type_, *_ in cursor.execute(f"DESCRIBE {statement.sql}").fetchall()}
-    cursor.execute(f"CREATE TABLE {grows.table()} ({join_sql(f'{identifier(c)} {types[c]}' for c in shown)})")
+    cursor.execute(f"CREATE TABLE {entry.table()} ({join_sql(f'{identifier(c)} {types[c]}' for c in shown)})")
     classes = {statement.class_id: types[statement.class_id], _size(statement): "BIGINT"}
     classes |= {name: types[name] for name in statement.quasi}
     cursor.execute(
-        f"CREATE TABLE {grows.table('_classes')} "
+        f"CREATE TABLE {entry.table('_classes')} "
         f"({join_sql(f'{identifier(c)} {type_}' for c, type_ in classes.items())})"
     )
-    return following(cursor, grows, publication, options, unread)
+    return read_new_rows(cursor, entry, publication, options, unread)
 
 
-def following(
+def read_new_rows(
     cursor: Any,
-    grows: StreamEntry,
+    entry: StreamEntry,
     publication: ReleaseSpec,
     options: Options,
-    unread: Unread,
+    unread: UnreadRows,
     *,
     flush: bool = False,
     pruned: bool = False,
     is_kept: bool = True,
 ) -> StreamRefreshResult:
-    """Read what was added.
+    """Read the rows that were added.
 
-    With `flush` nobody goes on waiting; `pruned` says that rows of the source are gone, and not `is_kept` that rows are
-    deleted from source and view once they are read.
+    With `flush` no record stays pending; `pruned` means that rows of the source were deleted, and `is_kept` = False
+    that rows are deleted from source and view once they are read.
     """
-    reading = _reading(cursor, grows, publication, unread)
-    if not reading.new and not (flush and grows.waiting):
-        if pruned or grows.mark is None:
-            _note_rows(cursor, grows, publication, reading)
-        return StreamRefreshResult(grows.shown, 0, 0, 0, grows.waiting, grows.classes)
-    segment = StreamSegment.of(grows.state, grows.arrived, ends=flush)
-    statement = _statement(grows, publication, options, reading, segment)
+    reading = _rows_to_read(cursor, entry, publication, unread)
+    if not reading.new and not (flush and entry.waiting):
+        if pruned or entry.mark is None:
+            _update_position(cursor, entry, publication, reading)
+        return StreamRefreshResult(entry.shown, 0, 0, 0, entry.waiting, entry.classes)
+    segment = StreamSegment.of(entry.state, entry.arrived, ends=flush)
+    statement = _statement(entry, publication, options, reading, segment)
     cursor.execute(f"CREATE TEMP TABLE {_STEP} AS {statement.sql}")
-    last = stream_check.last_row(cursor, grows)
-    made = _publish(cursor, grows, statement, reading)
-    _keep_waiting(cursor, grows, publication.source, reading)
+    last = stream_check.last_row(cursor, entry)
+    result = _publish(cursor, entry, statement, reading)
+    _update_pending(cursor, entry, publication.source, reading)
     class_id = identifier(statement.class_id)
     ids = f"SELECT DISTINCT {reading.cluster}, {class_id} FROM {_STEP} WHERE {reading.cluster} >= 0"
-    _note(cursor, grows, publication, statement, reading, made, segment.written(dict(cursor.execute(ids).fetchall())))
-    step = _step(statement, reading, options)
+    _update_ledger(
+        cursor, entry, publication, statement, reading, result, segment.written(dict(cursor.execute(ids).fetchall()))
+    )
+    step = _refresh_records(statement, reading, options)
     order = ArrivalOrder.from_source(publication.source, publication.reading.order)
-    before = replace(grows, last_row=unread.last_row, mark=unread.mark)
-    stream_check.check(cursor, before, step, last, publication.source.sql, order, is_kept)
+    before = replace(entry, last_row=unread.last_row, mark=unread.mark)
+    stream_check.check_refresh(cursor, before, step, last, publication.source.sql, order, is_kept)
     cursor.execute(f"DROP TABLE {_STEP}")
-    return made
+    return result
 
 
-def _step(statement: GrownStatement, reading: _Reading, options: Options) -> stream_check.Step:
+def _refresh_records(statement: GrownStatement, reading: _RowsToRead, options: Options) -> stream_check.RefreshRecords:
     """Return the records of this refresh, for the check of what it wrote."""
-    return stream_check.Step(
+    return stream_check.RefreshRecords(
         table=_STEP,
         values=statement.shown,
         suppressed=identifier(statement.own["suppressed"]),
@@ -165,14 +169,14 @@ def _step(statement: GrownStatement, reading: _Reading, options: Options) -> str
     )
 
 
-def unread_rows(cursor: Any, grows: StreamEntry, publication: ReleaseSpec, *, pruned: bool = False) -> Unread:
-    """Return what a stream has not read of its source, whose read rows are compared with the ledger.
+def unread_rows(cursor: Any, entry: StreamEntry, publication: ReleaseSpec, *, pruned: bool = False) -> UnreadRows:
+    """Return the rows of its source that a stream has not read; rows that it has read are compared with the ledger.
 
     Args:
         cursor: A cursor within the transaction of the refresh.
-        grows: The stream as the ledger has it.
-        publication: What its call publishes.
-        pruned: Whether rows that have left were deleted. Then row ids identify no row: the pending records are found by
+        entry: The stream as the ledger has it.
+        publication: The release spec of its call.
+        pruned: Whether published rows were deleted. Then row ids identify no row: the pending records are found by
             their values, and new rows by `order_by`.
 
     Raises:
@@ -181,58 +185,67 @@ def unread_rows(cursor: Any, grows: StreamEntry, publication: ReleaseSpec, *, pr
     """
     source = publication.source
     if pruned:
-        _check_pending(cursor, grows, source, by_row=False)
-        return _unread_of_pruned(cursor, grows, publication)
-    n_rows = _rows_until(cursor, source, grows.last_row)
-    if n_rows != grows.source_rows:
+        _check_pending(cursor, entry, source, by_row=False)
+        return _unread_of_pruned(cursor, entry, publication)
+    n_rows = _rows_until(cursor, source, entry.last_row)
+    if n_rows != entry.source_rows:
         raise errors.SourceNotAppendOnlyError(
-            source.shown, f"lost or moved {abs(grows.source_rows - n_rows):,} rows", grows.shown
+            source.shown, f"lost or moved {abs(entry.source_rows - n_rows):,} rows", entry.shown
         )
-    if not stream_marks.is_tail_unchanged(cursor, source, grows.last_row, grows.last_hash):
-        raise errors.SourceNotAppendOnlyError(source.shown, "has another row in the place of one", grows.shown)
-    _check_pending(cursor, grows, source, by_row=True)
-    return Unread.after_row(grows.last_row)
+    if not stream_marks.is_tail_unchanged(cursor, source, entry.last_row, entry.last_hash):
+        raise errors.SourceNotAppendOnlyError(source.shown, "has another row in the place of one", entry.shown)
+    _check_pending(cursor, entry, source, by_row=True)
+    return UnreadRows.after_row(entry.last_row)
 
 
-def _unread_of_pruned(cursor: Any, grows: StreamEntry, publication: ReleaseSpec) -> Unread:
-    """What is new where rows were deleted; PrunedWithoutOrderError."""
+def _unread_of_pruned(cursor: Any, entry: StreamEntry, publication: ReleaseSpec) -> UnreadRows:
+    """Return the unread rows of a source from which rows were deleted.
+
+    Raises:
+        PrunedWithoutOrderError: `order_by` does not identify the rows that were read.
+    """
     source, order = publication.source, ArrivalOrder.from_source(publication.source, publication.reading.order)
     rows, last = cursor.execute(f"SELECT count(*), coalesce(max(rowid), -1) FROM {source.sql}").fetchall()[0]
-    if rows == grows.waiting:  # the pending records, and no others
-        return Unread.after_row(last)
-    mark = grows.mark
-    if mark is None and stream_marks.is_tail_unchanged(cursor, source, grows.last_row, grows.last_hash):
-        mark = stream_marks.mark_of_row(cursor, source, order, grows.last_row)
-    mark = stream_marks.check_pruned(cursor, grows.shown, source, order, mark, grows.source_rows)
-    return Unread(order.is_after(mark), grows.last_row, mark)
+    if rows == entry.waiting:  # the pending records, and no others
+        return UnreadRows.after_row(last)
+    mark = entry.mark
+    if mark is None and stream_marks.is_tail_unchanged(cursor, source, entry.last_row, entry.last_hash):
+        mark = stream_marks.mark_of_row(cursor, source, order, entry.last_row)
+    mark = stream_marks.check_pruned(cursor, entry.shown, source, order, mark, entry.source_rows)
+    return UnreadRows(order.is_after(mark), entry.last_row, mark)
 
 
-def _check_pending(cursor: Any, grows: StreamEntry, source: Source, *, by_row: bool) -> None:
-    """SourceNotAppendOnlyError where a pending record is not in the source as it was read: in its row, where that is
-    known and `by_row` says that rows have not moved, else anywhere."""
-    columns = [c[0] for c in cursor.execute(f"FROM {grows.waits} LIMIT 0").description]
+def _check_pending(cursor: Any, entry: StreamEntry, source: Source, *, by_row: bool) -> None:
+    """Check that every pending record is in the source as it was read.
+
+    With `by_row` it must be in its row, where that is known; otherwise anywhere.
+
+    Raises:
+        SourceNotAppendOnlyError: One is not.
+    """
+    columns = [c[0] for c in cursor.execute(f"FROM {entry.waits} LIMIT 0").description]
     read, row = columns[:-2], identifier(columns[-1])
     same = join_sql((f"s.{identifier(c)} IS NOT DISTINCT FROM w.{identifier(c)}" for c in read), " AND ")
     is_searched = "true"
     if by_row:
-        ends = f"SELECT coalesce(min({row}), 0), coalesce(max({row}), 0) FROM {grows.waits}"
+        ends = f"SELECT coalesce(min({row}), 0), coalesce(max({row}), 0) FROM {entry.waits}"
         is_searched = "rowid BETWEEN {} AND {}".format(*cursor.execute(ends).fetchall()[0])
         same = Sql(f"s.{_NUMBER} = w.{row} AND {same}")
     is_found = f"EXISTS (FROM (SELECT *, rowid AS {_NUMBER} FROM {source.sql} WHERE {is_searched}) AS s WHERE {same})"
     waiting, unchanged = cursor.execute(
-        f"SELECT count(*), count(*) FILTER (WHERE {is_found}) FROM {grows.waits} AS w"
+        f"SELECT count(*), count(*) FILTER (WHERE {is_found}) FROM {entry.waits} AS w"
     ).fetchall()[0]
-    if waiting != grows.waiting or unchanged != waiting:
-        raise errors.SourceNotAppendOnlyError(source.shown, "changed rows that wait to be published", grows.shown)
+    if waiting != entry.waiting or unchanged != waiting:
+        raise errors.SourceNotAppendOnlyError(source.shown, "changed rows that wait to be published", entry.shown)
 
 
 def _rows_until(cursor: Any, source: Source, last: int) -> int:
-    """How many rows there are up to one."""
+    """Return the number of rows up to a row id."""
     return int(cursor.execute(f"SELECT count(*) FROM {source.sql} WHERE rowid <= {last}").fetchall()[0][0])
 
 
-def _reading(cursor: Any, grows: StreamEntry, publication: ReleaseSpec, unread: Unread) -> _Reading:
-    """What there is to read now."""
+def _rows_to_read(cursor: Any, entry: StreamEntry, publication: ReleaseSpec, unread: UnreadRows) -> _RowsToRead:
+    """Return the rows to read now."""
     roles, source = publication.roles, publication.source
     read = {
         *(a.quasi.column for a in publication.attributes),
@@ -244,82 +257,85 @@ def _reading(cursor: Any, grows: StreamEntry, publication: ReleaseSpec, unread: 
     new = cursor.execute(f"SELECT count(*) FROM {source.sql} WHERE {unread.is_new}").fetchall()[0][0]
     last = cursor.execute(f"SELECT coalesce(max(rowid), -1) FROM {source.sql}").fetchall()[0][0]
     names = (free(f"dbanon {name}", source.columns) for name in ("place", "row", "cluster"))
-    return _Reading(columns, unread, last, new, *map(identifier, names))
+    return _RowsToRead(columns, unread, last, new, *map(identifier, names))
 
 
 def _statement(
-    grows: StreamEntry,
+    entry: StreamEntry,
     publication: ReleaseSpec,
     options: Options,
-    reading: _Reading,
+    reading: _RowsToRead,
     segment: StreamSegment,
     is_first: bool = False,
 ) -> GrownStatement:
-    """What leaves, as SQL."""
-    source = replace(publication.source, sql=reading.relation(grows, publication.source.sql), bare=False)
+    """Return the SQL of the records that this refresh publishes."""
+    source = replace(publication.source, sql=reading.relation(entry, publication.source.sql), bare=False)
     trees = [i for i, a in enumerate(publication.attributes) if not a.is_number]
-    grown = plan.Grown(
+    refresh = plan.Grown(
         segment=segment.key,
-        before=grows.arrived,
-        number=grows.classes,
-        classes=None if is_first else grows.table("_classes"),
+        before=entry.arrived,
+        number=entry.classes,
+        classes=None if is_first else entry.table("_classes"),
         nodes={i: segment.nodes(i) for i in trees},
         place=reading.place,
         row=reading.row,
         cluster=reading.cluster,
     )
-    return plan.grown_statement(replace(publication, source=source), options, streams.find(grows.system), grown)
+    return plan.grown_statement(replace(publication, source=source), options, streams.find(entry.system), refresh)
 
 
 def _size(statement: GrownStatement) -> str:
     return free("size", (statement.class_id, *statement.quasi))
 
 
-def _publish(cursor: Any, grows: StreamEntry, statement: GrownStatement, reading: _Reading) -> StreamRefreshResult:
-    """Add what leaves to the tables: the rows of a class in an order that does not tell when each came."""
+def _publish(cursor: Any, entry: StreamEntry, statement: GrownStatement, reading: _RowsToRead) -> StreamRefreshResult:
+    """Add published records to the tables: the rows of a class in an order that does not reveal when each arrived."""
     own = {name: identifier(of) for name, of in statement.own.items()}
-    shown, class_id = join_sql(identifier(c) for c in statement.shown), identifier(statement.class_id)
+    columns, class_id = join_sql(identifier(c) for c in statement.shown), identifier(statement.class_id)
     cursor.execute(
-        f"INSERT INTO {grows.table()} SELECT {shown}, {own['suppressed']} FROM {_STEP} "
-        f"WHERE {own['suppressed']} IS NOT NULL ORDER BY {class_id} ASC NULLS LAST, md5(row({shown})::VARCHAR) ASC"
+        f"INSERT INTO {entry.table()} SELECT {columns}, {own['suppressed']} FROM {_STEP} "
+        f"WHERE {own['suppressed']} IS NOT NULL ORDER BY {class_id} ASC NULLS LAST, md5(row({columns})::VARCHAR) ASC"
     )
     size, quasi = identifier(_size(statement)), join_sql(identifier(c) for c in statement.quasi)
-    left = f"SELECT {class_id}, count(*) AS records, {quasi} FROM {_STEP} WHERE {class_id} IS NOT NULL GROUP BY ALL"
-    classes = grows.table("_classes")
+    published_classes = (
+        f"SELECT {class_id}, count(*) AS records, {quasi} FROM {_STEP} WHERE {class_id} IS NOT NULL GROUP BY ALL"
+    )
+    classes = entry.table("_classes")
     cursor.execute(
-        f"UPDATE {classes} AS c SET {size} = c.{size} + n.records FROM ({left}) AS n WHERE n.{class_id} = c.{class_id}"
+        f"UPDATE {classes} AS c SET {size} = c.{size} + n.records FROM ({published_classes}) AS n "
+        f"WHERE n.{class_id} = c.{class_id}"
     )
     cursor.execute(
-        f"INSERT INTO {classes} FROM ({left}) AS n "
+        f"INSERT INTO {classes} FROM ({published_classes}) AS n "
         f"WHERE {class_id} NOT IN (SELECT {class_id} FROM {classes}) ORDER BY {class_id} ASC"
     )
-    published, out, waiting = cursor.execute(
+    published, suppressed, waiting = cursor.execute(
         f"SELECT count({class_id}), count(*) FILTER (WHERE {reading.cluster} = -1), "
         f"count(*) FILTER (WHERE {reading.cluster} = -2) FROM {_STEP}"
     ).fetchall()[0]
     number = cursor.execute(f"SELECT count(*) FROM {classes}").fetchall()[0][0]
-    return StreamRefreshResult(grows.shown, reading.new, published, out, waiting, number)
+    return StreamRefreshResult(entry.shown, reading.new, published, suppressed, waiting, number)
 
 
-def _keep_waiting(cursor: Any, grows: StreamEntry, source: Source, reading: _Reading) -> None:
-    """Those that left wait no more; of the new ones some do now."""
+def _update_pending(cursor: Any, entry: StreamEntry, source: Source, reading: _RowsToRead) -> None:
+    """Delete published records from the pending ones, and add new pending ones."""
     of_source = join_sql(f"s.{identifier(name)}" for name in reading.columns)
     cursor.execute(
-        f"DELETE FROM {grows.waits} WHERE {reading.place} IN "
+        f"DELETE FROM {entry.waits} WHERE {reading.place} IN "
         f"(SELECT {reading.place} FROM {_STEP} WHERE {reading.cluster} <> -2)"
     )
     cursor.execute(
-        f"INSERT INTO {grows.waits} SELECT {of_source}, p.{reading.place}, p.{reading.row} FROM "
+        f"INSERT INTO {entry.waits} SELECT {of_source}, p.{reading.place}, p.{reading.row} FROM "
         f"(SELECT {reading.read}, rowid AS {_NUMBER} FROM {source.sql} WHERE {reading.unread.is_new}) AS s "
         f"JOIN {_STEP} AS p ON p.{reading.row} = s.{_NUMBER} "
-        f"WHERE p.{reading.cluster} = -2 AND p.{reading.place} > {grows.arrived} ORDER BY p.{reading.place} ASC"
+        f"WHERE p.{reading.cluster} = -2 AND p.{reading.place} > {entry.arrived} ORDER BY p.{reading.place} ASC"
     )
 
 
-def _note_rows(cursor: Any, grows: StreamEntry, publication: ReleaseSpec, reading: _Reading) -> None:
-    """Write what rows the source has up to the last one that was read, and its mark."""
+def _update_position(cursor: Any, entry: StreamEntry, publication: ReleaseSpec, reading: _RowsToRead) -> None:
+    """Write the position up to which the source was read, and its mark."""
     source, order = publication.source, ArrivalOrder.from_source(publication.source, publication.reading.order)
-    old = grows.mark if reading.unread.mark is None else reading.unread.mark
+    old = entry.mark if reading.unread.mark is None else reading.unread.mark
     if old is not None and not order.is_valid(old, cursor):
         old = None
     mark = stream_marks.next_mark(
@@ -331,35 +347,35 @@ def _note_rows(cursor: Any, grows: StreamEntry, publication: ReleaseSpec, readin
         "source_rows": _rows_until(cursor, source, reading.last),
         "mark": None if mark is None else mark.to_json(),
     }
-    stream_ledger.update_stream(cursor, grows, changes)
+    stream_ledger.update_stream(cursor, entry, changes)
 
 
-def _note(
+def _update_ledger(
     cursor: Any,
-    grows: StreamEntry,
+    entry: StreamEntry,
     publication: ReleaseSpec,
     statement: GrownStatement,
-    reading: _Reading,
-    made: StreamRefreshResult,
+    reading: _RowsToRead,
+    result: StreamRefreshResult,
     state: bytes,
 ) -> None:
-    """Write how the view goes on."""
+    """Write counts, state and position of the view to the ledger."""
     delay, class_id = identifier(statement.own["delay"]), identifier(statement.class_id)
     total, longest = cursor.execute(
         f"SELECT coalesce(sum({delay}), 0)::BIGINT, coalesce(max({delay}), 0) FROM {_STEP} WHERE {class_id} IS NOT NULL"
     ).fetchall()[0]
-    _note_rows(cursor, grows, publication, reading)
+    _update_position(cursor, entry, publication, reading)
     stream_ledger.update_stream(
         cursor,
-        grows,
+        entry,
         {
-            "arrived": grows.arrived + made.read,
-            "waiting": made.waiting,
-            "published": grows.published + made.published,
-            "suppressed": grows.suppressed + made.suppressed,
-            "classes": made.classes,
-            "total_delay": grows.total_delay + total,
-            "longest_delay": max(grows.longest_delay, longest),
+            "arrived": entry.arrived + result.read,
+            "waiting": result.waiting,
+            "published": entry.published + result.published,
+            "suppressed": entry.suppressed + result.suppressed,
+            "classes": result.classes,
+            "total_delay": entry.total_delay + total,
+            "longest_delay": max(entry.longest_delay, longest),
             "state": state,
         },
     )

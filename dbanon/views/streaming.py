@@ -1,7 +1,7 @@
-"""Streaming anonymized views: tables that grow by what leaves a stream, and the state that it goes on from.
+"""Streaming anonymized views: tables to which a stream algorithm appends, and the state from which it continues.
 
 A refresh reads the rows that were added to the source, publishes what is due and keeps the rest, all in one
-transaction: a crash leaves the state of before with the rows of before. No published row ever changes.
+transaction: a crash leaves state and rows as before. No published row ever changes.
 """
 
 import contextlib
@@ -29,7 +29,7 @@ from dbanon.table_functions.registry import table_functions
 from dbanon.views import stream_refresh, target
 from dbanon.views.stream_refresh import StreamRefreshResult
 
-__all__ = ["StreamRefreshResult", "create_stream", "drop_stream", "exists", "read_on", "refresh_stream"]
+__all__ = ["StreamRefreshResult", "create_stream", "drop_stream", "exists", "read_appended", "refresh_stream"]
 
 
 def create_stream(connection: Any, name: str, system: str, source: str, **parameters: Any) -> StreamRefreshResult:
@@ -42,27 +42,27 @@ def create_stream(connection: Any, name: str, system: str, source: str, **parame
     """
     transactions.check_no_transaction("create_stream", connection)
     given = json.loads(json.dumps(parameters, default=str))
-    known = sorted({f.system for f in table_functions().values() if f.system})
-    if system not in known:
-        raise errors.UnknownAlgorithmError(system, known)
+    known_systems = sorted({f.system for f in table_functions().values() if f.system})
+    if system not in known_systems:
+        raise errors.UnknownAlgorithmError(system, known_systems)
     current = session.find_session(getattr(connection, "raw", connection))
     with current.cursor() as cursor:
-        here = target.current(connection)
+        here = target.current_location(connection)
         call = make_call(current, cursor, system, {"tbl": source}, given, here)
-        at = target.target("create_stream", name, call.source(), here, cursor)
+        place = target.release_place("create_stream", name, call.source(), here, cursor)
         # Before planning: a table of the policy that is new is a change.
-        with publishing_lock.publishing_turn(current, "create_stream", name, at[0]):
+        with publishing_lock.publishing_turn(current, "create_stream", name, place[0]):
             publication = streams_plan.prepared(call, streams.find(system))
-            _check_growing(name, publication)
-            target.check_writable(cursor, "create_stream", at[0])
-            if stream_ledger.active_stream(cursor, at) is not None:  # also where its tables were dropped by hand
+            _check_source(name, publication)
+            target.check_writable(cursor, "create_stream", place[0])
+            if stream_ledger.active_stream(cursor, place) is not None:  # also where its tables were dropped by hand
                 raise errors.ReleaseExistsError("create_stream", name, [f"the streaming view {name}"], False, True)
-            if taken := target.taken(cursor, at, TABLES):
+            if taken := target.existing_tables(cursor, place, TABLES):
                 raise errors.ReleaseExistsError("create_stream", name, taken, False)
             arguments = "".join(f", {identifier(n)} := {argument(v)}" for n, v in given.items())
-            kept = target.durable(publication.source, source)
+            kept = target.stored_source_name(publication.source, source)
             grows = StreamEntry(
-                *at,
+                *place,
                 status="grows",
                 source=kept,
                 system=system,
@@ -77,7 +77,7 @@ def create_stream(connection: Any, name: str, system: str, source: str, **parame
             _warn_of_others(cursor, grows)
             with transactions.transaction(cursor, "create_stream", name, [publication]):
                 stream_ledger.insert_stream(cursor, grows)
-                return stream_refresh.first(cursor, grows, publication, call.options)
+                return stream_refresh.create_tables(cursor, grows, publication, call.options)
 
 
 def refresh_stream(connection: Any, name: str, *, flush: bool = False, pruned: bool = False) -> StreamRefreshResult:
@@ -101,28 +101,28 @@ def refresh_stream(connection: Any, name: str, *, flush: bool = False, pruned: b
 
     Whatever it raises, the view, the pending records and the ledger stay as they were.
     """
-    return _refreshed(connection, name, flush=flush, pruned=pruned, is_kept=True)
+    return _refresh(connection, name, flush=flush, pruned=pruned, is_kept=True)
 
 
-def read_on(connection: Any, name: str, *, flush: bool = False) -> StreamRefreshResult:
-    """Return the same where the source holds nothing but what came since, as what was read is deleted there."""
-    return _refreshed(connection, name, flush=flush, pruned=False, is_kept=False)
+def read_appended(connection: Any, name: str, *, flush: bool = False) -> StreamRefreshResult:
+    """Refresh a view whose source only has new rows, as rows that were read are deleted from it."""
+    return _refresh(connection, name, flush=flush, pruned=False, is_kept=False)
 
 
-def _refreshed(connection: Any, name: str, *, flush: bool, pruned: bool, is_kept: bool) -> StreamRefreshResult:
+def _refresh(connection: Any, name: str, *, flush: bool, pruned: bool, is_kept: bool) -> StreamRefreshResult:
     transactions.check_no_transaction("refresh_stream", connection)
     current = session.find_session(getattr(connection, "raw", connection))
     with current.cursor() as cursor:
-        path = SearchPath.of(*target.current(connection))
-        found = stream_ledger.find_active_stream("refresh_stream", name, cursor, path)
-        target.check_writable(cursor, "refresh_stream", found.database)
+        path = SearchPath.of(*target.current_location(connection))
+        entry = stream_ledger.find_active_stream("refresh_stream", name, cursor, path)
+        target.check_writable(cursor, "refresh_stream", entry.database)
         with (
-            publishing_lock.publishing_turn(current, "refresh_stream", name, found.database),
+            publishing_lock.publishing_turn(current, "refresh_stream", name, entry.database),
             transactions.transaction(cursor, "refresh_stream", name),
         ):
-            found = stream_ledger.find_active_stream("refresh_stream", name, cursor, path)
-            cursor.execute(f"UPDATE {found.ledger} SET refreshes = refreshes + 1 WHERE {found.row}")
-            (grows,) = stream_ledger.entries(cursor, found.database, found.row)
+            entry = stream_ledger.find_active_stream("refresh_stream", name, cursor, path)
+            cursor.execute(f"UPDATE {entry.ledger} SET refreshes = refreshes + 1 WHERE {entry.row}")
+            (grows,) = stream_ledger.entries(cursor, entry.database, entry.row)
             call = make_call(
                 current,
                 cursor,
@@ -137,8 +137,8 @@ def _refreshed(connection: Any, name: str, *, flush: bool, pruned: bool, is_kept
                 unread = stream_refresh.unread_rows(cursor, grows, publication, pruned=pruned)
             else:
                 grows = replace(grows, mark=None)
-                unread = stream_refresh.Unread.after_row(-1)
-            return stream_refresh.following(
+                unread = stream_refresh.UnreadRows.after_row(-1)
+            return stream_refresh.read_new_rows(
                 cursor, grows, publication, call.options, unread, flush=flush, pruned=pruned, is_kept=is_kept
             )
 
@@ -148,7 +148,7 @@ def drop_stream(connection: Any, name: str, *, if_exists: bool = False) -> None:
     transactions.check_no_transaction("drop_stream", connection)
     current = session.find_session(getattr(connection, "raw", connection))
     with current.cursor() as cursor:
-        path = SearchPath.of(*target.current(connection))
+        path = SearchPath.of(*target.current_location(connection))
         try:
             with publishing_lock.publishing_turn(
                 current,
@@ -171,46 +171,57 @@ def exists(connection: Any, name: str) -> bool:
     """Return whether a streaming view has the name."""
     current = session.find_session(getattr(connection, "raw", connection))
     with current.cursor() as cursor, contextlib.suppress(errors.UnknownStreamError):
-        stream_ledger.find_active_stream("create_stream", name, cursor, SearchPath.of(*target.current(connection)))
+        stream_ledger.find_active_stream(
+            "create_stream", name, cursor, SearchPath.of(*target.current_location(connection))
+        )
         return True
     return False
 
 
-def _check_growing(name: str, publication: ReleaseSpec) -> None:
-    """StreamSourceNotATableError, CannotCheckRareValuesError."""
+def _check_source(name: str, publication: ReleaseSpec) -> None:
+    """Check that the source of a stream is a table, and that all its columns can be published row by row.
+
+    Raises:
+        StreamSourceNotATableError: It is no table of a DuckDB database, or has a column named rowid.
+        CannotCheckRareValuesError: A column would be published unchanged.
+    """
     source = publication.source
-    why = "is no table of a DuckDB database" if not source.is_table else "has a column of the name rowid"
+    reason = "is no table of a DuckDB database" if not source.is_table else "has a column of the name rowid"
     if not source.is_table or source.spelled("rowid") is not None:
-        raise errors.StreamSourceNotATableError(name, source.shown, why)
-    allowed = {c.lower() for c in publication.options.columns("allow_rare")}
-    if rare := [c for c in publication.roles.other if c.lower() not in allowed]:
+        raise errors.StreamSourceNotATableError(name, source.shown, reason)
+    allow_rare = {c.lower() for c in publication.options.columns("allow_rare")}
+    if rare := [c for c in publication.roles.other if c.lower() not in allow_rare]:
         raise errors.CannotCheckRareValuesError(name, source.shown, rare)
 
 
-def _check_roles(grows: StreamEntry, now: Mapping[str, str]) -> None:
-    """StreamRolesChangedError."""
-    roles = {column: now.get(column, "not there") for column in grows.roles}
-    changed = [f"{c} was {was} and is {roles[c]}" for c, was in grows.roles.items() if roles[c] != was]
-    changed += [f"{c} is {role}" for c, role in now.items() if c not in grows.roles and role != "withheld"]
-    if changed:
-        raise errors.StreamRolesChangedError(grows.shown, changed)
+def _check_roles(entry: StreamEntry, current_roles: Mapping[str, str]) -> None:
+    """Check that the columns have the roles with which the stream was created.
+
+    Raises:
+        StreamRolesChangedError: A column has another role.
+    """
+    roles = {column: current_roles.get(column, "not there") for column in entry.roles}
+    changes = [f"{c} was {was} and is {roles[c]}" for c, was in entry.roles.items() if roles[c] != was]
+    changes += [f"{c} is {role}" for c, role in current_roles.items() if c not in entry.roles and role != "withheld"]
+    if changes:
+        raise errors.StreamRolesChangedError(entry.shown, changes)
 
 
-def _warn_of_others(cursor: Any, grows: StreamEntry) -> None:
-    """Warn where the same tables were published otherwise.
+def _warn_of_others(cursor: Any, entry: StreamEntry) -> None:
+    """Warn if other releases or streams published the same tables.
 
     Raises:
         StreamRefusedError: They were published with composition = 'refuse'.
     """
-    bases = same_source.comparable_bases(grows)
+    bases = same_source.comparable_bases(entry)
     releases = same_source.releases_of_bases(bases, cursor)
     if refusing := [e.named for e in releases if e.composition_rule == "refuse"]:
-        raise errors.StreamRefusedError(grows.shown, refusing)
+        raise errors.StreamRefusedError(entry.shown, refusing)
     others = [*(e.named for e in releases), *(e.shown for e in same_source.streams_of_bases(bases, cursor))]
     if others:
         warn(
-            f"{grows.shown}: {', '.join(dict.fromkeys(others))} published the same table. Classes of a stream are not "
+            f"{entry.shown}: {', '.join(dict.fromkeys(others))} published the same table. Classes of a stream are not "
             "held against others: who has both can intersect them.",
             DisclosureWarning,
         )
-    unknown_sources.warn_of_unknown(grows, unknown_sources.unknown_relations(cursor, grows, "warn"))
+    unknown_sources.warn_of_unknown(entry, unknown_sources.unknown_relations(cursor, entry, "warn"))

@@ -1,4 +1,4 @@
-"""Where what is made stands: the database of its source, by a name that nothing else has."""
+"""The place of a new release: the database of its source, under an unused name."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -9,15 +9,17 @@ from dbanon.sqltext import names
 from dbanon.sqltext.quote import identifier, qualified
 
 
-def current(connection: Any) -> tuple[str, str, str]:
+def current_location(connection: Any) -> tuple[str, str, str]:
     """Return the connection's current database and schema, and its search path."""
     own = "SELECT system.main.current_database(), system.main.current_schema(), "
     database, schema, path = connection.execute(f"{own}system.main.current_setting('search_path')").fetchall()[0]
     return str(database), str(schema), str(path)
 
 
-def target(function: str, name: str, source: catalog.Source, here: Sequence[str], cursor: Any) -> tuple[str, str, str]:
-    """Database, schema and name of a release; it stands in the database of its source, or with the policy of that."""
+def release_place(
+    function: str, name: str, source: catalog.Source, here: Sequence[str], cursor: Any
+) -> tuple[str, str, str]:
+    """Return database, schema and name for a release: its database is that of the source or of its policy."""
     parts = names.table_parts(name) or (name,)
     if source.sql == identifier(source.table):  # a temporary table or DataFrame, which no cursor sees
         raise errors.UnstableSourceError(name, source.shown, function)
@@ -30,27 +32,29 @@ def target(function: str, name: str, source: catalog.Source, here: Sequence[str]
     return database, schema, parts[-1]
 
 
-def durable(source: catalog.Source, given: str) -> str:
-    """The source as the ledger keeps it: without the database, whose name is that of the file it is in; one in another
-    system with the name that the policy has for it."""
+def stored_source_name(source: catalog.Source, name: str) -> str:
+    """Return the name of the source that the ledger stores.
+
+    It has no database, whose name depends on its file; a source in another system has the name that the policy uses.
+    """
     if source.foreign is not None:
         return qualified(*source.place)
-    return given if names.is_file(given) and source.table == given else qualified(source.schema, source.table)
+    return name if names.is_file(name) and source.table == name else qualified(source.schema, source.table)
 
 
 def remember_database(cursor: Any, source: catalog.Source) -> None:
-    """Keep which database a source in another system is of, so that no refresh reads another one by its name."""
+    """Store the identity of a source's database in another system, so that no refresh reads another one by its name."""
     if source.foreign is not None and catalog.has_table(cursor, source.home, "foreign_database"):
         attached_databases.record_identity("materialize", cursor, source.database, source.foreign)
 
 
-def home_schema(source: catalog.Source) -> str:
-    """From which schema of the source's home the ledger looks the source up."""
+def source_schema(source: catalog.Source) -> str:
+    """Return the schema of the source's home in which the ledger looks up the source."""
     return source.schema if source.foreign is None else "main"
 
 
-def taken(cursor: Any, target: tuple[str, str, str], endings: Sequence[str]) -> list[str]:
-    """Return names with these endings that tables or views have already."""
+def existing_tables(cursor: Any, target: tuple[str, str, str], endings: Sequence[str]) -> list[str]:
+    """Return those names with these endings that tables or views already have."""
     rows = cursor.execute(
         "SELECT table_name FROM (SELECT database_name, schema_name, table_name FROM system.main.duckdb_tables() "
         "UNION ALL SELECT database_name, schema_name, view_name FROM system.main.duckdb_views()) "
@@ -61,7 +65,11 @@ def taken(cursor: Any, target: tuple[str, str, str], endings: Sequence[str]) -> 
 
 
 def check_writable(cursor: Any, function: str, database: str) -> None:
-    """Raise ReadOnlyDatabaseError where the ledger of the database cannot be written."""
+    """Check that the ledger of a database can be written.
+
+    Raises:
+        ReadOnlyDatabaseError: It cannot.
+    """
     rows = cursor.execute(
         "SELECT readonly FROM system.main.duckdb_databases() WHERE database_name = ?", [database]
     ).fetchall()
@@ -69,6 +77,11 @@ def check_writable(cursor: Any, function: str, database: str) -> None:
         raise errors.ReadOnlyDatabaseError(function, database)
 
 
-def check_word(function: str, name: str, value: object, words: Sequence[str]) -> None:
+def check_choice(function: str, name: str, value: object, words: Sequence[str]) -> None:
+    """Check that an argument is one of the accepted words.
+
+    Raises:
+        InvalidArgumentError: It is not.
+    """
     if value not in words:
         raise errors.InvalidArgumentError(function, name, "one of " + ", ".join(f"'{w}'" for w in words), repr(value))

@@ -79,31 +79,33 @@ def con(tmp_path: Path) -> Iterator[Any]:
 
 
 def test_one_release_is_made_and_others_are_held_against_it(con: Any) -> None:
-    first = release_requests.answer(con, "alice", "kacpc", "patients", {"k": 5})  # as 'safe' is: it tells nothing more
+    first = release_requests.fulfil_request(
+        con, "alice", "kacpc", "patients", {"k": 5}
+    )  # as 'safe' is: it tells nothing more
     assert first.release == ("asked", "kacpc_patients_k5")
     assert con.execute("SELECT composition IS NOT NULL FROM dbanon.release WHERE name = 'kacpc_patients_k5'").fetchall()
     con.execute("INSERT INTO patients SELECT 100 + i, 'x', 30, 'F', 'flu' FROM range(10) AS r (i)")
-    assert release_requests.answer(con, "bob", "kacpc", "Patients", {}) == first
+    assert release_requests.fulfil_request(con, "bob", "kacpc", "Patients", {}) == first
     assert con.execute("SELECT count(*), max(reader) FROM dbanon.asked").fetchall() == [(1, "alice")]
-    other = release_requests.answer(con, "alice", "mondrian", "patients", {"k": 7})
+    other = release_requests.fulfil_request(con, "alice", "mondrian", "patients", {"k": 7})
     assert other.release is None
     ((why,),) = con.execute("SELECT refused FROM dbanon.asked WHERE algorithm = 'mondrian'").fetchall()
     assert "candidate sets fall below" in why
-    too_many = release_requests.answer(con, "alice", "kacpc", "patients", {"k": 500})
+    too_many = release_requests.fulfil_request(con, "alice", "kacpc", "patients", {"k": 500})
     assert too_many.release is None
     with pytest.raises(errors.ReleaseUnavailableError, match="There are: kacpc"):
-        release_requests.answer(con, "alice", "kacpc", "patients", {"k": 501})
+        release_requests.fulfil_request(con, "alice", "kacpc", "patients", {"k": 501})
     assert con.execute("SELECT count(*) FROM releases() WHERE schema_name = 'asked'").fetchall() == [(1,)]
 
 
 def test_a_release_of_a_process_that_ended_is_found_and_one_that_was_dropped_is_not_made_again(con: Any) -> None:
-    first = release_requests.answer(con, "alice", "kacpc", "patients", {"k": 5})
+    first = release_requests.fulfil_request(con, "alice", "kacpc", "patients", {"k": 5})
     con.execute("UPDATE dbanon.asked SET refused = 'as it is while the release is made'")
-    assert release_requests.answer(con, "alice", "kacpc", "patients", {"k": 5}) == first
+    assert release_requests.fulfil_request(con, "alice", "kacpc", "patients", {"k": 5}) == first
     con.execute("DROP MATERIALIZED ANONYMIZED VIEW asked.kacpc_patients_k5")
-    assert release_requests.answer(con, "alice", "kacpc", "patients", {"k": 5}).release is None
+    assert release_requests.fulfil_request(con, "alice", "kacpc", "patients", {"k": 5}).release is None
     con.execute("DELETE FROM dbanon.asked")
-    again = release_requests.answer(con, "alice", "kacpc", "patients", {"k": 5}).release
+    again = release_requests.fulfil_request(con, "alice", "kacpc", "patients", {"k": 5}).release
     assert again == ("asked", "kacpc_patients_k5_2")
 
 
@@ -113,7 +115,7 @@ def test_what_comes_and_goes_is_no_refusal(con: Any, monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(release_requests.materialize, "create_release", busy)
     with pytest.raises(errors.LedgerBusyError):
-        release_requests.answer(con, "alice", "kacpc", "patients", {"k": 5})
+        release_requests.fulfil_request(con, "alice", "kacpc", "patients", {"k": 5})
     assert con.execute("FROM dbanon.asked").fetchall() == []
 
 

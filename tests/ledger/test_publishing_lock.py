@@ -37,8 +37,8 @@ NEW: dict[str, Operation] = {
     "warn_a": materialize("a", "mondrian", 5),
     "related": lambda con: dbanon.create_release(con, "r", "kacpc", "p", k=5, children="visits"),
     "stream": lambda con: dbanon.create_stream(con, "s", "fads", "p", k=5, delta=50, order_by="id"),
-    "answer": lambda con: release_requests.answer(con, "alice", "kacpc", "p", {"k": 10}),
-    "answer_stricter": lambda con: release_requests.answer(con, "bob", "kacpc", "p", {"k": 12}),
+    "answer": lambda con: release_requests.fulfil_request(con, "alice", "kacpc", "p", {"k": 10}),
+    "answer_stricter": lambda con: release_requests.fulfil_request(con, "bob", "kacpc", "p", {"k": 12}),
 }
 """Operations on a database of which nothing was released."""
 
@@ -53,7 +53,7 @@ OLD: dict[str, Operation] = {
     "forget": lambda con: dbanon.forget_release(con, "gone"),
     "refresh_stream": lambda con: dbanon.refresh_stream(con, "s", flush=True),
     "drop_stream": lambda con: dbanon.drop_stream(con, "s"),
-    "answer": lambda con: release_requests.answer(con, "alice", "kacpc", "p", {"k": 10}),
+    "answer": lambda con: release_requests.fulfil_request(con, "alice", "kacpc", "p", {"k": 10}),
     "drop_related": lambda con: dbanon.drop_release(con, "related"),
 }
 """Operations on a database with releases."""
@@ -273,16 +273,16 @@ def test_ledgers_of_two_databases_take_turns(tmp_path: Path) -> None:
 def test_change_by_sql_before_the_commit_prevents_it(
     released: Any, monkeypatch: pytest.MonkeyPatch, change: str, error: type[Exception]
 ) -> None:
-    real = release_requests.materialize.build
+    real = release_requests.materialize.create_version
 
     def build(*given: Any) -> Any:
         made = real(*given)
         released.cursor().execute(change)
         return made
 
-    monkeypatch.setattr(release_requests.materialize, "build", build)
+    monkeypatch.setattr(release_requests.materialize, "create_version", build)
     with pytest.raises(error):
-        release_requests.answer(released, "alice", "kacpc", "p", {"k": 10})
+        release_requests.fulfil_request(released, "alice", "kacpc", "p", {"k": 10})
     assert released.execute("SELECT name FROM dbanon.release").fetchall() == [("old",)]
     assert released.execute("FROM dbanon.asked").fetchall() == []
 

@@ -242,16 +242,16 @@ _FAULTS = {
     # Versions and files
     "a version is held against no other": Fault(
         "dbanon/views/build_version.py",
-        """        if short and not making.lets_differ:
+        """        if n_small_differences and not making.lets_differ:
             raise errors.SmallDifferencesRefusedError(
-                making.function, making.old.shown, short, [f"version {making.old.version}"]
+                making.function, making.old.shown, n_small_differences, [f"version {making.old.version}"]
             )
-    mine = version_differences.same_name(entry, others)
-    compare_version.check_recognized(cursor, entry, making, recognized, mine)
-    linked_versions.check_linked_versions(cursor, entry, publication, others, OLD)
-    differences = version_differences.small_differences(cursor, entry, publication, mine, old_suffix=OLD)
+    same_name = version_differences.same_name(entry, others)
+    compare_version.check_recognized(cursor, entry, making, recognized, same_name)
+    linked_versions.check_linked_versions(cursor, entry, publication, others, OLD_SUFFIX)
+    differences = version_differences.small_differences(cursor, entry, publication, same_name, old_suffix=OLD_SUFFIX)
 """,
-        """    mine = version_differences.same_name(entry, others)
+        """    same_name = version_differences.same_name(entry, others)
     differences: list[version_differences.SmallDifference] = []
 """,
         ("tests/views/test_refresh.py", "tests/ledger/composition/test_sequences.py"),
@@ -277,7 +277,7 @@ _FAULTS = {
     # Views that grow
     "a row that was read may be gone": Fault(
         "dbanon/views/stream_refresh.py",
-        "    if n_rows != grows.source_rows:",
+        "    if n_rows != entry.source_rows:",
         "    if False:",
         ("tests/views/test_streaming.py",),
     ),

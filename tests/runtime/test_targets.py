@@ -206,7 +206,7 @@ def test_a_full_disk_is_not_another_connection(clinic: Any, monkeypatch: pytest.
     def full(*_: object, **__: object) -> None:
         raise duckdb.TransactionException('Failed to commit: Could not write file "x": No space left on device')
 
-    monkeypatch.setattr(materialize, "build", full)
+    monkeypatch.setattr(materialize, "create_version", full)
     with pytest.raises(errors.WriteFailedError, match="the disk is full"):
         dbanon.create_release(clinic, "again", "kacpc", "patients", k=2)
 

@@ -380,7 +380,7 @@ def test_rows_out_and_those_that_wait_are_the_rows_in(con: Any, monkeypatch: pyt
     assert hold(con) == (1, 10, 1)
     lost = con.execute("SELECT row_hash FROM dbanon.membership WHERE waiting").fetchall()[0][0]
     come(con, flu(200, 6, 60))
-    remember = deferred_records.remember
+    remember = deferred_records.defer_records
 
     def forgetful(cursor: Any, entry: Any, *given: Any) -> Any:
         made = remember(cursor, entry, *given)
@@ -389,7 +389,7 @@ def test_rows_out_and_those_that_wait_are_the_rows_in(con: Any, monkeypatch: pyt
             waits=Sql(f"(SELECT person_key, row_hash, records FROM {made.continuity.waits} UNION ALL {more})")
         )
 
-    monkeypatch.setattr(deferred_records, "remember", forgetful)
+    monkeypatch.setattr(deferred_records, "defer_records", forgetful)
     with pytest.raises(errors.UnstableSourceError):
         hold(con)
     assert waits(con) == [(1, 1, None)]

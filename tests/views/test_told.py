@@ -89,5 +89,5 @@ def test_the_command_line_names_the_columns_that_tell_nothing(people: Path) -> N
 
 
 def test_shares_are_never_rounded_up_to_all() -> None:
-    assert "age (99 %)" in views_warnings.generalized({"fully_generalized:age": 0.9999, "one_class": 0.0})[0]
-    assert views_warnings.generalized({"fully_generalized:age": 0.5, "one_class": 0.0}) == []
+    assert "age (99 %)" in views_warnings.describe_generalized({"fully_generalized:age": 0.9999, "one_class": 0.0})[0]
+    assert views_warnings.describe_generalized({"fully_generalized:age": 0.5, "one_class": 0.0}) == []

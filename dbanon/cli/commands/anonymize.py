@@ -176,7 +176,7 @@ def _tell(metrics: Mapping[str, float], files: Sequence[Path]) -> None:
             f"other), whatever k is: who knows those values finds them. The smallest group alike in everything "
             f"published has {int(metrics['k_all'])}."
         )
-    for line in (*warnings.generalized(metrics), *files):
+    for line in (*warnings.describe_generalized(metrics), *files):
         click.echo(str(line))
 
 

@@ -50,7 +50,9 @@ def released(connection: Connection, model: Model) -> list[str]:
 
 def _call(connection: Connection, name: str, query: str) -> str:
     """Return the query of a model, without what stands around it; NotASingleCallError, UnreadableStatementError."""
-    steps = statement_parser.steps(f"{statement_parser.CREATE} {name} AS {query}", connection.raw.extract_statements)
+    steps = statement_parser.split_statements(
+        f"{statement_parser.CREATE} {name} AS {query}", connection.raw.extract_statements
+    )
     if len(steps) > 1:
         publishing = [f.name for f in table_functions().values() if f.kind == "release"]
         raise errors.NotASingleCallError("another statement follows it", publishing, statement_parser.CREATE)
@@ -76,8 +78,8 @@ def _check_same(
     current = session.find_session(connection.raw)
     with current.cursor() as cursor:
         untimed = search_budget.untimed(function, now)
-        call = make_call(current, cursor, function, {"tbl": source}, untimed, target.current(connection.raw))
-        table = target.durable(call.source(), source)
+        call = make_call(current, cursor, function, {"tbl": source}, untimed, target.current_location(connection.raw))
+        table = target.stored_source_name(call.source(), source)
     if search_budget.seconds(function, now) is not None:  # the ledger has the moves that were made in that time
         now, then = _without_improve(now), _without_improve(then)
     differs = [] if function == entry.call["function"] else ["the function"]

@@ -18,7 +18,7 @@ def made(connection: Any, waiting: Iterable[Request]) -> Iterator[str]:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # what a release discloses beside others is refused, not warned of
-                found = release_requests.answer(
+                found = release_requests.fulfil_request(
                     connection, request.reader, request.algorithm, request.source, request.given
                 )
         except (DbanonError, duckdb.Error) as error:

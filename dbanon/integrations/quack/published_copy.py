@@ -31,7 +31,7 @@ from dbanon.sqltext.quote import Sql, argument, identifier, join_sql, literal, q
 from dbanon.sqltext.templates import fill
 from dbanon.table_functions import scalar_functions
 from dbanon.views import release_requests
-from dbanon.views.release_requests import Outcome
+from dbanon.views.release_requests import RequestOutcome
 
 LAYOUT = 3
 """Changes whenever files are made in another way."""
@@ -119,13 +119,13 @@ class _Asking:
 
     permissions: list[Permission]
     problems: list[tuple[str, str]]
-    outcomes: list[Outcome]
+    outcomes: list[RequestOutcome]
 
     @classmethod
     def of(cls, cursor: Any, database: str) -> _Asking:
         found, wrong = permissions.stored_permissions(cursor, database)
         problems = [(f"what readers may ask of {source}", why) for source, why in wrong]
-        return cls(found, problems, release_requests.outcomes(cursor, database))
+        return cls(found, problems, release_requests.stored_outcomes(cursor, database))
 
 
 def _fingerprint(cursor: Any, entries: list[LedgerEntry], asking: _Asking) -> str:
