@@ -220,7 +220,7 @@ def _of_blocks(space: EncodedTable, blocks: Sequence[Ints], runs_of: Callable[[E
     """Return clusters of all records, made block by block from a block's space and tuples; -1 stays."""
     if len(blocks) == 1:
         return runs_of(space, blocks[0])
-    return Runs.joined((block, runs_of(space.part(block), block)) for block in blocks)
+    return Runs.joined((block, runs_of(space.subset(block), block)) for block in blocks)
 
 
 def _repair(constraint: Constraint, blocks: Sequence[Ints], check: Check, *, then: Repair | None = None) -> Repair:
@@ -256,7 +256,7 @@ def _agreed(space: EncodedTable, names: Names) -> None:
     for j, attribute in enumerate(space.attributes):
         if isinstance(attribute, CategoricalAttribute) and attribute.max_level is not None and attribute.round > 1:
             highest = attribute.block(attribute.max_level)[:-1]
-            if (attribute.raised[highest] != highest).any():
+            if (attribute.published_node[highest] != highest).any():
                 name = names.attributes[j] if names.attributes else f"attribute {j + 1}"
                 raise errors.CoarsenAboveMaxLevelError(names.function, name, attribute.round)
 
@@ -304,7 +304,7 @@ def _cells(space: EncodedTable, constraint: Constraint, blocks: list[Ints], cell
         return blocks
 
     def cut(block: Ints) -> list[Ints]:
-        part = space if len(block) == len(space.codes) else space.part(block)
+        part = space if len(block) == len(space.codes) else space.subset(block)
         least = 2 * constraint.least
 
         def enough(tuples: Ints) -> bool:

@@ -44,7 +44,7 @@ def warmup(names: Sequence[str] = (), told: Callable[[str, float], None] = lambd
     >>> warmup(["mondrian"]).kernels
     0
     """
-    from dbanon.kernels.jit import kept_in
+    from dbanon.kernels.jit import cache_folder
 
     started = time.perf_counter()
     compiled: list[str] = []
@@ -62,4 +62,4 @@ def warmup(names: Sequence[str] = (), told: Callable[[str, float], None] = lambd
         for i, (step, work) in enumerate(steps):
             told(step, i / len(steps))
             work()
-    return WarmupResult(len(compiled), time.perf_counter() - started, kept_in())
+    return WarmupResult(len(compiled), time.perf_counter() - started, cache_folder())

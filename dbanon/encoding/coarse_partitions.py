@@ -1,4 +1,4 @@
-"""Coarse cells of a space: halves of halves, for tables that are too large to be clustered as one."""
+"""Coarse partitions of an encoded table, by repeated halving, for tables too large to be clustered as one."""
 
 from collections.abc import Callable, Sequence
 
@@ -7,19 +7,24 @@ import numpy as np
 from dbanon.encoding.encoded_table import AnyInts, Attribute, EncodedTable, Ints, NumericAttribute
 
 MIN_SIDE_FRACTION = 8
-"""A cut after which one side has fewer than this part of the tuples is made only where there is no other."""
+"""A cut that leaves less than 1/8 of the tuples on one side is made only if no other cut is possible."""
 
 
 def coarse_partitions(space: EncodedTable, max_tuples: int, is_large_enough: Callable[[Ints], bool]) -> list[Ints]:
-    """Return the tuples of cells of at most `max_tuples` tuples, as far as both sides of a cut are `is_large_enough`.
+    """Return the tuples of each partition, at most `max_tuples` per partition as far as cuts are possible.
 
-    A cell is cut between the two values of an attribute that are nearest to its median tuple; of a category between two
-    subtrees of the lowest common ancestor; where there is NULL beside values, before NULL. It is cut at the attribute
-    that this narrows most: width, less the average width of the sides (numbers: share of the range; categories: share
-    of the leaves below the lowest common ancestor; NULL beside values: all; times the weight). A flat hierarchy is
-    narrowed by cuts that leave one value only, so it is cut last. Cells go by first codes, ties to the earlier
-    attribute and the earlier cut: nothing but codes decides, and what `is_large_enough` says.
-    O(n log n) time, O(n) memory.
+    Args:
+        space: The encoded table.
+        max_tuples: A partition of more tuples is cut if it can be.
+        is_large_enough: Whether tuples may form a partition; a cut needs it of both sides.
+
+    An attribute is cut between the two values nearest to the median tuple; a category between two subtrees of the
+    lowest common ancestor; an attribute with NULL and values before NULL. The attribute is the one that the cut narrows
+    most: its width less the average width of the sides, times its weight (numbers: share of the range; categories:
+    share of the leaves below the lowest common ancestor; NULL and values together: all). A flat hierarchy is narrowed
+    only by cuts that leave one value, so it is cut last. Partitions are in the order of their first codes, and ties go
+    to the earlier attribute and the earlier cut, so the result depends on codes and `is_large_enough` alone. O(n log n)
+    time, O(n) memory.
     """
     finished, pending = [], [np.arange(len(space.codes))]
     while pending:
@@ -33,7 +38,7 @@ def coarse_partitions(space: EncodedTable, max_tuples: int, is_large_enough: Cal
 
 
 def _split(space: EncodedTable, tuples: Ints, is_large_enough: Callable[[Ints], bool]) -> list[Ints]:
-    """Return the sides of the best cut whose sides are enough; none if there is none."""
+    """Return the sides of the best cut whose sides are both large enough; an empty list if there is none."""
     codes = space.codes[tuples]
     for j, second_begin in ranked_cuts(space.attributes, [_distinct_codes(codes[:, j]) for j in range(codes.shape[1])]):
         is_first_side = codes[:, j] < second_begin
@@ -44,9 +49,9 @@ def _split(space: EncodedTable, tuples: Ints, is_large_enough: Callable[[Ints], 
 
 
 def ranked_cuts(attributes: Sequence[Attribute], values: Sequence[tuple[Ints, Ints]]) -> list[tuple[int, int]]:
-    """Where a cell can be cut, the best first: an attribute, and the code that begins the second side.
+    """Return the possible cuts of a partition, best first: attribute, and the code that begins the second side.
 
-    `values` are the codes of each attribute in the cell, ascending, and how many tuples have them.
+    `values` are, for each attribute, the codes that occur in the partition, ascending, and how many tuples have them.
     """
     ranked: list[tuple[bool, float, int, int]] = []
     for j, (attribute, (codes, counts)) in enumerate(zip(attributes, values, strict=True)):
@@ -65,7 +70,7 @@ def ranked_cuts(attributes: Sequence[Attribute], values: Sequence[tuple[Ints, In
 
 
 def _distinct_codes(codes: AnyInts) -> tuple[Ints, Ints]:
-    """Return the different codes, ascending, and how often each occurs."""
+    """Return the distinct codes, ascending, and how often each occurs."""
     low = int(codes.min())
     if int(codes.max()) - low > 4 * len(codes):
         values, counts = np.unique(codes, return_counts=True)
@@ -76,7 +81,7 @@ def _distinct_codes(codes: AnyInts) -> tuple[Ints, Ints]:
 
 
 def _relative_width(attribute: Attribute, low: int, high: int) -> float:
-    """Return the share of the attribute between two codes."""
+    """Return the share of an attribute's range (or leaves) between two codes, from 0 to 1."""
     if low == high:
         return 0.0
     if high == attribute.values:
@@ -89,7 +94,7 @@ def _relative_width(attribute: Attribute, low: int, high: int) -> float:
 
 
 def _median_cut(attribute: Attribute, values: Ints, counts: Ints) -> int:
-    """Which of the values begins the second side."""
+    """Return the index of the value that begins the second side."""
     if values[-1] == attribute.values:
         return len(values) - 1
     imbalance = np.abs(2 * np.cumsum(counts)[:-1] - counts.sum())

@@ -1,4 +1,4 @@
-"""The codes of an attribute in a few regions of neighbours, and what is known of the distances between regions."""
+"""Regions of neighbouring codes of an attribute, and bounds on the distances between regions."""
 
 from dataclasses import dataclass
 from itertools import pairwise
@@ -10,7 +10,7 @@ from dbanon.encoding.distance import CategoricalDistances, NumericDistances
 from dbanon.encoding.encoded_table import CategoricalAttribute, Codes, Floats, Ints
 
 MAX_REGIONS = 14
-"""Most regions of an attribute, NULL aside."""
+"""The largest number of regions of an attribute, without the one for NULL."""
 
 KacpcDistances = NumericDistances | CategoricalDistances
 """The distances of KACPC."""
@@ -18,60 +18,65 @@ KacpcDistances = NumericDistances | CategoricalDistances
 
 @dataclass(frozen=True)
 class AttributeRegions:
-    """An attribute in regions; NULL is one more, the last.
+    """The codes of one attribute, divided into regions; NULL is the last region.
 
-    region (values + 1,): that of each code; ends (regions, 2): the least and greatest place of a number; pairs (regions
-    * regions, 2): the least and greatest distance of two values of a hierarchy, which differ for a region of several
-    values and itself. place (values + 1,): of a number, or the node of a category; step: that of each code; nodes
-    (nodes, 2): parent and the code after the last below; way: see dbanon.encoding.distance.
+    Attributes:
+        region_of: (values + 1,) region of each code.
+        bounds: (regions, 2) least and greatest position of a numeric region.
+        pair_bounds: (regions * regions, 2) least and greatest distance between two regions of a hierarchy.
+        position_or_node: (values + 1,) position of a number, or node of a category.
+        depth_index: (values + 1,) index of each category's depth among the depths that occur.
+        nodes: (nodes, 2) parent, and the code after the last one below.
+        distance_to_ancestor: (nodes, depths) see `dbanon.encoding.distance`.
     """
 
-    region: npt.NDArray[np.uint8]
-    ends: Ints
-    pairs: Ints
-    place: Ints
-    step: npt.NDArray[np.uint8]
+    region_of: npt.NDArray[np.uint8]
+    bounds: Ints
+    pair_bounds: Ints
+    position_or_node: Ints
+    depth_index: npt.NDArray[np.uint8]
     nodes: Codes
-    way: Floats
+    distance_to_ancestor: Floats
 
     @property
-    def number(self) -> int:
-        """How many regions there are."""
-        return len(self.ends)
+    def n_regions(self) -> int:
+        """Number of regions, with the one for NULL."""
+        return len(self.bounds)
 
 
 def attribute_regions(distances: KacpcDistances, tuple_counts: Ints) -> AttributeRegions:
-    """Return the regions of an attribute; `tuple_counts`: how many have each value."""
+    """Divide the codes of an attribute into regions; `tuple_counts` is the number of tuples with each value."""
     values = len(tuple_counts)
     if isinstance(distances, NumericDistances):
         begins = _even_begins(np.arange(values), tuple_counts)
-        bounds = np.column_stack((distances.places[begins], distances.places[np.append(begins, values)[1:] - 1]))
+        bounds = np.column_stack((distances.positions[begins], distances.positions[np.append(begins, values)[1:] - 1]))
         return AttributeRegions(
             _region_of_code(begins, values), _append_null_row(bounds), np.zeros((0, 2), np.int64),
-            np.append(distances.places, 0),
+            np.append(distances.positions, 0),
             np.zeros(values + 1, np.uint8), np.zeros((0, 2), np.int32), np.zeros((0, 1)),
         )  # fmt: skip
-    distance = distances.distance
-    begins = _subtree_begins(distance.tree, distance.last, tuple_counts)
+    distance = distances.unscaled
+    begins = _subtree_begins(distance.tree, distance.subtree_end, tuple_counts)
     return AttributeRegions(
         _region_of_code(begins, values), np.zeros((len(begins) + 1, 2), np.int64),
         _pair_distances(distances, begins, values),
-        np.append(distance.tree.node, 0), np.append(distance.step, 0).astype(np.uint8),
-        np.column_stack((distance.tree.parent, distance.last)).astype(np.int32), distance.way,
+        np.append(distance.tree.node, 0), np.append(distance.depth_index, 0).astype(np.uint8),
+        np.column_stack((distance.tree.parent, distance.subtree_end)).astype(np.int32), distance.distance_to_ancestor,
     )  # fmt: skip
 
 
 def _region_of_code(begins: Ints, values: int) -> npt.NDArray[np.uint8]:
-    """Return the region of each code, NULL the last."""
+    """Return the region of each code; NULL has the last one."""
     return np.repeat(np.arange(len(begins) + 1), np.diff(begins, append=[values, values + 1])).astype(np.uint8)
 
 
 def _append_null_row(bounds: Ints) -> Ints:
+    """Return the bounds with a row of zeros for NULL."""
     return np.concatenate((bounds, np.zeros((1, 2), np.int64))).astype(np.int64)
 
 
 def _even_begins(begins: Ints, tuple_counts: Ints) -> Ints:
-    """Of ascending codes at which a region may begin, those of at most REGIONS with about as many tuples each."""
+    """Return at most MAX_REGIONS of the ascending codes `begins`, so that regions have about equally many tuples."""
     if len(begins) <= MAX_REGIONS:
         return begins
     tuples_before = np.cumsum(tuple_counts) - tuple_counts
@@ -80,9 +85,10 @@ def _even_begins(begins: Ints, tuple_counts: Ints) -> Ints:
 
 
 def _subtree_begins(tree: CategoricalAttribute, last: Ints, tuple_counts: Ints) -> Ints:
-    """First codes of regions of whole subtrees: the one with most tuples is parted while there are at most REGIONS.
+    """Return the first codes of regions that are whole subtrees of a hierarchy.
 
-    Children of the root that are too many are parted evenly.
+    The region with the most tuples is divided while there are at most MAX_REGIONS; if the root has more children than
+    that, they are divided evenly.
     """
     tuples_until = np.append(0, np.cumsum(tuple_counts))
     first = np.searchsorted(tree.node, np.arange(len(tree.parent)))
@@ -106,14 +112,14 @@ def _subtree_begins(tree: CategoricalAttribute, last: Ints, tuple_counts: Ints) 
 
 
 def _pair_distances(distances: CategoricalDistances, begins: Ints, values: int) -> Ints:
-    """Return the least and greatest distances between regions.
+    """Return the least and greatest distances between each two regions.
 
-    Values of one depth in a region are as far from another.
+    Values of equal depth in one region have the same distance to any value outside it.
     """
     size = len(begins) + 1
     least, greatest = np.zeros((2, size, size), np.int64)
     for region, (begin, end) in enumerate(pairwise([*begins.tolist(), values])):
-        _, first_of_depth = np.unique(distances.distance.step[begin:end], return_index=True)
+        _, first_of_depth = np.unique(distances.unscaled.depth_index[begin:end], return_index=True)
         rows = np.array([distances.row(begin + offset)[:-1] for offset in first_of_depth.tolist()])
         least[region, :-1] = np.minimum.reduceat(rows, begins, axis=1).min(axis=0)
         greatest[region, :-1] = np.maximum.reduceat(rows, begins, axis=1).max(axis=0)

@@ -1,4 +1,4 @@
-"""Distances as exact integers, one row of a table per attribute and value.
+"""Distances as exact integers, in one row of a table per attribute and value.
 
 Each attribute's distance is rounded once to a multiple of 2^-s, with s the largest for which floor(n/k) times the sum
 of the greatest distances stays below 2^62. Sums of distances are then exact, equal sums are equal, and ties go to the
@@ -18,28 +18,31 @@ import numpy as np
 from dbanon.encoding.encoded_table import Attribute, CategoricalAttribute, Codes, EncodedTable, Ints, NumericAttribute
 
 MIN_UNIFORM_STEP = 2**24
-"""A step of a numeric attribute that is rounded to fewer units than this is not kept uniform: rounding a step
-relatively by more than 2^-25 would cost more than uneven steps do."""
+"""A step of a numeric attribute that is rounded to fewer units than this is not kept uniform.
+
+Rounding a step relatively by more than 2^-25 would cost more than uneven steps do.
+"""
 
 
 class DistanceTable(Protocol):
-    """Distances of one attribute."""
+    """The distances of one attribute."""
 
     def row(self, code: int) -> Ints:
-        """Return the distances of one value to every value and, last, to NULL, by code."""
+        """Return the distances of one value to every value by code and, last, to NULL."""
 
 
 def kacpc_distances(space: EncodedTable, k: int, prune_unused: bool) -> list[DistanceTable]:
-    """DistN and DistC of the KACPC paper (Wang et al. 2022, Eq. 3-5), weighted; summed they are DistR (Eq. 6).
+    """Return the weighted distances DistN and DistC of the KACPC paper, one table per attribute.
 
-    NULL is at distance 1 from every number and at the attribute's greatest distance from every category. Building
-    costs O(nodes) an attribute, a row O(values).
+    See Wang et al. 2022, Eq. 3-5; their sum over attributes is DistR (Eq. 6). NULL is at distance 1 from every number
+    and at the attribute's greatest distance from every category. Building costs O(nodes) per attribute, a row
+    O(values).
     """
     factories = [_kacpc_factory(a, prune_unused) for a in space.attributes]
     has_null = [bool((space.codes[:, j] == a.values).any()) for j, a in enumerate(space.attributes)]
     total = 0.0
     for attribute, factory, with_null in zip(space.attributes, factories, has_null, strict=True):
-        total += factory.greatest(with_null) * attribute.weight
+        total += factory.max_distance(with_null) * attribute.weight
     total *= space.total // k
     shift = 62 - math.frexp(total)[1] if total > 0 else 0
     return [f.scaled(2.0**shift, with_null) for f, with_null in zip(factories, has_null, strict=True)]
@@ -57,17 +60,19 @@ class _UnscaledNumeric:
 
     attribute: NumericAttribute
 
-    def greatest(self, null: bool) -> float:
+    def max_distance(self, with_null: bool) -> float:
+        """Return the largest distance of two values that occur."""
         positions = self.attribute.positions
-        return 1.0 if null or (len(positions) > 1 and positions[-1] > 0) else 0.0
+        return 1.0 if with_null or (len(positions) > 1 and positions[-1] > 0) else 0.0
 
-    def scaled(self, scale: float, null: bool) -> DistanceTable:
+    def scaled(self, scale: float, with_null: bool) -> DistanceTable:
+        """Return the distances as integers: weighted, times `scale`, rounded."""
         unit = self.attribute.weight * scale
-        return NumericDistances(rounded_positions(self.attribute, unit), round(unit) if null else 0)
+        return NumericDistances(rounded_positions(self.attribute, unit), round(unit) if with_null else 0)
 
 
 def rounded_positions(attribute: NumericAttribute, unit: float) -> Ints:
-    """Return rounded places on the axis, by code: the greatest is `unit` from the first, up to rounding."""
+    """Return rounded positions on the axis, by code: the greatest is `unit` from the first, up to rounding."""
     positions = attribute.positions
     greatest = float(positions[-1]) if len(positions) else 0.0
     if greatest == 0.0:
@@ -85,17 +90,18 @@ def rounded_positions(attribute: NumericAttribute, unit: float) -> Ints:
 
 @dataclass(frozen=True)
 class NumericDistances:
-    """Distances along an axis: `places[code]` ascend, and |place - place| is the distance; `null` is that to NULL."""
+    """Distances along an axis: `positions` ascend by code; `null` is the distance of NULL to any value."""
 
-    places: Ints
+    positions: Ints
     null: int
 
     def row(self, code: int) -> Ints:
-        row = np.empty(len(self.places) + 1, np.int64)
-        if code == len(self.places):
+        """Return the distances of one value to every value by code and, last, to NULL."""
+        row = np.empty(len(self.positions) + 1, np.int64)
+        if code == len(self.positions):
             row[:-1], row[-1] = self.null, 0
         else:
-            np.abs(self.places - self.places[code], out=row[:-1])
+            np.abs(self.positions - self.positions[code], out=row[:-1])
             row[-1] = self.null
         return row
 
@@ -103,35 +109,37 @@ class NumericDistances:
 class _UnscaledCategorical:
     """Dist(a, g) * Dist(b, g) with g the lowest common ancestor (Wang et al. 2022, Eq. 4-5).
 
-    `way[g, i]` is Dist(v, g) of a value v whose depth is the i-th of those at which values stand, `step[code]` the i of
-    a value.
+    `distance_to_ancestor[g, i]` is Dist(v, g) of a value v whose depth is the i-th of the depths of values;
+    `depth_index[code]` is the i of a value.
     """
 
     def __init__(self, tree: CategoricalAttribute) -> None:
         self.tree = tree
-        self.last = subtree_end_codes(tree)
+        self.subtree_end = subtree_end_codes(tree)
         depths, depth_index = np.unique(tree.depth[tree.node], return_inverse=True)
-        self.depths, self.step = depths, np.asarray(depth_index, np.int64).reshape(-1)
+        self.depths, self.depth_index = depths, np.asarray(depth_index, np.int64).reshape(-1)
         levels = int(tree.depth.max()) + 1
         # Scalar floats: powers of arrays may differ.
         by_depth = np.array(
             [[_unshared_distance(levels, g, depth) for depth in depths.tolist()] for g in range(levels)]
         )
         share = tree.leaves / tree.leaves[0]
-        self.way = by_depth.reshape(levels, len(depths))[tree.depth] * share[:, None]
+        self.distance_to_ancestor = by_depth.reshape(levels, len(depths))[tree.depth] * share[:, None]
 
-    def greatest(self, null: bool) -> float:
+    def max_distance(self, with_null: bool) -> float:
         """Return the largest distance of two values that occur; 1 where it is 0 and a NULL occurs."""
         deepest, second = self._deepest()
         branching = np.flatnonzero(second >= 0)
         depth_indexes = (np.searchsorted(self.depths, depths[branching]) for depths in (deepest, second))
-        deepest_distance, second_distance = (self.way[branching, step] for step in depth_indexes)
+        deepest_distance, second_distance = (self.distance_to_ancestor[branching, step] for step in depth_indexes)
         largest = float((deepest_distance * second_distance).max(initial=0.0))
-        return largest if largest > 0 or not null else 1.0
+        return largest if largest > 0 or not with_null else 1.0
 
     def _deepest(self) -> tuple[Ints, Ints]:
-        """Depths of the deepest values on two different sides of each node, -1 where there are none; a value at the
-        node itself is a side, too."""
+        """Return the depths of the deepest values in two different branches below each node, -1 for none.
+
+        A value at the node itself is a branch, too.
+        """
         tree = self.tree
         deepest, second = np.full((2, len(tree.parent)), -1, np.int64)
         deepest[tree.node] = tree.depth[tree.node]
@@ -144,12 +152,13 @@ class _UnscaledCategorical:
             deepest[parents] = deepest[occupied[last_children]]
         return deepest, second
 
-    def scaled(self, scale: float, null: bool) -> DistanceTable:
-        return CategoricalDistances(self, self.tree.weight, scale, null)
+    def scaled(self, scale: float, with_null: bool) -> DistanceTable:
+        """Return the distances as integers: weighted, times `scale`, rounded."""
+        return CategoricalDistances(self, self.tree.weight, scale, with_null)
 
 
 def _unshared_distance(levels: int, ancestor: int, depth: int) -> float:
-    """Dist(v, g) of a node v from its ancestor g, by their depths, but for the share of leaves below g (Eq. 4)."""
+    """Return Dist(v, g) of a node v from its ancestor g by depth, without the share of leaves below g (Eq. 4)."""
     height = levels - ancestor
     return float(float(height * max(depth - ancestor, 0)) ** (height / levels))
 
@@ -160,25 +169,26 @@ def subtree_end_codes(tree: CategoricalAttribute) -> Ints:
 
 
 MAX_CACHED_ENTRIES = 500_000
-"""Entries of the rows of an attribute that are kept."""
+"""Maximum number of entries of cached rows per attribute."""
 
 
 class CategoricalDistances:
-    """Rows of rounded category distances, made when they are first asked for and kept."""
+    """Rounded distances of a categorical attribute; rows are computed on first use and cached."""
 
-    def __init__(self, distance: _UnscaledCategorical, weight: float, scale: float, null: bool) -> None:
-        self.distance = distance
+    def __init__(self, unscaled: _UnscaledCategorical, weight: float, scale: float, with_null: bool) -> None:
+        self.unscaled = unscaled
         self.weight, self.scale = weight, scale
-        self.null = round(distance.greatest(null=True) * weight * scale) if null else 0
-        self.kept: dict[int, Ints] = {}
+        self.null = round(unscaled.max_distance(with_null=True) * weight * scale) if with_null else 0
+        self.cached_rows: dict[int, Ints] = {}
 
     def row(self, code: int) -> Ints:
-        values = self.distance.tree.values
-        if code not in self.kept:
-            if len(self.kept) * values > MAX_CACHED_ENTRIES:
-                self.kept.clear()
-            self.kept[code] = self._null_row(values) if code == values else self._row(code, values)
-        return self.kept[code]
+        """Return the distances of one value to every value by code and, last, to NULL."""
+        values = self.unscaled.tree.values
+        if code not in self.cached_rows:
+            if len(self.cached_rows) * values > MAX_CACHED_ENTRIES:
+                self.cached_rows.clear()
+            self.cached_rows[code] = self._null_row(values) if code == values else self._row(code, values)
+        return self.cached_rows[code]
 
     def _null_row(self, values: int) -> Ints:
         row = np.full(values + 1, self.null, np.int64)
@@ -186,30 +196,34 @@ class CategoricalDistances:
         return row
 
     def _row(self, code: int, values: int) -> Ints:
-        """Distances grow along the path to the root: every ancestor adds the values that only it has in common."""
-        unscaled, tree = self.distance, self.distance.tree
-        node, step = int(tree.node[code]), int(unscaled.step[code])
+        """Compute the row of a value.
+
+        Distances grow along the path to the root: every ancestor adds the values whose lowest common ancestor with
+        `code` it is.
+        """
+        unscaled, tree = self.unscaled, self.unscaled.tree
+        node, step = int(tree.node[code]), int(unscaled.depth_index[code])
         row = np.zeros(values + 1, np.int64)
         row[-1] = self.null
         below_from = below_to = code
-        for ancestor in tree.line(node):
+        for ancestor in tree.path_to_root(node):
             first = int(np.searchsorted(tree.node, ancestor))
-            last = int(unscaled.last[ancestor])
-            to_ancestor = unscaled.way[ancestor]
+            last = int(unscaled.subtree_end[ancestor])
+            to_ancestor = unscaled.distance_to_ancestor[ancestor]
             scaled = to_ancestor[step] * to_ancestor * self.weight * self.scale
-            row[first:below_from] = np.rint(scaled[unscaled.step[first:below_from]])
-            row[below_to:last] = np.rint(scaled[unscaled.step[below_to:last]])
+            row[first:below_from] = np.rint(scaled[unscaled.depth_index[first:below_from]])
+            row[below_to:last] = np.rint(scaled[unscaled.depth_index[below_to:last]])
             below_from, below_to = first, last
         return row
 
 
 def distances_to_tuples(tables: Sequence[DistanceTable], from_codes: Codes, codes: Codes) -> Ints:
-    """Return the distances of a tuple, given by its codes, to others (their codes by attribute)."""
+    """Return the distances of the tuple with codes `from_codes` to other tuples (their codes by attribute)."""
     return sum(
         (row[codes[:, j]] for j, row in enumerate(distance_rows(tables, from_codes))), np.zeros(len(codes), np.int64)
     )
 
 
 def distance_rows(tables: Sequence[DistanceTable], codes: Sequence[int] | Codes) -> list[Ints]:
-    """Return the row of each attribute for one tuple: its distances to everything."""
+    """Return, for each attribute, the distances of one tuple's value to all values."""
     return [table.row(int(code)) for table, code in zip(tables, codes, strict=True)]

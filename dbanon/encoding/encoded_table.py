@@ -1,8 +1,8 @@
-"""What an algorithm sees: distinct tuples of codes with counts, in the canonical order, and their attributes.
+"""A table as algorithms see it: distinct tuples of codes with counts, in canonical order, and the attributes.
 
-Codes ascend with the numbers, or in leaf order, from 0; a NULL has the code after the last value. The canonical
-order sorts records by their codes, in the order of the quasi-identifiers, and then by a hash of what else is
-published, so nothing depends on the physical order of the source.
+Codes ascend with the numbers, or in leaf order, from 0; a NULL has the code after the last value. The canonical order
+sorts records by their codes, in the order of the quasi-identifiers, and then by a hash of the other published columns,
+so nothing depends on the physical order of the source.
 """
 
 from __future__ import annotations
@@ -20,35 +20,43 @@ Codes = npt.NDArray[np.int32]
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 AnyInts = npt.NDArray[np.integer]
-"""Row, tuple, node or code numbers of either width."""
+"""Row, tuple, node or code numbers, 32 or 64 bits wide."""
 
 
 @dataclass(frozen=True)
 class IntervalEnds:
-    """What a cluster publishes of a number: the ranks of its lower and upper end by code, and their places beside the
-    lower end of the least value, in the steps of `Number.positions`."""
+    """The interval ends that a cluster publishes for a numeric attribute.
 
-    low: Codes
-    high: Codes
-    below: Floats
-    above: Floats
+    Attributes:
+        lower_rank, upper_rank: Ranks of the lower and upper end of each value, by code.
+        lower_position, upper_position: Their distance from the lower end of the least value, in the steps of
+            `NumericAttribute.positions`.
+    """
+
+    lower_rank: Codes
+    upper_rank: Codes
+    lower_position: Floats
+    upper_position: Floats
 
 
 @dataclass(frozen=True)
 class NumericAttribute:
     """A numeric attribute.
 
-    `positions[code]`: distance from the least value, in steps of the type if `integral`; `ends`: how intervals are
-    published, where they are not the values; `bare`: NULL among values is published as NULL alone is, and both lose
-    all; `influence`: what it tells of sensitive values, and `magnitudes[code]`: the values themselves, where an
-    algorithm asks for them.
+    Attributes:
+        positions: Distance of each code from the least value, in steps of the type if `integral`.
+        ends: The interval ends to publish, if these are not the values.
+        with_bare_null: A class with NULL and values publishes NULL, as a class of NULLs alone does, and loses
+            everything.
+        influence: How much the attribute reveals about sensitive values.
+        magnitudes: The values themselves by code, if an algorithm needs them.
     """
 
     positions: Floats
     integral: bool
     weight: float = 1.0
     ends: IntervalEnds | None = None
-    bare: bool = False
+    with_bare_null: bool = False
     influence: float = 1.0
     magnitudes: Floats | None = None
 
@@ -59,12 +67,11 @@ class NumericAttribute:
 
     @property
     def height(self) -> int:
-        """The level of the smallest block that holds all values."""
+        """Level of the smallest block that holds all values."""
         return max(self.values - 1, 0).bit_length()
 
     def block(self, codes: Ints, level: int) -> tuple[Ints, Ints]:
-        """First and last code of the block that each value stands in: the distinct values, in order, in blocks of
-        2^level."""
+        """Return the first and last code of each value's block: distinct values, in order, in blocks of 2^level."""
         first = codes >> level << level
         return first, np.minimum(first + (1 << level) - 1, self.values - 1)
 
@@ -73,9 +80,12 @@ class NumericAttribute:
 class CategoricalAttribute:
     """A categorical attribute and its hierarchy.
 
-    `parent[node]` is the preorder number of a node's parent (-1 for the root, node 0); `node[code]` is the node of a
-    value, ascending; inner nodes are published where their depth is a multiple of `round`; `influence` as for numbers,
-    and `magnitudes` where values are numbers.
+    Attributes:
+        parent: Preorder number of each node's parent (-1 for the root, node 0).
+        node: Node of each code, ascending.
+        round: Inner nodes are published if their depth is a multiple of it.
+        influence: As for numbers.
+        magnitudes: The values by code, if they are numbers.
     """
 
     parent: Codes
@@ -108,15 +118,18 @@ class CategoricalAttribute:
 
     @cached_property
     def is_inner(self) -> Bools:
-        """Whether a node has children."""
+        """Whether each node has children."""
         inner = np.zeros(len(self.parent), bool)
         inner[self.parent[1:]] = True
         return inner
 
     @cached_property
-    def raised(self) -> Codes:
-        """What a node is published as, by node: a leaf as it is, an inner node as the nearest of it and its ancestors
-        whose depth is a multiple of `round`."""
+    def published_node(self) -> Codes:
+        """The node that each node is published as.
+
+        A leaf is published unchanged, an inner node as the nearest node, of it and its ancestors, whose depth is a
+        multiple of `round`.
+        """
         published = np.arange(len(self.parent), dtype=np.int32)
         for nodes in self.levels[1:]:
             hidden = nodes[self.is_inner[nodes] & (self.depth[nodes] % self.round > 0)]
@@ -125,7 +138,7 @@ class CategoricalAttribute:
 
     @cached_property
     def last(self) -> Ints:
-        """The last node below each node, or itself: a subtree is the nodes from its root to there."""
+        """The last node below each node, or the node itself: a subtree is the range of nodes up to that one."""
         last = np.arange(len(self.parent))
         for nodes in self.levels[:0:-1]:
             np.maximum.at(last, self.parent[nodes], last[nodes])
@@ -133,7 +146,7 @@ class CategoricalAttribute:
 
     @cached_property
     def leaves(self) -> Ints:
-        """Number of leaves below a node (1 for a leaf), by node."""
+        """Number of leaves below each node (1 for a leaf)."""
         leaves_until = np.cumsum(~self.is_inner)
         return np.asarray(leaves_until[self.last] - leaves_until + ~self.is_inner, np.int64)
 
@@ -145,7 +158,7 @@ class CategoricalAttribute:
             np.maximum.at(height, self.parent[nodes], height[nodes] + 1)
         return height
 
-    def line(self, node: int) -> list[int]:
+    def path_to_root(self, node: int) -> list[int]:
         """Return the node and its ancestors up to the root."""
         path = [node]
         while self.parent[path[-1]] >= 0:
@@ -153,7 +166,7 @@ class CategoricalAttribute:
         return path
 
     def lowest_common_ancestor(self, first: int, last: int) -> int:
-        """Return the lowest node above two nodes, either of which may be it."""
+        """Return the lowest node that is each of two nodes or an ancestor of it."""
         depth = self.depth
         while first != last:
             if depth[first] >= depth[last]:
@@ -164,7 +177,7 @@ class CategoricalAttribute:
 
     @cached_property
     def pruned(self) -> CategoricalAttribute:
-        """The tree without leaves that do not occur and inner nodes without leaves; one-child nodes stay."""
+        """The hierarchy without leaves that do not occur, and without inner nodes that then have no leaves."""
         used = np.zeros(len(self.parent), bool)
         used[self.node] = True
         used[0] = True
@@ -174,10 +187,10 @@ class CategoricalAttribute:
         parent = self.parent[used]
         return replace(self, parent=np.where(parent >= 0, new_number[parent], -1), node=new_number[self.node])
 
-    def of(self, values: Bools) -> CategoricalAttribute:
-        """Return the same tree with some of the values alone, by code."""
-        magnitudes = None if self.magnitudes is None else self.magnitudes[values]
-        return replace(self, node=self.node[values], magnitudes=magnitudes)
+    def with_values(self, is_kept: Bools) -> CategoricalAttribute:
+        """Return the same hierarchy with only those values, by code, for which `is_kept` is true."""
+        magnitudes = None if self.magnitudes is None else self.magnitudes[is_kept]
+        return replace(self, node=self.node[is_kept], magnitudes=magnitudes)
 
     def block(self, level: int) -> Ints:
         """Return the ancestor `level` steps above each value, by code; NULL is a block of its own (-1)."""
@@ -192,31 +205,36 @@ Attribute = NumericAttribute | CategoricalAttribute
 
 @dataclass(frozen=True)
 class SensitiveColumn:
-    """A sensitive column that a privacy model is about, or that an algorithm reads.
+    """A sensitive column that a privacy model constrains, or that an algorithm reads.
 
-    `codes` (rows,): the value of every canonical row, ascending in the column's order, NULL the code after the last;
-    `whole` (values + 1,): records (distinct persons) of the whole run that have a value; `tree`: its hierarchy;
-    `positions`: its values as numbers, by code, where it has numbers and influence is asked for.
+    Attributes:
+        codes: (rows,) value of every canonical row, ascending in the column's order; NULL has the code after the last.
+        value_counts: (values + 1,) records (distinct persons) of the whole table with each value.
+        tree: Its hierarchy, if any.
+        positions: Its values as numbers, by code, if it has numbers and influence is measured.
     """
 
     codes: Codes
-    whole: Ints
+    value_counts: Ints
     tree: CategoricalAttribute | None = None
     positions: Floats | None = None
 
     @property
     def values(self) -> int:
         """Number of distinct values; also the code of NULL."""
-        return len(self.whole) - 1
+        return len(self.value_counts) - 1
 
     @cached_property
     def share(self) -> Floats:
-        """The distribution of the whole run."""
-        return np.asarray(self.whole / max(int(self.whole.sum()), 1))
+        """Distribution of the values in the whole table."""
+        return np.asarray(self.value_counts / max(int(self.value_counts.sum()), 1))
 
     def edges(self) -> tuple[Codes, Codes, Floats]:
-        """The hierarchy as a tree whose path lengths are the distances Hsub(lca) / Hsub(root): parent and length of
-        the edge above by node, node by value; a NULL is a leaf right below the root."""
+        """Return the hierarchy as a tree with edge lengths.
+
+        Parent and length of the edge above by node, and node by value. Path lengths are the distances Hsub(lca) /
+        Hsub(root); a NULL is a leaf right below the root.
+        """
         if self.tree is None:
             raise ValueError("the hierarchical distance needs a hierarchy")
         parent = np.append(self.tree.parent, 0).astype(np.int32)
@@ -230,12 +248,17 @@ class SensitiveColumn:
 
 @dataclass(frozen=True)
 class EncodedTable:
-    """Distinct tuples in canonical order.
+    """The distinct tuples of a table in canonical order, with their counts.
 
-    codes (tuples, attributes); counts (tuples,); `starts[t]` is the first canonical row of tuple t; `persons`, if the
-    source declares persons and not all of them are known and have one record each, is the person of every canonical row
-    (-1: unknown, never counts); `total` is the number of records of the whole run, which distances are scaled by;
-    `sensitive` are the columns that privacy models are about.
+    Attributes:
+        attributes: The quasi-identifiers.
+        codes: (tuples, attributes) codes of each tuple.
+        counts: (tuples,) records of each tuple.
+        persons: (rows,) person of every canonical row (-1: unknown, never counts); None unless the source declares
+            persons and some are unknown or have several records.
+        total: Number of records of the whole table; distances are scaled by it.
+        sensitive: The columns that privacy models constrain.
+        starts: (tuples,) first canonical row of each tuple.
     """
 
     attributes: tuple[Attribute, ...]
@@ -256,30 +279,31 @@ class EncodedTable:
 
     @property
     def tuple_of(self) -> Ints:
-        """The tuple of every canonical row; made anew each time."""
+        """The tuple of every canonical row; computed on each access."""
         return np.repeat(np.arange(len(self.counts)), self.counts)
 
     def rows_of(self, tuples: AnyInts) -> Ints:
-        """Return canonical rows of some tuples, in the order of the tuples."""
+        """Return the canonical rows of some tuples, in the order of the tuples."""
         return concatenated_ranges(self.starts[tuples], self.counts[tuples])
 
-    def among(self, rows: AnyInts) -> EncodedTable:
-        """Return the same space, where the whole that sensitive values are compared with is some of the rows."""
+    def with_reference_rows(self, rows: AnyInts) -> EncodedTable:
+        """Return the same table, with sensitive values compared with the distribution in `rows` alone."""
         persons = None if self.persons is None else self.persons[rows]
         sensitive = tuple(
-            replace(s, whole=_sensitive_column(s.codes[rows], s.values, s.tree, persons).whole) for s in self.sensitive
+            replace(s, value_counts=_sensitive_column(s.codes[rows], s.values, s.tree, persons).value_counts)
+            for s in self.sensitive
         )
         return replace(self, sensitive=sensitive)
 
-    def part(self, tuples: AnyInts) -> EncodedTable:
-        """Return the space of some of the tuples; distances, ranges and trees stay those of the whole."""
+    def subset(self, tuples: AnyInts) -> EncodedTable:
+        """Return the table of some of the tuples; distances, ranges and hierarchies stay those of the whole table."""
         rows = self.rows_of(tuples) if self.persons is not None or self.sensitive else None
         persons = self.persons[rows] if self.persons is not None else None
         sensitive = tuple(replace(s, codes=s.codes[rows]) for s in self.sensitive)
         return EncodedTable(self.attributes, self.codes[tuples], self.counts[tuples], persons, self.total, sensitive)
 
-    def without_absent(self) -> EncodedTable:
-        """Return the same space without codes of categories that do not occur; trees and distances stay.
+    def without_absent_values(self) -> EncodedTable:
+        """Return the same table without codes of categories that do not occur; hierarchies and distances stay.
 
         O(tuples + values) time.
         """
@@ -287,13 +311,13 @@ class EncodedTable:
         for j, attribute in enumerate(attributes):
             if isinstance(attribute, CategoricalAttribute):
                 is_present = np.bincount(codes[:, j], minlength=attribute.values + 1) > 0
-                attributes[j] = attribute.of(is_present[:-1])
+                attributes[j] = attribute.with_values(is_present[:-1])
                 codes[:, j] = (np.cumsum(np.append(is_present[:-1], True)) - 1)[codes[:, j]]
         return replace(self, attributes=tuple(attributes), codes=codes)
 
 
 def concatenated_ranges(starts: AnyInts, counts: AnyInts) -> Ints:
-    """Return the numbers first[i], first[i] + 1, ..., counts[i] of them, for each i in turn."""
+    """Return starts[i], starts[i] + 1, ... (counts[i] numbers) for each i, one range after another."""
     ends = np.cumsum(counts)
     return np.arange(int(counts.sum())) + np.repeat(starts - ends + counts, counts)
 
@@ -348,18 +372,18 @@ def encode_table(
 
 
 def _in_canonical_order(column: Any, order: Ints, repeats: Ints | None) -> Any:
-    """Return a column in canonical order, each row as often as it stands for records."""
+    """Return a column in canonical order, each row repeated as often as `repeats` says."""
     canonical = column[order]
     return canonical if repeats is None else np.repeat(canonical, repeats)
 
 
 def smallest_int_type(numbers: AnyInts) -> AnyInts:
-    """Return numbers in as many bits as they need: there is one for every record."""
+    """Return the numbers as int32 if they fit, else as int64, because there is one for every record."""
     return numbers.astype(np.int32 if int(numbers.max(initial=0)) < 2**31 else np.int64, copy=False)
 
 
 def _has_one_record_per_person(persons: AnyInts) -> bool:
-    """Return whether persons are as good as records: all are known and nobody has two."""
+    """Return whether every person is known and has exactly one record."""
     ascending = np.sort(persons)
     return bool((len(persons) == 0 or ascending[0] >= 0) and (ascending[1:] != ascending[:-1]).all())
 
@@ -367,6 +391,7 @@ def _has_one_record_per_person(persons: AnyInts) -> bool:
 def _sensitive_column(
     codes: Codes, values: int, tree: CategoricalAttribute | None, persons: AnyInts | None
 ) -> SensitiveColumn:
+    """Return the column with its value counts: of records, or of distinct known persons where persons are given."""
     if persons is None:
         return SensitiveColumn(codes, np.bincount(codes, minlength=values + 1), tree)
     is_known = persons >= 0
@@ -375,9 +400,11 @@ def _sensitive_column(
 
 
 def combined_key(columns: Sequence[Ints], sizes: Sequence[int]) -> tuple[Ints, int]:
-    """Return one number per row, which orders rows as their columns do, and what all of these are below.
+    """Return one number per row that orders rows as their columns do, and a bound that all numbers are below.
 
-    sizes: what the numbers of each column are below.
+    Args:
+        columns: The columns; the first matters most.
+        sizes: A bound that the numbers of each column are below.
     """
     key, size = columns[0], sizes[0]
     for column, n_values in zip(columns[1:], sizes[1:], strict=True):

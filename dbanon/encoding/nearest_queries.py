@@ -1,4 +1,4 @@
-"""Whole groups from an index at a time, in compiled code: seeds, and the records nearest to them."""
+"""Whole clusters at a time from a tuple index, in compiled code: a seed, and the records nearest to it."""
 
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -12,123 +12,178 @@ from dbanon.encoding.tuple_index import SumQuery, TupleIndex, empty_ints
 from dbanon.kernels.arrays import SeedSearch
 
 CANDIDATES_PER_RECORD = 8
-"""A group of n records is looked for among the n * EFFORT records nearest to its seed, then a greater one is."""
+"""A cluster of n records is searched for among the n * 8 records nearest to its seed, before a larger one is tried."""
 
 MAX_TABLE_ENTRIES = 2**24
-"""All tables of one space are kept whole while they have at most so many entries together."""
+"""All distance tables are kept in full while they have at most this many entries together."""
 
 MIN_TUPLES_PER_RECORD = 0.5
-"""Tuples a record, from which on few repeat."""
+"""Tuples per record from which few tuples count as repeated."""
 
 MIN_PARTITIONED_TUPLES = 10_000
-"""Fewer tuples are gathered from a tree before parts would be compiled."""
+"""With fewer tuples, gathering from a tree takes less time than compiling the kernels for partitions."""
 
 MAX_BLOCK_SPAN = 0.23
-"""Share of the axes that blocks of neighbours may span on average: where they span more, they leave out little."""
+"""Largest average share of the axes that blocks of neighbours may span: wider blocks skip few tuples."""
 
 MIN_BLOCK_TUPLES = 4
-"""Fewest tuples of a block on average: where fewer are alike in all that is asked by table, blocks are many."""
+"""Smallest average number of tuples per block: with fewer, there are too many blocks."""
 
 
 class RecordLists(NamedTuple):
-    """The records that are left: `head`, the first of each tuple, and `following`, the next of the same tuple (-1:
-    none); `tuple_of` (rows,) and `values`, the sensitive codes (columns, rows)."""
+    """The remaining records as one linked list per tuple.
+
+    Attributes:
+        head: (tuples,) first record of each tuple, -1 for none.
+        next_record: (rows,) the next record of the same tuple, -1 for none.
+        tuple_of: (rows,) tuple of each record.
+        sensitive_codes: (columns, rows) sensitive codes.
+    """
 
     head: Ints
-    following: Ints
+    next_record: Ints
     tuple_of: Ints
-    values: Any
+    sensitive_codes: Any
 
 
 class ClusterGatherer:
-    """Takes groups from an index.
+    """Forms clusters from an index, removing their records from it.
 
-    `sums`: the summed distances to all seeds, which nothing else adds to; `sign`: seeds have the least (1) or the
-    greatest (-1) of them.
+    Args:
+        index: The index.
+        sums: The summed distances to all seeds; nothing else adds to them.
+        sign: 1 if seeds have the least sum, -1 if they have the greatest.
     """
 
     def __init__(self, index: TupleIndex, sums: SumQuery, sign: int) -> None:
         self.index, self.sums, self.sign = index, sums, sign
 
     @staticmethod
-    def fits(index: TupleIndex) -> bool:
-        """Return whether all tables of the index are small enough to be kept whole."""
+    def can_keep_tables(index: TupleIndex) -> bool:
+        """Return whether all distance tables of the index are small enough to be kept in full."""
         return sum(n * n for n in index.sizes) <= MAX_TABLE_ENTRIES
 
     @staticmethod
-    def has_parts(index: TupleIndex, sign: int) -> bool:
-        """Whether parts of the attributes answer faster than a tree or blocks, or are all that can: few tuples repeat,
-        and neighbours have little in common."""
+    def uses_partitions(index: TupleIndex, sign: int) -> bool:
+        """Return whether partitions of the attributes are faster than a tree or blocks, or the only possibility.
+
+        That is so where few tuples repeat and neighbours have little in common.
+        """
         if sign < 0 or not all(isinstance(table, KacpcDistances) for table in index.tables):
             return False
-        if not ClusterGatherer.fits(index):
+        if not ClusterGatherer.can_keep_tables(index):
             return True
-        if len(index.left) < max(MIN_PARTITIONED_TUPLES, MIN_TUPLES_PER_RECORD * index.space.rows):
+        if len(index.remaining) < max(MIN_PARTITIONED_TUPLES, MIN_TUPLES_PER_RECORD * index.space.rows):
             return False
         if index.axis_codes.shape[1] == 0:
             return True
         low, high = index.blocks.blocks[4:6]
         span = (high - low).sum() / len(low) / max((high.max(axis=0) - low.min(axis=0)).sum(), 1)
-        return bool(len(index.left) < MIN_BLOCK_TUPLES * len(low) or span > MAX_BLOCK_SPAN)
+        return bool(len(index.remaining) < MIN_BLOCK_TUPLES * len(low) or span > MAX_BLOCK_SPAN)
 
     @cached_property
-    def _parts(self) -> AttributePartitions | None:
+    def _partitions(self) -> AttributePartitions | None:
         index = self.index
         tables = [table for table in index.tables if isinstance(table, KacpcDistances)]
         return (
-            AttributePartitions(index.space, tables, index.left)
-            if ClusterGatherer.has_parts(index, self.sign)
+            AttributePartitions(index.space, tables, index.remaining)
+            if ClusterGatherer.uses_partitions(index, self.sign)
             else None
         )
 
     @cached_property
     def _search(self) -> SeedSearch:
-        """The questions, with all rows of all tables."""
-        index, query, sums = self.index, self.index.blank(), self.sums
+        """The queries of a search for seeds, with all rows of all distance tables."""
+        index, query, sums = self.index, self.index.zero_query(), self.sums
         rows = [index.tables[j].row(c) for j, n in zip(index.tabular, index.sizes, strict=True) for c in range(n)]
         starts = np.cumsum([0, *(n * n for n in index.sizes)])[:-1].astype(np.int64)
         tables = np.concatenate([empty_ints(), *rows])
-        return SeedSearch(tables, starts, query.flat, query.axes, sums.flat, sums.axes, self.sign)
+        return SeedSearch(
+            tables, starts, query.table_sums, query.axis_arrays, sums.table_sums, sums.axis_arrays, self.sign
+        )
 
-    def groups(self, k: int, begin: int, most: int) -> tuple[Ints, Ints]:
-        """Make up to `most` groups: the record of least (greatest) sum, and the k - 1 nearest to it.
+    def gather_clusters(self, k: int, first_seed: int, max_clusters: int) -> tuple[Ints, Ints]:
+        """Form up to `max_clusters` clusters: the record of least (greatest) sum, and the k - 1 records nearest to it.
 
-        `begin` is the first seed, or -1. Every seed is added to the sums. Gives members (rows, 2), the tuple and count
-        of each, every group ending with a row of -1, and the seeds. The same as asking `least`, `take`, `nearest`,
-        `take`, `add` in turn; parts keep sums of their own.
+        The result equals calling `least_tuple`, `remove_records`, `nearest`, `remove_records` and `add_record` in turn;
+        every seed is added to the sums (partitions keep sums of their own).
+
+        Args:
+            k: Records per cluster.
+            first_seed: Tuple of the first seed, or -1 to search for it.
+            max_clusters: Number of clusters after which to stop.
+
+        Returns:
+            Members (rows, 2), tuple and count of each, every cluster ending with a row of -1; and the seeds.
         """
-        from dbanon.kernels.block_search import gather_blocks
-        from dbanon.kernels.tree_search import gather_steps
+        from dbanon.kernels.block_search import gather_block_clusters
+        from dbanon.kernels.tree_search import gather_clusters
 
         index = self.index
-        members, seeds = np.empty((most * (k + 2), 2), np.int64), np.empty(most, np.int64)
-        if self._parts is not None:
-            n_rows, n_clusters = self._parts.groups(k, begin, members, seeds)
-            index.records = int(index.left.sum())
+        members, seeds = np.empty((max_clusters * (k + 2), 2), np.int64), np.empty(max_clusters, np.int64)
+        if self._partitions is not None:
+            n_rows, n_clusters = self._partitions.gather_clusters(k, first_seed, members, seeds)
+            index.records = int(index.remaining.sum())
             return members[:n_rows], seeds[:n_clusters]
         if index.axis_codes.shape[1] and self.sign > 0:
-            n_rows, n_clusters = gather_blocks(
-                index.blocks, index.by_table, index.axis, index.axis_codes, self._search, k, begin, most, members, seeds
+            n_rows, n_clusters = gather_block_clusters(
+                index.blocks,
+                index.by_table,
+                index.axis_arrays,
+                index.axis_codes,
+                self._search,
+                k,
+                first_seed,
+                max_clusters,
+                members,
+                seeds,
             )
-            index.records = int(index.left.sum())
+            index.records = int(index.remaining.sum())
             return members[:n_rows], seeds[:n_clusters]
-        n_rows, n_clusters = gather_steps(index.arrays, self._search, k, begin, index.apart, most, members, seeds)
-        index.count()
+        n_rows, n_clusters = gather_clusters(
+            index.arrays, self._search, k, first_seed, index.has_distinct_distances, max_clusters, members, seeds
+        )
+        index.recount_records()
         return members[:n_rows], seeds[:n_clusters]
 
-    def judged_groups(
-        self, least: int, begin: int, chains: RecordLists, rules: tuple[Any, ...], labels: Ints, first: int, most: int
+    def gather_constrained_clusters(
+        self,
+        min_records: int,
+        first_seed: int,
+        lists: RecordLists,
+        rules: tuple[Any, ...],
+        labels: Ints,
+        first_label: int,
+        max_clusters: int,
     ) -> tuple[Ints, bool]:
-        """Makes up to `most` groups of at least `least` records that meet models of sensitive values, and labels their
-        records from `first` on; gives the seeds, and whether the last seed found no group.
+        """Form up to `max_clusters` clusters of at least `min_records` records that meet models of sensitive values.
 
-        `begin` is the first seed, or -1; rules and their scratch: see `dbanon.kernels.model_gathering`.
+        Args:
+            min_records: Fewest records of a cluster.
+            first_seed: Tuple of the first seed, or -1 to search for it.
+            lists: The remaining records by tuple.
+            rules: Models and scratch, see `dbanon.kernels.model_gathering`.
+            labels: Output: cluster number of each record, from `first_label` on.
+            first_label: Number of the first cluster.
+            max_clusters: Number of clusters after which to stop.
+
+        Returns:
+            The seeds, and whether no cluster was found for the last seed.
         """
-        from dbanon.kernels.model_gathering import gather_models
+        from dbanon.kernels.model_gathering import gather_constrained_clusters
 
-        seeds = np.empty(most, np.int64)
-        n_clusters, is_stuck = gather_models(
-            self.index.arrays, self._search, least, begin, chains, rules, labels, first, seeds, CANDIDATES_PER_RECORD
+        seeds = np.empty(max_clusters, np.int64)
+        n_clusters, is_stuck = gather_constrained_clusters(
+            self.index.arrays,
+            self._search,
+            min_records,
+            first_seed,
+            lists,
+            rules,
+            labels,
+            first_label,
+            seeds,
+            CANDIDATES_PER_RECORD,
         )
-        self.index.count()
+        self.index.recount_records()
         return seeds[:n_clusters], bool(is_stuck)

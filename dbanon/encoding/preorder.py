@@ -1,4 +1,4 @@
-"""A tree as arrays in preorder: how deep each node stands, and what lies above and below it."""
+"""A forest as arrays in preorder: depth, height, parent and leaves of each node."""
 
 from dataclasses import dataclass
 
@@ -9,41 +9,48 @@ from dbanon.encoding.encoded_table import AnyInts
 
 @dataclass(frozen=True)
 class Preorder:
-    """The nodes that a root reaches, in preorder, all (nodes,): `row`, which of the given ones a node is; `parent`, -1
-    of a root; `depth`, edges up to the root; `height`, edges down to the deepest leaf below it; `leaves`, how many of
-    these there are (of a leaf 1).
+    """The nodes below the roots of a forest, in preorder. All arrays have one entry per node.
+
+    Attributes:
+        source_row: Row of the input that the node comes from.
+        parent: Its parent, -1 for a root.
+        depth: Edges up to the root.
+        height: Edges down to the deepest leaf below.
+        leaves: Number of leaves below (1 for a leaf).
     """
 
-    row: AnyInts
+    source_row: AnyInts
     parent: AnyInts
     depth: AnyInts
     height: AnyInts
     leaves: AnyInts
 
-    def lines(self) -> tuple[AnyInts, AnyInts]:
-        """Return the nodes from the root to each one, itself the last, joined, and where each line ends.
+    def root_paths(self) -> tuple[AnyInts, AnyInts]:
+        """Return the paths from the root to each node, concatenated, and where each path ends.
 
         O(nodes * depth) time and memory.
         """
         ends = np.cumsum(self.depth + 1)
         paths, places = np.empty(ends[-1] if len(ends) else 0, np.int64), ends - 1
-        nodes: AnyInts = np.arange(len(self.row))
+        nodes: AnyInts = np.arange(len(self.source_row))
         while len(nodes):
             paths[places] = nodes
             deeper = self.parent[nodes] >= 0
             nodes, places = self.parent[nodes[deeper]], places[deeper] - 1
         return paths, ends
 
-    def raised(self, nodes: AnyInts, steps: int) -> AnyInts:
-        """Return the nodes so many steps above others, the root where there are not so many."""
+    def ancestors(self, nodes: AnyInts, steps: int) -> AnyInts:
+        """Return the ancestors `steps` levels above the nodes, or the root where there are fewer levels."""
         for _ in range(min(steps, int(self.depth.max(initial=0)))):
             nodes = np.where(self.parent[nodes] < 0, nodes, self.parent[nodes])
         return nodes
 
 
 def preorder_tree(parent: AnyInts) -> Preorder:
-    """The nodes that roots reach; parent (rows,) is the row of a row's parent, -1 of a root, -2 where there is none.
-    Siblings go by their rows.
+    """Return the nodes that are reachable from roots, in preorder, siblings in the order of their rows.
+
+    Args:
+        parent: (rows,) row of each row's parent, -1 for a root, -2 if the parent does not exist.
 
     O(rows * log(rows)) time, O(rows) memory.
     """
@@ -73,7 +80,7 @@ def preorder_tree(parent: AnyInts) -> Preorder:
     number, depth = np.zeros(len(parent), np.int64), np.zeros(len(parent), np.int64)
     for steps, level in enumerate(levels):
         offsets = np.cumsum(size[level]) - size[level]
-        if steps:  # siblings stand together: the eldest follows its parent
+        if steps:  # siblings are adjacent, and the first one follows the parent
             eldest = np.flatnonzero(np.diff(parent[level], prepend=-1))
             offsets -= np.repeat(offsets[eldest], np.diff(np.append(eldest, len(level))))
             offsets += number[parent[level]] + 1

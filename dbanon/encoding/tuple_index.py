@@ -1,11 +1,11 @@
-"""The tuples that are left: which of them have the least (or greatest) separable sum.
+"""An index of the remaining tuples that finds those with the least (or greatest) separable sum.
 
-A question is a sum over attributes of one function each: the distance to a record, the summed distances to all earlier
-centroids, a loss increase. Attributes with few values ask by table, numbers with many values by a convex function of
-the place on their axis. The tuples stand in a trie over the first kind, widest spread first, and below each of its
-paths in a tree of boxes over the second; every node knows how many records are left below it. A search goes
-depth-first, best child first, and leaves out what cannot win: sums are exact integers and a node also knows its first
-tuple, so no tie is ever lost. Memory is linear in the tuples.
+A query is a sum over attributes of one function each: the distance to a record, the summed distances to all earlier
+centroids, a loss increase. The function of an attribute with few values is a table, that of a number with many values a
+convex function of the position on its axis. The tuples are leaves of a trie over the former attributes, widest spread
+first, whose paths end in a tree of boxes over the latter; every node knows how many records remain below it. A search
+is depth-first, best child first, and skips nodes that cannot win: sums are exact integers and a node also knows its
+first tuple, so no tie is ever lost. Memory is linear in the tuples.
 """
 
 from collections.abc import Sequence
@@ -22,26 +22,28 @@ from dbanon.encoding.tuple_trie import build_blocks, build_trie
 from dbanon.kernels.arrays import BlockArrays, IndexArrays
 
 MAX_TABULAR_VALUES = 256
-"""Numbers with at most so many distinct values are asked by table."""
+"""Attributes with at most this many distinct values are queried by table."""
 
 LONG_ATTRIBUTE = 1024
-"""Of attributes of more values, of which none has many records, few are asked."""
+"""For an attribute with more values than this, the dispersion is estimated from fewer of its values."""
 
 
 def empty_ints() -> Ints:
+    """Return an empty integer array."""
     return np.zeros(0, np.int64)
 
 
 @dataclass(frozen=True)
 class SumQuery:
-    """A separable sum: the tables of the attributes with few values in one array, and one convex function an axis.
+    """A separable sum: tables of the attributes with few values in one array, and one convex function per axis.
 
-    On axis a: the distance to the interval of places [low[a], high[a]], or to NULL where missing[2a] is 1. If `counts`
-    is not empty: the sum of distances to all places added so far, by prefix sums of their counts and places (within
-    chunks of values, and over chunks); missing[2a] counts the NULLs among them and missing[2a + 1] the places.
+    On axis a it is the distance to the interval of positions [low[a], high[a]], or to NULL where missing[2a] is 1. If
+    `counts` is not empty, it is the sum of distances to all positions added so far, by prefix sums of their counts and
+    positions (within chunks of values, and over chunks); missing[2a] counts the NULLs among them and missing[2a + 1]
+    the positions.
     """
 
-    flat: Ints
+    table_sums: Ints
     low: Ints
     high: Ints
     missing: Ints
@@ -51,37 +53,40 @@ class SumQuery:
     total_chunks: Ints
 
     @property
-    def axes(self) -> tuple[Ints, ...]:
-        """The part about axes, as the kernels take it."""
+    def axis_arrays(self) -> tuple[Ints, ...]:
+        """The arrays for the axes, as the kernels take them."""
         return (
             self.low, self.high, self.missing, self.counts, self.totals, self.count_chunks, self.total_chunks,
         )  # fmt: skip
 
 
 class TupleIndex:
-    """Remaining counts of a space's tuples, and questions about them.
+    """The remaining counts of a table's tuples, and queries for tuples by separable sums.
 
-    left (tuples,): records that are left, `records` all of them; `tabular`: the attributes that are asked by table, in
-    the index's order, and `sizes` of their tables.
+    Attributes:
+        remaining: (tuples,) remaining records of each tuple.
+        records: Number of remaining records.
+        tabular: The attributes that are queried by table, in the index's order.
+        sizes: The sizes of their tables.
     """
 
     def __init__(self, space: EncodedTable, tables: Sequence[DistanceTable]) -> None:
         from dbanon.kernels.axis_sums import CHUNK
 
-        self.left = space.counts.copy()
-        self.records = int(self.left.sum())
+        self.remaining = space.counts.copy()
+        self.records = int(self.remaining.sum())
         self.tables = tables
-        self._axes = [
-            j for j, t in enumerate(tables) if isinstance(t, NumericDistances) and len(t.places) > MAX_TABULAR_VALUES
+        self._axis_attributes = [
+            j for j, t in enumerate(tables) if isinstance(t, NumericDistances) and len(t.positions) > MAX_TABULAR_VALUES
         ]
-        tabular = [j for j in range(len(tables)) if j not in self._axes]
+        tabular = [j for j in range(len(tables)) if j not in self._axis_attributes]
         self.tabular = sorted(tabular, key=lambda j: -_dispersion(space, j, tables[j]))
         self.sizes = [space.attributes[j].values + 1 for j in self.tabular]
-        axes = [t for j in self._axes if isinstance(t := tables[j], NumericDistances)]
-        lengths = np.array([len(a.places) for a in axes], np.int64)
-        places = np.concatenate([empty_ints(), *(np.append(a.places, 0) for a in axes)])
+        axes = [t for j in self._axis_attributes if isinstance(t := tables[j], NumericDistances)]
+        lengths = np.array([len(a.positions) for a in axes], np.int64)
+        places = np.concatenate([empty_ints(), *(np.append(a.positions, 0) for a in axes)])
         chunks = (lengths >> CHUNK) + 1
-        self.axis = (
+        self.axis_arrays = (
             places,
             np.cumsum(lengths + 1) - (lengths + 1),
             lengths,
@@ -89,7 +94,7 @@ class TupleIndex:
             np.cumsum(chunks) - chunks,
         )
         self._chunks = int(chunks.sum())
-        self.axis_codes = np.ascontiguousarray(space.codes[:, self._axes])
+        self.axis_codes = np.ascontiguousarray(space.codes[:, self._axis_attributes])
         offsets = np.cumsum([0, *self.sizes])[:-1].astype(np.int64)
         present = np.concatenate(
             [
@@ -106,30 +111,33 @@ class TupleIndex:
 
     @cached_property
     def tree(self) -> tuple[Any, ...]:
-        return build_trie(self.space, self.tabular, self.axis_codes, self.axis, self.left)
+        """The tuples as nodes of a trie with boxes (see `build_trie`); built on first use."""
+        return build_trie(self.space, self.tabular, self.axis_codes, self.axis_arrays, self.remaining)
 
     @cached_property
     def blocks(self) -> BlockArrays:
-        """The tuples in blocks of neighbours, as the kernels take them; counted when they are first asked for."""
-        return build_blocks(self.space, self.tabular, self.axis_codes, self.axis, self.left)
+        """The tuples in blocks of neighbours, as the kernels take them; built on first use."""
+        return build_blocks(self.space, self.tabular, self.axis_codes, self.axis_arrays, self.remaining)
 
     @property
     def arrays(self) -> IndexArrays:
         """The tree, the codes by table, the axes and the codes on them, as the kernels take them."""
-        return IndexArrays(self.tree, self.by_table, self.axis if self._axes else None, self.axis_codes)
+        return IndexArrays(
+            self.tree, self.by_table, self.axis_arrays if self._axis_attributes else None, self.axis_codes
+        )
 
     @property
     def steps(self) -> int:
-        """Values and nodes that searches of the tree have looked at."""
+        """Number of values and nodes that searches of the tree have visited."""
         return int(self.tree[11][0]) if "tree" in self.__dict__ else 0
 
     @cached_property
-    def apart(self) -> bool:
-        """Whether no two values that occur have the distance 0."""
-        for a, j in enumerate(self._axes):
-            table, has_null = self.tables[j], bool((self.axis_codes[:, a] == self.axis[2][a]).any())
+    def has_distinct_distances(self) -> bool:
+        """Whether no two different values that occur have the distance 0."""
+        for a, j in enumerate(self._axis_attributes):
+            table, has_null = self.tables[j], bool((self.axis_codes[:, a] == self.axis_arrays[2][a]).any())
             if isinstance(table, NumericDistances) and (
-                (has_null and table.null == 0) or (np.diff(table.places) == 0).any()
+                (has_null and table.null == 0) or (np.diff(table.positions) == 0).any()
             ):
                 return False
         begins = [*self.by_table[1], len(self.by_table[2])]
@@ -141,123 +149,135 @@ class TupleIndex:
 
     # --- questions -------------------------------------------------------------------------------------
 
-    def to(self, codes: Sequence[int] | Codes) -> SumQuery:
-        """Return the distance to a record."""
-        return self.question(
+    def distance_query(self, codes: Sequence[int] | Codes) -> SumQuery:
+        """Return a query for the distance to the record with these codes."""
+        return self.interval_query(
             [self.tables[j].row(int(codes[j])) for j in range(len(codes)) if j in self.tabular], codes, codes
         )
 
-    def question(self, rows: Sequence[Ints], low: Sequence[int] | Codes, high: Sequence[int] | Codes) -> SumQuery:
-        """Any separable sum: a table for each attribute with few values, in the space's order, and on axes the
-        distance to the interval between two codes."""
+    def interval_query(self, rows: Sequence[Ints], low: Sequence[int] | Codes, high: Sequence[int] | Codes) -> SumQuery:
+        """Return a query: one table per attribute with few values, and on axes the distance to an interval of codes.
+
+        Args:
+            rows: The tables, in the order of the encoded table's attributes.
+            low: Code at the lower end of the interval, by attribute; the code of NULL for the distance to NULL.
+            high: Code at the upper end, by attribute.
+        """
         row_of = dict(zip(sorted(self.tabular), rows, strict=True))
         flat = np.concatenate([empty_ints(), *(row_of[j] for j in self.tabular)])
-        places, starts, lengths = self.axis[:3]
+        places, starts, lengths = self.axis_arrays[:3]
         bounds, missing = np.zeros((2, len(lengths)), np.int64), np.zeros(2 * len(lengths), np.int64)
-        for a, j in enumerate(self._axes):
+        for a, j in enumerate(self._axis_attributes):
             missing[2 * a] = int(low[j] == lengths[a])
             bounds[0, a], bounds[1, a] = places[starts[a] + low[j]], places[starts[a] + high[j]]
         return SumQuery(flat, bounds[0], bounds[1], missing, empty_ints(), empty_ints(), empty_ints(), empty_ints())
 
-    def blank(self) -> SumQuery:
-        """Return a question of zeros, for kernels to fill."""
+    def zero_query(self) -> SumQuery:
+        """Return a query of zeros, for kernels to fill."""
         sizes, nowhere = dict(zip(self.tabular, self.sizes, strict=True)), [0] * len(self.tables)
-        return self.question([np.zeros(sizes[j], np.int64) for j in sorted(self.tabular)], nowhere, nowhere)
+        return self.interval_query([np.zeros(sizes[j], np.int64) for j in sorted(self.tabular)], nowhere, nowhere)
 
-    def sums(self) -> SumQuery:
-        """Return summed distances to records; none yet (see `add`)."""
-        axes = len(self._axes)
+    def distance_sum_query(self) -> SumQuery:
+        """Return a query for summed distances to records, with no record added yet (see `add_record`)."""
+        axes = len(self._axis_attributes)
         value_sums, chunk_sums = (
-            np.zeros((2, max(len(self.axis[0]), 1)), np.int64),
+            np.zeros((2, max(len(self.axis_arrays[0]), 1)), np.int64),
             np.zeros((2, max(self._chunks, 1)), np.int64),
         )
         zeros = np.zeros(axes, np.int64)
         flat = np.zeros(sum(self.sizes), np.int64)
         return SumQuery(flat, zeros, zeros, np.zeros(2 * axes, np.int64), *value_sums, *chunk_sums)
 
-    def add(self, sums: SumQuery, codes: Sequence[int] | Codes) -> None:
-        """Add the distances to one record to a question of sums. O(values) for tables, O(log values) for axes."""
-        from dbanon.kernels.axis_sums import add_place
+    def add_record(self, query: SumQuery, codes: Sequence[int] | Codes) -> None:
+        """Add the distances to one record to a query for sums. O(values) for tables, O(log values) for axes."""
+        from dbanon.kernels.axis_sums import add_axis_value
 
-        for (begin, end), j in zip(pairwise([*self.by_table[1], len(sums.flat)]), self.tabular, strict=True):
-            sums.flat[begin:end] += self.tables[j].row(int(codes[j]))
-        for a, j in enumerate(self._axes):
-            if codes[j] == self.axis[2][a]:
-                sums.missing[2 * a] += 1
+        for (begin, end), j in zip(pairwise([*self.by_table[1], len(query.table_sums)]), self.tabular, strict=True):
+            query.table_sums[begin:end] += self.tables[j].row(int(codes[j]))
+        for a, j in enumerate(self._axis_attributes):
+            if codes[j] == self.axis_arrays[2][a]:
+                query.missing[2 * a] += 1
             else:
-                sums.missing[2 * a + 1] += 1
-                add_place(self.axis, sums.axes, a, int(codes[j]), 1)
+                query.missing[2 * a + 1] += 1
+                add_axis_value(self.axis_arrays, query.axis_arrays, a, int(codes[j]), 1)
 
     # --- answers ---------------------------------------------------------------------------------------
 
-    def least(self, question: SumQuery) -> int:
-        """Return the first tuple, among those left, with the least sum."""
-        return self._one(question, 1)
+    def least_tuple(self, query: SumQuery) -> int:
+        """Return the first remaining tuple with the least sum."""
+        return self._extreme_tuple(query, 1)
 
-    def greatest(self, question: SumQuery) -> int:
-        """Return the first tuple, among those left, with the greatest sum."""
-        return self._one(question, -1)
+    def greatest_tuple(self, query: SumQuery) -> int:
+        """Return the first remaining tuple with the greatest sum."""
+        return self._extreme_tuple(query, -1)
 
-    def nearest(self, question: SumQuery, records: int) -> tuple[Ints, Ints]:
-        """Return the next `records` records by sum, ties to the first: their tuples and how many of each."""
-        return self._search(question, records, 1)
+    def nearest(self, query: SumQuery, records: int) -> tuple[Ints, Ints]:
+        """Return the first `records` records by sum, ties by tuple: their tuples and how many of each."""
+        return self._search(query, records, 1)
 
-    def _one(self, question: SumQuery, sign: int) -> int:
-        """Return the first question is answered by a pass over all tuples, which costs less than the tree."""
+    def _extreme_tuple(self, query: SumQuery, sign: int) -> int:
+        """Return the first tuple with the least (sign 1) or greatest (-1) sum.
+
+        The first query is answered by a pass over all tuples, which costs less than building the tree.
+        """
         if self._has_answered:
-            return int(self._search(question, 1, sign)[0][0])
+            return int(self._search(query, 1, sign)[0][0])
         self._has_answered = True
-        tuples = np.flatnonzero(self.left)
+        tuples = np.flatnonzero(self.remaining)
         total = np.zeros(len(tuples), np.int64)
         for j, offset in enumerate(self.by_table[1].tolist()):
-            total += question.flat[offset + self.by_table[0][tuples, j]]
-        for a in range(len(self._axes)):
-            total += self._on_axis(question, a)[self.axis_codes[tuples, a]]
+            total += query.table_sums[offset + self.by_table[0][tuples, j]]
+        for a in range(len(self._axis_attributes)):
+            total += self._axis_sums(query, a)[self.axis_codes[tuples, a]]
         return int(tuples[np.argmin(total) if sign > 0 else np.argmax(total)])
 
-    def _on_axis(self, question: SumQuery, a: int) -> Ints:
-        """What a question says of each value of an axis, and of NULL."""
+    def _axis_sums(self, query: SumQuery, axis: int) -> Ints:
+        """Return a query's value for each code of an axis and, last, for NULL."""
         from dbanon.kernels.axis_sums import CHUNK
 
-        begin, length, null = (int(self.axis[i][a]) for i in (1, 2, 3))
-        places, chunk = self.axis[0][begin : begin + length], self.axis[4][a] + (np.arange(length) >> CHUNK)
-        n_missing, n_present = question.missing[2 * a : 2 * a + 2].tolist()
-        if len(question.counts) == 0:
+        begin, length, null = (int(self.axis_arrays[i][axis]) for i in (1, 2, 3))
+        places, chunk = (
+            self.axis_arrays[0][begin : begin + length],
+            self.axis_arrays[4][axis] + (np.arange(length) >> CHUNK),
+        )
+        n_missing, n_present = query.missing[2 * axis : 2 * axis + 2].tolist()
+        if len(query.counts) == 0:
             if n_missing:
                 return np.append(np.full(length, null, np.int64), 0)
-            distance = np.maximum(question.low[a] - places, places - question.high[a])
+            distance = np.maximum(query.low[axis] - places, places - query.high[axis])
             return np.append(np.maximum(distance, 0), null)
-        counts = question.counts[begin : begin + length] + question.count_chunks[chunk]
-        totals = question.totals[begin : begin + length] + question.total_chunks[chunk]
+        counts = query.counts[begin : begin + length] + query.count_chunks[chunk]
+        totals = query.totals[begin : begin + length] + query.total_chunks[chunk]
         return np.append(
             places * (2 * counts - n_present) - 2 * totals + totals[-1] + n_missing * null, n_present * null
         )
 
-    def _search(self, question: SumQuery, records: int, sign: int) -> tuple[Ints, Ints]:
-        from dbanon.kernels.tree_search import search
+    def _search(self, query: SumQuery, records: int, sign: int) -> tuple[Ints, Ints]:
+        """Search the tree for the first `records` records by sum (sign 1) or negated sum (-1)."""
+        from dbanon.kernels.tree_search import search_records
 
         records = min(records, self.records)
         tuples, counts = np.empty(records + 1, np.int64), np.empty(records + 1, np.int64)
         if records == 0:
             return tuples[:0], counts[:0]
-        size = search(*self.arrays[:3], question.flat, question.axes, sign, records, tuples, counts)
+        size = search_records(*self.arrays[:3], query.table_sums, query.axis_arrays, sign, records, tuples, counts)
         return tuples[:size], counts[:size]
 
-    def count(self) -> None:
-        """Count anew what is left, after kernels took records."""
+    def recount_records(self) -> None:
+        """Count the remaining records again, after kernels removed some."""
         self.records = int(self.tree[2][0])
 
     # --- taking ----------------------------------------------------------------------------------------
 
-    def take(self, tuples: AnyInts, counts: AnyInts) -> None:
-        """Remove records; each tuple at most once a call."""
-        self._add(np.asarray(tuples, np.int64), -np.asarray(counts, np.int64))
+    def remove_records(self, tuples: AnyInts, counts: AnyInts) -> None:
+        """Remove records; each tuple at most once per call."""
+        self._change_counts(np.asarray(tuples, np.int64), -np.asarray(counts, np.int64))
 
-    def put_back(self, tuples: AnyInts, counts: AnyInts) -> None:
-        """Add records that were taken."""
-        self._add(np.asarray(tuples, np.int64), np.asarray(counts, np.int64))
+    def restore_records(self, tuples: AnyInts, counts: AnyInts) -> None:
+        """Add records that were removed."""
+        self._change_counts(np.asarray(tuples, np.int64), np.asarray(counts, np.int64))
 
-    def _add(self, tuples: Ints, counts: Ints) -> None:
+    def _change_counts(self, tuples: Ints, counts: Ints) -> None:
         from dbanon.kernels.index_tree import add_records
 
         self.records += int(counts.sum())
@@ -265,7 +285,10 @@ class TupleIndex:
 
 
 def _dispersion(space: EncodedTable, j: int, table: DistanceTable) -> float:
-    """Mean distance of two records on an attribute, by its most frequent values: what a first cut tells apart."""
+    """Return the mean distance of two records on an attribute, estimated from its most frequent values.
+
+    The trie begins with the attribute of greatest dispersion, as it separates most.
+    """
     records = np.bincount(space.codes[:, j], weights=space.counts, minlength=space.attributes[j].values + 1)
     share = records / max(float(records.sum()), 1.0)
     frequent = np.argsort(-share, kind="stable")[: 64 if len(share) <= LONG_ATTRIBUTE else 16]

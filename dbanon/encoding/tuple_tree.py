@@ -1,4 +1,4 @@
-"""The tuples that are left as points in a tree of boxes (see `dbanon.kernels.kd_tree`)."""
+"""The remaining tuples as points in a tree of boxes (see `dbanon.kernels.kd_tree`)."""
 
 import math
 from typing import Any
@@ -10,59 +10,69 @@ from dbanon.kernels.arrays import AverageTotals
 
 
 class TuplePoints:
-    """Remaining counts of a space's tuples, as points. `left` (tuples,): records that are left.
+    """The remaining counts of a table's tuples, as points of a k-d tree.
 
-    `places[j]` are the scaled places of the values of attribute j, where it is a number, `units` what a difference of
-    1, or of categories, counts. O(n log n) time, O(n) memory.
+    Args:
+        space: The encoded table.
+        places: Scaled positions of the values of each numeric attribute, by code.
+        units: Weight of a difference of 1, or of two different categories, by attribute.
+
+    O(n log n) time, O(n) memory. `remaining` (tuples,): remaining records.
     """
 
     def __init__(self, space: EncodedTable, places: list[Floats], units: Ints) -> None:
-        from dbanon.kernels.kd_tree import LEAF, build_points
+        from dbanon.kernels.kd_tree import MAX_LEAF_TUPLES, build_kd_tree
 
-        self.space, self.left = space, space.counts.copy()
+        self.space, self.remaining = space, space.counts.copy()
         tuples, axes = space.codes.shape
         numeric = np.array([isinstance(a, NumericAttribute) for a in space.attributes])
         coordinates = np.empty((tuples, axes))
         for j in range(axes):
             codes = space.codes[:, j]
             coordinates[:, j] = np.append(places[j], np.nan)[codes] if numeric[j] else codes
-        self.terms = numeric, units
-        self.points = np.arange(tuples), np.empty((tuples, 2), np.int64), coordinates, self.left, np.zeros(1, np.int64)
-        size = 2 * (2 * tuples // LEAF + 1) + 1
+        self.attribute_terms = numeric, units
+        self.points = (
+            np.arange(tuples),
+            np.empty((tuples, 2), np.int64),
+            coordinates,
+            self.remaining,
+            np.zeros(1, np.int64),
+        )
+        size = 2 * (2 * tuples // MAX_LEAF_TUPLES + 1) + 1
         nodes = tuple(np.zeros(size, np.int64) for _ in range(6))
         boxes = np.zeros((size, axes)), np.zeros((size, axes)), np.zeros((size, axes), bool)
-        used = build_points(space.codes, self.points, nodes, boxes, self.terms)
+        used = build_kd_tree(space.codes, self.points, nodes, boxes, self.attribute_terms)
         self.nodes, self.boxes = tuple(a[:used] for a in nodes), tuple(a[:used] for a in boxes)
 
     @property
     def records(self) -> int:
-        """Records that are left."""
+        """Number of remaining records."""
         return int(self.nodes[4][0])
 
     @property
     def steps(self) -> int:
-        """Boxes and points that were looked at."""
+        """Number of boxes and points that searches have visited."""
         return int(self.points[4][0])
 
     @property
     def arrays(self) -> tuple[Any, ...]:
-        """As the kernels take them."""
-        return self.points, self.nodes, self.boxes, self.terms
+        """The points, nodes, boxes and attribute terms, as the kernels take them."""
+        return self.points, self.nodes, self.boxes, self.attribute_terms
 
     def totals(self) -> AverageTotals:
-        """What averages are made of.
+        """Return the totals from which averages are computed.
 
-        A place is rounded once to a multiple of 2^-s, s the largest for which all places together stay below 2^62: so
-        sums are exact, whatever was taken before.
+        A position is rounded once to a multiple of 2^-s, with s the largest for which all positions together stay below
+        2^62: so sums are exact, whatever was removed before.
         """
         space = self.space
-        numeric, axes = self.terms[0], len(space.attributes)
+        numeric, axes = self.attribute_terms[0], len(space.attributes)
         scale, sums, n_known = np.ones(axes), np.zeros(axes, np.int64), np.zeros(axes, np.int64)
         sizes = [0 if numeric[j] else a.values + 1 for j, a in enumerate(space.attributes)]
         begins, present = np.cumsum([0, *sizes]), [np.zeros(0, np.int64)]
         order, coordinates = self.points[0], self.points[2]
         for j in range(axes):
-            counts = self.left[order]
+            counts = self.remaining[order]
             if not numeric[j]:
                 present.append(np.bincount(coordinates[:, j].astype(np.int64), counts, sizes[j]).astype(np.int64))
                 continue

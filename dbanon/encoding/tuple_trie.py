@@ -1,5 +1,7 @@
-"""The tuples of a space as nodes in arrays: a trie over the attributes with few values, and below each of its paths a
-tree of boxes over the others. Or, with less to build, as blocks of neighbours."""
+"""The tuples of a table as nodes in arrays: a trie over the attributes with few values, with trees of boxes below.
+
+As an alternative that is faster to build, blocks of neighbouring tuples.
+"""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -14,11 +16,14 @@ from dbanon.kernels.arrays import BlockArrays, BoxNodes
 def build_trie(
     space: EncodedTable, tabular: Sequence[int], axis_codes: Codes, axis: tuple[Ints, ...], remaining_of: Ints
 ) -> tuple[Any, ...]:
-    """The nodes, in arrays: leaf (node of a tuple), parent, left (records below), left of each tuple, kid and kids
-    (first child and how many; children are neighbours), code and level of trie nodes, tuple of a leaf or -1, first
-    (least tuple below), boxes (least and greatest code below on each axis), steps (values and nodes that searches have
-    looked at). O(n log^2 n) time."""
-    from dbanon.kernels.index_tree import build_boxes, gather_up
+    """Return the nodes of the trie and of the trees of boxes, as arrays.
+
+    The arrays: leaf (node of each tuple), parent, remaining records below each node, remaining records of each tuple,
+    first child and number of children (children are adjacent), code and level of trie nodes, tuple of a leaf or -1,
+    least tuple below, boxes (least and greatest code below on each axis), and the number of values and nodes that
+    searches have visited. O(n log^2 n) time.
+    """
+    from dbanon.kernels.index_tree import aggregate_up, build_boxes
 
     codes, tuples, axes = space.codes, len(space.codes), axis_codes.shape[1]
     order, run_starts = _sort_tuples(codes, tabular)
@@ -56,7 +61,7 @@ def build_trie(
     leaf[tuple_[nodes]] = nodes
     first, remaining = np.full(len(parent), tuples, np.int32), np.zeros(len(parent), np.int64)
     first[nodes], remaining[nodes] = tuple_[nodes], remaining_of[tuple_[nodes]]
-    gather_up(parent, first, remaining)
+    aggregate_up(parent, first, remaining)
     return (
         leaf,
         parent,
@@ -74,8 +79,10 @@ def build_trie(
 
 
 def _sort_tuples(codes: Codes, tabular: Sequence[int]) -> tuple[Ints, list[Ints]]:
-    """Return the tuples sorted by some columns, and where runs of equal codes begin: in none of these columns, in the
-    first, in the first two, ..."""
+    """Return the tuples sorted by some columns, and where runs of equal codes begin.
+
+    The runs are for no column, for the first, for the first two, and so on.
+    """
     order = np.lexsort([codes[:, j] for j in reversed(tabular)]) if tabular else np.arange(len(codes))
     run_starts, is_start = [np.zeros(1, np.int64)], np.zeros(len(codes), bool)
     is_start[:1] = True
@@ -87,14 +94,14 @@ def _sort_tuples(codes: Codes, tabular: Sequence[int]) -> tuple[Ints, list[Ints]
 
 
 MAX_BLOCK_TUPLES = 64
-"""Most tuples of a block."""
+"""Maximum number of tuples per block."""
 
 
 def build_blocks(
     space: EncodedTable, tabular: Sequence[int], axis_codes: Codes, axis: tuple[Ints, ...], remaining_of: Ints
 ) -> BlockArrays:
-    """Return blocks of neighbouring tuples."""
-    from dbanon.kernels.block_search import cut_blocks, fit_blocks
+    """Return the tuples in blocks of neighbours."""
+    from dbanon.kernels.block_search import cut_blocks, shrink_blocks
 
     codes, tuples = space.codes, len(space.codes)
     order, (*_, run_starts) = _sort_tuples(codes, tabular)
@@ -118,6 +125,6 @@ def build_blocks(
         order, edges, numbers[0], numbers[1], boxes[0], boxes[1], np.zeros(boxes[0].shape, np.int64), edges[1:].copy(),
         block_of, remaining_of,
     )  # fmt: skip
-    fit_blocks(blocks, axis_codes, axis)
+    shrink_blocks(blocks, axis_codes, axis)
     codes_of = np.ascontiguousarray(codes[order[edges[:-1]]][:, tabular])
     return BlockArrays(blocks, codes_of, *np.zeros((3, n_blocks), np.int64))

@@ -1,37 +1,39 @@
-"""Clusters that begin as single records: the smallest is merged with the one with which it costs least."""
+"""Agglomerative clustering: starting with single records, the smallest cluster merges with the one that costs least."""
 
 import numpy as np
 
-from dbanon.kernels.jit import kernel, part
-from dbanon.kernels.loss import lost
-from dbanon.kernels.min_loss_assignment import NEVER
+from dbanon.kernels.jit import kernel, kernel_part
+from dbanon.kernels.loss import attribute_loss
+from dbanon.kernels.min_loss_assignment import INFINITE_LOSS
 
 
-@part
-def _united(i, j, spans, sizes, losses, measure, most):
-    """By how much the whole loss of two clusters grows when they are one; NEVER once that is more than `most`."""
-    size, before = sizes[i] + sizes[j], sizes[i] * losses[i] + sizes[j] * losses[j]
-    now = max(losses[i], losses[j])  # what they are not alike in adds to this
-    if size * now - before > most:
-        return np.int64(NEVER)
-    now = np.int64(0)
+@kernel_part
+def _merge_growth(i, j, spans, sizes, losses, measure, limit):
+    """Return the growth of total loss if two clusters merge, or INFINITE_LOSS once it exceeds `limit`."""
+    size, current_loss = sizes[i] + sizes[j], sizes[i] * losses[i] + sizes[j] * losses[j]
+    record_loss = max(losses[i], losses[j])  # attributes on which they differ add to this
+    if size * record_loss - current_loss > limit:
+        return np.int64(INFINITE_LOSS)
+    record_loss = np.int64(0)
     for a in range(len(measure.terms)):
         low, high = min(spans[i, a, 0], spans[j, a, 0]), max(spans[i, a, 1], spans[j, a, 1])
         if low == spans[i, a, 0] and high == spans[i, a, 1]:
-            now += spans[i, a, 2]
+            record_loss += spans[i, a, 2]
         elif low == spans[j, a, 0] and high == spans[j, a, 1]:
-            now += spans[j, a, 2]
+            record_loss += spans[j, a, 2]
         else:
-            now += lost(a, low, high, measure)
-        if size * now - before > most:
-            return np.int64(NEVER)
-    return size * now - before
+            record_loss += attribute_loss(a, low, high, measure)
+        if size * record_loss - current_loss > limit:
+            return np.int64(INFINITE_LOSS)
+    return size * record_loss - current_loss
 
 
-@part
-def _alike(j, marks, size, head, following, values, sizes):
-    """The share of the pairs of records of two clusters that have the same sensitive value, on average over columns;
-    `marks` (columns, values) are the records of the other by value, which has so many."""
+@kernel_part
+def _equal_value_share(j, marks, size, head, following, values, sizes):
+    """Return the share of record pairs of two clusters with equal sensitive values, averaged over columns.
+
+    `marks` (columns, values) are the counts of the other cluster by value; `size` is its number of records.
+    """
     total, member = 0, head[j]
     while member >= 0:
         for s in range(len(values)):
@@ -40,8 +42,9 @@ def _alike(j, marks, size, head, following, values, sizes):
     return total / (size * sizes[j] * len(values))
 
 
-@part
-def _mark(i, amount, marks, head, following, values):
+@kernel_part
+def _add_marks(i, amount, marks, head, following, values):
+    """Add `amount` to the count of each sensitive value of a cluster's records."""
     member = head[i]
     while member >= 0:
         for s in range(len(values)):
@@ -50,18 +53,30 @@ def _mark(i, amount, marks, head, following, values):
 
 
 @kernel
-def merge_steps(state, most, k, penalty, items, values, measure, clusters):
-    """Merges clusters until none has fewer than k records, only one is left, or about `most` were looked at; gives how
-    many were, and whether that is all. The smallest one (ties: that of the first record) is merged with the one for
-    which the growth of the whole loss, and `penalty` times the share of pairs with the same sensitive value, are least
-    together; it takes the place of the one whose first record comes first.
+def merge_clusters(state, max_steps, k, penalty, tuple_of, values, measure, clusters):
+    """Merge clusters until each has k records, one is left, or about `max_steps` were examined.
 
-    state: number of clusters in `alive`; 0: none has begun. items: the tuple of each record. values (columns, records).
+    The smallest cluster (ties: that of the first record) merges with the one for which the growth of total loss plus
+    `penalty` times the share of pairs with equal sensitive values is least; the union takes the place of the cluster
+    whose first record comes first.
+
+    Args:
+        state: Number of clusters in `alive`; 0 before the first call.
+        max_steps: Number of examined clusters after which to return.
+        k: Fewest records of a cluster.
+        penalty: Weight of the share of equal sensitive values.
+        tuple_of: Tuple of each record.
+        values: (columns, records) sensitive codes.
+        measure: `LossArrays`.
+        clusters: `MergedClusters`.
+
+    Returns:
+        Number of examined clusters, and whether merging is complete.
     """
     alive, spans, sizes, losses, head, tail, following, marks = clusters
     steps = np.int64(0)
     if state[0] == 0:
-        for i in range(len(items)):
+        for i in range(len(tuple_of)):
             alive[i], sizes[i], head[i], tail[i], following[i] = (
                 i,
                 1,
@@ -71,38 +86,38 @@ def merge_steps(state, most, k, penalty, items, values, measure, clusters):
             )
             losses[i] = 0
             for a in range(len(measure.terms)):
-                code = np.int64(measure.codes[items[i], a])
+                code = np.int64(measure.codes[tuple_of[i], a])
                 spans[i, a, 0], spans[i, a, 1], spans[i, a, 2] = (
                     code,
                     code,
-                    lost(a, code, code, measure),
+                    attribute_loss(a, code, code, measure),
                 )
                 losses[i] += spans[i, a, 2]
-        state[0] = len(items)
-    while steps < most:
-        number = state[0]
+        state[0] = len(tuple_of)
+    while steps < max_steps:
+        n_clusters = state[0]
         smallest = 0
-        for o in range(1, number):
-            if sizes[alive[o]] < sizes[alive[smallest]]:
-                smallest = o
+        for place in range(1, n_clusters):
+            if sizes[alive[place]] < sizes[alive[smallest]]:
+                smallest = place
         i = alive[smallest]
-        if sizes[i] >= k or number == 1:
+        if sizes[i] >= k or n_clusters == 1:
             return steps, True
-        _mark(i, np.int64(1), marks, head, following, values)
-        chosen, best = 0, np.inf
-        for o in range(number):
-            if o == smallest:
+        _add_marks(i, np.int64(1), marks, head, following, values)
+        partner, best = 0, np.inf
+        for place in range(n_clusters):
+            if place == smallest:
                 continue
-            j = alive[o]
-            growth = _united(i, j, spans, sizes, losses, measure, best)
-            if growth == NEVER or growth > best:
+            j = alive[place]
+            growth = _merge_growth(i, j, spans, sizes, losses, measure, best)
+            if growth == INFINITE_LOSS or growth > best:
                 continue
-            cost = growth + penalty * _alike(j, marks, sizes[i], head, following, values, sizes)
+            cost = growth + penalty * _equal_value_share(j, marks, sizes[i], head, following, values, sizes)
             if cost < best:
-                chosen, best = o, cost
-        _mark(i, np.int64(-1), marks, head, following, values)
-        keep, gone = min(smallest, chosen), max(smallest, chosen)
-        i, j = alive[keep], alive[gone]
+                partner, best = place, cost
+        _add_marks(i, np.int64(-1), marks, head, following, values)
+        keep, removed = min(smallest, partner), max(smallest, partner)
+        i, j = alive[keep], alive[removed]
         losses[i] = 0
         for a in range(len(measure.terms)):
             low, high = (
@@ -112,13 +127,13 @@ def merge_steps(state, most, k, penalty, items, values, measure, clusters):
             spans[i, a, 0], spans[i, a, 1], spans[i, a, 2] = (
                 low,
                 high,
-                lost(a, low, high, measure),
+                attribute_loss(a, low, high, measure),
             )
             losses[i] += spans[i, a, 2]
         sizes[i] += sizes[j]
         following[tail[i]], tail[i] = head[j], tail[j]
-        for o in range(gone, number - 1):
-            alive[o] = alive[o + 1]
+        for place in range(removed, n_clusters - 1):
+            alive[place] = alive[place + 1]
         state[0] -= 1
-        steps += number
+        steps += n_clusters
     return steps, False

@@ -1,32 +1,35 @@
-"""Room for what kernels find. The first call pays for each kind of array as for forty lines, so these are few."""
+"""Allocation of arrays in kernels.
+
+The first call pays for each kind of allocation as much as for forty lines of code, so there are few.
+"""
 
 import numpy as np
 
-from dbanon.kernels.jit import part
+from dbanon.kernels.jit import kernel_part
 
 
-@part
-def integers(n):
-    """Return room for n whole numbers; nothing is written into it."""
+@kernel_part
+def empty_int64(n):
+    """Return an uninitialized array of n integers."""
     return np.empty(n, np.int64)
 
 
-@part
-def small_integers(n):
-    """Return the same for numbers of items and of records of a few classes."""
+@kernel_part
+def empty_int32(n):
+    """Return an uninitialized array of n 32-bit integers, for tuple numbers and small counts."""
     return np.empty(n, np.int32)
 
 
-@part
-def table(rows, columns):
-    """Return the same in two dimensions."""
+@kernel_part
+def empty_table(rows, columns):
+    """Return an uninitialized (rows, columns) array of integers."""
     return np.empty((rows, columns), np.int64)
 
 
-@part
+@kernel_part
 def zeros(n):
-    """n zeros."""
-    made = integers(n)
+    """Return an array of n zeros."""
+    array = empty_int64(n)
     for i in range(n):
-        made[i] = 0
-    return made
+        array[i] = 0
+    return array

@@ -1,4 +1,4 @@
-"""The arguments of kernels: named tuples of arrays. Compiled code reads and writes these arrays in place."""
+"""Arguments of kernels: named tuples of arrays. Compiled code reads and writes these arrays in place."""
 
 from typing import Any, NamedTuple
 
@@ -10,26 +10,26 @@ Floats = npt.NDArray[np.float64]
 
 
 class LossArrays(NamedTuple):
-    """What tells the loss of a class (see `loss`).
+    """The arrays from which the loss of a class is computed (see `loss`).
 
     Attributes:
-        codes: (items, attributes) int32: codes of each item; NULL has the code after the last value.
-        terms: (attributes, 6) int64: kind, values, greatest loss, loss of NULL, and where its arrays begin in data.
-        data: int64: the arrays of all attributes, one after another.
+        codes: (tuples, attributes) int32: codes of each tuple; NULL has the code after the last value.
+        terms: (attributes, 6) int64: kind, values, greatest loss, loss of NULL, and where its arrays begin in packed.
+        packed: int64: the arrays of all attributes, one after another.
     """
 
     codes: npt.NDArray[np.int32]
     terms: Ints
-    data: Ints
+    packed: Ints
 
 
 class LossTables(NamedTuple):
-    """A question for what each code loses with one class (see `nearest.distances`).
+    """The losses of one class with each code (see `k_nearest.fill_distance_query`).
 
     Attributes:
         span: (attributes, 4) int64: the class (see `loss`).
         codes_of: (attributes + 1,) int64: where the codes of each attribute begin in table.
-        table: (codes,) int64: what a record loses on one attribute with each code.
+        table: (codes,) int64: loss of a record on one attribute with each code.
     """
 
     span: Ints
@@ -38,7 +38,7 @@ class LossTables(NamedTuple):
 
 
 class ModelScratch(NamedTuple):
-    """Scratch for judging groups by the privacy model (see `groups`).
+    """Scratch for checking groups against the privacy model (see `model_check`).
 
     Attributes:
         counts: int64: counts of values, 0 between two groups.
@@ -50,100 +50,100 @@ class ModelScratch(NamedTuple):
 
 
 class PathArrays(NamedTuple):
-    """Scratch and results of cutting a line of records (see `path.cut`).
+    """Scratch and results of cutting a sequence of records (see `optimal_cut.cut_sequence`).
 
     Attributes:
         span, ahead: (attributes, 4) int64: classes (see `loss`).
-        kept: (rows, 4) int64: the classes that are kept.
+        cached: (rows, 4) int64: the classes that are cached.
         total: (n + 1,) int64: the least loss of the first records.
         back: (n + 1,) int32: where the last of their runs begins.
     """
 
     span: Ints
     ahead: Ints
-    kept: Ints
+    cached: Ints
     total: Ints
     back: npt.NDArray[np.int32]
 
 
 class ClassEntries(NamedTuple):
-    """Classes as entries side by side (see `rebuild`).
+    """Classes as adjacent entries (see `local_search`).
 
     Attributes:
-        items: (entries,) int32: item of each entry.
+        tuple_ids: (entries,) int32: tuple of each entry.
         counts: (entries,) int32: records of each entry.
         starts: (classes + 1,) int64: where the entries of each class begin.
         sizes: (classes,) int64: records of each class.
     """
 
-    items: npt.NDArray[np.int32]
+    tuple_ids: npt.NDArray[np.int32]
     counts: npt.NDArray[np.int32]
     starts: Ints
     sizes: Ints
 
 
 class SweepOptions(NamedTuple):
-    """Options of `rebuild.sweep`: int64.
+    """Options of `local_search.sweep_classes`: int64.
 
     Attributes:
         classes: Number of classes.
-        width: How many classes a set has.
-        near: Of 100 sets, how many are cut along a line around one of their records.
+        width: Number of classes in a set.
+        near_percent: Of 100 sets, how many are cut along a line around one of their records.
         first_set: Place of the class at which to begin.
-        moves: How many sets are rebuilt at most.
-        least, most: Records of a class.
-        largest: Sets of more records are left as they are.
+        moves: Maximum number of sets that are dissolved.
+        min_size, max_size: Records of a class.
+        max_set: Sets of more records are left unchanged.
     """
 
     classes: int
     width: int
-    near: int
+    near_percent: int
     first_set: int
     moves: int
-    least: int
-    most: int
-    largest: int
+    min_size: int
+    max_size: int
+    max_set: int
 
 
-class CappedItems(NamedTuple):
-    """Items of `capped_steps`.
+class CappedPools(NamedTuple):
+    """Pools of `grow_capped_clusters`: the records of one tuple with the same sensitive values.
 
     Attributes:
-        tuples: (items,) int64: tuple of each item.
-        ends: (items,) int64: where the records of each item end in rows.
-        rows: (n,) int64: records by item; the last ones of each item are left.
-        left: (items,) int64: how many records of each item are left.
+        tuples: (pools,) int64: tuple of each pool.
+        ends: (pools,) int64: where the records of each pool end in rows.
+        rows: (n,) int64: records by pool; the last ones of each pool remain.
+        n_remaining: (pools,) int64: remaining records of each pool.
     """
 
     tuples: Ints
     ends: Ints
     rows: Ints
-    left: Ints
+    n_remaining: Ints
 
 
 class ValueCaps(NamedTuple):
-    """How many records of one sensitive value a cluster may have (see `capped`).
+    """Limits on the records of one sensitive value in a cluster (see `value_caps`).
 
     Attributes:
-        values: (columns, items) int64: sensitive values of each item, -1 for NULL.
-        least: (columns,) int64: how many values each column needs.
+        values: (columns, pools) int64: sensitive values of each pool, -1 for NULL.
+        min_values: (columns,) int64: number of values that each column needs.
         counts: (columns, values) int64: records of the cluster by value, 0 between two clusters.
-        over: (columns,) int64: values that have one more, 0 between two clusters.
+        n_above: (columns,) int64: number of values that have one more, 0 between two clusters.
     """
 
     values: Ints
-    least: Ints
+    min_values: Ints
     counts: Ints
-    over: Ints
+    n_above: Ints
 
 
 class LossClusters(NamedTuple):
-    """Clusters and what they lose.
+    """Clusters and their losses.
 
     Attributes:
         spans: (clusters, attributes, 4) int64: see `loss`.
         sizes: (clusters,) int64: records.
-        losses: (clusters,) int64: what a record loses.
+        losses: (clusters,) int64: loss per record.
     """
 
     spans: Ints
@@ -152,27 +152,27 @@ class LossClusters(NamedTuple):
 
 
 class ClusterMembers(NamedTuple):
-    """The members of clusters as chains.
+    """The members of clusters as linked lists.
 
     Attributes:
-        before: (n,) int64: the member before each record, -1 for the first.
+        previous: (n,) int64: the member before each record, -1 for the first.
         last: (clusters,) int64: the last member of each cluster.
         labels: (n,) int64: cluster of each record, -1 for none.
     """
 
-    before: Ints
+    previous: Ints
     last: Ints
     labels: Ints
 
 
 class MergedClusters(NamedTuple):
-    """Clusters of `merge_steps`, by their first record; n records.
+    """Clusters of `merge_clusters`, by their first record; n records.
 
     Attributes:
         alive: (n,) int64: the clusters; their number is in `state`.
-        spans: (n, attributes, 3) int64: least and greatest code, and what a record loses.
-        sizes, losses: (n,) int64: records, and what each of them loses.
-        head, tail: (n,) int64: first and last member of the chain of each cluster.
+        spans: (n, attributes, 3) int64: least and greatest code, and loss of a record.
+        sizes, losses: (n,) int64: records, and loss per record.
+        head, tail: (n,) int64: first and last member in the list of each cluster.
         following: (n,) int64: the next member, -1 at the end.
         marks: (columns, values) int64, 0 between two merges.
     """
@@ -187,43 +187,43 @@ class MergedClusters(NamedTuple):
     marks: Ints
 
 
-class GroupItems(NamedTuple):
-    """Items of `group_steps`.
+class GroupPools(NamedTuple):
+    """Pools of `grow_group_clusters`.
 
     Attributes:
         order: (n,) int64: the records in the order in which they are seeds.
-        item_of: (n,) int64: item of each record.
-        tuples, kinds: (items,) int64: tuple and kind of each item.
-        ends: (items,) int64: where the records of each item end in rows.
-        rows: (n,) int64: records by item; the last ones of each item are left.
+        pool_of: (n,) int64: pool of each record.
+        tuples, kinds: (pools,) int64: tuple and kind of each pool.
+        ends: (pools,) int64: where the records of each pool end in rows.
+        rows: (n,) int64: records by pool; the last ones of each pool remain.
         place: (n,) int64: where each record is in rows.
-        left: (items,) int64: how many records of each item are left.
-        left_of: (kinds,) int64: how many records of each kind are left.
+        n_remaining: (pools,) int64: remaining records of each pool.
+        group_remaining: (kinds,) int64: remaining records of each kind.
     """
 
     order: Ints
-    item_of: Ints
+    pool_of: Ints
     tuples: Ints
     kinds: Ints
     ends: Ints
     rows: Ints
     place: Ints
-    left: Ints
-    left_of: Ints
+    n_remaining: Ints
+    group_remaining: Ints
 
 
-class BucketItems(NamedTuple):
-    """Items of `bucket_steps`, sorted by kind, and kinds by part.
+class BucketPools(NamedTuple):
+    """Pools of `grow_bucket_clusters`, sorted by kind, and kinds by part.
 
     Attributes:
         parts: (parts + 1,) int64: the first kind of each part.
-        begins: (kinds + 1,) int64: the first item of each kind.
+        begins: (kinds + 1,) int64: the first pool of each kind.
         first_of: (kinds,) int64: the first record of each kind.
-        tuples: (items,) int64: tuple of each item.
-        ends: (items,) int64: where the records of each item end in rows.
-        rows: (n,) int64: records by item; the last ones of each item are left.
-        left, left_of, left_in: (items,), (kinds,), (parts,) int64: how many records are left.
-        away: (items,) int64: distance of each item to the center of its part.
+        tuples: (pools,) int64: tuple of each pool.
+        ends: (pools,) int64: where the records of each pool end in rows.
+        rows: (n,) int64: records by pool; the last ones of each pool remain.
+        n_remaining, group_remaining, part_remaining: (pools,), (kinds,), (parts,) int64: remaining records.
+        center_distances: (pools,) int64: distance of each pool to the center of its part.
     """
 
     parts: Ints
@@ -232,10 +232,10 @@ class BucketItems(NamedTuple):
     tuples: Ints
     ends: Ints
     rows: Ints
-    left: Ints
-    left_of: Ints
-    left_in: Ints
-    away: Ints
+    n_remaining: Ints
+    group_remaining: Ints
+    part_remaining: Ints
+    center_distances: Ints
 
 
 class ThresholdOptions(NamedTuple):
@@ -244,33 +244,33 @@ class ThresholdOptions(NamedTuple):
     Attributes:
         threshold: Greatest loss of a cluster.
         weight: Of diversity against loss, 0 to 1.
-        whole: All that a record can lose.
+        max_loss: The greatest possible loss of a record.
     """
 
     threshold: float
     weight: float
-    whole: float
+    max_loss: float
 
 
-class ThresholdItems(NamedTuple):
-    """Items of `threshold_steps`, sorted by kind, then by tuple.
+class ThresholdPools(NamedTuple):
+    """Pools of `threshold_steps`, sorted by kind, then by tuple.
 
     Attributes:
         order: (n,) int64: the records in the order in which they begin clusters.
-        item_of: (n,) int64: item of each record.
-        ends: (items,) int64: where the records of each item end in rows.
-        first: (items,) int64: the first record of each item.
-        rows: (n,) int64: records by item; the last ones of each item are left.
+        pool_of: (n,) int64: pool of each record.
+        ends: (pools,) int64: where the records of each pool end in rows.
+        first: (pools,) int64: the first record of each pool.
+        rows: (n,) int64: records by pool; the last ones of each pool remain.
         place: (n,) int64: where each record is in rows.
-        tuples, kinds: (items,) int64: tuple and kind of each item.
+        tuples, kinds: (pools,) int64: tuple and kind of each pool.
         values: (columns, kinds) int64: sensitive values of each kind.
-        begins: (kinds + 1,) int64: the first item of each kind.
-        left: (items,) int64: how many records of each item are left.
-        number_of: (columns,) int64: different values of each column.
+        begins: (kinds + 1,) int64: the first pool of each kind.
+        n_remaining: (pools,) int64: remaining records of each pool.
+        number_of: (columns,) int64: number of different values of each column.
     """
 
     order: Ints
-    item_of: Ints
+    pool_of: Ints
     ends: Ints
     first: Ints
     rows: Ints
@@ -279,19 +279,19 @@ class ThresholdItems(NamedTuple):
     kinds: Ints
     values: Ints
     begins: Ints
-    left: Ints
+    n_remaining: Ints
     number_of: Ints
 
 
 class ThresholdGrowth(NamedTuple):
-    """What is known of the last cluster of `threshold_steps`.
+    """The state of the last cluster of `threshold_steps`.
 
     Attributes:
         span: (attributes, 4) int64: see `loss`.
         counts: (columns, values) int64: records by value.
         logs: (columns, 1) float64: sum of c log c of these counts.
-        sums: (items,) int64: what a record loses once an item has joined.
-        candidates: (kinds,) int64: the best item of each kind, -1 for none.
+        sums: (pools,) int64: loss of a record once a pool has joined.
+        candidates: (kinds,) int64: the best pool of each kind, -1 for none.
     """
 
     span: Ints
@@ -317,13 +317,13 @@ class CenterTree(NamedTuple):
 
 
 class RecordTree(NamedTuple):
-    """Tuples in a tree of boxes, and what searches within a distance found out (see `r_gather`).
+    """Tuples in a tree of boxes, and what searches within a distance have found (see `r_gather`).
 
     Attributes:
         points, axes, boxes, room: As in `CenterTree`.
         counts: (tuples,) int64: records of each tuple.
-        seen: (3,) int64: steps; then what a limit could be as well without any other answer: the least, and one more
-            than the greatest.
+        counters: (3,) int64: steps; then the limits with which all answers would have been the same: the least one, and
+            one more than the greatest.
     """
 
     points: Ints
@@ -331,33 +331,33 @@ class RecordTree(NamedTuple):
     boxes: tuple[Ints, ...]
     room: int
     counts: Ints
-    seen: Ints
+    counters: Ints
 
 
 class AverageTotals(NamedTuple):
-    """What the average of the records that are left is made of (see `mdav`).
+    """The totals from which the average of the remaining records is computed (see `mdav`).
 
     Attributes:
-        scale: (attributes,) float64: of numbers, in how many steps of 1 places are summed.
-        sums, known: (attributes,) int64: of numbers, the sum of places and how many are known.
-        begins: (attributes + 1,) int64: of categories, where the counts of codes begin in present.
+        scale: (attributes,) float64: for numbers, the steps of 1 in which places are summed.
+        sums, n_known: (attributes,) int64: for numbers, the sum of places and the number of known ones.
+        begins: (attributes + 1,) int64: for categories, where the counts of codes begin in present.
         present: (codes,) int64: records by code.
     """
 
     scale: Floats
     sums: Ints
-    known: Ints
+    n_known: Ints
     begins: Ints
     present: Ints
 
 
 class FarthestTuples(NamedTuple):
-    """The tuples that were farthest from an average (see `mdav.outermost`).
+    """The tuples that were farthest from an average (see `mdav.farthest_tuples`).
 
     Attributes:
         tuples: (room, 2) int64: distance and tuple, the farthest first.
         average: (attributes,) float64: the place from which they are farthest.
-        state: (2,) int64: how many they are, and questions since then.
+        state: (2,) int64: their number, and the number of queries since then.
     """
 
     tuples: Ints
@@ -366,55 +366,56 @@ class FarthestTuples(NamedTuple):
 
 
 class FillOptions(NamedTuple):
-    """Options of `simdiv.fill`.
+    """Options of `simdiv.fill_clusters`.
 
     Attributes:
         k: Records of a cluster.
         share, similar_share: Weights of diversity and of similarity.
-        least: Least cosine, in steps, of records that are near enough.
+        min_cosine: Least cosine, in steps, of records that are near enough.
         by_pair: Whether diversity is that of pairs of records.
-        avoid_uniform: Whether the last record of a cluster brings another sensitive value where it has one only.
+        avoid_uniform: Whether the last record of a cluster adds another sensitive value if there is only one.
     """
 
     k: int
     share: float
     similar_share: float
-    least: int
+    min_cosine: int
     by_pair: bool
     avoid_uniform: bool
 
 
 class LevelChange(NamedTuple):
-    """An attribute that goes to another level (see `cover_gain`).
+    """An attribute that changes to another level (see `cover_gain`).
 
     Attributes:
-        column: (items,) int32: codes.
-        was, now: (codes,) int64: its part of the key of each code, before and after.
-        lost_was, lost_now: (codes,) int64: what a record of each code loses on it.
+        column: (tuples,) int32: codes.
+        old_keys, new_keys: (codes,) int64: part of the group key of each code, before and after.
+        old_losses, new_losses: (codes,) int64: loss of a record of each code on the attribute, before and after.
     """
 
     column: npt.NDArray[np.int32]
-    was: Ints
-    now: Ints
-    lost_was: Ints
-    lost_now: Ints
+    old_keys: Ints
+    new_keys: Ints
+    old_losses: Ints
+    new_losses: Ints
 
 
-class PartIndex(NamedTuple):
-    """Tuples by their regions in parts of the attributes (see `candidate_search`).
+class PartitionIndex(NamedTuple):
+    """Tuples by their regions in partitions of the attributes (see `candidate_search`).
 
     Attributes:
         codes: (tuples, attributes) int32.
-        left: (tuples,) int64: records that are left.
-        form: See `dbanon.encoding.attribute_partitions`.
-        parts: (parts, 4) int64: first attribute, the one after the last, where the part begins among all, its size.
-        posts: The regions of a tuple in each part (tuples, parts); tuples by these (parts, tuples); where the tuples of
-            each combination of regions begin and end there.
+        n_remaining: (tuples,) int64: remaining records.
+        attributes: See `dbanon.encoding.attribute_partitions`.
+        parts: (parts, 4) int64: first attribute, the one after the last, offset of the cells among all, number of
+            cells.
+        posts: The cell of a tuple in each part (tuples, parts); tuples by these (parts, tuples); where the tuples of
+            each cell begin and end there.
     """
 
     codes: npt.NDArray[np.int32]
-    left: Ints
-    form: Any
+    n_remaining: Ints
+    attributes: Any
     parts: Ints
     posts: Any
 
@@ -423,26 +424,26 @@ class CandidateArrays(NamedTuple):
     """Candidates for the next seed, kept from call to call (see `candidate_search`).
 
     Attributes:
-        seen: Sums of distances by value, by ancestor and by region.
+        seed_sums: Sums of distances by value, by ancestor and by region.
         tuples, sums: (room,) int64: the candidates, a heap by the sums of their distances to all seeds.
-        state: (5,) int64: number of candidates, the greatest sum of theirs when they were chosen (-1: all records are
-            candidates), reach of the last group, records left, tuples taken since they were last dropped.
+        state: (5,) int64: number of candidates, their greatest sum when they were chosen (-1: all records are
+            candidates), reach of the last group, remaining records, tuples exhausted since they were last dropped.
     """
 
-    seen: Any
+    seed_sums: Any
     tuples: Ints
     sums: Ints
     state: Ints
 
 
 class MoveOptions(NamedTuple):
-    """Options of `microaggregation_moves.lower_squares`.
+    """Options of `microaggregation_moves.reduce_squares`.
 
     Attributes:
         moves: Number of moves.
         exchanges: Exchanges of each move.
-        widest: Most groups that are cut together.
-        heat: What may be lost by chance.
+        widest: Maximum number of groups that are cut together.
+        heat: Scale of the losses that are accepted by chance.
     """
 
     moves: int
@@ -452,29 +453,30 @@ class MoveOptions(NamedTuple):
 
 
 class IndexArrays(NamedTuple):
-    """The tuples that are left, for searches (see `dbanon.encoding.tuple_index`).
+    """The remaining tuples, for searches (see `dbanon.encoding.tuple_index`).
 
     Attributes:
         tree: See `dbanon.encoding.tuple_trie.build_trie`.
-        few: Attributes with few values: codes (tuples, attributes), where the values of each begin, records by value.
+        tabular: Attributes with few values: codes (tuples, attributes), where the values of each begin, records by
+            value.
         axis: Numbers with many values: places, where those of each begin, their number, distance of NULL, and where
-            chunks begin; None if there are none, so functions that ask for that take it as a parameter.
+            chunks begin; None if there are none, so functions that test for None take it as a parameter.
         axis_codes: (tuples, axes) int32: codes of these.
     """
 
     tree: Any
-    few: Any
+    tabular: Any
     axis: Any
     axis_codes: npt.NDArray[np.int32]
 
 
 class SeedSearch(NamedTuple):
-    """Questions about seeds and the records nearest to them (see `dbanon.encoding.tuple_index.SumQuery`).
+    """Queries for seeds and for the records nearest to them (see `dbanon.encoding.tuple_index.SumQuery`).
 
     Attributes:
         tables: int64: the distances of the values of all attributes with few of them, one row after another.
         table_starts: (attributes,) int64: where those of each attribute begin.
-        near_flat, near: Scratch for the distance to a seed: the part asked by table, and that about axes.
+        near_flat, near: Scratch for the distance to a seed: the tables, and the arrays for axes.
         sum_flat, sums: The summed distances to all seeds so far.
         sign: 1 where seeds have the least sum, -1 where they have the greatest.
     """
@@ -492,25 +494,25 @@ class DiverseRecords(NamedTuple):
     """Sensitive values of `eld_steps`.
 
     Attributes:
-        least: (columns,) int64: how many different values a cluster needs.
+        min_values: (columns,) int64: number of different values that a cluster needs.
         codes: (columns, n) int64: codes of each record, -1 for NULL.
-        starts, counts: (tuples,) int64: the first record of each tuple, and how many it has.
-        left_of: (columns, values) int64: records left by value.
+        starts, counts: (tuples,) int64: the first record of each tuple, and its number of records.
+        value_remaining: (columns, values) int64: remaining records by value.
     """
 
-    least: Ints
+    min_values: Ints
     codes: Ints
     starts: Ints
     counts: Ints
-    left_of: Ints
+    value_remaining: Ints
 
 
 class BlockArrays(NamedTuple):
     """Tuples in blocks of neighbours (see `block_search`).
 
     Attributes:
-        blocks: Tuples by block, where blocks begin, first tuple and records left, least and greatest place and NULL by
-            axis, where the tuples left end, block of each tuple, and records left of each tuple.
+        blocks: Tuples by block, where blocks begin, first tuple and remaining records, least and greatest place and
+            NULL by axis, where the remaining tuples end, block of each tuple, and remaining records of each tuple.
         codes: (blocks, attributes) int32: codes of the attributes with few values.
         lower: (blocks,) int64: lower bound of the least sum of a tuple.
         fresh: (blocks,) int64: 1 where that is exact.

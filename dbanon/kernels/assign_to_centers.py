@@ -1,13 +1,23 @@
-"""Records join centers: in one pass while centers move, at once, or dealt out to clusters with a place left; clusters
-are trimmed, and centers become means and modes. Points, `axes` and trees are those of `dbanon.kernels.centers`."""
+"""Assignment of records to centers: in one pass with moving centers, at once, or with a capacity per cluster.
+
+Clusters are also trimmed, and centers recomputed as means and modes. Points, `axes` and trees are those of
+`dbanon.kernels.centers`.
+"""
 
 import numpy as np
 
-from dbanon.kernels.centers import NOBODY, NONE, apart, build, nearest, refit
-from dbanon.kernels.jit import kernel, part
+from dbanon.kernels.centers import (
+    NO_CENTER,
+    NULL_COORDINATE,
+    build_center_tree,
+    center_distance,
+    nearest_center,
+    update_boxes,
+)
+from dbanon.kernels.jit import kernel, kernel_part
 
 
-@part
+@kernel_part
 def count_value(key, amount, keys, counts):
     """Add to the count of a key in an open hash table; return the new count."""
     mixed = (np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(20)
@@ -20,129 +30,151 @@ def count_value(key, amount, keys, counts):
 
 
 @kernel
-def count_first(centers, axes, keys, counts):
-    """Count the values of first centers."""
-    tree, at = axes[0], axes[2]
+def count_center_values(centers, axes, keys, counts):
+    """Count the categorical values of the first centers."""
+    tree, node_starts = axes[0], axes[2]
     for c in range(len(centers)):
         for a in range(len(tree)):
             if tree[a]:
-                count_value(c * at[-1] + at[a] + centers[c, a], 1, keys, counts)
+                count_value(c * node_starts[-1] + node_starts[a] + centers[c, a], 1, keys, counts)
 
 
-@part
-def join(center, point, amount, centers, axes, state):
-    """Add equal records to a cluster and moves its center: means, and common ancestors or modes."""
-    tree, at, parent, last = axes[0], axes[2], axes[3], axes[4]
-    sums, known, most, keys, counts, modes = state
-    moved = False
+@kernel_part
+def add_to_center(center, point, amount, centers, axes, state):
+    """Add equal records to a cluster and move its center (means, common ancestors or modes).
+
+    Returns whether the center moved.
+    """
+    tree, node_starts, parent, last = axes[0], axes[2], axes[3], axes[4]
+    sums, n_known, mode_counts, keys, counts, modes = state
+    has_moved = False
     for a in range(len(tree)):
-        p, before = point[a], centers[center, a]
+        p, old_coordinate = point[a], centers[center, a]
         if not tree[a]:
-            if p == NONE:
+            if p == NULL_COORDINATE:
                 continue
             sums[center, a] += p * amount
-            known[center, a] += amount
-            centers[center, a] = (2 * sums[center, a] + known[center, a]) // (2 * known[center, a])
+            n_known[center, a] += amount
+            centers[center, a] = (2 * sums[center, a] + n_known[center, a]) // (2 * n_known[center, a])
         elif modes:
-            count = count_value(center * at[-1] + at[a] + p, amount, keys, counts)
-            if count > most[center, a] or (count == most[center, a] and p < before):
-                most[center, a], centers[center, a] = count, p
-        elif p != before:
-            begin, end = at[a], at[a + 1] - at[a] - 1
-            node = np.int64(0) if p == end or before == end else p
-            while before != end and (before < node or before > last[begin + node]):
+            count = count_value(center * node_starts[-1] + node_starts[a] + p, amount, keys, counts)
+            if count > mode_counts[center, a] or (count == mode_counts[center, a] and p < old_coordinate):
+                mode_counts[center, a], centers[center, a] = count, p
+        elif p != old_coordinate:
+            begin, end = node_starts[a], node_starts[a + 1] - node_starts[a] - 1
+            node = np.int64(0) if p == end or old_coordinate == end else p
+            while old_coordinate != end and (old_coordinate < node or old_coordinate > last[begin + node]):
                 node = np.int64(parent[begin + node])
             centers[center, a] = node
-        moved = moved or centers[center, a] != before
-    return moved
+        has_moved = has_moved or centers[center, a] != old_coordinate
+    return has_moved
 
 
 @kernel
-def absorb(begin, end, steps, left, points, tree, state, labels):
-    """One pass over some tuples: the records of each join the cluster whose center is nearest, which moves at once.
+def assign_and_move(begin, end, max_steps, n_remaining, points, tree, state, labels):
+    """Assign the records of some tuples, in order, to the nearest center, which moves at once.
 
-    Comes back after so many steps; gives the tuple to go on with.
+    Returns:
+        The tuple to continue with, after `max_steps` steps or at the end.
     """
-    rows, aimed = np.empty(tree.axes[2][-1], np.int64), np.full(points.shape[1], -1, np.int64)
-    stack, spent = np.empty((tree.room, 2), np.int64), np.zeros(1, np.int64)
+    node_distances, row_values = np.empty(tree.axes[2][-1], np.int64), np.full(points.shape[1], -1, np.int64)
+    stack, n_steps = np.empty((tree.room, 2), np.int64), np.zeros(1, np.int64)
     for t in range(begin, end):
-        if left[t] == 0:
+        if n_remaining[t] == 0:
             continue
-        if spent[0] >= steps:
+        if n_steps[0] >= max_steps:
             return t
-        best = nearest(points[t], tree, (rows, aimed, stack, spent), NOBODY, NONE)
+        best = nearest_center(points[t], tree, (node_distances, row_values, stack, n_steps), NO_CENTER, NULL_COORDINATE)
         labels[t] = best
-        if join(best, points[t], left[t], tree.points, tree.axes, state):
-            refit(best, tree.points, tree.boxes, False)
+        if add_to_center(best, points[t], n_remaining[t], tree.points, tree.axes, state):
+            update_boxes(best, tree.points, tree.boxes, False)
     return end
 
 
 @kernel
-def place(begin, steps, tuples, points, tree, labels, known):
-    """The first of the nearest centers for each of some tuples; where `known`, unless the label so far comes before.
+def assign_nearest(begin, max_steps, tuples, points, tree, labels, has_labels):
+    """Label each of some tuples with the first of the nearest centers.
 
-    Comes back after so many steps; gives the place in `tuples` to go on at.
+    With `has_labels`, the label so far is kept if its center comes first among the nearest.
+
+    Returns:
+        The place in `tuples` to continue at, after `max_steps` steps or at the end.
     """
-    rows, aimed = np.empty(tree.axes[2][-1], np.int64), np.full(points.shape[1], -1, np.int64)
-    stack, spent = np.empty((tree.room, 2), np.int64), np.zeros(1, np.int64)
+    node_distances, row_values = np.empty(tree.axes[2][-1], np.int64), np.full(points.shape[1], -1, np.int64)
+    stack, n_steps = np.empty((tree.room, 2), np.int64), np.zeros(1, np.int64)
     for i in range(begin, len(tuples)):
-        if spent[0] >= steps:
+        if n_steps[0] >= max_steps:
             return i
         t = tuples[i]
-        best, least = np.int64(NOBODY), np.int64(NONE)
-        if known:
-            best, least = labels[t], apart(points[t], tree.points[labels[t]], tree.axes)
-        labels[t] = nearest(points[t], tree, (rows, aimed, stack, spent), best, least)
+        best, lowest = np.int64(NO_CENTER), np.int64(NULL_COORDINATE)
+        if has_labels:
+            best, lowest = labels[t], center_distance(points[t], tree.points[labels[t]], tree.axes)
+        labels[t] = nearest_center(points[t], tree, (node_distances, row_values, stack, n_steps), best, lowest)
     return len(tuples)
 
 
 @kernel
-def deal(begin, steps, records, tuple_of, points, tree, near, free, labels):
-    """Return records, in order, join the cluster with the nearest center among those with a place left, until none has.
+def assign_with_capacity(begin, max_steps, records, tuple_of, points, tree, near, free, labels):
+    """Assign records, in order, to the nearest center with free capacity, until none is free.
 
-    `near`: the last answer for each tuple, -1 for none; while it is open it is still the answer. Comes back after so
-    many steps; gives the record to go on with.
+    Args:
+        begin: First place in `records`.
+        max_steps: Number of visited boxes after which to return.
+        records: The records to assign.
+        tuple_of: Tuple of each record.
+        points: Coordinates by tuple.
+        tree: `CenterTree` of the centers with free capacity.
+        near: Nearest center of each tuple as last found, -1 for none; it stays valid while that center is free.
+        free: Free capacity of each center.
+        labels: Output: center of each record.
+
+    Returns:
+        The place in `records` to continue at.
     """
-    rows, aimed = np.empty(tree.axes[2][-1], np.int64), np.full(points.shape[1], -1, np.int64)
-    stack, spent = np.empty((tree.room, 2), np.int64), np.zeros(1, np.int64)
+    node_distances, row_values = np.empty(tree.axes[2][-1], np.int64), np.full(points.shape[1], -1, np.int64)
+    stack, n_steps = np.empty((tree.room, 2), np.int64), np.zeros(1, np.int64)
     for i in range(begin, len(records)):
-        if tree.boxes[3][0] == NOBODY:
+        if tree.boxes[3][0] == NO_CENTER:
             return i
         t = tuple_of[records[i]]
         if near[t] < 0 or free[near[t]] == 0:
-            if spent[0] >= steps:
+            if n_steps[0] >= max_steps:
                 return i
-            near[t] = nearest(points[t], tree, (rows, aimed, stack, spent), NOBODY, NONE)
+            near[t] = nearest_center(
+                points[t], tree, (node_distances, row_values, stack, n_steps), NO_CENTER, NULL_COORDINATE
+            )
         center = near[t]
         labels[records[i]] = center
         free[center] -= 1
         if free[center] == 0:
-            refit(center, tree.points, tree.boxes, True)
+            update_boxes(center, tree.points, tree.boxes, True)
     return len(records)
 
 
-@part
-def by_cluster(labels, starts):
-    """Return rows in the order of their clusters; `starts` gets where each begins."""
+@kernel_part
+def rows_by_cluster(labels, starts):
+    """Return the rows in the order of their clusters; `starts` gets where each cluster begins."""
     starts[:] = 0
     for label in labels:
         starts[label + 1] += 1
     for c in range(len(starts) - 1):
         starts[c + 1] += starts[c]
-    at = starts.copy()
+    next_place = starts.copy()
     order = np.empty(len(labels), np.int64)
     for row in range(len(labels)):
-        order[at[labels[row]]] = row
-        at[labels[row]] += 1
+        order[next_place[labels[row]]] = row
+        next_place[labels[row]] += 1
     return order
 
 
 @kernel
-def trim(k, labels, tuple_of, points, centers, axes, free):
-    """Takes the records farthest from its center (ties: the first) off every cluster of more than k: their label
-    becomes -1. `free` gets how many each cluster lacks."""
+def trim_clusters(k, labels, tuple_of, points, centers, axes, free):
+    """Remove from every cluster of more than k records those farthest from its center (ties: the first): label -1.
+
+    `free` gets the number of records that each cluster lacks.
+    """
     starts = np.empty(len(centers) + 1, np.int64)
-    order = by_cluster(labels, starts)
+    order = rows_by_cluster(labels, starts)
     for c in range(len(centers)):
         begin, end = starts[c], starts[c + 1]
         free[c] = max(k - (end - begin), 0)
@@ -150,14 +182,14 @@ def trim(k, labels, tuple_of, points, centers, axes, free):
         if excess <= 0:
             continue
         runs = np.empty((end - begin, 2), np.int64)
-        number = 0
+        n_runs = 0
         for i in range(begin, end):
             if i == begin or tuple_of[order[i]] != tuple_of[order[i - 1]]:
-                runs[number, 0], runs[number, 1] = -apart(points[tuple_of[order[i]]], centers[c], axes), i
-                number += 1
-        for r in np.argsort(runs[:number, 0], kind="mergesort"):
+                runs[n_runs, 0], runs[n_runs, 1] = -center_distance(points[tuple_of[order[i]]], centers[c], axes), i
+                n_runs += 1
+        for r in np.argsort(runs[:n_runs, 0], kind="mergesort"):
             i = runs[r, 1]
-            until = runs[r + 1, 1] if r + 1 < number else end
+            until = runs[r + 1, 1] if r + 1 < n_runs else end
             while i < until and excess > 0:
                 labels[order[i]] = -1
                 i, excess = i + 1, excess - 1
@@ -166,29 +198,29 @@ def trim(k, labels, tuple_of, points, centers, axes, free):
 
 
 @kernel
-def recenter(labels, tuple_of, points, centers, axes):
-    """Return the centers of clusters: means rounded to whole units, and modes (ties: the first).
+def update_centers(labels, tuple_of, points, centers, axes):
+    """Recompute centers: means rounded to whole units, and modes (ties: the first); return which centers moved.
 
-    A cluster without records keeps its center. Gives which centers moved.
+    A cluster without records keeps its center.
     """
-    tree, at = axes[0], axes[2]
+    tree, node_starts = axes[0], axes[2]
     starts = np.empty(len(centers) + 1, np.int64)
-    order = by_cluster(labels, starts)
-    moved = np.zeros(len(centers), np.bool_)
-    counts = np.zeros(at[-1], np.int64)
+    order = rows_by_cluster(labels, starts)
+    has_moved = np.zeros(len(centers), np.bool_)
+    counts = np.zeros(node_starts[-1], np.int64)
     for c in range(len(centers)):
         begin, end = starts[c], starts[c + 1]
         for a in range(len(tree)):
             if begin == end:
                 continue
-            before = centers[c, a]
+            old_coordinate = centers[c, a]
             if not tree[a]:
-                total, known = np.int64(0), np.int64(0)
+                total, n_known = np.int64(0), np.int64(0)
                 for i in range(begin, end):
                     p = points[tuple_of[order[i]], a]
-                    if p != NONE:
-                        total, known = total + p, known + 1
-                centers[c, a] = NONE if known == 0 else (2 * total + known) // (2 * known)
+                    if p != NULL_COORDINATE:
+                        total, n_known = total + p, n_known + 1
+                centers[c, a] = NULL_COORDINATE if n_known == 0 else (2 * total + n_known) // (2 * n_known)
             else:
                 mode = points[tuple_of[order[begin]], a]
                 for i in range(begin, end):
@@ -199,8 +231,16 @@ def recenter(labels, tuple_of, points, centers, axes):
                 for i in range(begin, end):
                     counts[points[tuple_of[order[i]], a]] = 0
                 centers[c, a] = mode
-            moved[c] = moved[c] or centers[c, a] != before
-    return moved
+            has_moved[c] = has_moved[c] or centers[c, a] != old_coordinate
+    return has_moved
 
 
-__all__ = ["absorb", "build", "count_first", "deal", "place", "recenter", "trim"]
+__all__ = [
+    "assign_and_move",
+    "assign_nearest",
+    "assign_with_capacity",
+    "build_center_tree",
+    "count_center_values",
+    "trim_clusters",
+    "update_centers",
+]

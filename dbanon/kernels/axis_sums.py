@@ -1,44 +1,44 @@
-"""Numbers with many values: sums of distances along an axis, and their least or greatest on a box."""
+"""Sums of distances along an axis (a number with many values), and bounds on them for boxes."""
 
 import numpy as np
 
-from dbanon.kernels.allocate import table
-from dbanon.kernels.jit import kernel, part
+from dbanon.kernels.allocate import empty_table
+from dbanon.kernels.jit import kernel, kernel_part
 
 CHUNK = 9
-"""Prefix sums are kept within chunks of 2^9 values, and over chunks: adding touches few entries, reading two."""
+"""Prefix sums are kept within chunks of 2^9 values, and over chunks: adding changes few entries, reading takes two."""
 
 
-@part
-def prefix_add(fine, coarse, start, chunk_start, length, code, amount):
-    """Add an amount at a value of an axis to prefix sums."""
+@kernel_part
+def add_to_prefix_sums(value_sums, chunk_sums, value_start, chunk_start, length, code, amount):
+    """Add an amount at one value of an axis to prefix sums."""
     end = min(((code >> CHUNK) + 1) << CHUNK, length)
-    for i in range(start + code, start + end):
-        fine[i] += amount
+    for i in range(value_start + code, value_start + end):
+        value_sums[i] += amount
     for i in range(chunk_start + (code >> CHUNK) + 1, chunk_start + (length >> CHUNK) + 1):
-        coarse[i] += amount
+        chunk_sums[i] += amount
 
 
-@part
-def add_to_axis(axis, ask, a, code, times):
-    """Add a value of an axis to a question of sums, so many times."""
+@kernel_part
+def add_to_axis(axis, query, a, code, times):
+    """Add a value of an axis, `times` times, to a query for sums."""
     place = axis[0][axis[1][a] + code]
-    prefix_add(ask[3], ask[5], axis[1][a], axis[4][a], axis[2][a], code, times)
-    prefix_add(ask[4], ask[6], axis[1][a], axis[4][a], axis[2][a], code, place * times)
+    add_to_prefix_sums(query[3], query[5], axis[1][a], axis[4][a], axis[2][a], code, times)
+    add_to_prefix_sums(query[4], query[6], axis[1][a], axis[4][a], axis[2][a], code, place * times)
 
 
 @kernel
-def add_place(axis, ask, a, code, times):
-    """add_to_axis, for Python."""
-    add_to_axis(axis, ask, a, code, times)
+def add_axis_value(axis, query, a, code, times):
+    """Call `add_to_axis` from Python."""
+    add_to_axis(axis, query, a, code, times)
 
 
-@part
-def axis_value(a, code, axis, ask, state):
-    """Return the function of an axis at a value that is not NULL."""
+@kernel_part
+def axis_sum(a, code, axis, query, state):
+    """Return a query's function of an axis at a value that is not NULL."""
     places, starts = axis[0], axis[1]
     place = places[starts[a] + code]
-    low, high, missing, counts, totals, count_chunks, total_chunks = ask
+    low, high, missing, counts, totals, count_chunks, total_chunks = query
     if len(counts) == 0:
         if missing[2 * a] > 0:
             return axis[3][a]
@@ -49,25 +49,25 @@ def axis_value(a, code, axis, ask, state):
     return place * (2 * count - missing[2 * a + 1]) - 2 * total + state[a, 4]
 
 
-@part
-def axis_state(axis, ask):
-    """For every axis: the places between which its function is least, that value, the value at NULL, a constant."""
+@kernel_part
+def axis_minima(axis, query):
+    """Return, per axis: where its function is least (from, to), that value, the value at NULL, and a constant."""
     places, starts, lengths, nulls, chunks = axis
-    low, high, missing, counts, totals, count_chunks, total_chunks = ask
-    state = table(len(lengths), np.int64(5))
+    low, high, missing, counts, totals, count_chunks, total_chunks = query
+    state = empty_table(len(lengths), np.int64(5))
     for a in range(len(lengths)):
         for i in range(5):
             state[a, i] = 0
         if len(counts) == 0:
-            gone = missing[2 * a] > 0
+            is_null = missing[2 * a] > 0
             state[a, 0], state[a, 1] = low[a], high[a]
-            state[a, 2] = nulls[a] if gone else 0
-            state[a, 3] = 0 if gone else nulls[a]
+            state[a, 2] = nulls[a] if is_null else 0
+            state[a, 3] = 0 if is_null else nulls[a]
             continue
         number, last = missing[2 * a + 1], lengths[a] - 1
         state[a, 3] = number * nulls[a]
-        whole = totals[starts[a] + last] + total_chunks[chunks[a] + (last >> CHUNK)]
-        state[a, 4] = whole + missing[2 * a] * nulls[a]
+        total = totals[starts[a] + last] + total_chunks[chunks[a] + (last >> CHUNK)]
+        state[a, 4] = total + missing[2 * a] * nulls[a]
         # The median: the first value with half of the counts at or before it.
         below, above = np.int64(0), last
         while below < above:
@@ -77,31 +77,31 @@ def axis_state(axis, ask):
             else:
                 above = middle
         state[a, 0] = state[a, 1] = places[starts[a] + below]
-        state[a, 2] = axis_value(a, below, axis, ask, state)
+        state[a, 2] = axis_sum(a, below, axis, query, state)
     return state
 
 
-@part
-def axes_bound(node, boxes, axis, ask, state, sign):
-    """What all axes add at least for a record in a box; exact for a single tuple."""
+@kernel_part
+def axes_bound(node, boxes, axis, query, state, sign):
+    """Return the least possible sum over all axes for a record in a box; exact for a single tuple."""
     places, starts, lengths = axis[0], axis[1], axis[2]
     bound = np.int64(0)
     for a in range(len(lengths)):
-        first, to = np.int64(boxes[node, 2 * a]), np.int64(boxes[node, 2 * a + 1])
+        first, last_code = np.int64(boxes[node, 2 * a]), np.int64(boxes[node, 2 * a + 1])
         null = state[a, 3]
         if first == lengths[a]:
             bound += sign * null
             continue
-        last = min(to, lengths[a] - 1)
+        last = min(last_code, lengths[a] - 1)
         if sign > 0:
             if places[starts[a] + last] < state[a, 0]:
-                here = axis_value(a, last, axis, ask, state)
+                value_bound = axis_sum(a, last, axis, query, state)
             elif first == last or places[starts[a] + first] > state[a, 1]:
-                here = axis_value(a, first, axis, ask, state)
+                value_bound = axis_sum(a, first, axis, query, state)
             else:
-                here = state[a, 2]
-            bound += min(here, null) if to == lengths[a] else here
+                value_bound = state[a, 2]
+            bound += min(value_bound, null) if last_code == lengths[a] else value_bound
         else:
-            here = max(axis_value(a, first, axis, ask, state), axis_value(a, last, axis, ask, state))
-            bound -= max(here, null) if to == lengths[a] else here
+            value_bound = max(axis_sum(a, first, axis, query, state), axis_sum(a, last, axis, query, state))
+            bound -= max(value_bound, null) if last_code == lengths[a] else value_bound
     return bound

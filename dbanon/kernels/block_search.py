@@ -1,22 +1,25 @@
-"""Blocks of neighbouring tuples: what answers faster than the tree where tuples rarely repeat."""
+"""Blocks of neighbouring tuples: a search that is faster than the tree where tuples rarely repeat."""
 
 import numpy as np
 
-from dbanon.kernels.allocate import integers
-from dbanon.kernels.axis_sums import CHUNK, axis_state
-from dbanon.kernels.halving import extent, part_at
-from dbanon.kernels.heap import hold
-from dbanon.kernels.jit import kernel, part
-from dbanon.kernels.tree_search import add_near
+from dbanon.kernels.allocate import empty_int64
+from dbanon.kernels.axis_sums import CHUNK, axis_minima
+from dbanon.kernels.halving import extent, partition_at
+from dbanon.kernels.heap import push_and_trim
+from dbanon.kernels.jit import kernel, kernel_part
+from dbanon.kernels.tree_search import add_distances
 
 
 @kernel
-def cut_blocks(order, begins, ends, most, matrix, places, starts, out):
-    """Blocks of at most `most` tuples: each path of the trie halved along the axis on which its tuples lie farthest
-    apart. `order` is permuted in place; the begins of the blocks go to `out`, their number comes back."""
+def cut_blocks(order, begins, ends, max_tuples, matrix, places, starts, block_starts):
+    """Cut each path of the trie into blocks of at most `max_tuples` tuples; return the number of blocks.
+
+    A range is halved along the axis on which its tuples lie farthest apart. `order` is permuted in place;
+    `block_starts` gets where the blocks begin.
+    """
     axes = matrix.shape[1]
-    stack = integers(np.int64(256))
-    made = 0
+    stack = empty_int64(np.int64(256))
+    n_blocks = 0
     for group in range(len(begins)):
         stack[0], stack[1] = begins[group], ends[group]
         top = 1
@@ -24,27 +27,27 @@ def cut_blocks(order, begins, ends, most, matrix, places, starts, out):
             top -= 1
             begin, end = stack[2 * top], stack[2 * top + 1]
             widest, axis = np.int64(0), np.int64(-1)
-            if end - begin > most:
+            if end - begin > max_tuples:
                 for a in range(axes):
                     low, high = extent(order, begin, end, matrix, a)
                     width = places[starts[a] + high] - places[starts[a] + low]
                     if low != high and width >= widest:
                         widest, axis = width, np.int64(a)
             if axis < 0:
-                out[made] = begin
-                made += 1
+                block_starts[n_blocks] = begin
+                n_blocks += 1
                 continue
             middle = (begin + end) // 2
-            part_at(order, begin, end, middle, matrix, axis)
+            partition_at(order, begin, end, middle, matrix, axis)
             stack[2 * top], stack[2 * top + 1], stack[2 * top + 2], stack[2 * top + 3] = middle, end, begin, middle
             top += 2
-    return made
+    return n_blocks
 
 
-@part
-def fit_block(b, blocks, axis_codes, axis):
-    """Shrink a block to the tuples that are left in it: its box, its first tuple, its number of records."""
-    order, begins, first, left, low, high, nulls = (
+@kernel_part
+def shrink_block(b, blocks, axis_codes, axis):
+    """Update a block to its remaining tuples: its box, its first tuple, its number of records."""
+    order, begins, first, n_remaining, low, high, nulls = (
         blocks[0],
         blocks[1],
         blocks[2],
@@ -53,18 +56,18 @@ def fit_block(b, blocks, axis_codes, axis):
         blocks[5],
         blocks[6],
     )
-    places, starts, lengths, leaf_left = axis[0], axis[1], axis[2], blocks[9]
-    left[b], first[b] = 0, len(leaf_left)
+    places, starts, lengths, tuple_remaining = axis[0], axis[1], axis[2], blocks[9]
+    n_remaining[b], first[b] = 0, len(tuple_remaining)
     for a in range(len(lengths)):
         low[b, a], high[b, a], nulls[b, a] = -1, -1, 0
-    keep = begins[b]
+    kept_end = begins[b]
     for i in range(begins[b], begins[b + 1]):
         t = order[i]
-        if leaf_left[t] == 0:
+        if tuple_remaining[t] == 0:
             continue
-        order[i], order[keep] = order[keep], t
-        keep += 1
-        left[b] += leaf_left[t]
+        order[i], order[kept_end] = order[kept_end], t
+        kept_end += 1
+        n_remaining[b] += tuple_remaining[t]
         first[b] = min(first[b], t)
         for a in range(len(lengths)):
             code = axis_codes[t, a]
@@ -74,43 +77,43 @@ def fit_block(b, blocks, axis_codes, axis):
             place = places[starts[a] + code]
             low[b, a] = place if low[b, a] < 0 else min(low[b, a], place)
             high[b, a] = max(high[b, a], place)
-    blocks[7][b] = keep
+    blocks[7][b] = kept_end
 
 
 @kernel
-def fit_blocks(blocks, axis_codes, axis):
-    """fit_block of all."""
+def shrink_blocks(blocks, axis_codes, axis):
+    """Update all blocks to their remaining tuples."""
     for b in range(len(blocks[2])):
-        fit_block(b, blocks, axis_codes, axis)
+        shrink_block(b, blocks, axis_codes, axis)
 
 
-@part
-def least_block(left, lower, fresh, best):
-    """Return the block of the least bound; among equal bounds one that is not exact yet, then the first tuple."""
-    chosen = -1
-    for b in range(len(left)):
-        if left[b] == 0:
+@kernel_part
+def lowest_block(n_remaining, lower, is_exact, best):
+    """Return the block with the least bound; among equal bounds one that is not exact yet, then the first tuple."""
+    lowest = -1
+    for b in range(len(n_remaining)):
+        if n_remaining[b] == 0:
             continue
-        if chosen < 0 or lower[b] < lower[chosen]:
-            chosen = b
-        elif lower[b] == lower[chosen] and fresh[chosen] == 1 and (fresh[b] == 0 or best[b] < best[chosen]):
-            chosen = b
-    return chosen
+        if lowest < 0 or lower[b] < lower[lowest]:
+            lowest = b
+        elif lower[b] == lower[lowest] and is_exact[lowest] == 1 and (is_exact[b] == 0 or best[b] < best[lowest]):
+            lowest = b
+    return lowest
 
 
-@part
-def least_in_block(b, blocks, codes_of, offsets, axis, axis_codes, leaf_left, sum_flat, sums, state):
-    """Return the least sum of a tuple that is left in a block, and the first tuple that has it."""
+@kernel_part
+def lowest_sum_in_block(b, blocks, codes_of, offsets, axis, axis_codes, tuple_remaining, sum_flat, sums, state):
+    """Return the least sum of a remaining tuple of a block, and the first tuple that has it."""
     order, begins, ends = blocks[0], blocks[1], blocks[7]
     places, starts, lengths, chunk_starts = axis[0], axis[1], axis[2], axis[4]
     missing, counts, totals, count_chunks, total_chunks = sums[2], sums[3], sums[4], sums[5], sums[6]
     base = np.int64(0)
     for j in range(len(offsets)):
         base += sum_flat[offsets[j] + codes_of[b, j]]
-    least, where = np.int64(0), np.int64(-1)
+    lowest, lowest_tuple = np.int64(0), np.int64(-1)
     for i in range(begins[b], ends[b]):
         t = order[i]
-        if leaf_left[t] == 0:
+        if tuple_remaining[t] == 0:
             continue
         total = base
         for a in range(len(lengths)):
@@ -118,141 +121,145 @@ def least_in_block(b, blocks, codes_of, offsets, axis, axis_codes, leaf_left, su
             if code == lengths[a]:
                 total += state[a, 3]
                 continue
-            at, chunk = starts[a] + code, chunk_starts[a] + (code >> CHUNK)  # axis_value, written out
-            count = counts[at] + count_chunks[chunk]
-            total += places[at] * (2 * count - missing[2 * a + 1]) + state[a, 4]
-            total -= 2 * (totals[at] + total_chunks[chunk])
-        if where < 0 or total < least or (total == least and t < where):
-            least, where = total, t
-    return least, where
+            place_index, chunk = starts[a] + code, chunk_starts[a] + (code >> CHUNK)  # axis_value, written out
+            count = counts[place_index] + count_chunks[chunk]
+            total += places[place_index] * (2 * count - missing[2 * a + 1]) + state[a, 4]
+            total -= 2 * (totals[place_index] + total_chunks[chunk])
+        if lowest_tuple < 0 or total < lowest or (total == lowest and t < lowest_tuple):
+            lowest, lowest_tuple = total, t
+    return lowest, lowest_tuple
 
 
-@part
-def table_distance(seed, b, codes_of, few, tables, table_starts, length):
-    """What the attributes with few values add to the distance of a tuple to a block."""
-    offsets = few[1]
+@kernel_part
+def table_distance(seed, b, codes_of, tabular, tables, table_starts, length):
+    """Return the part of the distance of a tuple to a block that is due to attributes with few values."""
+    offsets = tabular[1]
     total = np.int64(0)
     for j in range(len(offsets)):
         width = (offsets[j + 1] if j + 1 < len(offsets) else length) - offsets[j]
-        total += tables[table_starts[j] + few[0][seed, j] * width + codes_of[b, j]]
+        total += tables[table_starts[j] + tabular[0][seed, j] * width + codes_of[b, j]]
     return total
 
 
-@part
-def box_distance(b, blocks, seed_places, null_of):
-    """What the axes add at least to the distance of a seed to a tuple of a block."""
+@kernel_part
+def box_distance(b, blocks, seed_places, null_distances):
+    """Return the least distance on the axes of a seed to any tuple of a block."""
     low, high, nulls = blocks[4], blocks[5], blocks[6]
     total = np.int64(0)
     for a in range(len(seed_places)):
         if seed_places[a] < 0:
-            total += 0 if nulls[b, a] else null_of[a]
+            total += 0 if nulls[b, a] else null_distances[a]
         elif low[b, a] < 0:
-            total += null_of[a]
+            total += null_distances[a]
         else:
-            here = max(low[b, a] - seed_places[a], seed_places[a] - high[b, a], np.int64(0))
-            total += min(here, null_of[a]) if nulls[b, a] else here
+            axis_bound = max(low[b, a] - seed_places[a], seed_places[a] - high[b, a], np.int64(0))
+            total += min(axis_bound, null_distances[a]) if nulls[b, a] else axis_bound
     return total
 
 
-@part
-def nearest_in_block(b, base, blocks, axis, axis_codes, seed_places, heap, size, held, wanted):
-    """Puts the tuples of a block that are nearer to a seed than what the heap holds into it; gives its size and the
-    number of records of its tuples."""
-    order, begins, ends, leaf_left = blocks[0], blocks[1], blocks[7], blocks[9]
-    sums, whose = heap
-    places, starts, lengths, null_of = axis[0], axis[1], axis[2], axis[3]
+@kernel_part
+def nearest_in_block(b, base, blocks, axis, axis_codes, seed_places, heap, size, n_held, wanted):
+    """Push the tuples of a block that are nearer to a seed than the worst in the heap.
+
+    Returns:
+        Size of the heap, and the number of records of its tuples.
+    """
+    order, begins, ends, tuple_remaining = blocks[0], blocks[1], blocks[7], blocks[9]
+    sums, heap_tuples = heap
+    places, starts, lengths, null_distances = axis[0], axis[1], axis[2], axis[3]
     for i in range(begins[b], ends[b]):
         t = order[i]
-        if leaf_left[t] == 0:
+        if tuple_remaining[t] == 0:
             continue
         total = base
         for a in range(len(lengths)):
             code = axis_codes[t, a]
             if code == lengths[a]:
-                total += 0 if seed_places[a] < 0 else null_of[a]
+                total += 0 if seed_places[a] < 0 else null_distances[a]
             elif seed_places[a] < 0:
-                total += null_of[a]
+                total += null_distances[a]
             else:
                 total += abs(places[starts[a] + code] - seed_places[a])
-        if held >= wanted and (total > sums[0] or (total == sums[0] and t > whose[0])):
+        if n_held >= wanted and (total > sums[0] or (total == sums[0] and t > heap_tuples[0])):
             continue
-        size, held = hold(sums, whose, size, held, total, t, leaf_left, wanted)
-    return size, held
+        size, n_held = push_and_trim(sums, heap_tuples, size, n_held, total, t, tuple_remaining, wanted)
+    return size, n_held
 
 
 @kernel
-def gather_blocks(arrays, few, axis, axis_codes, search, k, begin, steps, members, seeds):
-    """gather_steps for spaces with axes and least sums, by blocks of neighbouring tuples.
+def gather_block_clusters(block_arrays, tabular, axis, axis_codes, search, k, first_seed, max_clusters, members, seeds):
+    """Form clusters as `gather_clusters` does, for tables with axes and seeds of least sum, by blocks of tuples.
 
     A sum of distances only grows, by at least the distance of the new seed to the block's box; so each block keeps a
     lower bound of its least sum and is evaluated exactly only when that bound is the least of all. The same distances
-    say which blocks can hold the nearest records.
+    show which blocks can contain the nearest records.
     """
-    blocks, codes_of, lower, fresh, best = arrays
+    blocks, codes_of, lower, is_exact, best = block_arrays
     tables, table_starts, _, _, sum_flat, sums, _ = search
-    first, left, block_of, leaf_left = blocks[2], blocks[3], blocks[8], blocks[9]
+    first, n_remaining, block_of, tuple_remaining = blocks[2], blocks[3], blocks[8], blocks[9]
     axes, length = len(axis[2]), len(sum_flat)
-    near, seed_places = integers(len(first)), integers(axes)
-    heap_sums, heap_whose = integers(k + 1), integers(k + 1)
+    distance_bounds, seed_places = empty_int64(len(first)), empty_int64(axes)
+    heap_sums, heap_tuples = empty_int64(k + 1), empty_int64(k + 1)
     total_left = np.int64(0)
     for b in range(len(first)):
-        total_left += left[b]
-    used, made, guess = np.int64(0), np.int64(0), np.int64(0)
-    while made < steps and total_left >= k and used + k + 2 <= len(members):
-        seed, begin = begin, np.int64(-1)
+        total_left += n_remaining[b]
+    n_rows, n_clusters, reach = np.int64(0), np.int64(0), np.int64(0)
+    while n_clusters < max_clusters and total_left >= k and n_rows + k + 2 <= len(members):
+        seed, first_seed = first_seed, np.int64(-1)
         if seed < 0:
-            state = axis_state(axis, sums)
-            chosen = least_block(left, lower, fresh, best)
-            while fresh[chosen] == 0:
-                lower[chosen], best[chosen] = least_in_block(
-                    chosen, blocks, codes_of, few[1], axis, axis_codes, leaf_left, sum_flat, sums, state
+            state = axis_minima(axis, sums)
+            lowest = lowest_block(n_remaining, lower, is_exact, best)
+            while is_exact[lowest] == 0:
+                lower[lowest], best[lowest] = lowest_sum_in_block(
+                    lowest, blocks, codes_of, tabular[1], axis, axis_codes, tuple_remaining, sum_flat, sums, state
                 )
-                fresh[chosen] = 1
-                chosen = least_block(left, lower, fresh, best)
-            seed = best[chosen]
-        leaf_left[seed] -= 1
+                is_exact[lowest] = 1
+                lowest = lowest_block(n_remaining, lower, is_exact, best)
+            seed = best[lowest]
+        tuple_remaining[seed] -= 1
         for a in range(axes):
             code = axis_codes[seed, a]
             seed_places[a] = -1 if code == axis[2][a] else axis[0][axis[1][a] + code]
         for b in range(len(first)):
-            if left[b] > 0:
-                near[b] = table_distance(seed, b, codes_of, few, tables, table_starts, length)
-                near[b] += box_distance(b, blocks, seed_places, axis[3])
-                lower[b] += near[b]
-                fresh[b] = 0
+            if n_remaining[b] > 0:
+                distance_bounds[b] = table_distance(seed, b, codes_of, tabular, tables, table_starts, length)
+                distance_bounds[b] += box_distance(b, blocks, seed_places, axis[3])
+                lower[b] += distance_bounds[b]
+                is_exact[b] = 0
         # The nearest records: first the blocks within a guess, then all that could still win.
-        size, held, wanted = np.int64(0), np.int64(0), k - 1
-        before = np.int64(-1)
+        size, n_held, wanted = np.int64(0), np.int64(0), k - 1
+        previous_reach = np.int64(-1)
         while wanted > 0:
             for b in range(len(first)):
-                if left[b] == 0 or near[b] <= before or near[b] > guess:
+                if n_remaining[b] == 0 or distance_bounds[b] <= previous_reach or distance_bounds[b] > reach:
                     continue
-                if held >= wanted and (
-                    near[b] > heap_sums[0] or (near[b] == heap_sums[0] and first[b] > heap_whose[0])
+                if n_held >= wanted and (
+                    distance_bounds[b] > heap_sums[0]
+                    or (distance_bounds[b] == heap_sums[0] and first[b] > heap_tuples[0])
                 ):
                     continue
-                base = table_distance(seed, b, codes_of, few, tables, table_starts, length)
-                size, held = nearest_in_block(
-                    b, base, blocks, axis, axis_codes, seed_places, (heap_sums, heap_whose), size, held, wanted
+                base = table_distance(seed, b, codes_of, tabular, tables, table_starts, length)
+                size, n_held = nearest_in_block(
+                    b, base, blocks, axis, axis_codes, seed_places, (heap_sums, heap_tuples), size, n_held, wanted
                 )
-            if held >= wanted and heap_sums[0] <= guess:
-                guess = max(heap_sums[0] + heap_sums[0] // 4, np.int64(1))
+            if n_held >= wanted and heap_sums[0] <= reach:
+                reach = max(heap_sums[0] + heap_sums[0] // 4, np.int64(1))
                 break
-            before = guess
-            guess = heap_sums[0] if held >= wanted else max(2 * guess, np.int64(2**20))
-        members[used, 0], members[used, 1] = seed, 1
-        surplus = held - wanted
+            previous_reach = reach
+            reach = heap_sums[0] if n_held >= wanted else max(2 * reach, np.int64(2**20))
+        members[n_rows, 0], members[n_rows, 1] = seed, 1
+        surplus = n_held - wanted
         for i in range(size):
-            t = heap_whose[i]
-            count = leaf_left[t] - (surplus if i == 0 else 0)
-            members[used + 1 + i, 0], members[used + 1 + i, 1] = t, count
-            leaf_left[t] -= count
-        members[used + 1 + size, 0] = -1
-        for i in range(used, used + 1 + size):  # the blocks that lost records shrink
-            fit_block(block_of[members[i, 0]], blocks, axis_codes, axis)
-        used += size + 2
+            t = heap_tuples[i]
+            count = tuple_remaining[t] - (surplus if i == 0 else 0)
+            members[n_rows + 1 + i, 0], members[n_rows + 1 + i, 1] = t, count
+            tuple_remaining[t] -= count
+        members[n_rows + 1 + size, 0] = -1
+        for i in range(n_rows, n_rows + 1 + size):  # the blocks that lost records shrink
+            shrink_block(block_of[members[i, 0]], blocks, axis_codes, axis)
+        n_rows += size + 2
         total_left -= k
-        add_near(seed, np.int64(1), few, axis, axis_codes, tables, table_starts, sum_flat, sums)
-        seeds[made] = seed
-        made += 1
-    return used, made
+        add_distances(seed, np.int64(1), tabular, axis, axis_codes, tables, table_starts, sum_flat, sums)
+        seeds[n_clusters] = seed
+        n_clusters += 1
+    return n_rows, n_clusters

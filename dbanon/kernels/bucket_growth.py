@@ -1,152 +1,189 @@
-"""Clusters with so many records of each group of sensitive values, or with one of each frequent value."""
+"""Clusters with a number of records of each group of sensitive values, or with one record of each frequent value.
+
+A pool is the records of one tuple with equal sensitive values.
+"""
 
 import numpy as np
 
 from dbanon.kernels.arrays import LossTables
-from dbanon.kernels.jit import kernel, part
-from dbanon.kernels.k_nearest import ascending, bring, distances, look
-from dbanon.kernels.loss import begin, widen
-from dbanon.kernels.min_loss_assignment import ask_few, lost_with, remaining
+from dbanon.kernels.jit import kernel, kernel_part
+from dbanon.kernels.k_nearest import fill_distance_query, search_nearest, sort_heap, swap_to
+from dbanon.kernels.loss import begin_class, widen_class
+from dbanon.kernels.min_loss_assignment import loss_with_tuple, nonempty_tuples, update_code_losses
 
-WIDER = 4
-"""Nearest items are looked for in so many times the number of records that a cluster needs, and again so many times
-more where these do not do."""
+SEARCH_FACTOR = 4
+"""The search is for this many times the records that a cluster needs, and for more if these do not suffice."""
 
 
-@part
-def _share_out(size, each, left_of, need):
-    """How many records of each group a cluster of so many takes: `each`, and where a group has fewer, those of the
-    group of which most are left (ties: the first)."""
-    held = np.int64(0)
-    for g in range(len(left_of)):
-        need[g] = min(min(np.int64(each), left_of[g]), size - held)
-        held += need[g]
-    while held < size:
+@kernel_part
+def _allocate_records(size, n_per_group, group_remaining, need):
+    """Compute how many records of each group a cluster of `size` records takes, in `need`.
+
+    That is `n_per_group`; where a group has fewer, the rest comes from the groups with the most records left (ties: the
+    first).
+    """
+    n_allocated = np.int64(0)
+    for g in range(len(group_remaining)):
+        need[g] = min(min(np.int64(n_per_group), group_remaining[g]), size - n_allocated)
+        n_allocated += need[g]
+    while n_allocated < size:
         largest = np.int64(0)
-        for g in range(len(left_of)):
-            if left_of[g] - need[g] > left_of[largest] - need[largest]:
+        for g in range(len(group_remaining)):
+            if group_remaining[g] - need[g] > group_remaining[largest] - need[largest]:
                 largest = np.int64(g)
         need[largest] += 1
-        held += 1
+        n_allocated += 1
 
 
 @kernel
-def group_steps(state, most, first, k, each, items, measure, codes_of, labels, seeds):
-    """Makes up to `most` clusters: the next of the records in `order` that is in none, and of each kind the nearest to
-    it, until there are `each` of every kind (see `_share_out`); while there are k records.
+def grow_group_clusters(state, max_clusters, first_label, k, n_per_group, pools, measure, codes_of, labels, seeds):
+    """Form up to `max_clusters` clusters with `n_per_group` records of every group, while k records remain.
 
-    state: next in the order, records that are left. Clusters are numbered from `first` on; `seeds` gets their
-    seeds' tuples. Gives how many were made, and how many items were looked at.
+    A seed is the next record in `order` without a cluster; the other records are the nearest to it of each group (see
+    `_allocate_records`).
+
+    Args:
+        state: Next place in the order, and remaining records.
+        max_clusters: Number of clusters after which to return.
+        first_label: Number of the first cluster.
+        k: Fewest records of a cluster.
+        n_per_group: Records of each group.
+        pools: `GroupPools`.
+        measure: `LossArrays`.
+        codes_of: Where the codes of each attribute begin in a table of losses.
+        labels: Output: cluster of each record.
+        seeds: Output: tuple of each seed.
+
+    Returns:
+        Number of clusters, and number of examined pools.
     """
     levels = len(measure.terms)
-    question = LossTables(np.empty((levels, 4), np.int64), codes_of, np.empty(codes_of[levels], np.int64))
-    need, lack = np.empty(len(items.left_of), np.int64), np.empty(len(items.left_of), np.int64)
-    room = min(WIDER * max(each * len(items.left_of), k), len(items.left))
-    near, far = np.empty(room, np.int64), np.empty(room, np.int64)
-    alive, number = remaining(items.left)
-    made, steps = np.int64(0), np.int64(0)
-    while made < most and state[1] >= k:
-        row = items.order[state[0]]
+    query = LossTables(np.empty((levels, 4), np.int64), codes_of, np.empty(codes_of[levels], np.int64))
+    need, lack = np.empty(len(pools.group_remaining), np.int64), np.empty(len(pools.group_remaining), np.int64)
+    capacity = min(SEARCH_FACTOR * max(n_per_group * len(pools.group_remaining), k), len(pools.n_remaining))
+    nearest, distances_ = np.empty(capacity, np.int64), np.empty(capacity, np.int64)
+    alive, number = nonempty_tuples(pools.n_remaining)
+    n_clusters, steps = np.int64(0), np.int64(0)
+    while n_clusters < max_clusters and state[1] >= k:
+        row = pools.order[state[0]]
         state[0] += 1
         if labels[row] >= 0:
             continue
-        item = items.item_of[row]
-        size = min(state[1], max(np.int64(each * len(items.left_of)), np.int64(k)))
-        _share_out(size, each, items.left_of, need)
-        if need[items.kinds[item]] == 0:  # fewer records are left than a cluster has groups
+        pool = pools.pool_of[row]
+        size = min(state[1], max(np.int64(n_per_group * len(pools.group_remaining)), np.int64(k)))
+        _allocate_records(size, n_per_group, pools.group_remaining, need)
+        if need[pools.kinds[pool]] == 0:  # fewer records are left than a cluster has groups
             last = len(need) - 1
             while need[last] == 0:
                 last -= 1
             need[last] -= 1
-            need[items.kinds[item]] = 1
-        bring(row, items.ends[item] - items.left[item], items.rows, items.place)
-        labels[row] = first + made
-        seeds[made] = items.tuples[item]
-        items.left[item] -= 1
-        items.left_of[items.kinds[item]] -= 1
-        need[items.kinds[item]] -= 1
+            need[pools.kinds[pool]] = 1
+        swap_to(row, pools.ends[pool] - pools.n_remaining[pool], pools.rows, pools.place)
+        labels[row] = first_label + n_clusters
+        seeds[n_clusters] = pools.tuples[pool]
+        pools.n_remaining[pool] -= 1
+        pools.group_remaining[pools.kinds[pool]] -= 1
+        need[pools.kinds[pool]] -= 1
         state[1] -= 1
-        distances(items.tuples[item], measure, question)
+        fill_distance_query(pools.tuples[pool], measure, query)
         while True:
-            number, size = look(seeds[made], alive, number, items.left, items.tuples, measure, question, near, far)
+            number, size = search_nearest(
+                seeds[n_clusters], alive, number, pools.n_remaining, pools.tuples, measure, query, nearest, distances_
+            )
             steps += number
-            ascending(size, near, far)
+            sort_heap(size, nearest, distances_)
             lack[:] = need
             for i in range(size):
-                lack[items.kinds[near[i]]] -= min(items.left[near[i]], lack[items.kinds[near[i]]])
+                lack[pools.kinds[nearest[i]]] -= min(pools.n_remaining[nearest[i]], lack[pools.kinds[nearest[i]]])
             if lack.max() == 0:
                 break
-            near, far = np.empty(WIDER * len(near), np.int64), np.empty(WIDER * len(near), np.int64)
+            nearest, distances_ = (
+                np.empty(SEARCH_FACTOR * len(nearest), np.int64),
+                np.empty(SEARCH_FACTOR * len(nearest), np.int64),
+            )
         for i in range(size):
-            item = near[i]
-            count = min(items.left[item], need[items.kinds[item]])
+            pool = nearest[i]
+            count = min(pools.n_remaining[pool], need[pools.kinds[pool]])
             if count == 0:
                 continue
-            at = items.ends[item] - items.left[item]
-            labels[items.rows[at : at + count]] = first + made
-            items.left[item] -= count
-            items.left_of[items.kinds[item]] -= count
-            need[items.kinds[item]] -= count
+            start = pools.ends[pool] - pools.n_remaining[pool]
+            labels[pools.rows[start : start + count]] = first_label + n_clusters
+            pools.n_remaining[pool] -= count
+            pools.group_remaining[pools.kinds[pool]] -= count
+            need[pools.kinds[pool]] -= count
             state[1] -= count
-        made += 1
-    return made, steps
+        n_clusters += 1
+    return n_clusters, steps
 
 
 @kernel
-def bucket_steps(state, most, first, k, items, measure, codes_of, labels):
-    """Makes up to `most` clusters of k records, part after part, as long as a part has k: a record of each of the kinds
-    of which most are left (ties: the one whose first record comes first), and again of each where these are fewer. The
-    first is the nearest to the center of the part (`away`, by item), the others those with which a record of the
-    cluster loses least.
+def grow_bucket_clusters(state, max_clusters, first_label, k, pools, measure, codes_of, labels):
+    """Form up to `max_clusters` clusters of k records, part after part, while a part has k records.
 
-    state: the part, records left in all. Clusters are numbered from `first` on. Gives how many were made, and how
-    many items were looked at.
+    A cluster takes one record of each of the most frequent kinds (ties: the kind whose first record comes first), and
+    further records of each if there are fewer kinds than k. The first record is the nearest to the center of the part
+    (`center_distances`), the others those that add the least loss.
+
+    Args:
+        state: The current part, and the remaining records of all parts.
+        max_clusters: Number of clusters after which to return.
+        first_label: Number of the first cluster.
+        k: Records of a cluster.
+        pools: `BucketPools`.
+        measure: `LossArrays`.
+        codes_of: Where the codes of each attribute begin in a table of losses.
+        labels: Output: cluster of each record.
+
+    Returns:
+        Number of clusters, and number of examined pools.
     """
     levels = len(measure.terms)
-    span, before = np.empty((levels, 4), np.int64), np.empty((levels, 2), np.int64)
-    table, turn = np.empty(codes_of[levels], np.int64), np.zeros(len(items.left_of), np.int64)
-    made, steps, now = np.int64(0), np.int64(0), np.int64(0)
-    while made < most and state[0] < len(items.left_in):
+    span, old_span = np.empty((levels, 4), np.int64), np.empty((levels, 2), np.int64)
+    table, last_turn = np.empty(codes_of[levels], np.int64), np.zeros(len(pools.group_remaining), np.int64)
+    n_clusters, steps, turn = np.int64(0), np.int64(0), np.int64(0)
+    while n_clusters < max_clusters and state[0] < len(pools.part_remaining):
         p = state[0]
-        if items.left_in[p] < k:
+        if pools.part_remaining[p] < k:
             state[0] += 1
             continue
         size, loss = np.int64(0), np.int64(0)
-        now += 1
+        turn += 1
         while size < k:
             kind = np.int64(-1)
-            for i in range(items.parts[p], items.parts[p + 1]):
-                if items.left_of[i] == 0 or turn[i] == now:
+            for i in range(pools.parts[p], pools.parts[p + 1]):
+                if pools.group_remaining[i] == 0 or last_turn[i] == turn:
                     continue
-                if kind < 0 or items.left_of[i] > items.left_of[kind]:
+                if kind < 0 or pools.group_remaining[i] > pools.group_remaining[kind]:
                     kind = np.int64(i)
-                elif items.left_of[i] == items.left_of[kind] and items.first_of[i] < items.first_of[kind]:
+                elif (
+                    pools.group_remaining[i] == pools.group_remaining[kind] and pools.first_of[i] < pools.first_of[kind]
+                ):
                     kind = np.int64(i)
             if kind < 0:
-                now += 1
+                turn += 1
                 continue
-            turn[kind] = now
-            chosen, best = np.int64(-1), np.int64(0)
-            for item in range(items.begins[kind], items.begins[kind + 1]):
-                if items.left[item] > 0:
+            last_turn[kind] = turn
+            best, lowest = np.int64(-1), np.int64(0)
+            for pool in range(pools.begins[kind], pools.begins[kind + 1]):
+                if pools.n_remaining[pool] > 0:
                     if size == 0:
-                        cost = items.away[item]
+                        cost = pools.center_distances[pool]
                     else:
-                        cost = lost_with(items.tuples[item], measure, span, codes_of, table)
-                    if chosen < 0 or cost < best:
-                        chosen, best = np.int64(item), cost
-            steps += items.begins[kind + 1] - items.begins[kind] + items.parts[p + 1] - items.parts[p]
+                        cost = loss_with_tuple(pools.tuples[pool], measure, span, codes_of, table)
+                    if best < 0 or cost < lowest:
+                        best, lowest = np.int64(pool), cost
+            steps += pools.begins[kind + 1] - pools.begins[kind] + pools.parts[p + 1] - pools.parts[p]
             if size == 0:
-                loss = begin(items.tuples[chosen], measure, span)
-                before[:] = -1
+                loss = begin_class(pools.tuples[best], measure, span)
+                old_span[:] = -1
             else:
-                loss = widen(loss, items.tuples[chosen], measure, span)
-            ask_few(span, before, codes_of, measure, table)
-            labels[items.rows[items.ends[chosen] - items.left[chosen]]] = first + made
-            items.left[chosen] -= 1
-            items.left_of[kind] -= 1
-            items.left_in[p] -= 1
+                loss = widen_class(loss, pools.tuples[best], measure, span)
+            update_code_losses(span, old_span, codes_of, measure, table)
+            labels[pools.rows[pools.ends[best] - pools.n_remaining[best]]] = first_label + n_clusters
+            pools.n_remaining[best] -= 1
+            pools.group_remaining[kind] -= 1
+            pools.part_remaining[p] -= 1
             state[1] -= 1
             size += 1
-        made += 1
-    return made, steps
+        n_clusters += 1
+    return n_clusters, steps

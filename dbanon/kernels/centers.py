@@ -1,106 +1,109 @@
-"""Centers of clusters as points in a tree of boxes: which center is nearest to a record, while centers move or close.
+"""Cluster centers as points in a tree of boxes: find the center nearest to a record while centers move or close.
 
-Coordinates of a point or center (one an axis): a place on the axis of a number, NONE for a NULL; a preorder node of a
-hierarchy, the number of its nodes for a NULL. `axes` are arrays over the axes, hierarchies first: tree (whether it is
-one), null (distance of a NULL to a value), at (where the nodes begin) and, by node, parent, last (node of its subtree)
-and height (distance of two different values whose lowest common ancestor it is). `boxes` are the tree: box (nodes, 2 *
-axes; least and greatest coordinate of the open centers below), kid (the first of two children next to each other, 0 for
-a leaf), parent, first (the least open center below, NOBODY if none), leaf (node of a center, -1 if it has none).
-A tree of centers is a `CenterTree`.
+Coordinates of a point or center (one per axis): a place on the axis of a number, NULL_COORDINATE for a NULL; a preorder
+node of a hierarchy, the number of its nodes for a NULL. `axes` are arrays over the axes, hierarchies first: tree
+(whether it is one), null (distance of a NULL to a value), node_starts (where the nodes begin) and, by node, parent,
+last (node of its subtree) and height (distance of two different values whose lowest common ancestor it is). `boxes` are
+the tree: box (nodes, 2 * axes; least and greatest coordinate of the open centers below), kid (the first of two adjacent
+children, 0 for a leaf), parent, first (the least open center below, NO_CENTER if none), leaf (node of a center, -1 if
+it has none). A tree of centers is a `CenterTree`.
 
-On a hierarchy the distance of a value to nodes grows with their preorder numbers in both directions, as on a line;
-the least distance to a box is therefore that of the nearest coordinate in it, on every axis.
+On a hierarchy the distance of a value to nodes grows with their preorder numbers in both directions, as on a line; the
+least distance to a box is therefore that of the nearest coordinate in it, on every axis.
 """
 
 import numpy as np
 
 from dbanon.kernels.halving import extent
-from dbanon.kernels.jit import kernel, part
+from dbanon.kernels.jit import kernel, kernel_part
 
-NONE = 2**62
-NOBODY = 2**62
+NULL_COORDINATE = 2**62
+NO_CENTER = 2**62
 
 
-@part
-def apart(point, center, axes):
+@kernel_part
+def center_distance(point, center, axes):
     """Return the distance of a record to a center."""
-    tree, null, at, parent, last, height = axes
+    tree, null, node_starts, parent, last, height = axes
     total = np.int64(0)
     for a in range(len(tree)):
         p, x = point[a], center[a]
         if p == x:
             continue
         if not tree[a]:
-            total += null[a] if p == NONE or x == NONE else abs(p - x)
+            total += null[a] if p == NULL_COORDINATE or x == NULL_COORDINATE else abs(p - x)
             continue
-        node, end = at[a] + p, at[a + 1] - at[a] - 1
+        node, end = node_starts[a] + p, node_starts[a + 1] - node_starts[a] - 1
         if p == end or x == end:
             total += null[a]
             continue
-        while x < node - at[a] or x > last[node]:
-            node = at[a] + parent[node]
+        while x < node - node_starts[a] or x > last[node]:
+            node = node_starts[a] + parent[node]
         total += height[node]
     return total
 
 
 @kernel
-def distances(points, which, centers, axes):
-    """Return the distance of each point to one of the centers."""
-    away = np.empty(len(points), np.int64)
+def center_distances(points, center_of, centers, axes):
+    """Return the distance of each point to its center (`center_of`)."""
+    distances_ = np.empty(len(points), np.int64)
     for i in range(len(points)):
-        away[i] = apart(points[i], centers[which[i]], axes)
-    return away
+        distances_[i] = center_distance(points[i], centers[center_of[i]], axes)
+    return distances_
 
 
-@part
-def aim(point, axes, rows, aimed):
-    """Fill `rows` with the distances of a record to all nodes of the hierarchies, where they are of another value."""
-    tree, null, at, parent, last, height = axes
+@kernel_part
+def fill_node_distances(point, axes, node_distances, row_values):
+    """Fill `node_distances` with the distances of a record to all nodes of the hierarchies.
+
+    A hierarchy whose distances are already those of the record's value (`row_values`) is skipped.
+    """
+    tree, null, node_starts, parent, last, height = axes
     for a in range(len(tree)):
         p = point[a]
-        if not tree[a] or aimed[a] == p:
+        if not tree[a] or row_values[a] == p:
             continue
-        aimed[a] = p
-        begin, end = at[a], at[a + 1] - at[a] - 1
+        row_values[a] = p
+        begin, end = node_starts[a], node_starts[a + 1] - node_starts[a] - 1
         if p == end:
-            rows[begin : begin + end] = null[a]
-            rows[begin + end] = 0
+            node_distances[begin : begin + end] = null[a]
+            node_distances[begin + end] = 0
             continue
         low, high = p, last[begin + p]
-        rows[begin + low : begin + high + 1] = height[begin + p]
-        rows[begin + p] = 0
-        rows[begin + end] = null[a]
+        node_distances[begin + low : begin + high + 1] = height[begin + p]
+        node_distances[begin + p] = 0
+        node_distances[begin + end] = null[a]
         node = parent[begin + p]
         while node >= 0:
-            rows[begin + node : begin + low] = height[begin + node]
-            rows[begin + high + 1 : begin + last[begin + node] + 1] = height[begin + node]
+            node_distances[begin + node : begin + low] = height[begin + node]
+            node_distances[begin + high + 1 : begin + last[begin + node] + 1] = height[begin + node]
             low, high = np.int64(node), np.int64(last[begin + node])
             node = parent[begin + node]
 
 
-@part
-def bound(box, node, point, axes, rows, hierarchies):
+@kernel_part
+def box_bound(box, node, point, axes, node_distances, hierarchies):
     """Return the least distance of a record to a center in the box of a node; exact for a box of one point."""
-    null, at = axes[1], axes[2]
+    null, node_starts = axes[1], axes[2]
     total = np.int64(0)
     for a in range(hierarchies):
-        total += rows[at[a] + min(max(point[a], box[node, 2 * a]), box[node, 2 * a + 1])]
+        total += node_distances[node_starts[a] + min(max(point[a], box[node, 2 * a]), box[node, 2 * a + 1])]
     for a in range(hierarchies, len(null)):
         low, high, p = box[node, 2 * a], box[node, 2 * a + 1], point[a]
         if low <= p <= high:
             continue
-        if p == NONE or low == NONE:
+        if p == NULL_COORDINATE or low == NULL_COORDINATE:
             total += null[a]
         elif p > high:
             total += p - high
-        elif high == NONE:
+        elif high == NULL_COORDINATE:
             total += min(low - p, null[a])
         else:
             total += low - p
     return total
 
 
-@part
+@kernel_part
 def is_point(box, node):
     """Return whether the box of a node is one point."""
     for a in range(0, box.shape[1], 2):
@@ -109,35 +112,35 @@ def is_point(box, node):
     return True
 
 
-@part
-def cut_of(box, axes):
-    """Return the axis on which a box is widest, and the coordinate from which on its second half begins."""
-    tree, null, at, parent, last, height = axes
-    widest, axis, cut = np.int64(-1), -1, np.int64(0)
+@kernel_part
+def box_cut(box, axes):
+    """Return the axis on which a box is widest, and the coordinate at which its second half begins."""
+    tree, null, node_starts, parent, last, height = axes
+    widest, axis, cut_coordinate = np.int64(-1), -1, np.int64(0)
     for a in range(len(tree)):
         low, high = box[2 * a], box[2 * a + 1]
-        end = at[a + 1] - at[a] - 1 if tree[a] else NONE
+        end = node_starts[a + 1] - node_starts[a] - 1 if tree[a] else NULL_COORDINATE
         if low == high:
             continue
         if high == end:
-            width, here = null[a], np.int64(end)
+            width, axis_cut = null[a], np.int64(end)
         elif not tree[a]:
-            width, here = high - low, low + (high - low) // 2 + 1
+            width, axis_cut = high - low, low + (high - low) // 2 + 1
         else:
-            begin, middle = at[a], (low + high + 1) // 2
+            begin, middle = node_starts[a], (low + high + 1) // 2
             node, child = np.int64(middle), np.int64(middle)
             while low < node or high > last[begin + node]:
                 child, node = node, np.int64(parent[begin + node])
             width = height[begin + node]
-            here = child if child > low else np.int64(last[begin + child] + 1)
+            axis_cut = child if child > low else np.int64(last[begin + child] + 1)
         if width > widest:
-            widest, axis, cut = width, a, here
-    return axis, cut
+            widest, axis, cut_coordinate = width, a, axis_cut
+    return axis, cut_coordinate
 
 
 @kernel
-def build(order, tree):
-    """Make the tree of some centers (`order`, permuted in place). O(centers * depth)."""
+def build_center_tree(order, tree):
+    """Build the tree of some centers (`order`, permuted in place). O(centers * depth)."""
     centers, axes, boxes, room = tree
     box, kid, parent, first, leaf = boxes
     stack = np.empty((room, 3), np.int64)
@@ -150,21 +153,21 @@ def build(order, tree):
         begin, end, node = stack[top, 0], stack[top, 1], stack[top, 2]
         for a in range(centers.shape[1]):
             box[node, 2 * a], box[node, 2 * a + 1] = extent(order, begin, end, centers, a)
-        least = order[begin]
+        first_center = order[begin]
         for i in range(begin + 1, end):
-            least = min(least, order[i])
-        first[node] = least
+            first_center = min(first_center, order[i])
+        first[node] = first_center
         kid[node] = 0
         if end - begin == 1:
             leaf[order[begin]] = node
             continue
-        axis, cut = cut_of(box[node], axes)
+        axis, cut_coordinate = box_cut(box[node], axes)
         i, j = begin, end - 1
         if axis < 0:
             i = (begin + end) // 2
         else:
             while i <= j:
-                if centers[order[i], axis] < cut:
+                if centers[order[i], axis] < cut_coordinate:
                     i += 1
                 else:
                     order[i], order[j] = order[j], order[i]
@@ -177,63 +180,75 @@ def build(order, tree):
         used += 2
 
 
-@part
-def refit(center, centers, boxes, gone):
-    """Make the boxes above a center fit after it has moved or closed."""
+@kernel_part
+def update_boxes(center, centers, boxes, is_closed):
+    """Update the boxes above a center that has moved or closed."""
     box, kid, parent, first, leaf = boxes
     node = leaf[center]
     for a in range(centers.shape[1]):
-        box[node, 2 * a] = NONE if gone else centers[center, a]
-        box[node, 2 * a + 1] = -1 if gone else centers[center, a]
-    if gone:
-        first[node] = NOBODY
+        box[node, 2 * a] = NULL_COORDINATE if is_closed else centers[center, a]
+        box[node, 2 * a + 1] = -1 if is_closed else centers[center, a]
+    if is_closed:
+        first[node] = NO_CENTER
     node = parent[node]
     while node >= 0:
-        one, other, same = kid[node], kid[node] + 1, True
+        left_child, right_child, is_unchanged = kid[node], kid[node] + 1, True
         for a in range(0, box.shape[1], 2):
-            low, high = min(box[one, a], box[other, a]), max(box[one, a + 1], box[other, a + 1])
-            same = same and low == box[node, a] and high == box[node, a + 1]
+            low, high = (
+                min(box[left_child, a], box[right_child, a]),
+                max(box[left_child, a + 1], box[right_child, a + 1]),
+            )
+            is_unchanged = is_unchanged and low == box[node, a] and high == box[node, a + 1]
             box[node, a], box[node, a + 1] = low, high
-        least = min(first[one], first[other])
-        if same and least == first[node]:
+        first_center = min(first[left_child], first[right_child])
+        if is_unchanged and first_center == first[node]:
             return
-        first[node] = least
+        first[node] = first_center
         node = parent[node]
 
 
-@part
-def nearest(point, tree, scratch, best, least):
-    """Return the first of the nearest open centers, unless `best` at distance `least` comes before; steps are counted.
+@kernel_part
+def nearest_center(point, tree, scratch, best, lowest):
+    """Return the first of the nearest open centers, or `best` if it comes first at the distance `lowest`.
 
-    scratch: distances to nodes, the value of each axis that these are of, a stack, and steps.
+    scratch: distances to nodes, the value on each axis that they are for, a stack, and the number of steps, which is
+    increased.
     """
-    rows, aimed, stack, spent = scratch
+    node_distances, row_values, stack, n_steps = scratch
     axes, boxes = tree.axes, tree.boxes
-    aim(point, axes, rows, aimed)
+    fill_node_distances(point, axes, node_distances, row_values)
     box, kid, first = boxes[0], boxes[1], boxes[3]
-    if first[0] == NOBODY:
+    if first[0] == NO_CENTER:
         return best
     hierarchies = axes[0].sum()
-    stack[0, 0], stack[0, 1] = 0, bound(box, 0, point, axes, rows, hierarchies)
+    stack[0, 0], stack[0, 1] = 0, box_bound(box, 0, point, axes, node_distances, hierarchies)
     top = 1
     while top > 0:
         top -= 1
-        spent[0] += 1
+        n_steps[0] += 1
         node, distance = stack[top, 0], stack[top, 1]
-        if distance > least or (distance == least and first[node] >= best):
+        if distance > lowest or (distance == lowest and first[node] >= best):
             continue
         if kid[node] == 0 or is_point(box, node):
-            best, least = first[node], distance
+            best, lowest = first[node], distance
             continue
-        one, other = kid[node], kid[node] + 1
-        to_one = NONE if first[one] == NOBODY else bound(box, one, point, axes, rows, hierarchies)
-        to_other = NONE if first[other] == NOBODY else bound(box, other, point, axes, rows, hierarchies)
-        if to_other < to_one or (to_other == to_one and first[other] < first[one]):
-            one, other, to_one, to_other = other, one, to_other, to_one
-        if to_other < least or (to_other == least and first[other] < best):
-            stack[top, 0], stack[top, 1] = other, to_other
+        nearer, farther = kid[node], kid[node] + 1
+        nearer_bound = (
+            NULL_COORDINATE
+            if first[nearer] == NO_CENTER
+            else box_bound(box, nearer, point, axes, node_distances, hierarchies)
+        )
+        farther_bound = (
+            NULL_COORDINATE
+            if first[farther] == NO_CENTER
+            else box_bound(box, farther, point, axes, node_distances, hierarchies)
+        )
+        if farther_bound < nearer_bound or (farther_bound == nearer_bound and first[farther] < first[nearer]):
+            nearer, farther, nearer_bound, farther_bound = farther, nearer, farther_bound, nearer_bound
+        if farther_bound < lowest or (farther_bound == lowest and first[farther] < best):
+            stack[top, 0], stack[top, 1] = farther, farther_bound
             top += 1
-        if to_one < least or (to_one == least and first[one] < best):
-            stack[top, 0], stack[top, 1] = one, to_one
+        if nearer_bound < lowest or (nearer_bound == lowest and first[nearer] < best):
+            stack[top, 0], stack[top, 1] = nearer, nearer_bound
             top += 1
     return best

@@ -1,4 +1,4 @@
-"""Reports which kernels are compiled. It imports no numba."""
+"""Reports on which kernels are being compiled. This module does not import numba."""
 
 import contextlib
 from collections.abc import Callable, Iterator
@@ -11,7 +11,7 @@ _LISTENERS: list[Callable[[str], None]] = []
 def listen(on_compile: Callable[[str], None]) -> Iterator[None]:
     """Call `on_compile` with the name of every kernel that is compiled, on the thread that compiles it.
 
-    A kernel that is loaded from the disk is not compiled.
+    A kernel that is loaded from disk is not compiled.
     """
     _LISTENERS.append(on_compile)
     try:
@@ -21,6 +21,6 @@ def listen(on_compile: Callable[[str], None]) -> Iterator[None]:
 
 
 def report(kernel: str) -> None:
-    """Tell the listeners that a kernel is compiled."""
+    """Notify the listeners that a kernel is being compiled."""
     for on_compile in list(_LISTENERS):
         on_compile(kernel)

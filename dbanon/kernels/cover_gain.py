@@ -1,39 +1,48 @@
-"""How many records stand in large enough groups on a node of the lattice of levels, and what they lose there."""
+"""Records in large enough groups at a node of the generalization lattice, and their loss."""
 
 from dbanon.kernels.jit import kernel
 
-COUNT = 0xFFFFFFFF
-"""The bits of an entry that count records, up to the least of a group; the others are of its key."""
+COUNT_MASK = 0xFFFFFFFF
+"""Mask of the bits of an entry that count records, up to the minimum group size; the other bits are of its key."""
 
 
 @kernel
-def covered(some, change, counts, least, table, places):
-    """Return records of groups of `least` and more, and their summed loss, where one attribute goes to another level.
+def covered_records(rows_and_keys, change, counts, min_size, table, places):
+    """Count the records in groups of at least `min_size`, and sum their loss, after one attribute changes its level.
 
-    `some`: rows, keys and lost: items, with the key of the group of each and what a record of it loses so far;
-    `change`: `LevelChange`; `counts`: records by item. Afterwards table[places[i]] & COUNT are the records of the
-    group of rows[i], up to `least`. `table` has room for twice the rows, up to a power of two. Groups whose keys agree
-    in 32 bits and lie side by side are taken for one.
+    Groups whose keys agree in 32 bits and are adjacent in the table count as one.
+
+    Args:
+        rows_and_keys: Rows, keys and losses: pools, the group key of each, and the loss of a record of it so far.
+        change: `LevelChange`.
+        counts: Records by pool.
+        min_size: Fewest records of a group.
+        table: Hash table with space for twice the rows, rounded up to a power of two. Afterwards table[places[i]] &
+            COUNT_MASK are the records of the group of rows[i], up to `min_size`.
+        places: Output: slot of each row's group.
+
+    Returns:
+        Number of records, and their summed loss.
     """
-    rows, keys, lost = some
-    column, was, now, lost_was, lost_now = change
+    rows, keys, losses = rows_and_keys
+    column, old_keys, new_keys, old_losses, new_losses = change
     size = 2
     while size < 2 * len(rows):
         size *= 2
-    for at in range(size):
-        table[at] = 0
+    for slot in range(size):
+        table[slot] = 0
     for i in range(len(rows)):
-        item = rows[i]
-        key = keys[i] ^ was[column[item]] ^ now[column[item]]
-        at = key & (size - 1)
-        while table[at] != 0 and (table[at] >> 32) != (key >> 32):
-            at = (at + 1) & (size - 1)
-        table[at] = ((key >> 32) << 32) | min((table[at] & COUNT) + counts[item], least)
-        places[i] = at
+        pool = rows[i]
+        key = keys[i] ^ old_keys[column[pool]] ^ new_keys[column[pool]]
+        slot = key & (size - 1)
+        while table[slot] != 0 and (table[slot] >> 32) != (key >> 32):
+            slot = (slot + 1) & (size - 1)
+        table[slot] = ((key >> 32) << 32) | min((table[slot] & COUNT_MASK) + counts[pool], min_size)
+        places[i] = slot
     records = total = 0
     for i in range(len(rows)):
-        if (table[places[i]] & COUNT) >= least:
-            item = rows[i]
-            records += counts[item]
-            total += counts[item] * (lost[i] + lost_now[column[item]] - lost_was[column[item]])
+        if (table[places[i]] & COUNT_MASK) >= min_size:
+            pool = rows[i]
+            records += counts[pool]
+            total += counts[pool] * (losses[i] + new_losses[column[pool]] - old_losses[column[pool]])
     return records, total

@@ -1,85 +1,107 @@
-"""Growing clusters by the record that costs least, until they are large and diverse enough: `dbanon.kernels.greedy`
-with another end."""
+"""Greedy growth of clusters until they are large and diverse enough (see `dbanon.kernels.greedy`)."""
 
 import numpy as np
 
-from dbanon.kernels.greedy import ask_next, begin_state, inside, join
+from dbanon.kernels.greedy import begin_state, find_extreme_tuple, is_inside, join_tuple
 from dbanon.kernels.index_tree import add_counts
-from dbanon.kernels.jit import kernel, part
-from dbanon.kernels.tree_search import put_members
+from dbanon.kernels.jit import kernel, kernel_part
+from dbanon.kernels.tree_search import append_members
 
 
-@part
-def _fewer(counts, least):
-    """Return whether fewer different values than asked for have records, in any column.
+@kernel_part
+def _lacks_values(counts, min_values):
+    """Return whether any column has fewer distinct values with records than required.
 
-    The last code of a column is NULL.
+    The last code of a column is NULL and does not count.
     """
-    for s in range(len(least)):
-        different = 0
+    for s in range(len(min_values)):
+        n_distinct = 0
         for value in range(counts.shape[1]):
             if counts[s, value] > 0:
-                different += 1
-        if different < least[s]:
+                n_distinct += 1
+        if n_distinct < min_values[s]:
             return True
     return False
 
 
 @kernel
-def eld_steps(index, terms, flat, ask, k, records, reference, first, steps, members):
-    """Makes up to `steps` clusters: the record farthest from `reference`, which it becomes (the `first`: the reference
-    itself), and those that cost least, until there are k and, in every sensitive column, its different values.
+def eld_steps(index, terms, flat, query, k, records, reference, is_first, max_clusters, members):
+    """Form up to `max_clusters` clusters of at least k records with enough distinct values in every sensitive column.
 
-    records: `DiverseRecords`; members: see `gather_steps`; clusters end where they might not fit. Gives rows used, the
-    last seed, and whether to come again.
+    A seed is the record farthest from `reference`, which it then replaces (with `is_first`, the reference is the first
+    seed); the records that cost least are added until the cluster is complete.
+
+    Args:
+        index: `IndexArrays`.
+        terms: Loss terms, see `dbanon.kernels.greedy`.
+        flat: Scratch: table part of a query.
+        query: Scratch: axis part of a query.
+        k: Fewest records of a cluster.
+        records: `DiverseRecords`.
+        reference: Tuple of the last seed.
+        is_first: Whether the reference is the seed of the first cluster.
+        max_clusters: Number of clusters after which to return.
+        members: Output, see `gather_clusters`.
+
+    Returns:
+        Rows used in `members`, the last seed, and whether to call again. It returns early if the next cluster might not
+        fit.
     """
-    tree, few, axis, axis_codes = index
-    least, codes, starts, counts, left_of = records
-    left, leaf_left, levels, tuples = tree[2], tree[3], len(few[1]), len(starts)
-    state, changed = np.empty((max(levels, 1), 2), np.int64), np.empty(max(levels, 1), np.int64)
-    one, number = np.empty(2, np.int64), np.ones(2, np.int64)
-    found, taken = np.empty(tuples, np.int64), np.empty(tuples, np.int64)
+    tree, tabular, axis, axis_codes = index
+    min_values, codes, starts, counts, value_remaining = records
+    n_remaining, tuple_remaining, n_tabular, tuples = tree[2], tree[3], len(tabular[1]), len(starts)
+    state, is_stale = np.empty((max(n_tabular, 1), 2), np.int64), np.empty(max(n_tabular, 1), np.int64)
+    query_result, query_counts = np.empty(2, np.int64), np.ones(2, np.int64)
+    cluster_tuples, tuple_counts = np.empty(tuples, np.int64), np.empty(tuples, np.int64)
     place = np.full(tuples, -1, np.int64)
-    held_of = np.zeros(left_of.shape, np.int64)
-    used, made = 0, 0
-    while made < steps and used + tuples + 1 <= len(members):
-        if left[0] < k or _fewer(left_of, least):
-            return used, reference, False
-        if not first:
-            begin_state(reference, few, axis, axis_codes, terms, state, ask)
-            changed[:] = 1
-            reference = ask_next(np.int64(-1), index, terms, flat, ask, state, changed, one, number)
-        seed, first = reference, False
-        begin_state(seed, few, axis, axis_codes, terms, state, ask)
-        changed[:] = 1
-        held_of[:] = 0
-        held, size, most = np.int64(0), 0, np.int64(1)
-        now = seed
-        complete = False
+    held_counts = np.zeros(value_remaining.shape, np.int64)
+    n_rows, n_clusters = 0, 0
+    while n_clusters < max_clusters and n_rows + tuples + 1 <= len(members):
+        if n_remaining[0] < k or _lacks_values(value_remaining, min_values):
+            return n_rows, reference, False
+        if not is_first:
+            begin_state(reference, tabular, axis, axis_codes, terms, state, query)
+            is_stale[:] = 1
+            reference = find_extreme_tuple(
+                np.int64(-1), index, terms, flat, query, state, is_stale, query_result, query_counts
+            )
+        seed, is_first = reference, False
+        begin_state(seed, tabular, axis, axis_codes, terms, state, query)
+        is_stale[:] = 1
+        held_counts[:] = 0
+        n_held, size, max_count = np.int64(0), 0, np.int64(1)
+        current = seed
+        is_complete = False
         while True:
             count = np.int64(0)
-            while count < most and not complete:
-                row = starts[now] + counts[now] - leaf_left[now] + count
+            while count < max_count and not is_complete:
+                row = starts[current] + counts[current] - tuple_remaining[current] + count
                 for s in range(len(codes)):
                     if codes[s, row] >= 0:
-                        held_of[s, codes[s, row]] += 1
-                        left_of[s, codes[s, row]] -= 1
+                        held_counts[s, codes[s, row]] += 1
+                        value_remaining[s, codes[s, row]] -= 1
                 count += 1
-                complete = held + count >= k and not _fewer(held_of, least)
-            one[0], number[0] = now, -count
-            add_counts(tree, few, one[:1], number[:1])
-            held += count
-            if place[now] < 0:
-                place[now], found[size], taken[size] = size, now, 0
+                is_complete = n_held + count >= k and not _lacks_values(held_counts, min_values)
+            query_result[0], query_counts[0] = current, -count
+            add_counts(tree, tabular, query_result[:1], query_counts[:1])
+            n_held += count
+            if place[current] < 0:
+                place[current], cluster_tuples[size], tuple_counts[size] = size, current, 0
                 size += 1
-            taken[place[now]] += count
-            if complete:  # at the latest with all that is left, which is large and diverse enough
+            tuple_counts[place[current]] += count
+            if is_complete:  # at the latest with all that is left, which is large and diverse enough
                 break
-            join(now, few, axis, axis_codes, terms, state, ask, changed)
-            now = ask_next(np.int64(1), index, terms, flat, ask, state, changed, one, number)
-            most = leaf_left[now] if inside(now, few, axis, axis_codes, terms, state, ask) else np.int64(1)
+            join_tuple(current, tabular, axis, axis_codes, terms, state, query, is_stale)
+            current = find_extreme_tuple(
+                np.int64(1), index, terms, flat, query, state, is_stale, query_result, query_counts
+            )
+            max_count = (
+                tuple_remaining[current]
+                if is_inside(current, tabular, axis, axis_codes, terms, state, query)
+                else np.int64(1)
+            )
         for i in range(size):
-            place[found[i]] = -1
-        used = put_members(found, taken, size, members, used)
-        made += 1
-    return used, reference, True
+            place[cluster_tuples[i]] = -1
+        n_rows = append_members(cluster_tuples, tuple_counts, size, members, n_rows)
+        n_clusters += 1
+    return n_rows, reference, True

@@ -1,61 +1,64 @@
-"""Carving a class that meets the model out of a set of records such that the rest meets it too."""
+"""Splitting a set of records in two classes that both meet the privacy model."""
 
 import numpy as np
 
 from dbanon.kernels.allocate import zeros
-from dbanon.kernels.jit import part
-from dbanon.kernels.loss import begin, widen
-from dbanon.kernels.model_check import holds
-from dbanon.kernels.model_gathering import may_join
-from dbanon.kernels.optimal_cut import NEVER
+from dbanon.kernels.jit import kernel_part
+from dbanon.kernels.loss import begin_class, widen_class
+from dbanon.kernels.model_check import is_valid_group
+from dbanon.kernels.model_gathering import can_join
+from dbanon.kernels.optimal_cut import INFINITE_LOSS
 
 
-@part
-def carve(records, m, goal, other, measure, asked, apart, scratch, span):
-    """Takes the first `goal` of records[:m] that can make a class together to the front, the others behind them in
-    their order; gives the loss of both, or NEVER where either misses the model. `other` is scratch."""
+@kernel_part
+def carve_class(records, m, size, rest, measure, record_model, person_model, scratch, span):
+    """Reorder records[:m] into a class of `size` records that meets the model, followed by the rest in order.
+
+    Returns:
+        The loss of both classes, or INFINITE_LOSS if either misses the model. `rest` is scratch.
+    """
     columns = 0
-    if asked is not None:
-        columns = len(asked[1])
+    if record_model is not None:
+        columns = len(record_model[1])
     distinct = zeros(columns)
     scratch.counts[:] = 0
-    taken, left = np.int64(0), np.int64(0)
+    n_taken, n_rest = np.int64(0), np.int64(0)
     for i in range(m):
-        item = records[i]
-        joins = taken < goal
-        if asked is not None:
-            values, rules = asked[1], asked[2]
-            joins = joins and may_join(item, values, scratch.counts, taken, goal, rules, distinct, scratch.extra)
+        tuple_id = records[i]
+        joins = n_taken < size
+        if record_model is not None:
+            values, rules = record_model[1], record_model[2]
+            joins = joins and can_join(tuple_id, values, scratch.counts, n_taken, size, rules, distinct, scratch.extra)
             if joins:
-                at = rules[0]
+                value_starts = rules[0]
                 for s in range(columns):
-                    v = at[s] + values[s, item]
-                    if scratch.counts[v] == 0 and v < at[s + 1] - 1:
+                    v = value_starts[s] + values[s, tuple_id]
+                    if scratch.counts[v] == 0 and v < value_starts[s + 1] - 1:
                         distinct[s] += 1
                     scratch.counts[v] += 1
         if joins:
-            records[taken] = item
-            taken += 1
+            records[n_taken] = tuple_id
+            n_taken += 1
         else:
-            other[left] = item
-            left += 1
-    for i in range(left):
-        records[taken + i] = other[i]
-    if taken < goal:
-        return NEVER
+            rest[n_rest] = tuple_id
+            n_rest += 1
+    for i in range(n_rest):
+        records[n_taken + i] = rest[i]
+    if n_taken < size:
+        return INFINITE_LOSS
     front = np.int64(0)
-    for first, end in ((front, taken), (taken, m)):
-        if not holds(records, first, end, asked, apart, scratch.counts, scratch.extra):
-            return NEVER
-    loss = class_loss(records, front, taken, measure, span) * taken
-    return loss + class_loss(records, taken, m, measure, span) * (m - taken)
+    for first, end in ((front, n_taken), (n_taken, m)):
+        if not is_valid_group(records, first, end, record_model, person_model, scratch.counts, scratch.extra):
+            return INFINITE_LOSS
+    loss = class_loss(records, front, n_taken, measure, span) * n_taken
+    return loss + class_loss(records, n_taken, m, measure, span) * (m - n_taken)
 
 
-@part
-def class_loss(items, first, end, measure, span):
-    """What a record loses in a class of the items items[first:end], of which equal ones are together."""
-    loss = begin(items[first], measure, span)
+@kernel_part
+def class_loss(tuple_ids, first, end, measure, span):
+    """Return the loss per record of a class of the tuples tuple_ids[first:end]; equal ones are adjacent."""
+    loss = begin_class(tuple_ids[first], measure, span)
     for i in range(first + 1, end):
-        if items[i] != items[i - 1]:
-            loss = widen(loss, items[i], measure, span)
+        if tuple_ids[i] != tuple_ids[i - 1]:
+            loss = widen_class(loss, tuple_ids[i], measure, span)
     return loss

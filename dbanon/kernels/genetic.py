@@ -1,173 +1,188 @@
-"""Clusters as chromosomes: two of them are pooled and grow anew from the two records that are farthest apart.
+"""Genetic clustering: two clusters are pooled and grown again from their two most distant records.
 
-`measure`: codes by tuple, and what tells the loss of a class (dbanon.kernels.loss). `clusters`: the first record of
-each, the next record of each record (-1: none), records and loss of a record by cluster, and the clusters in the order
-of that loss, the greatest first (ties: the first).
+`measure`: codes by tuple and class losses (dbanon.kernels.loss). `clusters`: the first record of each, the next record
+of each record (-1: none), records and loss per record by cluster, and the clusters in descending order of that loss
+(ties: the first).
 """
 
 import numpy as np
 
-from dbanon.kernels.jit import kernel, part
-from dbanon.kernels.loss import lost
+from dbanon.kernels.jit import kernel, kernel_part
+from dbanon.kernels.loss import attribute_loss
 
 
-@part
-def united(t, low, high, measure):
-    """What a record loses in a class of the codes low to high that a tuple has joined."""
+@kernel_part
+def loss_with_tuple(t, low, high, measure):
+    """Return the loss per record of a class (codes low to high) once a tuple is added."""
     codes = measure.codes
     total = np.int64(0)
     for a in range(len(low)):
         code = np.int64(codes[t, a])
-        total += lost(a, min(low[a], code), max(high[a], code), measure)
+        total += attribute_loss(a, min(low[a], code), max(high[a], code), measure)
     return total
 
 
-@part
-def join(t, low, high, codes):
-    """The class that a tuple has joined."""
+@kernel_part
+def widen_codes(t, low, high, codes):
+    """Add a tuple to a class: widen its ranges of codes."""
     for a in range(len(low)):
         low[a], high[a] = min(low[a], np.int64(codes[t, a])), max(high[a], np.int64(codes[t, a]))
 
 
-@part
-def begin(t, low, high, measure):
-    """Make a class of one tuple; return its loss."""
+@kernel_part
+def begin_class(t, low, high, measure):
+    """Make a class of one tuple; return its loss per record."""
     for a in range(len(low)):
         low[a] = high[a] = measure[0][t, a]
-    return united(t, low, high, measure)
+    return loss_with_tuple(t, low, high, measure)
 
 
-@part
-def apart(one, other, measure):
-    """Return the distance of two tuples: what they lose together where they differ."""
+@kernel_part
+def pair_loss(one, other, measure):
+    """Return the distance of two tuples: their loss in one class, on attributes where they differ."""
     codes = measure.codes
     total = np.int64(0)
     for a in range(codes.shape[1]):
         x, y = np.int64(codes[one, a]), np.int64(codes[other, a])
         if x != y:
-            total += lost(a, min(x, y), max(x, y), measure)
+            total += attribute_loss(a, min(x, y), max(x, y), measure)
     return total
 
 
 @kernel
-def losses_of(tuple_of, measure, clusters):
-    """Fill in what a record loses in each cluster."""
+def update_losses(tuple_of, measure, clusters):
+    """Compute the loss per record of each cluster."""
     head, following, _, losses, _ = clusters
     low, high = np.empty(measure[0].shape[1], np.int64), np.empty(measure[0].shape[1], np.int64)
     for c in range(len(head)):
         row = head[c]
-        losses[c] = begin(tuple_of[row], low, high, measure)
+        losses[c] = begin_class(tuple_of[row], low, high, measure)
         while row >= 0:
-            losses[c] = united(tuple_of[row], low, high, measure)
-            join(tuple_of[row], low, high, measure[0])
+            losses[c] = loss_with_tuple(tuple_of[row], low, high, measure)
+            widen_codes(tuple_of[row], low, high, measure[0])
             row = following[row]
 
 
-@part
-def cheapest(tuples, left, low, high, measure):
-    """Return the first of the tuples with which a record of a class loses least, and that loss."""
-    best, least = -1, np.int64(0)
+@kernel_part
+def cheapest_tuple(tuples, n_remaining, low, high, measure):
+    """Return the first tuple that adds the least loss to a class, and the loss per record with it."""
+    best, lowest = -1, np.int64(0)
     for i in range(len(tuples)):
-        if left[i] > 0:
-            loss = united(tuples[i], low, high, measure)
-            if best < 0 or loss < least:
-                best, least = i, loss
-    return best, least
+        if n_remaining[i] > 0:
+            loss = loss_with_tuple(tuples[i], low, high, measure)
+            if best < 0 or loss < lowest:
+                best, lowest = i, loss
+    return best, lowest
 
 
-@part
-def crossed(tuples, left, k, measure, taken):
-    """Two classes of at least k records of a pool: they begin with the two that are farthest apart and take turns with
-    the cheapest; what is left joins, in order, where the whole loss grows less. `taken` are the records of the first by
-    tuple; gives the records and the loss of both."""
+@kernel_part
+def cross_classes(tuples, n_remaining, k, measure, first_counts):
+    """Divide pooled records into two new classes of at least k records; return their sizes and losses per record.
+
+    The classes begin with the two most distant records and take turns in adding the cheapest; the remaining records
+    join, in order, the class whose total loss grows less. `first_counts` gets the records of the first class by tuple.
+    """
     low, high = np.empty((2, measure[0].shape[1]), np.int64), np.empty((2, measure[0].shape[1]), np.int64)
     losses, sizes = np.zeros(2, np.int64), np.ones(2, np.int64)
-    ends, farthest = np.zeros(2, np.int64), np.int64(-1)
+    seeds_, farthest = np.zeros(2, np.int64), np.int64(-1)
     for i in range(len(tuples)):
         for j in range(i + 1, len(tuples)):
-            away = apart(tuples[i], tuples[j], measure)
-            if away > farthest:
-                farthest, ends[0], ends[1] = away, i, j
+            pair_distance = pair_loss(tuples[i], tuples[j], measure)
+            if pair_distance > farthest:
+                farthest, seeds_[0], seeds_[1] = pair_distance, i, j
     for side in range(2):
-        losses[side] = begin(tuples[ends[side]], low[side], high[side], measure)
-        left[ends[side]] -= 1
-    taken[ends[0]] += 1
+        losses[side] = begin_class(tuples[seeds_[side]], low[side], high[side], measure)
+        n_remaining[seeds_[side]] -= 1
+    first_counts[seeds_[0]] += 1
     while sizes[1] < k:
         for side in range(2):
-            i, loss = cheapest(tuples, left, low[side], high[side], measure)
-            left[i] -= 1
-            taken[i] += 1 - side
+            i, loss = cheapest_tuple(tuples, n_remaining, low[side], high[side], measure)
+            n_remaining[i] -= 1
+            first_counts[i] += 1 - side
             losses[side] = loss
             sizes[side] += 1
-            join(tuples[i], low[side], high[side], measure[0])
+            widen_codes(tuples[i], low[side], high[side], measure[0])
     for i in range(len(tuples)):
-        while left[i] > 0:
-            one = united(tuples[i], low[0], high[0], measure)
-            other = united(tuples[i], low[1], high[1], measure)
+        while n_remaining[i] > 0:
+            first_loss = loss_with_tuple(tuples[i], low[0], high[0], measure)
+            second_loss = loss_with_tuple(tuples[i], low[1], high[1], measure)
             side = 0
-            if other * (sizes[1] + 1) - losses[1] * sizes[1] < one * (sizes[0] + 1) - losses[0] * sizes[0]:
+            if second_loss * (sizes[1] + 1) - losses[1] * sizes[1] < first_loss * (sizes[0] + 1) - losses[0] * sizes[0]:
                 side = 1
-            left[i] -= 1
-            taken[i] += 1 - side
-            losses[side] = other if side else one
+            n_remaining[i] -= 1
+            first_counts[i] += 1 - side
+            losses[side] = second_loss if side else first_loss
             sizes[side] += 1
-            join(tuples[i], low[side], high[side], measure[0])
+            widen_codes(tuples[i], low[side], high[side], measure[0])
     return sizes, losses
 
 
-@part
-def ranked(draw, number):
-    """Return a place in an order of so many, of which the first is drawn with a weight of `number`, the last with 1."""
-    target = np.int64(draw * (number * (number + 1) // 2))
-    low, high = np.int64(0), np.int64(number - 1)
+@kernel_part
+def draw_rank(draw, n_ranks):
+    """Return a rank below `n_ranks`; the first is drawn with weight n_ranks, the last with weight 1."""
+    target = np.int64(draw * (n_ranks * (n_ranks + 1) // 2))
+    low, high = np.int64(0), np.int64(n_ranks - 1)
     while low < high:
         middle = (low + high + 1) // 2
-        if middle * number - middle * (middle - 1) // 2 <= target:
+        if middle * n_ranks - middle * (middle - 1) // 2 <= target:
             low = middle
         else:
             high = middle - 1
     return low
 
 
-@part
-def moved(c, loss, losses, order):
-    """A cluster gets another loss and its place in the order."""
-    at = 0
-    while order[at] != c:
-        at += 1
+@kernel_part
+def move_in_order(c, loss, losses, order):
+    """Set the loss of a cluster, and move it to its place in the order."""
+    place = 0
+    while order[place] != c:
+        place += 1
     losses[c] = loss
-    while at > 0 and (losses[order[at - 1]] < loss or (losses[order[at - 1]] == loss and order[at - 1] > c)):
-        order[at] = order[at - 1]
-        at -= 1
+    while place > 0 and (
+        losses[order[place - 1]] < loss or (losses[order[place - 1]] == loss and order[place - 1] > c)
+    ):
+        order[place] = order[place - 1]
+        place -= 1
     last = len(order) - 1
-    while at < last and (losses[order[at + 1]] > loss or (losses[order[at + 1]] == loss and order[at + 1] < c)):
-        order[at] = order[at + 1]
-        at += 1
-    order[at] = c
+    while place < last and (
+        losses[order[place + 1]] > loss or (losses[order[place + 1]] == loss and order[place + 1] < c)
+    ):
+        order[place] = order[place + 1]
+        place += 1
+    order[place] = c
 
 
 @kernel
-def evolve(state, steps, generations, patience, draws, k, tuple_of, measure, clusters):
-    """Crosses two clusters after another, and keeps what loses less, for so many generations, or until so many in a row
-    gained nothing. Without draws, pairs go in the order of the loss: 1 and 2, 1 and 3, 2 and 3, 1 and 4 ..., from the
-    beginning after each gain.
+def evolve(state, max_steps, generations, patience, draws, k, tuple_of, measure, clusters):
+    """Cross pairs of clusters, keeping what reduces the loss, until generations or patience are exhausted.
 
-    `state`: generations so far, those since the last gain, the next pair, and the draws that are used. Comes back when
-    the draws, two a generation, are used up, or after so many steps.
+    Without draws, pairs follow the order of the loss: 1 and 2, 1 and 3, 2 and 3, 1 and 4, ..., starting again after
+    each gain. Returns early after `max_steps` steps or when the draws (two per generation) are used up.
+
+    Args:
+        state: Generations so far, generations since the last gain, the next pair (two entries), number of used draws.
+        max_steps: Number of steps after which to return.
+        generations: Number of generations after which to end.
+        patience: Number of generations without a gain after which to end.
+        draws: Random numbers in [0, 1), or empty.
+        k: Fewest records of a cluster.
+        tuple_of: Tuple of each record.
+        measure: `LossArrays`.
+        clusters: See the module.
     """
     head, following, sizes, losses, order = clusters
-    spent = np.int64(0)
-    while state[0] < generations and state[1] < patience and spent < steps:
+    n_steps = np.int64(0)
+    while state[0] < generations and state[1] < patience and n_steps < max_steps:
         if len(draws):
             if state[4] == len(draws):
                 break
-            one = ranked(draws[state[4]], len(order))
-            other = ranked(draws[state[4] + 1], len(order) - 1)
-            other += 1 if other >= one else 0
+            first_rank = draw_rank(draws[state[4]], len(order))
+            second_rank = draw_rank(draws[state[4] + 1], len(order) - 1)
+            second_rank += 1 if second_rank >= first_rank else 0
             state[4] += 2
         else:
-            one, other = state[2], state[3]
-        a, b = min(order[one], order[other]), max(order[one], order[other])
+            first_rank, second_rank = state[2], state[3]
+        a, b = min(order[first_rank], order[second_rank]), max(order[first_rank], order[second_rank])
         rows = np.empty(sizes[a] + sizes[b], np.int64)
         number = 0
         for c in (a, b):
@@ -190,23 +205,23 @@ def evolve(state, steps, generations, patience, draws, k, tuple_of, measure, clu
             state[2], state[3] = 0, state[3] + 1
         if state[3] == len(order):
             state[2], state[3] = 0, 1
-        spent += number
+        n_steps += number
         if distinct == 1:
             continue
-        spent += distinct * distinct // 2 + number * distinct
-        taken = np.zeros(distinct, np.int64)
-        new, loss = crossed(tuples[:distinct], counts[:distinct].copy(), k, measure, taken)
-        if new[0] * loss[0] + new[1] * loss[1] >= sizes[a] * losses[a] + sizes[b] * losses[b]:
+        n_steps += distinct * distinct // 2 + number * distinct
+        first_counts = np.zeros(distinct, np.int64)
+        new_sizes, new_losses = cross_classes(tuples[:distinct], counts[:distinct].copy(), k, measure, first_counts)
+        if new_sizes[0] * new_losses[0] + new_sizes[1] * new_losses[1] >= sizes[a] * losses[a] + sizes[b] * losses[b]:
             continue
         state[1], state[2], state[3] = 0, 0, 1
         head[a] = head[b] = -1
-        at = number
+        row_end = number
         for i in range(distinct - 1, -1, -1):
             for place in range(counts[i] - 1, -1, -1):
-                at -= 1
-                c = a if place < taken[i] else b
-                following[rows[at]] = head[c]
-                head[c] = rows[at]
+                row_end -= 1
+                c = a if place < first_counts[i] else b
+                following[rows[row_end]] = head[c]
+                head[c] = rows[row_end]
         for c, side in ((a, 0), (b, 1)):
-            sizes[c] = new[side]
-            moved(c, loss[side], losses, order)
+            sizes[c] = new_sizes[side]
+            move_in_order(c, new_losses[side], losses, order)

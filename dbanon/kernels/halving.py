@@ -1,9 +1,9 @@
-"""Ranges of tuples that are halved along the axis on which they lie farthest apart."""
+"""Ranges of tuples, for halving them along the axis on which they lie farthest apart."""
 
-from dbanon.kernels.jit import part
+from dbanon.kernels.jit import kernel_part
 
 
-@part
+@kernel_part
 def extent(order, begin, end, matrix, axis):
     """Return the least and the greatest value of a range of tuples on an axis."""
     low = high = matrix[order[begin], axis]
@@ -12,8 +12,8 @@ def extent(order, begin, end, matrix, axis):
     return low, high
 
 
-@part
-def part_at(order, begin, end, middle, matrix, axis):
+@kernel_part
+def partition_at(order, begin, end, middle, matrix, axis):
     """Permute a range of tuples so that none before `middle` has a greater code on the axis than one after it."""
     low, high = begin, end - 1
     while low < high:

@@ -1,25 +1,25 @@
-"""The least of many sums, in a heap with the worst on top: the greatest sum, then the last tuple."""
+"""A bounded heap of the least sums, with the worst on top: the greatest sum, ties by the last tuple."""
 
-from dbanon.kernels.jit import part
+from dbanon.kernels.jit import kernel_part
 
 
-@part
-def push(sums, whose, size, total, place):
+@kernel_part
+def push(sums, tuples, size, sum_, tuple_):
     """Put a tuple with its sum into a heap of `size`."""
     i = size
     while i > 0:
         up = (i - 1) // 2
-        if sums[up] > total or (sums[up] == total and whose[up] > place):
+        if sums[up] > sum_ or (sums[up] == sum_ and tuples[up] > tuple_):
             break
-        sums[i], whose[i] = sums[up], whose[up]
+        sums[i], tuples[i] = sums[up], tuples[up]
         i = up
-    sums[i], whose[i] = total, place
+    sums[i], tuples[i] = sum_, tuple_
 
 
-@part
-def pop(sums, whose, size):
+@kernel_part
+def pop(sums, tuples, size):
     """Remove the top of a heap of `size`."""
-    total, place = sums[size - 1], whose[size - 1]
+    sum_, tuple_ = sums[size - 1], tuples[size - 1]
     i = 0
     while True:
         down = 2 * i + 1
@@ -27,25 +27,35 @@ def pop(sums, whose, size):
             break
         other = down + 1
         if other < size - 1 and (
-            sums[other] > sums[down] or (sums[other] == sums[down] and whose[other] > whose[down])
+            sums[other] > sums[down] or (sums[other] == sums[down] and tuples[other] > tuples[down])
         ):
             down = other
-        if total > sums[down] or (total == sums[down] and place > whose[down]):
+        if sum_ > sums[down] or (sum_ == sums[down] and tuple_ > tuples[down]):
             break
-        sums[i], whose[i] = sums[down], whose[down]
+        sums[i], tuples[i] = sums[down], tuples[down]
         i = down
-    sums[i], whose[i] = total, place
+    sums[i], tuples[i] = sum_, tuple_
 
 
-@part
-def hold(sums, whose, size, held, total, place, left, wanted):
-    """Puts a tuple into a heap of tuples with `held` records together, and removes the top while the others have
-    `wanted`; gives the size, and how many records are held."""
-    push(sums, whose, size, total, place)
+@kernel_part
+def push_and_trim(sums, tuples, size, n_held, sum_, tuple_, n_remaining, wanted):
+    """Push a tuple, and pop the top while the other tuples have `wanted` records; return heap size and record count.
+
+    Args:
+        sums: The sums in the heap.
+        tuples: The tuples in the heap.
+        size: Number of tuples in the heap.
+        n_held: Records of the tuples in the heap.
+        sum_: Sum of the new tuple.
+        tuple_: The new tuple.
+        n_remaining: Remaining records by tuple.
+        wanted: Number of records that are searched for.
+    """
+    push(sums, tuples, size, sum_, tuple_)
     size += 1
-    held += left[place]
-    while size > 1 and held - left[whose[0]] >= wanted:
-        held -= left[whose[0]]
-        pop(sums, whose, size)
+    n_held += n_remaining[tuple_]
+    while size > 1 and n_held - n_remaining[tuples[0]] >= wanted:
+        n_held -= n_remaining[tuples[0]]
+        pop(sums, tuples, size)
         size -= 1
-    return size, held
+    return size, n_held

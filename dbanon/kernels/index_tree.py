@@ -1,29 +1,39 @@
-"""The index as a tree: building its boxes, counting what is left below its nodes."""
+"""The tree of a tuple index: building its boxes, and updating counts of remaining records."""
 
 import numpy as np
 
-from dbanon.kernels.halving import extent, part_at
-from dbanon.kernels.jit import kernel, part
+from dbanon.kernels.halving import extent, partition_at
+from dbanon.kernels.jit import kernel, kernel_part
 
 
 @kernel
-def gather_up(parent, first, left):
-    """Least tuples and counts of inner nodes; a parent has a smaller number than its children."""
+def aggregate_up(parent, first, n_remaining):
+    """Compute least tuples and counts of inner nodes; a parent has a smaller number than its children."""
     for node in range(len(parent) - 1, 0, -1):
         above = parent[node]
-        left[above] += left[node]
+        n_remaining[above] += n_remaining[node]
         if first[node] < first[above]:
             first[above] = first[node]
 
 
 @kernel
-def build_boxes(order, begins, ends, base, used, matrix, axis_places, nodes):
-    """Return boxes below each path of the trie: halves of the tuples along the axis on which they lie farthest apart.
+def build_boxes(order, begins, ends, base, n_nodes, matrix, axis_places, nodes):
+    """Build the boxes below each path of the trie, by halving along the axis on which tuples lie farthest apart.
 
-    `order` is permuted in place; axis_places: places on the axes, and where those of each begin; nodes: `BoxNodes`.
-    Gives the number of nodes used.
+    Args:
+        order: The tuples, permuted in place.
+        begins: Where the tuples of each path begin.
+        ends: Where the tuples of each path end.
+        base: Node of the first path.
+        n_nodes: Number of nodes so far.
+        matrix: (tuples, axes) codes.
+        axis_places: Places on the axes, and where those of each axis begin.
+        nodes: `BoxNodes`.
+
+    Returns:
+        Number of nodes.
     """
-    kid, kids, parent, tuples, boxes = nodes
+    first_child, n_children, parent, tuples, boxes = nodes
     places, starts = axis_places
     axes = matrix.shape[1]
     stack = np.empty((128, 3), np.int64)
@@ -44,32 +54,32 @@ def build_boxes(order, begins, ends, base, used, matrix, axis_places, nodes):
                 tuples[node] = order[begin]
                 continue
             middle = (begin + end) // 2
-            part_at(order, begin, end, middle, matrix, axis)
-            kid[node], kids[node] = used, 2
-            parent[used], parent[used + 1] = node, node
-            stack[top, 0], stack[top, 1], stack[top, 2] = middle, end, used + 1
-            stack[top + 1, 0], stack[top + 1, 1], stack[top + 1, 2] = begin, middle, used
+            partition_at(order, begin, end, middle, matrix, axis)
+            first_child[node], n_children[node] = n_nodes, 2
+            parent[n_nodes], parent[n_nodes + 1] = node, node
+            stack[top, 0], stack[top, 1], stack[top, 2] = middle, end, n_nodes + 1
+            stack[top + 1, 0], stack[top + 1, 1], stack[top + 1, 2] = begin, middle, n_nodes
             top += 2
-            used += 2
-    return used
+            n_nodes += 2
+    return n_nodes
 
 
-@part
-def add_counts(tree, few, tuples, counts):
+@kernel_part
+def add_counts(tree, tabular, tuples, counts):
     """Add counts to tuples, to all nodes above them, and to the values they have."""
-    leaf, parent, left, leaf_left = tree[0], tree[1], tree[2], tree[3]
-    codes, offsets, present = few[0], few[1], few[2]
+    leaf, parent, n_remaining, tuple_remaining = tree[0], tree[1], tree[2], tree[3]
+    codes, offsets, present = tabular[0], tabular[1], tabular[2]
     for i in range(len(tuples)):
-        leaf_left[tuples[i]] += counts[i]
+        tuple_remaining[tuples[i]] += counts[i]
         node = leaf[tuples[i]]
         while node >= 0:
-            left[node] += counts[i]
+            n_remaining[node] += counts[i]
             node = parent[node]
         for j in range(codes.shape[1]):
             present[offsets[j] + codes[tuples[i], j]] += counts[i]
 
 
 @kernel
-def add_records(tree, few, tuples, counts):
-    """add_counts, for Python."""
-    add_counts(tree, few, tuples, counts)
+def add_records(tree, tabular, tuples, counts):
+    """Call `add_counts` from Python."""
+    add_counts(tree, tabular, tuples, counts)

@@ -1,9 +1,9 @@
-"""How kernels are compiled: on their first call, cached on disk where a cache can be written, without the GIL.
+"""Compilation of kernels: on the first call, without the GIL, cached on disk if a cache folder is writable.
 
-The first call of an algorithm after an install compiles its kernels, and that costs by the code that is written down.
-So what only kernels call is a `part`: it becomes machine code as part of the kernels that call it, not before. No C
-entry is made that nobody calls. An argument that may be None leaves out the branches that test it. And a number begins
-as np.int64(0) where it is passed on: for a plain 0, a constant to numba, a part would be compiled once more.
+The first call of an algorithm after an install compiles its kernels, which costs time by the amount of code. So a
+function that only kernels call is a `kernel_part`: it becomes machine code as part of the kernels that call it, without
+a C entry of its own. An argument that is None removes the branches that test it. And a counter starts as np.int64(0)
+where it is passed on: a plain 0 is a constant for numba, and the part would be compiled once more.
 """
 
 import gc
@@ -20,57 +20,63 @@ _OPTIONS: dict[str, Any] = {"nogil": True, "no_cfunc_wrapper": True}
 
 
 def kernel(function: Callable[..., Any]) -> Any:
-    """numba.njit with an on-disk cache, or without one where no folder for it can be written."""
+    """Compile with numba.njit and a cache on disk, or without a cache if no folder for it is writable."""
     try:
         return numba.njit(cache=True, **_OPTIONS)(function)
     except RuntimeError:
         return numba.njit(**_OPTIONS)(function)
 
 
-def kept_in() -> str | None:
-    """Return the folder in which compiled kernels are kept; None where none can be written."""
+def cache_folder() -> str | None:
+    """Return the folder of the cache of compiled kernels; None if none is writable."""
     try:
-        return str(numba.njit(cache=True, **_OPTIONS)(kept_in).stats.cache_path)
+        return str(numba.njit(cache=True, **_OPTIONS)(cache_folder).stats.cache_path)
     except RuntimeError:
         return None
 
 
-KNOWN = numba.version_info.short == (0, 68)
-"""Whether this is the numba whose inner classes `dbanon.kernels.numba_linking` is made for. With others parts are
-functions of numba like all: the first call takes longer, and all else is the same."""
+IS_KNOWN_NUMBA = numba.version_info.short == (0, 68)
+"""Whether this numba has the inner classes that `dbanon.kernels.numba_linking` is made for.
+
+With other versions, kernel parts are ordinary numba functions: the first call takes longer, and nothing else changes.
+"""
 
 # --- what only kernels call ------------------------------------------------------------------------------
 
 
-def _linked() -> dict[str, Any]:
-    from dbanon.kernels.numba_linking import Compiler
+def _linking_options() -> dict[str, Any]:
+    """Return the numba options that link a part into the kernels that call it."""
+    from dbanon.kernels.numba_linking import PartCompiler
 
-    return {"pipeline_class": Compiler, "no_cpython_wrapper": True}
+    return {"pipeline_class": PartCompiler, "no_cpython_wrapper": True}
 
 
-class _Part:
-    """A function that kernels can call. Where Python calls it, it is not compiled."""
+class _KernelPart:
+    """A function that kernels can call. It is not compiled for calls from Python."""
 
     def __init__(self, function: Callable[..., Any], **options: Any) -> None:
-        self.dispatcher = numba.njit(**_OPTIONS, **options, **(_linked() if KNOWN else {}))(function)
+        self.dispatcher = numba.njit(**_OPTIONS, **options, **(_linking_options() if IS_KNOWN_NUMBA else {}))(function)
         self.py_func = function
 
     def __call__(self, *arguments: Any) -> Any:
         return self.py_func(*arguments)
 
 
-def part(function: Callable[..., Any]) -> Any:
-    """Return a function that only kernels and other parts call."""
-    return _Part(function)
+def kernel_part(function: Callable[..., Any]) -> Any:
+    """Declare a function that only kernels and other parts call."""
+    return _KernelPart(function)
 
 
-def inlined(function: Callable[..., Any]) -> Any:
-    """A part of a few lines that is copied to where it is called, as a call in a loop would cost more than it does."""
-    return _Part(function, forceinline=True)
+def inlined_part(function: Callable[..., Any]) -> Any:
+    """Declare a part of a few lines that is copied to its callers.
+
+    Calling it in a loop would cost more than its own work.
+    """
+    return _KernelPart(function, forceinline=True)
 
 
-@typeof_impl.register(_Part)
-def _typeof_part(value: _Part, _: Any) -> Any:
+@typeof_impl.register(_KernelPart)
+def _typeof_part(value: _KernelPart, _: Any) -> Any:
     return numba.typeof(value.dispatcher)
 
 
@@ -78,13 +84,16 @@ def _typeof_part(value: _Part, _: Any) -> Any:
 
 
 class _Compiling(event.Listener):
-    """Says what is compiled, and keeps the garbage collector from looking through all that this makes, of which it
-    finds nothing to free: a tenth of the time."""
+    """A listener that reports compilations, and pauses the garbage collector, which would find nothing to free.
+
+    Collection would take a tenth of the time of a compilation.
+    """
 
     def __init__(self) -> None:
         self._depth, self._was_on = 0, False
 
     def on_start(self, event: event.Event) -> None:
+        """Pause the garbage collector, and report the kernel."""
         if self._depth == 0:
             self._was_on = gc.isenabled()
             gc.disable()
@@ -94,6 +103,7 @@ class _Compiling(event.Listener):
             compile_events.report(function.__name__)
 
     def on_end(self, event: event.Event) -> None:
+        """Resume the garbage collector after the outermost compilation."""
         self._depth -= 1
         if self._depth == 0 and self._was_on:
             gc.enable()

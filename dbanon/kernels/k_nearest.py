@@ -1,82 +1,93 @@
-"""The nearest of many: those of the least distances, ties to the first, in a heap whose first is the farthest."""
+"""The k nearest pools by loss, in a bounded heap with the farthest on top; ties go to the first."""
 
 import numpy as np
 
 from dbanon.kernels.heap import pop, push
-from dbanon.kernels.jit import part
-from dbanon.kernels.loss import begin, lost
-from dbanon.kernels.min_loss_assignment import MANY, NEVER, ask
+from dbanon.kernels.jit import kernel_part
+from dbanon.kernels.loss import attribute_loss, begin_class
+from dbanon.kernels.min_loss_assignment import INFINITE_LOSS, MAX_TABLE_VALUES, fill_code_losses
 
 
-@part
-def distances(item, measure, question):
-    """Begins a question for the distances to an item, what two lose together and 0 where they are equal: the item's
-    span, and tables of attributes of few values. `codes_of`: where the codes of an attribute begin."""
-    begin(item, measure, question.span)
-    for a in range(len(measure.terms)):
-        if measure.terms[a, 1] <= MANY:
-            ask(a, question.codes_of, question.span, measure, question.table)
-            question.table[question.codes_of[a] + measure.codes[item, a]] = 0
+@kernel_part
+def fill_distance_query(tuple_id, measure, query):
+    """Prepare a query for the distances to a tuple: the loss of a class of two, 0 if they are equal.
 
-
-@part
-def keep(item, away, size, items, far):
-    """Put an item at a distance into a heap of as many as `items` can hold; return how many it has.
-
-    Items ascend from call to call.
+    It sets the tuple's span, and the tables of attributes with few values. `codes_of`: where the codes of each
+    attribute begin.
     """
-    if size == len(items):
-        if away >= far[0]:
+    begin_class(tuple_id, measure, query.span)
+    for a in range(len(measure.terms)):
+        if measure.terms[a, 1] <= MAX_TABLE_VALUES:
+            fill_code_losses(a, query.codes_of, query.span, measure, query.table)
+            query.table[query.codes_of[a] + measure.codes[tuple_id, a]] = 0
+
+
+@kernel_part
+def keep_nearest(pool, distance, size, pools, heap_distances):
+    """Push a pool at a distance into a heap with space for len(pools); return the heap's size.
+
+    Pools ascend from call to call.
+    """
+    if size == len(pools):
+        if distance >= heap_distances[0]:
             return size
-        pop(far, items, size)
+        pop(heap_distances, pools, size)
         size -= 1
-    push(far, items, size, away, item)
+    push(heap_distances, pools, size, distance, pool)
     return size + 1
 
 
-@part
-def look(other, alive, number, left, tuples, measure, question, items, far):
-    """Puts those of `alive` that have records left and are nearest to the one that was asked about into a heap; gives
-    how many are alive, which are then the first ones, and how many are in the heap."""
-    size, kept, most = np.int64(0), np.int64(0), np.int64(NEVER)
-    for i in range(number):
-        item = alive[i]
-        if left[item] == 0:
+@kernel_part
+def search_nearest(query_tuple, alive, n_alive, n_remaining, tuples, measure, query, pools, heap_distances):
+    """Push the nearest of the pools `alive` with remaining records into a heap.
+
+    Returns:
+        Number of pools still alive, which are then the first ones, and the heap's size.
+    """
+    size, n_kept, limit = np.int64(0), np.int64(0), np.int64(INFINITE_LOSS)
+    for i in range(n_alive):
+        pool = alive[i]
+        if n_remaining[pool] == 0:
             continue
-        alive[kept] = item
-        kept += 1
-        t, total = tuples[item], np.int64(0)
+        alive[n_kept] = pool
+        n_kept += 1
+        t, total = tuples[pool], np.int64(0)
         for a in range(len(measure.terms)):
-            code, own = np.int64(measure.codes[t, a]), np.int64(measure.codes[other, a])
-            if measure.terms[a, 1] <= MANY:
-                total += question.table[question.codes_of[a] + code]
-            elif code != own and measure.terms[a, 0] == 0 and code < measure.terms[a, 1] and own < measure.terms[a, 1]:
+            code, query_code = np.int64(measure.codes[t, a]), np.int64(measure.codes[query_tuple, a])
+            if measure.terms[a, 1] <= MAX_TABLE_VALUES:
+                total += query.table[query.codes_of[a] + code]
+            elif (
+                code != query_code
+                and measure.terms[a, 0] == 0
+                and code < measure.terms[a, 1]
+                and query_code < measure.terms[a, 1]
+            ):
                 total += (
-                    measure.data[measure.terms[a, 5] + max(code, own)]
-                    - measure.data[measure.terms[a, 4] + min(code, own)]
+                    measure.packed[measure.terms[a, 5] + max(code, query_code)]
+                    - measure.packed[measure.terms[a, 4] + min(code, query_code)]
                 )
-            elif code != own:
-                total += lost(a, min(code, question.span[a, 0]), max(code, question.span[a, 1]), measure)
-            if total >= most:
+            elif code != query_code:
+                total += attribute_loss(a, min(code, query.span[a, 0]), max(code, query.span[a, 1]), measure)
+            if total >= limit:
                 break
-        if total < most:
-            size = keep(item, total, size, items, far)
-            if size == len(items):
-                most = far[0]
-    return kept, size
+        if total < limit:
+            size = keep_nearest(pool, total, size, pools, heap_distances)
+            if size == len(pools):
+                limit = heap_distances[0]
+    return n_kept, size
 
 
-@part
-def ascending(size, items, far):
-    """Sort a heap, the nearest first; it is none any more."""
+@kernel_part
+def sort_heap(size, pools, heap_distances):
+    """Sort a heap in place, the nearest first; it is no heap afterwards."""
     for last in range(size - 1, 0, -1):
-        item, away = items[0], far[0]
-        pop(far, items, last + 1)
-        items[last], far[last] = item, away
+        pool, distance = pools[0], heap_distances[0]
+        pop(heap_distances, pools, last + 1)
+        pools[last], heap_distances[last] = pool, distance
 
 
-@part
-def bring(row, to, rows, place):
-    """Change places with the record at `to`; `place` is where each record is in `rows`."""
-    place[rows[to]], rows[place[row]] = place[row], rows[to]
-    place[row], rows[to] = to, row
+@kernel_part
+def swap_to(row, target, rows, place):
+    """Swap a record with the one at place `target`; `place` is where each record is in `rows`."""
+    place[rows[target]], rows[place[row]] = place[row], rows[target]
+    place[row], rows[target] = target, row

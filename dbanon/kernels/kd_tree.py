@@ -1,28 +1,29 @@
-"""Tuples as points in a tree of boxes: which of those that are left are nearest to a place, and which is farthest.
+"""Tuples as points in a tree of boxes (k-d tree): find the nearest and the farthest remaining tuples.
 
 A coordinate is the scaled place of a number, NaN for NULL, or the code of a category. Distances are squared differences
-of numbers, 0 or 1 for categories and for NULL beside a number; each term times its unit is rounded to a whole number.
-Rounding keeps the order of differences, so what a box adds at least and at most is exact too, and no tie is lost.
+of numbers, 0 or 1 for categories and between NULL and a number; each term times its unit is rounded to a whole number.
+Rounding keeps the order of differences, so bounds of boxes are exact too, and no tie is lost.
 
-`terms`: numeric (whether a coordinate is a number) and unit. `points`: order (tuple by place), at (place, leaf by
-tuple), coordinates (by place), left (records by tuple), steps (boxes and points that were looked at). `nodes`: begin
-and end (places of a leaf), kid (the first of two, 0 for a leaf), parent, records (left below), first (least tuple
-below); `boxes`: low, high, null (nodes, axes) of what is left: a number without values has low above high.
+`terms`: numeric (whether a coordinate is a number) and unit. `points`: order (tuple by place), place_of (place and leaf
+by tuple), coordinates (by place), remaining (records by tuple), steps (visited boxes and points). `nodes`: begin and
+end (places of a leaf), kid (the first of two children, 0 for a leaf), parent, records (remaining below), first (least
+tuple below); `boxes`: low, high, null (nodes, axes) of the remaining tuples: a number without values has low above
+high.
 """
 
 import numpy as np
 
-from dbanon.kernels.halving import part_at
-from dbanon.kernels.heap import hold
-from dbanon.kernels.jit import kernel, part
+from dbanon.kernels.halving import partition_at
+from dbanon.kernels.heap import push_and_trim
+from dbanon.kernels.jit import kernel, kernel_part
 
-LEAF = 16
-"""Most tuples of a leaf."""
+MAX_LEAF_TUPLES = 16
+"""Maximum number of tuples of a leaf."""
 
 
-@part
-def apart(points, i, place, terms):
-    """Return the distance of the point at a place of the order to a place."""
+@kernel_part
+def distance_to_place(points, i, place, terms):
+    """Return the distance of the i-th point in the order to a place."""
     numeric, unit = terms
     coordinates = points[2]
     total = np.int64(0)
@@ -35,9 +36,9 @@ def apart(points, i, place, terms):
     return total
 
 
-@part
-def at_least(boxes, node, place, terms):
-    """Return the least distance that a point in a box can have to a place."""
+@kernel_part
+def min_box_distance(boxes, node, place, terms):
+    """Return the least possible distance of a point in a box to a place."""
     numeric, unit = terms
     lows, highs, nulls = boxes
     total = np.int64(0)
@@ -52,15 +53,15 @@ def at_least(boxes, node, place, terms):
         elif low > high:
             total += unit[a]
         else:
-            off = max(low - q, q - high, 0.0)
-            here = np.int64(np.rint(off * off * unit[a]))
-            total += min(here, unit[a]) if nulls[node, a] else here
+            offset = max(low - q, q - high, 0.0)
+            axis_distance = np.int64(np.rint(offset * offset * unit[a]))
+            total += min(axis_distance, unit[a]) if nulls[node, a] else axis_distance
     return total
 
 
-@part
-def at_most(boxes, node, place, terms):
-    """Return the greatest distance that a point in a box can have to a place."""
+@kernel_part
+def max_box_distance(boxes, node, place, terms):
+    """Return the greatest possible distance of a point in a box to a place."""
     numeric, unit = terms
     lows, highs, nulls = boxes
     total = np.int64(0)
@@ -75,15 +76,15 @@ def at_most(boxes, node, place, terms):
         elif q != q:
             total += unit[a]
         else:
-            off = max(q - low, high - q)
-            here = np.int64(np.rint(off * off * unit[a]))
-            total += max(here, unit[a]) if nulls[node, a] else here
+            offset = max(q - low, high - q)
+            axis_distance = np.int64(np.rint(offset * offset * unit[a]))
+            total += max(axis_distance, unit[a]) if nulls[node, a] else axis_distance
     return total
 
 
-@part
-def fit(node, points, nodes, boxes, terms):
-    """Make the box of a leaf fit what is left in it."""
+@kernel_part
+def shrink_leaf(node, points, nodes, boxes, terms):
+    """Update the box of a leaf to its remaining tuples."""
     lows, highs, nulls = boxes
     coordinates = points[2]
     for a in range(coordinates.shape[1]):
@@ -98,19 +99,16 @@ def fit(node, points, nodes, boxes, terms):
 
 
 @kernel
-def build_points(codes, points, nodes, boxes, terms):
-    """Return the tree over all tuples: halves along the axis on which they lie farthest apart.
-
-    Gives the number of nodes.
-    """
-    order, at, coordinates, left, _ = points
+def build_kd_tree(codes, points, nodes, boxes, terms):
+    """Build the tree over all tuples, by halving along the widest axis; return the number of nodes."""
+    order, place_of, coordinates, n_remaining, _ = points
     begins, ends, kids, parents, records, first = nodes
     lows, highs, nulls = boxes
     numeric, unit = terms
     source = coordinates.copy()
     stack = np.empty(128, np.int64)
     begins[0], ends[0], parents[0] = 0, len(order), -1
-    stack[0], top, used = 0, 1, 1
+    stack[0], top, n_nodes = 0, 1, 1
     while top > 0:
         top -= 1
         node = stack[top]
@@ -132,24 +130,24 @@ def build_points(codes, points, nodes, boxes, terms):
                 width = max(width, 1.0 * unit[a])
             if width > widest:
                 widest, axis = width, a
-        if end - begin <= LEAF:
+        if end - begin <= MAX_LEAF_TUPLES:
             kids[node] = 0
-            total, least = np.int64(0), len(order)
+            total, first_tuple = np.int64(0), len(order)
             for i in range(begin, end):
-                at[order[i], 0], at[order[i], 1] = i, node
-                total += left[order[i]]
-                least = min(least, order[i])
-            records[node], first[node] = total, least
+                place_of[order[i], 0], place_of[order[i], 1] = i, node
+                total += n_remaining[order[i]]
+                first_tuple = min(first_tuple, order[i])
+            records[node], first[node] = total, first_tuple
             continue
         middle = (begin + end) // 2
-        part_at(order, begin, end, middle, codes, axis)
-        kids[node] = used
-        for child, to, until in ((used, begin, middle), (used + 1, middle, end)):
-            begins[child], ends[child], parents[child] = to, until, node
+        partition_at(order, begin, end, middle, codes, axis)
+        kids[node] = n_nodes
+        for child, child_begin, child_end in ((n_nodes, begin, middle), (n_nodes + 1, middle, end)):
+            begins[child], ends[child], parents[child] = child_begin, child_end, node
             stack[top] = child
             top += 1
-        used += 2
-    for node in range(used - 1, -1, -1):
+        n_nodes += 2
+    for node in range(n_nodes - 1, -1, -1):
         if kids[node] > 0:
             one = kids[node]
             records[node] = records[one] + records[one + 1]
@@ -157,111 +155,114 @@ def build_points(codes, points, nodes, boxes, terms):
     for i in range(len(order)):
         for a in range(len(unit)):
             coordinates[i, a] = source[order[i], a]
-    return used
+    return n_nodes
 
 
-@part
-def farthest(points, nodes, boxes, terms, place):
+@kernel_part
+def farthest_tuple(points, nodes, boxes, terms, place):
     """Return the first of the tuples that are farthest from a place."""
     order = points[0]
     begins, ends, kids, records, first = nodes[0], nodes[1], nodes[2], nodes[4], nodes[5]
     stack = np.empty((128, 2), np.int64)
-    stack[0, 0], stack[0, 1] = 0, at_most(boxes, 0, place, terms)
+    stack[0, 0], stack[0, 1] = 0, max_box_distance(boxes, 0, place, terms)
     top = 1
-    best, where, steps = np.int64(-1), np.int64(-1), np.int64(0)
+    highest, best_tuple, steps = np.int64(-1), np.int64(-1), np.int64(0)
     while top > 0:
         top -= 1
         node, bound = stack[top, 0], stack[top, 1]
-        if bound < best or (bound == best and first[node] > where):
+        if bound < highest or (bound == highest and first[node] > best_tuple):
             continue
         if kids[node] == 0:
             steps += ends[node] - begins[node]
             for i in range(begins[node], ends[node]):
-                total = apart(points, i, place, terms)
-                if total > best or (total == best and order[i] < where):
-                    best, where = total, order[i]
+                total = distance_to_place(points, i, place, terms)
+                if total > highest or (total == highest and order[i] < best_tuple):
+                    highest, best_tuple = total, order[i]
             continue
         steps += 2
-        one = kids[node]
-        to_one = at_most(boxes, one, place, terms) if records[one] > 0 else np.int64(-1)
-        to_other = at_most(boxes, one + 1, place, terms) if records[one + 1] > 0 else np.int64(-1)
-        other = one + 1
-        if to_other > to_one:
-            one, other, to_one, to_other = other, one, to_other, to_one
-        if to_other >= max(best, np.int64(0)):
-            stack[top, 0], stack[top, 1] = other, to_other
+        nearer = kids[node]
+        nearer_bound = max_box_distance(boxes, nearer, place, terms) if records[nearer] > 0 else np.int64(-1)
+        farther_bound = max_box_distance(boxes, nearer + 1, place, terms) if records[nearer + 1] > 0 else np.int64(-1)
+        farther = nearer + 1
+        if farther_bound > nearer_bound:
+            nearer, farther, nearer_bound, farther_bound = farther, nearer, farther_bound, nearer_bound
+        if farther_bound >= max(highest, np.int64(0)):
+            stack[top, 0], stack[top, 1] = farther, farther_bound
             top += 1
-        if to_one >= max(best, np.int64(0)):
-            stack[top, 0], stack[top, 1] = one, to_one
+        if nearer_bound >= max(highest, np.int64(0)):
+            stack[top, 0], stack[top, 1] = nearer, nearer_bound
             top += 1
     points[4][0] += steps
-    return where
+    return best_tuple
 
 
-@part
-def nearest(points, nodes, boxes, terms, place, wanted, sums, whose):
-    """The next `wanted` records by distance to a place, ties to the first tuple: a heap of distances and tuples, the
-    last on top. Gives its size, and how many records of the top are too many."""
-    order, left = points[0], points[3]
+@kernel_part
+def nearest_records(points, nodes, boxes, terms, place, wanted, sums, heap_tuples):
+    """Search for the `wanted` records nearest to a place, ties by tuple.
+
+    `sums` and `heap_tuples` become a heap of distances and tuples, the last on top. Returns the heap's size, and how
+    many records of the top are too many.
+    """
+    order, n_remaining = points[0], points[3]
     begins, ends, kids, records, first = nodes[0], nodes[1], nodes[2], nodes[4], nodes[5]
     stack = np.empty((128, 2), np.int64)
     stack[0, 0], stack[0, 1] = 0, 0
     top = 1 if wanted > 0 else 0
-    size, held, steps = 0, np.int64(0), np.int64(0)
+    size, n_held, steps = 0, np.int64(0), np.int64(0)
     while top > 0:
         top -= 1
         node, bound = stack[top, 0], stack[top, 1]
-        if held >= wanted and (bound > sums[0] or (bound == sums[0] and first[node] > whose[0])):
+        if n_held >= wanted and (bound > sums[0] or (bound == sums[0] and first[node] > heap_tuples[0])):
             continue
         if kids[node] == 0:
             steps += ends[node] - begins[node]
             for i in range(begins[node], ends[node]):
-                total = apart(points, i, place, terms)
-                if held >= wanted and (total > sums[0] or (total == sums[0] and order[i] > whose[0])):
+                total = distance_to_place(points, i, place, terms)
+                if n_held >= wanted and (total > sums[0] or (total == sums[0] and order[i] > heap_tuples[0])):
                     continue
-                size, held = hold(sums, whose, size, held, total, order[i], left, wanted)
+                size, n_held = push_and_trim(sums, heap_tuples, size, n_held, total, order[i], n_remaining, wanted)
             continue
         steps += 2
-        one, other = kids[node], kids[node] + 1
-        to_one = at_least(boxes, one, place, terms)
-        to_other = at_least(boxes, other, place, terms)
-        if to_other < to_one:
-            one, other, to_one, to_other = other, one, to_other, to_one
-        if records[other] > 0 and (held < wanted or to_other <= sums[0]):
-            stack[top, 0], stack[top, 1] = other, to_other
+        nearer, farther = kids[node], kids[node] + 1
+        nearer_bound = min_box_distance(boxes, nearer, place, terms)
+        farther_bound = min_box_distance(boxes, farther, place, terms)
+        if farther_bound < nearer_bound:
+            nearer, farther, nearer_bound, farther_bound = farther, nearer, farther_bound, nearer_bound
+        if records[farther] > 0 and (n_held < wanted or farther_bound <= sums[0]):
+            stack[top, 0], stack[top, 1] = farther, farther_bound
             top += 1
-        if records[one] > 0 and (held < wanted or to_one <= sums[0]):
-            stack[top, 0], stack[top, 1] = one, to_one
+        if records[nearer] > 0 and (n_held < wanted or nearer_bound <= sums[0]):
+            stack[top, 0], stack[top, 1] = nearer, nearer_bound
             top += 1
     points[4][0] += steps
-    return size, held - wanted
+    return size, n_held - wanted
 
 
-@part
-def remove(t, count, points, nodes, boxes, terms):
-    """Take records of a tuple; boxes shrink to what is left."""
-    order, at, coordinates, left, _ = points
+@kernel_part
+def remove_records(t, count, points, nodes, boxes, terms):
+    """Remove records of a tuple, and shrink boxes to the remaining tuples."""
+    order, place_of, coordinates, n_remaining, _ = points
     ends, kids, parents, records = nodes[1], nodes[2], nodes[3], nodes[4]
     lows, highs, nulls = boxes
-    left[t] -= count
-    node = at[t, 1]
+    n_remaining[t] -= count
+    node = place_of[t, 1]
     leaf = node
     while node >= 0:
         records[node] -= count
         node = parents[node]
-    if left[t] > 0:
+    if n_remaining[t] > 0:
         return
     ends[leaf] -= 1
-    here, last = at[t, 0], ends[leaf]
+    removed_place, last = place_of[t, 0], ends[leaf]
     other = order[last]
-    order[here], order[last] = other, t
-    at[other, 0], at[t, 0] = here, last
+    order[removed_place], order[last] = other, t
+    place_of[other, 0], place_of[t, 0] = removed_place, last
     for a in range(coordinates.shape[1]):
-        coordinates[here, a], coordinates[last, a] = coordinates[last, a], coordinates[here, a]
-    fit(leaf, points, nodes, boxes, terms)
+        coordinates[removed_place, a], coordinates[last, a] = coordinates[last, a], coordinates[removed_place, a]
+    shrink_leaf(leaf, points, nodes, boxes, terms)
     node = parents[leaf]
     while node >= 0:
-        one, same = kids[node], True
+        one, is_unchanged = kids[node], True
         other = one + 1
         if records[one] == 0:
             one = other
@@ -270,31 +271,34 @@ def remove(t, count, points, nodes, boxes, terms):
         for a in range(lows.shape[1]):
             low, high = min(lows[one, a], lows[other, a]), max(highs[one, a], highs[other, a])
             null = nulls[one, a] or nulls[other, a]
-            same = same and low == lows[node, a] and high == highs[node, a] and null == nulls[node, a]
+            is_unchanged = is_unchanged and low == lows[node, a] and high == highs[node, a] and null == nulls[node, a]
             lows[node, a], highs[node, a], nulls[node, a] = low, high, null
-        if same:
+        if is_unchanged:
             return
         node = parents[node]
 
 
-@part
-def locate(t, points, place):
-    """Copy the coordinates of a tuple."""
+@kernel_part
+def copy_coordinates(t, points, place):
+    """Copy the coordinates of a tuple to `place`."""
     for a in range(len(place)):
         place[a] = points[2][points[1][t, 0], a]
 
 
-@part
-def take_nearest(seed, others, points, nodes, boxes, terms, place, heap, members, used):
-    """Takes a record of the tuple `seed`, whose coordinates `place` becomes, and so many others that are nearest; gives
-    the members used (see `mdav_steps`). `heap`: scratch for sums and tuples."""
-    locate(seed, points, place)
-    members[used, 0], members[used, 1] = seed, 1
-    remove(seed, np.int64(1), points, nodes, boxes, terms)
-    sums, whose = heap
-    size, surplus = nearest(points, nodes, boxes, terms, place, others, sums, whose)
+@kernel_part
+def take_nearest_records(seed, n_others, points, nodes, boxes, terms, place, heap, members, n_rows):
+    """Remove a record of the tuple `seed` and the `n_others` records nearest to it, and append them to `members`.
+
+    `place` becomes the seed's coordinates; `heap` is scratch for sums and tuples. Returns the rows used in `members`
+    (see `mdav_steps`).
+    """
+    copy_coordinates(seed, points, place)
+    members[n_rows, 0], members[n_rows, 1] = seed, 1
+    remove_records(seed, np.int64(1), points, nodes, boxes, terms)
+    sums, heap_tuples = heap
+    size, surplus = nearest_records(points, nodes, boxes, terms, place, n_others, sums, heap_tuples)
     for i in range(size):
-        count = points[3][whose[i]] - (surplus if i == 0 else 0)
-        members[used + 1 + i, 0], members[used + 1 + i, 1] = whose[i], count
-        remove(whose[i], count, points, nodes, boxes, terms)
-    return used + 1 + size
+        count = points[3][heap_tuples[i]] - (surplus if i == 0 else 0)
+        members[n_rows + 1 + i, 0], members[n_rows + 1 + i, 1] = heap_tuples[i], count
+        remove_records(heap_tuples[i], count, points, nodes, boxes, terms)
+    return n_rows + 1 + size

@@ -1,24 +1,24 @@
-"""The nearest neighbours of points, by a tree of boxes: exact while few boxes are near, else of the nearest boxes.
+"""Nearest neighbours of points by a tree of boxes: exact if few boxes are near, else among the nearest boxes.
 
-Points are in order of the tree, leaves of it are ranges of that order; `nodes`: begin, end, kid (the first of two, 0
-for a leaf); `boxes`: low and high (nodes, axes).
+Points are in the order of the tree, and its leaves are ranges of that order; `nodes`: begin, end, kid (the first of two
+children, 0 for a leaf); `boxes`: low and high (nodes, axes).
 """
 
 import numpy as np
 
-from dbanon.kernels.halving import extent, part_at
-from dbanon.kernels.jit import kernel, part
+from dbanon.kernels.halving import extent, partition_at
+from dbanon.kernels.jit import kernel, kernel_part
 
-LEAF = 16
-"""Most points of a leaf."""
+MAX_LEAF_POINTS = 16
+"""Maximum number of points of a leaf."""
 
-LEAVES = 64
-"""Leaves that are looked at for a point, so that its neighbours cost no more in many dimensions."""
+MAX_LEAVES = 64
+"""Maximum number of leaves that are visited per point, which limits the cost in many dimensions."""
 
 
-@part
-def split(points, order, nodes, boxes):
-    """Halves of the points, along the axis on which they lie farthest apart."""
+@kernel_part
+def build_tree(points, order, nodes, boxes):
+    """Build the tree, by halving the points along the axis on which they lie farthest apart."""
     begins, ends, kids = nodes
     lows, highs = boxes
     stack = np.empty(128, np.int64)
@@ -35,50 +35,53 @@ def split(points, order, nodes, boxes):
             if high - low > widest:
                 widest, axis = high - low, a
         kids[node] = 0
-        if end - begin <= LEAF:
+        if end - begin <= MAX_LEAF_POINTS:
             continue
         middle = (begin + end) // 2
-        part_at(order, begin, end, middle, points, axis)
+        partition_at(order, begin, end, middle, points, axis)
         kids[node] = used
-        for child, to, until in ((used, begin, middle), (used + 1, middle, end)):
-            begins[child], ends[child] = to, until
+        for child, child_begin, child_end in ((used, begin, middle), (used + 1, middle, end)):
+            begins[child], ends[child] = child_begin, child_end
             stack[top] = child
             top += 1
         used += 2
 
 
-@part
-def to_box(point, node, boxes):
-    """Return the least squared distance of a point to one in a box."""
+@kernel_part
+def box_distance(point, node, boxes):
+    """Return the least squared distance of a point to any point in a box."""
     lows, highs = boxes
     total = 0.0
     for a in range(len(point)):
-        off = max(lows[node, a] - point[a], point[a] - highs[node, a], 0.0)
-        total += off * off
+        offset = max(lows[node, a] - point[a], point[a] - highs[node, a], 0.0)
+        total += offset * offset
     return total
 
 
-@part
-def look(r, points, order, nodes, boxes, near, squares, stack, bounds):
-    """Fill near[r] with the nearest points but itself, by ascending distance; `squares` has these."""
+@kernel_part
+def search_neighbours(r, points, order, nodes, boxes, neighbour_table, squares, stack, bounds):
+    """Fill neighbour_table[r] with the nearest other points, ascending; `squares` gets their squared distances."""
     begins, ends, kids = nodes
-    wanted, found, leaves = near.shape[1], 0, 0
+    n_wanted, n_found, n_leaves = neighbour_table.shape[1], 0, 0
     stack[0], bounds[0], top = 0, 0.0, 1
-    while top > 0 and (leaves < LEAVES or found < wanted):
+    while top > 0 and (n_leaves < MAX_LEAVES or n_found < n_wanted):
         top -= 1
         node = stack[top]
-        if found == wanted and bounds[top] >= squares[wanted - 1]:
+        if n_found == n_wanted and bounds[top] >= squares[n_wanted - 1]:
             continue
         if kids[node] > 0:
-            one, other = kids[node], kids[node] + 1
-            to_one, to_other = to_box(points[r], one, boxes), to_box(points[r], other, boxes)
-            if to_other < to_one:
-                one, other, to_one, to_other = other, one, to_other, to_one
-            stack[top], bounds[top] = other, to_other
-            stack[top + 1], bounds[top + 1] = one, to_one
+            nearer, farther = kids[node], kids[node] + 1
+            nearer_bound, farther_bound = (
+                box_distance(points[r], nearer, boxes),
+                box_distance(points[r], farther, boxes),
+            )
+            if farther_bound < nearer_bound:
+                nearer, farther, nearer_bound, farther_bound = farther, nearer, farther_bound, nearer_bound
+            stack[top], bounds[top] = farther, farther_bound
+            stack[top + 1], bounds[top + 1] = nearer, nearer_bound
             top += 2
             continue
-        leaves += 1
+        n_leaves += 1
         for i in range(begins[node], ends[node]):
             p = order[i]
             if p == r:
@@ -86,21 +89,21 @@ def look(r, points, order, nodes, boxes, near, squares, stack, bounds):
             square = 0.0
             for a in range(points.shape[1]):
                 square += (points[p, a] - points[r, a]) * (points[p, a] - points[r, a])
-            if found == wanted and square >= squares[wanted - 1]:
+            if n_found == n_wanted and square >= squares[n_wanted - 1]:
                 continue
-            j = min(found, wanted - 1)
+            j = min(n_found, n_wanted - 1)
             while j > 0 and squares[j - 1] > square:
-                squares[j], near[r, j] = squares[j - 1], near[r, j - 1]
+                squares[j], neighbour_table[r, j] = squares[j - 1], neighbour_table[r, j - 1]
                 j -= 1
-            squares[j], near[r, j] = square, p
-            found = min(found + 1, wanted)
+            squares[j], neighbour_table[r, j] = square, p
+            n_found = min(n_found + 1, n_wanted)
 
 
 @kernel
-def neighbours(first, last, points, order, nodes, boxes, near):
-    """The neighbours of the points from `first` to `last`; with the first of them the tree is built."""
+def find_neighbours(first, last, points, order, nodes, boxes, neighbour_table):
+    """Find the neighbours of the points from `first` to `last`; the first call (`first` 0) builds the tree."""
     if first == 0:
-        split(points, order, nodes, boxes)
-    stack, bounds, squares = np.empty(128, np.int64), np.empty(128), np.empty(near.shape[1])
+        build_tree(points, order, nodes, boxes)
+    stack, bounds, squares = np.empty(128, np.int64), np.empty(128), np.empty(neighbour_table.shape[1])
     for r in range(first, last):
-        look(r, points, order, nodes, boxes, near, squares, stack, bounds)
+        search_neighbours(r, points, order, nodes, boxes, neighbour_table, squares, stack, bounds)

@@ -1,37 +1,37 @@
-"""Local search: a few neighbouring classes are dissolved and cut anew along another line; what loses less stays.
+"""Local search: dissolve a few neighbouring classes and cut them again; keep the result if it loses less.
 
-Classes are entries side by side, (item, count) with equal items of a class together; class c has the entries
+Classes are adjacent entries, (tuple, count), with equal tuples of a class together; class c has the entries
 starts[c]:starts[c + 1].
 """
 
 import numpy as np
 
-from dbanon.kernels.allocate import integers, small_integers, table
+from dbanon.kernels.allocate import empty_int32, empty_int64, empty_table
 from dbanon.kernels.arrays import PathArrays
-from dbanon.kernels.feasible_split import carve, class_loss
-from dbanon.kernels.jit import kernel, part
-from dbanon.kernels.optimal_cut import NEVER, cut, spans
-from dbanon.kernels.random_orders import below, draw_line, far, place_on
+from dbanon.kernels.feasible_split import carve_class, class_loss
+from dbanon.kernels.jit import kernel, kernel_part
+from dbanon.kernels.optimal_cut import INFINITE_LOSS, allocate_spans, cut_sequence
+from dbanon.kernels.random_orders import draw_random_line, line_position, pair_loss, random_below
 from dbanon.kernels.sorting import sort_entries
 
-CARVED = 20
-"""Of 100 small sets, so many are carved where a model judges more than the number of records."""
+CARVED_PERCENT = 20
+"""Percentage of small sets split by `carve_class`, if a model constrains more than the number of records."""
 
 
-@part
-def take_set(order, some, items, counts, starts, pool_items, pool_counts):
-    """Copy the entries of some classes; return their number."""
+@kernel_part
+def copy_entries(order, n_set, tuple_ids, counts, starts, pool_items, pool_counts):
+    """Copy the entries of the first `n_set` classes in `order`; return the number of entries."""
     n = 0
-    for c in order[:some]:
+    for c in order[:n_set]:
         for e in range(starts[c], starts[c + 1]):
-            pool_items[n], pool_counts[n] = items[e], counts[e]
+            pool_items[n], pool_counts[n] = tuple_ids[e], counts[e]
             n += 1
     return n
 
 
-@part
-def spread(pool_items, pool_counts, n, records):
-    """Write an item for each record of some entries."""
+@kernel_part
+def expand_records(pool_items, pool_counts, n, records):
+    """Write one tuple number per record of some entries to `records`."""
     r = 0
     for e in range(n):
         for _ in range(pool_counts[e]):
@@ -39,143 +39,168 @@ def spread(pool_items, pool_counts, n, records):
             r += 1
 
 
-@part
-def keep_set(order, some, entries, made, new):
-    """Append some classes as they are; return the number of classes."""
-    entry = new.starts[made]
-    for c in order[:some]:
+@kernel_part
+def append_unchanged(order, n_set, entries, n_classes, output):
+    """Append classes without changes to the output; return the number of classes."""
+    entry = output.starts[n_classes]
+    for c in order[:n_set]:
         for e in range(entries.starts[c], entries.starts[c + 1]):
-            new.items[entry], new.counts[entry] = entries.items[e], entries.counts[e]
+            output.tuple_ids[entry], output.counts[entry] = entries.tuple_ids[e], entries.counts[e]
             entry += 1
-        new.sizes[made] = entries.sizes[c]
-        made += 1
-        new.starts[made] = entry
-    return made
+        output.sizes[n_classes] = entries.sizes[c]
+        n_classes += 1
+        output.starts[n_classes] = entry
+    return n_classes
 
 
-@part
-def put_runs(records, m, back, cuts, made, new):
-    """Append the runs that records[:m] were cut into; return the number of classes."""
+@kernel_part
+def append_runs(records, m, run_starts, cuts, n_classes, output):
+    """Append the runs that records[:m] were cut into to the output; return the number of classes."""
     runs, end = 0, m
     while end > 0:
         cuts[runs] = end
         runs += 1
-        end = back[end]
+        end = run_starts[end]
     first = 0
     for run in range(runs - 1, -1, -1):
-        entries = begin_entry = new.starts[made]
+        entries = begin_entry = output.starts[n_classes]
         for r in range(first, cuts[run]):
-            if entries > begin_entry and new.items[entries - 1] == records[r]:
-                new.counts[entries - 1] += 1
+            if entries > begin_entry and output.tuple_ids[entries - 1] == records[r]:
+                output.counts[entries - 1] += 1
             else:
-                new.items[entries], new.counts[entries] = records[r], 1
+                output.tuple_ids[entries], output.counts[entries] = records[r], 1
                 entries += 1
-        new.sizes[made] = cuts[run] - first
-        made += 1
-        new.starts[made] = entries
+        output.sizes[n_classes] = cuts[run] - first
+        n_classes += 1
+        output.starts[n_classes] = entries
         first = cuts[run]
-    return made
+    return n_classes
 
 
-@part
-def line_up(items, starts, classes, blocks, line, codes, terms, lines, state):
-    """Return the classes in the order of a random line, each at the place of one of its items; block after block."""
-    draw_line(line, terms, lines, state)
-    where = integers(classes)
+@kernel_part
+def order_classes(tuple_ids, starts, classes, blocks, line, codes, terms, lines, state):
+    """Return the classes along a random line, each at the position of one of its records, block after block."""
+    draw_random_line(line, terms, lines, state)
+    line_places = empty_int64(classes)
     for c in range(classes):
-        entry = starts[c] + below(starts[c + 1] - starts[c], state)
-        where[c] = place_on(line, items[entry], codes, terms, lines)
-    order, scratch = small_integers(classes), small_integers(classes)
+        entry = starts[c] + random_below(starts[c + 1] - starts[c], state)
+        line_places[c] = line_position(line, tuple_ids[entry], codes, terms, lines)
+    order, scratch = empty_int32(classes), empty_int32(classes)
     for i in range(classes):
         order[i], scratch[i] = i, 0
-    sort_entries(where, order, scratch, classes)
+    sort_entries(line_places, order, scratch, classes)
     if len(blocks) > 0:
         for i in range(classes):
-            where[i], scratch[i] = blocks[items[starts[order[i]]]], order[i]
+            line_places[i], scratch[i] = blocks[tuple_ids[starts[order[i]]]], order[i]
             order[i] = i
-        sort_entries(where, order, scratch, classes)
+        sort_entries(line_places, order, scratch, classes)
         return scratch
     return order
 
 
 @kernel
-def sweep(entries, options, blocks, measure, asked, apart, scratch, lines, state, new):
-    """Classes in the order of a random line are taken `width` at a time; each set that loses anything is dissolved and
-    cut along a line of its own: one around a record of it in `near` of 100 cases, else a random one. It stays rebuilt
-    where that does not lose more. Where a model judges more than the number of records, large sets and some others are
-    carved in two instead.
+def sweep_classes(entries, options, blocks, measure, record_model, person_model, scratch, lines, state, output):
+    """Dissolve sets of classes along a random line and cut each set again, if that does not increase the loss.
 
-    At most `moves` sets are rebuilt, beginning at the class in place `first_set`; sets of more than `largest` records
-    are left, and no set is of two `blocks` (by item; empty: all is one). Writes the new entries; gives the number of
-    classes, the loss saved and the moves made.
+    A set of `width` consecutive classes that loses anything is cut along a line of its own: in `near_percent` of 100
+    cases around one of its records, else a random line. If a model constrains more than the number of records, large
+    sets and some others are split in two instead. At most `moves` sets are dissolved, beginning with the class in place
+    `first_set`; sets of more than `max_set` records are left unchanged, and no set contains classes of two `blocks`
+    (block by tuple; empty: one block).
+
+    Args:
+        entries: `ClassEntries`.
+        options: `SweepOptions`.
+        blocks: Block of each tuple, or empty.
+        measure: `LossArrays`.
+        record_model: See `dbanon.kernels.model_check`.
+        person_model: See `dbanon.kernels.model_check`.
+        scratch: `ModelScratch`.
+        lines: See `dbanon.kernels.random_orders`.
+        state: See `dbanon.kernels.random_orders`.
+        output: `ClassEntries` of the result.
+
+    Returns:
+        Number of classes, loss saved, and number of moves.
     """
-    items, counts, starts, sizes = entries
-    classes, width, near, first_set, moves, least, most, largest = options
+    tuple_ids, counts, starts, sizes = entries
+    n_input_classes, width, near_percent, first_set, moves, min_size, max_size, max_set = options
     d = measure.codes.shape[1]
-    line = table(d, np.int64(3))
-    span, ahead, kept = spans(least, d)
-    order = line_up(items, starts, classes, blocks, line, measure.codes, measure.terms, lines, state)
+    line = empty_table(d, np.int64(3))
+    span, ahead, cached = allocate_spans(min_size, d)
+    order = order_classes(tuple_ids, starts, n_input_classes, blocks, line, measure.codes, measure.terms, lines, state)
     pool_items, pool_counts, places = (
-        small_integers(largest),
-        small_integers(largest),
-        integers(largest),
+        empty_int32(max_set),
+        empty_int32(max_set),
+        empty_int64(max_set),
     )
-    records, other = small_integers(largest), small_integers(largest)
-    total, back = integers(largest + 1), small_integers(largest + 1)
-    room = PathArrays(span, ahead, kept, total, back)
-    cuts = integers(largest // least + 2)
-    judges = asked is not None or apart is not None
-    made, saved, done = np.int64(0), np.int64(0), 0
-    new.starts[0] = 0
+    records, rest = empty_int32(max_set), empty_int32(max_set)
+    total, back = empty_int64(max_set + 1), empty_int32(max_set + 1)
+    cut_arrays = PathArrays(span, ahead, cached, total, back)
+    cuts = empty_int64(max_set // min_size + 2)
+    has_model = record_model is not None or person_model is not None
+    n_classes, loss_saved, n_moves = np.int64(0), np.int64(0), 0
+    output.starts[0] = 0
     i = 0
-    while i < classes:
-        some = min(width, classes - i)
+    while i < n_input_classes:
+        n_set = min(width, n_input_classes - i)
         if i < first_set:
-            some = min(some, first_set - i)
+            n_set = min(n_set, first_set - i)
         if len(blocks) > 0:
-            block_of = blocks[items[starts[order[i]]]]
-            while blocks[items[starts[order[i + some - 1]]]] != block_of:
-                some -= 1
-        m, before, after = np.int64(0), np.int64(0), np.int64(NEVER)
-        for c in order[i : i + some]:
+            block_of = blocks[tuple_ids[starts[order[i]]]]
+            while blocks[tuple_ids[starts[order[i + n_set - 1]]]] != block_of:
+                n_set -= 1
+        m, old_loss, new_loss = np.int64(0), np.int64(0), np.int64(INFINITE_LOSS)
+        for c in order[i : i + n_set]:
             m += sizes[c]
-        if i >= first_set and done < moves and 2 * least <= m <= largest:
-            for c in order[i : i + some]:
-                before += class_loss(items, starts[c], starts[c + 1], measure, span) * sizes[c]
-        if before > 0:
-            done += 1
-            n = take_set(order[i:], some, items, counts, starts, pool_items, pool_counts)
-            carved = judges and (m > 8 * least or below(np.int64(100), state) < CARVED)
-            if carved or below(np.int64(100), state) < near:
-                center = pool_items[below(n, state)]
+        if i >= first_set and n_moves < moves and 2 * min_size <= m <= max_set:
+            for c in order[i : i + n_set]:
+                old_loss += class_loss(tuple_ids, starts[c], starts[c + 1], measure, span) * sizes[c]
+        if old_loss > 0:
+            n_moves += 1
+            n = copy_entries(order[i:], n_set, tuple_ids, counts, starts, pool_items, pool_counts)
+            is_carved = has_model and (m > 8 * min_size or random_below(np.int64(100), state) < CARVED_PERCENT)
+            if is_carved or random_below(np.int64(100), state) < near_percent:
+                center = pool_items[random_below(n, state)]
                 for e in range(n):
-                    places[e] = far(pool_items[e], center, measure)
+                    places[e] = pair_loss(pool_items[e], center, measure)
             else:
-                draw_line(line, measure.terms, lines, state)
+                draw_random_line(line, measure.terms, lines, state)
                 for e in range(n):
-                    places[e] = place_on(line, pool_items[e], measure.codes, measure.terms, lines)
+                    places[e] = line_position(line, pool_items[e], measure.codes, measure.terms, lines)
             sort_entries(places, pool_items, pool_counts, n)
-            spread(pool_items, pool_counts, n, records)
-            if carved and (asked is not None or apart is not None):
-                goal = least + below(max((m >> (1 + below(np.int64(4), state))) - least, 1), state)
-                after = carve(records, m, goal, other, measure, asked, apart, scratch, span)
+            expand_records(pool_items, pool_counts, n, records)
+            if is_carved and (record_model is not None or person_model is not None):
+                goal = min_size + random_below(max((m >> (1 + random_below(np.int64(4), state))) - min_size, 1), state)
+                new_loss = carve_class(records, m, goal, rest, measure, record_model, person_model, scratch, span)
                 back[m], back[goal] = goal, 0
             else:
-                after = cut(records, m, least, most, np.int64(-1), measure, asked, apart, scratch, room)
-        if before > 0 and after <= before:
-            saved += before - after
-            made = put_runs(records, m, back, cuts, made, new)
+                new_loss = cut_sequence(
+                    records,
+                    m,
+                    min_size,
+                    max_size,
+                    np.int64(-1),
+                    measure,
+                    record_model,
+                    person_model,
+                    scratch,
+                    cut_arrays,
+                )
+        if old_loss > 0 and new_loss <= old_loss:
+            loss_saved += old_loss - new_loss
+            n_classes = append_runs(records, m, back, cuts, n_classes, output)
         else:
-            made = keep_set(order[i:], some, entries, made, new)
-        i += some
-    return made, saved, done
+            n_classes = append_unchanged(order[i:], n_set, entries, n_classes, output)
+        i += n_set
+    return n_classes, loss_saved, n_moves
 
 
 @kernel
-def class_losses(items, starts, sizes, classes, measure):
-    """Return summed loss of the records of each class."""
-    losses = integers(classes)
-    span = table(measure.codes.shape[1], np.int64(4))
+def class_losses(tuple_ids, starts, sizes, classes, measure):
+    """Return the summed loss of the records of each class."""
+    losses = empty_int64(classes)
+    span = empty_table(measure.codes.shape[1], np.int64(4))
     for c in range(classes):
-        losses[c] = class_loss(items, starts[c], starts[c + 1], measure, span) * sizes[c]
+        losses[c] = class_loss(tuple_ids, starts[c], starts[c + 1], measure, span) * sizes[c]
     return losses

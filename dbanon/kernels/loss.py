@@ -12,77 +12,77 @@ loses nothing more.
 
 import numpy as np
 
-from dbanon.kernels.jit import part
+from dbanon.kernels.jit import kernel_part
 
 
-@part
-def lost(a, low, high, measure):
-    """What a record loses on attribute `a` in a class of the codes low to high."""
+@kernel_part
+def attribute_loss(a, low, high, measure):
+    """Return the loss of a record on attribute `a` in a class whose codes range from low to high."""
     if measure.terms[a, 0] == 1:
-        return measure.data[measure.terms[a, 4] + low * (measure.terms[a, 1] + 1) + high]
+        return measure.packed[measure.terms[a, 4] + low * (measure.terms[a, 1] + 1) + high]
     if high == measure.terms[a, 1]:
         return measure.terms[a, 3] if low == high else measure.terms[a, 2]
     if measure.terms[a, 0] == 0:
-        return measure.data[measure.terms[a, 5] + high] - measure.data[measure.terms[a, 4] + low]
-    nodes, node = measure.terms[a, 5], measure.data[measure.terms[a, 4] + low]
-    while high >= measure.data[nodes + 4 * node + 2]:
-        node = measure.data[nodes + 4 * node]
-    return measure.data[nodes + 4 * node + 3]
+        return measure.packed[measure.terms[a, 5] + high] - measure.packed[measure.terms[a, 4] + low]
+    nodes, node = measure.terms[a, 5], measure.packed[measure.terms[a, 4] + low]
+    while high >= measure.packed[nodes + 4 * node + 2]:
+        node = measure.packed[nodes + 4 * node]
+    return measure.packed[nodes + 4 * node + 3]
 
 
-@part
-def begin(item, measure, span):
-    """Make a class of one item; return its loss."""
+@kernel_part
+def begin_class(tuple_id, measure, span):
+    """Make `span` the class of one tuple; return its loss per record."""
     total = np.int64(0)
     for a in range(len(span)):
-        code = np.int64(measure.codes[item, a])
-        own = lost(a, code, code, measure)
-        span[a, 0], span[a, 1], span[a, 2], span[a, 3] = code, code, own, 0
+        code = np.int64(measure.codes[tuple_id, a])
+        code_loss = attribute_loss(a, code, code, measure)
+        span[a, 0], span[a, 1], span[a, 2], span[a, 3] = code, code, code_loss, 0
         if measure.terms[a, 0] == 2 and code < measure.terms[a, 1]:
-            node = measure.data[measure.terms[a, 4] + code]
-            span[a, 1], span[a, 3] = measure.data[measure.terms[a, 5] + 4 * node + 2] - 1, node
-        total += own
+            node = measure.packed[measure.terms[a, 4] + code]
+            span[a, 1], span[a, 3] = measure.packed[measure.terms[a, 5] + 4 * node + 2] - 1, node
+        total += code_loss
     return total
 
 
-@part
-def widen(loss, item, measure, span):
-    """Let an item into a class; return the loss, which was `loss` before."""
+@kernel_part
+def widen_class(loss, tuple_id, measure, span):
+    """Add a tuple to a class; return the new loss per record, given the old one."""
     for a in range(len(span)):
-        code = np.int64(measure.codes[item, a])
+        code = np.int64(measure.codes[tuple_id, a])
         if span[a, 0] <= code <= span[a, 1]:
             continue
-        before = span[a, 2]
-        if measure.terms[a, 0] > 0 and before == measure.terms[a, 2]:
+        old_loss = span[a, 2]
+        if measure.terms[a, 0] > 0 and old_loss == measure.terms[a, 2]:
             continue  # of a hierarchy all is lost
         if measure.terms[a, 0] == 2 and code < measure.terms[a, 1] and span[a, 1] < measure.terms[a, 1]:
             nodes, node = measure.terms[a, 5], span[a, 3]
-            while code < measure.data[nodes + 4 * node + 1] or code >= measure.data[nodes + 4 * node + 2]:
-                node = measure.data[nodes + 4 * node]
-            span[a, 0], span[a, 1] = measure.data[nodes + 4 * node + 1], measure.data[nodes + 4 * node + 2] - 1
-            span[a, 2], span[a, 3] = measure.data[nodes + 4 * node + 3], node
+            while code < measure.packed[nodes + 4 * node + 1] or code >= measure.packed[nodes + 4 * node + 2]:
+                node = measure.packed[nodes + 4 * node]
+            span[a, 0], span[a, 1] = measure.packed[nodes + 4 * node + 1], measure.packed[nodes + 4 * node + 2] - 1
+            span[a, 2], span[a, 3] = measure.packed[nodes + 4 * node + 3], node
         else:
             span[a, 0], span[a, 1] = min(code, span[a, 0]), max(code, span[a, 1])
-            span[a, 2] = lost(a, span[a, 0], span[a, 1], measure)
-        loss += span[a, 2] - before
+            span[a, 2] = attribute_loss(a, span[a, 0], span[a, 1], measure)
+        loss += span[a, 2] - old_loss
     return loss
 
 
-@part
-def join(kept, at, other, span, measure):
-    """Make in `span` the class of the items of two classes, of which one is kept from row `at` on; return its loss."""
+@kernel_part
+def join_classes(stored, first_row, other, span, measure):
+    """Make `span` the union of a class stored from row `first_row` on and another; return its loss per record."""
     total = np.int64(0)
     for a in range(len(span)):
-        low, high = min(kept[at + a, 0], other[a, 0]), max(kept[at + a, 1], other[a, 1])
-        node = kept[at + a, 3]
+        low, high = min(stored[first_row + a, 0], other[a, 0]), max(stored[first_row + a, 1], other[a, 1])
+        node = stored[first_row + a, 3]
         if measure.terms[a, 0] == 2 and high < measure.terms[a, 1]:
             nodes = measure.terms[a, 5]
-            while low < measure.data[nodes + 4 * node + 1] or high >= measure.data[nodes + 4 * node + 2]:
-                node = measure.data[nodes + 4 * node]
-            low, high = measure.data[nodes + 4 * node + 1], measure.data[nodes + 4 * node + 2] - 1
-            loss = measure.data[nodes + 4 * node + 3]
+            while low < measure.packed[nodes + 4 * node + 1] or high >= measure.packed[nodes + 4 * node + 2]:
+                node = measure.packed[nodes + 4 * node]
+            low, high = measure.packed[nodes + 4 * node + 1], measure.packed[nodes + 4 * node + 2] - 1
+            loss = measure.packed[nodes + 4 * node + 3]
         else:
-            loss = lost(a, low, high, measure)
+            loss = attribute_loss(a, low, high, measure)
         span[a, 0], span[a, 1], span[a, 2], span[a, 3] = low, high, loss, node
         total += loss
     return total

@@ -1,130 +1,129 @@
-"""MDAV: clusters around the record farthest from the average record, and around the one farthest from that."""
+"""MDAV: clusters around the record farthest from the average record, and around the one farthest from that one."""
 
 import math
 
 import numpy as np
 
 from dbanon.kernels.heap import pop, push
-from dbanon.kernels.jit import kernel, part
-from dbanon.kernels.kd_tree import apart, farthest, take_nearest
+from dbanon.kernels.jit import kernel, kernel_part
+from dbanon.kernels.kd_tree import distance_to_place, farthest_tuple, take_nearest_records
 
-PATIENCE = 32
-"""Questions about the average before all points are looked at again."""
+MAX_CACHED_QUERIES = 32
+"""Number of queries about the average after which all points are examined again."""
 
 
-@part
-def average(place, numeric, totals):
-    """The average of what is left: the mean of a number (NaN where all are NULL), the most frequent category.
+@kernel_part
+def fill_average(place, numeric, totals):
+    """Set `place` to the average of the remaining records: means of numbers, most frequent categories.
 
-    A mean is exact: sums are of whole steps.
+    A mean is exact, as sums are of whole steps; it is NaN where all values are NULL.
     """
-    scale, sums, known, begins, present = totals
+    scale, sums, n_known, begins, present = totals
     for a in range(len(place)):
         if numeric[a]:
-            place[a] = sums[a] / known[a] / scale[a] if known[a] > 0 else np.nan
+            place[a] = sums[a] / n_known[a] / scale[a] if n_known[a] > 0 else np.nan
             continue
-        most = begins[a]
+        mode = begins[a]
         for i in range(begins[a], begins[a + 1]):
-            if present[i] > present[most]:
-                most = i
-        place[a] = most - begins[a]
+            if present[i] > present[mode]:
+                mode = i
+        place[a] = mode - begins[a]
 
 
-@part
-def outermost(far, points, nodes, terms, place):
-    """Fill `far` with the tuples that are farthest from a place, the farthest first, ties by tuple: (distance, tuple).
-
-    Gives how many.
-    """
+@kernel_part
+def farthest_tuples(farthest_, points, nodes, terms, place):
+    """Fill `farthest_` with the (distance, tuple) farthest from a place, the farthest first; return how many."""
     order = points[0]
     begins, ends, kids = nodes[0], nodes[1], nodes[2]
-    sums, whose = np.empty(len(far), np.int64), np.empty(len(far), np.int64)
+    sums, heap_tuples = np.empty(len(farthest_), np.int64), np.empty(len(farthest_), np.int64)
     size = 0
     for node in range(len(kids)):
         if kids[node] > 0:
             continue
         points[4][0] += ends[node] - begins[node]
         for i in range(begins[node], ends[node]):
-            total = -apart(points, i, place, terms)
-            if size == len(far):
-                if total > sums[0] or (total == sums[0] and order[i] > whose[0]):
+            total = -distance_to_place(points, i, place, terms)
+            if size == len(farthest_):
+                if total > sums[0] or (total == sums[0] and order[i] > heap_tuples[0]):
                     continue
-                pop(sums, whose, size)
+                pop(sums, heap_tuples, size)
                 size -= 1
-            push(sums, whose, size, total, order[i])
+            push(sums, heap_tuples, size, total, order[i])
             size += 1
     for i in range(size - 1, -1, -1):
-        far[i, 0], far[i, 1] = -sums[0], whose[0]
-        pop(sums, whose, i + 1)
+        farthest_[i, 0], farthest_[i, 1] = -sums[0], heap_tuples[0]
+        pop(sums, heap_tuples, i + 1)
     return size
 
 
-@part
-def still_farthest(far, size, points, terms, place, seen):
-    """The first of the tuples that are farthest from a place, by those that were farthest from `seen`; -1 where these
-    do not tell. Gives how many of them are left, too.
+@kernel_part
+def cached_farthest(far, size, points, terms, place, old_place):
+    """Return the first of the tuples farthest from a place, among those that were farthest from `old_place`.
 
-    The root of a distance is a distance in space, as long as categories stay: between two places it changes by no more
-    than theirs. What was nearer to `seen` than the last of `far` is therefore not the farthest if that is much nearer.
+    It is -1 if these are not certain to contain it. Also returns how many of them remain. The root of a distance is a
+    metric as long as categories stay equal: between two places it changes by no more than their distance. So a tuple
+    that was nearer to `old_place` than the last of the cached ones cannot be the farthest if that one is much nearer
+    than the best.
     """
     numeric, unit = terms
-    at, left = points[1], points[3]
-    moved = 0.0
+    place_of, n_remaining = points[1], points[3]
+    shift = 0.0
     for a in range(len(unit)):
-        if numeric[a] and place[a] == place[a] and seen[a] == seen[a]:
-            moved += (place[a] - seen[a]) * (place[a] - seen[a]) * unit[a]
-        elif place[a] != seen[a] and (place[a] == place[a] or seen[a] == seen[a]):
+        if numeric[a] and place[a] == place[a] and old_place[a] == old_place[a]:
+            shift += (place[a] - old_place[a]) * (place[a] - old_place[a]) * unit[a]
+        elif place[a] != old_place[a] and (place[a] == place[a] or old_place[a] == old_place[a]):
             return np.int64(-1), size
-    moved = math.sqrt(moved)
-    best, where, keep, done = np.int64(-1), np.int64(-1), 0, False
+    shift = math.sqrt(shift)
+    highest, best_tuple, n_kept, is_certain = np.int64(-1), np.int64(-1), 0, False
     for i in range(size):
         t = far[i, 1]
-        if left[t] == 0:
+        if n_remaining[t] == 0:
             continue
-        far[keep, 0], far[keep, 1] = far[i, 0], t
-        keep += 1
-        if done:
+        far[n_kept, 0], far[n_kept, 1] = far[i, 0], t
+        n_kept += 1
+        if is_certain:
             continue
-        reach = math.sqrt(far[i, 0] + len(unit)) + moved
-        if reach * reach * (1 + 2.0**-40) + len(unit) < best:
-            done = True
+        reach = math.sqrt(far[i, 0] + len(unit)) + shift
+        if reach * reach * (1 + 2.0**-40) + len(unit) < highest:
+            is_certain = True
             continue
-        total = apart(points, at[t, 0], place, terms)
-        if total > best or (total == best and t < where):
-            best, where = total, t
-    return (where if done else np.int64(-1)), keep
+        total = distance_to_place(points, place_of[t, 0], place, terms)
+        if total > highest or (total == highest and t < best_tuple):
+            highest, best_tuple = total, t
+    return (best_tuple if is_certain else np.int64(-1)), n_kept
 
 
 @kernel
-def mdav_steps(points, nodes, boxes, terms, totals, outer, k, steps, members):
-    """Make up to `steps` clusters of k records while at least 2k are left, two a round while at least 3k are.
+def mdav_steps(points, nodes, boxes, terms, totals, farthest_cache, k, max_clusters, members):
+    """Form up to `max_clusters` clusters of k records while at least 2k remain, two per round while at least 3k do.
 
-    totals: `AverageTotals`; outer: `FarthestTuples`; members: see `gather_steps`. Gives rows used.
+    totals: `AverageTotals`; farthest_cache: `FarthestTuples`; members: see `gather_clusters`. Returns the rows used in
+    `members`.
     """
     records, coordinates = nodes[4], points[2]
-    scale, sums, known, begins, present = totals
-    far, seen, state = outer
+    scale, sums, n_known, begins, present = totals
+    far, old_place, state = farthest_cache
     numeric = terms[0]
     place = np.empty(len(numeric))
     heap = np.empty(k + 1, np.int64), np.empty(k + 1, np.int64)
-    used, made = 0, 0
-    while made < steps and records[0] >= 2 * k:
-        pair = 2 if records[0] >= 3 * k else 1
-        average(place, numeric, totals)
-        seed, state[0] = still_farthest(far, state[0], points, terms, place, seen)
+    n_rows, n_clusters = 0, 0
+    while n_clusters < max_clusters and records[0] >= 2 * k:
+        n_in_round = 2 if records[0] >= 3 * k else 1
+        fill_average(place, numeric, totals)
+        seed, state[0] = cached_farthest(far, state[0], points, terms, place, old_place)
         state[1] += 1
-        if seed < 0 and state[1] >= PATIENCE:
-            state[0], state[1] = outermost(far, points, nodes, terms, place), 0
-            seen[:] = place
+        if seed < 0 and state[1] >= MAX_CACHED_QUERIES:
+            state[0], state[1] = farthest_tuples(far, points, nodes, terms, place), 0
+            old_place[:] = place
             seed = far[0, 1]
         elif seed < 0:
-            seed = farthest(points, nodes, boxes, terms, place)
-        for turn in range(pair):
+            seed = farthest_tuple(points, nodes, boxes, terms, place)
+        for turn in range(n_in_round):
             if turn > 0:
-                seed = farthest(points, nodes, boxes, terms, place)
-            first = used
-            used = take_nearest(seed, k - 1, points, nodes, boxes, terms, place, heap, members, used)
-            for i in range(first, used):
+                seed = farthest_tuple(points, nodes, boxes, terms, place)
+            first_row = n_rows
+            n_rows = take_nearest_records(seed, k - 1, points, nodes, boxes, terms, place, heap, members, n_rows)
+            for i in range(first_row, n_rows):
                 t, count = members[i, 0], members[i, 1]
                 for a in range(len(place)):
                     x = coordinates[points[1][t, 0], a]
@@ -132,8 +131,8 @@ def mdav_steps(points, nodes, boxes, terms, totals, outer, k, steps, members):
                         present[begins[a] + np.int64(x)] -= count
                     elif x == x:
                         sums[a] -= np.int64(np.rint(x * scale[a])) * count
-                        known[a] -= count
-            members[used, 0] = -1
-            used += 1
-            made += 1
-    return used
+                        n_known[a] -= count
+            members[n_rows, 0] = -1
+            n_rows += 1
+            n_clusters += 1
+    return n_rows

@@ -1,177 +1,180 @@
-"""Classes that are too small merge with the nearest one: classes as points in a tree of boxes (dbanon.kernels.centers).
+"""Merging of classes that are too small with the nearest class, by a tree of boxes (dbanon.kernels.centers).
 
-A point is a class: the preorder number of its node on each ladder
+A point is a class: the preorder number of its node in each hierarchy of distances
 (dbanon.algorithms.agglomerative.hierarchy_distances), and on a last axis the summed cost of raising it to the root. Two
-classes that unite are raised to their lowest common ancestors, and each record pays for the way: sizes are at least
-that of the class that looks for a partner, so what this one pays, and as much for the way that the nearest class in a
-box has, is the least that any class in it can cost.
+classes that merge are raised to their lowest common ancestors, and each record pays for the way. Sizes are at least
+that of the class that is merged, so what this class pays, and as much for the way of the nearest class in a box, is a
+lower bound of the cost with any class in it.
 """
 
 import numpy as np
 
-from dbanon.kernels.centers import NOBODY, refit
-from dbanon.kernels.jit import kernel, part
+from dbanon.kernels.centers import NO_CENTER, update_boxes
+from dbanon.kernels.jit import kernel, kernel_part
 
 
-@part
-def climb(c, points, axes, way, path, ends):
-    """The ancestors of a class on each ladder, from itself up: number, last node below, and way to the root."""
-    at, parent, last = axes[2], axes[3], axes[4]
+@kernel_part
+def fill_ancestor_path(c, points, axes, height_of, path, ends):
+    """Fill `path` with the ancestors of a class in each hierarchy: node, last node below, and cost up to the root."""
+    node_starts, parent, last = axes[2], axes[3], axes[4]
     used = 0
     for a in range(points.shape[1] - 1):
         node = points[c, a]
         while node >= 0:
-            path[used, 0], path[used, 1], path[used, 2] = node, last[at[a] + node], way[at[a] + node]
+            path[used, 0], path[used, 1], path[used, 2] = (
+                node,
+                last[node_starts[a] + node],
+                height_of[node_starts[a] + node],
+            )
             used += 1
-            node = parent[at[a] + node]
+            node = parent[node_starts[a] + node]
         ends[a] = used
 
 
-@part
-def shared(low, high, here, path, begin):
-    """Return the way to the root from the lowest ancestor that a class has in common with some node from low to
-    high."""
-    node = min(max(here, low), high)
+@kernel_part
+def shared_height(low, high, node_of_class, path, begin):
+    """Return the cost to the root from the lowest common ancestor of a class and any node from low to high."""
+    node = min(max(node_of_class, low), high)
     while node < path[begin, 0] or node > path[begin, 1]:
         begin += 1
     return path[begin, 2]
 
 
-@part
-def partner(c, points, sizes, boxes, path, ends, stack, spent):
-    """Return the class with which a class costs least; ties: the first; NOBODY where there is no other."""
+@kernel_part
+def cheapest_partner(c, points, sizes, boxes, path, ends, stack, n_steps):
+    """Return the class with which merging a class costs least (ties: the first); NO_CENTER if there is no other."""
     box, kid, first = boxes[0], boxes[1], boxes[3]
     axes = points.shape[1] - 1
-    own, size = points[c, axes], sizes[c]
-    best, least = np.int64(NOBODY), np.int64(NOBODY)
+    own_height, size = points[c, axes], sizes[c]
+    best, lowest = np.int64(NO_CENTER), np.int64(NO_CENTER)
     stack[0, 0], stack[0, 1] = 0, 0
     top = 1
     while top > 0:
         top -= 1
         node, cost = stack[top, 0], stack[top, 1]
-        spent[0] += 1
-        if cost > least or (cost == least and first[node] >= best):
+        n_steps[0] += 1
+        if cost > lowest or (cost == lowest and first[node] >= best):
             continue
         if kid[node] == 0:
             if first[node] != c:
-                best, least = first[node], cost
+                best, lowest = first[node], cost
             continue
-        used = top
+        stack_end = top
         for child in range(kid[node], kid[node] + 2):
-            if first[child] == NOBODY:
+            if first[child] == NO_CENTER:
                 continue
-            together, begin = np.int64(0), np.int64(0)
+            shared_heights, begin = np.int64(0), np.int64(0)
             for a in range(axes):
-                together += shared(box[child, 2 * a], box[child, 2 * a + 1], points[c, a], path, begin)
+                shared_heights += shared_height(box[child, 2 * a], box[child, 2 * a + 1], points[c, a], path, begin)
                 begin = ends[a]
             other = sizes[first[child]] if kid[child] == 0 else size
-            cost = size * (own - together) + other * max(box[child, 2 * axes] - together, 0)
-            if cost < least or (cost == least and first[child] < best):
-                stack[used, 0], stack[used, 1] = child, cost
-                used += 1
-        if used == top + 2 and (
+            cost = size * (own_height - shared_heights) + other * max(box[child, 2 * axes] - shared_heights, 0)
+            if cost < lowest or (cost == lowest and first[child] < best):
+                stack[stack_end, 0], stack[stack_end, 1] = child, cost
+                stack_end += 1
+        if stack_end == top + 2 and (
             stack[top, 1] < stack[top + 1, 1]
             or (stack[top, 1] == stack[top + 1, 1] and first[stack[top, 0]] < first[stack[top + 1, 0]])
         ):
             for i in range(2):
                 stack[top, i], stack[top + 1, i] = stack[top + 1, i], stack[top, i]
-        top = used
+        top = stack_end
     return best
 
 
-@part
-def raise_to(c, other, points, axes, way):
-    """Raise a class to what it has in common with another."""
-    at, parent, last = axes[2], axes[3], axes[4]
+@kernel_part
+def raise_to_common_ancestors(c, other, points, axes, height_of):
+    """Raise a class to its lowest common ancestors with another class."""
+    node_starts, parent, last = axes[2], axes[3], axes[4]
     total = np.int64(0)
     for a in range(points.shape[1] - 1):
         node, g = points[c, a], points[other, a]
-        while g < node or g > last[at[a] + node]:
-            node = parent[at[a] + node]
+        while g < node or g > last[node_starts[a] + node]:
+            node = parent[node_starts[a] + node]
         points[c, a] = node
-        total += way[at[a] + node]
+        total += height_of[node_starts[a] + node]
     points[c, points.shape[1] - 1] = total
 
 
-@part
-def cut_off(c, other, needed, chains):
-    """Return a class the last records of another, so many."""
+@kernel_part
+def move_records(c, other, n_needed, chains):
+    """Move the last `n_needed` records of another class to class `c`."""
     head, tail, following, tuples, counts, used = chains
-    while needed > 0:
-        before, entry = np.int64(-1), head[other]
-        far, above = entry, np.int64(-1)
+    while n_needed > 0:
+        previous, entry = np.int64(-1), head[other]
+        last_entry, previous_of_last = entry, np.int64(-1)
         while entry >= 0:
-            if tuples[entry] > tuples[far]:
-                far, above = entry, before
-            before, entry = entry, following[entry]
-        taken = min(counts[far], needed)
-        needed -= taken
-        if taken < counts[far]:
-            counts[far] -= taken
+            if tuples[entry] > tuples[last_entry]:
+                last_entry, previous_of_last = entry, previous
+            previous, entry = entry, following[entry]
+        n_taken = min(counts[last_entry], n_needed)
+        n_needed -= n_taken
+        if n_taken < counts[last_entry]:
+            counts[last_entry] -= n_taken
             new = used[0]
             used[0] += 1
-            tuples[new], counts[new], following[new] = tuples[far], taken, -1
-            far = new
+            tuples[new], counts[new], following[new] = tuples[last_entry], n_taken, -1
+            last_entry = new
         else:
-            if above < 0:
-                head[other] = following[far]
+            if previous_of_last < 0:
+                head[other] = following[last_entry]
             else:
-                following[above] = following[far]
-            if following[far] < 0:
-                tail[other] = above
-            following[far] = -1
-        following[tail[c]] = far
-        tail[c] = far
+                following[previous_of_last] = following[last_entry]
+            if following[last_entry] < 0:
+                tail[other] = previous_of_last
+            following[last_entry] = -1
+        following[tail[c]] = last_entry
+        tail[c] = last_entry
 
 
 @kernel
-def merge_small(state, steps, merges, k, stub, tree, sizes, way, chains):
-    """Classes of fewer than k records, the smallest first (ties: the first), are united with the class that costs least
-    together. With `stub`, of a class that can spare them only as many records are taken as are needed.
+def merge_small_classes(state, max_steps, max_merges, k, allow_partial, tree, sizes, height_of, chains):
+    """Merge classes of fewer than k records, the smallest first (ties: the first), with the class that costs least.
 
-    `state`: the size of the classes that are looked at now, the next of them, the next size, and merges so far. Comes
-    back after so many steps or merges; gives whether all is done.
+    With `allow_partial`, only as many records as are needed are moved from a class that has enough of them. `state`:
+    the size of the classes examined now, the next class, the next size, and merges so far. Returns whether all is done,
+    or False after `max_steps` steps or `max_merges` merges.
     """
     head, tail, following = chains[0], chains[1], chains[2]
     points, axes, boxes, room = tree
-    size, c, next_size, made = state[0], state[1], state[2], state[3]
+    size, c, next_size, n_merges = state[0], state[1], state[2], state[3]
     path, ends = np.empty((room, 3), np.int64), np.empty(points.shape[1], np.int64)
-    stack, spent = np.empty((room, 2), np.int64), np.zeros(1, np.int64)
-    done = False
-    while spent[0] < steps and made - state[3] < merges:
+    stack, n_steps = np.empty((room, 2), np.int64), np.zeros(1, np.int64)
+    is_done = False
+    while n_steps[0] < max_steps and n_merges - state[3] < max_merges:
         if c == len(sizes):
             if next_size >= k:
-                done = True
+                is_done = True
                 break
             size, c, next_size = next_size, 0, k
-        here = sizes[c]
-        if here != size:
-            if here > size:
-                next_size = min(next_size, here)
+        class_size = sizes[c]
+        if class_size != size:
+            if class_size > size:
+                next_size = min(next_size, class_size)
             c += 1
             continue
-        climb(c, points, axes, way, path, ends)
-        other = partner(c, points, sizes, boxes, path, ends, stack, spent)
-        if other == NOBODY:
-            done = True
+        fill_ancestor_path(c, points, axes, height_of, path, ends)
+        other = cheapest_partner(c, points, sizes, boxes, path, ends, stack, n_steps)
+        if other == NO_CENTER:
+            is_done = True
             break
-        made += 1
-        keep, gone = min(c, other), max(c, other)
-        raise_to(c, other, points, axes, way)
-        if stub and sizes[other] >= 2 * k - size:
-            cut_off(c, other, k - size, chains)
+        n_merges += 1
+        keep, removed = min(c, other), max(c, other)
+        raise_to_common_ancestors(c, other, points, axes, height_of)
+        if allow_partial and sizes[other] >= 2 * k - size:
+            move_records(c, other, k - size, chains)
             sizes[other] -= k - size
             sizes[c] = k
-            refit(c, points, boxes, False)
+            update_boxes(c, points, boxes, False)
         else:
             points[keep] = points[c]
-            sizes[keep] += sizes[gone]
-            sizes[gone] = 0
-            following[tail[keep]] = head[gone]
-            tail[keep] = tail[gone]
-            refit(gone, points, boxes, True)
-            refit(keep, points, boxes, False)
+            sizes[keep] += sizes[removed]
+            sizes[removed] = 0
+            following[tail[keep]] = head[removed]
+            tail[keep] = tail[removed]
+            update_boxes(removed, points, boxes, True)
+            update_boxes(keep, points, boxes, False)
             next_size = min(next_size, sizes[keep])
         c += 1
-    state[0], state[1], state[2], state[3] = size, c, next_size, made
-    return done
+    state[0], state[1], state[2], state[3] = size, c, next_size, n_merges
+    return is_done

@@ -1,191 +1,196 @@
-"""Groups with the least squares: a few neighbours are dissolved, and their records in a line are cut where least.
+"""Microaggregation moves: dissolve a few neighbouring groups, order their records and cut them again optimally.
 
-In ascending order of one number this is exact (Hansen and Mukherjee 2003); along a line through two records, or a path
-from neighbour to neighbour (Domingo-Ferrer et al. 2006), it is a move of a search. Arrays are those of
-`dbanon.kernels.annealing_moves`; `free` has the number of free groups, and then these.
+In ascending order of one number the cut is exact (Hansen and Mukherjee 2003); along a line through two records, or a
+path from neighbour to neighbour (Domingo-Ferrer et al. 2006), it is a move of a search. Arrays are those of
+`dbanon.kernels.annealing_moves`; `free` has the number of free groups, followed by these groups.
 """
 
 import numpy as np
 
-from dbanon.kernels.annealing_moves import exchange, fit, fraction, join
-from dbanon.kernels.jit import kernel, part
-from dbanon.kernels.model_check import holds
-from dbanon.kernels.random_orders import below
+from dbanon.kernels.annealing_moves import add_record, random_fraction, try_exchange, update_group
+from dbanon.kernels.jit import kernel, kernel_part
+from dbanon.kernels.model_check import is_valid_group
+from dbanon.kernels.random_orders import random_below
 from dbanon.kernels.sorting import sort_entries
 
-PATHS = 200
-"""Most records that are put in a path, which takes the square of their number."""
+MAX_PATH_RECORDS = 200
+"""Maximum number of records that are ordered as a path, which takes quadratic time."""
 
-SEEDED = 2
-"""Where a model judges more than the number of records: of 8 sets, so many begin with a group around a record."""
+SEEDED_EIGHTHS = 2
+"""If a model constrains more than the number of records: of 8 sets, so many begin with a group around a record."""
 
-TRIES = 6
-"""Neighbours that are drawn for each group that is looked for."""
+TRIES_PER_GROUP = 6
+"""Number of neighbours that are drawn per group of a set."""
 
 
-@part
-def draw_set(chosen, some, records, groups, state):
-    """Draws the group of a random record, and groups of neighbours of records in it and then in those; gives their
-    number, at most `some`."""
-    _, group, _, near = records
+@kernel_part
+def draw_groups(group_set, max_groups, records, groups, state):
+    """Draw the group of a random record, and groups of its neighbours; return their number, at most `max_groups`."""
+    _, group, _, neighbours = records
     member, size = groups[0], groups[1]
-    r = below(np.int64(len(group)), state)
+    r = random_below(np.int64(len(group)), state)
     if group[r] < 0:
         return 0
-    chosen[0], found = group[r], 1
-    for _ in range(TRIES * (some - 1)):
-        if found == some:
+    group_set[0], n_found = group[r], 1
+    for _ in range(TRIES_PER_GROUP * (max_groups - 1)):
+        if n_found == max_groups:
             break
-        g = chosen[below(np.int64(found), state)]
-        r = member[g, below(size[g], state)]
-        g = group[near[r, below(np.int64(near.shape[1]), state)]]
-        fresh = g >= 0
-        for i in range(found):
-            fresh = fresh and chosen[i] != g
-        if fresh:
-            chosen[found] = g
-            found += 1
-    return found
+        g = group_set[random_below(np.int64(n_found), state)]
+        r = member[g, random_below(size[g], state)]
+        g = group[neighbours[r, random_below(np.int64(neighbours.shape[1]), state)]]
+        is_new = g >= 0
+        for i in range(n_found):
+            is_new = is_new and group_set[i] != g
+        if is_new:
+            group_set[n_found] = g
+            n_found += 1
+    return n_found
 
 
-@part
-def along_line(pool, m, points, where, spare, line, state):
-    """Sort pool[:m] along a line: the one through two of its records, or one that is turned from it at random."""
-    p, q = pool[below(np.int64(m), state)], pool[below(np.int64(m), state)]
-    turned = below(np.int64(2), state) == 0
+@kernel_part
+def order_along_line(pool, m, points, line_places, spare, line, state):
+    """Sort pool[:m] along the line through two random records of it, or along a random rotation of that line."""
+    p, q = pool[random_below(np.int64(m), state)], pool[random_below(np.int64(m), state)]
+    turned = random_below(np.int64(2), state) == 0
     for a in range(points.shape[1]):
         line[a] = points[q, a] - points[p, a]
         if turned:
-            line[a] *= 2 * fraction(state) - 0.5
+            line[a] *= 2 * random_fraction(state) - 0.5
     for i in range(m):
         spare[i] = 0
-        where[i] = 0.0
+        line_places[i] = 0.0
         for a in range(points.shape[1]):
-            where[i] += points[pool[i], a] * line[a]
-    sort_entries(where, pool, spare, m)
+            line_places[i] += points[pool[i], a] * line[a]
+    sort_entries(line_places, pool, spare, m)
 
 
-@part
-def along_path(pool, m, points, state):
-    """Order pool[:m]: from a random record or the one that is farthest from it, ever to the nearest that is left."""
-    start, sign = pool[below(np.int64(m), state)], 2.0 * below(np.int64(2), state) - 1.0
+@kernel_part
+def order_along_path(pool, m, points, state):
+    """Order pool[:m] as a path, always from a record to the nearest remaining one.
+
+    It starts with a random record or the one farthest from it.
+    """
+    start, sign = pool[random_below(np.int64(m), state)], 2.0 * random_below(np.int64(2), state) - 1.0
     for i in range(m):
-        best, least = i, np.inf
+        best, lowest = i, np.inf
         for j in range(i, m):
             square = 0.0
             for a in range(points.shape[1]):
                 gap = points[pool[j], a] - points[start, a]
                 square += gap * gap
-            if sign * square < least:
-                best, least = j, sign * square
+            if sign * square < lowest:
+                best, lowest = j, sign * square
         pool[i], pool[best] = pool[best], pool[i]
         start, sign = pool[i], 1.0
 
 
-@part
-def with_seed(pool, m, points, least, judged, where, spare, line, state):
-    """Orders pool[:m]: a random record, the nearest others and, as the last of the least number, the nearest with which
-    they meet the model; then the others along a line."""
-    item, asked, apart, counts, extra, items = judged
-    seed = pool[below(np.int64(m), state)]
+@kernel_part
+def order_around_seed(pool, m, points, min_size, model_arrays, line_places, spare, line, state):
+    """Order pool[:m]: a random seed, the nearest records with which it is a valid group, the rest along a line."""
+    model_row_of, record_model, person_model, counts, extra, model_rows = model_arrays
+    seed = pool[random_below(np.int64(m), state)]
     for i in range(m):
         spare[i] = 0
-        where[i] = 0.0
+        line_places[i] = 0.0
         for a in range(points.shape[1]):
-            where[i] += (points[pool[i], a] - points[seed, a]) * (points[pool[i], a] - points[seed, a])
-    sort_entries(where, pool, spare, m)
-    for t in range(least - 1, m):
-        pool[least - 1], pool[t] = pool[t], pool[least - 1]
-        for i in range(least):
-            items[i] = item[pool[i]]
-        if holds(items, np.int64(0), least, asked, apart, counts, extra):
+            line_places[i] += (points[pool[i], a] - points[seed, a]) * (points[pool[i], a] - points[seed, a])
+    sort_entries(line_places, pool, spare, m)
+    for t in range(min_size - 1, m):
+        pool[min_size - 1], pool[t] = pool[t], pool[min_size - 1]
+        for i in range(min_size):
+            model_rows[i] = model_row_of[pool[i]]
+        if is_valid_group(model_rows, np.int64(0), min_size, record_model, person_model, counts, extra):
             break
-        pool[least - 1], pool[t] = pool[t], pool[least - 1]
-    along_line(pool[least:], m - least, points, where, spare, line, state)
+        pool[min_size - 1], pool[t] = pool[t], pool[min_size - 1]
+    order_along_line(pool[min_size:], m - min_size, points, line_places, spare, line, state)
 
 
-@part
-def cut_line(pool, m, points, limits, judged, sums, total, back):
-    """Cuts pool[:m] into groups with the greatest gain: total[i] is that of the first i records, back[i] where the last
-    of their groups begins. -inf where there is no cut that meets the model."""
-    item, asked, apart, counts, extra, items = judged
-    least, most = limits
+@kernel_part
+def cut_sequence(pool, m, points, limits, model_arrays, sums, total, run_starts):
+    """Cut pool[:m] into groups with the greatest gain; return that gain, -inf if no cut meets the model.
+
+    total[i] is the gain of the first i records, run_starts[i] where the last of their groups begins.
+    """
+    model_row_of, record_model, person_model, counts, extra, model_rows = model_arrays
+    min_size, max_size = limits
     total[0] = 0.0
     for i in range(1, m + 1):
-        best, where = -np.inf, -1
-        if i >= least and (i == m or i <= m - least):
+        highest, best_start = -np.inf, -1
+        if i >= min_size and (i == m or i <= m - min_size):
             sums[:] = 0.0
-            for j in range(i - 1, max(i - most, 0) - 1, -1):
+            for j in range(i - 1, max(i - max_size, 0) - 1, -1):
                 gain = 0.0
                 for a in range(points.shape[1]):
                     sums[a] += points[pool[j], a]
                     gain += sums[a] * sums[a]
                 value = total[j] + gain / (i - j)
-                if i - j < least or value <= best:
+                if i - j < min_size or value <= highest:
                     continue
-                held = True
-                if asked is not None or apart is not None:
+                is_valid = True
+                if record_model is not None or person_model is not None:
                     for t in range(j, i):
-                        items[t - j] = item[pool[t]]
-                    held = holds(items, np.int64(0), i - j, asked, apart, counts, extra)
-                if held:
-                    best, where = value, j
-        total[i], back[i] = best, where
+                        model_rows[t - j] = model_row_of[pool[t]]
+                    is_valid = is_valid_group(model_rows, np.int64(0), i - j, record_model, person_model, counts, extra)
+                if is_valid:
+                    highest, best_start = value, j
+        total[i], run_starts[i] = highest, best_start
     return total[m]
 
 
-@part
-def recut(heat, some, records, groups, free, limits, judged, room, state):
-    """Dissolve and cuts a few groups; they stay so where that gains, or by chance where it loses little beside `heat`.
+@kernel_part
+def recut_groups(heat, max_groups, records, groups, free, limits, model_arrays, scratch, state):
+    """Dissolve and cut a few groups again; return the gain, 0 if the groups are unchanged.
 
-    Gives the gain.
+    The new groups are kept if they gain, or by chance if their loss is small relative to `heat`.
     """
     points = records[0]
     member, size, _, gain = groups
-    chosen, pool, where, spare, sums, total, back = room
-    found = draw_set(chosen, some, records, groups, state)
-    m, before = 0, 0.0
-    for i in range(found):
-        g = chosen[i]
-        before += gain[g]
+    group_set, pool, line_places, spare, sums, total, back = scratch
+    n_found = draw_groups(group_set, max_groups, records, groups, state)
+    m, old_gain = 0, 0.0
+    for i in range(n_found):
+        g = group_set[i]
+        old_gain += gain[g]
         for j in range(size[g]):
             pool[m] = member[g, j]
             m += 1
     if m < 2 * limits[0]:
         return 0.0
-    way = below(np.int64(8), state)
-    if (judged[1] is not None or judged[2] is not None) and way < SEEDED:
-        with_seed(pool, m, points, limits[0], judged, where, spare, sums, state)
-    elif m > PATHS or way % 2 == 0:
-        along_line(pool, m, points, where, spare, sums, state)
+    kind = random_below(np.int64(8), state)
+    if (model_arrays[1] is not None or model_arrays[2] is not None) and kind < SEEDED_EIGHTHS:
+        order_around_seed(pool, m, points, limits[0], model_arrays, line_places, spare, sums, state)
+    elif m > MAX_PATH_RECORDS or kind % 2 == 0:
+        order_along_line(pool, m, points, line_places, spare, sums, state)
     else:
-        along_path(pool, m, points, state)
-    more = cut_line(pool, m, points, limits, judged, sums, total, back) - before
-    if more == -np.inf or (more <= 1e-9 and (heat <= 0 or more <= heat * np.log(fraction(state)))):
+        order_along_path(pool, m, points, state)
+    increase = cut_sequence(pool, m, points, limits, model_arrays, sums, total, back) - old_gain
+    if increase == -np.inf or (increase <= 1e-9 and (heat <= 0 or increase <= heat * np.log(random_fraction(state)))):
         return 0.0
-    for i in range(found):
-        size[chosen[i]] = 0
+    for i in range(n_found):
+        size[group_set[i]] = 0
         free[0] += 1
-        free[free[0]] = chosen[i]
+        free[free[0]] = group_set[i]
     end = m
     while end > 0:
         g = free[free[0]]
         free[0] -= 1
         for i in range(back[end], end):
-            join(pool[i], g, records, groups)
-        fit(g, records, groups)
+            add_record(pool[i], g, records, groups)
+        update_group(g, records, groups)
         end = back[end]
-    return more
+    return increase
 
 
 @kernel
-def lower_squares(options, records, groups, free, limits, judged, room, state):
-    """Make moves, each a few exchanges and a cut of some groups (see `MoveOptions`). Gives the gain."""
-    moves, each, widest, heat = options
+def reduce_squares(options, records, groups, free, limits, model_arrays, scratch, state):
+    """Make moves, each a few exchanges and a new cut of some groups (see `MoveOptions`); return the gain."""
+    n_moves, n_exchanges, max_groups, heat = options
     cycle = np.empty((3, 2), np.int64)
-    more = 0.0
-    for _ in range(moves):
-        for _ in range(each):
-            more += exchange(heat, cycle, records, groups, limits, judged, state)
-        more += recut(heat, 2 + below(widest - 1, state), records, groups, free, limits, judged, room, state)
-    return more
+    total_gain = 0.0
+    for _ in range(n_moves):
+        for _ in range(n_exchanges):
+            total_gain += try_exchange(heat, cycle, records, groups, limits, model_arrays, state)
+        total_gain += recut_groups(
+            heat, 2 + random_below(max_groups - 1, state), records, groups, free, limits, model_arrays, scratch, state
+        )
+    return total_gain

@@ -1,90 +1,91 @@
-"""Whether a group of records meets the whole privacy model, whatever it counts.
+"""Checks whether a group of records meets the whole privacy model.
 
-What a model asks comes in two forms, `asked` and `apart`, of which one is None at least; what is None is not
-compiled, and where both are, only the number of records counts.
+A model has one of two forms, `record_model` and `person_model`; the other is None and is not compiled. If both are
+None, only the number of records counts.
 
-`asked` is (k, values, rules): k records and the models of `rules` (see `dbanon.kernels.model_gathering`) over `values`
-(columns, items). `apart` is (k, rules, pairs, people, seen): distinct persons count, or a column is judged within equal
-values of the others. Then an item is a record, `pairs` is (id (columns, items), part and value by id) with an id for
-each combination of part, value and person, and `people` (id (columns + 1, items), part by id) one for each of part and
-person; -1 where the person is unknown. The last row of `people` has the whole group as the part. `seen` is scratch for
-counting a group that grows (see `add_to_group`).
+`record_model` is (k, values, rules): k records and the models of `rules` (see `dbanon.kernels.model_gathering`) over
+`values` (columns, rows). `person_model` is (k, rules, pairs, people, seen): distinct persons count, or a column is
+checked within equal values of the other columns. Then a model row is a record, `pairs` is (id (columns, rows), part and
+value by id) with an id for each combination of part, value and person, and `people` (id (columns + 1, rows), part by
+id) one for each part and person; -1 if the person is unknown. The last row of `people` has the whole group as the part.
+`seen` is scratch for counting a group that grows (see `add_to_group`).
 """
 
 import numpy as np
 
-from dbanon.kernels.allocate import integers
-from dbanon.kernels.jit import part
-from dbanon.kernels.model_gathering import meets, meets_column
+from dbanon.kernels.allocate import empty_int64
+from dbanon.kernels.jit import kernel_part
+from dbanon.kernels.model_gathering import is_column_valid, is_valid
 from dbanon.kernels.sorting import sort_values
 
 
-@part
-def holds(items, first, end, asked, apart, counts, extra):
-    """Return whether the records items[first:end] are a group that meets the model; counts and extra are scratch.
+@kernel_part
+def is_valid_group(model_rows, first, end, record_model, person_model, counts, extra):
+    """Return whether the records model_rows[first:end] form a group that meets the model; counts and extra are scratch.
 
-    Where the number of records is all that counts, it is for the caller to count them.
+    If only the number of records counts, the caller has to check it.
     """
-    if asked is not None:
-        k, values, rules = asked
+    if record_model is not None:
+        k, values, rules = record_model
         if end - first < k:
             return False
-        at = rules[0]
+        value_starts = rules[0]
         counts[:] = 0
         for i in range(first, end):
             for s in range(len(values)):
-                counts[at[s] + values[s, items[i]]] += 1
-        return meets(counts, end - first, rules, extra)
-    if apart is not None:
-        return _holds_apart(items, first, end, apart, counts, extra)
+                counts[value_starts[s] + values[s, model_rows[i]]] += 1
+        return is_valid(counts, end - first, rules, extra)
+    if person_model is not None:
+        return _is_valid_by_persons(model_rows, first, end, person_model, counts, extra)
     return True
 
 
-@part
-def _holds_apart(items, first, end, apart, counts, extra):
-    k, rules, pairs, people, _ = apart
+@kernel_part
+def _is_valid_by_persons(model_rows, first, end, person_model, counts, extra):
+    """Return whether a group meets a model that counts persons, or that checks columns within parts."""
+    k, rules, pairs, people, _ = person_model
     columns = len(pairs[0])
-    ids = integers(end - first)
-    if _distinct(items, first, end, people[0][columns], ids) < k:
+    ids = empty_int64(end - first)
+    if _distinct_ids(model_rows, first, end, people[0][columns], ids) < k:
         return False
-    persons = integers(end - first)
-    at = rules[0]
+    persons = empty_int64(end - first)
+    value_starts = rules[0]
     for s in range(columns):
-        known = _distinct(items, first, end, pairs[0][s], ids)
-        bodies = _distinct(items, first, end, people[0][s], persons)
+        n_pairs = _distinct_ids(model_rows, first, end, pairs[0][s], ids)
+        n_bodies = _distinct_ids(model_rows, first, end, people[0][s], persons)
         i, body = 0, 0
-        while i < known:
+        while i < n_pairs:
             part = pairs[1][ids[i]]
             counts[:] = 0
             total = 0
-            while i < known and pairs[1][ids[i]] == part:
-                counts[at[s] + pairs[2][ids[i]]] += 1
+            while i < n_pairs and pairs[1][ids[i]] == part:
+                counts[value_starts[s] + pairs[2][ids[i]]] += 1
                 total += 1
                 i += 1
             size = 0
-            while body < bodies and people[1][persons[body]] == part:
+            while body < n_bodies and people[1][persons[body]] == part:
                 size += 1
                 body += 1
-            if not meets_column(s, counts, size, total, rules, extra):
+            if not is_column_valid(s, counts, size, total, rules, extra):
                 return False
     return True
 
 
-@part
-def _distinct(items, first, end, of, ids):
-    """Return distinct ids of some items but -1, ascending, in `ids`; gives their number."""
-    n = np.int64(0)
+@kernel_part
+def _distinct_ids(model_rows, first, end, id_of, ids):
+    """Write the distinct ids of some rows (without -1) to `ids`, ascending; return their number."""
+    n_ids = np.int64(0)
     for i in range(first, end):
-        if of[items[i]] >= 0:
-            ids[n] = of[items[i]]
-            n += 1
-    sort_values(ids, n)
-    kept = 0
-    for i in range(n):
+        if id_of[model_rows[i]] >= 0:
+            ids[n_ids] = id_of[model_rows[i]]
+            n_ids += 1
+    sort_values(ids, n_ids)
+    n_distinct = 0
+    for i in range(n_ids):
         if i == 0 or ids[i] != ids[i - 1]:
-            ids[kept] = ids[i]
-            kept += 1
-    return kept
+            ids[n_distinct] = ids[i]
+            n_distinct += 1
+    return n_distinct
 
 
 # --- a group that grows ----------------------------------------------------------------------------------
@@ -99,51 +100,53 @@ LAST_GROUP, SIZE, TOTAL, HAS_FAILED, IS_CHANGED, QUEUE = 0, 1, 2, 3, 4, 5
 persons and their values there, and whether it misses the model; QUEUE has the changed parts of all rows."""
 
 
-@part
-def begin_group(asked, apart, counts):
+@kernel_part
+def begin_group(record_model, person_model, counts):
     """Start counting a group without records. O(values)."""
-    if asked is not None:
+    if record_model is not None:
         counts[:] = 0
-    if apart is not None:
-        marks = apart[4][0]
+    if person_model is not None:
+        marks = person_model[4][0]
         marks[STAMP] += 1
         marks[PERSONS], marks[FAILED], marks[CHANGED] = 0, 0, 0
 
 
-@part
-def add_to_group(items, first, end, asked, apart, counts):
-    """Count the records items[first:end]. O(records * columns); a part's first record O(values) more."""
-    if asked is not None:
-        values, at = asked[1], asked[2][0]
+@kernel_part
+def add_to_group(model_rows, first, end, record_model, person_model, counts):
+    """Count the records model_rows[first:end]. O(records * columns); a part's first record O(values) more."""
+    if record_model is not None:
+        values, value_starts = record_model[1], record_model[2][0]
         for i in range(first, end):
             for s in range(len(values)):
-                counts[at[s] + values[s, items[i]]] += 1
-    if apart is not None:
-        marks, bodies = apart[4][0], apart[3][0]
+                counts[value_starts[s] + values[s, model_rows[i]]] += 1
+    if person_model is not None:
+        marks, bodies = person_model[4][0], person_model[3][0]
         stamp, columns, n_persons = marks[STAMP], len(bodies) - 1, marks[PERSONS]
         for i in range(first, end):
-            person = bodies[columns, items[i]]
+            person = bodies[columns, model_rows[i]]
             if person >= 0 and marks[FIRST + person] != stamp:
                 marks[FIRST + person] = stamp
                 n_persons += 1
         marks[PERSONS] = n_persons
-        if len(apart[4][1]) > 0:
+        if len(person_model[4][1]) > 0:
             for s in range(columns):
-                _add_to_parts(s, items, first, end, apart[1][0][s], apart[2], apart[3], apart[4])
+                _add_to_parts(
+                    s, model_rows, first, end, person_model[1][0][s], person_model[2], person_model[3], person_model[4]
+                )
 
 
-@part
-def _add_to_parts(s, items, first, end, at, pairs, people, seen):
-    """Count records in the parts of a column that they are in, but for a value that a person has there already."""
-    marks, tallies, parts, first_part = seen
+@kernel_part
+def _add_to_parts(s, model_rows, first, end, value_starts, pairs, people, counted_arrays):
+    """Count records in the parts of a column, except values that a person already has there."""
+    marks, tallies, parts, first_part = counted_arrays
     pair_of, value_of, body_of, part_of = pairs[0], pairs[2], people[0], people[1]
     stamp, n_changed, row_of_first, pair_marks = marks[STAMP], marks[CHANGED], first_part[s], FIRST + len(part_of)
     for i in range(first, end):
-        pair = pair_of[s, items[i]]
+        pair = pair_of[s, model_rows[i]]
         if pair < 0 or marks[pair_marks + pair] == stamp:
             continue
         marks[pair_marks + pair] = stamp
-        body = body_of[s, items[i]]
+        body = body_of[s, model_rows[i]]
         row = row_of_first + part_of[body]
         if parts[row, LAST_GROUP] != stamp:
             parts[row, LAST_GROUP] = stamp
@@ -153,7 +156,7 @@ def _add_to_parts(s, items, first, end, at, pairs, people, seen):
             marks[FIRST + body] = stamp
             parts[row, SIZE] += 1
         parts[row, TOTAL] += 1
-        tallies[row, at + value_of[pair]] += 1
+        tallies[row, value_starts + value_of[pair]] += 1
         if parts[row, IS_CHANGED] == 0:
             parts[row, IS_CHANGED] = 1
             parts[n_changed, QUEUE] = row
@@ -161,26 +164,30 @@ def _add_to_parts(s, items, first, end, at, pairs, people, seen):
     marks[CHANGED] = n_changed
 
 
-@part
-def group_holds(items, first, end, asked, apart, counts, extra):
-    """Return whether the counted group, which has the records items[first:end], meets the model, as `holds` says.
+@kernel_part
+def is_counted_group_valid(model_rows, first, end, record_model, person_model, counts, extra):
+    """Return whether the counted group, model_rows[first:end], meets the model, as `is_valid_group` does.
 
-    O(values) for each part that changed since it was asked last.
+    O(values) for each part that changed since the last call.
     """
-    if asked is not None:
-        return end - first >= asked[0] and meets(counts, end - first, asked[2], extra)
-    if apart is not None:
-        marks, tallies, parts, first_part = apart[4]
-        columns = len(apart[2][0])
-        if marks[PERSONS] < apart[0]:
+    if record_model is not None:
+        return end - first >= record_model[0] and is_valid(counts, end - first, record_model[2], extra)
+    if person_model is not None:
+        marks, tallies, parts, first_part = person_model[4]
+        columns = len(person_model[2][0])
+        if marks[PERSONS] < person_model[0]:
             return False
         if columns > 0 and len(tallies) == 0:  # there is no room for a row for each part
-            return _holds_apart(items, first, end, apart, counts, extra)
+            return _is_valid_by_persons(model_rows, first, end, person_model, counts, extra)
         for i in range(marks[CHANGED]):
             row, s = parts[i, QUEUE], 0
             while row >= first_part[s + 1]:
                 s += 1
-            has_failed = 0 if meets_column(s, tallies[row], parts[row, SIZE], parts[row, TOTAL], apart[1], extra) else 1
+            has_failed = (
+                0
+                if is_column_valid(s, tallies[row], parts[row, SIZE], parts[row, TOTAL], person_model[1], extra)
+                else 1
+            )
             marks[FAILED] += has_failed - parts[row, HAS_FAILED]
             parts[row, HAS_FAILED], parts[row, IS_CHANGED] = has_failed, 0
         marks[CHANGED] = 0
@@ -188,12 +195,16 @@ def group_holds(items, first, end, asked, apart, counts, extra):
     return True
 
 
-@part
-def held_from(items, first, counted, end, asked, apart, counts, extra):
-    """Count items[first:counted], after which the group has items[first:end]; gives whether that holds, and the last
-    place before `first` from which a group to `end` can hold: a record adds one person at most."""
-    add_to_group(items, first, counted, asked, apart, counts)
-    reach = first
-    if apart is not None:
-        reach = first - max(apart[0] - apart[4][0][PERSONS], 0)
-    return group_holds(items, first, end, asked, apart, counts, extra), reach
+@kernel_part
+def check_group_from(model_rows, first, counted_from, end, record_model, person_model, counts, extra):
+    """Count model_rows[first:counted_from], so that the group is model_rows[first:end], and check it.
+
+    Returns:
+        Whether the group is valid; and the last place before `first` where a valid group up to `end` can begin, as each
+        record adds one person at most.
+    """
+    add_to_group(model_rows, first, counted_from, record_model, person_model, counts)
+    last_start = first
+    if person_model is not None:
+        last_start = first - max(person_model[0] - person_model[4][0][PERSONS], 0)
+    return is_counted_group_valid(model_rows, first, end, record_model, person_model, counts, extra), last_start

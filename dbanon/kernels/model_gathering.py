@@ -1,123 +1,125 @@
-"""Gathering groups whose sensitive values meet privacy models, where every record counts.
+"""Forming groups whose sensitive values meet privacy models, where every record counts.
 
-`rules` are arrays over the sensitive columns side by side: at (where a column's values begin); table (columns, 6:
-least number of values; least exp of the entropy; c and l of recursive diversity; greatest distance; kind of distance, 0
-equal, 1 ordered, 2 hierarchical, -1 none); share (of each value in the whole table); most (greatest share of each value
-in a group); aim (the same, or less where that makes a group diverse); node_at, parent, node, length (hierarchies as
-trees). `extra` is scratch for these, and None where no column has a distance.
+`rules` are arrays over the sensitive columns: value_starts (where a column's values begin); table (columns, 6: least
+number of values; least exp of the entropy; c and l of recursive diversity; greatest distance; kind of distance, 0
+equal, 1 ordered, 2 hierarchical, -1 none); share (of each value in the whole table); max_shares (greatest share of each
+value in a group); target_shares (the same, or less where that makes a group diverse); node_at, parent, node, length
+(hierarchies as trees). `extra` is scratch for these, None if no column has a distance.
 """
 
 import numpy as np
 
-from dbanon.kernels.allocate import integers
+from dbanon.kernels.allocate import empty_int64
 from dbanon.kernels.index_tree import add_counts
-from dbanon.kernels.jit import kernel, part
+from dbanon.kernels.jit import kernel, kernel_part
 from dbanon.kernels.sorting import sort_values
-from dbanon.kernels.tree_search import add_near, ask_near, find
+from dbanon.kernels.tree_search import add_distances, fill_distance_query, find_records
 
 EPS = 1e-12
 
 
-@part
-def distance(s, counts, size, free, rules, extra):
-    """The earth mover's distance of a group from the table, and a bound of what it may become with `free` records
-    more; with none it is the distance itself."""
-    at, table, share, node_at, parent, node, length = (
+@kernel_part
+def earth_movers_distance(s, counts, size, n_free, rules, extra):
+    """Return the Earth Mover's Distance of a group from the table, or a lower bound of it.
+
+    The bound is for the group with `n_free` more records; with none it is the distance itself.
+    """
+    value_starts, table, share, node_at, parent, node, length = (
         rules[0], rules[1], rules[2], rules[5], rules[6], rules[7], rules[8],
     )  # fmt: skip
-    total, begin, end = 0.0, at[s], at[s + 1]
-    goal = size + free
+    total, begin, end = 0.0, value_starts[s], value_starts[s + 1]
+    final_size = size + n_free
     kind = table[s, 5]
     if kind == 0:
         for v in range(begin, end):
-            total += max(counts[v] / goal - share[v], 0.0)
+            total += max(counts[v] / final_size - share[v], 0.0)
         return total
     if kind == 1:
         ranks = 0
-        held, whole = np.int64(0), 0.0
+        n_below, share_below = np.int64(0), 0.0
         for v in range(begin, end):
             if share[v] <= 0:  # not released, so without a rank
                 continue
             ranks += 1
-            held += counts[v]
-            whole += share[v]
-            total += max(held / goal - whole, whole - (held + free) / goal, 0.0)
+            n_below += counts[v]
+            share_below += share[v]
+            total += max(n_below / final_size - share_below, share_below - (n_below + n_free) / final_size, 0.0)
         return total / max(ranks - 1, 1)
-    first, last = node_at[s], node_at[s + 1]
-    for n in range(first, last):
+    first_node, last = node_at[s], node_at[s + 1]
+    for n in range(first_node, last):
         extra[2 * n], extra[2 * n + 1] = 0.0, 0.0
     for v in range(begin, end):
-        extra[2 * (first + node[v])] += counts[v]
-        extra[2 * (first + node[v]) + 1] += share[v]
-    for n in range(last - 1, first, -1):
-        above = first + parent[n]
+        extra[2 * (first_node + node[v])] += counts[v]
+        extra[2 * (first_node + node[v]) + 1] += share[v]
+    for n in range(last - 1, first_node, -1):
+        above = first_node + parent[n]
         extra[2 * above] += extra[2 * n]
         extra[2 * above + 1] += extra[2 * n + 1]
-        held, whole = extra[2 * n], extra[2 * n + 1]
-        total += length[n] * max(held / goal - whole, whole - (held + free) / goal, 0.0)
+        n_below, share_below = extra[2 * n], extra[2 * n + 1]
+        total += length[n] * max(n_below / final_size - share_below, share_below - (n_below + n_free) / final_size, 0.0)
     return total
 
 
-@part
-def meets_column(s, counts, size, total, rules, extra):
+@kernel_part
+def is_column_valid(s, counts, size, total, rules, extra):
     """Return whether a group meets the models of one sensitive column: `size` records (persons) with `total` values."""
-    at, table, most = rules[0], rules[1], rules[3]
-    begin, end = at[s], at[s + 1]
-    distinct, known, logs, greatest = 0, np.int64(0), 0.0, np.int64(0)
+    value_starts, table, max_shares = rules[0], rules[1], rules[3]
+    begin, end = value_starts[s], value_starts[s + 1]
+    distinct, n_known, logs, greatest = 0, np.int64(0), 0.0, np.int64(0)
     for v in range(begin, end):
-        if counts[v] > most[v] * size + EPS * size:
+        if counts[v] > max_shares[v] * size + EPS * size:
             return False
         if v < end - 1 and counts[v] > 0:
             distinct += 1
-            known += counts[v]
+            n_known += counts[v]
             logs += counts[v] * np.log(counts[v])
             greatest = max(greatest, counts[v])
     if distinct < table[s, 0]:
         return False
-    if table[s, 1] > 1 and (known == 0 or np.exp(np.log(known) - logs / known) < table[s, 1] - EPS):
+    if table[s, 1] > 1 and (n_known == 0 or np.exp(np.log(n_known) - logs / n_known) < table[s, 1] - EPS):
         return False
     if table[s, 3] > 0:
-        ranked = counts[begin : end - 1].copy()
-        sort_values(ranked, len(ranked))
+        sorted_counts = counts[begin : end - 1].copy()
+        sort_values(sorted_counts, len(sorted_counts))
         tail = np.int64(0)
-        for i in range(len(ranked) - int(table[s, 3]) + 1):
-            tail += ranked[i]
+        for i in range(len(sorted_counts) - int(table[s, 3]) + 1):
+            tail += sorted_counts[i]
         if tail == 0 or not greatest / tail < table[s, 2]:
             return False
     if extra is not None and table[s, 5] >= 0:
-        return not distance(s, counts, total, np.int64(0), rules, extra) > table[s, 4] + EPS
+        return not earth_movers_distance(s, counts, total, np.int64(0), rules, extra) > table[s, 4] + EPS
     return True
 
 
-@part
-def meets(counts, size, rules, extra):
-    """Return whether a group meets all models."""
+@kernel_part
+def is_valid(counts, size, rules, extra):
+    """Return whether a group meets the models of all columns."""
     for s in range(len(rules[1])):
-        if not meets_column(s, counts, size, size, rules, extra):
+        if not is_column_valid(s, counts, size, size, rules, extra):
             return False
     return True
 
 
-@part
-def may_join(row, values, counts, size, goal, rules, distinct, extra):
-    """Return whether a group of `goal` records can still meet the models after a record joined."""
-    at, table, aim = rules[0], rules[1], rules[4]
-    free = goal - size - 1
+@kernel_part
+def can_join(row, values, counts, size, final_size, rules, distinct, extra):
+    """Return whether a group of `final_size` records can still meet the models after a record joins."""
+    value_starts, table, target_shares = rules[0], rules[1], rules[4]
+    n_free = final_size - size - 1
     for s in range(len(table)):
-        v = at[s] + values[s, row]
-        if counts[v] + 1 > max(np.floor(aim[v] * goal + EPS), 1.0):
+        v = value_starts[s] + values[s, row]
+        if counts[v] + 1 > max(np.floor(target_shares[v] * final_size + EPS), 1.0):
             return False
-        need = table[s, 0]
-        if distinct[s] < need:
-            fresh = 1 if counts[v] == 0 and v < at[s + 1] - 1 else 0
-            if free < need - distinct[s] - fresh:
+        min_distinct = table[s, 0]
+        if distinct[s] < min_distinct:
+            is_new = 1 if counts[v] == 0 and v < value_starts[s + 1] - 1 else 0
+            if n_free < min_distinct - distinct[s] - is_new:
                 return False
     if extra is not None:
         for s in range(len(table)):
             if table[s, 5] >= 0:
-                v = at[s] + values[s, row]
+                v = value_starts[s] + values[s, row]
                 counts[v] += 1
-                bound = distance(s, counts, size + 1, free, rules, extra)
+                bound = earth_movers_distance(s, counts, size + 1, n_free, rules, extra)
                 counts[v] -= 1
                 if bound > table[s, 4] + EPS:
                     return False
@@ -125,113 +127,136 @@ def may_join(row, values, counts, size, goal, rules, distinct, extra):
 
 
 @kernel
-def gather_models(index, search, least, begin, chains, judged, labels, label, seeds, effort):
-    """Makes as many groups as fit in `seeds`: the record of least (greatest) sum and the nearest records with which it
-    meets the models; a nearer one that would leave no way to meet them waits for another group.
+def gather_constrained_clusters(
+    index, search, min_records, first_seed, lists, model_arrays, labels, first_label, seeds, candidates_per_record
+):
+    """Form as many groups as fit in `seeds`: the record of least (greatest) sum, and near records that meet the models.
 
-    chains: `dbanon.encoding.nearest_queries.RecordLists`, in the canonical order; judged: rules, and scratch for them.
-    Gives the groups made, and whether the last seed found no group (it is put back).
+    A nearer record that would make it impossible to meet the models stays for another group.
+
+    Args:
+        index: `IndexArrays`.
+        search: `SeedSearch`.
+        min_records: Fewest records of a group.
+        first_seed: Tuple of the first seed, or -1 to search for it.
+        lists: `dbanon.encoding.nearest_queries.RecordLists`, in canonical order.
+        model_arrays: Rules, counts and extra.
+        labels: Output: group of each record.
+        first_label: Number of the first group.
+        seeds: Output: tuple of each seed.
+        candidates_per_record: Limit of the search, per record of a group.
+
+    Returns:
+        Number of groups, and whether no group was found for the last seed (whose record is put back).
     """
-    tree, few, axis, axis_codes = index
+    tree, tabular, axis, axis_codes = index
     tables, table_starts, near_flat, near, sum_flat, sums, sign = search
-    head, following, tuple_of, values = chains
-    rules, counts, extra = judged
-    left = tree[2]
+    head, following, tuple_of, values = lists
+    rules, counts, extra = model_arrays
+    n_remaining = tree[2]
     columns = values.shape[0]
-    at = rules[0]
-    distinct = integers(columns)
-    one, number = integers(np.int64(2)), integers(np.int64(2))
-    number[0] = 1
-    made = 0
-    while made < len(seeds) and left[0] >= least:
-        if begin >= 0:
-            seed, begin = begin, -1
+    value_starts = rules[0]
+    distinct = empty_int64(columns)
+    query_result, query_counts = empty_int64(np.int64(2)), empty_int64(np.int64(2))
+    query_counts[0] = 1
+    n_clusters = 0
+    while n_clusters < len(seeds) and n_remaining[0] >= min_records:
+        if first_seed >= 0:
+            seed, first_seed = first_seed, -1
         else:
-            find(tree, few, axis, sum_flat, sums, sign, np.int64(1), one, number)
-            seed = one[0]
-        first = head[seed]
-        ask_near(seed, few, axis, axis_codes, tables, table_starts, near_flat, near)
-        goal, done = least, False
-        chosen = integers(np.int64(0))
-        while not done and goal <= left[0]:
+            find_records(tree, tabular, axis, sum_flat, sums, sign, np.int64(1), query_result, query_counts)
+            seed = query_result[0]
+        first_record = head[seed]
+        fill_distance_query(seed, tabular, axis, axis_codes, tables, table_starts, near_flat, near)
+        goal, is_done = min_records, False
+        members = empty_int64(np.int64(0))
+        while not is_done and goal <= n_remaining[0]:
             # First the nearest as they come, then only those that may join; ever farther while it takes more.
             for strict in range(2):
-                wanted = goal if strict == 0 else min(left[0], 4 * goal)
-                while not done:
-                    found, taken = integers(wanted + 1), integers(wanted + 1)
-                    size_found = find(tree, few, axis, near_flat, near, np.int64(1), np.int64(wanted), found, taken)
+                wanted = goal if strict == 0 else min(n_remaining[0], 4 * goal)
+                while not is_done:
+                    near_tuples, near_counts = empty_int64(wanted + 1), empty_int64(wanted + 1)
+                    size_found = find_records(
+                        tree, tabular, axis, near_flat, near, np.int64(1), np.int64(wanted), near_tuples, near_counts
+                    )
                     counts[:] = 0
                     distinct[:] = 0
-                    chosen = integers(goal)
+                    members = empty_int64(goal)
                     size = np.int64(0)
                     for turn in range(-1, size_found):
-                        row = first if turn < 0 else head[found[turn]]
-                        rest = 1 if turn < 0 else taken[turn]
-                        while rest > 0 and size < goal:
+                        row = first_record if turn < 0 else head[near_tuples[turn]]
+                        n_rest = 1 if turn < 0 else near_counts[turn]
+                        while n_rest > 0 and size < goal:
                             if turn < 0 or (
-                                row != first
-                                and (strict == 0 or may_join(row, values, counts, size, goal, rules, distinct, extra))
+                                row != first_record
+                                and (strict == 0 or can_join(row, values, counts, size, goal, rules, distinct, extra))
                             ):
-                                chosen[size] = row
+                                members[size] = row
                                 size += 1
                                 for s in range(columns):
-                                    v = at[s] + values[s, row]
-                                    if counts[v] == 0 and v < at[s + 1] - 1:
+                                    v = value_starts[s] + values[s, row]
+                                    if counts[v] == 0 and v < value_starts[s + 1] - 1:
                                         distinct[s] += 1
                                     counts[v] += 1
                             row = following[row]
-                            rest -= 1
+                            n_rest -= 1
                         if size >= goal:
                             break
-                    done = size == goal and meets(counts, size, rules, extra)
-                    if done or strict == 0 or size == goal or wanted >= left[0] or wanted >= effort * goal:
+                    is_done = size == goal and is_valid(counts, size, rules, extra)
+                    if (
+                        is_done
+                        or strict == 0
+                        or size == goal
+                        or wanted >= n_remaining[0]
+                        or wanted >= candidates_per_record * goal
+                    ):
                         break
-                    wanted = min(2 * wanted, left[0])
-                if done:
+                    wanted = min(2 * wanted, n_remaining[0])
+                if is_done:
                     break
-            if not done:
+            if not is_done:
                 goal = goal + max(goal // 4, 1)
-        if not done:
-            return made, True
-        tuples, minus = integers(goal), integers(goal)
+        if not is_done:
+            return n_clusters, True
+        tuples, removed_counts = empty_int64(goal), empty_int64(goal)
         for i in range(goal):
-            labels[chosen[i]] = label + made
-            tuples[i], minus[i] = tuple_of[chosen[i]], -1
+            labels[members[i]] = first_label + n_clusters
+            tuples[i], removed_counts[i] = tuple_of[members[i]], -1
         for i in range(goal):
-            unlink(tuples[i], head, following, labels)
-        add_counts(tree, few, tuples, minus)
-        add_near(seed, np.int64(1), few, axis, axis_codes, tables, table_starts, sum_flat, sums)
-        seeds[made] = seed
-        made += 1
-    return made, False
+            unlink_labelled(tuples[i], head, following, labels)
+        add_counts(tree, tabular, tuples, removed_counts)
+        add_distances(seed, np.int64(1), tabular, axis, axis_codes, tables, table_starts, sum_flat, sums)
+        seeds[n_clusters] = seed
+        n_clusters += 1
+    return n_clusters, False
 
 
-@part
-def unlink(t, head, following, labels):
-    """Take the records that have a label out of the chain of a tuple."""
+@kernel_part
+def unlink_labelled(t, head, following, labels):
+    """Remove the records that have a label from the list of a tuple."""
     while head[t] >= 0 and labels[head[t]] >= 0:
         head[t] = following[head[t]]
-    before = head[t]
-    while before >= 0:
-        row = following[before]
+    previous = head[t]
+    while previous >= 0:
+        row = following[previous]
         if row >= 0 and labels[row] >= 0:
-            following[before] = following[row]
+            following[previous] = following[row]
         else:
-            before = row
+            previous = row
 
 
 @kernel
 def first_fit(order, row, values, counts, sizes, rules, extra):
     """Return the first group in the order that still meets the models when a record joins, or -1."""
-    at = rules[0]
+    value_starts = rules[0]
     columns = values.shape[0]
     for g in order:
         for s in range(columns):
-            counts[g, at[s] + values[s, row]] += 1
-        fits = meets(counts[g], sizes[g] + 1, rules, extra)
+            counts[g, value_starts[s] + values[s, row]] += 1
+        fits = is_valid(counts[g], sizes[g] + 1, rules, extra)
         if fits:
             sizes[g] += 1
             return g
         for s in range(columns):
-            counts[g, at[s] + values[s, row]] -= 1
+            counts[g, value_starts[s] + values[s, row]] -= 1
     return -1

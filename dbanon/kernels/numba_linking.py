@@ -1,5 +1,7 @@
-"""How parts become machine code: linked into the kernels that call them, by inner classes of numba 0.68, which are not
-public; `dbanon.kernels.jit` asks for the version."""
+"""Linking of kernel parts into the kernels that call them, by inner classes of numba 0.68.
+
+These classes are not public; `dbanon.kernels.jit` checks the version.
+"""
 
 from typing import Any
 
@@ -10,12 +12,13 @@ from numba.core.typed_passes import NativeLowering
 
 
 class _Library(JITCodeLibrary):
-    """The code of a part and of what it calls, to be linked into that of kernels.
+    """The code of a part and of what it calls, to be linked into kernels.
 
-    By itself it is neither optimized nor translated, which numba would do for each function that a function calls.
+    It is neither optimized nor translated by itself, which numba would do for each function that a function calls.
     """
 
     def finalize(self) -> None:
+        """Link the code of the called parts into this module, and skip optimization."""
         self._raise_if_finalized()
         for library in dict.fromkeys(self._linking_libraries):
             self._reload_init.update(library._reload_init)
@@ -24,25 +27,31 @@ class _Library(JITCodeLibrary):
 
     @property
     def codegen(self) -> Any:
+        """The library itself, which needs no code generator."""
         return self
 
     def set_env(self, name: str, environment: Any) -> None:
-        """Called for what has been translated: the environment is for exceptions that have values, of which kernels
-        raise none."""
+        """Ignore the environment: it is for exceptions with values, and kernels raise none."""
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)
 class _Lowering(NativeLowering):
+    """The pass that turns a part into a `_Library`."""
+
     _name = "lowering_of_a_part"
 
     def run_pass(self, state: Any) -> bool:
+        """Lower the part into a library that is only linked."""
         state.library = _Library(state.targetctx.codegen(), state.func_id.func_qualname)
         state.library.enable_object_caching()
         return bool(super().run_pass(state))
 
 
-class Compiler(CompilerBase):
+class PartCompiler(CompilerBase):
+    """The numba compiler of kernel parts."""
+
     def define_pipelines(self) -> list[Any]:
+        """Return the default pipeline with the lowering pass replaced."""
         passes = DefaultPassBuilder.define_nopython_pipeline(self.state)
         passes.passes = [(_Lowering if p is NativeLowering else p, about) for p, about in passes.passes]
         passes.finalize()

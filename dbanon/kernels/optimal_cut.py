@@ -1,141 +1,155 @@
-"""The best classes along a line: records in a fixed order are cut where the whole loss is least.
+"""Optimal cuts of a sequence: records in a fixed order are cut into classes with the least total loss.
 
 For one number in ascending order this is the exact univariate microaggregation of Hansen and Mukherjee (2003); for
-tuples in an order it is its multivariate form (Domingo-Ferrer et al. 2006), here with the loss of
-generalization.
+tuples in an order it is its multivariate form (Domingo-Ferrer et al. 2006), here with the loss of generalization.
 """
 
 import numpy as np
 
-from dbanon.kernels.allocate import integers, small_integers, table
+from dbanon.kernels.allocate import empty_int32, empty_int64, empty_table
 from dbanon.kernels.arrays import PathArrays
-from dbanon.kernels.jit import kernel, part
-from dbanon.kernels.loss import begin, join, widen
-from dbanon.kernels.model_check import add_to_group, begin_group, group_holds, held_from
+from dbanon.kernels.jit import kernel, kernel_part
+from dbanon.kernels.loss import begin_class, join_classes, widen_class
+from dbanon.kernels.model_check import add_to_group, begin_group, check_group_from, is_counted_group_valid
 
-NEVER = 2**63 - 1
-"""No cut is possible. All losses together are below 2^62, and as much again where each record costs the penalty."""
+INFINITE_LOSS = 2**63 - 1
+"""No cut is possible. All losses together are below 2^62, and as much again if each record costs the penalty."""
 
 
-PLACES = 64
+MIN_CUT_PLACES = 64
 """Least number of places among which the end of a run is chosen."""
 
-MANY = 8
-"""From so many records on a run is joined of two that are kept; fewer are as soon looked at one by one."""
+MIN_JOINED_RUN = 8
+"""From this many records on, a run is joined of two cached classes; shorter ones are computed record by record."""
 
 
-@part
-def spans(least, d):
-    """Return room for classes: the one that `cut` looks at, and those that it keeps (see `keep_runs`)."""
-    return table(d, np.int64(4)), table(d, np.int64(4)), table(min(least, 2 * PLACES) * d, np.int64(4))
+@kernel_part
+def allocate_spans(min_size, d):
+    """Return scratch for classes: the current one of `cut_sequence`, and those that `cache_runs` stores."""
+    return (
+        empty_table(d, np.int64(4)),
+        empty_table(d, np.int64(4)),
+        empty_table(min(min_size, 2 * MIN_CUT_PLACES) * d, np.int64(4)),
+    )
 
 
-@part
-def keep_runs(items, i, least, step, edge, done, measure, room):
-    """Keeps classes that end or begin at an edge, of which the runs of `least` records across it are joined that end at
-    i or a multiple of `step` later: `ahead` is items[edge:done], and in kept have d rows each what ends at the edge
-    and begins at edge + 1 - least or at every step-th item after it. Gives the edge, and `done`, for a run to i."""
-    span, ahead, kept = room.span, room.ahead, room.kept
-    if i - edge >= least:
-        edge, low = i - 1, i - least
-        for j in range(edge - 1, low - 1, -1):
+@kernel_part
+def cache_runs(tuple_ids, i, min_size, step, edge, ahead_end, measure, cut_arrays):
+    """Cache classes that end or begin at an edge; runs of `min_size` records across the edge are joined of these.
+
+    Runs end at i or a multiple of `step` later. `ahead` is tuple_ids[edge:ahead_end]; `cached` has d rows for each
+    class that ends at the edge and begins at edge + 1 - min_size or at every step-th record after it. Returns the edge
+    and the end of `ahead` for a run to i.
+    """
+    span, ahead, cached = cut_arrays.span, cut_arrays.ahead, cut_arrays.cached
+    if i - edge >= min_size:
+        edge, first_kept = i - 1, i - min_size
+        for j in range(edge - 1, first_kept - 1, -1):
             if j == edge - 1:
-                begin(items[j], measure, span)
-            elif items[j] != items[j + 1]:
-                widen(np.int64(0), items[j], measure, span)
-            if (j - low) % step == 0:
-                at = (j - low) // step * len(span)
+                begin_class(tuple_ids[j], measure, span)
+            elif tuple_ids[j] != tuple_ids[j + 1]:
+                widen_class(np.int64(0), tuple_ids[j], measure, span)
+            if (j - first_kept) % step == 0:
+                row = (j - first_kept) // step * len(span)
                 for a in range(len(span)):
                     for c in range(4):
-                        kept[at + a, c] = span[a, c]
-        begin(items[edge], measure, ahead)
-        done = i
-    while done < i:
-        if items[done] != items[done - 1]:
-            widen(np.int64(0), items[done], measure, ahead)
-        done += 1
-    return edge, done
+                        cached[row + a, c] = span[a, c]
+        begin_class(tuple_ids[edge], measure, ahead)
+        ahead_end = i
+    while ahead_end < i:
+        if tuple_ids[ahead_end] != tuple_ids[ahead_end - 1]:
+            widen_class(np.int64(0), tuple_ids[ahead_end], measure, ahead)
+        ahead_end += 1
+    return edge, ahead_end
 
 
-@part
-def cut(items, m, least, most, penalty, measure, asked, apart, scratch, room):
-    """Cuts items[:m] (one a record) into runs of `least` to `most` records that meet the model with the least loss.
+@kernel_part
+def cut_sequence(tuple_ids, m, min_size, max_size, penalty, measure, record_model, person_model, scratch, cut_arrays):
+    """Cut tuple_ids[:m] (one per record) into valid runs of `min_size` to `max_size` records with the least loss.
 
     total[i] is the least loss of the first i records, back[i] where the last of their runs begins. A run that misses
-    the model costs `penalty` a record more; below 0 it is not allowed, and then the answer may be NEVER. From a least
-    of 2 * PLACES on, runs end only at every (least // PLACES)-th record. `room`: see `spans`. O(m * min(most,
-    PLACES * most / least) * attributes) time.
+    the model costs `penalty` per record; if that is below 0 it is not allowed, and then the result may be
+    INFINITE_LOSS. From a min_size of 2 * MIN_CUT_PLACES on, runs end only at every (min_size // MIN_CUT_PLACES)-th
+    record. `cut_arrays`: `PathArrays`. O(m * min(max_size, MIN_CUT_PLACES * max_size / min_size) * attributes) time.
     """
-    span, ahead, kept, total, back = room
-    step = max(least // PLACES, 1)
-    for i in range(min(least, m + 1)):
-        total[i] = NEVER
+    span, ahead, cached, total, back = cut_arrays
+    step = max(min_size // MIN_CUT_PLACES, 1)
+    for i in range(min(min_size, m + 1)):
+        total[i] = INFINITE_LOSS
     total[0] = 0
-    loss, edge, done = np.int64(0), np.int64(-least), np.int64(0)
+    loss, edge, done = np.int64(0), np.int64(-min_size), np.int64(0)
     # Up to 2 * least - 1 records make one run.
-    begin_group(asked, apart, scratch.counts)
-    for i in range(min(2 * least, m + 1) - 1):
+    begin_group(record_model, person_model, scratch.counts)
+    for i in range(min(2 * min_size, m + 1) - 1):
         if i == 0:
-            loss = begin(items[0], measure, span)
-        elif items[i] != items[i - 1]:
-            loss = widen(loss, items[i], measure, span)
-        add_to_group(items, i, i + 1, asked, apart, scratch.counts)
-        if i + 1 >= least:
+            loss = begin_class(tuple_ids[0], measure, span)
+        elif tuple_ids[i] != tuple_ids[i - 1]:
+            loss = widen_class(loss, tuple_ids[i], measure, span)
+        add_to_group(tuple_ids, i, i + 1, record_model, person_model, scratch.counts)
+        if i + 1 >= min_size:
             value = loss * (i + 1)
-            if not group_holds(items, np.int64(0), i + 1, asked, apart, scratch.counts, scratch.extra):
-                value = np.int64(NEVER) if penalty < 0 else value + penalty * (i + 1)
+            if not is_counted_group_valid(
+                tuple_ids, np.int64(0), i + 1, record_model, person_model, scratch.counts, scratch.extra
+            ):
+                value = np.int64(INFINITE_LOSS) if penalty < 0 else value + penalty * (i + 1)
             total[i + 1], back[i + 1] = value, 0
-    for i in range(2 * least, m + 1):
-        total[i] = NEVER
-        if i < m and (i > m - least or i % step > 0):
+    for i in range(2 * min_size, m + 1):
+        total[i] = INFINITE_LOSS
+        if i < m and (i > m - min_size or i % step > 0):
             continue  # too few would be left, or no place to cut
-        best, where, hope, last = np.int64(NEVER), -1, i - least, max(i - most, 0)
-        if least >= MANY and i % step == 0 and (i + step <= m - least or i - edge < least):
-            edge, done = keep_runs(items, i, least, step, edge, done, measure, room)
-            loss = join(kept, (hope - edge + least - 1) // step * len(span), ahead, span, measure)
+        lowest, best_start, promising, first_start = np.int64(INFINITE_LOSS), -1, i - min_size, max(i - max_size, 0)
+        if min_size >= MIN_JOINED_RUN and i % step == 0 and (i + step <= m - min_size or i - edge < min_size):
+            edge, done = cache_runs(tuple_ids, i, min_size, step, edge, done, measure, cut_arrays)
+            loss = join_classes(cached, (promising - edge + min_size - 1) // step * len(span), ahead, span, measure)
         else:  # or no other is made of what it would keep
-            loss = begin(items[i - 1], measure, span)
-            for j in range(i - 2, hope - 1, -1):
-                if items[j] != items[j + 1]:
-                    loss = widen(loss, items[j], measure, span)
-        begin_group(asked, apart, scratch.counts)
-        counted, reach = i, i  # the group has items[counted:i]; none that begins after `reach` has enough persons
-        for j in range(hope, last - 1, -1):
-            if j < i - least and items[j] != items[j + 1]:
-                loss = widen(loss, items[j], measure, span)
+            loss = begin_class(tuple_ids[i - 1], measure, span)
+            for j in range(i - 2, promising - 1, -1):
+                if tuple_ids[j] != tuple_ids[j + 1]:
+                    loss = widen_class(loss, tuple_ids[j], measure, span)
+        begin_group(record_model, person_model, scratch.counts)
+        counted_from, reach = i, i  # the group has items[counted:i]; none that begins after `reach` has enough persons
+        for j in range(promising, first_start - 1, -1):
+            if j < i - min_size and tuple_ids[j] != tuple_ids[j + 1]:
+                loss = widen_class(loss, tuple_ids[j], measure, span)
             # The loss only grows: where no run that is not looked at yet would lose less than the best, none will.
-            hope = min(hope, j)
-            while hope >= last and (total[hope] >= NEVER or total[hope] + loss * (i - hope) >= best):
-                hope -= 1
-            if hope < last:
+            promising = min(promising, j)
+            while promising >= first_start and (
+                total[promising] >= INFINITE_LOSS or total[promising] + loss * (i - promising) >= lowest
+            ):
+                promising -= 1
+            if promising < first_start:
                 break
-            if total[j] >= NEVER:
+            if total[j] >= INFINITE_LOSS:
                 continue
             value = total[j] + loss * (i - j)
-            if value < best:
-                held = False
+            if value < lowest:
+                is_valid = False
                 if j <= reach:
-                    held, reach = held_from(items, j, counted, i, asked, apart, scratch.counts, scratch.extra)
-                    counted = j
-                if not held:
-                    value = np.int64(NEVER) if penalty < 0 else value + penalty * (i - j)
-            if value < best:
-                best, where = value, j
-        total[i], back[i] = best, where
+                    is_valid, reach = check_group_from(
+                        tuple_ids, j, counted_from, i, record_model, person_model, scratch.counts, scratch.extra
+                    )
+                    counted_from = j
+                if not is_valid:
+                    value = np.int64(INFINITE_LOSS) if penalty < 0 else value + penalty * (i - j)
+            if value < lowest:
+                lowest, best_start = value, j
+        total[i], back[i] = lowest, best_start
     return total[m]
 
 
 @kernel
-def cut_all(items, least, most, penalty, measure, asked, apart, scratch, labels):
-    """Return labels of all records by their place on the line; gives the number of classes and the loss."""
-    m = len(items)
-    total, back = integers(m + 1), small_integers(m + 1)
-    span, ahead, kept = spans(least, measure.codes.shape[1])
-    room = PathArrays(span, ahead, kept, total, back)
-    loss = cut(items, m, least, most, penalty, measure, asked, apart, scratch, room)
-    end, made = m, 0
+def cut_all_records(tuple_ids, min_size, max_size, penalty, measure, record_model, person_model, scratch, labels):
+    """Cut all records and label them by class, in order; return the number of classes and the loss."""
+    m = len(tuple_ids)
+    total, back = empty_int64(m + 1), empty_int32(m + 1)
+    span, ahead, cached = allocate_spans(min_size, measure.codes.shape[1])
+    cut_arrays = PathArrays(span, ahead, cached, total, back)
+    loss = cut_sequence(
+        tuple_ids, m, min_size, max_size, penalty, measure, record_model, person_model, scratch, cut_arrays
+    )
+    end, n_classes = m, 0
     while end > 0:
-        labels[back[end] : end] = made
+        labels[back[end] : end] = n_classes
         end = back[end]
-        made += 1
-    return made, loss
+        n_classes += 1
+    return n_classes, loss

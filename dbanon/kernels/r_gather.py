@@ -1,168 +1,178 @@
-"""What lies within a distance of a tuple: how far apart records must be taken together, centers that lie apart, and a
-flow of records to centers. Tuples are points in a tree of boxes (dbanon.kernels.centers).
+"""Searches within a distance of a tuple: the radius that clusters need, centers that lie apart, and a flow to centers.
 
-`tree` is a `RecordTree`.
+Tuples are points in a tree of boxes (dbanon.kernels.centers). `tree` is a `RecordTree`.
 """
 
 import numpy as np
 
-from dbanon.kernels.centers import aim, bound
-from dbanon.kernels.heap import hold
-from dbanon.kernels.jit import kernel, part
+from dbanon.kernels.centers import box_bound, fill_node_distances
+from dbanon.kernels.heap import push_and_trim
+from dbanon.kernels.jit import kernel, kernel_part
 
 
-@part
-def within(point, limit, times, tree, rows, aimed, open_, stack, found):
-    """Return the tuples at most `times` limits from a point, where something is open below; how many there are."""
-    axes, boxes, seen = tree.axes, tree.boxes, tree.seen
+@kernel_part
+def find_within(point, limit, multiple, tree, node_distances, row_values, n_open, stack, near_tuples):
+    """Find the tuples at most `multiple` limits from a point, skipping boxes without open tuples; return how many."""
+    axes, boxes, counters = tree.axes, tree.boxes, tree.counters
     box, kid, first = boxes[0], boxes[1], boxes[3]
     hierarchies = axes[0].sum()
-    aim(point, axes, rows, aimed)
+    fill_node_distances(point, axes, node_distances, row_values)
     stack[0, 0] = 0
-    top, used = 1, 0
+    top, n_found = 1, 0
     while top > 0:
         top -= 1
         node = stack[top, 0]
-        seen[0] += 1
-        if open_[node] == 0:
+        counters[0] += 1
+        if n_open[node] == 0:
             continue
-        away = bound(box, node, point, axes, rows, hierarchies)
-        least = (away + times - 1) // times
-        if least > limit:
-            seen[2] = min(seen[2], least)
+        distance = box_bound(box, node, point, axes, node_distances, hierarchies)
+        min_limit = (distance + multiple - 1) // multiple
+        if min_limit > limit:
+            counters[2] = min(counters[2], min_limit)
         elif kid[node] == 0:
-            seen[1] = max(seen[1], least)
-            found[used] = first[node]
-            used += 1
+            counters[1] = max(counters[1], min_limit)
+            near_tuples[n_found] = first[node]
+            n_found += 1
         else:
             stack[top, 0], stack[top + 1, 0] = kid[node] + 1, kid[node]
             top += 2
-    return used
+    return n_found
 
 
-@part
-def has_within(point, limit, need, tree, rows, aimed, stack):
-    """Return whether so many records lie within a limit of a point."""
-    axes, counts, seen = tree.axes, tree.counts, tree.seen
+@kernel_part
+def has_records_within(point, limit, min_records, tree, node_distances, row_values, stack):
+    """Return whether at least `min_records` records lie within a limit of a point."""
+    axes, counts, counters = tree.axes, tree.counts, tree.counters
     box, kid, first = tree.boxes[0], tree.boxes[1], tree.boxes[3]
     hierarchies = axes[0].sum()
-    aim(point, axes, rows, aimed)
-    stack[0, 0], stack[0, 1] = 0, bound(box, 0, point, axes, rows, hierarchies)
-    top, held, farthest = 1, np.int64(0), np.int64(0)
+    fill_node_distances(point, axes, node_distances, row_values)
+    stack[0, 0], stack[0, 1] = 0, box_bound(box, 0, point, axes, node_distances, hierarchies)
+    top, n_held, farthest = 1, np.int64(0), np.int64(0)
     while top > 0:
         top -= 1
-        node, away = stack[top, 0], stack[top, 1]
-        seen[0] += 1
-        if away > limit:
-            seen[2] = min(seen[2], away)
+        node, distance = stack[top, 0], stack[top, 1]
+        counters[0] += 1
+        if distance > limit:
+            counters[2] = min(counters[2], distance)
             continue
         if kid[node] == 0:
-            held += counts[first[node]]
-            farthest = max(farthest, away)
-            if held >= need:
-                seen[1] = max(seen[1], farthest)
+            n_held += counts[first[node]]
+            farthest = max(farthest, distance)
+            if n_held >= min_records:
+                counters[1] = max(counters[1], farthest)
                 return True
             continue
-        one, other = kid[node], kid[node] + 1
-        to_one = bound(box, one, point, axes, rows, hierarchies)
-        to_other = bound(box, other, point, axes, rows, hierarchies)
-        if to_other < to_one:
-            one, other, to_one, to_other = other, one, to_other, to_one
-        stack[top, 0], stack[top, 1] = other, to_other
-        stack[top + 1, 0], stack[top + 1, 1] = one, to_one
+        nearer, farther = kid[node], kid[node] + 1
+        nearer_bound = box_bound(box, nearer, point, axes, node_distances, hierarchies)
+        farther_bound = box_bound(box, farther, point, axes, node_distances, hierarchies)
+        if farther_bound < nearer_bound:
+            nearer, farther, nearer_bound, farther_bound = farther, nearer, farther_bound, nearer_bound
+        stack[top, 0], stack[top, 1] = farther, farther_bound
+        stack[top + 1, 0], stack[top + 1, 1] = nearer, nearer_bound
         top += 2
     return False
 
 
-@part
-def reach_of(point, need, tree, rows, stack, sums, whose):
-    """Return the distance from a point within which so many records lie."""
-    axes, counts, seen = tree.axes, tree.counts, tree.seen
+@kernel_part
+def radius_around(point, min_records, tree, node_distances, stack, sums, heap_tuples):
+    """Return the distance from a point within which `min_records` records lie."""
+    axes, counts, counters = tree.axes, tree.counts, tree.counters
     box, kid, first = tree.boxes[0], tree.boxes[1], tree.boxes[3]
     hierarchies = axes[0].sum()
     stack[0, 0], stack[0, 1] = 0, 0
-    top, size, held = 1, 0, np.int64(0)
+    top, size, n_held = 1, 0, np.int64(0)
     while top > 0:
         top -= 1
-        node, away = stack[top, 0], stack[top, 1]
-        seen[0] += 1
-        if held >= need and away >= sums[0]:
+        node, distance = stack[top, 0], stack[top, 1]
+        counters[0] += 1
+        if n_held >= min_records and distance >= sums[0]:
             continue
         if kid[node] == 0:
-            size, held = hold(sums, whose, size, held, away, first[node], counts, need)
+            size, n_held = push_and_trim(sums, heap_tuples, size, n_held, distance, first[node], counts, min_records)
             continue
-        one, other = kid[node], kid[node] + 1
-        to_one = bound(box, one, point, axes, rows, hierarchies)
-        to_other = bound(box, other, point, axes, rows, hierarchies)
-        if to_other < to_one:
-            one, other, to_one, to_other = other, one, to_other, to_one
-        stack[top, 0], stack[top, 1] = other, to_other
-        stack[top + 1, 0], stack[top + 1, 1] = one, to_one
+        nearer, farther = kid[node], kid[node] + 1
+        nearer_bound = box_bound(box, nearer, point, axes, node_distances, hierarchies)
+        farther_bound = box_bound(box, farther, point, axes, node_distances, hierarchies)
+        if farther_bound < nearer_bound:
+            nearer, farther, nearer_bound, farther_bound = farther, nearer, farther_bound, nearer_bound
+        stack[top, 0], stack[top, 1] = farther, farther_bound
+        stack[top + 1, 0], stack[top + 1, 1] = nearer, nearer_bound
         top += 2
     return sums[0]
 
 
 @kernel
-def reach(begin, steps, need, tree, most):
-    """`most` becomes the greatest distance within which any tuple has so many records, itself among them.
+def update_max_radius(begin, max_steps, min_records, tree, max_radius):
+    """Raise `max_radius` to the greatest distance within which each tuple has `min_records` records, itself included.
 
-    Comes back after so many steps; gives the tuple to go on with.
+    Returns the tuple to continue with, after `max_steps` steps or at the end.
     """
-    points, counts, seen = tree.points, tree.counts, tree.seen
-    rows, aimed = np.empty(tree.axes[2][-1], np.int64), np.full(points.shape[1], -1, np.int64)
-    stack, sums, whose = np.empty((tree.room, 2), np.int64), np.empty(need + 2, np.int64), np.empty(need + 2, np.int64)
-    until = seen[0] + steps
+    points, counts, counters = tree.points, tree.counts, tree.counters
+    node_distances, row_values = np.empty(tree.axes[2][-1], np.int64), np.full(points.shape[1], -1, np.int64)
+    stack, sums, heap_tuples = (
+        np.empty((tree.room, 2), np.int64),
+        np.empty(min_records + 2, np.int64),
+        np.empty(min_records + 2, np.int64),
+    )
+    until = counters[0] + max_steps
     for t in range(begin, len(points)):
-        if counts[t] >= need:
+        if counts[t] >= min_records:
             continue
-        if seen[0] >= until:
+        if counters[0] >= until:
             return t
-        if not has_within(points[t], most[0], need, tree, rows, aimed, stack):
-            most[0] = reach_of(points[t], need, tree, rows, stack, sums, whose)
+        if not has_records_within(points[t], max_radius[0], min_records, tree, node_distances, row_values, stack):
+            max_radius[0] = radius_around(points[t], min_records, tree, node_distances, stack, sums, heap_tuples)
     return len(points)
 
 
-@part
-def close(t, boxes, open_):
-    """Nothing is open at a tuple any more."""
+@kernel_part
+def close_tuple(t, boxes, n_open):
+    """Count a tuple as closed in all boxes above it."""
     node = boxes[4][t]
     while node >= 0:
-        open_[node] -= 1
+        n_open[node] -= 1
         node = boxes[2][node]
 
 
 @kernel
-def spread(begin, steps, limit, times, need, tree, open_, center_of, centers, number):
-    """The first tuple that no center has marked is the next center, and marks those within `times` limits; with `need`
-    only one that has so many records within the limit. Comes back after so many steps; gives the tuple to go on with,
-    and how many centers there are."""
-    points, seen = tree.points, tree.seen
-    rows, aimed = np.empty(tree.axes[2][-1], np.int64), np.full(points.shape[1], -1, np.int64)
-    stack, found = np.empty((tree.room, 2), np.int64), np.empty(len(points), np.int64)
-    until = seen[0] + steps
+def select_centers(begin, max_steps, limit, multiple, min_records, tree, n_open, center_of, centers, n_centers):
+    """Make each tuple without a center the next center, which then marks the tuples within `multiple` limits.
+
+    With `min_records`, a center needs that many records within the limit. Returns the tuple to continue with, after
+    `max_steps` steps or at the end, and the number of centers.
+    """
+    points, counters = tree.points, tree.counters
+    node_distances, row_values = np.empty(tree.axes[2][-1], np.int64), np.full(points.shape[1], -1, np.int64)
+    stack, near_tuples = np.empty((tree.room, 2), np.int64), np.empty(len(points), np.int64)
+    until = counters[0] + max_steps
     for t in range(begin, len(points)):
         if center_of[t] >= 0:
             continue
-        if seen[0] >= until:
-            return t, number
-        if need > 0 and not has_within(points[t], limit, need, tree, rows, aimed, stack):
+        if counters[0] >= until:
+            return t, n_centers
+        if min_records > 0 and not has_records_within(
+            points[t], limit, min_records, tree, node_distances, row_values, stack
+        ):
             continue
-        used = within(points[t], limit, times, tree, rows, aimed, open_, stack, found)
-        for i in range(used):
-            center_of[found[i]] = number
-            close(found[i], tree.boxes, open_)
-        centers[number] = t
-        number += 1
-    return len(points), number
+        n_found = find_within(points[t], limit, multiple, tree, node_distances, row_values, n_open, stack, near_tuples)
+        for i in range(n_found):
+            center_of[near_tuples[i]] = n_centers
+            close_tuple(near_tuples[i], tree.boxes, n_open)
+        centers[n_centers] = t
+        n_centers += 1
+    return len(points), n_centers
 
 
-@part
-def give(t, center, amount, entries):
-    """Return records of a tuple to a center. A tuple has no more entries than records: empty ones are used again."""
-    of, counts, following, used = entries
+@kernel_part
+def move_to_center(t, center, amount, entries):
+    """Assign records of a tuple to a center.
+
+    Empty entries are used again, so a tuple has no more entries than records.
+    """
+    center_of, counts, following, used = entries
     entry, empty, last = t, np.int64(-1), t
     while entry >= 0:
-        if of[entry] == center:
+        if center_of[entry] == center:
             counts[entry] += amount
             return
         if counts[entry] == 0:
@@ -172,62 +182,68 @@ def give(t, center, amount, entries):
         empty = used[0]
         used[0] += 1
         following[last], following[empty] = empty, -1
-    of[empty], counts[empty] = center, amount
+    center_of[empty], counts[empty] = center, amount
 
 
 @kernel
-def flow(begin, steps, limit, need, tree, open_, centers, load, entries):
-    """Centers with fewer than `need` records get some, along shortest paths, from those with more: each record stays
-    within the limit of its center. Comes back after so many steps; gives the center to go on with, -1 where one cannot
-    get enough.
+def balance_loads(begin, max_steps, limit, min_records, tree, n_open, centers, load, entries):
+    """Move records along shortest paths to centers with fewer than `min_records`, from centers with more.
 
-    `load`: records by center; `entries`: records of a tuple at a center (center, count, next of the tuple, number).
+    Each record stays within the limit of its center. `load`: records by center; `entries`: records of a tuple at a
+    center (center, count, next entry of the tuple, number of entries). Returns the center to continue with after
+    `max_steps` steps, -1 if one cannot get enough.
     """
-    points, seen, number = tree.points, tree.seen, len(load)
-    rows, aimed = np.empty(tree.axes[2][-1], np.int64), np.full(points.shape[1], -1, np.int64)
-    of, counts, following = entries[0], entries[1], entries[2]
-    stack, found = np.empty((tree.room, 2), np.int64), np.empty(len(points), np.int64)
-    queue, met, came = np.empty(number, np.int64), np.zeros(number, np.int64), np.empty(number, np.int64)
-    via, what = np.empty(number, np.int64), np.empty(number, np.int64)
-    stamp, until = np.int64(0), seen[0] + steps
-    for c in range(begin, number):
-        if seen[0] >= until:
+    points, counters, n_centers = tree.points, tree.counters, len(load)
+    node_distances, row_values = np.empty(tree.axes[2][-1], np.int64), np.full(points.shape[1], -1, np.int64)
+    center_of, counts, following = entries[0], entries[1], entries[2]
+    stack, near_tuples = np.empty((tree.room, 2), np.int64), np.empty(len(points), np.int64)
+    queue, stamps, predecessor = (
+        np.empty(n_centers, np.int64),
+        np.zeros(n_centers, np.int64),
+        np.empty(n_centers, np.int64),
+    )
+    via_entry, via_tuple = np.empty(n_centers, np.int64), np.empty(n_centers, np.int64)
+    stamp, until = np.int64(0), counters[0] + max_steps
+    for c in range(begin, n_centers):
+        if counters[0] >= until:
             return c
-        while load[c] < need:
+        while load[c] < min_records:
             stamp += 1
-            met[c], queue[0] = stamp, c
-            head, tail, again = 0, 1, False
-            while head < tail and not again:
+            stamps[c], queue[0] = stamp, c
+            head, tail, has_moved = 0, 1, False
+            while head < tail and not has_moved:
                 x = queue[head]
                 head += 1
-                size = within(points[centers[x]], limit, 1, tree, rows, aimed, open_, stack, found)
+                size = find_within(
+                    points[centers[x]], limit, 1, tree, node_distances, row_values, n_open, stack, near_tuples
+                )
                 i = 0
-                while i < size and not again:
-                    entry = found[i]
-                    while entry >= 0 and not again:
-                        y, next_ = of[entry], following[entry]
-                        if counts[entry] > 0 and met[y] != stamp:
-                            met[y], came[y], via[y], what[y] = stamp, x, entry, found[i]
-                            if load[y] > need:
-                                amount, z = min(need - load[c], load[y] - need), y
+                while i < size and not has_moved:
+                    entry = near_tuples[i]
+                    while entry >= 0 and not has_moved:
+                        y, next_entry = center_of[entry], following[entry]
+                        if counts[entry] > 0 and stamps[y] != stamp:
+                            stamps[y], predecessor[y], via_entry[y], via_tuple[y] = stamp, x, entry, near_tuples[i]
+                            if load[y] > min_records:
+                                amount, z = min(min_records - load[c], load[y] - min_records), y
                                 while z != c:
-                                    amount = min(amount, counts[via[z]])
-                                    z = came[z]
+                                    amount = min(amount, counts[via_entry[z]])
+                                    z = predecessor[z]
                                 z = y
                                 while z != c:
-                                    counts[via[z]] -= amount
-                                    give(what[z], came[z], amount, entries)
-                                    z = came[z]
+                                    counts[via_entry[z]] -= amount
+                                    move_to_center(via_tuple[z], predecessor[z], amount, entries)
+                                    z = predecessor[z]
                                 load[y] -= amount
                                 load[c] += amount
-                                again = x != c or load[c] == need
-                                if of[entry] != y or counts[entry] == 0:
-                                    met[y] = 0  # another of its records may be near, too
-                            if met[y] == stamp:
+                                has_moved = x != c or load[c] == min_records
+                                if center_of[entry] != y or counts[entry] == 0:
+                                    stamps[y] = 0  # another of its records may be near, too
+                            if stamps[y] == stamp:
                                 queue[tail] = y
                                 tail += 1
-                        entry = next_
+                        entry = next_entry
                     i += 1
-            if not again and load[c] < need:
+            if not has_moved and load[c] < min_records:
                 return -1
-    return number
+    return n_centers

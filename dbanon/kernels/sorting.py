@@ -1,9 +1,9 @@
 """Sorting in place (Shell 1959): short to compile, and enough for what a class holds."""
 
-from dbanon.kernels.jit import part
+from dbanon.kernels.jit import kernel_part
 
 
-@part
+@kernel_part
 def sort_values(values, n):
     """Sort values[:n], ascending."""
     gap = 1
@@ -20,18 +20,20 @@ def sort_values(values, n):
         gap //= 3
 
 
-@part
-def sort_entries(places, items, counts, n):
+@kernel_part
+def sort_entries(places, tuple_ids, counts, n):
     """Sort entries by place, then item."""
     gap = 1
     while gap < n // 3:
         gap = 3 * gap + 1
     while gap > 0:
         for i in range(gap, n):
-            place, item, count = places[i], items[i], counts[i]
+            place, tuple_id, count = places[i], tuple_ids[i], counts[i]
             j = i
-            while j >= gap and (places[j - gap] > place or (places[j - gap] == place and items[j - gap] > item)):
-                places[j], items[j], counts[j] = places[j - gap], items[j - gap], counts[j - gap]
+            while j >= gap and (
+                places[j - gap] > place or (places[j - gap] == place and tuple_ids[j - gap] > tuple_id)
+            ):
+                places[j], tuple_ids[j], counts[j] = places[j - gap], tuple_ids[j - gap], counts[j - gap]
                 j -= gap
-            places[j], items[j], counts[j] = place, item, count
+            places[j], tuple_ids[j], counts[j] = place, tuple_id, count
         gap //= 3

@@ -1,22 +1,24 @@
-"""Centers in the tree of boxes of `dbanon.kernels.centers`, by the square of the Euclidean distance: numbers alone, in
-coordinates whose squares can be summed, NONE for a NULL. `units`, the second of the axes of a tree, are the distances
-of a NULL to a value."""
+"""Nearest centers by squared Euclidean distance, in the tree of boxes of `dbanon.kernels.centers`.
+
+All axes are numbers, in coordinates whose squares can be summed, NULL_COORDINATE for a NULL. `units`, the second of the
+axes of a tree, are the distances of a NULL to a value.
+"""
 
 import numpy as np
 
-from dbanon.kernels.centers import NOBODY, NONE, build, is_point, refit
-from dbanon.kernels.jit import kernel, part
+from dbanon.kernels.centers import NO_CENTER, NULL_COORDINATE, build_center_tree, is_point, update_boxes
+from dbanon.kernels.jit import kernel, kernel_part
 
 
-@part
-def squared(point, box, node, units):
-    """Return the square of the least distance of a point to one in the box of a node; exact for a box of one point."""
+@kernel_part
+def squared_box_distance(point, box, node, units):
+    """Return the square of the least distance of a point to the box of a node; exact for a box of one point."""
     total = np.int64(0)
     for a in range(len(units)):
         low, high, p = box[node, 2 * a], box[node, 2 * a + 1], point[a]
         if low <= p <= high:
             continue
-        if p == NONE or low == NONE:
+        if p == NULL_COORDINATE or low == NULL_COORDINATE:
             gap = units[a]
         else:
             gap = p - high if p > high else low - p
@@ -24,24 +26,26 @@ def squared(point, box, node, units):
     return total
 
 
-@part
-def nearest_square(point, tree, stack, spent, best, least):
-    """The first of the nearest centers, unless `best` at the squared distance `least` comes before; `spent` counts
-    steps."""
+@kernel_part
+def nearest_center_squared(point, tree, stack, n_steps, best, lowest):
+    """Return the first of the nearest centers, or `best` if it comes first at the squared distance `lowest`.
+
+    `n_steps` is increased by the number of visited boxes.
+    """
     box, kid, first, units = tree.boxes[0], tree.boxes[1], tree.boxes[3], tree.axes[1]
-    stack[0, 0], stack[0, 1] = 0, squared(point, box, 0, units)
+    stack[0, 0], stack[0, 1] = 0, squared_box_distance(point, box, 0, units)
     top = 1
     while top > 0:
         top -= 1
-        spent[0] += 1
+        n_steps[0] += 1
         node, distance = stack[top, 0], stack[top, 1]
-        if distance > least or (distance == least and first[node] >= best):
+        if distance > lowest or (distance == lowest and first[node] >= best):
             continue
         if kid[node] == 0 or is_point(box, node):
-            best, least = first[node], distance
+            best, lowest = first[node], distance
             continue
         one, other = kid[node], kid[node] + 1
-        to_one, to_other = squared(point, box, one, units), squared(point, box, other, units)
+        to_one, to_other = squared_box_distance(point, box, one, units), squared_box_distance(point, box, other, units)
         if to_other < to_one or (to_other == to_one and first[other] < first[one]):
             one, other, to_one, to_other = other, one, to_other, to_one
         stack[top, 0], stack[top, 1] = other, to_other
@@ -51,39 +55,39 @@ def nearest_square(point, tree, stack, spent, best, least):
 
 
 @kernel
-def place_squared(begin, steps, points, tree, near):
-    """`near` of each point, the center that was nearest before, becomes the first of the nearest ones now.
+def assign_nearest_squared(begin, max_steps, points, tree, nearest):
+    """Update each point's nearest center (`nearest`) to the first of those that are nearest now.
 
-    Comes back after so many steps; gives the point to go on at.
+    Returns the point to continue at, after `max_steps` steps or at the end.
     """
     box, leaf, units = tree.boxes[0], tree.boxes[4], tree.axes[1]
-    stack, spent = np.empty((tree.room, 2), np.int64), np.zeros(1, np.int64)
+    stack, n_steps = np.empty((tree.room, 2), np.int64), np.zeros(1, np.int64)
     for t in range(begin, len(points)):
-        if spent[0] >= steps:
+        if n_steps[0] >= max_steps:
             return t
-        best = near[t]
-        least = squared(points[t], box, leaf[best], units)
-        near[t] = nearest_square(points[t], tree, stack, spent, best, least)
+        best = nearest[t]
+        lowest = squared_box_distance(points[t], box, leaf[best], units)
+        nearest[t] = nearest_center_squared(points[t], tree, stack, n_steps, best, lowest)
     return len(points)
 
 
 @kernel
-def merge_small(small, stretch, tree, sums, known, into):
-    """Some clusters, in order, join the nearest of those in the tree, whose center then moves.
+def merge_small_clusters(small_clusters, scales, tree, sums, n_known, target_of):
+    """Merge some clusters, in order, with the nearest cluster in the tree, whose center then moves.
 
-    `sums` and `known`: of the coordinates before they were stretched, and of how many records.
+    `sums` and `n_known`: sums of the unscaled coordinates, and of how many records.
     """
-    centers, stack, spent = tree.points, np.empty((tree.room, 2), np.int64), np.zeros(1, np.int64)
-    for c in small:
-        best = nearest_square(centers[c], tree, stack, spent, NOBODY, NONE)
-        into[c] = best
+    centers, stack, n_steps = tree.points, np.empty((tree.room, 2), np.int64), np.zeros(1, np.int64)
+    for c in small_clusters:
+        best = nearest_center_squared(centers[c], tree, stack, n_steps, NO_CENTER, NULL_COORDINATE)
+        target_of[c] = best
         for a in range(centers.shape[1]):
             sums[best, a] += sums[c, a]
-            known[best, a] += known[c, a]
-            if known[best, a] > 0:
-                mean = (2 * sums[best, a] + known[best, a]) // (2 * known[best, a])
-                centers[best, a] = np.int64(np.rint(mean * stretch[a]))
-        refit(best, centers, tree.boxes, False)
+            n_known[best, a] += n_known[c, a]
+            if n_known[best, a] > 0:
+                mean = (2 * sums[best, a] + n_known[best, a]) // (2 * n_known[best, a])
+                centers[best, a] = np.int64(np.rint(mean * scales[a]))
+        update_boxes(best, centers, tree.boxes, False)
 
 
-__all__ = ["build", "merge_small", "place_squared"]
+__all__ = ["assign_nearest_squared", "build_center_tree", "merge_small_clusters"]

@@ -1,25 +1,25 @@
-"""Asking the tree: the least sums, depth-first and best child first; and whole clusterings by it."""
+"""Searches of the tuple index for the least sums, depth-first and best child first; and clustering by them."""
 
 import numpy as np
 
-from dbanon.kernels.allocate import integers
-from dbanon.kernels.axis_sums import add_to_axis, axes_bound, axis_state
-from dbanon.kernels.heap import hold, pop
+from dbanon.kernels.allocate import empty_int64
+from dbanon.kernels.axis_sums import add_to_axis, axes_bound, axis_minima
+from dbanon.kernels.heap import pop, push_and_trim
 from dbanon.kernels.index_tree import add_counts
-from dbanon.kernels.jit import kernel, part
+from dbanon.kernels.jit import kernel, kernel_part
 
 
-@part
-def find(tree, few, axis, flat, ask, sign, records, found, taken):
-    """The next `records` records by sum: their tuples into `found`, how many of each into `taken`; their number back.
+@kernel_part
+def find_records(tree, tabular, axis, table_sums, query, sign, records, tuple_ids, record_counts):
+    """Find the first `records` records by sum; write their tuples and counts, and return the number of tuples.
 
-    Depth-first, best child first. A node is left out when its bound is above the worst of enough candidates, or equal
-    to it with only later tuples below. What is looked at is counted in the tree.
+    A node is skipped if its bound is above the worst of enough candidates, or equal to it with only later tuples below.
+    Visited nodes are counted in the tree.
     """
     if records <= 0:
         return 0
-    leaf_left = tree[3]
-    left, kid, kids, code, level, tuples, first, boxes = (
+    tuple_remaining = tree[3]
+    n_remaining, first_child, n_children, code, level, tuples, first, boxes = (
         tree[2],
         tree[4],
         tree[5],
@@ -29,190 +29,205 @@ def find(tree, few, axis, flat, ask, sign, records, found, taken):
         tree[9],
         tree[10],
     )
-    offsets, present = few[1], few[2]
+    offsets, present = tabular[1], tabular[2]
     levels, axes = len(offsets), 0
-    rest = integers(levels + 1)
-    rest[levels] = 0
+    rest_bounds = empty_int64(levels + 1)
+    rest_bounds[levels] = 0
     if axis is not None:
         axes = len(axis[2])
-        state = axis_state(axis, ask)
-        rest[levels] = axes_bound(np.int64(0), boxes, axis, ask, state, sign)
+        state = axis_minima(axis, query)
+        rest_bounds[levels] = axes_bound(np.int64(0), boxes, axis, query, state, sign)
     for j in range(levels - 1, -1, -1):
-        end = offsets[j + 1] if j + 1 < levels else len(flat)
-        smallest, seen = np.int64(0), False
+        end = offsets[j + 1] if j + 1 < levels else len(table_sums)
+        smallest, has_value = np.int64(0), False
         for i in range(offsets[j], end):
-            value = sign * flat[i]
-            if present[i] > 0 and (not seen or value < smallest):
-                smallest, seen = value, True
-        rest[j] = rest[j + 1] + smallest
-    room = min(records, len(leaf_left)) + 1
-    sums, whose = integers(room), integers(room)
-    size, held, steps = np.int64(0), np.int64(0), np.int64(len(flat))
+            value = sign * table_sums[i]
+            if present[i] > 0 and (not has_value or value < smallest):
+                smallest, has_value = value, True
+        rest_bounds[j] = rest_bounds[j + 1] + smallest
+    room = min(records, len(tuple_remaining)) + 1
+    sums, heap_tuples = empty_int64(room), empty_int64(room)
+    size, n_held, steps = np.int64(0), np.int64(0), np.int64(len(table_sums))
     depth = 512
-    stack = integers(3 * depth)  # node, bound, and what the attributes above it add
-    stack[0], stack[1], stack[2] = 0, rest[0], 0
+    stack = empty_int64(3 * depth)  # node, bound, and what the attributes above it add
+    stack[0], stack[1], stack[2] = 0, rest_bounds[0], 0
     top = 1
     while top > 0:
         top -= 1
         node, bound, partial = stack[3 * top], stack[3 * top + 1], stack[3 * top + 2]
-        if held >= records and (bound > sums[0] or (bound == sums[0] and first[node] > whose[0])):
+        if n_held >= records and (bound > sums[0] or (bound == sums[0] and first[node] > heap_tuples[0])):
             continue
         if tuples[node] >= 0:
-            size, held = hold(sums, whose, size, held, bound, np.int64(tuples[node]), leaf_left, records)
+            size, n_held = push_and_trim(
+                sums, heap_tuples, size, n_held, bound, np.int64(tuples[node]), tuple_remaining, records
+            )
             continue
-        if top + kids[node] > depth:
-            depth = 2 * (top + kids[node])
-            bigger = integers(3 * depth)
+        if top + n_children[node] > depth:
+            depth = 2 * (top + n_children[node])
+            bigger = empty_int64(3 * depth)
             for i in range(3 * top):
                 bigger[i] = stack[i]
             stack = bigger
         begin = best = top
         below = level[node] + 1
-        steps += kids[node] * (1 if below <= levels else 1 + 8 * axes)
-        for child in range(kid[node], kid[node] + kids[node]):
-            if left[child] == 0:
+        steps += n_children[node] * (1 if below <= levels else 1 + 8 * axes)
+        for child in range(first_child[node], first_child[node] + n_children[node]):
+            if n_remaining[child] == 0:
                 continue
-            own = partial
+            partial_sum = partial
             if below <= levels:
-                own += sign * flat[offsets[below - 1] + code[child]]
-            total = own
+                partial_sum += sign * table_sums[offsets[below - 1] + code[child]]
+            total = partial_sum
             if below < levels or axes == 0:
-                total += rest[below]
+                total += rest_bounds[below]
             elif axis is not None:
-                total += axes_bound(child, boxes, axis, ask, state, sign)
-            if held >= records and (total > sums[0] or (total == sums[0] and first[child] > whose[0])):
+                total += axes_bound(child, boxes, axis, query, state, sign)
+            if n_held >= records and (total > sums[0] or (total == sums[0] and first[child] > heap_tuples[0])):
                 continue
-            stack[3 * top], stack[3 * top + 1], stack[3 * top + 2] = child, total, own
+            stack[3 * top], stack[3 * top + 1], stack[3 * top + 2] = child, total, partial_sum
             if total < stack[3 * best + 1]:
                 best = top
             top += 1
         if top - begin > 1 and best != top - 1:
             for c in range(3):
-                here, last = 3 * best + c, 3 * (top - 1) + c
-                stack[here], stack[last] = stack[last], stack[here]
+                slot, last = 3 * best + c, 3 * (top - 1) + c
+                stack[slot], stack[last] = stack[last], stack[slot]
     tree[11][0] += steps
     # The heap empties worst first: filled from the end, the answer is in order.
     for i in range(size - 1, -1, -1):
-        found[i] = whose[0]
-        taken[i] = leaf_left[whose[0]]
-        pop(sums, whose, i + 1)
+        tuple_ids[i] = heap_tuples[0]
+        record_counts[i] = tuple_remaining[heap_tuples[0]]
+        pop(sums, heap_tuples, i + 1)
     if size > 0:
-        taken[size - 1] -= held - records
+        record_counts[size - 1] -= n_held - records
     return size
 
 
 @kernel
-def search(tree, few, axis, flat, ask, sign, records, found, taken):
-    """find, for Python."""
-    return find(tree, few, axis, flat, ask, sign, records, found, taken)
+def search_records(tree, tabular, axis, table_sums, query, sign, records, tuple_ids, record_counts):
+    """Call `find_records` from Python."""
+    return find_records(tree, tabular, axis, table_sums, query, sign, records, tuple_ids, record_counts)
 
 
-@part
-def ask_near(seed, few, axis, axis_codes, tables, table_starts, flat, ask):
-    """Fill a question with the distances to a tuple."""
-    codes, offsets = few[0], few[1]
+@kernel_part
+def fill_distance_query(seed, tabular, axis, axis_codes, tables, table_starts, table_sums, query):
+    """Fill a query with the distances to a tuple."""
+    codes, offsets = tabular[0], tabular[1]
     for j in range(len(offsets)):
-        width = (offsets[j + 1] if j + 1 < len(offsets) else len(flat)) - offsets[j]
+        width = (offsets[j + 1] if j + 1 < len(offsets) else len(table_sums)) - offsets[j]
         start = table_starts[j] + codes[seed, j] * width
         for i in range(width):
-            flat[offsets[j] + i] = tables[start + i]
+            table_sums[offsets[j] + i] = tables[start + i]
     if axis is not None:
         for a in range(len(axis[2])):
             code = axis_codes[seed, a]
-            ask[2][2 * a] = 1 if code == axis[2][a] else 0
-            ask[0][a] = ask[1][a] = axis[0][axis[1][a] + code]
+            query[2][2 * a] = 1 if code == axis[2][a] else 0
+            query[0][a] = query[1][a] = axis[0][axis[1][a] + code]
 
 
-@part
-def add_near(seed, times, few, axis, axis_codes, tables, table_starts, flat, ask):
-    """Add the distances to a tuple to a question of sums, so many times."""
-    codes, offsets = few[0], few[1]
+@kernel_part
+def add_distances(seed, times, tabular, axis, axis_codes, tables, table_starts, table_sums, query):
+    """Add the distances to a tuple, `times` times, to a query for sums."""
+    codes, offsets = tabular[0], tabular[1]
     for j in range(len(offsets)):
-        width = (offsets[j + 1] if j + 1 < len(offsets) else len(flat)) - offsets[j]
+        width = (offsets[j + 1] if j + 1 < len(offsets) else len(table_sums)) - offsets[j]
         start = table_starts[j] + codes[seed, j] * width
         for i in range(width):
-            flat[offsets[j] + i] += times * tables[start + i]
+            table_sums[offsets[j] + i] += times * tables[start + i]
     if axis is not None:
         for a in range(len(axis[2])):
             code = np.int64(axis_codes[seed, a])
             if code == axis[2][a]:
-                ask[2][2 * a] += times
+                query[2][2 * a] += times
             else:
-                ask[2][2 * a + 1] += times
-                add_to_axis(axis, ask, a, code, times)
+                query[2][2 * a + 1] += times
+                add_to_axis(axis, query, a, code, times)
 
 
-@part
-def put_members(found, taken, size, members, used):
-    """Append a cluster of so many tuples to the members (see `gather_steps`); return the members used."""
+@kernel_part
+def append_members(tuple_ids, record_counts, size, members, n_rows):
+    """Append a cluster of `size` tuples to the members (see `gather_clusters`); return the rows used."""
     for i in range(size):
-        members[used + i, 0], members[used + i, 1] = found[i], taken[i]
-    members[used + size, 0] = -1
-    return used + size + 1
+        members[n_rows + i, 0], members[n_rows + i, 1] = tuple_ids[i], record_counts[i]
+    members[n_rows + size, 0] = -1
+    return n_rows + size + 1
 
 
-@part
-def take_nearest(index, flat, ask, seed, others, found, taken, members, used):
-    """Take a record of the tuple `seed` and so many others that are nearest by a question; return the members used.
+@kernel_part
+def take_nearest_records(index, table_sums, query, seed, n_others, tuple_ids, record_counts, members, n_rows):
+    """Remove a record of the tuple `seed` and the `n_others` records nearest by a query; return the rows used.
 
-    members: see `gather_steps`; found and taken have room for one more than the others.
+    members: see `gather_clusters`; tuple_ids and record_counts have space for one more than the others.
     """
-    tree, few, axis, _ = index
-    found[0], taken[0] = seed, -1
-    add_counts(tree, few, found[:1], taken[:1])
-    size = find(tree, few, axis, flat, ask, np.int64(1), others, found, taken)
-    members[used, 0], members[used, 1] = seed, 1
-    used = put_members(found, taken, size, members, used + 1)
+    tree, tabular, axis, _ = index
+    tuple_ids[0], record_counts[0] = seed, -1
+    add_counts(tree, tabular, tuple_ids[:1], record_counts[:1])
+    size = find_records(tree, tabular, axis, table_sums, query, np.int64(1), n_others, tuple_ids, record_counts)
+    members[n_rows, 0], members[n_rows, 1] = seed, 1
+    n_rows = append_members(tuple_ids, record_counts, size, members, n_rows + 1)
     for i in range(size):
-        taken[i] = -taken[i]
-    add_counts(tree, few, found[:size], taken[:size])
-    return used
+        record_counts[i] = -record_counts[i]
+    add_counts(tree, tabular, tuple_ids[:size], record_counts[:size])
+    return n_rows
 
 
 @kernel
-def gather_steps(index, search, k, begin, apart, steps, members, seeds):
-    """Make up to `steps` clusters of k records: the record with the least (greatest) sum and the k - 1 nearest to it.
+def gather_clusters(index, search, k, first_seed, has_distinct_distances, max_clusters, members, seeds):
+    """Form up to `max_clusters` clusters of k records: the record of least (greatest) sum and the k - 1 nearest to it.
 
-    `begin`: the tuple of the first seed, or -1 to search for that one too; `apart`: no two tuples have the distance 0.
-    members (rows, 2): tuple and count of each, clusters one after another, each ending with a row of -1. Gives (rows
-    used, clusters made). Leaves fewer than k records when it is done.
+    While the tuple of the last seed has remaining records, one of them is the next seed of least sum: nothing was added
+    to its own sum, something to every other. So its records form clusters without a search.
 
-    While the tuple of the last seed has records left, one of them is the next seed of least sum: nothing was added to
-    its own sum, something to every other. So its records make clusters without a search.
+    Args:
+        index: `IndexArrays`.
+        search: `SeedSearch`.
+        k: Records of a cluster.
+        first_seed: Tuple of the first seed, or -1 to search for it.
+        has_distinct_distances: Whether no two tuples have the distance 0.
+        max_clusters: Number of clusters after which to return.
+        members: Output (rows, 2): tuple and count of each member; each cluster ends with a row of -1.
+        seeds: Output: tuple of each seed.
+
+    Returns:
+        Rows used in `members`, and number of clusters. Fewer than k records remain when all is done.
     """
-    tree, few, axis, axis_codes = index
+    tree, tabular, axis, axis_codes = index
     tables, table_starts, near_flat, near, sum_flat, sums, sign = search
-    one, number = integers(np.int64(2)), integers(np.int64(2))
-    number[0] = 1
-    found, taken = integers(k + 1), integers(k + 1)
-    used, made = np.int64(0), 0
-    left, leaf_left = tree[2], tree[3]
-    single, others = np.int64(1), np.int64(k - 1)
-    while made < steps and left[0] >= k and used + k + 2 <= len(members):
-        if begin >= 0:
-            seed, begin = begin, -1
+    query_result, query_counts = empty_int64(np.int64(2)), empty_int64(np.int64(2))
+    query_counts[0] = 1
+    tuple_ids, record_counts = empty_int64(k + 1), empty_int64(k + 1)
+    n_rows, n_clusters = np.int64(0), 0
+    n_remaining, tuple_remaining = tree[2], tree[3]
+    one_record, n_others = np.int64(1), np.int64(k - 1)
+    while n_clusters < max_clusters and n_remaining[0] >= k and n_rows + k + 2 <= len(members):
+        if first_seed >= 0:
+            seed, first_seed = first_seed, -1
         else:
-            find(tree, few, axis, sum_flat, sums, sign, single, one, number)
-            seed = one[0]
-        one[0] = seed
-        own = min(leaf_left[seed] // k, steps - made, (len(members) - used) // 2) if apart and sign > 0 else 0
-        if own > 0:
-            for _ in range(own):
-                members[used, 0], members[used, 1], members[used + 1, 0] = seed, k, -1
-                seeds[made] = seed
-                used += 2
-                made += 1
-            number[0] = -own * k
-            add_counts(tree, few, one[:1], number[:1])
-            add_near(seed, np.int64(own), few, axis, axis_codes, tables, table_starts, sum_flat, sums)
-            if leaf_left[seed] > 0:
-                begin = seed
+            find_records(tree, tabular, axis, sum_flat, sums, sign, one_record, query_result, query_counts)
+            seed = query_result[0]
+        query_result[0] = seed
+        n_own = (
+            min(tuple_remaining[seed] // k, max_clusters - n_clusters, (len(members) - n_rows) // 2)
+            if has_distinct_distances and sign > 0
+            else 0
+        )
+        if n_own > 0:
+            for _ in range(n_own):
+                members[n_rows, 0], members[n_rows, 1], members[n_rows + 1, 0] = seed, k, -1
+                seeds[n_clusters] = seed
+                n_rows += 2
+                n_clusters += 1
+            query_counts[0] = -n_own * k
+            add_counts(tree, tabular, query_result[:1], query_counts[:1])
+            add_distances(seed, np.int64(n_own), tabular, axis, axis_codes, tables, table_starts, sum_flat, sums)
+            if tuple_remaining[seed] > 0:
+                first_seed = seed
             continue
-        ask_near(seed, few, axis, axis_codes, tables, table_starts, near_flat, near)
-        used = take_nearest(index, near_flat, near, seed, others, found, taken, members, used)
-        add_near(seed, np.int64(1), few, axis, axis_codes, tables, table_starts, sum_flat, sums)
-        seeds[made] = seed
-        made += 1
-        if apart and sign > 0 and leaf_left[seed] > 0:
-            begin = seed
-    return used, made
+        fill_distance_query(seed, tabular, axis, axis_codes, tables, table_starts, near_flat, near)
+        n_rows = take_nearest_records(index, near_flat, near, seed, n_others, tuple_ids, record_counts, members, n_rows)
+        add_distances(seed, np.int64(1), tabular, axis, axis_codes, tables, table_starts, sum_flat, sums)
+        seeds[n_clusters] = seed
+        n_clusters += 1
+        if has_distinct_distances and sign > 0 and tuple_remaining[seed] > 0:
+            first_seed = seed
+    return n_rows, n_clusters

@@ -1,54 +1,70 @@
-"""V-MDAV: clusters around the record farthest from the average of all records, extended while others lie close."""
+"""V-MDAV: clusters around the record farthest from the average record, extended while other records are close."""
 
 import numpy as np
 
-from dbanon.kernels.jit import kernel, part
-from dbanon.kernels.kd_tree import farthest, locate, nearest, remove, take_nearest
+from dbanon.kernels.jit import kernel, kernel_part
+from dbanon.kernels.kd_tree import (
+    copy_coordinates,
+    farthest_tuple,
+    nearest_records,
+    remove_records,
+    take_nearest_records,
+)
 
 
-@part
-def closest(t, wanted, points, nodes, boxes, terms, sums, whose):
-    """Return the greatest distance of the `wanted` nearest records that are left to a tuple, and the tuple at it."""
+@kernel_part
+def nearest_distance(t, n_wanted, points, nodes, boxes, terms, sums, heap_tuples):
+    """Return the greatest distance of the `n_wanted` remaining records nearest to a tuple, and the tuple at it."""
     place = np.empty(len(terms[1]))
-    locate(t, points, place)
-    nearest(points, nodes, boxes, terms, place, wanted, sums, whose)
-    return sums[0], whose[0]
+    copy_coordinates(t, points, place)
+    nearest_records(points, nodes, boxes, terms, place, n_wanted, sums, heap_tuples)
+    return sums[0], heap_tuples[0]
 
 
 @kernel
-def v_mdav_steps(points, nodes, boxes, terms, average, gamma, k, steps, members):
-    """Make up to `steps` clusters of k to 2k - 1 records while k are left.
+def v_mdav_steps(points, nodes, boxes, terms, average, gamma, k, max_steps, members):
+    """Form up to `max_steps` clusters of k to 2k - 1 records while k remain; return the rows used in `members`.
 
-    average (axes,): the place from which seeds are farthest. members: see `mdav_steps`. Gives rows used.
+    average (axes,): the place from which seeds are farthest. members: see `mdav_steps`.
     """
-    left, records = points[3], nodes[4]
+    n_remaining, records = points[3], nodes[4]
     place = np.empty(len(average))
-    sums, whose = np.empty(k + 2, np.int64), np.empty(k + 2, np.int64)
-    near, to = np.empty(2 * k, np.int64), np.empty(2 * k, np.int64)
-    used = 0
-    for _ in range(steps):
+    sums, heap_tuples = np.empty(k + 2, np.int64), np.empty(k + 2, np.int64)
+    nearest_distances, nearest_tuples = np.empty(2 * k, np.int64), np.empty(2 * k, np.int64)
+    n_rows = 0
+    for _ in range(max_steps):
         if records[0] < k:
             break
-        first, size = used, k
-        seed = farthest(points, nodes, boxes, terms, average)
-        used = take_nearest(seed, k - 1, points, nodes, boxes, terms, place, (sums, whose), members, used)
-        known = 0
+        first, size = n_rows, k
+        seed = farthest_tuple(points, nodes, boxes, terms, average)
+        n_rows = take_nearest_records(
+            seed, k - 1, points, nodes, boxes, terms, place, (sums, heap_tuples), members, n_rows
+        )
+        n_checked = 0
         while size < 2 * k - 1 and records[0] > 1:
             best = -1
-            for i in range(used - first):
-                if i >= known or left[to[i]] == 0:
-                    near[i], to[i] = closest(members[first + i, 0], 1, points, nodes, boxes, terms, sums, whose)
-                if best < 0 or near[i] < near[best] or (near[i] == near[best] and to[i] < to[best]):
+            for i in range(n_rows - first):
+                if i >= n_checked or n_remaining[nearest_tuples[i]] == 0:
+                    nearest_distances[i], nearest_tuples[i] = nearest_distance(
+                        members[first + i, 0], 1, points, nodes, boxes, terms, sums, heap_tuples
+                    )
+                if (
+                    best < 0
+                    or nearest_distances[i] < nearest_distances[best]
+                    or (nearest_distances[i] == nearest_distances[best] and nearest_tuples[i] < nearest_tuples[best])
+                ):
                     best = i
-            known = used - first
-            joining = to[best]
-            apart, _ = closest(joining, 2, points, nodes, boxes, terms, sums, whose)  # the nearest is itself
-            if near[best] >= gamma * gamma * apart:
+            n_checked = n_rows - first
+            joining = nearest_tuples[best]
+            own_distance, _ = nearest_distance(
+                joining, 2, points, nodes, boxes, terms, sums, heap_tuples
+            )  # the nearest is itself
+            if nearest_distances[best] >= gamma * gamma * own_distance:
                 break
-            remove(joining, np.int64(1), points, nodes, boxes, terms)
-            members[used, 0], members[used, 1] = joining, 1
-            used += 1
+            remove_records(joining, np.int64(1), points, nodes, boxes, terms)
+            members[n_rows, 0], members[n_rows, 1] = joining, 1
+            n_rows += 1
             size += 1
-        members[used, 0] = -1
-        used += 1
-    return used
+        members[n_rows, 0] = -1
+        n_rows += 1
+    return n_rows

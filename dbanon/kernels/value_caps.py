@@ -1,165 +1,192 @@
-"""Clusters in which no sensitive value has more than so many records."""
+"""Clusters with a limit on the records of each sensitive value."""
 
 import numpy as np
 
 from dbanon.kernels.arrays import LossTables
-from dbanon.kernels.jit import kernel, part
-from dbanon.kernels.k_nearest import ascending, distances, look
-from dbanon.kernels.loss import widen
-from dbanon.kernels.min_loss_assignment import NEVER, grown, remaining
+from dbanon.kernels.jit import kernel, kernel_part
+from dbanon.kernels.k_nearest import fill_distance_query, search_nearest, sort_heap
+from dbanon.kernels.loss import widen_class
+from dbanon.kernels.min_loss_assignment import INFINITE_LOSS, loss_growth, nonempty_tuples
 
-WIDER = 4
-"""Nearest items are looked for in so many times the number of records that a cluster needs, and again so many times
-more where these do not do."""
+SEARCH_FACTOR = 4
+"""The search is for this many times the records that a cluster needs, and for more if these do not suffice."""
 
 
-@part
-def _room(item, caps, k):
-    """How many records of an item a cluster can take: of a value k / least[s] of k, rounded down, and of as many values
-    as that leaves records over one more; none of one with a NULL, which is no value. over: values that have one
-    more."""
-    room = np.int64(k)
-    for s in range(len(caps.least)):
-        value = caps.values[s, item]
-        if caps.least[s] < 2:
+@kernel_part
+def _capacity(pool, caps, k):
+    """Return how many records of a pool a cluster can take.
+
+    Each of min_values[s] values may have k / min_values[s] records, rounded down, and as many values as the remainder
+    one more (`n_above`: values that have one more). A pool with a NULL has no capacity.
+    """
+    capacity = np.int64(k)
+    for s in range(len(caps.min_values)):
+        value = caps.values[s, pool]
+        if caps.min_values[s] < 2:
             continue
         if value < 0:
             return np.int64(0)
-        cap = k // caps.least[s]
-        if caps.counts[s, value] > cap or caps.over[s] < k % caps.least[s]:
+        cap = k // caps.min_values[s]
+        if caps.counts[s, value] > cap or caps.n_above[s] < k % caps.min_values[s]:
             cap += 1
-        room = np.int64(min(room, cap - caps.counts[s, value]))
-    return room
+        capacity = np.int64(min(capacity, cap - caps.counts[s, value]))
+    return capacity
 
 
-@part
-def _put(item, number, caps, k):
-    """Count so many more, or fewer, records of an item."""
-    for s in range(len(caps.least)):
-        value = caps.values[s, item]
+@kernel_part
+def _count_records(pool, n_records, caps, k):
+    """Add to the counts of a pool's sensitive values, or subtract with a negative number."""
+    for s in range(len(caps.min_values)):
+        value = caps.values[s, pool]
         if value < 0:
             continue
-        before = caps.counts[s, value]
-        caps.counts[s, value] += number
-        caps.over[s] += int(caps.counts[s, value] > k // caps.least[s]) - int(before > k // caps.least[s])
+        old_count = caps.counts[s, value]
+        caps.counts[s, value] += n_records
+        caps.n_above[s] += int(caps.counts[s, value] > k // caps.min_values[s]) - int(
+            old_count > k // caps.min_values[s]
+        )
 
 
-@part
-def _select(size, k, held, near, left, caps, chosen, numbers):
-    """Takes records of so many nearest items, in order, until a cluster has k; gives how many items were chosen, and
-    how many records it has."""
-    found = np.int64(0)
+@kernel_part
+def _select_records(size, k, n_held, nearest, n_remaining, caps, selected, numbers):
+    """Select records of the nearest pools, in order, until a cluster has k; return numbers of pools and records."""
+    n_selected = np.int64(0)
     for i in range(size):
-        item = near[i]
-        number = min(min(left[item], k - held), _room(item, caps, k))
+        pool = nearest[i]
+        number = min(min(n_remaining[pool], k - n_held), _capacity(pool, caps, k))
         if number > 0:
-            _put(item, number, caps, k)
-            chosen[found], numbers[found] = item, number
-            found += 1
-            held += number
-            if held == k:
+            _count_records(pool, number, caps, k)
+            selected[n_selected], numbers[n_selected] = pool, number
+            n_selected += 1
+            n_held += number
+            if n_held == k:
                 break
-    for i in range(found):
-        _put(chosen[i], -numbers[i], caps, k)
-    return found, held
+    for i in range(n_selected):
+        _count_records(selected[i], -numbers[i], caps, k)
+    return n_selected, n_held
 
 
 @kernel
-def capped_steps(state, most, first, k, order, items, caps, measure, codes_of, labels):
-    """Makes up to `most` clusters of k records: the next of the items in `order` that is left, and those nearest to it,
-    so that sensitive column s has `least[s]` values, each in about as many records.
+def grow_capped_clusters(state, max_clusters, first_label, k, order, pools, caps, measure, codes_of, labels):
+    """Form up to `max_clusters` clusters of k records: the next pool in `order`, and the nearest that the caps allow.
 
-    state: next in the order, records that are left, whether a cluster could not be made. Clusters are
-    numbered from `first` on. Gives how many were made, and how many items were looked at.
+    Sensitive column s then has `min_values[s]` values, each in about as many records.
+
+    Args:
+        state: Next place in the order, remaining records, and whether a cluster could not be formed.
+        max_clusters: Number of clusters after which to return.
+        first_label: Number of the first cluster.
+        k: Records of a cluster.
+        order: Pools in the order of seeds.
+        pools: `CappedPools`.
+        caps: `ValueCaps`.
+        measure: `LossArrays`.
+        codes_of: Where the codes of each attribute begin in a table of losses.
+        labels: Output: cluster of each record.
+
+    Returns:
+        Number of clusters, and number of examined pools.
     """
     levels = len(measure.terms)
-    question = LossTables(np.empty((levels, 4), np.int64), codes_of, np.empty(codes_of[levels], np.int64))
-    near, far = np.empty(WIDER * k, np.int64), np.empty(WIDER * k, np.int64)
-    chosen, numbers = np.empty(k, np.int64), np.empty(k, np.int64)
-    alive, number = remaining(items.left)
-    made, steps = np.int64(0), np.int64(0)
-    while made < most and state[1] >= k and state[0] < len(order) and state[2] == 0:
+    query = LossTables(np.empty((levels, 4), np.int64), codes_of, np.empty(codes_of[levels], np.int64))
+    nearest, distances_ = np.empty(SEARCH_FACTOR * k, np.int64), np.empty(SEARCH_FACTOR * k, np.int64)
+    selected, numbers = np.empty(k, np.int64), np.empty(k, np.int64)
+    alive, n_alive = nonempty_tuples(pools.n_remaining)
+    n_clusters, steps = np.int64(0), np.int64(0)
+    while n_clusters < max_clusters and state[1] >= k and state[0] < len(order) and state[2] == 0:
         center = order[state[0]]
-        if items.left[center] == 0 or _room(center, caps, k) == 0:
+        if pools.n_remaining[center] == 0 or _capacity(center, caps, k) == 0:
             state[0] += 1
             continue
-        distances(items.tuples[center], measure, question)
-        items.left[center] -= 1  # it comes first, before others of its tuple
-        _put(center, np.int64(1), caps, k)
+        fill_distance_query(pools.tuples[center], measure, query)
+        pools.n_remaining[center] -= 1  # it comes first, before others of its tuple
+        _count_records(center, np.int64(1), caps, k)
         while True:
-            number, size = look(
-                items.tuples[center], alive, number, items.left, items.tuples, measure, question, near, far
+            n_alive, size = search_nearest(
+                pools.tuples[center],
+                alive,
+                n_alive,
+                pools.n_remaining,
+                pools.tuples,
+                measure,
+                query,
+                nearest,
+                distances_,
             )
-            steps += number
-            ascending(size, near, far)
-            found, held = _select(size, k, np.int64(1), near, items.left, caps, chosen, numbers)
-            if held == k or size == number:
+            steps += n_alive
+            sort_heap(size, nearest, distances_)
+            n_selected, n_held = _select_records(
+                size, k, np.int64(1), nearest, pools.n_remaining, caps, selected, numbers
+            )
+            if n_held == k or size == n_alive:
                 break
-            near, far = np.empty(WIDER * len(near), np.int64), np.empty(WIDER * len(near), np.int64)
-        _put(center, np.int64(-1), caps, k)
-        if held < k:
-            items.left[center] += 1
+            nearest, distances_ = (
+                np.empty(SEARCH_FACTOR * len(nearest), np.int64),
+                np.empty(SEARCH_FACTOR * len(nearest), np.int64),
+            )
+        _count_records(center, np.int64(-1), caps, k)
+        if n_held < k:
+            pools.n_remaining[center] += 1
             state[2] = 1
             break
-        labels[items.rows[items.ends[center] - items.left[center] - 1]] = first + made
-        for i in range(found):
-            at = items.ends[chosen[i]] - items.left[chosen[i]]
-            labels[items.rows[at : at + numbers[i]]] = first + made
-            items.left[chosen[i]] -= numbers[i]
+        labels[pools.rows[pools.ends[center] - pools.n_remaining[center] - 1]] = first_label + n_clusters
+        for i in range(n_selected):
+            start = pools.ends[selected[i]] - pools.n_remaining[selected[i]]
+            labels[pools.rows[start : start + numbers[i]]] = first_label + n_clusters
+            pools.n_remaining[selected[i]] -= numbers[i]
         state[1] -= k
-        made += 1
-    return made, steps
+        n_clusters += 1
+    return n_clusters, steps
 
 
 @kernel
-def capped_join(first, most, rows, spare, least, items, values, members, measure, clusters):
-    """Each of the rows, from `first` on, joins the cluster whose whole loss grows least among those in which none of
-    its values has more than 1 / least[s] of the records then, rounded up. Where there is none it is left out, as long
-    as `spare` lasts, and then joins any. Ends after `most` clusters; gives the next, what is spare, and how many
-    clusters were looked at.
+def join_capped_clusters(first_row, max_steps, rows, n_spare, min_values, tuple_of, values, members, measure, clusters):
+    """Add each row, from `first_row` on, to the cluster whose total loss grows least among those whose caps allow it.
 
-    values (columns, rows) have -1 for NULL.
+    The caps: no value has more than 1 / min_values[s] of the records, rounded up. A row without such a cluster is
+    skipped while `n_spare` lasts, and then joins any cluster. Returns the next row, what remains of `n_spare`, and the
+    number of examined clusters, which `max_steps` limits. values (columns, rows) have -1 for NULL.
     """
-    steps, i = np.int64(0), first
-    while i < len(rows) and steps < most:
+    steps, i = np.int64(0), first_row
+    while i < len(rows) and steps < max_steps:
         row = rows[i]
-        item = items[row]
-        best, chosen = np.int64(NEVER), np.int64(-1)
-        anyhow, otherwise = np.int64(NEVER), np.int64(-1)
+        tuple_id = tuple_of[row]
+        lowest, best = np.int64(INFINITE_LOSS), np.int64(-1)
+        fallback_growth, fallback = np.int64(INFINITE_LOSS), np.int64(-1)
         for c in range(len(clusters.sizes)):
-            growth = grown(clusters.losses[c], clusters.sizes[c], item, measure, clusters.spans[c], best)
-            if growth >= best:
+            growth = loss_growth(clusters.losses[c], clusters.sizes[c], tuple_id, measure, clusters.spans[c], lowest)
+            if growth >= lowest:
                 continue
-            if growth < anyhow:
-                anyhow, otherwise = growth, np.int64(c)
-            if _fits(row, least, values, members.before, members.last[c], clusters.sizes[c]):
-                best, chosen = growth, np.int64(c)
+            if growth < fallback_growth:
+                fallback_growth, fallback = growth, np.int64(c)
+            if _fits_caps(row, min_values, values, members.previous, members.last[c], clusters.sizes[c]):
+                lowest, best = growth, np.int64(c)
         steps += len(clusters.sizes)
-        if chosen < 0 and spare > 0:
-            spare -= 1
+        if best < 0 and n_spare > 0:
+            n_spare -= 1
             i += 1
             continue
-        if chosen < 0:
-            chosen = otherwise
-        clusters.losses[chosen] = widen(clusters.losses[chosen], item, measure, clusters.spans[chosen])
-        clusters.sizes[chosen] += 1
-        members.before[row], members.last[chosen] = members.last[chosen], row
-        members.labels[row] = chosen
+        if best < 0:
+            best = fallback
+        clusters.losses[best] = widen_class(clusters.losses[best], tuple_id, measure, clusters.spans[best])
+        clusters.sizes[best] += 1
+        members.previous[row], members.last[best] = members.last[best], row
+        members.labels[row] = best
         i += 1
-    return i, spare, steps
+    return i, n_spare, steps
 
 
-@part
-def _fits(row, least, values, before, member, size):
-    """Return whether no value of a row has too many records in a cluster with it."""
-    for s in range(len(least)):
-        if least[s] < 2 or values[s, row] < 0:
+@kernel_part
+def _fits_caps(row, min_values, values, previous, member, size):
+    """Return whether no value of a row exceeds its cap in a cluster with it."""
+    for s in range(len(min_values)):
+        if min_values[s] < 2 or values[s, row] < 0:
             continue
-        same, now = np.int64(1), member
-        while now >= 0:
-            if values[s, now] == values[s, row]:
-                same += 1
-            now = before[now]
-        if same > (size + least[s]) // least[s]:  # the next whole number of (size + 1) / least
+        n_equal, current = np.int64(1), member
+        while current >= 0:
+            if values[s, current] == values[s, row]:
+                n_equal += 1
+            current = previous[current]
+        if n_equal > (size + min_values[s]) // min_values[s]:  # the next whole number of (size + 1) / least
             return False
     return True

@@ -188,14 +188,19 @@ def content(asked: dict[str, Any], table: encoded_table.EncodedTable) -> bytes:
     if table.persons is not None:
         arrays.append(table.persons.astype(np.int64))  # noise is drawn by numbers of this width
     for sensitive in table.sensitive:
-        arrays += [sensitive.codes, sensitive.whole]
+        arrays += [sensitive.codes, sensitive.value_counts]
         if sensitive.tree is not None:
             arrays += [sensitive.tree.parent, sensitive.tree.node]
     for attribute in table.attributes:
         if isinstance(attribute, encoded_table.NumericAttribute):
             arrays.append(attribute.positions)
             if attribute.ends is not None:
-                arrays += [attribute.ends.low, attribute.ends.high, attribute.ends.below, attribute.ends.above]
+                arrays += [
+                    attribute.ends.lower_rank,
+                    attribute.ends.upper_rank,
+                    attribute.ends.lower_position,
+                    attribute.ends.upper_position,
+                ]
         else:
             arrays += [attribute.parent, attribute.node]
         if attribute.magnitudes is not None:

@@ -28,7 +28,7 @@ def table(
     tested = [_sensitive(records, i, domain) for i, domain in enumerate(domains[first:])]
     made, order = encoded_table.encode_table(attributes, columns, tie, persons, whole(records, "size"), tested)
     sensitive = tuple(
-        replace(s, positions=_numbers(d, "place"), whole=_whole(d, s))
+        replace(s, positions=_numbers(d, "place"), value_counts=_whole(d, s))
         for s, d in zip(made.sensitive, domains[first:], strict=True)
     )
     return replace(made, sensitive=sensitive, total=asked.get("records", made.total)), order
@@ -37,7 +37,7 @@ def table(
 def _whole(domain: Any, sensitive: encoded_table.SensitiveColumn) -> encoded_table.Ints:
     """How many records (persons) of the run have each value; of a part, those of the larger table, as it is told."""
     if "whole" not in [f.name for f in domain.type]:
-        return sensitive.whole
+        return sensitive.value_counts
     return np.asarray(flat(domain.field("whole"), np.int64))
 
 
@@ -94,7 +94,7 @@ def attribute_of(kind: dict[str, Any], domain: Any) -> encoded_table.Attribute:
     if kind["kind"] == "number":
         integral, weight, bare = kind["integral"], kind["weight"], kind["bare"]
         if not pa.types.is_struct(domain.type):
-            return encoded_table.NumericAttribute(flat(domain, np.float64), integral, weight, bare=bare)
+            return encoded_table.NumericAttribute(flat(domain, np.float64), integral, weight, with_bare_null=bare)
         ranks = (flat(domain.field(end), np.int32) for end in ("low", "high"))
         ends = encoded_table.IntervalEnds(*ranks, *(flat(domain.field(end), np.float64) for end in ("below", "above")))
         positions = flat(domain.field("place"), np.float64)

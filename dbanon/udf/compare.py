@@ -105,7 +105,7 @@ class _Run:
     def prepare(self) -> None:
         """See Measured."""
         enough = int(np.searchsorted(np.cumsum(self.table.counts), FEW * self.asked["k"])) + 1
-        few = self.table.part(np.arange(min(enough, len(self.table.counts))))
+        few = self.table.subset(np.arange(min(enough, len(self.table.counts))))
         try:
             self._clusters(few, 0, None)
         except errors.StatementInterruptedError:

@@ -133,7 +133,7 @@ class Tree:
     @cached_property
     def labels(self) -> list[str]:
         """The label of each node."""
-        return [self.rows.labels[row] for row in self.order.row.tolist()]
+        return [self.rows.labels[row] for row in self.order.source_row.tolist()]
 
     @cached_property
     def is_leaf(self) -> list[bool]:
@@ -177,10 +177,10 @@ class Tree:
 def _nodes(number: int, tree: Tree) -> Any:
     """Return a row a node."""
     of = tree.order
-    joined, ends = of.lines()
+    joined, ends = of.root_paths()
     lines = pa.ListArray.from_arrays(_packed(np.concatenate([[0], ends])), _packed(joined))
     arrays = [
-        _packed(np.full(len(of.row), number)), _packed(np.arange(len(of.row))), _or_null(of.parent),
+        _packed(np.full(len(of.source_row), number)), _packed(np.arange(len(of.source_row))), _or_null(of.parent),
         _packed(of.depth), _packed(of.height), _packed(of.leaves),
         flags(tree.is_leaf), texts(tree.labels), texts(tree.published), lines,
     ]  # fmt: skip
@@ -228,7 +228,7 @@ def _matched(tree: Tree, values: Sequence[str], min_level: int) -> Matched:
         standing = [at for at, node in enumerate(found) if node not in (None, _SEVERAL)]
         one_node, found = [values[at] for at in standing], [found[at] for at in standing]
     own = np.array(found, np.int64)
-    nodes = tree.order.raised(own, min_level)
+    nodes = tree.order.ancestors(own, min_level)
     places, codes = np.unique(nodes, return_inverse=True)
     reserved = 0 if tree.escape else sum(map(tree.names.__contains__, values))
     return Matched(one_node, own, nodes, codes, places, reserved, uncovered, ambiguous, several)
@@ -258,7 +258,7 @@ def _codes(number: int, matched: Matched) -> Any:
 
 def _domain(tree: Tree, matched: Matched, names: bool) -> Any:
     """What the clustering is told of a tree, as an array of one."""
-    of = texts([tree.rows.names[row] for row in tree.order.row.tolist()]) if names else None
+    of = texts([tree.rows.names[row] for row in tree.order.source_row.tolist()]) if names else None
     columns = [one(_or_null(tree.order.parent), _INTS), one(_packed(matched.places), _INTS)]
     columns.append(pa.nulls(1, DOMAIN.field("names").type) if of is None else one(of, DOMAIN.field("names").type))
     return pa.StructArray.from_arrays(columns, fields=list(DOMAIN))
@@ -270,7 +270,7 @@ def _fact(number: int, tree: Tree, matched: Matched) -> Any:
         "tree": number,
         "roots": int((tree.rows.parent == -1).sum()),
         "stored": len(tree.rows.labels),
-        "reached": len(tree.order.row),
+        "reached": len(tree.order.source_row),
         "same_labels": _has_same_labels(tree.rows),
         "inner_nodes": len(tree.inner),
         "inner_names": len({tree.published[node] for node in tree.inner}),

@@ -90,10 +90,10 @@ def _numbered(sensitive: encoded_table.Ints, hashes: list[Any], segment: StreamS
 
 def _span(came: Arrivals, state: State, old: int) -> None:
     """Make classes as narrow as what they publish: their records alone."""
-    from dbanon.kernels.streams.intervals import span
+    from dbanon.kernels.streams.intervals import shrink_to_records
 
     begun = np.zeros(len(state.lows), bool)
-    span(state.out, came.values, came.places.arrays(state.seen), old, begun, state.lows, state.highs)
+    shrink_to_records(state.out, came.values, came.places.arrays(state.seen), old, begun, state.lows, state.highs)
 
 
 def _wide(attributes: list[encoded_table.Attribute], state: State) -> list[dict[str, object]]:

@@ -44,9 +44,9 @@ def problems(connection: Any) -> list[Problem]:
 
 def _writable_cache() -> Iterator[Problem]:
     """Yield a problem if another user can write the folder of compiled kernels: files in it are executed as code."""
-    from dbanon.kernels.jit import kept_in
+    from dbanon.kernels.jit import cache_folder
 
-    folder = kept_in()
+    folder = cache_folder()
     reason = None if folder is None else shared_folders.shared_write_reason(Path(folder))
     if reason is not None:
         message = (

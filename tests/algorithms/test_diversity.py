@@ -109,7 +109,9 @@ def test_mckl_takes_what_the_plain_loop_takes(table: Table, seed: int, columns: 
         return
     asked = Constraint(k, demands("mckl", "a table", {"l": least}, ["d", "e"][:columns]))
     known = [[-1 if v == max(column) else v for v in column] for column in values]
-    nulls = tuple(replace(s, whole=s.whole[:-1], codes=s.codes) for s in made.sensitive)  # the last value is NULL
+    nulls = tuple(
+        replace(s, value_counts=s.value_counts[:-1], codes=s.codes) for s in made.sensitive
+    )  # the last value is NULL
     made = replace(made, sensitive=nulls)
     order = sorted(
         range(made.rows), key=lambda r: ([pairs.rows[r][j] for j in by_width(made)], slow.first_alike(pairs, known, r))

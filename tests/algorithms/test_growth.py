@@ -114,10 +114,10 @@ def test_records_of_a_tuple_are_dealt_in_canonical_order_over_several_calls() ->
     index = TupleIndex(space, [NumericDistances(np.array([0, 1]), 0)])
     dealt = Dealt()
     end = [-1, 0]
-    index.take([0, 1], [3, 1])
+    index.remove_records([0, 1], [3, 1])
     assert dealt.take(np.array([[0, 2], [1, 1], end, [0, 1], end]), 0) == 2
     assert next_rows(index, [1, 0], [2, 1]).tolist() == [5, 6, 3]
-    index.take([0, 1], [1, 2])
+    index.remove_records([0, 1], [1, 2])
     assert dealt.take(np.array([[1, 1], [0, 1], [1, 1], end]), 2) == 1
     found = dealt.runs()
     assert found.labels().tolist() == [0, 0, 1, 2, 0, 2, 2]

@@ -25,8 +25,8 @@ from dbanon.algorithms.base.kernel_inputs import Layout, layout
 from dbanon.encoding import encoded_table
 from dbanon.kernels import optimal_cut
 from dbanon.kernels.arrays import PathArrays
-from dbanon.kernels.model_check import begin_group, held_from, holds
-from dbanon.kernels.optimal_cut import NEVER, cut, cut_all, spans
+from dbanon.kernels.model_check import begin_group, check_group_from, is_valid_group
+from dbanon.kernels.optimal_cut import INFINITE_LOSS, allocate_spans, cut_all_records, cut_sequence
 from dbanon.privacy_models.constraint import Constraint
 
 Loss = Callable[[Sequence[int]], float]
@@ -82,8 +82,8 @@ def cut_of(problem: Layout, rows: Sequence[int], most: int, penalty: int, unit: 
     items = problem.item_of[np.array(rows)].astype(np.int32)
     m, d = len(items), problem.codes.shape[1]
     total, back = np.empty(m + 1, np.int64), np.zeros(m + 1, np.int64)
-    room = PathArrays(*spans(problem.least, d), total, back)
-    told = cut(
+    room = PathArrays(*allocate_spans(problem.least, d), total, back)
+    told = cut_sequence(
         items,
         m,
         problem.least,
@@ -94,7 +94,7 @@ def cut_of(problem: Layout, rows: Sequence[int], most: int, penalty: int, unit: 
         problem.scratch,
         room,
     )
-    if told >= NEVER:
+    if told >= INFINITE_LOSS:
         return Found(math.inf, [])
     groups, end = [], m
     while end > 0:
@@ -209,7 +209,7 @@ def test_the_cut_loses_as_little_as_any(
     if climbed:
         monkeypatch.setattr(layouts, "PAIRS", -1)
     if seed % 3:
-        monkeypatch.setattr(optimal_cut, "MANY", 2)  # a run of one record is not joined of two
+        monkeypatch.setattr(optimal_cut, "MIN_JOINED_RUN", 2)  # a run of one record is not joined of two
     n, k = rng.randint(1, 40 if seed % 4 == 0 else 14), rng.choice([1, 2, 2, 3, 4])
     columns = [number(rng, n) if rng.random() < 0.5 else category(rng, n, heights) for _ in range(rng.randint(1, 4))]
     built, order = built_of(columns)
@@ -245,8 +245,8 @@ def test_runs_of_many_records_end_at_some_places_alone(seed: int, monkeypatch: p
     last seeds) they end anywhere, and every run is joined of two."""
     rng = random.Random(f"places {seed}")
     places = rng.choice([1, 2, 3]) if seed < 20 else 64
-    monkeypatch.setattr(optimal_cut, "PLACES", places)
-    monkeypatch.setattr(optimal_cut, "MANY", 2)  # a run of one record is not joined of two
+    monkeypatch.setattr(optimal_cut, "MIN_CUT_PLACES", places)
+    monkeypatch.setattr(optimal_cut, "MIN_JOINED_RUN", 2)  # a run of one record is not joined of two
     n, k = rng.randint(10, 60), rng.randint(min(2 * places, 2), 9)
     columns = [number(rng, n) if rng.random() < 0.5 else category(rng, n, "top") for _ in range(rng.randint(1, 3))]
     built, order = built_of(columns)
@@ -361,7 +361,7 @@ def test_cut_all_labels_the_runs_of_the_cut() -> None:
         given = (problem.least, problem.most, penalty, problem.measure, *problem.model, problem.scratch)
         if len(rows) < problem.least:
             continue
-        made, loss = cut_all(items, *given, labels)
+        made, loss = cut_all_records(items, *given, labels)
         found = cut_of(problem, rows, problem.most, penalty, 1.0)
         assert float(loss) == found.loss
         assert made == len(found.groups)
@@ -387,7 +387,9 @@ def test_groups_hold_where_all_algorithms_say_so(model: str) -> None:
             rows = list(range(first, first + size)) if turn % 2 else rng.sample(range(built.rows), size)
             items = problem.item_of[rows].astype(np.int32)
             # Where the number of records is all that counts, those who call see to it.
-            held = bool(holds(items, 0, size, *problem.model, *scratch)) and (problem.mode > 0 or size >= problem.least)
+            held = bool(is_valid_group(items, 0, size, *problem.model, *scratch)) and (
+                problem.mode > 0 or size >= problem.least
+            )
             expected = bool(asked.holds(built, np.array(rows)))
             assert held == expected or (strict(made) and not held), (made, rows)
             if turn == 0:
@@ -414,11 +416,11 @@ def test_growing_group_holds_where_the_whole_group_does(
         begin_group(*problem.model, counts)
         while first > 0 and end - first < 40:
             counted, first = first, max(first - rng.choice([1, 1, 2, 7]), 0)
-            held, reach = held_from(items, first, counted, end, *problem.model, counts, extra)
+            held, reach = check_group_from(items, first, counted, end, *problem.model, counts, extra)
             own = problem.scratch
-            assert bool(held) == bool(holds(items, first, end, *problem.model, *own)), (made, first, end)
+            assert bool(held) == bool(is_valid_group(items, first, end, *problem.model, *own)), (made, first, end)
             for before in range(first - 1, reach, -1):
-                assert not holds(items, before, end, *problem.model, *own), (made, before, end)
+                assert not is_valid_group(items, before, end, *problem.model, *own), (made, before, end)
 
 
 @pytest.mark.parametrize("n", [31, 63, 127, 255])
@@ -433,7 +435,7 @@ def test_all_records_may_be_in_runs_that_miss_the_model(n: int) -> None:
     problem = layout(built, asked, "top")
     labels, penalty = np.full(n, -7, np.int32), int(problem.terms[:, 2].sum())
     given = (problem.least, problem.most, penalty, problem.measure, *problem.model, problem.scratch)
-    made, loss = cut_all(np.arange(n, dtype=np.int32), *given, labels)
+    made, loss = cut_all_records(np.arange(n, dtype=np.int32), *given, labels)
     assert sorted(set(labels.tolist())) == list(range(made))
     assert loss / penalty == pytest.approx(n + sum(len(g) * (len(g) - 1) / (n - 1) for g in members(labels)))
 
@@ -448,4 +450,4 @@ def test_groups_hold_from_any_place_of_the_line() -> None:
         items = problem.item_of[rows].astype(np.int32)
         more = np.concatenate((problem.item_of[others], items[::-1], problem.item_of[others])).astype(np.int32)
         args: tuple[Any, ...] = (*problem.model, *problem.scratch)
-        assert holds(items, 0, len(rows), *args) == holds(more, 3, 3 + len(rows), *args)
+        assert is_valid_group(items, 0, len(rows), *args) == is_valid_group(more, 3, 3 + len(rows), *args)

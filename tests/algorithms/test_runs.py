@@ -87,7 +87,7 @@ def test_counts_do_what_as_many_records_do(name: str, more: dict[str, Any], monk
     """Where only k is asked, nobody makes an array a record."""
     monkeypatch.setattr(EncodedTable, "tuple_of", property(lambda _: pytest.fail("an array a record")))
     monkeypatch.setattr(Runs, "labels", lambda _: pytest.fail("an array a record"))
-    monkeypatch.setattr(EncodedTable, "among", lambda *_: pytest.fail("an array a record"))
+    monkeypatch.setattr(EncodedTable, "with_reference_rows", lambda *_: pytest.fail("an array a record"))
     space = numbers(np.random.default_rng(2).integers(1, 12, 40).tolist())
     algorithm = algorithms.find(name)
     options = {p.name: p.default for p in algorithm.own} | ({"base": "incognito"} if name.startswith("l") else {})

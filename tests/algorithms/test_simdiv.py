@@ -397,7 +397,7 @@ def test_memory_grows_with_the_rows_and_not_with_their_square() -> None:
     codes = [rng.permutation(n).astype(np.int32) for _ in range(3)]
     values = rng.integers(0, 9, n).astype(np.int32)
     made, _ = encoded_table.encode_table([number] * 3, codes, np.zeros(n, np.uint64), None, None, [(values, 9, None)])
-    simdiv.simdiv(made.part(np.arange(100)), Constraint(10), USUAL, lambda: None)  # compiles
+    simdiv.simdiv(made.subset(np.arange(100)), Constraint(10), USUAL, lambda: None)  # compiles
     tracemalloc.start()
     labels = simdiv.simdiv(made, Constraint(400), USUAL, lambda: None)
     _, peak = tracemalloc.get_traced_memory()

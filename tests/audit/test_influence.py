@@ -37,7 +37,7 @@ def table(records: list[tuple[int, ...]], positions: list[float] | None = None) 
     if positions is None:
         return made
     of = made.sensitive[0]
-    numeric = SensitiveColumn(of.codes, of.whole, None, np.array(positions))
+    numeric = SensitiveColumn(of.codes, of.value_counts, None, np.array(positions))
     return EncodedTable(made.attributes, made.codes, made.counts, None, made.total, (numeric,))
 
 
@@ -129,7 +129,7 @@ def test_a_sensitive_null_is_a_class_and_is_left_out_of_a_regression() -> None:
     rows = [(i % 2, 0, 2 if i % 2 else i % 4 // 2) for i in range(80)]
     made = table(rows, [0.0, 1.0])  # code 2: NULL
     settings = influence_forest.Settings(trees=10)
-    as_class = SensitiveColumn(made.sensitive[0].codes, made.sensitive[0].whole)
+    as_class = SensitiveColumn(made.sensitive[0].codes, made.sensitive[0].value_counts)
     assert influence_forest.influence(made, as_class, settings).zeta[0] > 0
     assert influence_forest.influence(made, made.sensitive[0], settings).zeta.tolist() == [0.0, 0.0]
 

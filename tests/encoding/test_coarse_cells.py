@@ -89,7 +89,7 @@ def test_clusters_lie_in_cells_and_a_cell_is_clustered_as_a_table_of_its_own(nam
         rows = made.rows_of(cell)
         if name != "best":  # whose search goes on in the whole table
             assert not set(labels[rows]) & set(np.delete(labels, rows))
-            alone = run(name, made.part(cell), asked, None)
+            alone = run(name, made.subset(cell), asked, None)
             assert len(set(zip(labels[rows], alone, strict=True))) == len(set(alone))
     assert np.bincount(labels).min() >= k
     assert run(name, made, asked, 10**6).tolist() == run(name, made, asked, None).tolist()

@@ -27,16 +27,16 @@ MANY = settings(max_examples=examples(150), deadline=None)
     autouse=True,
     params=[
         {},
-        {(tuple_index, "TABLE_LIMIT"): 3, (tuple_trie, "BLOCK"): 2},
-        {(tuple_index, "TABLE_LIMIT"): 0, (tuple_trie, "BLOCK"): 1},
-        {(tuple_index, "TABLE_LIMIT"): 0, (tuple_trie, "BLOCK"): 8},
+        {(tuple_index, "MAX_TABULAR_VALUES"): 3, (tuple_trie, "MAX_BLOCK_TUPLES"): 2},
+        {(tuple_index, "MAX_TABULAR_VALUES"): 0, (tuple_trie, "MAX_BLOCK_TUPLES"): 1},
+        {(tuple_index, "MAX_TABULAR_VALUES"): 0, (tuple_trie, "MAX_BLOCK_TUPLES"): 8},
         {
-            (nearest_queries, "DENSE"): -1,
-            (code_regions, "REGIONS"): 3,
-            (attribute_partitions, "PART"): 30,
-            (attribute_partitions, "CANDIDATES"): 3,
+            (nearest_queries, "MAX_TABLE_ENTRIES"): -1,
+            (code_regions, "MAX_REGIONS"): 3,
+            (attribute_partitions, "MAX_PARTITION_CELLS"): 30,
+            (attribute_partitions, "N_CANDIDATES"): 3,
         },
-        {(nearest_queries, "DENSE"): -1},
+        {(nearest_queries, "MAX_TABLE_ENTRIES"): -1},
     ],
     ids=["tables", "mixed", "boxes", "blocks", "parts", "whole parts"],
 )
@@ -119,29 +119,29 @@ def both(space: EncodedTable) -> tuple[TupleIndex, Plain]:
 def test_every_answer_is_that_of_a_plain_sort(space: EncodedTable, data: st.DataObject) -> None:
     """Questions, taking and putting back in any order; ties go to the first tuple."""
     fast, plain = both(space)
-    sums = fast.sums()
+    sums = fast.distance_sum_query()
     tuples = st.integers(0, len(space.counts) - 1)
     for _ in range(data.draw(st.integers(1, 8))):
         if not plain.left.any():
             break
         codes = space.codes[data.draw(tuples)]
-        asked: list[tuple[SumQuery, Ints]] = [(fast.to(codes), plain.to(codes)), (sums, plain.sums())]
+        asked: list[tuple[SumQuery, Ints]] = [(fast.distance_query(codes), plain.to(codes)), (sums, plain.sums())]
         for question, expected in asked:
-            assert fast.least(question) == plain.least(expected)
-            assert fast.greatest(question) == plain.least(expected, -1)
+            assert fast.least_tuple(question) == plain.least(expected)
+            assert fast.greatest_tuple(question) == plain.least(expected, -1)
             records = data.draw(st.integers(0, 45))
             found, counts = fast.nearest(question, records)
             assert list(zip(found.tolist(), counts.tolist(), strict=True)) == plain.nearest(expected, records)
         if data.draw(st.booleans()):
-            fast.take(found, counts)
+            fast.remove_records(found, counts)
             plain.left[found] -= counts
             if data.draw(st.booleans()):
-                fast.put_back(found[:2], counts[:2])
+                fast.restore_records(found[:2], counts[:2])
                 plain.left[found[:2]] += counts[:2]
         assert fast.records == plain.left.sum()
-        assert fast.left.tolist() == plain.left.tolist()
+        assert fast.remaining.tolist() == plain.left.tolist()
         plain.added.append(data.draw(tuples))
-        fast.add(sums, space.codes[plain.added[-1]])
+        fast.add_record(sums, space.codes[plain.added[-1]])
 
 
 def whole(members: list[tuple[int, int]]) -> dict[int, int]:
@@ -156,10 +156,10 @@ def whole(members: list[tuple[int, int]]) -> dict[int, int]:
 @given(spaces(), st.integers(2, 6), st.sampled_from([1, -1]), st.integers(1, 4))
 def test_whole_clusterings_are_those_of_single_questions(space: EncodedTable, k: int, sign: int, steps: int) -> None:
     fast, plain = both(space)
-    gathering = ClusterGatherer(fast, fast.sums(), sign)
+    gathering = ClusterGatherer(fast, fast.distance_sum_query(), sign)
     begin = plain.least(plain.to(np.array(modal(space))))
     while fast.records >= k:
-        members, seeds = gathering.groups(k, begin, steps)
+        members, seeds = gathering.gather_clusters(k, begin, steps)
         expected: list[tuple[int, dict[int, int]]] = []
         for _ in range(len(seeds)):
             seed = begin if begin >= 0 else plain.least(plain.sums(), sign)
@@ -179,7 +179,7 @@ def test_whole_clusterings_are_those_of_single_questions(space: EncodedTable, k:
                 found.append((cluster[0][0], whole(cluster)))
                 cluster = []
         assert found == expected
-        assert fast.left.tolist() == plain.left.tolist()
+        assert fast.remaining.tolist() == plain.left.tolist()
         assert fast.records == plain.left.sum()
 
 
@@ -198,8 +198,8 @@ def test_compiled_and_single_steps_give_the_same_labels(space: EncodedTable, k: 
 
         def next(self, index: TupleIndex, sums: SumQuery, made: int) -> int:
             if not made:
-                return index.least(index.to(modal(space)))
-            return index.least(sums) if self.sign > 0 else index.greatest(sums)
+                return index.least_tuple(index.distance_query(modal(space)))
+            return index.least_tuple(sums) if self.sign > 0 else index.greatest_tuple(sums)
 
     if space.rows < k:
         return
@@ -216,6 +216,6 @@ def test_memory_is_linear_in_the_tuples() -> None:
     attributes = (NumericAttribute(np.arange(4000.0), True), NumericAttribute(np.arange(4000.0), True))
     space = EncodedTable(attributes, codes, np.ones(4000, np.int64), None, 4000)
     fast = TupleIndex(space, list(distance.kacpc_distances(space, 2, True)))
-    fast.least(fast.to(codes[0]))
+    fast.least_tuple(fast.distance_query(codes[0]))
     size = sum(array.nbytes for array in fast.tree)
     assert size < 4000 * 200

@@ -61,12 +61,12 @@ def sparse(rng: random.Random, attributes: int, rows: int) -> EncodedTable:
 def groups(space: EncodedTable, k: int, by_parts: bool) -> list[tuple[int, list[tuple[int, int]]]]:
     """Seed and members of all groups."""
     index = TupleIndex(space, list(distance.kacpc_distances(space, k, True)))
-    taken = ClusterGatherer(index, index.sums(), 1)
-    assert ClusterGatherer.has_parts(index, 1) == by_parts
+    taken = ClusterGatherer(index, index.distance_sum_query(), 1)
+    assert ClusterGatherer.uses_partitions(index, 1) == by_parts
     made: list[tuple[int, list[tuple[int, int]]]] = []
-    begin = index.least(index.to(modal(space)))
+    begin = index.least_tuple(index.distance_query(modal(space)))
     while index.records >= k:
-        members, seeds = taken.groups(k, begin, 7)
+        members, seeds = taken.gather_clusters(k, begin, 7)
         ends = np.flatnonzero(members[:, 0] < 0)
         for seed, group in zip(seeds.tolist(), np.split(members, ends + 1), strict=False):
             made.append((seed, whole(group[:-1])))
@@ -99,7 +99,7 @@ def test_parts_answer_where_few_tuples_repeat_and_neighbours_have_little_in_comm
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def has_parts(space: EncodedTable) -> bool:
-        return ClusterGatherer.has_parts(TupleIndex(space, list(distance.kacpc_distances(space, 2, True))), 1)
+        return ClusterGatherer.uses_partitions(TupleIndex(space, list(distance.kacpc_distances(space, 2, True))), 1)
 
     flat = CategoricalAttribute(np.array([-1, *[0] * 200], np.int32), np.arange(1, 201, dtype=np.int32))
     codes = np.random.default_rng(1).permuted(np.tile(np.arange(200), (6, 1)), axis=1).T.astype(np.int32)
@@ -136,11 +136,11 @@ def test_regions_of_a_hierarchy_are_whole_subtrees_or_children_of_its_root(value
         (table,) = distance.kacpc_distances(space, 2, True)
         assert isinstance(table, distance.CategoricalDistances)
         found = code_regions.attribute_regions(table, np.ones(tree.values, np.int64))
-        assert set(np.bincount(found.region[:-1]).tolist()) == sizes
-        assert found.region[-1] == found.number - 1 <= code_regions.MAX_REGIONS
-        of = found.region[:-1]
+        assert set(np.bincount(found.region_of[:-1]).tolist()) == sizes
+        assert found.region_of[-1] == found.n_regions - 1 <= code_regions.MAX_REGIONS
+        of = found.region_of[:-1]
         for code in (0, tree.values - 1):
-            least, greatest = found.pairs.reshape(found.number, found.number, 2)[of[code]][of].T
+            least, greatest = found.pair_bounds.reshape(found.n_regions, found.n_regions, 2)[of[code]][of].T
             row = table.row(code)[:-1]
             others = of != of[code]
             assert (least <= row).all()

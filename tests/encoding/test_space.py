@@ -154,7 +154,7 @@ def test_rows_of_some_tuples_in_the_order_of_the_tuples() -> None:
 
 def test_a_part_keeps_the_attributes_and_the_size_of_the_whole() -> None:
     found, _ = made([0, 0, 1, 2, 2, 2], sizes=[3], persons=[4, 5, 6, 7, 8, 5])
-    part = found.part(np.array([0, 2]))
+    part = found.subset(np.array([0, 2]))
     assert part.attributes is found.attributes
     assert (part.codes.tolist(), part.counts.tolist()) == ([[0], [2]], [2, 3])
     assert (part.starts.tolist(), part.rows, part.total) == ([0, 2], 5, 6)
@@ -185,7 +185,7 @@ def test_depth_leaves_and_lines(workclass: CategoricalAttribute) -> None:
     assert workclass.depth.tolist() == [0, 1, 1, 2, 2, 1, 2, 2, 2, 1, 2]
     assert workclass.leaves.tolist() == [7, 1, 2, 1, 1, 3, 1, 1, 1, 1, 1]
     assert np.flatnonzero(workclass.is_inner).tolist() == [0, 2, 5, 9]
-    assert [workclass.line(node) for node in (7, 2, 0)] == [[7, 5, 0], [2, 0], [0]]
+    assert [workclass.path_to_root(node) for node in (7, 2, 0)] == [[7, 5, 0], [2, 0], [0]]
 
 
 def test_lowest_common_ancestors(workclass: CategoricalAttribute) -> None:
@@ -227,7 +227,7 @@ def test_trees_agree_with_label_paths(tree: reference.Tree, rng: Any) -> None:
     fast = CategoricalAttribute(parents(tree), codes(*(nodes.index(tree.leaf(label)) for label in present)))
     assert fast.depth.tolist() == [tree.depth(node) for node in nodes]
     assert fast.leaves.tolist() == [tree.leaves(node) for node in nodes]
-    assert [[nodes[n] for n in fast.line(i)] for i in range(len(nodes))] == [
+    assert [[nodes[n] for n in fast.path_to_root(i)] for i in range(len(nodes))] == [
         [node[:length] for length in range(len(node), 0, -1)] for node in nodes
     ]
     first, last = rng.randrange(len(nodes)), rng.randrange(len(nodes))

@@ -58,8 +58,8 @@ def test_the_first_call_compiles_each_kernel_once_and_no_model(function: str, tm
 
 @pytest.mark.parametrize("known", [False, True])
 def test_another_numba_compiles_parts_as_it_compiles_all(known: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(jit, "KNOWN", known)
-    twice = jit.part(lambda x: 2 * x)
+    monkeypatch.setattr(jit, "IS_KNOWN_NUMBA", known)
+    twice = jit.kernel_part(lambda x: 2 * x)
     compiled = numba.njit(lambda x: twice(x) + twice(x + 1))
     assert compiled(3) == 14
     assert len(twice.dispatcher.signatures) == 1

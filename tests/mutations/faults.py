@@ -137,26 +137,26 @@ _FAULTS = {
     # Algorithms
     "the nearest record is the one after it": Fault(
         "dbanon/encoding/distance.py",
-        "np.abs(self.places - self.places[code], out=row[:-1])",
-        "np.abs(self.places - self.places[code] - 1, out=row[:-1])",
+        "np.abs(self.positions - self.positions[code], out=row[:-1])",
+        "np.abs(self.positions - self.positions[code] - 1, out=row[:-1])",
         ("tests/algorithms/test_kacpc.py", "tests/encoding/test_index.py"),
     ),
     "the search of neighbours stops one record early": Fault(
         "dbanon/kernels/tree_search.py",
-        "if held >= records and (bound > sums[0]",
-        "if held >= records - 1 and (bound > sums[0]",
+        "if n_held >= records and (bound > sums[0]",
+        "if n_held >= records - 1 and (bound > sums[0]",
         ("tests/encoding/test_index.py", "tests/algorithms/test_kacpc.py"),
     ),
     "a cut along a line ends its search too early": Fault(
         "dbanon/kernels/optimal_cut.py",
-        "total[hope] + loss * (i - hope) >= best",
-        "total[hope] + loss * (i - last) >= best",
+        "total[promising] + loss * (i - promising) >= lowest",
+        "total[promising] + loss * (i - first_start) >= lowest",
         ("tests/algorithms/test_path.py",),
     ),
     "a cut joins another run than it looks at": Fault(
         "dbanon/kernels/optimal_cut.py",
-        "(hope - edge + least - 1) // step",
-        "(hope - edge + least) // step",
+        "(promising - edge + min_size - 1) // step",
+        "(promising - edge + min_size) // step",
         ("tests/algorithms/test_path.py",),
     ),
     "labels of another k come from the cache": Fault(

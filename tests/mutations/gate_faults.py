@@ -149,8 +149,8 @@ GATE_FAULTS: dict[str, Fault] = {
     ),
     "nodes of values are raised not at all": Fault(
         "dbanon/udf/hierarchies.py",
-        "nodes = tree.order.raised(own, min_level)",
-        "nodes = tree.order.raised(own, 0)",
+        "nodes = tree.order.ancestors(own, min_level)",
+        "nodes = tree.order.ancestors(own, 0)",
         ("tests/gate/test_recomputed_rows.py",),
     ),
     "values without a node are not counted": Fault(

@@ -54,7 +54,7 @@ def _begin(attribute: Attribute, own: list[int]) -> int | None:
 def _child(attribute: Attribute, code: int, own: list[int]) -> int:
     """The node on the way from the lowest common ancestor down to a value, or the ancestor where that is the value."""
     assert not isinstance(attribute, NumericAttribute)
-    lines = [attribute.line(int(attribute.node[c]))[::-1] for c in (*own, code)]
+    lines = [attribute.path_to_root(int(attribute.node[c]))[::-1] for c in (*own, code)]
     depth = 0
     while all(len(line) > depth + 1 for line in lines) and len({line[depth + 1] for line in lines}) == 1:
         depth += 1
@@ -70,6 +70,6 @@ def _width(attribute: Attribute, own: list[int]) -> float:
     if isinstance(attribute, NumericAttribute):
         width = float(attribute.positions[-1])
         return float(attribute.positions[max(own)] - attribute.positions[min(own)]) / width if width > 0 else 0.0
-    lines = [attribute.line(int(attribute.node[c])) for c in own]
+    lines = [attribute.path_to_root(int(attribute.node[c])) for c in own]
     above = next(node for node in lines[0] if all(node in line for line in lines))
     return float(attribute.leaves[above] / attribute.leaves[0])

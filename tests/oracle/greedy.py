@@ -54,7 +54,7 @@ def _loss(space: EncodedTable, j: int, unit: float, heights: str) -> Callable[[s
 
             at = rounded_positions(attribute, whole)
             return int(at[max(codes)] - at[min(codes)])
-        lines = [attribute.line(int(attribute.node[c])) for c in codes]
+        lines = [attribute.path_to_root(int(attribute.node[c])) for c in codes]
         ancestor = next(n for n in lines[0] if all(n in line for line in lines))
         children = [n for n, p in enumerate(attribute.parent.tolist()) if p == ancestor]
         if not children:

@@ -77,8 +77,8 @@ def _levels(attribute: Attribute, codes: list[int]) -> Iterator[list[object]]:
         if level == 0:
             yield ["NULL" if c == attribute.values else 0 for c in codes]
     else:
-        lines = [None if c == attribute.values else attribute.line(int(attribute.node[c])) for c in codes]
-        deepest = max((len(attribute.line(int(n))) for n in attribute.node), default=1) - 1
+        lines = [None if c == attribute.values else attribute.path_to_root(int(attribute.node[c])) for c in codes]
+        deepest = max((len(attribute.path_to_root(int(n))) for n in attribute.node), default=1) - 1
         for level in range(max(deepest, 1)):
             yield ["NULL" if line is None else line[min(level, len(line) - 1)] for line in lines]
     yield ["top"] * len(codes)

@@ -68,7 +68,7 @@ def _path(attribute: Attribute, code: int) -> Path:
         while 2**height < attribute.values:
             height += 1
         return tuple("*" if level == height else (level, code // 2**level) for level in range(height, -1, -1))
-    line = attribute.line(int(attribute.node[code]))[::-1]
+    line = attribute.path_to_root(int(attribute.node[code]))[::-1]
     return "*", *line[1:]
 
 

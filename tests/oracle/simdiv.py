@@ -20,7 +20,7 @@ class Plain:
         self.codes = [tuple(int(c) for c in space.codes[t]) for t in of]
         self.vectors = [[self.coordinate(space, j, c, scale) for j, c in enumerate(codes)] for codes in self.codes]
         self.sensitive = [s.codes.tolist() for s in space.sensitive]
-        self.kinds = [sum(n > 0 for n in s.whole.tolist()) for s in space.sensitive]
+        self.kinds = [sum(n > 0 for n in s.value_counts.tolist()) for s in space.sensitive]
 
     @staticmethod
     def coordinate(space: EncodedTable, j: int, code: int, scale: str) -> float:
@@ -169,7 +169,7 @@ def _up(attribute: NumericAttribute | CategoricalAttribute, span: tuple[int, int
                     return begin, end
             size *= 2
         return span
-    lines = [attribute.line(int(attribute.node[c])) for c in range(attribute.values)]
+    lines = [attribute.path_to_root(int(attribute.node[c])) for c in range(attribute.values)]
     shared = [n for n in lines[span[0]] if n in lines[span[1]]]
     limit = 0
     if attribute.max_level is not None:

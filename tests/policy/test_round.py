@@ -338,9 +338,9 @@ def test_an_algorithm_weighs_the_loss_that_is_published(seed: int) -> None:
 def test_raised_nodes_are_those_of_every_nth_level() -> None:
     """A chain 0 > 1 > 2 > 3 > leaf 4, and the leaf 5 below 1."""
     tree = encoded_table.CategoricalAttribute(np.array([-1, 0, 1, 2, 3, 1], np.int32), np.array([4, 5], np.int32))
-    raised = {steps: replace(tree, round=steps).raised.tolist() for steps in (1, 2, 3, 4)}
+    raised = {steps: replace(tree, round=steps).published_node.tolist() for steps in (1, 2, 3, 4)}
     assert raised == {1: [0, 1, 2, 3, 4, 5], 2: [0, 0, 2, 2, 4, 5], 3: [0, 0, 0, 3, 4, 5], 4: [0, 0, 0, 0, 4, 5]}
-    assert replace(tree, round=2).pruned.raised.tolist() == raised[2]
+    assert replace(tree, round=2).pruned.published_node.tolist() == raised[2]
 
 
 # --- persons, models, releases ------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from support.model_tables import demanded
 
 from dbanon.algorithms.base.model_arrays import model_rules
 from dbanon.encoding import encoded_table
-from dbanon.kernels.model_gathering import distance
+from dbanon.kernels.model_gathering import earth_movers_distance
 
 # --- values that are not released ---------------------------------------------------------------------------
 
@@ -24,7 +24,7 @@ def closeness(whole: list[int], counts: list[int], emd: str = "ordered") -> tupl
     measured = model.measure(sensitive, np.array([counts]), np.array([sum(counts)]))
     made = encoded_table.EncodedTable((), np.empty((0, 0), np.int32), np.empty(0, np.int64), None, 0, (sensitive,))
     rules = model_rules(made, [model])
-    compiled = distance.py_func(0, np.array(counts), sum(counts), 0, rules, np.zeros(2))
+    compiled = earth_movers_distance.py_func(0, np.array(counts), sum(counts), 0, rules, np.zeros(2))
     return float(measured[0]), float(compiled)
 
 

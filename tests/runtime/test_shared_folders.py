@@ -96,12 +96,12 @@ def test_nothing_is_reported_where_there_is_no_folder_or_no_mode(cache: Path, mo
 
 
 def test_doctor_reports_a_cache_that_others_can_write(con: Any, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(jit, "kept_in", lambda: str(cache))
+    monkeypatch.setattr(jit, "cache_folder", lambda: str(cache))
     assert [p for p in doctor.problems(con) if p.kind == "cache"] == []
     cache.chmod(0o777)
     [problem] = [p for p in doctor.problems(con) if p.kind == "cache"]
     assert problem.about == str(cache)
     assert problem.problem.startswith(f"other users can write to {cache}: compiled kernels are kept there")
-    monkeypatch.setattr(jit, "kept_in", lambda: None)
+    monkeypatch.setattr(jit, "cache_folder", lambda: None)
     assert [p for p in doctor.problems(con) if p.kind == "cache"] == []
     assert dbanon.__version__

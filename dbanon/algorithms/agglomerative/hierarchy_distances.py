@@ -52,7 +52,7 @@ def _ladder(attribute: Attribute, beta: float, unit: float) -> Ladder:
         shown = depth
     else:
         parent, last, depth = (a.astype(np.int64) for a in (attribute.parent, attribute.last, attribute.depth))
-        node, shown = attribute.node.astype(np.int64), depth[attribute.raised]
+        node, shown = attribute.node.astype(np.int64), depth[attribute.published_node]
     levels = int(depth.max()) + 1
     way = np.rint(shares(levels, beta)[shown] * unit).astype(np.int64)
     null, whole = len(parent), round(unit)

@@ -68,8 +68,8 @@ class Merging:
 
     def finish(self, check: Check) -> None:
         """Merge until no class is too small."""
-        from dbanon.kernels.centers import build
-        from dbanon.kernels.merge_small import merge_small
+        from dbanon.kernels.centers import build_center_tree
+        from dbanon.kernels.merge_small import merge_small_classes
 
         work = progress.work(check)
         small, state = int((self.sizes < self.k).sum()), np.array([0, len(self.sizes), 1, 0])
@@ -78,10 +78,10 @@ class Merging:
             work()
             if state[3] >= rebuild:  # boxes grow as classes are raised
                 alive = np.flatnonzero(self.sizes)
-                build(alive, self.tree)
+                build_center_tree(alive, self.tree)
                 rebuild = int(state[3]) + max(len(alive) // 8, 64)
             clock, before = progress.clock(), int(state[3])
-            done = merge_small(
+            done = merge_small_classes(
                 state, STEPS, rebuild - before, self.k, self.stub, self.tree, self.sizes, self.way, self.chains
             )
             work.come(state[3] / small)

@@ -91,7 +91,7 @@ class Rows:
 
     def question(self, index: TupleIndex) -> SumQuery:
         """Return the distance to the tuple, asked of an index."""
-        return index.question([self.row(j) for j in sorted(index.tabular)], self.codes, self.codes)
+        return index.interval_query([self.row(j) for j in sorted(index.tabular)], self.codes, self.codes)
 
     def to(self, codes: Codes) -> Ints:
         """Return the distances to some tuples."""
@@ -107,10 +107,10 @@ class Rows:
 
 def _along(axis: NumericDistances, code: int, codes: Codes) -> Ints:
     """Return the distances of a value of an axis to some."""
-    last, null = len(axis.places) - 1, codes == len(axis.places)
+    last, null = len(axis.positions) - 1, codes == len(axis.positions)
     if code > last:
         return np.where(null, 0, axis.null)
-    return np.where(null, axis.null, np.abs(axis.places[np.minimum(codes, last)] - axis.places[code]))
+    return np.where(null, axis.null, np.abs(axis.positions[np.minimum(codes, last)] - axis.positions[code]))
 
 
 class Pool:
@@ -181,7 +181,7 @@ class Dealing:
             pool.next += 1
         seed = int(pool.first[pool.next])
         self.free[seed] = False
-        pool.index.take(np.searchsorted(pool.tuples, self.tuple_of[[seed]]), np.ones(1, np.int64))
+        pool.index.remove_records(np.searchsorted(pool.tuples, self.tuple_of[[seed]]), np.ones(1, np.int64))
         rows, held = [seed], [int(c == begins) for c in range(len(pools))]
         around = self.rows.of(self.space.codes[self.tuple_of[seed]])
         near = [_Nearest(p, around, self.k // len(pools) + 1) for p in pools]
@@ -200,7 +200,7 @@ class Dealing:
         for c in range(len(pools)):
             tuples, counts = np.unique([t for of, t in taken if of == c], return_counts=True)
             if len(tuples):
-                pools[c].index.take(tuples, counts)
+                pools[c].index.remove_records(tuples, counts)
         return np.array(rows)
 
     def _offer(self, heads: list[tuple[int, int, int, int]], held: int, near: _Nearest, c: int) -> None:

@@ -45,4 +45,4 @@ class Dealt:
 def next_rows(index: TupleIndex, tuples: Sequence[int] | Ints, counts: Sequence[int] | Ints) -> Ints:
     """Return the next rows of each tuple, in canonical order, which are still in the index."""
     space, taken = index.space, np.asarray(tuples)
-    return concatenated_ranges(space.starts[taken] + space.counts[taken] - index.left[taken], np.asarray(counts))
+    return concatenated_ranges(space.starts[taken] + space.counts[taken] - index.remaining[taken], np.asarray(counts))

@@ -72,7 +72,7 @@ def losses(space: EncodedTable, first: Ints, last: Ints) -> Floats:
         else:
             levels = int(attribute.depth.max()) + 1
             node = np.append(attribute.node, 0)
-            depth = attribute.depth[attribute.raised[common(attribute, node[low], node[high])]]
+            depth = attribute.depth[attribute.published_node[common(attribute, node[low], node[high])]]
             leaf = (low == high) & ~attribute.is_inner[node[low]]
             loss = np.where(leaf | (levels == 1), 0.0, (levels - depth - 1) / max(levels - 1, 1))
         total += np.where(none, 0.0, np.where(mixed, 1.0, loss))
@@ -86,7 +86,7 @@ def published_nodes(attribute: CategoricalAttribute, low: Ints, high: Ints, rais
     covering = common(attribute, node[low], node[high])
     if raised_nodes is not None:
         covering = np.where(raised_nodes >= 0, raised_nodes, covering)
-    return np.asarray(attribute.raised[covering], np.int64)
+    return np.asarray(attribute.published_node[covering], np.int64)
 
 
 def united(space: EncodedTable, labels: Ints) -> Ints:
@@ -119,9 +119,12 @@ def classes(
             high[known, j] = -1
         elif attribute.ends is not None and not are_ends:
             whole = known & ~mixed
-            low[whole, j], high[whole, j] = attribute.ends.low[low[whole, j]], attribute.ends.high[high[whole, j]]
+            low[whole, j], high[whole, j] = (
+                attribute.ends.lower_rank[low[whole, j]],
+                attribute.ends.upper_rank[high[whole, j]],
+            )
         low[~known, j], high[~known, j] = -2, -2
-        shown = -2 if isinstance(attribute, NumericAttribute) and attribute.bare else -1
+        shown = -2 if isinstance(attribute, NumericAttribute) and attribute.with_bare_null else -1
         # NULL among values is published as *, and so is the root of most hierarchies.
         low[mixed, j], high[mixed, j] = (0, -1) if isinstance(attribute, CategoricalAttribute) else (shown, shown)
     _, number = np.unique(np.concatenate((low, high), axis=1), axis=0, return_inverse=True)

@@ -149,7 +149,7 @@ def _published(of: Published) -> tuple[list[Floats], list[Floats]]:
             everything = mixed
             whole = 0.0, float(attribute.leaves[0] - 1)
         else:
-            everything = mixed | none if attribute.bare else mixed
+            everything = mixed | none if attribute.with_bare_null else mixed
             seen = ~none & ~mixed
             whole = float(first[seen].min(initial=np.inf)), float(last[seen].max(initial=-np.inf))
         first, last = np.where(everything, whole[0], first), np.where(everything, whole[1], last)

@@ -142,13 +142,13 @@ def _arrays(term: Term) -> tuple[list[Ints], int, int]:
     attribute = term.attribute
     if isinstance(attribute, NumericAttribute):
         below = above = term.places
-        if attribute.ends is not None and len(attribute.ends.above) and attribute.ends.above[-1] > 0:
-            whole = attribute.ends.above[-1]
+        if attribute.ends is not None and len(attribute.ends.upper_position) and attribute.ends.upper_position[-1] > 0:
+            whole = attribute.ends.upper_position[-1]
             below, above = (
                 np.rint(end / whole * term.unit).astype(np.int64)
-                for end in (attribute.ends.below, attribute.ends.above)
+                for end in (attribute.ends.lower_position, attribute.ends.upper_position)
             )
-        return [below, above], 0, term.unit if attribute.bare else 0
+        return [below, above], 0, term.unit if attribute.with_bare_null else 0
     if attribute.values <= PAIRS:
         codes = np.arange(attribute.values + 1)
         low, high = (m.ravel() for m in np.meshgrid(codes, codes, indexing="ij"))

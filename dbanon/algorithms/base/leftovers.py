@@ -18,12 +18,12 @@ def join(problem: Layout, tuple_of: Ints, labels: Ints, check: Check) -> None:
     clusters = int(labels.max(initial=-1)) + 1
     spans = np.zeros((clusters, len(problem.terms), 4), np.int64)
     sizes, losses = np.zeros((2, clusters), np.int64)
-    min_loss_assignment.take(tuple_of, labels, problem.measure, spans, sizes, losses)
+    min_loss_assignment.add_labelled_tuples(tuple_of, labels, problem.measure, spans, sizes, losses)
     rows = np.flatnonzero(labels < 0)
     items, joined, begin = tuple_of[rows], np.empty(len(rows), np.int64), 0
     while begin < len(rows):
         check()
-        begin, _ = min_loss_assignment.fill_steps(
+        begin, _ = min_loss_assignment.assign_tuples(
             begin, STEPS, items, len(labels) + 1, problem.measure, spans, sizes, losses, joined
         )
     labels[rows] = joined

@@ -104,7 +104,7 @@ class Pairs:
             return np.asarray(np.abs(term.places - term.places[code]), np.int64)
         # The lowest ancestor that has a value below it is written last.
         row = np.empty(tree.values, np.int64)
-        for node in reversed(tree.line(int(tree.node[code]))):
+        for node in reversed(tree.path_to_root(int(tree.node[code]))):
             row[np.searchsorted(tree.node, node) : term.last[node]] = term.height[node]
         return row
 
@@ -114,7 +114,7 @@ def _term(attribute: Attribute, scale: float, heights: str) -> Term:
     nothing = np.zeros(0, np.int64)
     if isinstance(attribute, NumericAttribute):
         return Term(attribute, round(unit), rounded_positions(attribute, unit), nothing, nothing)
-    share = shares(attribute, heights)[attribute.raised]
+    share = shares(attribute, heights)[attribute.published_node]
     height = np.rint(share * unit).astype(np.int64)
     return Term(attribute, round(unit), nothing, height, subtree_end_codes(attribute))
 

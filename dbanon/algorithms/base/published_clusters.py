@@ -166,7 +166,7 @@ class Published:
             none, mixed = low == attribute.values, (high == attribute.values) & (low < attribute.values)
             if isinstance(attribute, NumericAttribute):
                 own = _widths(self.released_numbers[j][0], low, high, ~none & ~mixed)
-                own[none] = float(attribute.bare)
+                own[none] = float(attribute.with_bare_null)
             elif categories:
                 own = shares(attribute, heights)[published_nodes(attribute, low, high, self.raised_nodes[:, j])]
                 own[none] = 0.0

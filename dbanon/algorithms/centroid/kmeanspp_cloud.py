@@ -51,7 +51,7 @@ def kmeanspp_cloud(space: EncodedTable, constraint: Constraint, options: Options
     """
     most = min(int(str(options[MOST_LEFT_OUT])), space.rows - constraint.least)
     stays = np.flatnonzero(~_far_out(space, float(str(options["deviations"])), most))
-    part = as_numbers(space if len(stays) == len(space.counts) else space.part(stays))
+    part = as_numbers(space if len(stays) == len(space.counts) else space.subset(stays))
     labels = np.full(space.rows, -1, np.int64)
     labels[space.rows_of(stays)] = _clustered(part, constraint.least, options, check)
     return labels

@@ -123,7 +123,7 @@ class Work:
         """The tree of some centers."""
         from dbanon.kernels import assign_to_centers as kernels
 
-        kernels.build(which, self.tree)
+        kernels.build_center_tree(which, self.tree)
 
     def place(self, tuples: Ints, near: Ints, known: bool) -> None:
         """`near` of some tuples becomes the first of the nearest centers in the tree; where `known`, unless the center
@@ -134,7 +134,7 @@ class Work:
         while begin < len(tuples):
             self.check()
             clock, was = progress.clock(), begin
-            begin = kernels.place(begin, STEPS, tuples, self.points, self.tree, near, known)
+            begin = kernels.assign_nearest(begin, STEPS, tuples, self.points, self.tree, near, known)
             if begin < len(tuples):
                 self.paused((begin - was) / len(tuples), progress.clock() - clock)
 
@@ -148,7 +148,9 @@ class Work:
             while begin < len(records) and self.boxes[3][0] < NONE:
                 self.check()
                 clock, was = progress.clock(), begin
-                begin = kernels.deal(begin, STEPS, records, self.tuple_of, self.points, self.tree, near, free, labels)
+                begin = kernels.assign_with_capacity(
+                    begin, STEPS, records, self.tuple_of, self.points, self.tree, near, free, labels
+                )
                 if begin < len(records) and self.boxes[3][0] < NONE:
                     self.paused((begin - was) / len(records), progress.clock() - clock)
         rest = records[begin:]
@@ -163,14 +165,16 @@ class Work:
         from dbanon.kernels import assign_to_centers as kernels
 
         free = np.empty(len(self.centers), np.int64)
-        kernels.trim(self.k, labels, self.tuple_of, self.points, self.centers, self.axes, free)
+        kernels.trim_clusters(self.k, labels, self.tuple_of, self.points, self.centers, self.axes, free)
         self.deal(self.order[labels[self.order] < 0], free, labels)
 
     def recenter(self, labels: Ints) -> Ints:
         """Return centers of the clusters; gives which of them moved. One without records keeps its center."""
         from dbanon.kernels import assign_to_centers as kernels
 
-        moved: Ints = np.flatnonzero(kernels.recenter(labels, self.tuple_of, self.points, self.centers, self.axes))
+        moved: Ints = np.flatnonzero(
+            kernels.update_centers(labels, self.tuple_of, self.points, self.centers, self.axes)
+        )
         return moved
 
 

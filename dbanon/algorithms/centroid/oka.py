@@ -41,7 +41,7 @@ def absorbed(work: Work) -> Ints:
     keys = np.full(2 ** (2 * entries).bit_length(), -1, np.int64)
     state = (sums, known, np.ones((clusters, d), np.int64), keys, np.zeros(len(keys), np.int64), work.modes)
     if work.modes:
-        kernels.count_first(work.centers, work.axes, keys, state[4])
+        kernels.count_center_values(work.centers, work.axes, keys, state[4])
     near = np.full(len(left), -1, np.int64)
     begin, rebuild = 0, 0
     while begin < len(left):
@@ -50,7 +50,7 @@ def absorbed(work: Work) -> Ints:
             rebuild = begin + max(clusters // 8, 256)
         work.check()
         clock, was, end = progress.clock(), begin, min(rebuild, len(left))
-        begin = kernels.absorb(begin, end, moving_centers.STEPS, left, work.points, work.tree, state, near)
+        begin = kernels.assign_and_move(begin, end, moving_centers.STEPS, left, work.points, work.tree, state, near)
         if begin < end:
             work.paused((begin - was) / len(left), progress.clock() - clock)
         progress.work(work.check).come(begin / len(left))

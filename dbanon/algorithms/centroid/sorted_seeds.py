@@ -41,7 +41,9 @@ class Clusters:
         from dbanon.kernels import min_loss_assignment
 
         items, labels = self.tuple_of[rows], np.arange(len(rows))
-        min_loss_assignment.take(items, labels, self.problem.measure, self.spans, self.sizes, self.losses)
+        min_loss_assignment.add_labelled_tuples(
+            items, labels, self.problem.measure, self.spans, self.sizes, self.losses
+        )
         self.labels[rows] = labels
 
     def fill(self, rows: Ints) -> None:
@@ -64,7 +66,7 @@ class Clusters:
     def _some(self, begin: int, items: Ints, cap: int, labels: Ints) -> int:
         from dbanon.kernels import min_loss_assignment
 
-        next_, _ = min_loss_assignment.fill_steps(
+        next_, _ = min_loss_assignment.assign_tuples(
             begin, STEPS, items, cap, self.problem.measure, self.spans, self.sizes, self.losses, labels
         )
         return int(next_)

@@ -91,12 +91,12 @@ class _Means:
 
         stretch = self.stretch
         points, tree = _stretched(self.points, stretch), self._tree(stretch)
-        kernels.build(np.arange(len(self.centers)), tree)
+        kernels.build_center_tree(np.arange(len(self.centers)), tree)
         begin = 0
         while begin < len(points):
             self.check()
             clock, was = progress.clock(), begin
-            begin = kernels.place_squared(begin, search.STEPS, points, tree, self.near)
+            begin = kernels.assign_nearest_squared(begin, search.STEPS, points, tree, self.near)
             if begin < len(points):
                 share, seconds = (begin - was) / len(points), progress.clock() - clock
                 self.pauses.paused(progress.Sample(share, search.STEPS * EACH, seconds), rounds)
@@ -105,7 +105,7 @@ class _Means:
         """Centers become means, rounded to whole places; one without records stays."""
         from dbanon.kernels import assign_to_centers as kernels
 
-        kernels.recenter(self.near[self.tuple_of], self.tuple_of, self.points, self.centers, self.axes)
+        kernels.update_centers(self.near[self.tuple_of], self.tuple_of, self.points, self.centers, self.axes)
 
     def weigh(self) -> None:
         """The weights of columns move halfway to their shares. Sums are rounded once, so their order is no matter."""
@@ -131,8 +131,8 @@ class _Means:
         small = np.flatnonzero((sizes > 0) & (sizes < k))
         small = small[np.argsort(sizes[small], kind="stable")]
         into, tree = np.arange(clusters), self._tree(stretch)
-        kernels.build(np.flatnonzero(sizes >= k), tree)
-        kernels.merge_small(small, stretch, tree, np.stack(sums, axis=1), np.stack(known, axis=1), into)
+        kernels.build_center_tree(np.flatnonzero(sizes >= k), tree)
+        kernels.merge_small_clusters(small, stretch, tree, np.stack(sums, axis=1), np.stack(known, axis=1), into)
         return into[self.near]
 
     def _tree(self, stretch: Floats) -> CenterTree:

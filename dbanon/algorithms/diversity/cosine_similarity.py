@@ -64,12 +64,12 @@ def ranked_rows(space: EncodedTable, unit: Floats, rank: str, check: Check) -> I
     tuples = np.empty(space.rows, np.int64)
     steps = space.rows * len(unit) * EACH
     if steps > progress.LARGEST:
-        kernels.chain(unit, space.counts, int(order[0]), tuples[:1])  # compiles
+        kernels.fill_similarity_order(unit, space.counts, int(order[0]), tuples[:1])  # compiles
         clock = progress.clock()
-        kernels.chain(unit, space.counts, int(order[0]), tuples[:FEW])
+        kernels.fill_similarity_order(unit, space.counts, int(order[0]), tuples[:FEW])
         some = progress.Sample(FEW / space.rows, steps, progress.clock() - clock)
         progress.work(check).expect(steps, some.whole()[1])
-    kernels.chain(unit, space.counts, int(order[0]), tuples)
+    kernels.fill_similarity_order(unit, space.counts, int(order[0]), tuples)
     rows = np.empty(space.rows, np.int64)
     rows[np.argsort(tuples, kind="stable")] = np.arange(space.rows)  # the records of a tuple in canonical order
     return rows

@@ -18,7 +18,7 @@ from dbanon.algorithms.base.registry import (
 from dbanon.algorithms.base.sensitive_groups import Kinds
 from dbanon.encoding import distance
 from dbanon.encoding.encoded_table import EncodedTable, Ints, SensitiveColumn
-from dbanon.kernels.arrays import GroupItems
+from dbanon.kernels.arrays import GroupPools
 from dbanon.privacy_models.constraint import Constraint
 from dbanon.table_functions.parameter_types import Integer
 from dbanon.table_functions.parameters import Parameter
@@ -76,15 +76,15 @@ class _OfGroups(CountedRules):
         return self.records >= self.k
 
     def form(self, first: int, most: int) -> int:
-        from dbanon.kernels.bucket_growth import group_steps
+        from dbanon.kernels.bucket_growth import grow_group_clusters
 
         items, seeds = self.items, np.empty(min(most, MOST), np.int64)
-        arrays = GroupItems(
+        arrays = GroupPools(
             self.order, items.item_of, items.tuples, items.kinds, items.ends, items.rows, self.place_of, items.left,
             self.left_of,
         )  # fmt: skip
         given = (arrays, self.problem.measure, self.codes_of, self.labels, seeds)
-        made, looked = group_steps(self.state, len(seeds), first, self.k, self.each, *given)
+        made, looked = grow_group_clusters(self.state, len(seeds), first, self.k, self.each, *given)
         self.looked += int(looked)
         self.seeds += seeds[:made].tolist()
         return int(made)

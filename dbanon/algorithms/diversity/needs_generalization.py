@@ -68,7 +68,7 @@ def diversities(sensitive: SensitiveColumn, groups: list[Ints], normalized: bool
     index = np.log(sizes) - held / sizes
     if not normalized:
         return np.asarray(index)
-    most = np.minimum(sizes, int((sensitive.whole > 0).sum()))
+    most = np.minimum(sizes, int((sensitive.value_counts > 0).sum()))
     return np.where(most > 1, index / np.log(np.maximum(most, 2)), 0.0)
 
 

@@ -11,7 +11,7 @@ from dbanon.algorithms.centroid.kmeans import ROUNDS, plain
 from dbanon.algorithms.centroid.moving_centers import EVENLY, Work
 from dbanon.algorithms.diversity.partitions import PARTS, united
 from dbanon.encoding.encoded_table import EncodedTable, Ints
-from dbanon.kernels.arrays import BucketItems
+from dbanon.kernels.arrays import BucketPools
 from dbanon.privacy_models.constraint import Constraint
 
 BEFORE = 0.2
@@ -43,7 +43,7 @@ class _Buckets(CountedRules):
     step_cost = 0.5
 
     def __init__(self, space: EncodedTable, k: int, options: Options, check: Check) -> None:
-        from dbanon.kernels.centers import distances
+        from dbanon.kernels.centers import center_distances
 
         super().__init__(space, k, np.array([0, space.rows], np.int64))
         seeds, order = spread_rows(space, min(int(str(options["parts"])), space.rows), options)
@@ -52,13 +52,13 @@ class _Buckets(CountedRules):
 
         def away(part: int) -> Ints:
             center = np.repeat(work.centers[[part]], number, axis=0)
-            return np.asarray(distances(center, np.arange(number), work.centers, work.axes))
+            return np.asarray(center_distances(center, np.arange(number), work.centers, work.axes))
 
         self.parts, kept = united(parts, number, k, away)
         kinds = self.kinds = Kinds.by(space, np.concatenate((self.parts[None], sensitive_codes(space))))
         part_of = kinds.values[0]
         centers = kept[part_of[kinds.kinds]]
-        self.away = distances(work.points[kinds.tuples], centers, work.centers, work.axes)
+        self.away = center_distances(work.points[kinds.tuples], centers, work.centers, work.axes)
         self.left, self.left_of, self.left_in = kinds.sizes, np.bincount(kinds.of), np.bincount(self.parts)
         self.begins_of = np.searchsorted(part_of, np.arange(len(kept) + 1))
         self.first_of = np.minimum.reduceat(kinds.first, kinds.begins[:-1])
@@ -67,15 +67,15 @@ class _Buckets(CountedRules):
         return bool((self.left_in >= self.k).any())
 
     def form(self, first: int, most: int) -> int:
-        from dbanon.kernels.bucket_growth import bucket_steps
+        from dbanon.kernels.bucket_growth import grow_bucket_clusters
 
         kinds = self.kinds
-        items = BucketItems(
+        items = BucketPools(
             self.begins_of, kinds.begins, self.first_of, kinds.tuples, kinds.at[1:], kinds.rows, self.left,
             self.left_of, self.left_in, self.away,
         )  # fmt: skip
         measure = self.problem.measure
-        made, looked = bucket_steps(self.state, most, first, self.k, items, measure, self.codes_of, self.labels)
+        made, looked = grow_bucket_clusters(self.state, most, first, self.k, items, measure, self.codes_of, self.labels)
         self.looked += int(looked)
         return int(made)
 

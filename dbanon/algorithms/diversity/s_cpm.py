@@ -82,7 +82,7 @@ class _Merging:
 
     def clusters(self, rows: Ints, check: Check) -> Ints:
         """Return the cluster of each record of a part, numbered from 0."""
-        from dbanon.kernels.agglomerate import merge_steps
+        from dbanon.kernels.agglomerate import merge_clusters
 
         state, number = np.zeros(1, np.int64), len(rows)
         alive, sizes, losses, head, tail, following = np.empty((6, number), np.int64)
@@ -93,7 +93,7 @@ class _Merging:
         is_done = False
         while not is_done:
             check()
-            _, is_done = merge_steps(state, STEPS, *given)
+            _, is_done = merge_clusters(state, STEPS, *given)
         labels = np.full(number, -1, np.int64)
         for c, member in enumerate(head[alive[: int(state[0])]].tolist()):
             while member >= 0:

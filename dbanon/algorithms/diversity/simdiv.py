@@ -83,7 +83,7 @@ def simdiv(space: EncodedTable, constraint: Constraint, options: Options, check:
     labels[seeds] = np.arange(clusters)
     if space.sensitive:
         codes = np.stack([s.codes for s in space.sensitive]).astype(np.int64)
-        kinds = [(s.values, int((s.whole > 0).sum())) for s in space.sensitive]
+        kinds = [(s.values, int((s.value_counts > 0).sum())) for s in space.sensitive]
     else:  # nothing to be diverse in
         codes, kinds = np.zeros((1, space.rows), np.int64), [(0, 1)]
     sensitive = (codes, *np.array(kinds, np.int64).T.copy())
@@ -98,7 +98,7 @@ def simdiv(space: EncodedTable, constraint: Constraint, options: Options, check:
     while full < clusters:
         check()
         before, clock = full, progress.clock()
-        full = kernels.fill(
+        full = kernels.fill_clusters(
             full, WORK if is_judged else SAMPLE, centers, unit, groups, of_kinds, sensitive, chosen, labels
         )
         work.come(full / clusters)

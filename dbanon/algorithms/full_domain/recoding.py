@@ -49,7 +49,7 @@ def level_ends(space: EncodedTable, labels: Ints, constraint: Constraint, option
         if isinstance(attribute, CategoricalAttribute):
             nodes = attribute.block(levels.numbers[level])[low[known, j]]
             covering = published_nodes(attribute, low[known, j], high[known, j])
-            raised[known, j] = np.where(attribute.raised[nodes] == covering, -1, nodes)
+            raised[known, j] = np.where(attribute.published_node[nodes] == covering, -1, nodes)
         else:
             first, last = _ends(block[:-1])
             of = block[low[known, j]]

@@ -35,10 +35,10 @@ class UntilDiverse(LeastLoss):
         from dbanon.kernels.eld import eld_steps
 
         used, self.reference, _ = eld_steps(
-            self.index.arrays, self.terms, self.question.flat, self.question.axes, self.least, self.wanted,
+            self.index.arrays, self.terms, self.question.table_sums, self.question.axis_arrays, self.least, self.wanted,
             self.reference, first == 0, most, self.members,
         )  # fmt: skip
-        self.index.count()
+        self.index.recount_records()
         return self.dealt.take(self.members[:used], first)
 
 

@@ -63,11 +63,11 @@ class LeastLoss(Rules):
         if before is not None:
             self._stand_aside(before)
         self.terms = arrays([loss.terms[j] for j in self.index.tabular])
-        self.question = self.index.blank()
+        self.question = self.index.zero_query()
 
     def _stand_aside(self, before: Runs) -> None:
         taken = np.bincount(before.tuples, weights=before.counts, minlength=len(self.aside)).astype(np.int64)
-        self.index.take(np.flatnonzero(taken), taken[taken > 0])
+        self.index.remove_records(np.flatnonzero(taken), taken[taken > 0])
         kept, out = before.clusters >= 0, before.clusters < 0
         self.dealt.put(before.tuples[kept], before.counts[kept], before.clusters[kept])
         np.add.at(self.aside, before.tuples[out], before.counts[out])
@@ -82,15 +82,16 @@ class LeastLoss(Rules):
         groups = within_room(most, self.least)
         members = np.empty((groups * (self.least + 1), 2), np.int64)
         used, self.reference = greedy_steps(
-            self.index.arrays, self.terms, self.question.flat, self.question.axes, self.least, self.seeding.rule,
+            self.index.arrays, self.terms, self.question.table_sums, self.question.axis_arrays, self.least,
+            self.seeding.rule,
             self.reference, self.seeding.draws.random(groups), groups, members,
         )  # fmt: skip
-        self.index.count()
+        self.index.recount_records()
         return self.dealt.take(members[:used], first + self.kept)
 
     def place(self, groups: int, check: Check) -> None:
         self.dealt.place(
-            self.index.left + self.aside,
+            self.index.remaining + self.aside,
             lambda groups, tuples: least_growth(self.space, self.loss, groups, tuples, check),
         )
 

@@ -21,7 +21,7 @@ from dbanon.algorithms.base.registry import (
 )
 from dbanon.algorithms.base.sensitive_groups import Kinds, sensitive_codes
 from dbanon.encoding.encoded_table import EncodedTable, Ints, SensitiveColumn
-from dbanon.kernels.arrays import LossArrays, ThresholdGrowth, ThresholdItems, ThresholdOptions
+from dbanon.kernels.arrays import LossArrays, ThresholdGrowth, ThresholdOptions, ThresholdPools
 from dbanon.privacy_models.constraint import Constraint
 from dbanon.table_functions.parameter_types import Float
 from dbanon.table_functions.parameters import Parameter
@@ -76,12 +76,12 @@ class _Growth:
         self.rows, left = space.rows, kinds.sizes
         whole = float(measure[1][:, 2].sum())
         weight, threshold = float(str(options["protection"])), float(str(options["threshold"])) * whole
-        number_of = np.array([(s.whole > 0).sum() for s in space.sensitive])
+        number_of = np.array([(s.value_counts > 0).sum() for s in space.sensitive])
         codes_of = np.cumsum([0, *(a.values + 1 for a in space.attributes)])
         values = max(s.values for s in space.sensitive) + 1
         # Where a cluster begins, what is left, and what is known of the last cluster.
         self.state, self.found = np.zeros(4, np.int64), np.full(space.rows, -1, np.int64)
-        items = ThresholdItems(
+        items = ThresholdPools(
             random_order(space, options), kinds.item_of, kinds.at[1:], kinds.first, kinds.rows, np.argsort(kinds.rows),
             kinds.tuples, kinds.kinds, kinds.values, kinds.begins, left, number_of,
         )  # fmt: skip

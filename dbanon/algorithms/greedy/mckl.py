@@ -7,7 +7,7 @@ from dbanon.algorithms.base.loss import Loss
 from dbanon.algorithms.base.registry import LARGE, MOST_LEFT_OUT, Assignment, Check, Options, Suppression, register
 from dbanon.algorithms.base.sensitive_groups import Kinds, sensitive_codes
 from dbanon.encoding.encoded_table import EncodedTable, Ints
-from dbanon.kernels.arrays import CappedItems, ClusterMembers, LossClusters, ValueCaps
+from dbanon.kernels.arrays import CappedPools, ClusterMembers, LossClusters, ValueCaps
 from dbanon.privacy_models.constraint import Constraint
 
 STEPS = 2**22
@@ -64,12 +64,12 @@ class _Capped(CountedRules):
         return self.records >= self.k and self.state[0] < len(self.order) and self.state[2] == 0
 
     def form(self, first: int, most: int) -> int:
-        from dbanon.kernels.value_caps import capped_steps
+        from dbanon.kernels.value_caps import grow_capped_clusters
 
         items = self.items
-        arrays = CappedItems(items.tuples, items.ends, items.rows, items.left)
+        arrays = CappedPools(items.tuples, items.ends, items.rows, items.left)
         caps = ValueCaps(self.values, self.least, self.counts, np.zeros(len(self.least), np.int64))
-        made, looked = capped_steps(
+        made, looked = grow_capped_clusters(
             self.state, most, first, self.k, self.order, arrays, caps, self.problem.measure, self.codes_of, self.labels
         )
         self.looked += int(looked)
@@ -81,13 +81,13 @@ class _Capped(CountedRules):
         spans = np.zeros((groups, len(self.problem.terms), 4), np.int64)
         sizes, losses = np.zeros((2, groups), np.int64)
         tuple_of = self.space.tuple_of
-        min_loss_assignment.take(tuple_of, self.labels, self.problem.measure, spans, sizes, losses)
+        min_loss_assignment.add_labelled_tuples(tuple_of, self.labels, self.problem.measure, spans, sizes, losses)
         clusters, members = LossClusters(spans, sizes, losses), ClusterMembers(*_members(self.labels), self.labels)
         rows, begin, spare = np.flatnonzero(self.labels < 0), 0, self.spare
         while begin < len(rows):
             check()
             given = (self.least, tuple_of, self.codes, members, self.problem.measure, clusters)
-            begin, spare, _ = value_caps.capped_join(begin, STEPS, rows, spare, *given)
+            begin, spare, _ = value_caps.join_capped_clusters(begin, STEPS, rows, spare, *given)
 
 
 def _members(labels: Ints) -> tuple[Ints, Ints]:

@@ -54,7 +54,7 @@ def ga_clustering(space: EncodedTable, constraint: Constraint, options: Options,
 
 
 def _evolved(space: EncodedTable, k: int, labels: Ints, number: int, options: Options, work: progress.Work) -> Ints:
-    from dbanon.kernels.genetic import evolve, losses_of
+    from dbanon.kernels.genetic import evolve, update_losses
 
     measure = layout(replace(space, persons=None, sensitive=()), Constraint(k), "edges").measure
     rows, sizes = np.argsort(labels, kind="stable"), np.bincount(labels, minlength=number)
@@ -63,7 +63,7 @@ def _evolved(space: EncodedTable, k: int, labels: Ints, number: int, options: Op
     following[rows[begins + sizes - 1]] = -1
     losses, tuple_of = np.zeros(number, np.int64), space.tuple_of
     clusters = rows[begins], following, sizes, losses, np.arange(number)
-    losses_of(tuple_of, measure, clusters)
+    update_losses(tuple_of, measure, clusters)
     clusters[-1][:] = np.argsort(-losses, kind="stable")
 
     generations, patience = (

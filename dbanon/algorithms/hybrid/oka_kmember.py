@@ -40,7 +40,7 @@ def _kept(space: EncodedTable, constraint: Constraint, options: Options, check: 
     work = Work(space, constraint.least, seeds, order, options["centroid_cat"] == "mode", 1, check)
     labels = absorbed(work)
     free = np.empty(number, np.int64)
-    kernels.trim(work.k, labels, work.tuple_of, work.points, work.centers, work.axes, free)
+    kernels.trim_clusters(work.k, labels, work.tuple_of, work.points, work.centers, work.axes, free)
     stays = free == 0
     if not stays.any():
         return None

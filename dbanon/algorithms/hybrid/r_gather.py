@@ -73,12 +73,12 @@ class Limits:
     """A table, and what clusters of at least k records a limit allows."""
 
     def __init__(self, space: EncodedTable, k: int, spare: int, check: Check) -> None:
-        from dbanon.kernels.centers import build
+        from dbanon.kernels.centers import build_center_tree
 
         self.space, self.k, self.spare, self.check = space, k, spare, progress.work(check)
         each = np.arange(len(space.counts))
         self.work = Work(space, k, space.starts, each, True, 1, check)
-        build(each.copy(), self.work.tree)
+        build_center_tree(each.copy(), self.work.tree)
         self.seen, self.pauses = np.array([0, 0, NONE]), progress.Pauses(self.check)
         self.tree = RecordTree(*self.work.tree, space.counts, self.seen)
         parent, node = self.work.boxes[2], self.work.boxes[4]
@@ -113,7 +113,7 @@ class Limits:
 
     def flowing(self, limit: int) -> Tried:
         """Return clusters of records within a limit of their centers, if there are any."""
-        from dbanon.kernels.r_gather import flow
+        from dbanon.kernels.r_gather import balance_loads
 
         self.seen[1:] = 0, NONE
         center_of, centers = self._spread(limit, 1, 0)
@@ -124,7 +124,7 @@ class Limits:
         used = np.array([len(counts)])
         c = 0
         while 0 <= c < len(centers):
-            c = self._step(c, len(centers), lambda begin: flow(
+            c = self._step(c, len(centers), lambda begin: balance_loads(
                 begin, STEPS, limit, self.k, self.tree, self.all, centers, load, (of, number, following, used),
             ))  # fmt: skip
         if c < 0:
@@ -135,7 +135,7 @@ class Limits:
 
     def spread_apart(self, limit: int) -> Tried:
         """Return clusters around centers more than two limits apart, with few left out, if there are any."""
-        from dbanon.kernels.centers import distances
+        from dbanon.kernels.centers import center_distances
 
         self.seen[1:] = 0, NONE
         _, centers = self._spread(limit, 2, self.k)
@@ -143,7 +143,7 @@ class Limits:
             return self._tried(None)
         tuples = np.arange(len(self.space.counts))
         near = self._nearest(tuples, centers)
-        allows = (distances(self.tree.points, centers[near], self.tree.points, self.tree.axes) + 2) // 3
+        allows = (center_distances(self.tree.points, centers[near], self.tree.points, self.tree.axes) + 2) // 3
         out = allows > limit
         self.seen[1] = max(self.seen[1], allows[~out].max())
         self.seen[2] = min(self.seen[2], allows[out].min(initial=NONE))
@@ -161,17 +161,17 @@ class Limits:
 
     def _reach(self) -> int:
         """Return the greatest distance within which any record has k - 1 others."""
-        from dbanon.kernels.r_gather import reach
+        from dbanon.kernels.r_gather import update_max_radius
 
         most, t, tuples = np.zeros(1, np.int64), 0, len(self.space.counts)
         while t < tuples:
-            t = self._step(t, tuples, lambda begin: reach(begin, STEPS, self.k, self.tree, most), BEFORE)
+            t = self._step(t, tuples, lambda begin: update_max_radius(begin, STEPS, self.k, self.tree, most), BEFORE)
             self.check.come(BEFORE * t / tuples)
         return int(most[0])
 
     def _spread(self, limit: int, times: int, need: int) -> tuple[Ints, Ints]:
         """Return the center that marked each tuple, and the centers."""
-        from dbanon.kernels.r_gather import spread
+        from dbanon.kernels.r_gather import select_centers
 
         tuples = len(self.space.counts)
         open_, center_of, centers = self.open.copy(), np.full(tuples, -1, np.int64), np.empty(tuples, np.int64)
@@ -180,7 +180,9 @@ class Limits:
 
             def on(begin: int) -> int:
                 nonlocal number
-                begin, number = spread(begin, STEPS, limit, times, need, self.tree, open_, center_of, centers, number)
+                begin, number = select_centers(
+                    begin, STEPS, limit, times, need, self.tree, open_, center_of, centers, number
+                )
                 return begin
 
             t = self._step(t, tuples, on)
@@ -205,9 +207,9 @@ class Limits:
 
     def _settled(self, tuples: Ints, of: Ints, counts: Ints, centers: Ints) -> Runs:
         """Of the records that a flow gave a center the k nearest stay, the others go to the nearest center."""
-        from dbanon.kernels.centers import distances
+        from dbanon.kernels.centers import center_distances
 
-        away = distances(self.tree.points[tuples], centers[of], self.tree.points, self.tree.axes)
+        away = center_distances(self.tree.points[tuples], centers[of], self.tree.points, self.tree.axes)
         order = np.lexsort((tuples, away, of))
         tuples, of, counts = tuples[order], of[order], counts[order]
         until = np.cumsum(counts)

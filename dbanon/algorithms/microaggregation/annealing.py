@@ -80,7 +80,7 @@ def _squares(at: Floats, labels: Ints) -> float:
 
 def _searched(problem: Layout, at: Floats, labels: Ints, asked: Search, before: float, check: Check) -> Ints:
     """Return labels of all records after the search."""
-    from dbanon.kernels.microaggregation_moves import lower_squares
+    from dbanon.kernels.microaggregation_moves import reduce_squares
 
     limits = problem.least, problem.most
     if problem.mode == 0:
@@ -100,7 +100,7 @@ def _searched(problem: Layout, at: Floats, labels: Ints, asked: Search, before: 
 
     def search(groups: Groups, number: int, heat: float) -> float:
         options, arrays = MoveOptions(number, each, widest, heat), (groups.records, groups.groups, groups.free)
-        return float(lower_squares(options, *arrays, limits, judged, room, state))
+        return float(reduce_squares(options, *arrays, limits, judged, room, state))
 
     if asked.budget.seconds is not None:  # what is compiled on the first call is not part of the time
         search(Groups.of(at, searched, limits, near), 0, 0.0)

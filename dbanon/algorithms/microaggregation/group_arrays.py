@@ -52,16 +52,16 @@ def neighbours(at: Floats, wanted: int, check: Check) -> Any:
 
     O(n log n + n * 1024 * axes) time.
     """
-    from dbanon.kernels.knn_tree import LEAF, neighbours
+    from dbanon.kernels.knn_tree import MAX_LEAF_POINTS, find_neighbours
 
     n, axes = at.shape
-    size = 2 * (2 * n // LEAF + 1) + 1
+    size = 2 * (2 * n // MAX_LEAF_POINTS + 1) + 1
     nodes = tuple(np.zeros(size, np.int64) for _ in range(3))
     boxes = np.zeros((size, axes)), np.zeros((size, axes))
     order, near = np.arange(n), np.zeros((n, min(wanted, n - 1)), np.int32)
     for first in range(0, n, BLOCK):
         check()
-        neighbours(first, min(first + BLOCK, n), at, order, nodes, boxes, near)
+        find_neighbours(first, min(first + BLOCK, n), at, order, nodes, boxes, near)
     return near
 
 

@@ -27,7 +27,7 @@ def start(space: EncodedTable, constraint: Constraint, check: Check) -> Runs:
     at = places(space, "std")
 
     def clustered(cell: Ints) -> Runs:
-        part = space if len(cell) == len(space.counts) else space.part(cell)
+        part = space if len(cell) == len(space.counts) else space.subset(cell)
         return Runs.assigned(part, grow(part, FarthestFromAverage(part, constraint.least, at), check))
 
     return Runs.joined((cell, clustered(cell)) for cell in coarse_partitions(space, cell_of, enough))

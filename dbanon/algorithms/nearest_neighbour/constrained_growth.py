@@ -36,7 +36,7 @@ class Diverse(Nearest):
 
     def form(self, first: int, most: int) -> int:
         least, begin = self.constraint.least, self.given_seed()
-        seeds, self.stuck = self.gathering.judged_groups(
+        seeds, self.stuck = self.gathering.gather_constrained_clusters(
             least, begin, self.chains, self.judged, self.labels, first, most
         )
         self.seeds += seeds.tolist()

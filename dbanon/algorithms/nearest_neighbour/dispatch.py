@@ -28,12 +28,12 @@ def gather(
     rules: type[FixedSize | UntilEnough] = UntilEnough
     compiled = constraint.models and all(m.rules(space.sensitive[m.sensitive]).exact for m in constraint.models)
     if constraint.counts_records(space):
-        if ClusterGatherer.fits(index) or ClusterGatherer.has_parts(index, seeding.sign):
+        if ClusterGatherer.can_keep_tables(index) or ClusterGatherer.uses_partitions(index, seeding.sign):
             rules = FixedSize if seeding.sign else FixedSizeAt
     elif (
         seeding.sign
         and leftovers is None
-        and ClusterGatherer.fits(index)
+        and ClusterGatherer.can_keep_tables(index)
         and space.persons is None
         and not constraint.joint
         and compiled

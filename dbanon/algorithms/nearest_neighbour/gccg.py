@@ -34,7 +34,7 @@ def gccg(space: EncodedTable, constraint: Constraint, options: Options, check: C
     labels, clusters = np.empty(space.rows, np.int64), 0
     for number in range(n_parts):
         tuples = np.sort(by_score[part_of == number])
-        part = space if n_parts == 1 else space.part(tuples)
+        part = space if n_parts == 1 else space.subset(tuples)
         found = _clustered(part, score[tuples], constraint, check)
         labels[space.rows_of(tuples)] = found + clusters
         clusters += int(found.max()) + 1
@@ -93,7 +93,7 @@ class Reserved(UntilEnough):
         super().__init__(constraint, index, InOrder(centers, index.space.tuple_of))
         self.tuples, counts = np.unique(index.space.tuple_of[centers], return_counts=True)
         self.own = dict(zip(self.tuples.tolist(), index.space.starts[self.tuples].tolist(), strict=True))
-        index.take(self.tuples, counts)
+        index.remove_records(self.tuples, counts)
         self.centers = index.space.tuple_of[centers].tolist()
 
     def can_go_on(self) -> bool:

@@ -21,7 +21,7 @@ class FarthestFromAll:
     sign: int = -1
 
     def next(self, index: TupleIndex, sums: SumQuery, groups: int) -> int:
-        return index.greatest(sums) if groups else self.first
+        return index.greatest_tuple(sums) if groups else self.first
 
 
 def ikac(space: EncodedTable, constraint: Constraint, options: Options, check: Check) -> Assignment:
@@ -37,7 +37,7 @@ def ikac(space: EncodedTable, constraint: Constraint, options: Options, check: C
     first = random_tuple(space, options, generator(options))
     if options["first"] == "far-from-random":
         index = TupleIndex(space, tables)
-        first = index.greatest(index.to(space.codes[first]))
+        first = index.greatest_tuple(index.distance_query(space.codes[first]))
     return gather(space, constraint, tables, FarthestFromAll(first), check)
 
 

@@ -23,7 +23,7 @@ class NearestToAll:
     sign: int = 1
 
     def next(self, index: TupleIndex, sums: SumQuery, groups: int) -> int:
-        return index.least(sums if groups else index.to(modal(self.space)))
+        return index.least_tuple(sums if groups else index.distance_query(modal(self.space)))
 
 
 def modal(space: EncodedTable) -> list[int]:

@@ -56,8 +56,8 @@ class FarthestFromAverage(Rules):
         return self.dealt.take(members[:used], first)
 
     def place(self, groups: int, check: Check) -> None:
-        tuples = np.flatnonzero(self.points.left)
-        self.dealt.put(tuples, self.points.left[tuples], np.full(len(tuples), groups))
+        tuples = np.flatnonzero(self.points.remaining)
+        self.dealt.put(tuples, self.points.remaining[tuples], np.full(len(tuples), groups))
 
 
 def places(space: EncodedTable, scale: str) -> list[Floats]:

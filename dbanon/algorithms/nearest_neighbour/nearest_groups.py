@@ -56,7 +56,7 @@ class InOrder:
         while True:
             row, t = self._rows[self._next], self._tuples[self._next]
             self._next = (self._next + 1) % len(self._rows)
-            if row >= space.starts[t] + space.counts[t] - index.left[t]:
+            if row >= space.starts[t] + space.counts[t] - index.remaining[t]:
                 return int(t)
 
 
@@ -74,7 +74,7 @@ class Nearest(grow_clusters.Rules):
     ) -> None:
         self.space, self.constraint, self.index, self.seeding = index.space, constraint, index, seeding
         self.leftovers, self.fewer = leftovers, FLATTER if seeding.sign < 0 else progress.FEWER
-        self.sums = index.sums()
+        self.sums = index.distance_sum_query()
         self.seeds: list[int] = []
 
     @property
@@ -117,16 +117,16 @@ class FixedSize(Nearest):
 
     def form(self, first: int, most: int) -> int:
         k = self.constraint.least
-        members, seeds = self.gathering.groups(k, self.given_seed(), grow_clusters.within_room(most, k))
+        members, seeds = self.gathering.gather_clusters(k, self.given_seed(), grow_clusters.within_room(most, k))
         self.seeds += seeds.tolist()
         return self.dealt.take(members, first)
 
     def place(self, groups: int, check: Check) -> None:
         if self.leftovers is None:
-            tuples = np.flatnonzero(self.index.left)
-            self.dealt.put(tuples, self.index.left[tuples], self.nearest(tuples, check))
+            tuples = np.flatnonzero(self.index.remaining)
+            self.dealt.put(tuples, self.index.remaining[tuples], self.nearest(tuples, check))
         else:
-            self.dealt.place(self.index.left, self.leftovers)
+            self.dealt.place(self.index.remaining, self.leftovers)
 
 
 class FixedSizeAt(FixedSize):
@@ -135,7 +135,7 @@ class FixedSizeAt(FixedSize):
     def form(self, first: int, most: int) -> int:
         groups = 0
         while groups < most and self.can_go_on():
-            members, seeds = self.gathering.groups(self.constraint.least, self.seed(), 1)
+            members, seeds = self.gathering.gather_clusters(self.constraint.least, self.seed(), 1)
             self.seeds += seeds.tolist()
             groups += self.dealt.take(members, first + groups)
         return groups
@@ -162,7 +162,7 @@ class UntilEnough(Nearest):
         self.labels[rows] = first
         self.left.take(rows)
         self.seeds.append(seed)
-        self.index.add(self.sums, self.space.codes[seed])
+        self.index.add_record(self.sums, self.space.codes[seed])
         return 1
 
     def place(self, groups: int, check: Check) -> None:
@@ -181,7 +181,7 @@ class UntilEnough(Nearest):
         """Take the seed and as many of the nearest records as the model needs; None if all that is left miss it."""
         index = self.index
         own = self.taken(seed)
-        near = index.to(self.space.codes[seed])
+        near = index.distance_query(self.space.codes[seed])
         reach = self.constraint.least - 1
         while True:
             tuples, counts = index.nearest(near, reach)
@@ -194,16 +194,16 @@ class UntilEnough(Nearest):
             self.put_back(seed)
             return None
         before = np.cumsum(counts) - counts
-        index.take(tuples, np.clip(needed - 1 - before, 0, counts))
+        index.remove_records(tuples, np.clip(needed - 1 - before, 0, counts))
         return rows[:needed]
 
     def taken(self, seed: int) -> Ints:
         """Take a record of a tuple, as a seed."""
         one = np.ones(1, np.int64)
         own = next_rows(self.index, [seed], one)
-        self.index.take(np.array([seed]), one)
+        self.index.remove_records(np.array([seed]), one)
         return own
 
     def put_back(self, seed: int) -> None:
         """A seed that found no group is no seed."""
-        self.index.put_back(np.array([seed]), np.ones(1, np.int64))
+        self.index.restore_records(np.array([seed]), np.ones(1, np.int64))

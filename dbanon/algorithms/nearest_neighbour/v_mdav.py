@@ -30,12 +30,12 @@ class VariableSize(FarthestFromAverage):
     """Clusters of k to 2k - 1 records around the record farthest from the average of the whole table."""
 
     def __init__(self, space: EncodedTable, k: int, scaled: list[Floats], gamma: float) -> None:
-        from dbanon.kernels.mdav import average
+        from dbanon.kernels.mdav import fill_average
 
         super().__init__(space, k, scaled)
         self.gamma, self.questions = gamma, k + 2
         self.average = np.empty(len(space.attributes))
-        average(self.average, self.points.terms[0], self.totals)
+        fill_average(self.average, self.points.attribute_terms[0], self.totals)
 
     def can_go_on(self) -> bool:
         return self.points.records >= self.k
@@ -50,16 +50,16 @@ class VariableSize(FarthestFromAverage):
 
     def place(self, groups: int, check: Check) -> None:
         runs = self.dealt.runs()
-        for t in np.flatnonzero(self.points.left).tolist():
+        for t in np.flatnonzero(self.points.remaining).tolist():
             check()
             nearest = runs.clusters[np.argmin(self._distances(t)[runs.tuples])]
-            self.dealt.put(np.array([t]), self.points.left[[t]], np.array([nearest]))
+            self.dealt.put(np.array([t]), self.points.remaining[[t]], np.array([nearest]))
 
     def _distances(self, t: int) -> Floats:
         """Return the distances of all tuples to one of them."""
         at, coordinates = self.points.points[1][:, 0], self.points.points[2]
         x, q = coordinates[at], coordinates[at[t]]
-        numeric, units = self.points.terms
+        numeric, units = self.points.attribute_terms
         unequal = np.where((x == q) | (np.isnan(x) & np.isnan(q)), 0, units)
         squared = np.rint((x - q) ** 2 * units)
         return np.asarray(np.where(numeric & ~np.isnan(squared), squared, unequal).sum(axis=1))

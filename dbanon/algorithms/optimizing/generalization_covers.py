@@ -168,20 +168,20 @@ class Lattice:
     def gain(self, some: Some, j: int, before: int, level: int, worth: int) -> tuple[int, int]:
         """What is gained where an attribute is on another level, and how much could be gained at most on nodes below:
         each record in a group of the least number or more gains its worth less what it loses."""
-        from dbanon.kernels.cover_gain import covered
+        from dbanon.kernels.cover_gain import covered_records
 
         self.check()
         self.looks += len(some.rows)
         keys, losses = self.keys[j], self.losses[j]
         change = LevelChange(self.columns[j], keys[before], keys[level], losses[before], losses[level])
-        records, total = covered(some, change, self.counts, self.least, self.table, self.places)
+        records, total = covered_records(some, change, self.counts, self.least, self.table, self.places)
         return int(records) * worth - int(total), int(records) * worth
 
     def kept(self, some: Some) -> Some:
         """Return those items of the last question that stand in groups of the least number or more."""
-        from dbanon.kernels.cover_gain import COUNT
+        from dbanon.kernels.cover_gain import COUNT_MASK
 
-        return some.where((self.table[self.places[: len(some.rows)]] & COUNT) >= self.least)
+        return some.where((self.table[self.places[: len(some.rows)]] & COUNT_MASK) >= self.least)
 
 
 def _by_code(values: int, present: Ints, what: Ints) -> Ints:

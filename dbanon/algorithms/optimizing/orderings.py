@@ -47,12 +47,12 @@ def _packed(keys: Sequence[Ints]) -> list[Ints]:
 
 def cut(problem: Layout, order: Codes) -> tuple[int, Ints]:
     """Return the loss and the sizes of the classes that lose least of all that an order can be cut into."""
-    from dbanon.kernels.optimal_cut import cut_all
+    from dbanon.kernels.optimal_cut import cut_all_records
 
     records = np.repeat(order, problem.sizes[order])
     labels = np.empty(len(records), np.int32)
     penalty = int(problem.terms[:, 2].sum())
-    _, loss = cut_all(
+    _, loss = cut_all_records(
         records, problem.least, problem.most, penalty, problem.measure, *problem.model, problem.scratch, labels
     )
     ends = np.flatnonzero(labels[1:] != labels[:-1]) + 1

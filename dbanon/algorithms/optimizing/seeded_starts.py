@@ -90,9 +90,9 @@ def _in_cells(
     parts = []
     for piece in pieces:
         check()
-        part = space if len(piece) == len(space.counts) else space.part(piece)
+        part = space if len(piece) == len(space.counts) else space.subset(piece)
         if run is kmember:  # which asks all values for what they cost, again and again
-            part = part.without_absent()
+            part = part.without_absent_values()
         runs = Runs.assigned(part, run(part, constraint, options, check))
         if not constraint.counts_records(part):
             runs = Runs.from_labels(part, merged(part, constraint, runs.labels(), check))

@@ -109,7 +109,7 @@ def improved(
 
 
 def _searched(problem: Layout, classes: Classes, search: Search, blocks: Ints, check: Check) -> Classes:
-    from dbanon.kernels.local_search import sweep
+    from dbanon.kernels.local_search import sweep_classes
 
     budget, before = search.budget, classes.loss(problem)
     draws = np.random.Generator(np.random.PCG64(search.seed))
@@ -121,7 +121,9 @@ def _searched(problem: Layout, classes: Classes, search: Search, blocks: Ints, c
     given = (problem.measure, *problem.model)
     if budget.seconds is not None:  # what is compiled on the first call is not part of the time
         chosen = SweepOptions(0, 1, 0, 0, 0, problem.least, problem.most, 1)
-        sweep(classes.arrays, chosen, blocks, *given, problem.scratch, problem.lines, state.copy(), spare.arrays)
+        sweep_classes(
+            classes.arrays, chosen, blocks, *given, problem.scratch, problem.lines, state.copy(), spare.arrays
+        )
     clock, idle, turn, saved = time.perf_counter(), 0, 0, 0
     while budget.seconds is not None or budget.done < budget.moves:
         if budget.is_interrupted(check):
@@ -135,7 +137,7 @@ def _searched(problem: Layout, classes: Classes, search: Search, blocks: Ints, c
         first = int(draws.integers(classes.number)) if classes.number > 2 * batch else 0
         width = widths[turn % len(widths)]
         chosen = SweepOptions(classes.number, width, NEAR, first, moves, problem.least, problem.most, largest)
-        number, less, done = sweep(
+        number, less, done = sweep_classes(
             classes.arrays, chosen, blocks, *given, problem.scratch, problem.lines, state, spare.arrays
         )
         if done:  # else the classes keep their order, by which equal records are dealt: as many moves give the same

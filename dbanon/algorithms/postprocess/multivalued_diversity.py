@@ -123,7 +123,7 @@ def diversified(
     for block in blocks:
         rows = space.rows_of(block)
         own = shares.part(rows)
-        merged = joined(space.part(block), own, np.unique(labels[rows], return_inverse=True)[1].reshape(-1), check)
+        merged = joined(space.subset(block), own, np.unique(labels[rows], return_inverse=True)[1].reshape(-1), check)
         _refuse_missed(function, own, merged)
         found[rows] = merged + first
         first += int(merged.max(initial=-1)) + 1

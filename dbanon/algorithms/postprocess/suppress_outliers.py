@@ -59,7 +59,7 @@ def rest_of(space: EncodedTable, constraint: Constraint, runs: Runs) -> EncodedT
     """Return the space where models compare with the records that runs do not leave out."""
     if constraint.counts_records(space) or runs.are_all_kept:
         return space
-    return space.among(np.flatnonzero(runs.labels() >= 0))
+    return space.with_reference_rows(np.flatnonzero(runs.labels() >= 0))
 
 
 def _without(space: EncodedTable, constraint: Constraint, runs: Runs, budget: int, offenders: bool) -> Runs:

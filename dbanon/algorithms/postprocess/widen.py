@@ -65,11 +65,17 @@ def _released(space: EncodedTable, labels: Ints) -> tuple[EncodedTable, list[Int
         seen = seen[seen < attribute.values]
         if isinstance(attribute, NumericAttribute):
             of = attribute.ends
-            ends = None if of is None else IntervalEnds(of.low[seen], of.high[seen], of.below[seen], of.above[seen])
+            ends = (
+                None
+                if of is None
+                else IntervalEnds(
+                    of.lower_rank[seen], of.upper_rank[seen], of.lower_position[seen], of.upper_position[seen]
+                )
+            )
             positions = attribute.positions[seen]
             attributes.append(replace(attribute, positions=positions, ends=ends, magnitudes=None))
         else:
             attributes.append(replace(attribute, node=attribute.node[seen], magnitudes=None))
         codes[:, j] = np.searchsorted(seen, codes[:, j])  # NULL comes after the last; nobody looks at what is left out
         known.append(np.append(seen, attribute.values))
-    return replace(space.among(rows), attributes=tuple(attributes), codes=codes), known
+    return replace(space.with_reference_rows(rows), attributes=tuple(attributes), codes=codes), known

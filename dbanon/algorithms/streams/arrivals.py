@@ -142,7 +142,7 @@ def needed_scale(attribute: Attribute) -> Scale | None:
 def _places(attributes: Sequence[Attribute], scales: tuple[Scale | None, ...] = ()) -> Places:
     trees = [a for a in attributes if isinstance(a, CategoricalAttribute)]
     sizes = [len(a.parent) if isinstance(a, CategoricalAttribute) else 0 for a in attributes]
-    nodes = [np.stack([t.parent, t.last, t.raised], axis=1).astype(np.int64) for t in trees]
+    nodes = [np.stack([t.parent, t.last, t.published_node], axis=1).astype(np.int64) for t in trees]
     weights = np.array([a.weight for a in attributes], np.float64)
     return Places(
         first=np.append(0, np.cumsum(sizes)).astype(np.int64),

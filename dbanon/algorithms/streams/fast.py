@@ -35,7 +35,7 @@ def fast(desk: Desk) -> State:
     leaves is the same with any number of them. They wait for each other, so several are only worth it where `delta` is
     large. O(delta * attributes) time a record.
     """
-    from dbanon.kernels.streams.fast import FastOptions, fast_steps, guess
+    from dbanon.kernels.streams.fast import FastOptions, fast_steps, precompute_groups
 
     workers, ahead = desk.integer("workers"), _ahead(desk.options, desk.model.k)
     chosen = FastOptions(desk.ends, desk.integer("delta"), ahead, desk.integer("life"))
@@ -46,7 +46,9 @@ def fast(desk: Desk) -> State:
 
     def look(worker: int) -> None:
         scratch = (table[worker], far[worker])
-        guess(worker, workers, desk.counters, desk.requirement, desk.records, desk.attributes, *scratch, batches)
+        precompute_groups(
+            worker, workers, desk.counters, desk.requirement, desk.records, desk.attributes, *scratch, batches
+        )
 
     def steps(*given: Any) -> int:
         looked, most = 0, given[1]

@@ -22,7 +22,7 @@ def kl_clustering(desk: Desk) -> State:
     whose person has no cluster, O(k) for all others; what is kept is linear in the persons, whose numbers have to be
     the same for as long as a stream goes on.
     """
-    from dbanon.kernels.streams.person_clusters import PersonOptions, person_steps, take_up
+    from dbanon.kernels.streams.person_clusters import PersonOptions, person_steps, restore_pending
 
     arrivals, before, k = desk.arrivals, desk.before, desk.model.k
     old = np.empty((0, k), np.int64) if before is None else before.own["clusters"].astype(np.int64)
@@ -36,7 +36,7 @@ def kl_clustering(desk: Desk) -> State:
     table, group, far = desk.nearest_scratch()
     desk.counters[4] = len(old)
     clusters = PersonClusterArrays(home, members, ready, heads, tails, link, loose, group, far, table)
-    take_up(desk.counters, desk.records, clusters)
+    restore_pending(desk.counters, desk.records, clusters)
     options = PersonOptions(desk.ends, desk.integer("delta"))
     desk.run(person_steps, options, desk.records._replace(people=loose), clusters)
     return desk.state(clusters=members[: desk.counters[4]])

@@ -70,24 +70,24 @@ def swaf(desk: Desk) -> State:
     O(depth) time a record and O(delta) where a class is published first; what is kept is linear in delta and in the
     regions, which are never merged: at most one for every k / 2 records that came.
     """
-    from dbanon.kernels.streams.swaf import SwafOptions, swaf_steps, take_up
+    from dbanon.kernels.streams.swaf import SwafOptions, restore_pending, swaf_steps
 
     tree = _regions(desk)
     records, width = desk.arrivals.values.shape
     rows, found = np.full(records, -1, np.int64), np.empty(desk.group_size, np.int64)
     scratch = RegionScratch(rows, np.empty(width), np.empty(records), found)
-    take_up(desk.counters, tree)
+    restore_pending(desk.counters, tree)
     desk.run(swaf_steps, SwafOptions(desk.ends, desk.integer("delta")), tree, scratch)
     return _state(desk, tree)
 
 
 def _renumbered(own: Own, renumber: Renumber) -> Own:
     """Return the shape of a tree whose regions of child nodes have these by other numbers."""
-    from dbanon.kernels.streams.region_tree import ABOVE, AXIS, BRANCH, CATEGORY, KIND
+    from dbanon.kernels.streams.region_tree import AXIS, BRANCH, CATEGORY, KIND, PARENT
 
     shape = own["shape"].astype(np.int64)
-    above = np.maximum(shape[:, ABOVE], 0)
-    of_node = (shape[:, ABOVE] >= 0) & (shape[above, KIND] == CATEGORY)
+    above = np.maximum(shape[:, PARENT], 0)
+    of_node = (shape[:, PARENT] >= 0) & (shape[above, KIND] == CATEGORY)
     for a in np.unique(shape[above[of_node], AXIS]).tolist():
         rows = of_node & (shape[above, AXIS] == a)
         shape[rows, BRANCH] = renumber(a, shape[rows, BRANCH])

@@ -23,13 +23,13 @@ def _run(system: Stream) -> None:
     options = {p.name: p.default for p in system.own} | {"delta": DELTA}
     system.run(_stream(), Model(K, (2,)), options, lambda: None, None, True)
     if system.widens:
-        from dbanon.kernels.streams.intervals import span
+        from dbanon.kernels.streams.intervals import shrink_to_records
 
         came = _stream()
         ends = np.zeros((1, came.values.shape[1]))
         out = np.zeros(came.records, np.int64)
         attributes = came.places.arrays(np.zeros((came.values.shape[1], 2)))
-        span(out, came.values, attributes, 0, np.zeros(1, bool), ends, ends.copy())
+        shrink_to_records(out, came.values, attributes, 0, np.zeros(1, bool), ends, ends.copy())
 
 
 def _stream() -> Arrivals:

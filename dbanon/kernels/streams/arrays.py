@@ -1,7 +1,7 @@
-"""The arguments of stream kernels: named tuples of arrays.
+"""Arguments of stream kernels: named tuples of arrays.
 
 n is the number of records of this call, which are in the order of arrival. Compiled code reads and writes these
-arrays in place. Python makes the tuples once per call (see `dbanon.algorithms.streams.state`).
+arrays in place. Python creates the tuples once per call (see `dbanon.algorithms.streams.state`).
 """
 
 from typing import NamedTuple
@@ -19,7 +19,7 @@ class AttributeArrays(NamedTuple):
 
     Attributes:
         node_starts: (attributes + 1,) int64: where the nodes of each attribute begin; a number has none. If values of
-            an attribute are ranks: (2 * attributes + 1,) int32 (see `stream_class`).
+            an attribute are ranks: (2 * attributes + 1,) int32 (see `class_loss`).
         nodes: (nodes, 3) int64: parent, last node below, and the node that it is published as.
         leaf_shares: (nodes,) float64: leaves below but one, over all leaves but one; then the positions of ranks.
         seen_ranges: (attributes, 2) float64: least and greatest value of all records that have arrived.
@@ -41,8 +41,8 @@ class RecordArrays(NamedTuple):
         values: (n, attributes) float64: position or rank of a number, preorder number of a node; NaN for NULL.
         people: (n,) int64: number of the person, -1 if unknown: such a record counts for no class.
         sensitive: (n, columns) int64: codes of sensitive values, -1 for NULL, which never counts.
-        class_ids: (n,) int64: the class that each record left with, WAITING or SUPPRESSED.
-        published_at: (n,) int64: how many records had arrived when each left.
+        class_ids: (n,) int64: the class that each record is published with, PENDING or SUPPRESSED.
+        published_at: (n,) int64: how many records had arrived when each was published.
     """
 
     arrived_at: Ints
@@ -59,7 +59,7 @@ class ClassArrays(NamedTuple):
     Attributes:
         reusable: (classes,) int64: numbers of the classes that may be published again; the count is in `state`.
         made_at: (classes,) int64: how many records had arrived when each class was made.
-        lows, highs: (classes, attributes) float64: what each class publishes (see `stream_class`).
+        lows, highs: (classes, attributes) float64: the bounds that each class publishes (see `class_loss`).
     """
 
     reusable: Ints
@@ -69,14 +69,14 @@ class ClassArrays(NamedTuple):
 
 
 class RequirementArrays(NamedTuple):
-    """What every class needs, and scratch to count it.
+    """The requirements of every class, and scratch to count what a group has.
 
     Attributes:
         k: Persons.
         min_values: (columns,) int64: different values of each sensitive column.
-        person_marks: (persons,) int64: the number of the question in which each person was last seen.
-        value_marks: (columns, codes) int64: the number of the question in which each sensitive value was last seen.
-        clock: (1,) int64: the number of the current question.
+        person_marks: (persons,) int64: the number of the count in which each person was last marked.
+        value_marks: (columns, codes) int64: the number of the count in which each sensitive value was last marked.
+        clock: (1,) int64: the number of the current count.
     """
 
     k: int
@@ -87,14 +87,14 @@ class RequirementArrays(NamedTuple):
 
 
 class OpenClusterArrays(NamedTuple):
-    """Open clusters (see `stream_open`): each has a slot.
+    """Open clusters (see `open_clusters`): each has a slot.
 
     Attributes:
         is_open: (slots,) bool: whether the slot has a cluster.
         ids: (slots,) int64: numbers of the clusters in the order in which they were opened.
         heads: (slots,) int64: the latest record of each cluster, -1 if it has none.
         sizes: (slots,) int64: records of each cluster.
-        lows, highs: (slots, attributes) float64: what each cluster spans.
+        lows, highs: (slots, attributes) float64: bounds of each cluster.
         next_record: (n,) int64: the record of the same cluster that arrived before, -1 at the end.
         cluster_ids: (n,) int64: slot of each record, -1 for none.
     """
@@ -113,18 +113,18 @@ class NearestScratch(NamedTuple):
     """Scratch for the search of nearest records.
 
     Attributes:
-        node_distances: (nodes,) float64: how far nodes are from those of the record that was asked for, times weight.
+        node_distances: (nodes,) float64: distances of nodes from those of the queried record, times weight.
         found: (k + sensitive values that are needed,) int64: the records found, nearest first.
-        distances: (length of found,) float64: how far these are.
+        distances: (length of found,) float64: their distances.
     """
 
     node_distances: Floats
-    found: Ints
+    group_records: Ints
     distances: Floats
 
 
 class BatchArrays(NamedTuple):
-    """Groups that FAST looks for ahead; without room for any where it uses one thread.
+    """Groups that FAST computes ahead; empty arrays if it uses one thread.
 
     Attributes:
         batch: (batch,) int64: records of the round.
@@ -138,12 +138,12 @@ class BatchArrays(NamedTuple):
 
 
 class ClassLosses(NamedTuple):
-    """What classes of CASTLE lose.
+    """Losses of the classes of CASTLE.
 
     Attributes:
-        recent: (mu,) float64: what the last classes lose; a good cluster does not exceed their mean.
-        losses: (classes,) float64: what each class lost when it was last asked for.
-        ranges: (classes + 1,) int64: the number of the range at which each loss was found; last, that of now.
+        recent: (mu,) float64: losses of the last classes; a good cluster does not exceed their mean.
+        losses: (classes,) float64: the loss of each class when it was last computed.
+        ranges: (classes + 1,) int64: number of the seen range for which each loss was computed; last, the current.
     """
 
     recent: Floats
@@ -152,7 +152,7 @@ class ClassLosses(NamedTuple):
 
 
 class ClusterScratch(NamedTuple):
-    """Scratch for balancing and splitting clusters (see `stream_balance` and `stream_split`).
+    """Scratch for balancing and splitting clusters (see `balance` and `split_cluster`).
 
     Attributes:
         growths: (slots,) float64: by how much the loss of each cluster would grow.
@@ -184,11 +184,11 @@ class LabelArrays(NamedTuple):
     codes: Ints
     class_counts: Ints
     tally: Ints
-    found: Ints
+    group_records: Ints
 
 
 class RoundArrays(NamedTuple):
-    """The clusters of a round of FAANST (see `stream_means`), and its scratch.
+    """The clusters of a round of FAANST (see `kmeans`), and its scratch.
 
     Attributes:
         cluster_ids: (n,) int64: the cluster of each record, -1 for none.
@@ -200,10 +200,10 @@ class RoundArrays(NamedTuple):
         found: (n,) int64.
         rows: (n,) int64: the records that are clustered, in order of arrival.
         batch: (n,) int64: the records of a class.
-        picked: (n,) int64, 0 at first: the number of the question in which each record was last taken.
+        picked: (n,) int64, 0 at first: the number of the count in which each record was last taken.
         distances: (n,) float64.
         node_distances: (nodes,) float64.
-        random: (1,) uint64: the state of the random numbers (see `lines`).
+        random: (1,) uint64: the state of the random numbers (see `random_orders`).
     """
 
     cluster_ids: Ints
@@ -212,10 +212,10 @@ class RoundArrays(NamedTuple):
     heads: Ints
     next_record: Ints
     node_counts: Ints
-    found: Ints
+    categories: Ints
     rows: Ints
     batch: Ints
-    picked: Ints
+    query_marks: Ints
     distances: Floats
     node_distances: Floats
     random: npt.NDArray[np.uint64]
@@ -227,14 +227,14 @@ class PartitionArrays(NamedTuple):
     Attributes:
         patterns: (n,) int64: which attributes a record has, as bits.
         found: (k + sensitive values that are needed,) int64: the records of a group.
-        distances: (n,) float64: how far each record is from the one that is due, inf if it may not be taken.
+        distances: (n,) float64: distance of each record from the due one, inf if it is not allowed.
         taken: (n,) bool: the records of the partitions that are merged.
     """
 
     patterns: Ints
-    found: Ints
+    group_records: Ints
     distances: Floats
-    taken: Booleans
+    is_merged: Booleans
 
 
 class ValueSets(NamedTuple):
@@ -242,8 +242,8 @@ class ValueSets(NamedTuple):
 
     Attributes:
         sensitive: (n, columns) int64: codes of sensitive values, -1 for NULL; `RecordArrays` has their kinds.
-        value_marks: (columns, codes) int64: the number of the question in which each sensitive value was last seen.
-        sets: (groups,) uint64: hashes of the sets of values of the last groups that left.
+        value_marks: (columns, codes) int64: the number of the count in which each sensitive value was last marked.
+        sets: (groups,) uint64: hashes of the sets of values of the last published groups.
         node_distances, found, distances: As in `NearestScratch`.
     """
 
@@ -251,16 +251,16 @@ class ValueSets(NamedTuple):
     value_marks: Ints
     sets: npt.NDArray[np.uint64]
     node_distances: Floats
-    found: Ints
+    group_records: Ints
     distances: Floats
 
 
 class RegionArrays(NamedTuple):
-    """The tree of SWAF (see `stream_regions`).
+    """The tree of SWAF (see `region_tree`).
 
     Attributes:
         shape: (regions, 8) int64: region above, attribute and kind of the cut (0: a leaf), first child, next sibling,
-            branch of the cut above (a node, else 0 or 1), records that came since the last look, records that wait.
+            branch of the cut above (a node, else 0 or 1), records added since the last split, pending records.
         cuts: (regions,) float64: where numbers are cut.
         lows, highs: (regions, attributes) float64: ends of a region; infinite if open; of categories a node and the
             last one below.
@@ -298,14 +298,14 @@ class RegionScratch(NamedTuple):
 
 
 class PersonClusterArrays(NamedTuple):
-    """Clusters of exactly k persons (see `stream_persons`), and scratch.
+    """Clusters of exactly k persons (see `person_clusters`), and scratch.
 
     Attributes:
         cluster_ids: (persons,) int64: the cluster of each person, -1 for none.
         members: (clusters, k) int64: the persons of each cluster.
-        n_ready: (clusters,) int64: how many of them have a record that waits.
-        heads, tails: (persons,) int64: the first and the last waiting record of each person, -1 for none.
-        next_record: (n,) int64: the next waiting record of the same person, -1 at the end.
+        n_ready: (clusters,) int64: number of its persons with a pending record.
+        heads, tails: (persons,) int64: the first and the last pending record of each person, -1 for none.
+        next_record: (n,) int64: the next pending record of the same person, -1 at the end.
         loose_persons: (n,) int64: the person of a record whose person has no cluster, else -1.
         group: (k + sensitive values that are needed,) int64: the records of a class.
         distances: (length of group,) float64.

@@ -1,37 +1,42 @@
-"""Records and the open clusters that they widen, of which one may be moved: B-CASTLE's balance."""
+"""The balance step of B-CASTLE: move a record to another open cluster if that reduces the growth of loss."""
 
 import numpy as np
 
-from dbanon.kernels.jit import part
-from dbanon.kernels.streams.class_loss import distance_from_center, growth, widen
-from dbanon.kernels.streams.kmeans import middle
-from dbanon.kernels.streams.open_clusters import is_before, measure, put_back, take_out
+from dbanon.kernels.jit import kernel_part
+from dbanon.kernels.streams.class_loss import center_distance, loss_growth, widen_class
+from dbanon.kernels.streams.kmeans import fill_center
+from dbanon.kernels.streams.open_clusters import insert_record, is_before, unlink_record, update_bounds
 
 
-@part
-def grow(value, without, alpha, state, clusters, grown, attributes):
-    """By how much each open cluster of less than `alpha` records but one would lose more with a record, in `grown`
-    (slots,), inf where that is more than another one would; gives the least, inf where there is no cluster."""
-    least, left = np.inf, state[5]
+@kernel_part
+def fill_growths(value, without, alpha, state, clusters, growths, attributes):
+    """Compute by how much the loss of each open cluster grows with a record; return the least growth.
+
+    Only clusters of less than `alpha` records other than `without` are considered. `growths` (slots,) is inf for
+    others, and where a cluster grows more than an earlier one. Returns inf if there is no cluster.
+    """
+    lowest, n_open = np.inf, state[5]
     for c in range(len(clusters.is_open)):
-        if left == 0:
+        if n_open == 0:
             break
-        left -= clusters.is_open[c]
-        grown[c] = np.inf
+        n_open -= clusters.is_open[c]
+        growths[c] = np.inf
         if clusters.is_open[c] and c != without and clusters.sizes[c] < alpha:
-            grown[c] = growth(value, c, clusters.lows, clusters.highs, least, attributes)
-            least = min(least, grown[c])
-    return least
+            growths[c] = loss_growth(value, c, clusters.lows, clusters.highs, lowest, attributes)
+            lowest = min(lowest, growths[c])
+    return lowest
 
 
-@part
-def balance(c, state, alpha, records, attributes, clusters, scratch):
-    """Moves the record of a cluster that is farthest from its center (ties: the oldest) to the other one of less than
-    `alpha` records that it widens least (ties: the smallest, then the one that was opened first), where it widens that
-    less than its own without it."""
+@kernel_part
+def move_farthest_record(c, state, alpha, records, attributes, clusters, scratch):
+    """Move the record of a cluster farthest from its center to the cluster that it widens least, if that helps.
+
+    Ties: the oldest record; the smallest cluster, then the one opened first. Other clusters have less than `alpha`
+    records. The record stays if its own cluster, without it, would grow less.
+    """
     if clusters.sizes[c] < 2 or state[5] < 2:
         return
-    middle(
+    fill_center(
         clusters.heads[c],
         records,
         attributes,
@@ -40,32 +45,32 @@ def balance(c, state, alpha, records, attributes, clusters, scratch):
         scratch.node_counts,
         scratch.rows[0],
     )
-    x, most, t = np.int64(-1), -1.0, clusters.heads[c]
+    x, highest, t = np.int64(-1), -1.0, clusters.heads[c]
     while t >= 0:
-        away = distance_from_center(scratch.center, records.values[t], attributes)
-        if away >= most:
-            x, most = t, away
+        center_distance_ = center_distance(scratch.center, records.values[t], attributes)
+        if center_distance_ >= highest:
+            x, highest = t, center_distance_
         t = clusters.next_record[t]
-    least = grow(records.values[x], c, alpha, state, clusters, scratch.growths, attributes)
-    if least == np.inf:
+    lowest = fill_growths(records.values[x], c, alpha, state, clusters, scratch.growths, attributes)
+    if lowest == np.inf:
         return
-    take_out(x, c, clusters)
-    measure(c, clusters, records, attributes)
-    to = c
-    if least < growth(records.values[x], c, clusters.lows, clusters.highs, np.inf, attributes):
-        to = _smallest(least, state, clusters, scratch.growths)
-    put_back(x, to, clusters)
-    widen(records.values[x], clusters.lows[to], clusters.highs[to], attributes)
+    unlink_record(x, c, clusters)
+    update_bounds(c, clusters, records, attributes)
+    target = c
+    if lowest < loss_growth(records.values[x], c, clusters.lows, clusters.highs, np.inf, attributes):
+        target = _smallest_cluster(lowest, state, clusters, scratch.growths)
+    insert_record(x, target, clusters)
+    widen_class(records.values[x], clusters.lows[target], clusters.highs[target], attributes)
 
 
-@part
-def _smallest(least, state, clusters, grown):
-    """Of the open clusters that grow least the smallest, then the one that was opened first."""
-    best, left = np.int64(-1), state[5]
+@kernel_part
+def _smallest_cluster(lowest, state, clusters, growths):
+    """Return the smallest of the open clusters that grow least (ties: the one opened first)."""
+    best, n_open = np.int64(-1), state[5]
     for c in range(len(clusters.is_open)):
-        if left == 0:
+        if n_open == 0:
             break
-        left -= clusters.is_open[c]
-        if clusters.is_open[c] and grown[c] == least and (best < 0 or is_before(c, best, clusters)):
+        n_open -= clusters.is_open[c]
+        if clusters.is_open[c] and growths[c] == lowest and (best < 0 or is_before(c, best, clusters)):
             best = np.int64(c)
     return best

@@ -1,32 +1,31 @@
-"""CASTLE and B-CASTLE: open clusters that grow by the record that widens them least, and leave when one of their
-records is due."""
+"""CASTLE and B-CASTLE: open clusters grow by the records that widen them least, until one of these is due."""
 
 from typing import NamedTuple
 
 import numpy as np
 
-from dbanon.kernels.jit import kernel, part
-from dbanon.kernels.streams.balance import balance, grow
-from dbanon.kernels.streams.class_loss import loss, loss_with, widen
+from dbanon.kernels.jit import kernel, kernel_part
+from dbanon.kernels.streams.balance import fill_growths, move_farthest_record
+from dbanon.kernels.streams.class_loss import class_loss, loss_with_record, widen_class
 from dbanon.kernels.streams.open_clusters import (
     can_be_enough,
     close_cluster,
-    count,
+    count_persons,
     is_before,
     is_enough,
-    let_go,
-    loss_of_both,
-    merge,
+    merge_clusters,
+    merged_loss,
     open_cluster,
-    put,
+    prepend_record,
+    remove_record,
 )
-from dbanon.kernels.streams.sliding_window import LAST, SUPPRESSED, arrive, keep_class, waiting
-from dbanon.kernels.streams.split_cluster import PIECE, listed, split
-from dbanon.kernels.streams.stored_classes import is_beyond, least_kept
+from dbanon.kernels.streams.sliding_window import LAST_ARRIVAL, SUPPRESSED, add_next_record, oldest_pending, store_class
+from dbanon.kernels.streams.split_cluster import PIECE, list_records, split_into_classes
+from dbanon.kernels.streams.stored_classes import cheapest_stored_class, widens_seen_range
 
 
 class CastleOptions(NamedTuple):
-    """Options of CASTLE (see castle_steps)."""
+    """Options of CASTLE (see `castle_steps`)."""
 
     ends: bool
     delta: int
@@ -36,56 +35,62 @@ class CastleOptions(NamedTuple):
 
 
 @kernel
-def castle_steps(state, most, options, requirement, records, classes, attributes, losses, clusters, scratch):
-    """Let records arrive until all have, or about `most` clusters and records were looked at; return how many were.
+def castle_steps(state, max_steps, options, requirement, records, classes, attributes, losses, clusters, scratch):
+    """Add records until all are added, or about `max_steps` clusters and records were examined; return how many were.
 
-    state: records that have arrived, oldest that may wait, classes, kept classes, clusters opened so far, open ones,
-    losses in `recent`, next place in it. `beta`: most open clusters, beyond which none is opened; `alpha`: a cluster of
-    so many records takes no other. Where it `balances`, it is B-CASTLE: records are moved to other clusters, and what
-    leaves is not split.
+    state: records added, oldest pending record, classes, stored classes, clusters opened so far, open ones, losses in
+    `recent`, next place in it. `beta`: maximum number of open clusters; `alpha`: a cluster of this many records accepts
+    no more. With `balances` it is B-CASTLE: records are moved to other clusters, and published clusters are not split.
     """
     steps = np.int64(0)
-    while steps < most:
-        x = waiting(state, records.class_ids)
+    while steps < max_steps:
+        x = oldest_pending(state, records.class_ids)
         late = (options.ends and state[0] == len(records.arrived_at)) or (
-            x < state[0] and state[LAST] - records.arrived_at[x] >= options.delta
+            x < state[0] and state[LAST_ARRIVAL] - records.arrived_at[x] >= options.delta
         )
         if x == state[0] or not late:
             if state[0] == len(records.arrived_at):
                 break
-            losses.ranges[-1] += is_beyond(records.values[state[0]], attributes)
-            t = arrive(state, records, attributes)
+            losses.ranges[-1] += widens_seen_range(records.values[state[0]], attributes)
+            t = add_next_record(state, records, attributes)
             steps += 1 + state[5]
-            c = _select(
+            c = _assign_record(
                 t, state, options.beta, options.alpha, records, losses.recent, attributes, clusters, scratch.growths
             )
             if options.balances:
                 steps += state[5] + clusters.sizes[c]
-                balance(c, state, options.alpha, records, attributes, clusters, scratch)
+                move_farthest_record(c, state, options.alpha, records, attributes, clusters, scratch)
             continue
-        now = state[LAST]
+        arrival = state[LAST_ARRIVAL]
         c = clusters.cluster_ids[x]
         steps += state[5] + clusters.sizes[c]
         if not is_enough(c, requirement, clusters.heads, clusters.next_record, records):
             steps += state[3]
-            known = least_kept(records.values[x], classes, state[3], losses, attributes)
-            if known >= 0 or _is_outlier(c, state, clusters) or not can_be_enough(requirement, clusters, records):
-                records.class_ids[x], records.published_at[x] = (known if known >= 0 else SUPPRESSED), now
-                let_go(x, c, state, clusters, records, attributes)
+            stored_class = cheapest_stored_class(records.values[x], classes, state[3], losses, attributes)
+            if (
+                stored_class >= 0
+                or _is_outlier(c, state, clusters)
+                or not can_be_enough(requirement, clusters, records)
+            ):
+                records.class_ids[x], records.published_at[x] = (
+                    (stored_class if stored_class >= 0 else SUPPRESSED),
+                    arrival,
+                )
+                remove_record(x, c, state, clusters, records, attributes)
                 continue
             while not is_enough(c, requirement, clusters.heads, clusters.next_record, records):
                 other = _nearest_cluster(c, requirement, options.balances, clusters, attributes)
                 steps += state[5]
-                merge(other, c, state, clusters, attributes)
-        steps += _output(
+                merge_clusters(other, c, state, clusters, attributes)
+        steps += _publish_cluster(
             c, not options.balances, state, requirement, records, classes, losses.recent, attributes, clusters, scratch
         )
         close_cluster(c, state, clusters)
     return steps
 
 
-@part
-def mean_of(state, recent):
+@kernel_part
+def mean_recent_loss(state, recent):
     """Return the mean loss of the last classes; 0 before the first."""
     number = min(state[6], len(recent))
     total = 0.0
@@ -94,42 +99,44 @@ def mean_of(state, recent):
     return total / number if number > 0 else 0.0
 
 
-@part
-def remember(lost, state, recent):
-    """A class has left that loses so much."""
-    recent[state[7]] = lost
+@kernel_part
+def add_recent_loss(class_loss_, state, recent):
+    """Record the loss of a published class."""
+    recent[state[7]] = class_loss_
     state[7] = (state[7] + 1) % len(recent)
     state[6] = min(state[6] + 1, len(recent))
 
 
-@part
-def _select(t, state, beta, alpha, records, recent, attributes, clusters, grown):
-    """Puts a new record into a cluster and gives it: of those that it widens least, the smallest that stays good (ties:
-    the one that was opened first); else a new one; else, where there are `beta`, the smallest. Clusters of `alpha`
-    records are left out of all this."""
-    limit = mean_of(state, recent)
-    least = grow(records.values[t], np.int64(-1), alpha, state, clusters, grown, attributes)
-    chosen, good, left, free = np.int64(-1), False, state[5], np.int64(0)
+@kernel_part
+def _assign_record(t, state, beta, alpha, records, recent, attributes, clusters, growths):
+    """Assign a new record to a cluster; return the cluster.
+
+    Of the clusters that it widens least, the smallest that stays good (ties: the one opened first); else a new one;
+    else, if `beta` are open, the smallest. Clusters of `alpha` records are not considered.
+    """
+    limit = mean_recent_loss(state, recent)
+    lowest = fill_growths(records.values[t], np.int64(-1), alpha, state, clusters, growths, attributes)
+    target, has_good, n_open, n_free = np.int64(-1), False, state[5], np.int64(0)
     for c in range(len(clusters.is_open)):
-        if left == 0:
+        if n_open == 0:
             break
-        left -= clusters.is_open[c]
-        free += clusters.is_open[c] and clusters.sizes[c] < alpha
-        if clusters.is_open[c] and grown[c] == least and least < np.inf:
-            own = loss_with(records.values[t], clusters.lows[c], clusters.highs[c], attributes) <= limit
-            if chosen < 0 or (own and not good):
-                chosen, good = np.int64(c), own
-            elif own == good and is_before(c, chosen, clusters):
-                chosen = np.int64(c)
-    if chosen < 0 or (not good and free < beta):
-        chosen = open_cluster(t, state, clusters, records, attributes)
+        n_open -= clusters.is_open[c]
+        n_free += clusters.is_open[c] and clusters.sizes[c] < alpha
+        if clusters.is_open[c] and growths[c] == lowest and lowest < np.inf:
+            is_good = loss_with_record(records.values[t], clusters.lows[c], clusters.highs[c], attributes) <= limit
+            if target < 0 or (is_good and not has_good):
+                target, has_good = np.int64(c), is_good
+            elif is_good == has_good and is_before(c, target, clusters):
+                target = np.int64(c)
+    if target < 0 or (not has_good and n_free < beta):
+        target = open_cluster(t, state, clusters, records, attributes)
     else:
-        widen(records.values[t], clusters.lows[chosen], clusters.highs[chosen], attributes)
-    put(t, chosen, clusters)
-    return chosen
+        widen_class(records.values[t], clusters.lows[target], clusters.highs[target], attributes)
+    prepend_record(t, target, clusters)
+    return target
 
 
-@part
+@kernel_part
 def _is_outlier(c, state, clusters):
     """Return whether more than half of the open clusters are larger."""
     larger = np.int64(0)
@@ -138,33 +145,37 @@ def _is_outlier(c, state, clusters):
     return 2 * larger > state[5]
 
 
-@part
+@kernel_part
 def _nearest_cluster(c, requirement, balances, clusters, attributes):
-    """The open cluster that widens a cluster least (ties: the one that was opened first); where it `balances`, also as
-    near to k records together as can be."""
-    own = loss(clusters.lows[c], clusters.highs[c], attributes)
-    best, least = np.int64(-1), np.inf
+    """Return the open cluster that widens a cluster least (ties: the one opened first).
+
+    If it `balances`, the distance of the joint size from k counts, too.
+    """
+    current_loss = class_loss(clusters.lows[c], clusters.highs[c], attributes)
+    best, lowest = np.int64(-1), np.inf
     for other in range(len(clusters.is_open)):
         if clusters.is_open[other] and other != c:
-            more = loss_of_both(c, other, clusters, attributes) - own
+            increase = merged_loss(c, other, clusters, attributes) - current_loss
             if balances:
-                more += abs(clusters.sizes[c] + clusters.sizes[other] - requirement.k) / requirement.k
-            if more < least or (more == least and clusters.ids[other] < clusters.ids[best]):
-                best, least = np.int64(other), more
+                increase += abs(clusters.sizes[c] + clusters.sizes[other] - requirement.k) / requirement.k
+            if increase < lowest or (increase == lowest and clusters.ids[other] < clusters.ids[best]):
+                best, lowest = np.int64(other), increase
     return best
 
 
-@part
-def _output(c, splits, state, requirement, records, classes, recent, attributes, clusters, scratch):
-    """A cluster leaves, where it `splits` as several classes if it has twice as many persons as a class needs; gives
-    how many records were looked at. A class is kept to be published again where it loses less than the last ones on
-    average."""
-    size = listed(c, clusters.heads, clusters.next_record, scratch.rows)
-    base, pieces, now, enough = state[2], np.int64(0), state[LAST], 2 * requirement.k
+@kernel_part
+def _publish_cluster(c, splits, state, requirement, records, classes, recent, attributes, clusters, scratch):
+    """Publish a cluster, split into several classes if possible; return the number of examined records.
+
+    It is split, if `splits`, when it has twice as many persons as a class needs. A class is stored for reuse if it
+    loses less than the last ones on average.
+    """
+    size = list_records(c, clusters.heads, clusters.next_record, scratch.rows)
+    base, pieces, arrival, enough = state[2], np.int64(0), state[LAST_ARRIVAL], 2 * requirement.k
     requirement.clock[0] += 1
-    if splits and count(c, enough, clusters.heads, clusters.next_record, records, requirement) >= enough:
-        pieces = split(size, base, requirement, records, classes, attributes, scratch)
-    looked = size * (pieces + 1)
+    if splits and count_persons(c, enough, clusters.heads, clusters.next_record, records, requirement) >= enough:
+        pieces = split_into_classes(size, base, requirement, records, classes, attributes, scratch)
+    n_examined = size * (pieces + 1)
     if pieces == 0:
         pieces += 1
         for a in range(len(attributes.weights)):
@@ -173,13 +184,13 @@ def _output(c, splits, state, requirement, records, classes, recent, attributes,
             scratch.rows[PIECE, scratch.rows[0, j]] = 0
     for j in range(size):
         t = scratch.rows[0, j]
-        records.class_ids[t], records.published_at[t] = base + scratch.rows[PIECE, t], now
+        records.class_ids[t], records.published_at[t] = base + scratch.rows[PIECE, t], arrival
     for _ in range(pieces):
-        new, begun = state[2], state[6] > 0
-        own = loss(classes.lows[new], classes.highs[new], attributes)
-        remember(own, state, recent)
-        if not begun or own < mean_of(state, recent):
-            keep_class(new, now, state, classes)
+        new, has_classes = state[2], state[6] > 0
+        new_loss = class_loss(classes.lows[new], classes.highs[new], attributes)
+        add_recent_loss(new_loss, state, recent)
+        if not has_classes or new_loss < mean_recent_loss(state, recent):
+            store_class(new, arrival, state, classes)
         else:
             state[2] += 1
-    return looked
+    return n_examined

@@ -1,21 +1,35 @@
-"""CUDSA: the record that is due leaves with those that cost least, in loss and in labels that are mixed.
+"""CUDSA: a due record is published with the records that cost least, in loss and in mixed labels.
 
-What a class costs is w times its records times their loss, and 1 - w times its records times the chance that two of
-them, drawn with replacement, have different labels; `squares` is the sum of the squares of how often each label occurs.
+The cost of a class is w times its records times their loss, and 1 - w times its records times the chance that two of
+them, drawn with replacement, have different labels; `squares` is the sum of the squared label counts.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-from dbanon.kernels.jit import kernel, part
-from dbanon.kernels.streams.class_loss import begin, covers, loss, lost, reach, widen
-from dbanon.kernels.streams.counting import count_record, has_new_value, lacking, suffices
-from dbanon.kernels.streams.sliding_window import LAST, SUPPRESSED, WAITING, keep_latest, leave, next_due
+from dbanon.kernels.jit import kernel, kernel_part
+from dbanon.kernels.streams.class_loss import (
+    attribute_loss,
+    begin_class,
+    class_loss,
+    covers,
+    widen_class,
+    widened_bounds,
+)
+from dbanon.kernels.streams.counting import count_record, has_enough_records, has_new_value, missing_column
+from dbanon.kernels.streams.sliding_window import (
+    LAST_ARRIVAL,
+    PENDING,
+    SUPPRESSED,
+    next_due,
+    publish_group,
+    store_latest_class,
+)
 
 
 class CudsaOptions(NamedTuple):
-    """Options of CUDSA (see cudsa_steps)."""
+    """Options of CUDSA (see `cudsa_steps`)."""
 
     ends: bool
     delta: int
@@ -24,129 +38,138 @@ class CudsaOptions(NamedTuple):
 
 
 @kernel
-def cudsa_steps(state, most, options, requirement, records, classes, attributes, labels):
-    """Let records arrive until all have, or about `most` records were looked at; return how many were.
+def cudsa_steps(state, max_steps, options, requirement, records, classes, attributes, labels):
+    """Add records until all are added, or about `max_steps` records were examined; return how many were.
 
-    The oldest leaves when it is due: with the class of the store that covers it and costs least, if that costs less
-    than a group of it, or where there are too few for a group. The store are the last `store` classes.
+    A due record is published with the stored class that covers it and costs least, if that costs less than a group of
+    it, or if there are too few records for a group. The last `store` classes are stored.
 
-    state: records that have arrived, oldest that may wait, classes, kept classes.
+    state: records added, oldest pending record, classes, stored classes.
     """
     steps = np.int64(0)
     while True:
-        x, steps = next_due(steps, most, options, state, records, attributes)
+        x, steps = next_due(steps, max_steps, options, state, records, attributes)
         if x < 0:
             return steps
-        now, new = state[LAST], state[2]
-        c, limit = _cheapest(x, state, options.w, records, classes, attributes, labels)
+        arrival, new = state[LAST_ARRIVAL], state[2]
+        c, limit = _cheapest_class(x, state, options.w, records, classes, attributes, labels)
         steps += state[3] + state[0] - x
         number = np.int64(-1)
-        if records.people[x] >= 0 and suffices(x, state[0], records.class_ids, WAITING, requirement, records):
-            number, looked = _form(
+        if records.people[x] >= 0 and has_enough_records(x, state[0], records.class_ids, PENDING, requirement, records):
+            number, n_examined = _grow_group(
                 x, state[0], new, requirement, options.w, limit, records, labels, classes, attributes
             )
-            steps += looked
+            steps += n_examined
         if number >= 0:
-            leave(x, number, labels.found, new, now, records)
-            keep_latest(new, now, options.store, state, classes)
+            publish_group(x, number, labels.group_records, new, arrival, records)
+            store_latest_class(new, arrival, options.store, state, classes)
         else:
-            records.class_ids[x], records.published_at[x] = (c if c >= 0 else SUPPRESSED), now
+            records.class_ids[x], records.published_at[x] = (c if c >= 0 else SUPPRESSED), arrival
 
 
-@part
-def _cost(n, squares, lost_, w):
-    """What a class of so many records costs."""
-    return w * (n * lost_) + (1 - w) * (n - squares / n)
+@kernel_part
+def _class_cost(n, squares, record_loss, w):
+    """Return the cost of a class of n records."""
+    return w * (n * record_loss) + (1 - w) * (n - squares / n)
 
 
-@part
-def _cheapest(x, state, w, records, classes, attributes, labels):
-    """The class of the store that covers a record and costs least (ties: the first), and what it costs; -1 and inf
-    where there is none."""
-    best, least = np.int64(-1), np.inf
+@kernel_part
+def _cheapest_class(x, state, w, records, classes, attributes, labels):
+    """Return the stored class that covers a record and costs least (ties: the first), and its cost.
+
+    Returns -1 and inf if there is none.
+    """
+    best, lowest = np.int64(-1), np.inf
     for i in range(state[3]):
         c = classes.reusable[i]
         if covers(records.values[x], classes.lows[c], classes.highs[c]):
-            own = _cost(
+            cost = _class_cost(
                 labels.class_counts[c, 0],
                 labels.class_counts[c, 1],
-                loss(classes.lows[c], classes.highs[c], attributes),
+                class_loss(classes.lows[c], classes.highs[c], attributes),
                 w,
             )
-            if own < least:
-                best, least = c, own
-    return best, least
+            if cost < lowest:
+                best, lowest = c, cost
+    return best, lowest
 
 
-@part
-def _form(x, end, new, requirement, w, limit, records, labels, classes, attributes):
-    """Adds to record x, one by one, the waiting record of another person that makes the group cost least more (ties:
-    the oldest), until it is enough for a class; after k persons, only such with sensitive values that it lacks. Gives
-    how many were added to `found`, -1 where there are too few or the group costs more than `limit`, and how many
-    records were looked at; `new` is the class that the group would be, whose span and counts are set."""
-    low, high, count = classes.lows[new], classes.highs[new], labels.class_counts[new]
+@kernel_part
+def _grow_group(x, end, new, requirement, w, limit, records, labels, classes, attributes):
+    """Grow a group from record x by the pending records that cost least, until it suffices for a class.
+
+    Each is of another person; after k persons, only records with missing sensitive values are added (ties: the oldest).
+    The members are written to `group_records`, the bounds and counts to class `new`. Returns the number of members, -1
+    if there are too few records or the group costs more than `limit`; and the number of examined records.
+    """
+    low, high, class_counts = classes.lows[new], classes.highs[new], labels.class_counts[new]
     requirement.clock[0] += 1
-    begin(records.values[x], low, high, attributes)
-    count[0], count[1] = 1, 1
+    begin_class(records.values[x], low, high, attributes)
+    class_counts[0], class_counts[1] = 1, 1
     labels.tally[labels.codes[x] + 1] += 1
-    own = np.zeros(len(requirement.min_values), np.int64)
-    count_record(x, requirement, records, own)
-    number, looked = np.int64(0), np.int64(0)
+    n_values = np.zeros(len(requirement.min_values), np.int64)
+    count_record(x, requirement, records, n_values)
+    n_members, n_examined = np.int64(0), np.int64(0)
     while True:
-        if _cost(count[0], count[1], loss(low, high, attributes), w) > limit:
+        if _class_cost(class_counts[0], class_counts[1], class_loss(low, high, attributes), w) > limit:
             wanted, best = np.int64(0), np.int64(-1)
         else:
-            wanted = lacking(number + 1, requirement, own)
+            wanted = missing_column(n_members + 1, requirement, n_values)
             if wanted == -1:
                 break
-            looked += end - x
-            best = _best(x, end, new, wanted, w, records, labels, classes, attributes, requirement)
+            n_examined += end - x
+            best = _cheapest_record(x, end, new, wanted, w, records, labels, classes, attributes, requirement)
         if best < 0:
-            _clear(x, number, labels)
-            return np.int64(-1), looked
-        widen(records.values[best], low, high, attributes)
-        count[0], count[1] = count[0] + 1, count[1] + 2 * labels.tally[labels.codes[best] + 1] + 1
+            _clear_tally(x, n_members, labels)
+            return np.int64(-1), n_examined
+        widen_class(records.values[best], low, high, attributes)
+        class_counts[0], class_counts[1] = (
+            class_counts[0] + 1,
+            class_counts[1] + 2 * labels.tally[labels.codes[best] + 1] + 1,
+        )
         labels.tally[labels.codes[best] + 1] += 1
-        count_record(best, requirement, records, own)
-        labels.found[number] = best
-        number += 1
-    _clear(x, number, labels)
-    return number, looked
+        count_record(best, requirement, records, n_values)
+        labels.group_records[n_members] = best
+        n_members += 1
+    _clear_tally(x, n_members, labels)
+    return n_members, n_examined
 
 
-@part
-def _clear(x, number, labels):
-    """No label is counted any more."""
+@kernel_part
+def _clear_tally(x, number, labels):
+    """Reset the counts of the labels of a group."""
     labels.tally[labels.codes[x] + 1] = 0
     for j in range(number):
-        labels.tally[labels.codes[labels.found[j]] + 1] = 0
+        labels.tally[labels.codes[labels.group_records[j]] + 1] = 0
 
 
-@part
-def _best(x, end, new, wanted, w, records, labels, classes, attributes, requirement):
-    """The waiting record of a person that a group has not, with a value that it has not of the column `wanted` (-2:
-    any), that makes the group cost least more (ties: the oldest); -1 where there is none."""
+@kernel_part
+def _cheapest_record(x, end, new, wanted, w, records, labels, classes, attributes, requirement):
+    """Return the pending record of a new person that adds the least cost (ties: the oldest); -1 if there is none.
+
+    It needs a new value of the column `wanted` (-2: none needed).
+    """
     low, high = classes.lows[new], classes.highs[new]
     n, squares = labels.class_counts[new, 0], labels.class_counts[new, 1]
-    base, mixed = n * loss(low, high, attributes), n - squares / n
-    best, least = np.int64(-1), np.inf
+    base, mixed = n * class_loss(low, high, attributes), n - squares / n
+    best, lowest = np.int64(-1), np.inf
     for i in range(x, end):
         if (
-            records.class_ids[i] != WAITING
+            records.class_ids[i] != PENDING
             or records.people[i] < 0
             or requirement.person_marks[records.people[i]] == requirement.clock[0]
         ):
             continue
         if wanted >= 0 and not has_new_value(i, wanted, requirement, records):
             continue
-        more = (n + 1) - (squares + 2 * labels.tally[labels.codes[i] + 1] + 1) / (n + 1) - mixed
+        label_increase = (n + 1) - (squares + 2 * labels.tally[labels.codes[i] + 1] + 1) / (n + 1) - mixed
         total, cost = 0.0, np.inf
         for a in range(len(low)):
-            from_, to = reach(a, low[a], high[a], records.values[i, a], attributes)
-            total += attributes.weights[a] * lost(a, from_, to, attributes)
-            cost = w * ((n + 1) * total - base) + (1 - w) * more
-            if cost >= least:  # what is still to be added makes it no less
+            new_low, new_high = widened_bounds(a, low[a], high[a], records.values[i, a], attributes)
+            total += attributes.weights[a] * attribute_loss(a, new_low, new_high, attributes)
+            cost = w * ((n + 1) * total - base) + (1 - w) * label_increase
+            if cost >= lowest:  # what is still to be added makes it no less
                 break
-        if cost < least:
-            best, least = np.int64(i), cost
+        if cost < lowest:
+            best, lowest = np.int64(i), cost
     return best

@@ -1,55 +1,63 @@
-"""Streams of records that lack values: IDEA, which lets a NULL stand in a class of values, and K-VARP, whose records
-are partitioned by which attributes they have.
+"""Streams of records with missing values: IDEA, and K-VARP and IoT anonymity, which partition by missing attributes.
 
-The record that is due leaves with those that are nearest by `away` (records,), where each system says what that is.
+In IDEA a class of values covers a NULL. A due record is published with the records nearest to it by `distances`
+(records,), which each algorithm defines.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-from dbanon.kernels.jit import kernel, part
-from dbanon.kernels.streams.class_loss import alone, apart, least_class, loss, reach
-from dbanon.kernels.streams.counting import suffices
-from dbanon.kernels.streams.nearest import insert
+from dbanon.kernels.jit import kernel, kernel_part
+from dbanon.kernels.streams.class_loss import (
+    cheapest_covering_class,
+    class_loss,
+    value_bounds,
+    value_distance,
+    widened_bounds,
+)
+from dbanon.kernels.streams.counting import has_enough_records
+from dbanon.kernels.streams.nearest import insert_nearest
 from dbanon.kernels.streams.sliding_window import (
-    LAST,
+    LAST_ARRIVAL,
+    PENDING,
     SUPPRESSED,
-    WAITING,
-    diverse,
-    keep_latest,
-    leave,
+    add_diverse_records,
     next_due,
-    span,
+    publish_group,
+    set_class_bounds,
+    store_latest_class,
 )
 
 
-@part
-def choose(x, end, requirement, away, records, attributes, found):
-    """Puts into `found` the waiting records of k - 1 persons that are nearest to record x (ties: the oldest), and then
-    the nearest with sensitive values that are needed; `away` is inf for those that may not be taken. Gives how many, or
-    -1 where there are too few."""
+@kernel_part
+def find_nearest_group(x, end, requirement, distances, records, attributes, group_records):
+    """Find the nearest pending records of k - 1 other persons, and of needed sensitive values; return how many, or -1.
+
+    The records are written to `group_records` (ties: the oldest); `distances` is inf for those that are not allowed.
+    Returns -1 if there are too few.
+    """
     number, far = np.int64(0), np.empty(requirement.k)
     if records.people[x] < 0:
         return np.int64(-1)
     for i in range(x + 1, end):
         if (
-            records.class_ids[i] == WAITING
+            records.class_ids[i] == PENDING
             and records.people[i] >= 0
             and records.people[i] != records.people[x]
-            and away[i] < np.inf
+            and distances[i] < np.inf
         ):
-            number = insert(i, away[i], number, requirement.k - 1, records, found, far)
+            number = insert_nearest(i, distances[i], number, requirement.k - 1, records, group_records, far)
     if number < requirement.k - 1:
         return np.int64(-1)
-    return diverse(x, number, x, end, records, requirement, attributes, found, away)
+    return add_diverse_records(x, number, x, end, records, requirement, attributes, group_records, distances)
 
 
 # --- IDEA --------------------------------------------------------------------------------------------------
 
 
 class IdeaOptions(NamedTuple):
-    """Options of IDEA (see idea_steps)."""
+    """Options of IDEA (see `idea_steps`)."""
 
     ends: bool
     delta: int
@@ -58,97 +66,99 @@ class IdeaOptions(NamedTuple):
 
 
 @kernel
-def idea_steps(state, most, options, requirement, records, classes, attributes, found, away):
-    """Let records arrive until all have, or about `most` records were looked at; return how many were.
+def idea_steps(state, max_steps, options, requirement, records, classes, attributes, group_records, distances):
+    """Add records until all are added, or about `max_steps` records were examined; return how many were.
 
-    The oldest leaves when it is due: with the class of the store that stands for it and loses least, if that loses no
-    more than a group of it and the most similar, or where there are too few for a group. A group that loses less than
-    `theta` is stored; the store are the last `store` of these.
+    A due record is published with the stored class that covers it with the least loss, if that is no more than the loss
+    of a group of the most similar records, or if there are too few for a group. A group that loses less than `theta` is
+    stored; the last `store` of these are kept.
 
-    state: records that have arrived, oldest that may wait, classes, kept classes. found (k + values that are
-    needed,) and away (records,): scratch.
+    state: records added, oldest pending record, classes, stored classes. group_records (k + needed values,) and
+    distances (records,): scratch.
     """
     steps = np.int64(0)
     while True:
-        x, steps = next_due(steps, most, options, state, records, attributes)
+        x, steps = next_due(steps, max_steps, options, state, records, attributes)
         if x < 0:
             return steps
         steps += state[0] - x + state[3]
         for i in range(x + 1, state[0]):
-            away[i] = -_similar(records.values[x], records.values[i], attributes)
-        number = choose(x, state[0], requirement, away, records, attributes, found)
-        c, least = _least_that_may(records.values[x], state, classes, attributes)
-        new, now = state[2], state[LAST]
-        own = np.inf
+            distances[i] = -_similarity(records.values[x], records.values[i], attributes)
+        number = find_nearest_group(x, state[0], requirement, distances, records, attributes, group_records)
+        c, lowest = _cheapest_compatible_class(records.values[x], state, classes, attributes)
+        new, arrival = state[2], state[LAST_ARRIVAL]
+        group_loss = np.inf
         if number >= 0:
-            _span_known(x, number, found, records, classes.lows[new], classes.highs[new], attributes)
-            own = loss(classes.lows[new], classes.highs[new], attributes)
-        if c >= 0 and least <= own:
-            records.class_ids[x], records.published_at[x] = c, now
+            _set_known_bounds(x, number, group_records, records, classes.lows[new], classes.highs[new], attributes)
+            group_loss = class_loss(classes.lows[new], classes.highs[new], attributes)
+        if c >= 0 and lowest <= group_loss:
+            records.class_ids[x], records.published_at[x] = c, arrival
         elif number >= 0:
-            leave(x, number, found, new, now, records)
-            classes.made_at[new] = now
-            if own < options.theta:
-                keep_latest(new, now, options.store, state, classes)
+            publish_group(x, number, group_records, new, arrival, records)
+            classes.made_at[new] = arrival
+            if group_loss < options.theta:
+                store_latest_class(new, arrival, options.store, state, classes)
             else:
                 state[2] += 1
         else:
-            records.class_ids[x], records.published_at[x] = SUPPRESSED, now
+            records.class_ids[x], records.published_at[x] = SUPPRESSED, arrival
 
 
-@part
-def _similar(x, y, attributes):
-    """How similar two records are.
+@kernel_part
+def _similarity(x, y, attributes):
+    """Return the similarity of two records.
 
-    The share of attributes that both have, times one less the mean distance on these.
+    It is the share of attributes that both have, times one less their mean distance on these.
     """
     both, far = 0.0, 0.0
     for a in range(len(x)):
         if x[a] == x[a] and y[a] == y[a]:
             both += attributes.weights[a]
-            far += attributes.weights[a] * apart(a, x[a], y[a], attributes)
+            far += attributes.weights[a] * value_distance(a, x[a], y[a], attributes)
     return both - far
 
 
-@part
-def _span_known(x, number, found, records, low, high, attributes):
-    """Make a class of what record x and the first `number` of `found` have; of NULLs where all lack it."""
+@kernel_part
+def _set_known_bounds(x, number, group_records, records, low, high, attributes):
+    """Set bounds of a class from the known values of a group; an attribute that no record has is NULL."""
     for a in range(len(low)):
-        low[a], high[a] = alone(a, records.values[x, a], attributes)
+        low[a], high[a] = value_bounds(a, records.values[x, a], attributes)
         for j in range(number):
-            value = records.values[found[j], a]
+            value = records.values[group_records[j], a]
             if value != value:
                 continue
             if low[a] > high[a]:
-                low[a], high[a] = alone(a, value, attributes)
+                low[a], high[a] = value_bounds(a, value, attributes)
             else:
-                low[a], high[a] = reach(a, low[a], high[a], value, attributes)
+                low[a], high[a] = widened_bounds(a, low[a], high[a], value, attributes)
 
 
-@part
-def _least_that_may(value, state, classes, attributes):
-    """The class of the store that has all values of a record and loses least (ties: the first), and what it loses; -1
-    and inf where there is none."""
-    best, least = np.int64(-1), np.inf
+@kernel_part
+def _cheapest_compatible_class(value, state, classes, attributes):
+    """Return the stored class that has all values of a record with the least loss (ties: the first), and that loss.
+
+    Returns -1 and inf if there is none.
+    """
+    best, lowest = np.int64(-1), np.inf
     for i in range(state[3]):
         c = classes.reusable[i]
-        may = True
+        is_compatible = True
         for a in range(len(value)):
             if value[a] == value[a] and not classes.lows[c, a] <= value[a] <= classes.highs[c, a]:
-                may = False
+                is_compatible = False
                 break
-        if may:
-            own = loss(classes.lows[c], classes.highs[c], attributes)
-            if own < least:
-                best, least = c, own
-    return best, least
+        if is_compatible:
+            loss_of_class = class_loss(classes.lows[c], classes.highs[c], attributes)
+            if loss_of_class < lowest:
+                best, lowest = c, loss_of_class
+    return best, lowest
 
 
 # --- partitions by what records have -----------------------------------------------------------------------
 
 
 class PartitionOptions(NamedTuple):
-    """Options of K-VARP and IoT anonymity (see pattern_steps)."""
+    """Options of K-VARP and IoT anonymity (see `pattern_steps`)."""
 
     ends: bool
     delta: int
@@ -157,87 +167,95 @@ class PartitionOptions(NamedTuple):
 
 
 @kernel
-def pattern_steps(state, most, options, requirement, records, classes, attributes, partitions):
-    """Let records arrive until all have, or about `most` records were looked at; return how many were.
+def pattern_steps(state, max_steps, options, requirement, records, classes, attributes, partitions):
+    """Add records until all are added, or about `max_steps` records were examined; return how many were.
 
-    The oldest leaves when it is due, with the nearest of its partition by what all of these have; where that is too
-    small, of it and the partitions that are merged with it: the most similar ones or, `is_by_size`, the largest. If all
-    together are too few, it leaves with a class of the store that covers it, or is suppressed. The store are the last
-    `store` classes of one partition.
+    A due record is published with the nearest ones of its partition, by the attributes that all of these have; if that
+    is too small, partitions are merged with it: the most similar ones or, `is_by_size`, the largest. If all together
+    are too few, it is published with a stored class that covers it, or suppressed. The last `store` classes of one
+    partition are stored.
 
-    state: records that have arrived, oldest that may wait, classes, kept classes.
+    state: records added, oldest pending record, classes, stored classes.
     """
     steps = np.int64(0)
     while True:
-        x, steps = next_due(steps, most, options, state, records, attributes)
+        x, steps = next_due(steps, max_steps, options, state, records, attributes)
         if x < 0:
             return steps
-        common, merged, looked = _gather(x, state[0], requirement, options.is_by_size, records, partitions)
-        steps += looked + state[3]
+        common, merged, n_examined = _gather_partitions(
+            x, state[0], requirement, options.is_by_size, records, partitions
+        )
+        steps += n_examined + state[3]
         number = np.int64(-1)
         if merged >= 0:
             for i in range(x + 1, state[0]):
                 partitions.distances[i] = np.inf
-                if partitions.taken[i]:
-                    partitions.distances[i] = _apart_by(common, records.values[x], records.values[i], attributes)
-            number = choose(x, state[0], requirement, partitions.distances, records, attributes, partitions.found)
-        new, now = state[2], state[LAST]
+                if partitions.is_merged[i]:
+                    partitions.distances[i] = _common_distance(common, records.values[x], records.values[i], attributes)
+            number = find_nearest_group(
+                x, state[0], requirement, partitions.distances, records, attributes, partitions.group_records
+            )
+        new, arrival = state[2], state[LAST_ARRIVAL]
         if number >= 0:
-            span(x, number, partitions.found, records, classes.lows[new], classes.highs[new], attributes)
-            leave(x, number, partitions.found, new, now, records)
-            classes.made_at[new] = now
+            set_class_bounds(
+                x, number, partitions.group_records, records, classes.lows[new], classes.highs[new], attributes
+            )
+            publish_group(x, number, partitions.group_records, new, arrival, records)
+            classes.made_at[new] = arrival
             if merged == 0 and options.store > 0:
-                keep_latest(new, now, options.store, state, classes)
+                store_latest_class(new, arrival, options.store, state, classes)
             else:
                 state[2] += 1
         else:
-            c, _ = least_class(records.values[x], classes, state[3], attributes)
-            records.class_ids[x], records.published_at[x] = (c if c >= 0 else SUPPRESSED), now
+            c, _ = cheapest_covering_class(records.values[x], classes, state[3], attributes)
+            records.class_ids[x], records.published_at[x] = (c if c >= 0 else SUPPRESSED), arrival
 
 
-@part
-def _gather(x, end, requirement, by_size, records, partitions):
-    """Take the partition of record x, and others until all together are enough for a class.
+@kernel_part
+def _gather_partitions(x, end, requirement, by_size, records, partitions):
+    """Take the partition of record x, and merge others until they suffice for a class.
 
-    Gives what all have, how many others were taken (-1: all are not enough), and how many records were looked at.
+    Returns the attributes that all have, the number of merged partitions (-1: all are not enough), and the number of
+    examined records.
     """
-    common, merged, looked = partitions.patterns[x], np.int64(0), np.int64(0)
+    common, merged, n_examined = partitions.patterns[x], np.int64(0), np.int64(0)
     for i in range(x, end):
-        partitions.taken[i] = records.class_ids[i] == WAITING and partitions.patterns[i] == partitions.patterns[x]
+        partitions.is_merged[i] = records.class_ids[i] == PENDING and partitions.patterns[i] == partitions.patterns[x]
     while records.people[x] >= 0:
-        looked += end - x
-        if suffices(x, end, partitions.taken, True, requirement, records):
-            return common, merged, looked
-        best, most = np.int64(-1), -1.0
+        n_examined += end - x
+        if has_enough_records(x, end, partitions.is_merged, True, requirement, records):
+            return common, merged, n_examined
+        best, highest = np.int64(-1), -1.0
         for i in range(x + 1, end):
             if (
-                records.class_ids[i] != WAITING
-                or partitions.taken[i]
+                records.class_ids[i] != PENDING
+                or partitions.is_merged[i]
                 or (best >= 0 and partitions.patterns[i] == partitions.patterns[best])
             ):
                 continue
             score = 0.0
             if by_size:
                 for j in range(i, end):
-                    score += records.class_ids[j] == WAITING and partitions.patterns[j] == partitions.patterns[i]
-                looked += end - i
+                    score += records.class_ids[j] == PENDING and partitions.patterns[j] == partitions.patterns[i]
+                n_examined += end - i
             else:
-                either = _bits(partitions.patterns[i] | common)
-                score = _bits(partitions.patterns[i] & common) / either if either > 0 else 1.0
-            if score > most:
-                best, most = np.int64(i), score
+                either = _n_bits(partitions.patterns[i] | common)
+                score = _n_bits(partitions.patterns[i] & common) / either if either > 0 else 1.0
+            if score > highest:
+                best, highest = np.int64(i), score
         if best < 0:
             break
         for i in range(x, end):
-            if records.class_ids[i] == WAITING and partitions.patterns[i] == partitions.patterns[best]:
-                partitions.taken[i] = True
+            if records.class_ids[i] == PENDING and partitions.patterns[i] == partitions.patterns[best]:
+                partitions.is_merged[i] = True
         common &= partitions.patterns[best]
         merged += 1
-    return common, np.int64(-1), looked
+    return common, np.int64(-1), n_examined
 
 
-@part
-def _bits(pattern):
+@kernel_part
+def _n_bits(pattern):
+    """Return the number of set bits."""
     number = np.int64(0)
     while pattern > 0:
         number += pattern & 1
@@ -245,11 +263,11 @@ def _bits(pattern):
     return number
 
 
-@part
-def _apart_by(common, x, y, attributes):
-    """How far apart two records are on the attributes that all have."""
+@kernel_part
+def _common_distance(common, x, y, attributes):
+    """Return the distance of two records on the attributes that all have."""
     total = 0.0
     for a in range(len(x)):
         if (common >> (a % 62)) & 1 and x[a] == x[a] and y[a] == y[a]:
-            total += attributes.weights[a] * apart(a, x[a], y[a], attributes)
+            total += attributes.weights[a] * value_distance(a, x[a], y[a], attributes)
     return total

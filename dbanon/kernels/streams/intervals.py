@@ -1,21 +1,21 @@
-"""What the records of classes span, where a system publishes more."""
+"""Bounds of the records of classes, for algorithms whose classes publish wider ones."""
 
 from dbanon.kernels.jit import kernel
-from dbanon.kernels.streams.class_loss import begin, widen
+from dbanon.kernels.streams.class_loss import begin_class, widen_class
 
 
 @kernel
-def span(class_ids, values, attributes, old, begun, lows, highs):
-    """Make the classes from `old` on as narrow as the records that left with them (class_ids, -1 and less for none).
+def shrink_to_records(class_ids, values, attributes, first_new, is_begun, lows, highs):
+    """Set the bounds of the classes from `first_new` on to those of the records published with them.
 
-    begun (classes,): scratch, false.
+    class_ids: class of each record, below 0 for none. is_begun (classes,): scratch, false.
     """
     for t in range(len(class_ids)):
         c = class_ids[t]
-        if c < old:
+        if c < first_new:
             continue
-        if begun[c]:
-            widen(values[t], lows[c], highs[c], attributes)
+        if is_begun[c]:
+            widen_class(values[t], lows[c], highs[c], attributes)
         else:
-            begin(values[t], lows[c], highs[c], attributes)
-            begun[c] = True
+            begin_class(values[t], lows[c], highs[c], attributes)
+            is_begun[c] = True

@@ -1,44 +1,51 @@
-"""Clusters of the records that wait: k-means, of which categories have medoids, and k-member.
+"""Clusters of pending records: k-means, with medoids for categories, and k-member.
 
-The first `size` of `rows` are the records that are clustered. The records of each cluster are a list in the order of
-arrival (see `RoundArrays`).
+The first `size` of `rows` are the records that are clustered. The records of each cluster are a linked list in the
+order of arrival (see `RoundArrays`).
 """
 
 import numpy as np
 
-from dbanon.kernels.jit import part
-from dbanon.kernels.random_orders import below
-from dbanon.kernels.streams.class_loss import apart, begin, distance, growth, position, widen
-from dbanon.kernels.streams.counting import brings, count_record, lacking
-from dbanon.kernels.streams.nearest import ask, asked
+from dbanon.kernels.jit import kernel_part
+from dbanon.kernels.random_orders import random_below
+from dbanon.kernels.streams.class_loss import (
+    begin_class,
+    loss_growth,
+    position,
+    record_distance,
+    value_distance,
+    widen_class,
+)
+from dbanon.kernels.streams.counting import adds_needed_person, count_record, missing_column
+from dbanon.kernels.streams.nearest import fill_node_distances, tabulated_distance
 
 ROUNDS = 5
-"""Each record is assigned to the nearest center at most so many times."""
+"""Maximum number of assignments of all records to the nearest center."""
 
 
-@part
-def means(size, number, rounds, records, attributes):
-    """k-means from different random records."""
+@kernel_part
+def run_k_means(size, number, rounds, records, attributes):
+    """Cluster by k-means, starting with different random records as centers."""
     ahead = size // 2
     for j in range(size):
         rounds.order[j] = rounds.rows[j]
     for c in range(number):
-        at = c + below(np.int64(size - c), rounds.random)
-        rounds.order[c], rounds.order[at] = rounds.order[at], rounds.order[c]
+        place = c + random_below(np.int64(size - c), rounds.random)
+        rounds.order[c], rounds.order[place] = rounds.order[place], rounds.order[c]
         for a in range(len(attributes.weights)):
             value = records.values[rounds.order[c], a]
             is_known_number = attributes.node_starts[a] == attributes.node_starts[a + 1] and value == value
             rounds.centers[c, a] = position(a, value, attributes) if is_known_number else value
     for turn in range(ROUNDS):
         if turn > 0:
-            _move(number, records, attributes, rounds)
-        changed = False
+            _move_centers(number, records, attributes, rounds)
+        has_changed = False
         for j in range(size):
             rounds.order[j], rounds.distances[j] = -1, np.inf
         for c in range(number):
-            ask(rounds.centers[c], ahead, attributes, rounds.node_distances)
+            fill_node_distances(rounds.centers[c], ahead, attributes, rounds.node_distances)
             for j in range(size):
-                away = asked(
+                gap = tabulated_distance(
                     rounds.centers[c],
                     records.values[rounds.rows[j]],
                     rounds.distances[j],
@@ -46,19 +53,19 @@ def means(size, number, rounds, records, attributes):
                     attributes,
                     rounds.node_distances,
                 )
-                if away < rounds.distances[j]:
-                    rounds.order[j], rounds.distances[j] = c, away
+                if gap < rounds.distances[j]:
+                    rounds.order[j], rounds.distances[j] = c, gap
         for j in range(size):
-            changed = changed or rounds.cluster_ids[rounds.rows[j]] != rounds.order[j]
+            has_changed = has_changed or rounds.cluster_ids[rounds.rows[j]] != rounds.order[j]
             rounds.cluster_ids[rounds.rows[j]] = rounds.order[j]
-        listed(size, number, rounds)
-        if not changed:
+        link_clusters(size, number, rounds)
+        if not has_changed:
             break
 
 
-@part
-def listed(size, number, rounds):
-    """Make the lists of clusters."""
+@kernel_part
+def link_clusters(size, number, rounds):
+    """Make the linked lists of clusters."""
     for c in range(number):
         rounds.heads[c] = -1
     for j in range(size - 1, -1, -1):
@@ -67,122 +74,128 @@ def listed(size, number, rounds):
             rounds.next_record[rounds.rows[j]], rounds.heads[c] = rounds.heads[c], rounds.rows[j]
 
 
-@part
-def _move(number, records, attributes, rounds):
-    """Move centers to where their records are. One without records stays."""
+@kernel_part
+def _move_centers(number, records, attributes, rounds):
+    """Move centers to the centers of their records; a center without records stays."""
     for c in range(number):
         if rounds.heads[c] >= 0:
-            middle(
+            fill_center(
                 rounds.heads[c],
                 records,
                 attributes,
                 rounds.centers[c],
                 rounds.next_record,
                 rounds.node_counts,
-                rounds.found,
+                rounds.categories,
             )
 
 
-@part
-def middle(head, records, attributes, center, link, counts, found):
-    """The center of a list of records: the mean of numbers, the category that is nearest to all (ties: the first in the
-    list), and NULL where that is more than half."""
+@kernel_part
+def fill_center(head, records, attributes, center, link, counts, categories):
+    """Compute the center of a linked list of records.
+
+    It is the mean of numbers, the category nearest to all (ties: the first in the list), and NULL if most values are
+    NULL.
+    """
     for a in range(len(center)):
-        known, nulls, total, t = np.int64(0), np.int64(0), 0.0, head
+        n_known, nulls, total, t = np.int64(0), np.int64(0), 0.0, head
         different = np.int64(0)
         while t >= 0:
             value = records.values[t, a]
             if value != value:
                 nulls += 1
             elif attributes.node_starts[a] == attributes.node_starts[a + 1]:
-                known += 1
+                n_known += 1
                 total += position(a, value, attributes)
             else:
-                known += 1
+                n_known += 1
                 node = attributes.node_starts[a] + np.int64(value)
                 if counts[node] == 0:
-                    found[different] = np.int64(value)
+                    categories[different] = np.int64(value)
                     different += 1
                 counts[node] += 1
             t = link[t]
-        if nulls > known:
+        if nulls > n_known:
             center[a] = np.nan
         elif attributes.node_starts[a] == attributes.node_starts[a + 1]:
-            center[a] = total / known
+            center[a] = total / n_known
         else:
-            center[a] = _medoid(a, different, attributes, counts, found)
+            center[a] = _medoid(a, different, attributes, counts, categories)
         for i in range(different):
-            counts[attributes.node_starts[a] + found[i]] = 0
+            counts[attributes.node_starts[a] + categories[i]] = 0
 
 
-@part
-def _medoid(a, different, attributes, counts, found):
-    """Of the first categories in `found` the one with the least sum of distances."""
-    best, least = np.int64(0), np.inf
+@kernel_part
+def _medoid(a, different, attributes, counts, categories):
+    """Return the category with the least sum of distances, of the first ones in `categories`."""
+    best, lowest = np.int64(0), np.inf
     for i in range(different):
         total = 0.0
         for j in range(different):
-            away = apart(a, float(found[i]), float(found[j]), attributes)
-            total += away * counts[attributes.node_starts[a] + found[j]]
-        if total < least:
-            best, least = np.int64(i), total
-    return float(found[best])
+            gap = value_distance(a, float(categories[i]), float(categories[j]), attributes)
+            total += gap * counts[attributes.node_starts[a] + categories[j]]
+        if total < lowest:
+            best, lowest = np.int64(i), total
+    return float(categories[best])
 
 
-@part
-def members(size, number, requirement, rounds, records, attributes):
-    """k-member: at most so many clusters of k persons, each grown from a record by the one that widens it least (ties:
-    the oldest). The first begins with a random record, the others with the one farthest from where the last began."""
+@kernel_part
+def run_k_member(size, number, requirement, rounds, records, attributes):
+    """Cluster by k-member: at most `number` clusters of k persons, each grown by the record that widens it least.
+
+    Ties go to the oldest record. The first cluster begins with a random record, the others with the record farthest
+    from the beginning of the last one.
+    """
     start = np.int64(-1)
     for c in range(number):
-        x = _start(start, size, rounds, records, attributes)
+        x = _draw_start(start, size, rounds, records, attributes)
         if x < 0:
             break
         start = x
         rounds.cluster_ids[x] = c
         requirement.clock[0] += 1
         low, high = np.empty((1, len(attributes.weights))), np.empty((1, len(attributes.weights)))
-        begin(records.values[x], low[0], high[0], attributes)
-        own = np.zeros(len(requirement.min_values), np.int64)
-        persons = np.int64(count_record(x, requirement, records, own))
+        begin_class(records.values[x], low[0], high[0], attributes)
+        n_values = np.zeros(len(requirement.min_values), np.int64)
+        persons = np.int64(count_record(x, requirement, records, n_values))
         while True:
-            column = lacking(persons, requirement, own)
+            column = missing_column(persons, requirement, n_values)
             if column == -1:
                 break
-            best, least = np.int64(-1), np.inf
+            best, lowest = np.int64(-1), np.inf
             for j in range(size):
                 t = rounds.rows[j]
-                if rounds.cluster_ids[t] >= 0 or not brings(t, column, requirement, records):
+                if rounds.cluster_ids[t] >= 0 or not adds_needed_person(t, column, requirement, records):
                     continue
-                more = growth(records.values[t], np.int64(0), low, high, least, attributes)
-                if more < least:
-                    best, least = t, more
+                increase = loss_growth(records.values[t], np.int64(0), low, high, lowest, attributes)
+                if increase < lowest:
+                    best, lowest = t, increase
             if best < 0:
                 break
             rounds.cluster_ids[best] = c
-            persons += count_record(best, requirement, records, own)
-            widen(records.values[best], low[0], high[0], attributes)
-    listed(size, number, rounds)
+            persons += count_record(best, requirement, records, n_values)
+            widen_class(records.values[best], low[0], high[0], attributes)
+    link_clusters(size, number, rounds)
 
 
-@part
-def _start(last, size, rounds, records, attributes):
-    """Return the record with which a cluster begins, or -1; `last`: with which the last one began, -1 for none.
+@kernel_part
+def _draw_start(last, size, rounds, records, attributes):
+    """Return the record with which a cluster begins, or -1; `last`: the beginning of the last cluster, -1 for none.
 
-    A random one is the first known person's from a random place on.
+    The first is the first record of a known person from a random place on.
     """
     if last < 0:
-        at = below(np.int64(size), rounds.random)
+        place = random_below(np.int64(size), rounds.random)
         for j in range(size):
-            t = rounds.rows[(at + j) % size]
+            t = rounds.rows[(place + j) % size]
             if records.people[t] >= 0:
                 return t
         return np.int64(-1)
-    best, most = np.int64(-1), -1.0
+    best, highest = np.int64(-1), -1.0
     for j in range(size):
         t = rounds.rows[j]
         if rounds.cluster_ids[t] < 0 and records.people[t] >= 0:
-            away = distance(records.values[last], records.values[t], attributes)
-            if away > most:
-                best, most = t, away
+            gap = record_distance(records.values[last], records.values[t], attributes)
+            if gap > highest:
+                best, highest = t, gap
     return best

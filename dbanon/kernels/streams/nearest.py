@@ -1,50 +1,56 @@
-"""The nearest of the records of a stream that wait.
+"""Searches for the nearest pending records of a stream.
 
-Distances are added up attribute by attribute over many records at a time, as that is what a processor does fastest.
+Distances are added up attribute by attribute over many records at a time, which is fastest for a processor.
 """
 
 import numpy as np
 
-from dbanon.kernels.jit import inlined, part
-from dbanon.kernels.streams.class_loss import apart, apart_from_center, has_ranks, seen_width
+from dbanon.kernels.jit import inlined_part, kernel_part
+from dbanon.kernels.streams.class_loss import center_value_distance, has_ranks, seen_width, value_distance
 
-WAITING = -2
+PENDING = -2
 
-MANY = 512
-"""Records whose distances are added up at a time."""
+BATCH_RECORDS = 512
+"""Number of records whose distances are added up at a time."""
 
 
-@part
-def ask(value, ahead, attributes, table):
-    """Tables of what categories are apart from those of a record, where that is less than looking each up."""
+@kernel_part
+def fill_node_distances(value, ahead, attributes, table):
+    """Fill `table` with the distances of a record to all categories, if that costs less than computing each on use.
+
+    Only hierarchies of at most `ahead` nodes are tabulated.
+    """
     for a in range(len(value)):
         begin_, size = attributes.node_starts[a], attributes.node_starts[a + 1] - attributes.node_starts[a]
         if size == 0 or size > ahead:
             continue
         for node in range(size):
-            table[begin_ + node] = attributes.weights[a] * apart(a, value[a], float(node), attributes)
+            table[begin_ + node] = attributes.weights[a] * value_distance(a, value[a], float(node), attributes)
 
 
-@part
-def asked(x, y, most, ahead, attributes, table):
-    """How far a center, which was asked for, and a record are apart; inf once that is more than `most`."""
+@kernel_part
+def tabulated_distance(x, y, limit, ahead, attributes, table):
+    """Return the distance of a center, whose tables are filled, and a record; inf once it exceeds `limit`."""
     total = 0.0
     for a in range(len(x)):
         size = attributes.node_starts[a + 1] - attributes.node_starts[a]
         if 0 < size <= ahead and y[a] == y[a] and x[a] == x[a]:
             total += table[attributes.node_starts[a] + np.int64(y[a])]
         else:
-            total += attributes.weights[a] * apart_from_center(a, x[a], y[a], attributes)
-        if total > most:
+            total += attributes.weights[a] * center_value_distance(a, x[a], y[a], attributes)
+        if total > limit:
             return np.inf
     return total
 
 
-@part
-def distances(x, size, rows, ahead, records, attributes, table, away):
-    """How far the first `size` of `rows` are from record x, in `away`; `table` and `ahead` are what was asked for."""
+@kernel_part
+def record_distances(x, size, rows, ahead, records, attributes, table, distances_):
+    """Fill `distances_` with the distances of the first `size` of `rows` to record x.
+
+    `table` and `ahead` are those of `fill_node_distances`.
+    """
     for j in range(size):
-        away[j] = 0.0
+        distances_[j] = 0.0
     for a in range(len(attributes.weights)):
         weight, value, begin_ = attributes.weights[a], records.values[x, a], attributes.node_starts[a]
         number = attributes.node_starts[a + 1] - begin_
@@ -55,64 +61,69 @@ def distances(x, size, rows, ahead, records, attributes, table, away):
         if is_direct and value == value and width > 0:
             for j in range(size):
                 other = records.values[rows[j], a]
-                away[j] += weight * (abs(value - other) / width) if other == other else weight
+                distances_[j] += weight * (abs(value - other) / width) if other == other else weight
         elif 0 < number <= ahead and value == value:
             for j in range(size):
                 other = records.values[rows[j], a]
-                away[j] += table[begin_ + np.int64(other)] if other == other else weight
+                distances_[j] += table[begin_ + np.int64(other)] if other == other else weight
         else:
             for j in range(size):
-                away[j] += weight * apart(a, value, records.values[rows[j], a], attributes)
+                distances_[j] += weight * value_distance(a, value, records.values[rows[j], a], attributes)
 
 
-@part
-def nearest(x, begins, ends, size, records, attributes, table, found, far):
-    """Puts into `found` the `size` - 1 waiting records from `begins` to `ends` that are nearest to record x and about
-    as many other persons, nearest first (ties: the older); gives how many there are. Of each person the nearest."""
+@kernel_part
+def nearest_persons(x, begins, ends, size, records, attributes, table, group_records, group_distances):
+    """Find the nearest pending records from `begins` to `ends` of `size` - 1 other persons, nearest first.
+
+    Of each person only the nearest record counts (ties: the older). They are written to `group_records`; returns how
+    many there are.
+    """
     number, ahead = np.int64(0), (ends - begins) // 2
     if size < 2:
         return number
-    ask(records.values[x], ahead, attributes, table)
-    rows, away = np.empty(MANY, np.int64), np.empty(MANY)
+    fill_node_distances(records.values[x], ahead, attributes, table)
+    rows, distances_ = np.empty(BATCH_RECORDS, np.int64), np.empty(BATCH_RECORDS)
     i = begins
     while i < ends:
-        listed = np.int64(0)
-        while i < ends and listed < MANY:
-            rows[listed] = i
-            listed += (
-                records.class_ids[i] == WAITING
+        n_listed = np.int64(0)
+        while i < ends and n_listed < BATCH_RECORDS:
+            rows[n_listed] = i
+            n_listed += (
+                records.class_ids[i] == PENDING
                 and i != x
                 and records.people[i] >= 0
                 and records.people[i] != records.people[x]
             )
             i += 1
-        distances(x, listed, rows, ahead, records, attributes, table, away)
-        for j in range(listed):
-            number = insert(rows[j], away[j], number, size - 1, records, found, far)
+        record_distances(x, n_listed, rows, ahead, records, attributes, table, distances_)
+        for j in range(n_listed):
+            number = insert_nearest(rows[j], distances_[j], number, size - 1, records, group_records, group_distances)
     return number
 
 
-@inlined
-def insert(i, away, number, size, records, found, far):
-    """Puts a record at a distance among the nearest of at most `size` persons, nearest first (ties: what was there
-    before), of each person the nearest; gives how many there are."""
-    if number == size and not away < far[number - 1]:
+@inlined_part
+def insert_nearest(i, gap, number, size, records, group_records, group_distances):
+    """Insert a record into the nearest ones of at most `size` persons, nearest first; return how many there are.
+
+    Of each person the nearest is kept; ties go to the earlier insertion.
+    """
+    if number == size and not gap < group_distances[number - 1]:
         return number
-    at = np.int64(-1)
+    place = np.int64(-1)
     for other in range(number):
-        if records.people[found[other]] == records.people[i]:
-            at = np.int64(other)
+        if records.people[group_records[other]] == records.people[i]:
+            place = np.int64(other)
             break
-    if at >= 0:
-        if not away < far[at]:
+    if place >= 0:
+        if not gap < group_distances[place]:
             return number
     elif number < size:
-        at = number
+        place = number
         number += 1
     else:
-        at = number - 1
-    while at > 0 and far[at - 1] > away:
-        found[at], far[at] = found[at - 1], far[at - 1]
-        at -= 1
-    found[at], far[at] = i, away
+        place = number - 1
+    while place > 0 and group_distances[place - 1] > gap:
+        group_records[place], group_distances[place] = group_records[place - 1], group_distances[place - 1]
+        place -= 1
+    group_records[place], group_distances[place] = i, gap
     return number

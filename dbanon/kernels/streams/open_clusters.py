@@ -1,41 +1,41 @@
-"""Open clusters of a stream: each record joins one when it arrives; a cluster leaves when a record of it is due.
+"""Open clusters of a stream: records join one on arrival, and it is published when one of them is due.
 
-Clusters have a slot each. The records of a cluster are a list from the last that arrived to the first: `heads` is where
-it begins, `next_record` continues it. See `OpenClusterArrays`.
+Each cluster has a slot. Its records are a linked list from the last arrival to the first: `heads` is where it begins,
+`next_record` continues it. See `OpenClusterArrays`.
 """
 
 import numpy as np
 
-from dbanon.kernels.jit import part
-from dbanon.kernels.streams.class_loss import begin, joined, lost, widen
+from dbanon.kernels.jit import kernel_part
+from dbanon.kernels.streams.class_loss import attribute_loss, begin_class, joined_bounds, widen_class
 from dbanon.kernels.streams.counting import count_person, count_value
 
 
-@part
+@kernel_part
 def open_cluster(t, state, clusters, records, attributes):
-    """Open a cluster for a record in the first free slot, whose list is empty yet; return the slot."""
+    """Open a cluster for a record in the first free slot, with an empty list; return the slot."""
     c = np.int64(0)
     while clusters.is_open[c]:
         c += 1
     clusters.is_open[c], clusters.sizes[c], clusters.heads[c], clusters.ids[c] = True, 0, -1, state[4]
     state[4] += 1
     state[5] += 1
-    begin(records.values[t], clusters.lows[c], clusters.highs[c], attributes)
+    begin_class(records.values[t], clusters.lows[c], clusters.highs[c], attributes)
     return c
 
 
-@part
-def put(t, c, clusters):
-    """Put a record first into the list of a cluster."""
+@kernel_part
+def prepend_record(t, c, clusters):
+    """Prepend a record to the list of a cluster."""
     clusters.next_record[t], clusters.heads[c], clusters.cluster_ids[t] = clusters.heads[c], t, c
     clusters.sizes[c] += 1
 
 
-@part
-def put_back(t, c, clusters):
-    """Put a record into the list of a cluster where it belongs by its arrival."""
+@kernel_part
+def insert_record(t, c, clusters):
+    """Insert a record into the list of a cluster, at its place in the order of arrival."""
     if clusters.heads[c] < t:
-        put(t, c, clusters)
+        prepend_record(t, c, clusters)
         return
     i = clusters.heads[c]
     while clusters.next_record[i] > t:
@@ -44,9 +44,9 @@ def put_back(t, c, clusters):
     clusters.sizes[c] += 1
 
 
-@part
-def take_out(t, c, clusters):
-    """Take a record out of the list of a cluster."""
+@kernel_part
+def unlink_record(t, c, clusters):
+    """Remove a record from the list of a cluster."""
     if clusters.heads[c] == t:
         clusters.heads[c] = clusters.next_record[t]
     else:
@@ -58,42 +58,42 @@ def take_out(t, c, clusters):
     clusters.sizes[c] -= 1
 
 
-@part
+@kernel_part
 def close_cluster(c, state, clusters):
-    """The slot is free again."""
+    """Free the slot of a cluster."""
     clusters.is_open[c] = False
     state[5] -= 1
 
 
-@part
-def measure(c, clusters, records, attributes):
-    """What the records of a cluster span."""
+@kernel_part
+def update_bounds(c, clusters, records, attributes):
+    """Compute the bounds of a cluster from its records."""
     t = clusters.heads[c]
-    begin(records.values[t], clusters.lows[c], clusters.highs[c], attributes)
+    begin_class(records.values[t], clusters.lows[c], clusters.highs[c], attributes)
     while clusters.next_record[t] >= 0:
         t = clusters.next_record[t]
-        widen(records.values[t], clusters.lows[c], clusters.highs[c], attributes)
+        widen_class(records.values[t], clusters.lows[c], clusters.highs[c], attributes)
 
 
-@part
-def let_go(t, c, state, clusters, records, attributes):
-    """A record leaves its cluster, which is as wide as the others then, or closed without others."""
-    take_out(t, c, clusters)
+@kernel_part
+def remove_record(t, c, state, clusters, records, attributes):
+    """Remove a record from its cluster, which shrinks to the others or is closed if it is empty."""
+    unlink_record(t, c, clusters)
     if clusters.sizes[c] == 0:
         close_cluster(c, state, clusters)
     else:
-        measure(c, clusters, records, attributes)
+        update_bounds(c, clusters, records, attributes)
 
 
-@part
-def pour(source, c, clusters):
-    """The records of one cluster become another's, in the order of arrival."""
-    one, other, last = clusters.heads[source], clusters.heads[c], np.int64(-1)
-    while one >= 0 or other >= 0:
-        if one > other:
-            t, one = one, clusters.next_record[one]
+@kernel_part
+def move_all_records(source, c, clusters):
+    """Move all records of one cluster to another, in the order of arrival."""
+    source_record, target_record, last = clusters.heads[source], clusters.heads[c], np.int64(-1)
+    while source_record >= 0 or target_record >= 0:
+        if source_record > target_record:
+            t, source_record = source_record, clusters.next_record[source_record]
         else:
-            t, other = other, clusters.next_record[other]
+            t, target_record = target_record, clusters.next_record[target_record]
         clusters.cluster_ids[t] = c
         if last < 0:
             clusters.heads[c] = t
@@ -104,28 +104,28 @@ def pour(source, c, clusters):
     clusters.sizes[c] += clusters.sizes[source]
 
 
-@part
+@kernel_part
 def is_enough(c, requirement, heads, link, records):
-    """Return whether a cluster has k persons and, of each sensitive column, as many values as it needs."""
+    """Return whether a cluster has k persons and enough distinct values of each sensitive column."""
     requirement.clock[0] += 1
-    if count(c, requirement.k, heads, link, records, requirement) < requirement.k:
+    if count_persons(c, requirement.k, heads, link, records, requirement) < requirement.k:
         return False
     for s in range(len(requirement.min_values)):
-        least = requirement.min_values[s]
-        if count_values(c, s, least, heads, link, records, requirement) < least:
+        min_values = requirement.min_values[s]
+        if count_values(c, s, min_values, heads, link, records, requirement) < min_values:
             return False
     return True
 
 
-@part
+@kernel_part
 def can_be_enough(requirement, clusters, records):
-    """Return whether all open clusters together are enough for a class."""
+    """Return whether all open clusters together suffice for a class."""
     heads, link = clusters.heads, clusters.next_record
     requirement.clock[0] += 1
     persons = np.int64(0)
     for c in range(len(clusters.is_open)):
         if clusters.is_open[c] and persons < requirement.k:
-            persons += count(c, requirement.k, heads, link, records, requirement)
+            persons += count_persons(c, requirement.k, heads, link, records, requirement)
     if persons < requirement.k:
         return False
     for s in range(len(requirement.min_values)):
@@ -138,51 +138,51 @@ def can_be_enough(requirement, clusters, records):
     return True
 
 
-@part
-def count(c, most, heads, link, records, requirement):
-    """How many persons a cluster has that this question has not seen, or `most`."""
+@kernel_part
+def count_persons(c, maximum, heads, link, records, requirement):
+    """Count the persons of a cluster that are not counted yet, up to `maximum`."""
     persons, t = np.int64(0), heads[c]
-    while t >= 0 and persons < most:
+    while t >= 0 and persons < maximum:
         persons += count_person(t, requirement, records)
         t = link[t]
     return persons
 
 
-@part
-def count_values(c, s, most, heads, link, records, requirement):
-    """How many values of a sensitive column a cluster has that this question has not seen, or `most`."""
+@kernel_part
+def count_values(c, s, maximum, heads, link, records, requirement):
+    """Count the values of a sensitive column in a cluster that are not counted yet, up to `maximum`."""
     number, t = np.int64(0), heads[c]
-    while t >= 0 and number < most:
+    while t >= 0 and number < maximum:
         number += records.people[t] >= 0 and count_value(t, s, requirement, records)
         t = link[t]
     return number
 
 
-@part
+@kernel_part
 def is_before(c, other, clusters):
-    """Return whether a cluster is smaller than another one, or was opened before it and is as small."""
+    """Return whether a cluster is smaller than another one, or equally large and opened before it."""
     return clusters.sizes[c] < clusters.sizes[other] or (
         clusters.sizes[c] == clusters.sizes[other] and clusters.ids[c] < clusters.ids[other]
     )
 
 
-@part
-def loss_of_both(c, other, clusters, attributes):
-    """What a record would lose in two clusters together."""
+@kernel_part
+def merged_loss(c, other, clusters, attributes):
+    """Return the loss of a record in the union of two clusters."""
     total = 0.0
     for a in range(len(attributes.weights)):
-        low, high = joined(
+        low, high = joined_bounds(
             a, clusters.lows[c, a], clusters.highs[c, a], clusters.lows[other, a], clusters.highs[other, a], attributes
         )
-        total += attributes.weights[a] * lost(a, low, high, attributes)
+        total += attributes.weights[a] * attribute_loss(a, low, high, attributes)
     return total
 
 
-@part
-def merge(source, c, state, clusters, attributes):
-    """A cluster becomes part of another."""
+@kernel_part
+def merge_clusters(source, c, state, clusters, attributes):
+    """Merge a cluster into another one."""
     for a in range(clusters.lows.shape[1]):
-        low, high = joined(
+        low, high = joined_bounds(
             a,
             clusters.lows[c, a],
             clusters.highs[c, a],
@@ -191,17 +191,17 @@ def merge(source, c, state, clusters, attributes):
             attributes,
         )
         clusters.lows[c, a], clusters.highs[c, a] = low, high
-    pour(source, c, clusters)
+    move_all_records(source, c, clusters)
     close_cluster(source, state, clusters)
 
 
-@part
-def send(c, new, now, state, records, classes, clusters):
-    """The records of a cluster leave with a new class, and it is closed."""
+@kernel_part
+def publish_cluster(c, new, arrival, state, records, classes, clusters):
+    """Publish the records of a cluster as a new class, and close the cluster."""
     for a in range(classes.lows.shape[1]):
         classes.lows[new, a], classes.highs[new, a] = clusters.lows[c, a], clusters.highs[c, a]
     t = clusters.heads[c]
     while t >= 0:
-        records.class_ids[t], records.published_at[t], clusters.cluster_ids[t] = new, now, -1
+        records.class_ids[t], records.published_at[t], clusters.cluster_ids[t] = new, arrival, -1
         t = clusters.next_record[t]
     close_cluster(c, state, clusters)

@@ -1,78 +1,88 @@
-"""Clusters of exactly k persons, for as long as a stream lasts, that emit a record of each at a time.
+"""Clusters of exactly k persons that last as long as the stream, and publish one record of each person at a time.
 
-The waiting records of a person are a list in the order of arrival. See `PersonClusterArrays`.
+The pending records of a person are a linked list in the order of arrival. See `PersonClusterArrays`.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-from dbanon.kernels.jit import kernel, part
-from dbanon.kernels.streams.class_loss import distance
+from dbanon.kernels.jit import kernel, kernel_part
+from dbanon.kernels.streams.class_loss import record_distance
 from dbanon.kernels.streams.counting import count_value
-from dbanon.kernels.streams.nearest import WAITING, nearest
-from dbanon.kernels.streams.sliding_window import LAST, SUPPRESSED, arrive, diverse, leave, span, waiting
+from dbanon.kernels.streams.nearest import PENDING, nearest_persons
+from dbanon.kernels.streams.sliding_window import (
+    LAST_ARRIVAL,
+    SUPPRESSED,
+    add_diverse_records,
+    add_next_record,
+    oldest_pending,
+    publish_group,
+    set_class_bounds,
+)
 
 
 class PersonOptions(NamedTuple):
-    """Options of (k,l)-clustering (see person_steps)."""
+    """Options of (k,l)-clustering (see `person_steps`)."""
 
     ends: bool
     delta: int
 
 
 @kernel
-def person_steps(state, most, options, requirement, records, classes, attributes, loose_records, clusters):
-    """Let records arrive until all have, or about `most` records were looked at; return how many were.
+def person_steps(state, max_steps, options, requirement, records, classes, attributes, loose_records, clusters):
+    """Add records until all are added, or about `max_steps` records were examined; return how many were.
 
-    A record that is due makes a cluster of its person and the nearest that have none, or is suppressed.
+    A due record forms a cluster of its person and the nearest persons without a cluster, or is suppressed.
 
-    state: records that have arrived, oldest that may wait, classes, -, clusters, persons without a cluster of whom a
-    record waits. `loose_records` have -1 for people who have a cluster.
+    state: records added, oldest pending record, classes, -, clusters, persons without a cluster who have a pending
+    record. `loose_records` have -1 for people who have a cluster.
     """
     steps = np.int64(0)
-    while steps < most:
-        x = waiting(state, records.class_ids)
+    while steps < max_steps:
+        x = oldest_pending(state, records.class_ids)
         steps += 1
         is_last = options.ends and state[0] == len(records.arrived_at)
-        if x == state[0] or not (is_last or state[LAST] - records.arrived_at[x] + 1 >= options.delta):
+        if x == state[0] or not (is_last or state[LAST_ARRIVAL] - records.arrived_at[x] + 1 >= options.delta):
             if state[0] == len(records.arrived_at):
                 break
-            t = arrive(state, records, attributes)
-            line_up(t, state, records, clusters)
+            t = add_next_record(state, records, attributes)
+            append_pending(t, state, records, clusters)
             c = clusters.cluster_ids[records.people[t]] if records.people[t] >= 0 else np.int64(-1)
             if c >= 0:
-                steps += _emit(c, records.arrived_at[t], state, requirement, records, classes, attributes, clusters)
+                steps += _publish_ready(
+                    c, records.arrived_at[t], state, requirement, records, classes, attributes, clusters
+                )
             continue
-        now, person = state[LAST], records.people[x]
+        arrival, person = state[LAST_ARRIVAL], records.people[x]
         if person >= 0 and clusters.cluster_ids[person] < 0 and state[5] >= requirement.k:
             steps += state[0] - x
-            if _found(x, state, requirement, loose_records, attributes, clusters):
-                _settle(state, requirement, records, clusters)
-                _leave(now, state, requirement, records, classes, attributes, clusters)
+            if _form_group(x, state, requirement, loose_records, attributes, clusters):
+                _create_cluster(state, requirement, records, clusters)
+                _publish_group(arrival, state, requirement, records, classes, attributes, clusters)
                 for j in range(requirement.k):
-                    _strike(clusters.group[j], state, records, clusters)
-        if records.class_ids[x] == WAITING:
-            records.class_ids[x], records.published_at[x] = SUPPRESSED, now
+                    _remove_pending(clusters.group[j], state, records, clusters)
+        if records.class_ids[x] == PENDING:
+            records.class_ids[x], records.published_at[x] = SUPPRESSED, arrival
             if person >= 0:
-                _strike(x, state, records, clusters)
+                _remove_pending(x, state, records, clusters)
         if person >= 0 and clusters.cluster_ids[person] >= 0:
-            steps += _emit(
-                clusters.cluster_ids[person], now, state, requirement, records, classes, attributes, clusters
+            steps += _publish_ready(
+                clusters.cluster_ids[person], arrival, state, requirement, records, classes, attributes, clusters
             )
     return steps
 
 
 @kernel
-def take_up(state, records, clusters):
-    """Lines up the records that wait already."""
+def restore_pending(state, records, clusters):
+    """Append the records that are pending from earlier calls to the lists of their persons."""
     for t in range(state[0]):
-        line_up(t, state, records, clusters)
+        append_pending(t, state, records, clusters)
 
 
-@part
-def line_up(t, state, records, clusters):
-    """A record waits as the last one of its person."""
+@kernel_part
+def append_pending(t, state, records, clusters):
+    """Append a record to the pending records of its person."""
     person = records.people[t]
     if person < 0:
         return
@@ -89,9 +99,9 @@ def line_up(t, state, records, clusters):
         clusters.loose_persons[t] = person
 
 
-@part
-def _strike(t, state, records, clusters):
-    """A record waits no more."""
+@kernel_part
+def _remove_pending(t, state, records, clusters):
+    """Remove a record from the pending records of its person."""
     person = records.people[t]
     if clusters.heads[person] == t:
         clusters.heads[person] = clusters.next_record[t]
@@ -109,50 +119,54 @@ def _strike(t, state, records, clusters):
             state[5] -= 1
 
 
-@part
-def _found(x, state, requirement, records, attributes, clusters):
-    """Puts into `group` a record and those nearest to it of k - 1 other persons without a cluster; where these have too
-    few sensitive values, first the nearest that have others. Gives whether there are such."""
+@kernel_part
+def _form_group(x, state, requirement, records, attributes, clusters):
+    """Form a group of a record and the nearest of k - 1 persons without a cluster; return whether that is possible.
+
+    If these have too few sensitive values, the nearest records with other values come first.
+    """
     end = state[0]
     others = clusters.group[1:]
-    number = nearest(x, x, end, requirement.k, records, attributes, clusters.node_distances, others, clusters.distances)
+    number = nearest_persons(
+        x, x, end, requirement.k, records, attributes, clusters.node_distances, others, clusters.distances
+    )
     if number < requirement.k - 1:
         return False
     clusters.group[0] = x
     if len(requirement.min_values) > 0:
-        enough = diverse(x, number, x, end, records, requirement, attributes, others, None)
+        enough = add_diverse_records(x, number, x, end, records, requirement, attributes, others, None)
         if enough != number:
-            number = diverse(x, np.int64(0), x, end, records, requirement, attributes, others, None)
+            number = add_diverse_records(x, np.int64(0), x, end, records, requirement, attributes, others, None)
             if number < 0 or number > requirement.k - 1:
                 return False
             while number < requirement.k - 1:
-                others[number] = _next(x, number, end, records, attributes, others)
+                others[number] = _nearest_other_person(x, number, end, records, attributes, others)
                 number += 1
     return True
 
 
-@part
-def _next(x, number, end, records, attributes, others):
-    """Return the nearest record to x of a person who is not among the first `number` of `others` (ties: the oldest)."""
-    best, least = np.int64(-1), np.inf
+@kernel_part
+def _nearest_other_person(x, number, end, records, attributes, others):
+    """Return the nearest record to x of a person not among the first `number` of `others` (ties: the oldest)."""
+    best, lowest = np.int64(-1), np.inf
     for i in range(x, end):
-        if records.class_ids[i] != WAITING or records.people[i] < 0 or records.people[i] == records.people[x]:
+        if records.class_ids[i] != PENDING or records.people[i] < 0 or records.people[i] == records.people[x]:
             continue
-        new = True
+        is_new = True
         for j in range(number):
             if records.people[others[j]] == records.people[i]:
-                new = False
+                is_new = False
                 break
-        if new:
-            away = distance(records.values[x], records.values[i], attributes)
-            if away < least:
-                best, least = np.int64(i), away
+        if is_new:
+            gap = record_distance(records.values[x], records.values[i], attributes)
+            if gap < lowest:
+                best, lowest = np.int64(i), gap
     return best
 
 
-@part
-def _settle(state, requirement, records, clusters):
-    """The persons of a group become a cluster, for good."""
+@kernel_part
+def _create_cluster(state, requirement, records, clusters):
+    """Make the persons of a group a permanent cluster."""
     c = state[4]
     state[4] += 1
     state[5] -= requirement.k
@@ -166,29 +180,31 @@ def _settle(state, requirement, records, clusters):
             t = clusters.next_record[t]
 
 
-@part
-def _emit(c, now, state, requirement, records, classes, attributes, clusters):
-    """While each person of a cluster has a record that waits, their oldest leave together if they have enough sensitive
-    values; gives how many records were looked at."""
-    looked = np.int64(0)
+@kernel_part
+def _publish_ready(c, arrival, state, requirement, records, classes, attributes, clusters):
+    """Publish the oldest records of a cluster's persons while each person has one and their values suffice.
+
+    Returns the number of examined records.
+    """
+    n_examined = np.int64(0)
     while clusters.n_ready[c] == requirement.k:
         for j in range(requirement.k):
             clusters.group[j] = clusters.heads[clusters.members[c, j]]
-        looked += requirement.k
+        n_examined += requirement.k
         if not _has_values(requirement, records, clusters):
             break
-        _leave(now, state, requirement, records, classes, attributes, clusters)
+        _publish_group(arrival, state, requirement, records, classes, attributes, clusters)
         for j in range(requirement.k):
             person = clusters.members[c, j]
             clusters.heads[person] = clusters.next_record[clusters.heads[person]]
             if clusters.heads[person] < 0:
                 clusters.n_ready[c] -= 1
-    return looked
+    return n_examined
 
 
-@part
+@kernel_part
 def _has_values(requirement, records, clusters):
-    """Return whether a group has as many values of each sensitive column as it needs."""
+    """Return whether a group has enough distinct values of each sensitive column."""
     requirement.clock[0] += 1
     for s in range(len(requirement.min_values)):
         number = np.int64(0)
@@ -199,11 +215,11 @@ def _has_values(requirement, records, clusters):
     return True
 
 
-@part
-def _leave(now, state, requirement, records, classes, attributes, clusters):
-    """A group leaves as a class, which is not published again."""
+@kernel_part
+def _publish_group(arrival, state, requirement, records, classes, attributes, clusters):
+    """Publish a group as a class that is not reused."""
     new, x, others = state[2], clusters.group[0], clusters.group[1:]
-    span(x, requirement.k - 1, others, records, classes.lows[new], classes.highs[new], attributes)
-    leave(x, requirement.k - 1, others, new, now, records)
-    classes.made_at[new] = now
+    set_class_bounds(x, requirement.k - 1, others, records, classes.lows[new], classes.highs[new], attributes)
+    publish_group(x, requirement.k - 1, others, new, arrival, records)
+    classes.made_at[new] = arrival
     state[2] += 1

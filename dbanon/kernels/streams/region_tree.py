@@ -1,59 +1,62 @@
-"""A tree of regions, the more special the deeper: each record stands in the deepest one that has room for it.
+"""A tree of regions, smaller with each level: each record belongs to the deepest region that contains it.
 
-The records of a leaf are a list in the order of arrival; records that have left stay there until the leaf is looked at.
-See `RegionArrays`.
+The records of a leaf are a linked list in the order of arrival; published records stay there until the leaf is
+examined. See `RegionArrays`.
 """
 
 import numpy as np
 
-from dbanon.kernels.jit import part
+from dbanon.kernels.jit import kernel_part
 from dbanon.kernels.sorting import sort_values
-from dbanon.kernels.streams.class_loss import begin, lost, widen
+from dbanon.kernels.streams.class_loss import attribute_loss, begin_class, widen_class
 from dbanon.kernels.streams.open_clusters import is_enough
-from dbanon.kernels.streams.sliding_window import WAITING
+from dbanon.kernels.streams.sliding_window import PENDING
 
-ABOVE, AXIS, KIND, CHILD, NEXT, BRANCH, CAME, SIZE = range(8)
+PARENT, AXIS, KIND, CHILD, SIBLING, BRANCH, N_NEW, N_PENDING = range(8)
 LEAF, NUMBER, NULLS, CATEGORY = range(4)
 
 
-@part
-def enter(t, records, attributes, regions):
-    """Return a record comes to the deepest region that has room for it; gives the region."""
+@kernel_part
+def add_record(t, records, attributes, regions):
+    """Add a record to the deepest region that contains it; return the region."""
     v, value = np.int64(0), records.values[t]
     while True:
-        regions.shape[v, SIZE] += 1
+        regions.shape[v, N_PENDING] += 1
         below = _child(v, value, attributes.node_starts, attributes.nodes, regions.shape, regions.cuts)
         if below < 0:
             break
         v = below
     regions.region_ids[t] = v
-    regions.shape[v, CAME] += 1
+    regions.shape[v, N_NEW] += 1
     if regions.shape[v, KIND] == LEAF:
-        append(t, v, regions)
+        append_record(t, v, regions)
     return v
 
 
-@part
+@kernel_part
 def _child(v, value, node_starts, nodes, shape, cuts):
-    """Return the child of a region that a record stands in, or -1: a leaf has none, and others not for all."""
+    """Return the child of a region that contains a record, or -1 if there is none.
+
+    A leaf has no child, and the children of other regions may not cover all values.
+    """
     kind, a = shape[v, KIND], shape[v, AXIS]
     if kind == LEAF:
         return np.int64(-1)
     x, child = value[a], shape[v, CHILD]
     if kind == NULLS:
-        return child if x != x else shape[child, NEXT]
+        return child if x != x else shape[child, SIBLING]
     if x != x:
         return np.int64(-1)
     if kind == NUMBER:
-        return child if x <= cuts[v] else shape[child, NEXT]
+        return child if x <= cuts[v] else shape[child, SIBLING]
     while child >= 0 and not shape[child, BRANCH] <= x <= nodes[node_starts[a] + shape[child, BRANCH], 1]:
-        child = shape[child, NEXT]
+        child = shape[child, SIBLING]
     return child
 
 
-@part
-def append(t, v, regions):
-    """A record becomes the last one of a list."""
+@kernel_part
+def append_record(t, v, regions):
+    """Append a record to the list of a region."""
     regions.next_record[t] = -1
     if regions.heads[v] < 0:
         regions.heads[v] = t
@@ -62,46 +65,48 @@ def append(t, v, regions):
     regions.tails[v] = t
 
 
-@part
-def depart(t, shape, region_ids):
-    """A record waits no more."""
+@kernel_part
+def remove_record(t, shape, region_ids):
+    """Subtract a record from the pending counts of its regions."""
     v = region_ids[t]
     while v >= 0:
-        shape[v, SIZE] -= 1
-        v = shape[v, ABOVE]
+        shape[v, N_PENDING] -= 1
+        v = shape[v, PARENT]
 
 
-@part
-def specialize(v, state, requirement, records, attributes, regions, scratch):
-    """Cuts a leaf and what comes of it, while each part has enough records that wait for a class of its own; gives how
-    many were looked at."""
-    looked, next_ = np.int64(0), state[4]
+@kernel_part
+def split_leaf(v, state, requirement, records, attributes, regions, scratch):
+    """Split a leaf and the resulting leaves while each part has enough pending records.
+
+    Returns the number of examined records.
+    """
+    n_examined, next_region = np.int64(0), state[4]
     while True:
-        if regions.shape[v, SIZE] >= 2 * requirement.k:
-            looked += regions.shape[v, SIZE]
-            _specialize(v, state, requirement, records, attributes, regions, scratch)
-        if next_ == state[4]:
-            return looked
-        v = next_
-        next_ += 1
+        if regions.shape[v, N_PENDING] >= 2 * requirement.k:
+            n_examined += regions.shape[v, N_PENDING]
+            _split_once(v, state, requirement, records, attributes, regions, scratch)
+        if next_region == state[4]:
+            return n_examined
+        v = next_region
+        next_region += 1
 
 
-@part
-def _specialize(v, state, requirement, records, attributes, regions, scratch):
-    """Cut a leaf at its widest attribute (ties: the first) that can be cut."""
-    regions.shape[v, CAME] = 0
+@kernel_part
+def _split_once(v, state, requirement, records, attributes, regions, scratch):
+    """Split a leaf on its widest attribute (ties: the first) that can be split."""
+    regions.shape[v, N_NEW] = 0
     size, t = np.int64(0), regions.heads[v]
     while t >= 0:
-        if records.class_ids[t] == WAITING:
+        if records.class_ids[t] == PENDING:
             scratch.rows[size] = t
             size += 1
         t = regions.next_record[t]
     ends = np.empty((2, len(attributes.weights)))
-    begin(records.values[scratch.rows[0]], ends[0], ends[1], attributes)
+    begin_class(records.values[scratch.rows[0]], ends[0], ends[1], attributes)
     for j in range(1, size):
-        widen(records.values[scratch.rows[j]], ends[0], ends[1], attributes)
+        widen_class(records.values[scratch.rows[j]], ends[0], ends[1], attributes)
     for i in range(len(attributes.weights)):
-        scratch.widths[i] = attributes.weights[i] * lost(i, ends[0, i], ends[1, i], attributes)
+        scratch.widths[i] = attributes.weights[i] * attribute_loss(i, ends[0, i], ends[1, i], attributes)
     while True:
         a = np.int64(0)
         for other in range(len(attributes.weights)):
@@ -110,7 +115,7 @@ def _specialize(v, state, requirement, records, attributes, regions, scratch):
         if scratch.widths[a] <= 0:
             break
         scratch.widths[a] = -1.0
-        parts = _cut(v, a, size, state[4], requirement, records, attributes, regions, scratch)
+        parts = _split_records(v, a, size, state[4], requirement, records, attributes, regions, scratch)
         good = parts > 1
         for c in range(state[4], state[4] + parts):
             good = good and is_enough(c, requirement, regions.heads, regions.next_record, records)
@@ -120,7 +125,7 @@ def _specialize(v, state, requirement, records, attributes, regions, scratch):
                 t = regions.heads[c]
                 while t >= 0:
                     regions.region_ids[t] = c
-                    regions.shape[c, SIZE] += 1
+                    regions.shape[c, N_PENDING] += 1
                     t = regions.next_record[t]
             state[4] += parts
             regions.heads[v] = -1
@@ -128,57 +133,64 @@ def _specialize(v, state, requirement, records, attributes, regions, scratch):
     regions.shape[v, KIND] = LEAF
     regions.heads[v] = -1
     for j in range(size):
-        append(scratch.rows[j], v, regions)
+        append_record(scratch.rows[j], v, regions)
 
 
-@part
-def _cut(v, a, size, new, requirement, records, attributes, regions, scratch):
-    """Puts the records of a leaf into regions from `new` on: of NULL and of values, of numbers up to the median and
-    above, or of child nodes. Gives how many regions these are."""
-    known = np.int64(0)
+@kernel_part
+def _split_records(v, a, size, new, requirement, records, attributes, regions, scratch):
+    """Distribute the records of a leaf to regions from `new` on; return the number of regions.
+
+    The regions are NULL and values, numbers up to the median and above, or child nodes.
+    """
+    n_known = np.int64(0)
     for j in range(size):
         x = records.values[scratch.rows[j], a]
         if x == x:
-            scratch.sorted_values[known] = x
-            known += 1
+            scratch.sorted_values[n_known] = x
+            n_known += 1
     regions.shape[v, AXIS] = a
-    if known < size:
+    if n_known < size:
         regions.shape[v, KIND] = NULLS
     elif attributes.node_starts[a] < attributes.node_starts[a + 1]:
         regions.shape[v, KIND] = CATEGORY
-        return _cut_tree(v, a, size, new, requirement, records, attributes, regions, scratch)
+        return _split_by_nodes(v, a, size, new, requirement, records, attributes, regions, scratch)
     else:
         regions.shape[v, KIND] = NUMBER
-        sort_values(scratch.sorted_values, known)
-        middle, following = (known - 1) // 2, np.int64(0)
-        while scratch.sorted_values[middle] == scratch.sorted_values[known - 1]:
+        sort_values(scratch.sorted_values, n_known)
+        middle, following = (n_known - 1) // 2, np.int64(0)
+        while scratch.sorted_values[middle] == scratch.sorted_values[n_known - 1]:
             middle -= 1
         regions.cuts[v] = scratch.sorted_values[middle]
         while scratch.sorted_values[following] <= regions.cuts[v]:
             following += 1
     for branch in range(2):
-        _open(new + branch, v, np.int64(branch), regions)
-    regions.shape[new, NEXT] = new + 1
+        _create_region(new + branch, v, np.int64(branch), regions)
+    regions.shape[new, SIBLING] = new + 1
     if regions.shape[v, KIND] == NUMBER:
         regions.highs[new, a], regions.lows[new + 1, a] = regions.cuts[v], scratch.sorted_values[following]
     for j in range(size):
         x = records.values[scratch.rows[j], a]
-        is_second = x == x if known < size else x > regions.cuts[v]
-        append(scratch.rows[j], new + is_second, regions)
+        is_second = x == x if n_known < size else x > regions.cuts[v]
+        append_record(scratch.rows[j], new + is_second, regions)
     return np.int64(2)
 
 
-@part
-def _cut_tree(v, a, size, new, requirement, records, attributes, regions, scratch):
-    """Puts the records of a leaf, none of which is NULL, into regions of the nodes below their lowest common ancestor;
-    gives how many these are, or 0 where one is at that node itself."""
-    least, most = records.values[scratch.rows[0], a], records.values[scratch.rows[0], a]
+@kernel_part
+def _split_by_nodes(v, a, size, new, requirement, records, attributes, regions, scratch):
+    """Distribute the records of a leaf, none with NULL, to regions of the nodes below their lowest common ancestor.
+
+    Returns the number of regions, 0 if a record is at that ancestor itself.
+    """
+    lowest, highest = records.values[scratch.rows[0], a], records.values[scratch.rows[0], a]
     for j in range(size):
-        least, most = min(least, records.values[scratch.rows[j], a]), max(most, records.values[scratch.rows[j], a])
-    above = np.int64(least)
-    while most > attributes.nodes[attributes.node_starts[a] + above, 1]:
+        lowest, highest = (
+            min(lowest, records.values[scratch.rows[j], a]),
+            max(highest, records.values[scratch.rows[j], a]),
+        )
+    above = np.int64(lowest)
+    while highest > attributes.nodes[attributes.node_starts[a] + above, 1]:
         above = attributes.nodes[attributes.node_starts[a] + above, 0]
-    if least == above:
+    if lowest == above:
         return np.int64(0)
     parts = np.int64(0)
     for j in range(size):
@@ -192,20 +204,20 @@ def _cut_tree(v, a, size, new, requirement, records, attributes, regions, scratc
             parts += 1
             if parts * requirement.k > size:
                 return np.int64(0)
-            _open(c, v, branch, regions)
+            _create_region(c, v, branch, regions)
             regions.lows[c, a] = float(branch)
             regions.highs[c, a] = float(attributes.nodes[attributes.node_starts[a] + branch, 1])
             if parts > 1:
-                regions.shape[c - 1, NEXT] = c
-        append(scratch.rows[j], c, regions)
+                regions.shape[c - 1, SIBLING] = c
+        append_record(scratch.rows[j], c, regions)
     return parts
 
 
-@part
-def _open(c, v, branch, regions):
-    """A region as wide as that above it, without records."""
+@kernel_part
+def _create_region(c, v, branch, regions):
+    """Create a region with the bounds of its parent and without records."""
     shape = regions.shape
     shape[c] = 0
-    shape[c, ABOVE], shape[c, CHILD], shape[c, NEXT], shape[c, BRANCH] = v, -1, -1, branch
+    shape[c, PARENT], shape[c, CHILD], shape[c, SIBLING], shape[c, BRANCH] = v, -1, -1, branch
     regions.lows[c], regions.highs[c] = regions.lows[v], regions.highs[v]
     regions.heads[c] = -1

@@ -1,108 +1,126 @@
-"""The window of a stream whose oldest record is due: a group of its nearest, or a class that was published before."""
+"""The sliding window of a stream: a due record is published with its nearest records, or with a stored class."""
 
 from typing import NamedTuple
 
 import numpy as np
 
-from dbanon.kernels.jit import kernel, part
-from dbanon.kernels.streams.class_loss import begin, distance, least_class, loss, see, widen
-from dbanon.kernels.streams.nearest import WAITING as WAITING, nearest
+from dbanon.kernels.jit import kernel, kernel_part
+from dbanon.kernels.streams.class_loss import (
+    begin_class,
+    cheapest_covering_class,
+    class_loss,
+    record_distance,
+    update_seen_ranges,
+    widen_class,
+)
+from dbanon.kernels.streams.nearest import PENDING as PENDING, nearest_persons
 
 SUPPRESSED = -1
 
-LAST = 8
-"""Where `state` has the place at which the last record arrived, as it may have left in a call before."""
+LAST_ARRIVAL = 8
+"""Index in `state` of the place at which the last record arrived; it may have been published in an earlier call."""
 
 
-@part
-def diverse(x, number, begins, ends, records, requirement, attributes, found, away):
-    """Adds to a group, record x and the first `number` of `found`, nearest records with other sensitive values until
-    each column has as many as it needs; gives how many there are then, or -1 where there are too few. `away`: how far
-    each record is, inf if it may not be taken; None for the distance of records."""
+@kernel_part
+def add_diverse_records(x, number, begins, ends, records, requirement, attributes, group_records, distances):
+    """Add the nearest records with new sensitive values to a group until each column has enough.
+
+    The group is record x and the first `number` of `group_records`. `distances`: distance of each record, inf if it is
+    not allowed; None for the distance of records. Returns the new `number`, -1 if there are too few records.
+    """
     for s in range(len(requirement.min_values)):
-        while different(x, number, s, records, found) < requirement.min_values[s]:
-            best, least = np.int64(-1), np.inf
+        while n_distinct_values(x, number, s, records, group_records) < requirement.min_values[s]:
+            best, lowest = np.int64(-1), np.inf
             for i in range(begins, ends):
                 if (
-                    records.class_ids[i] != WAITING
+                    records.class_ids[i] != PENDING
                     or i == x
                     or records.people[i] < 0
                     or records.people[i] == records.people[x]
                     or records.sensitive[i, s] < 0
                 ):
                     continue
-                if has_already(i, x, number, s, records, found):
+                if has_person_or_value(i, x, number, s, records, group_records):
                     continue
-                far = distance(records.values[x], records.values[i], attributes) if away is None else away[i]
-                if far < least:
-                    best, least = np.int64(i), far
+                gap = (
+                    record_distance(records.values[x], records.values[i], attributes)
+                    if distances is None
+                    else distances[i]
+                )
+                if gap < lowest:
+                    best, lowest = np.int64(i), gap
             if best < 0:
                 return np.int64(-1)
-            found[number] = best
+            group_records[number] = best
             number += 1
     return number
 
 
-@part
-def has_already(i, x, number, s, records, found):
+@kernel_part
+def has_person_or_value(i, x, number, s, records, group_records):
     """Return whether a group has the person or the value of a record."""
     if records.sensitive[x, s] == records.sensitive[i, s]:
         return True
     for j in range(number):
-        if records.people[found[j]] == records.people[i] or records.sensitive[found[j], s] == records.sensitive[i, s]:
+        if (
+            records.people[group_records[j]] == records.people[i]
+            or records.sensitive[group_records[j], s] == records.sensitive[i, s]
+        ):
             return True
     return False
 
 
-@part
-def different(x, number, s, records, found):
-    """How many sensitive values a group has."""
+@kernel_part
+def n_distinct_values(x, number, s, records, group_records):
+    """Return the number of distinct sensitive values of a group in column s."""
     values = np.int64(records.sensitive[x, s] >= 0)
     for j in range(number):
-        code = records.sensitive[found[j], s]
+        code = records.sensitive[group_records[j], s]
         if code < 0 or code == records.sensitive[x, s]:
             continue
-        new = True
+        is_new = True
         for i in range(j):
-            if records.sensitive[found[i], s] == code:
-                new = False
+            if records.sensitive[group_records[i], s] == code:
+                is_new = False
                 break
-        values += new
+        values += is_new
     return values
 
 
-@part
-def group(x, begins, ends, requirement, records, attributes, table, found, far):
-    """Puts into `found` the nearest waiting records with which record x is enough for a class; gives how many, or -1
-    where there are too few."""
+@kernel_part
+def find_group(x, begins, ends, requirement, records, attributes, table, group_records, far):
+    """Find the nearest pending records that suffice for a class together with record x; return how many, or -1.
+
+    They are written to `group_records`.
+    """
     if records.people[x] < 0:
         return np.int64(-1)
-    number = nearest(x, begins, ends, requirement.k, records, attributes, table, found, far)
+    number = nearest_persons(x, begins, ends, requirement.k, records, attributes, table, group_records, far)
     if number < requirement.k - 1:
         return np.int64(-1)
     if len(requirement.min_values) > 0:
-        number = diverse(x, number, begins, ends, records, requirement, attributes, found, None)
+        number = add_diverse_records(x, number, begins, ends, records, requirement, attributes, group_records, None)
     return number
 
 
-@part
-def span(x, number, found, records, low, high, attributes):
-    """Make a class of record x and the first `number` of `found`."""
-    begin(records.values[x], low, high, attributes)
+@kernel_part
+def set_class_bounds(x, number, group_records, records, low, high, attributes):
+    """Set the bounds of a class of record x and the first `number` of `group_records`."""
+    begin_class(records.values[x], low, high, attributes)
     for j in range(number):
-        widen(records.values[found[j]], low, high, attributes)
+        widen_class(records.values[group_records[j]], low, high, attributes)
 
 
-@part
-def leave(x, number, found, c, now, records):
-    """Record x and the first `number` of `found` leave with a class."""
-    records.class_ids[x], records.published_at[x] = c, now
+@kernel_part
+def publish_group(x, number, group_records, c, arrival, records):
+    """Publish record x and the first `number` of `group_records` with a class."""
+    records.class_ids[x], records.published_at[x] = c, arrival
     for j in range(number):
-        records.class_ids[found[j]], records.published_at[found[j]] = c, now
+        records.class_ids[group_records[j]], records.published_at[group_records[j]] = c, arrival
 
 
 class FadsOptions(NamedTuple):
-    """Options of FADS (see fads_steps)."""
+    """Options of FADS (see `fads_steps`)."""
 
     ends: bool
     delta: int
@@ -110,90 +128,99 @@ class FadsOptions(NamedTuple):
 
 
 @kernel
-def fads_steps(state, most, options, requirement, records, classes, attributes, search):
-    """Let records arrive until all have, or about `most` records were looked at.
+def fads_steps(state, max_steps, options, requirement, records, classes, attributes, search):
+    """Add records until all are added, or about `max_steps` records were examined; return how many were.
 
-    The oldest leaves when it is one of `delta` that came (with `ends`: all leave in the end): with the class of least
-    loss that covers it and was made less than `life` arrivals ago, if that loses less than a group of its nearest, or
-    where there are too few for a group.
+    The oldest record is published once `delta` records have arrived since (with `ends`: all are published at the end):
+    with the stored class of least loss that covers it and was made less than `life` arrivals ago, if that loses less
+    than a group of its nearest, or if there are too few for a group.
 
-    state: records that have arrived, oldest that may wait, classes, kept classes. Gives how many were
-    looked at.
+    state: records added, oldest pending record, classes, stored classes.
     """
     steps = np.int64(0)
     while True:
-        x, steps = next_due(steps, most, options, state, records, attributes)
+        x, steps = next_due(steps, max_steps, options, state, records, attributes)
         if x < 0:
             return steps
         steps += state[0] - x
-        number = group(
-            x, x, state[0], requirement, records, attributes, search.node_distances, search.found, search.distances
+        number = find_group(
+            x,
+            x,
+            state[0],
+            requirement,
+            records,
+            attributes,
+            search.node_distances,
+            search.group_records,
+            search.distances,
         )
-        publish(x, number, state, options.life, records, classes, attributes, search.found)
+        publish_due_record(x, number, state, options.life, records, classes, attributes, search.group_records)
 
 
-@part
-def publish(x, number, state, life, records, classes, attributes, found):
-    """A record leaves with the first `number` of `found` (-1: there is no group), or with a kept class that covers it
-    and loses less, or is suppressed."""
-    now = state[LAST]
-    forget(state, now - life, classes)
-    c, own = least_class(records.values[x], classes, state[3], attributes)
+@kernel_part
+def publish_due_record(x, number, state, life, records, classes, attributes, group_records):
+    """Publish a record with its group, or with a stored class that covers it and loses less; else suppress it.
+
+    The group is the first `number` of `group_records`; -1 if there is none.
+    """
+    arrival = state[LAST_ARRIVAL]
+    forget_classes(state, arrival - life, classes)
+    c, stored_loss = cheapest_covering_class(records.values[x], classes, state[3], attributes)
     new = state[2]
     if number >= 0:
-        span(x, number, found, records, classes.lows[new], classes.highs[new], attributes)
-        if c >= 0 and own < loss(classes.lows[new], classes.highs[new], attributes):
+        set_class_bounds(x, number, group_records, records, classes.lows[new], classes.highs[new], attributes)
+        if c >= 0 and stored_loss < class_loss(classes.lows[new], classes.highs[new], attributes):
             number = np.int64(-1)
     if number >= 0:
-        leave(x, number, found, new, now, records)
-        keep_class(new, now, state, classes)
+        publish_group(x, number, group_records, new, arrival, records)
+        store_class(new, arrival, state, classes)
     else:
-        records.class_ids[x], records.published_at[x] = (c if c >= 0 else SUPPRESSED), now
+        records.class_ids[x], records.published_at[x] = (c if c >= 0 else SUPPRESSED), arrival
 
 
-@part
-def arrive(state, records, attributes):
-    """Return the next record; gives it."""
+@kernel_part
+def add_next_record(state, records, attributes):
+    """Add the next record; return it."""
     t = state[0]
-    see(records.values[t], attributes)
-    state[0], state[LAST] = t + 1, records.arrived_at[t]
+    update_seen_ranges(records.values[t], attributes)
+    state[0], state[LAST_ARRIVAL] = t + 1, records.arrived_at[t]
     return t
 
 
-@part
-def waiting(state, class_ids):
-    """Return the oldest record that waits; that after the last one that has arrived where none does."""
-    while state[1] < state[0] and class_ids[state[1]] != WAITING:
+@kernel_part
+def oldest_pending(state, class_ids):
+    """Return the oldest pending record, or the number of records added if none is pending."""
+    while state[1] < state[0] and class_ids[state[1]] != PENDING:
         state[1] += 1
     return state[1]
 
 
-@part
+@kernel_part
 def is_due(x, delta, state, ends, records):
-    """Return whether a record must leave before the next one arrives."""
-    return (ends and state[0] == len(records.arrived_at)) or state[LAST] - records.arrived_at[x] + 1 >= delta
+    """Return whether a record must be published before the next one arrives."""
+    return (ends and state[0] == len(records.arrived_at)) or state[LAST_ARRIVAL] - records.arrived_at[x] + 1 >= delta
 
 
-@part
-def next_due(steps, most, options, state, records, attributes):
-    """Let records arrive until one is due; return it, and how many were looked at so far.
+@kernel_part
+def next_due(steps, max_steps, options, state, records, attributes):
+    """Add records until one is due; return it, and the number of examined records so far.
 
-    -1 where all have arrived, or `most` were looked at.
+    Returns -1 if all are added, or `max_steps` were examined.
     """
-    while steps < most:
-        x = waiting(state, records.class_ids)
+    while steps < max_steps:
+        x = oldest_pending(state, records.class_ids)
         if x < state[0] and is_due(x, options.delta, state, options.ends, records):
             return x, steps
         if state[0] == len(records.arrived_at):
             break
-        arrive(state, records, attributes)
+        add_next_record(state, records, attributes)
         steps += 1
     return np.int64(-1), steps
 
 
-@part
-def forget(state, oldest, classes):
-    """Forget classes made at `oldest` or before."""
+@kernel_part
+def forget_classes(state, oldest, classes):
+    """Remove stored classes made at `oldest` or before."""
     number = np.int64(0)
     for i in range(state[3]):
         if classes.made_at[classes.reusable[i]] > oldest:
@@ -202,20 +229,20 @@ def forget(state, oldest, classes):
     state[3] = number
 
 
-@part
-def keep_class(c, now, state, classes):
-    """A new class, which may be published again."""
-    classes.made_at[c] = now
+@kernel_part
+def store_class(c, arrival, state, classes):
+    """Store a new class for reuse."""
+    classes.made_at[c] = arrival
     classes.reusable[state[3]] = c
     state[2] += 1
     state[3] += 1
 
 
-@part
-def keep_latest(c, now, most, state, classes):
-    """A new class, which may be published again until `most` others have come."""
-    keep_class(c, now, state, classes)
-    if state[3] > most:
+@kernel_part
+def store_latest_class(c, arrival, max_stored, state, classes):
+    """Store a new class for reuse until `max_stored` others follow."""
+    store_class(c, arrival, state, classes)
+    if state[3] > max_stored:
         for i in range(1, state[3]):
             classes.reusable[i - 1] = classes.reusable[i]
         state[3] -= 1

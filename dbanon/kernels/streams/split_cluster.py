@@ -1,59 +1,61 @@
-"""How a cluster of a stream is split into classes: each of the oldest record that is left and its nearest.
+"""Splitting of a cluster of a stream into classes: each of the oldest remaining record and its nearest.
 
-rows (4, records), scratch: the records of the cluster in the order of arrival; of each record its piece, -1 for none;
-those that a piece may take; those that are in no piece, in the order of arrival.
+rows (4, records), scratch: the records of the cluster in the order of arrival; the piece of each record, -1 for none;
+those that a piece may take; those in no piece, in the order of arrival.
 """
 
 import numpy as np
 
-from dbanon.kernels.jit import part
-from dbanon.kernels.streams.class_loss import begin, growth, widen
+from dbanon.kernels.jit import kernel_part
+from dbanon.kernels.streams.class_loss import begin_class, loss_growth, widen_class
 from dbanon.kernels.streams.counting import count_person, count_value
-from dbanon.kernels.streams.nearest import ask, distances
+from dbanon.kernels.streams.nearest import fill_node_distances, record_distances
 
-PIECE, FREE, LEFT = 1, 2, 3
+PIECE, FREE, REMAINING = 1, 2, 3
 
 
-@part
-def listed(c, heads, link, rows):
-    """List the records of a cluster, which are in no piece; return how many."""
+@kernel_part
+def list_records(c, heads, link, rows):
+    """List the records of a cluster in order of arrival, with no piece yet; return how many."""
     size, t = np.int64(0), heads[c]
     while t >= 0:
         size, t = size + 1, link[t]
     i, t = size, heads[c]
     while t >= 0:
         i -= 1
-        rows[0, i], rows[PIECE, t], rows[LEFT, i] = t, -1, t
+        rows[0, i], rows[PIECE, t], rows[REMAINING, i] = t, -1, t
         t = link[t]
     return size
 
 
-@part
-def split(size, base, requirement, records, classes, attributes, scratch):
-    """Split the records that are listed into classes from `base` on; return how many, of which none may come about."""
-    pieces, left = np.int64(0), size
-    while _take(pieces, left, requirement, records, attributes, scratch):
+@kernel_part
+def split_into_classes(size, base, requirement, records, classes, attributes, scratch):
+    """Split the listed records into classes from `base` on; return their number, 0 if no split is possible."""
+    pieces, n_remaining = np.int64(0), size
+    while _form_piece(pieces, n_remaining, requirement, records, attributes, scratch):
         pieces += 1
-        after = np.int64(0)
-        for i in range(left):
-            t = scratch.rows[LEFT, i]
-            scratch.rows[LEFT, after] = t
-            after += scratch.rows[PIECE, t] < 0
-        left = after
+        n_kept = np.int64(0)
+        for i in range(n_remaining):
+            t = scratch.rows[REMAINING, i]
+            scratch.rows[REMAINING, n_kept] = t
+            n_kept += scratch.rows[PIECE, t] < 0
+        n_remaining = n_kept
     if pieces > 0:
-        _spans(size, base, records, classes, attributes, scratch.rows)
-        _deal(left, pieces, base, records, requirement, classes, attributes, scratch.rows)
+        _set_piece_bounds(size, base, records, classes, attributes, scratch.rows)
+        _assign_remaining(n_remaining, pieces, base, records, requirement, classes, attributes, scratch.rows)
     return pieces
 
 
-@part
-def _take(piece, left, requirement, records, attributes, scratch):
-    """Puts the oldest record that is in no piece into a new one, with nearest others, of each person the oldest; gives
-    whether there are enough, also of their sensitive values."""
+@kernel_part
+def _form_piece(piece, n_remaining, requirement, records, attributes, scratch):
+    """Form a piece of the oldest remaining record and the nearest others, the oldest of each person.
+
+    Returns whether there are enough persons and sensitive values.
+    """
     requirement.clock[0] += 1
     x, size = np.int64(-1), np.int64(0)
-    for i in range(left):
-        t = scratch.rows[LEFT, i]
+    for i in range(n_remaining):
+        t = scratch.rows[REMAINING, i]
         if not count_person(t, requirement, records):
             continue
         if x < 0:
@@ -64,76 +66,78 @@ def _take(piece, left, requirement, records, attributes, scratch):
     if size < requirement.k - 1:
         return False
     ahead = size // 2
-    ask(records.values[x], ahead, attributes, scratch.node_distances)
-    distances(x, size, scratch.rows[FREE], ahead, records, attributes, scratch.node_distances, scratch.distances)
+    fill_node_distances(records.values[x], ahead, attributes, scratch.node_distances)
+    record_distances(x, size, scratch.rows[FREE], ahead, records, attributes, scratch.node_distances, scratch.distances)
     scratch.rows[PIECE, x] = piece
     persons = np.int64(1)
     if len(requirement.min_values) > 0:
-        persons += _take_shares(piece, x, size, left, requirement, records, scratch)
+        persons += _take_value_shares(piece, x, size, n_remaining, requirement, records, scratch)
     while persons < requirement.k:
-        scratch.rows[PIECE, _nearest_of(size, scratch.rows, scratch.distances)] = piece
+        scratch.rows[PIECE, _nearest_free_record(size, scratch.rows, scratch.distances)] = piece
         persons += 1
-    if not _has(piece, left, requirement, records, scratch.rows):
-        for i in range(left):
-            scratch.rows[PIECE, scratch.rows[LEFT, i]] = -1
+    if not _has_enough_values(piece, n_remaining, requirement, records, scratch.rows):
+        for i in range(n_remaining):
+            scratch.rows[PIECE, scratch.rows[REMAINING, i]] = -1
         return False
     return True
 
 
-@part
-def _nearest_of(size, rows, away):
+@kernel_part
+def _nearest_free_record(size, rows, distances_):
     """Return the nearest record that may be taken (ties: the oldest)."""
-    best, least = np.int64(-1), np.inf
+    best, lowest = np.int64(-1), np.inf
     for i in range(size):
-        if away[i] < least and rows[PIECE, rows[FREE, i]] < 0:
-            best, least = rows[FREE, i], away[i]
+        if distances_[i] < lowest and rows[PIECE, rows[FREE, i]] < 0:
+            best, lowest = rows[FREE, i], distances_[i]
     return best
 
 
-@part
-def _take_shares(piece, x, size, left, requirement, records, scratch):
-    """Of each value of the first sensitive column its share of a piece of k, but at least one, the nearest records to
-    record x; gives how many were taken."""
-    taken = np.int64(0)
+@kernel_part
+def _take_value_shares(piece, x, size, n_remaining, requirement, records, scratch):
+    """Take, of each value of the first sensitive column, its share of a piece of k; return how many records.
+
+    It is at least one record of each value, the nearest to record x.
+    """
+    n_taken = np.int64(0)
     requirement.clock[0] += 1
-    for i in range(left):
-        value, bucket = records.sensitive[scratch.rows[LEFT, i], 0], np.int64(0)
-        if not count_value(scratch.rows[LEFT, i], np.int64(0), requirement, records):
+    for i in range(n_remaining):
+        value, bucket = records.sensitive[scratch.rows[REMAINING, i], 0], np.int64(0)
+        if not count_value(scratch.rows[REMAINING, i], np.int64(0), requirement, records):
             continue
-        for j in range(left):
-            bucket += records.sensitive[scratch.rows[LEFT, j], 0] == value
-        due = max(np.int64(1), requirement.k * bucket // left) - (records.sensitive[x, 0] == value)
-        while due > 0:
-            best, least = np.int64(-1), np.inf
+        for j in range(n_remaining):
+            bucket += records.sensitive[scratch.rows[REMAINING, j], 0] == value
+        n_due = max(np.int64(1), requirement.k * bucket // n_remaining) - (records.sensitive[x, 0] == value)
+        while n_due > 0:
+            best, lowest = np.int64(-1), np.inf
             for j in range(size):
                 t = scratch.rows[FREE, j]
-                if scratch.distances[j] < least and scratch.rows[PIECE, t] < 0 and records.sensitive[t, 0] == value:
-                    best, least = t, scratch.distances[j]
+                if scratch.distances[j] < lowest and scratch.rows[PIECE, t] < 0 and records.sensitive[t, 0] == value:
+                    best, lowest = t, scratch.distances[j]
             if best < 0:
                 break
             scratch.rows[PIECE, best] = piece
-            taken += 1
-            due -= 1
-    return taken
+            n_taken += 1
+            n_due -= 1
+    return n_taken
 
 
-@part
-def _has(piece, left, requirement, records, rows):
-    """Return whether a piece has as many values of each sensitive column as it needs."""
+@kernel_part
+def _has_enough_values(piece, n_remaining, requirement, records, rows):
+    """Return whether a piece has enough distinct values of each sensitive column."""
     requirement.clock[0] += 1
     for s in range(len(requirement.min_values)):
         number = np.int64(0)
-        for i in range(left):
-            t = rows[LEFT, i]
+        for i in range(n_remaining):
+            t = rows[REMAINING, i]
             number += rows[PIECE, t] == piece and count_value(t, s, requirement, records)
         if number < requirement.min_values[s]:
             return False
     return True
 
 
-@part
-def _spans(size, base, records, classes, attributes, rows):
-    """What the pieces of a cluster publish."""
+@kernel_part
+def _set_piece_bounds(size, base, records, classes, attributes, rows):
+    """Set the bounds of the classes of all pieces."""
     last = np.int64(-1)
     for j in range(size):
         t = rows[0, j]
@@ -142,32 +146,34 @@ def _spans(size, base, records, classes, attributes, rows):
         new = base + rows[PIECE, t]
         if rows[PIECE, t] > last:  # the oldest record of a piece is older than that of the next one
             last = rows[PIECE, t]
-            begin(records.values[t], classes.lows[new], classes.highs[new], attributes)
+            begin_class(records.values[t], classes.lows[new], classes.highs[new], attributes)
         else:
-            widen(records.values[t], classes.lows[new], classes.highs[new], attributes)
+            widen_class(records.values[t], classes.lows[new], classes.highs[new], attributes)
 
 
-@part
-def _deal(left, pieces, base, records, requirement, classes, attributes, rows):
-    """The records that are left join the pieces that they widen least (ties: the first), of a person all the same one,
-    the oldest's; where sensitive values count, each its own."""
-    for i in range(left):
-        t = rows[LEFT, i]
+@kernel_part
+def _assign_remaining(n_remaining, pieces, base, records, requirement, classes, attributes, rows):
+    """Add each remaining record to the piece that it widens least (ties: the first).
+
+    All records of a person join the piece of the oldest; if sensitive values count, each record joins its own.
+    """
+    for i in range(n_remaining):
+        t = rows[REMAINING, i]
         if rows[PIECE, t] >= 0:
             continue
-        best, least = np.int64(0), np.inf
+        best, lowest = np.int64(0), np.inf
         for piece in range(pieces):
-            more = growth(records.values[t], base + piece, classes.lows, classes.highs, least, attributes)
-            if more < least:
-                best, least = np.int64(piece), more
-        for j in range(i, left):
-            other = rows[LEFT, j]
-            alike = (
+            increase = loss_growth(records.values[t], base + piece, classes.lows, classes.highs, lowest, attributes)
+            if increase < lowest:
+                best, lowest = np.int64(piece), increase
+        for j in range(i, n_remaining):
+            other = rows[REMAINING, j]
+            is_same_person = (
                 len(requirement.min_values) == 0
                 and rows[PIECE, other] < 0
                 and records.people[t] >= 0
                 and records.people[other] == records.people[t]
             )
-            if j == i or alike:
+            if j == i or is_same_person:
                 rows[PIECE, other] = best
-                widen(records.values[other], classes.lows[base + best], classes.highs[base + best], attributes)
+                widen_class(records.values[other], classes.lows[base + best], classes.highs[base + best], attributes)

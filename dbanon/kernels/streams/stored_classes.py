@@ -1,18 +1,18 @@
-"""Classes that are kept for good, of which one is looked for that covers a record and loses least.
+"""Classes that are stored for good, and the search for the one that covers a record with the least loss.
 
-What a class loses changes only when the range of a number does: the losses are kept with the number of the range at
-which each was found (see `ClassLosses`).
+The loss of a class changes only when the seen range of a number does: losses are cached with the number of the range
+for which each was computed (see `ClassLosses`).
 """
 
 import numpy as np
 
-from dbanon.kernels.jit import part
-from dbanon.kernels.streams.class_loss import covers, loss
+from dbanon.kernels.jit import kernel_part
+from dbanon.kernels.streams.class_loss import class_loss, covers
 
 
-@part
-def is_beyond(value, attributes):
-    """Return whether a record that arrives makes the range of a number wider."""
+@kernel_part
+def widens_seen_range(value, attributes):
+    """Return whether a new record widens the seen range of a number."""
     for a in range(len(attributes.seen_ranges)):
         if attributes.node_starts[a] == attributes.node_starts[a + 1] and (
             value[a] < attributes.seen_ranges[a, 0] or value[a] > attributes.seen_ranges[a, 1]
@@ -21,14 +21,17 @@ def is_beyond(value, attributes):
     return False
 
 
-@part
-def least_kept(value, classes, number, losses, attributes):
-    """Of the first `number` classes in `kept` the one that covers a record and loses least (ties: the first), or -1."""
-    best, least, now = np.int64(-1), np.inf, losses.ranges[-1]
-    for i in range(number):
+@kernel_part
+def cheapest_stored_class(value, classes, n_classes, losses, attributes):
+    """Return the stored class that covers a record with the least loss (ties: the first), or -1.
+
+    Only the first `n_classes` of `reusable` are considered.
+    """
+    best, lowest, range_number = np.int64(-1), np.inf, losses.ranges[-1]
+    for i in range(n_classes):
         c = classes.reusable[i]
-        if losses.ranges[c] != now:
-            losses.losses[c], losses.ranges[c] = loss(classes.lows[c], classes.highs[c], attributes), now
-        if losses.losses[c] < least and covers(value, classes.lows[c], classes.highs[c]):
-            best, least = c, losses.losses[c]
+        if losses.ranges[c] != range_number:
+            losses.losses[c], losses.ranges[c] = class_loss(classes.lows[c], classes.highs[c], attributes), range_number
+        if losses.losses[c] < lowest and covers(value, classes.lows[c], classes.highs[c]):
+            best, lowest = c, losses.losses[c]
     return best

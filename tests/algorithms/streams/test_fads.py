@@ -9,7 +9,7 @@ from support.streams import check_cuts, check_plain_loop, random_arrivals, refus
 
 from dbanon.algorithms.streams import SUPPRESSED, Arrivals, Model, State, arrivals, find
 from dbanon.encoding.encoded_table import NumericAttribute
-from dbanon.kernels.streams.nearest import MANY
+from dbanon.kernels.streams.nearest import BATCH_RECORDS
 
 Options = dict[str, int]
 
@@ -51,8 +51,8 @@ def test_it_is_the_plain_loop_and_keeps_its_promise(part: int) -> None:
 
 def test_more_records_wait_than_are_looked_at_together() -> None:
     came = random_arrivals(5, 700, nulls=True, persons=True, values=200)
-    left = run(came, Model(5), {"delta": MANY + 130, "life": 50})
-    plain = Fads(came, 5, (), MANY + 130, 50)
+    left = run(came, Model(5), {"delta": BATCH_RECORDS + 130, "life": 50})
+    plain = Fads(came, 5, (), BATCH_RECORDS + 130, 50)
     assert (left.out.tolist(), left.step.tolist()) == (plain.out, plain.step)
 
 
