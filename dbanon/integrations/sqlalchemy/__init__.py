@@ -1,8 +1,8 @@
-"""dbanon in SQLAlchemy: the policy on the model, anonymized selectables, mapped anonymized views.
+"""Use dbanon from SQLAlchemy: roles on mapped columns, anonymized FROM elements, mapped anonymized views.
 
-`install(engine)` puts the functions on every connection of an engine; `quasi`, `sensitive`, ... go into `info` of
-mapped columns and `declare_models` writes them to `dbanon.policy`; `anonymized`, `classes` and `metrics` are FROM
-elements; `AnonymizedView` maps a read-only class. Needs the extra `sqlalchemy`.
+`install(engine)` attaches every connection of an engine. `quasi`, `sensitive`, ... return the `info` of mapped columns,
+and `declare_models` writes these roles to `dbanon.policy`. `anonymized`, `classes` and `metrics` are FROM elements.
+`AnonymizedView` maps a read-only class. Needs the extra `sqlalchemy`.
 """
 
 from importlib import import_module
@@ -17,7 +17,7 @@ except ModuleNotFoundError as missing:
     raise errors.MissingExtraError("dbanon.sqlalchemy", str(missing.name), "sqlalchemy") from None
 
 from dbanon.integrations.sqlalchemy.engine import install
-from dbanon.integrations.sqlalchemy.policy import Drift, declare_models, policy_from_reflection
+from dbanon.integrations.sqlalchemy.policy import PolicyDiff, declare_models, policy_from_reflection
 from dbanon.integrations.sqlalchemy.roles import (
     Role,
     identifier,
@@ -35,7 +35,7 @@ from dbanon.integrations.sqlalchemy.view import AnonymizedView, Status
 
 __all__ = [
     "AnonymizedView",
-    "Drift",
+    "PolicyDiff",
     "Role",
     "Status",
     "anonymized",
@@ -55,9 +55,9 @@ __all__ = [
     "shift",
 ]
 
-# When Python ends it empties only modules that something still holds. pandas, which pyarrow never lets go, leads to
+# At exit Python clears only modules that something still refers to. pandas, which pyarrow keeps alive, refers to
 # SQLAlchemy's classes and these to functions of the dialect: their names would outlive DuckDB, which reports that as a
-# leak. A module that is held by one of its own names is emptied.
+# leak. A module that one of its own names refers to is cleared.
 vars(duckdb_sqlalchemy).setdefault("duckdb_sqlalchemy", duckdb_sqlalchemy)
 
 

@@ -1,4 +1,4 @@
-"""From SQLAlchemy's connection to DuckDB's, and how tables are named there."""
+"""Get DuckDB's connection from SQLAlchemy's, and resolve mapped tables on it."""
 
 from typing import Any
 
@@ -10,9 +10,12 @@ from dbanon.source import catalog
 
 
 def raw_connection(connection: Any) -> Any:
-    """The DuckDB connection of a SQLAlchemy or DBAPI connection: what is attached, and what makes cursors of its own.
+    """Return the DuckDB connection of a SQLAlchemy or DBAPI connection.
 
-    The dialect keeps it in a private attribute of its wrapper, so it is looked for by its type.
+    The dialect keeps it in a private attribute of its wrapper, so the attributes are searched by type.
+
+    Raises:
+        NotADuckDBConnectionError: There is no DuckDB connection in it.
     """
     if isinstance(connection, Connection):
         connection = connection.connection.dbapi_connection
@@ -22,22 +25,22 @@ def raw_connection(connection: Any) -> Any:
     raise errors.NotADuckDBConnectionError("install", repr(connection))
 
 
-def resolved(function: str, table: Table, connection: Connection, cursor: Any = None) -> catalog.Source:
-    """Return a table as the catalog knows it, found by its name on the connection or on a cursor of it."""
+def resolve_table(function: str, table: Table, connection: Connection, cursor: Any = None) -> catalog.Source:
+    """Return a table as the catalog has it, found by its name on the connection or on a cursor of it."""
     reader = raw_connection(connection) if cursor is None else cursor
-    return catalog.resolve_source(function, written(table, connection), reader, catalog.SearchPath.here(reader), {})
+    return catalog.resolve_source(function, quoted_name(table, connection), reader, catalog.SearchPath.here(reader), {})
 
 
-def schema_of(table: Table, connection: Connection) -> str | None:
-    """Return the schema of a table as this connection has it."""
+def translated_schema(table: Table, connection: Connection) -> str | None:
+    """Return the schema of a table after the connection's `schema_translate_map`; None for the default schema."""
     translated = connection.get_execution_options().get("schema_translate_map") or {}
     schema: str | None = translated.get(table.schema, table.schema)
     return schema
 
 
-def written(table: Table, connection: Connection) -> str:
-    """Return the name of a table as this connection writes it."""
+def quoted_name(table: Table, connection: Connection) -> str:
+    """Return the quoted name of a table, with its translated schema if it has one."""
     preparer = connection.dialect.identifier_preparer
-    schema = schema_of(table, connection)
+    schema = translated_schema(table, connection)
     name = preparer.quote(table.name)
     return f"{preparer.quote_schema(schema)}.{name}" if schema else name

@@ -1,4 +1,4 @@
-"""What is rendered: the name of a source, `name := value`, and the table that holds a query's result for a while."""
+"""SQL elements for SQLAlchemy's compiler: source names, `name := value` arguments, tables for query results."""
 
 import itertools
 from collections.abc import Callable, Mapping, Sequence
@@ -15,18 +15,18 @@ from dbanon.integrations.sqlalchemy.roles import Role
 from dbanon.sqltext.quote import Sql, argument, identifier, join_sql, qualified, text
 
 Declarations = Mapping[Table, Mapping[str, Role | None]]
-"""What the model says of the columns that a query reads."""
+"""Roles that the model declares for the columns of tables that a query reads; None for a column without a role."""
 
 
 @dataclass(frozen=True)
 class QueryModel:
-    """What the model says of a query that is anonymized.
+    """A query to be anonymized, as the model describes it.
 
     Attributes:
-        function: The function that is called.
-        roles: The role of each column of the query, in order; None for one that has none.
-        published_roles: The columns that the call publishes, with what they are in it.
-        declared: The roles of the mapped columns that the query selects.
+        function: Name of the table function that is called.
+        roles: Role of each column of the query, in order; None for a column without a role.
+        published_roles: Role name of each column that the call publishes.
+        declared: Roles of the mapped columns that the query selects, by table.
     """
 
     function: str
@@ -36,53 +36,55 @@ class QueryModel:
 
 
 class Argument(UserDefinedType[Any]):
-    """A parameter's value: scalars, lists and mappings, as they are."""
+    """SQL type of a parameter's value: a scalar, list or mapping, rendered as a literal."""
 
     cache_ok = True
 
     def get_col_spec(self, **_: Any) -> str:
+        """Return the name of the type in SQL."""
         return "JSON"
 
     def literal_processor(self, dialect: Any) -> Callable[[Any], str]:
+        """Return the function that renders a value as a literal."""
         return argument
 
 
-def named(name: str, value: object) -> ColumnElement[Any]:
-    """`name := value`, the value bound."""
+def named_argument(name: str, value: object) -> ColumnElement[Any]:
+    """Return `name := value` with the value as a bound parameter."""
     bound = bindparam(None, list(value) if isinstance(value, tuple) else value, type_=Argument(), unique=True)
     return literal_column(name).op(":=")(bound)
 
 
 @dataclass(frozen=True)
-class Named:
-    """A table as a part of a cache key, which takes no clause without asking it for its columns."""
+class TableKey:
+    """A table as part of a cache key: SQLAlchemy would ask a plain table for the cache keys of its columns."""
 
     table: Table
 
 
 class TableName(ColumnElement[str]):
-    """A table's name as a text, with its schema, whatever schema_translate_map makes of that."""
+    """The name of a table as a string literal, with its schema after `schema_translate_map`."""
 
     __visit_name__ = "dbanon_table_name"
-    _traverse_internals = [("of", InternalTraversal.dp_plain_obj)]  # noqa: RUF012
+    _traverse_internals = [("target", InternalTraversal.dp_plain_obj)]  # noqa: RUF012
 
     def __init__(self, table: Table) -> None:
-        self.of = Named(table)
+        self.target = TableKey(table)
         self.type = String()
 
 
 @compiles(TableName)
-def _table_name(element: TableName, compiler: Any, **_: Any) -> str:
-    return text(compiler.preparer.format_table(element.of.table))
+def _compile_table_name(element: TableName, compiler: Any, **_: Any) -> str:
+    return text(compiler.preparer.format_table(element.target.table))
 
 
-_NUMBERS = itertools.count(1)
+_QUERY_NUMBERS = itertools.count(1)
 
 
 class QueryName(ColumnElement[str]):
-    """The name of the temporary table that will hold the rows of a query when a statement runs.
+    """The name of the temporary table that holds the rows of a query while a statement runs.
 
-    The name is a bound value, so that statements of one form are compiled once.
+    The name is a bound parameter, so statements of the same form are compiled once.
     """
 
     __visit_name__ = "dbanon_query_name"
@@ -92,44 +94,51 @@ class QueryName(ColumnElement[str]):
     ]
 
     def __init__(self, query: Select[Any], model: QueryModel) -> None:
-        self.rows = f"dbanon_query_{next(_NUMBERS)}"
-        self.bound = bindparam("dbanon_query", self.rows, type_=String(), unique=True)
+        self.table_name = f"dbanon_query_{next(_QUERY_NUMBERS)}"
+        self.bound = bindparam("dbanon_query", self.table_name, type_=String(), unique=True)
         self.query = query
         self.model = model
         self.type = String()
 
 
 @compiles(QueryName)
-def _query_name(element: QueryName, compiler: Any, **kw: Any) -> str:
+def _compile_query_name(element: QueryName, compiler: Any, **kw: Any) -> str:
     return str(compiler.process(element.bound, **kw))
 
 
 class CreateQueryTable(Executable, ClauseElement):
-    """CREATE TEMP TABLE ... AS a query with its bound values."""
+    """A CREATE TEMP TABLE ... AS statement of a query with bound parameters."""
 
     __visit_name__ = "dbanon_create_query_table"
     inherit_cache = False
 
     def __init__(self, table: str, query: Select[Any]) -> None:
-        self.head = f"CREATE OR REPLACE TEMP TABLE {identifier(table)} AS "
+        self.prefix = f"CREATE OR REPLACE TEMP TABLE {identifier(table)} AS "
         self.query = query
 
 
 @compiles(CreateQueryTable)
-def _create_query_table(element: CreateQueryTable, compiler: Any, **kw: Any) -> str:
-    return f"{element.head}{compiler.process(element.query, **kw)}"
+def _compile_create_query_table(element: CreateQueryTable, compiler: Any, **kw: Any) -> str:
+    return f"{element.prefix}{compiler.process(element.query, **kw)}"
 
 
-def view_query(number: str, columns: Sequence[str], call: str, order: Sequence[str]) -> Sql:
-    """Return the query of a view of a call, with a column that numbers its rows by what is published."""
-    ordered = join_sql(identifier(c) for c in order)
+def numbered_query(number_column: str, columns: Sequence[str], call: str, order_columns: Sequence[str]) -> Sql:
+    """Return the SELECT of a view over a call, with a row number.
+
+    Args:
+        number_column: Name of the column for the row number.
+        columns: Published columns to select.
+        call: SQL of the call.
+        order_columns: Published columns that the row number is ordered by.
+    """
+    order_sql = join_sql(identifier(c) for c in order_columns)
     return Sql(
-        f"SELECT row_number() OVER (ORDER BY {ordered}) AS {identifier(number)}, "
+        f"SELECT row_number() OVER (ORDER BY {order_sql}) AS {identifier(number_column)}, "
         f"{join_sql(identifier(c) for c in columns)} FROM {call}"
     )
 
 
-def call(function: str, source: tuple[str, str], given: Mapping[str, object]) -> Sql:
-    """Return a call with its arguments as literals; `source` is schema and table."""
-    arguments = "".join(f", {identifier(n)} := {argument(v)}" for n, v in given.items())
+def call_sql(function: str, source: tuple[str, str], parameters: Mapping[str, object]) -> Sql:
+    """Return the SQL of a call with its parameters as literals; `source` is schema and table."""
+    arguments = "".join(f", {identifier(n)} := {argument(v)}" for n, v in parameters.items())
     return Sql(f"{identifier(function)}({text(qualified(*source))}{arguments})")

@@ -1,4 +1,4 @@
-"""Puts the functions on the connections of an engine, and makes the tables of anonymized queries before they run."""
+"""Attach the connections of an engine, and create the tables of anonymized queries before a statement runs."""
 
 import contextlib
 import threading
@@ -16,30 +16,44 @@ from dbanon.integrations.sqlalchemy import policy
 from dbanon.integrations.sqlalchemy.connection import raw_connection
 from dbanon.integrations.sqlalchemy.constructs import CreateQueryTable, QueryName
 from dbanon.integrations.sqlalchemy.literal_query import literal_query
-from dbanon.integrations.sqlalchemy.query_policy import BoundQuery, JudgedQuery, judged_query
+from dbanon.integrations.sqlalchemy.query_policy import BoundQuery, QueryPolicy, resolve_query_policy
 from dbanon.runtime import session, storage_version
 from dbanon.sqltext import names
 from dbanon.sqltext.quote import qualified
 from dbanon.udf.install import attach
 
 _LOCK = threading.Lock()
-_READY = "dbanon_ready"
-_TABLES = "dbanon_query_tables"
+_PREPARED = "dbanon_ready"
+_QUERY_TABLES = "dbanon_query_tables"
 
-READ_ONLY = "dbanon_read_only"
+READ_ONLY_KEY = "dbanon_read_only"
 """Key in `info` of tables that are anonymized views."""
 
 
 def install(engine: Any) -> Any:
-    """Make the functions available on every connection of a DuckDB engine, and return the engine back.
+    """Make the SQL functions available on every connection of a DuckDB engine.
 
-    Connections are attached when the pool opens them; those that it has already, when they are next checked out. One
-    that is checked out while this runs is not: close it first. Installing twice is harmless. It works with every pool
-    (QueuePool, NullPool, StaticPool, SingletonThreadPool) and from several threads; attaching takes some hundredths
-    of a second a connection, which NullPool pays each time.
+    Connections are attached when the pool opens them; existing ones when they are next checked out. A connection that
+    is checked out during this call is not attached: close it first. Installing twice has no effect. Every pool works
+    (QueuePool, NullPool, StaticPool, SingletonThreadPool), also from several threads. Attaching takes a few hundredths
+    of a second per connection, which NullPool pays each time.
 
     The dialect has no asynchronous driver, so there is no AsyncEngine for DuckDB. In asynchronous code run a
     synchronous session in a thread, `await asyncio.to_thread(work)`, opened and closed inside `work`.
+
+    Args:
+        engine: An engine of the dialect `duckdb`.
+
+    Returns:
+        The same engine.
+
+    Raises:
+        NotADuckDBConnectionError: The engine is not one of DuckDB.
+
+    Example:
+        engine = install(sqlalchemy.create_engine("duckdb:///hospital.duckdb"))
+        with engine.connect() as connection:
+            connection.execute(sqlalchemy.text("FROM kacpc('patients', k := 10)"))
     """
     target = getattr(engine, "sync_engine", engine)
     if not isinstance(target, Engine) or target.dialect.name != "duckdb":
@@ -50,8 +64,8 @@ def install(engine: Any) -> Any:
     return engine
 
 
-def _attach(dbapi_connection: Any, *_: object) -> None:
-    """Attach a pool connection where it is not; one at a time, because each may create the catalog."""
+def _attach_connection(dbapi_connection: Any, *_: object) -> None:
+    """Attach a pool connection if it is not attached; one at a time, because each may create the catalog."""
     raw = raw_connection(dbapi_connection)
     try:
         session.find_session(raw)
@@ -60,8 +74,8 @@ def _attach(dbapi_connection: Any, *_: object) -> None:
             attach(raw)
 
 
-def _not_opened(context: Any) -> None:
-    """Raise NewerDatabaseError where the dialect could not open the file for that."""
+def _raise_newer_database(context: Any) -> None:
+    """Raise NewerDatabaseError if the dialect failed to open a file because a newer DuckDB wrote it."""
     newer = storage_version.newer_database_error(context.original_exception, context.engine.url.database)
     if newer is not None:
         raise newer
@@ -73,92 +87,97 @@ def _not_opened(context: Any) -> None:
 def _before_execute(
     connection: Connection, statement: Any, multiparams: Any, params: Any, options: Mapping[str, Any]
 ) -> None:
-    """Refuse writes to anonymized views; make the tables of the anonymized queries in a statement."""
-    if not isinstance(statement, (SelectBase, UpdateBase)) or options.get(_READY):
+    """Refuse writes to anonymized views, and create the tables of the anonymized queries in a statement."""
+    if not isinstance(statement, (SelectBase, UpdateBase)) or options.get(_PREPARED):
         return
-    written = getattr(statement, "table", None) if isinstance(statement, UpdateBase) else None
-    if written is not None and READ_ONLY in getattr(written, "info", ()):
-        raise errors.ReadOnlyViewError(str(written.description))
+    target_table = getattr(statement, "table", None) if isinstance(statement, UpdateBase) else None
+    if target_table is not None and READ_ONLY_KEY in getattr(target_table, "info", ()):
+        raise errors.ReadOnlyViewError(str(target_table.description))
     queries = [e for e in visitors.iterate(statement) if isinstance(e, QueryName)]
     if not queries:
         return
-    _forget(connection.connection.dbapi_connection, connection.info)
-    # A query may stand inside another one: inner ones come later in the traversal and are made first.
-    for name in dict.fromkeys(reversed(queries)):
-        policy.same(connection, name.model.function, name.model.declared)
-        run = _QueryRun(name, dict(params))
-        create = CreateQueryTable(name.rows, name.query)
-        connection.execute(create, run.values, execution_options={_READY: run}).close()
-        connection.info.setdefault(_TABLES, {})[name.rows] = run.judgement
-        _show_planner(connection)
+    _drop_query_tables(connection.connection.dbapi_connection, connection.info)
+    # A query may contain another one: inner ones are later in the traversal, and their tables are created first.
+    for query_name in dict.fromkeys(reversed(queries)):
+        policy.check_policy(connection, query_name.model.function, query_name.model.declared)
+        run = _QueryRun(query_name, dict(params))
+        create = CreateQueryTable(query_name.table_name, query_name.query)
+        connection.execute(create, run.values, execution_options={_PREPARED: run}).close()
+        connection.info.setdefault(_QUERY_TABLES, {})[query_name.table_name] = run.query_policy
+        _register_query_tables(connection)
 
 
 @dataclass
 class _QueryRun:
-    """A query whose rows are about to be put into a table, with the values of the outer statement."""
+    """A query that is about to be stored in its table, with the parameter values of the outer statement."""
 
-    name: QueryName
+    query_name: QueryName
     values: dict[str, Any]
-    judgement: JudgedQuery | None = None
+    query_policy: QueryPolicy | None = None
 
 
 def _before_cursor_execute(
     connection: Connection, cursor: Any, statement: str, parameters: Any, context: Any, executemany: bool
 ) -> None:
-    """Judge a query as DuckDB binds it, in the form in which it is about to run."""
-    run = context.execution_options.get(_READY) if context is not None else None
+    """Resolve the policy of a query that is about to be stored, from the statement that DuckDB will run."""
+    run = context.execution_options.get(_PREPARED) if context is not None else None
     if isinstance(run, _QueryRun):
-        head = CreateQueryTable(run.name.rows, run.name.query).head
-        literal = literal_query(connection, run.name.query, run.values)
-        query = BoundQuery(statement.removeprefix(head), parameters, literal)
-        run.judgement = judged_query(connection, run.name.model, query)
+        prefix = CreateQueryTable(run.query_name.table_name, run.query_name.query).prefix
+        literal = literal_query(connection, run.query_name.query, run.values)
+        query = BoundQuery(statement.removeprefix(prefix), parameters, literal)
+        run.query_policy = resolve_query_policy(connection, run.query_name.model, query)
 
 
-def _show_planner(connection: Connection) -> None:
-    """Report the planner of the connection's query tables, which its own cursor cannot see, and of their policies."""
-    local: dict[str, dict[str, str]] = {}
+def _register_query_tables(connection: Connection) -> None:
+    """Give the planner the columns, scans and policies of the connection's query tables.
+
+    The planner has a cursor of its own, which does not see temporary tables.
+    """
+    columns_by_table: dict[str, dict[str, str]] = {}
     raw: Any = connection.connection.dbapi_connection
     rows = raw.execute(
         "SELECT table_name, column_name, data_type FROM system.main.duckdb_columns() "
         "WHERE database_name = 'temp' AND table_name IN (SELECT system.main.unnest(?)) "
         "ORDER BY table_name ASC, column_index ASC",
-        [list(connection.info[_TABLES])],
+        [list(connection.info[_QUERY_TABLES])],
     ).fetchall()
     for table, column, type_ in rows:
-        local.setdefault(table, {})[column] = type_
+        columns_by_table.setdefault(table, {})[column] = type_
     temporary = session.find_session(raw_connection(connection)).temporary
-    queries: dict[str, JudgedQuery] = {names.fold_case(n): j for n, j in connection.info[_TABLES].items() if n in local}
-    temporary.columns = dict(local)
+    queries: dict[str, QueryPolicy] = {
+        names.fold_case(n): j for n, j in connection.info[_QUERY_TABLES].items() if n in columns_by_table
+    }
+    temporary.columns = dict(columns_by_table)
     temporary.scans = {name: query.scans for name, query in queries.items()}
     temporary.policies = {name: query.policy for name, query in queries.items() if query.policy is not None}
 
 
-def _forget(dbapi_connection: Any, info: dict[Any, Any]) -> None:
+def _drop_query_tables(dbapi_connection: Any, connection_info: dict[Any, Any]) -> None:
     """Drop the query tables of a connection."""
-    for table in info.pop(_TABLES, ()):
+    for table in connection_info.pop(_QUERY_TABLES, ()):
         with contextlib.suppress(duckdb.Error):  # a transaction that failed takes them along
             dbapi_connection.execute(f"DROP TABLE IF EXISTS {qualified('temp', 'main', table)}")
 
 
-def _ended(connection: Connection) -> None:
-    """A transaction ends."""
-    if connection.info.get(_TABLES):
-        _forget(connection.connection.dbapi_connection, connection.info)
+def _on_commit(connection: Connection) -> None:
+    """Drop the query tables at the end of a transaction."""
+    if connection.info.get(_QUERY_TABLES):
+        _drop_query_tables(connection.connection.dbapi_connection, connection.info)
 
 
-def _returned(dbapi_connection: Any, record: Any) -> None:
-    """A connection goes back to the pool."""
+def _on_checkin(dbapi_connection: Any, record: Any) -> None:
+    """Drop the query tables when a connection is returned to the pool."""
     if dbapi_connection is not None:
-        _forget(dbapi_connection, record.info)
+        _drop_query_tables(dbapi_connection, record.info)
 
 
 _LISTENERS: dict[str, Callable[..., Any]] = {
-    "connect": _attach,
-    "handle_error": _not_opened,
-    "checkout": _attach,
-    "checkin": _returned,
+    "connect": _attach_connection,
+    "handle_error": _raise_newer_database,
+    "checkout": _attach_connection,
+    "checkin": _on_checkin,
     "before_execute": _before_execute,
     "before_cursor_execute": _before_cursor_execute,
-    "commit": _ended,
+    "commit": _on_commit,
 }
-"""What `install` listens to. The functions stand in the module, so that a second `install` finds them."""
+"""Events that `install` listens to. These are module functions, so a second `install` finds them registered."""

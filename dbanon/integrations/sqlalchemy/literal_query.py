@@ -1,4 +1,4 @@
-"""A query as DuckDB's functions over query texts take it: with its values in the text, and the tables it is from."""
+"""Render a query with its values in the text, as DuckDB's functions over query texts require."""
 
 import contextlib
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from dbanon.sqltext.quote import Sql, literal, text
 
 @dataclass(frozen=True)
 class LiteralQuery:
-    """The text of a query without parameters, and the tables that it names in FROM."""
+    """The text of a query without parameters, and the tables in its FROM clauses."""
 
     text: str
     tables: tuple[Table, ...]
@@ -24,13 +24,13 @@ class LiteralQuery:
 def literal_query(connection: Connection, query: ClauseElement, values: Mapping[str, Any]) -> LiteralQuery:
     """Compile a query with its values in its text.
 
-    The text is bound and never run, so a value that has no literal is written as NULL.
+    The text is only bound, never run, so a value that has no literal is written as NULL.
     """
     tables: dict[Table, None] = {}
     dialect = connection.dialect
 
     class Compiler(dialect.statement_compiler):  # type: ignore[name-defined, misc]
-        """The compiler of the dialect, which notes the tables and writes all values."""
+        """The dialect's compiler, which also collects the tables and renders all values as literals."""
 
         def visit_table(self, table: Any, *given: Any, asfrom: bool = False, **kw: Any) -> Any:
             if asfrom and isinstance(table, Table):
@@ -38,20 +38,20 @@ def literal_query(connection: Connection, query: ClauseElement, values: Mapping[
             return super().visit_table(table, *given, asfrom=asfrom, **kw)
 
         def render_literal_value(self, value: Any, type_: Any, **_: Any) -> str:
-            process = type_.dialect_impl(dialect).bind_processor(dialect)
-            return _literal(value if process is None else process(value))
+            to_driver_value = type_.dialect_impl(dialect).bind_processor(dialect)
+            return _literal(value if to_driver_value is None else to_driver_value(value))
 
     translated = connection.get_execution_options().get("schema_translate_map")
-    more = {} if not translated else {"schema_translate_map": translated, "render_schema_translate": True}
-    bound = query.params(values) if values else query
-    compiled = Compiler(dialect, bound, compile_kwargs={"literal_binds": True}, **more)
+    compiler_options = {} if not translated else {"schema_translate_map": translated, "render_schema_translate": True}
+    query_with_values = query.params(values) if values else query
+    compiled = Compiler(dialect, query_with_values, compile_kwargs={"literal_binds": True}, **compiler_options)
     return LiteralQuery(str(compiled.string), tuple(tables))
 
 
 def without_annotations(table: Any) -> Table:
-    """Return the table itself, where SQLAlchemy works on an annotated copy."""
-    found: Table = table._deannotate() if hasattr(table, "_deannotate") else table
-    return found
+    """Return the original table of a copy that SQLAlchemy annotated."""
+    original: Table = table._deannotate() if hasattr(table, "_deannotate") else table
+    return original
 
 
 def _literal(value: Any) -> Sql:

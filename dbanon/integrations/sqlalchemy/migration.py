@@ -1,7 +1,6 @@
-"""Anonymized views in Alembic: made, replaced and dropped by migrations, proposed by autogenerate, and never mistaken
-for tables that the model has lost.
+"""Support anonymized views in Alembic: operations, and comparison for autogenerate.
 
-In env.py, beside the models:
+In env.py, after the models are imported:
 
     from dbanon.sqlalchemy import install, migration
     ...
@@ -13,7 +12,7 @@ In env.py, beside the models:
         )
 
 Importing this module registers the operations `op.create_anonymized_view` and `op.drop_anonymized_view`. A migration
-says all that they need, so it does not change when the model does.
+contains every value they need, so it does not change when the model does.
 """
 
 import re
@@ -27,8 +26,8 @@ from sqlalchemy import Connection, MetaData, Table
 
 from dbanon import errors
 from dbanon.integrations.sqlalchemy import policy, roles as column_roles, view
-from dbanon.integrations.sqlalchemy.connection import raw_connection, schema_of, written
-from dbanon.integrations.sqlalchemy.engine import READ_ONLY
+from dbanon.integrations.sqlalchemy.connection import quoted_name, raw_connection, translated_schema
+from dbanon.integrations.sqlalchemy.engine import READ_ONLY_KEY
 from dbanon.ledger import releases as ledger_releases
 from dbanon.source import catalog
 from dbanon.sqltext.quote import identifier, qualified
@@ -41,33 +40,42 @@ try:
 except ModuleNotFoundError as missing:
     raise errors.MissingExtraError("dbanon.integrations.sqlalchemy.migration", str(missing.name), "alembic") from None
 
-Filter = Callable[[Any, str | None, str, bool, Any], bool]
+ObjectFilter = Callable[[Any, str | None, str, bool, Any], bool]
 
 
 # --- what is not the model's ---------------------------------------------------------------------------------
 
 
-def include_object(connection: Connection) -> Filter:
-    """Return an `include_object` of `context.configure` that leaves out the schema `dbanon` and the tables of releases.
+def include_object(connection: Connection) -> ObjectFilter:
+    """Return an `include_object` for `context.configure` that omits the schema `dbanon` and the tables of releases.
 
-    They are in the database and not in the model, so autogenerate would propose to drop them. Where there is an
-    `include_object` already: `lambda *asked: mine(*asked) and ours(*asked)`.
+    They are in the database and not in the model, so autogenerate would propose to drop them. To combine it with an
+    existing function: `lambda *args: own(*args) and dbanon_filter(*args)`.
+
+    Args:
+        connection: A connection of an engine with `install`.
+
+    Returns:
+        A function with Alembic's signature `(object, name, type_, reflected, compare_to)`.
+
+    Example:
+        context.configure(connection=connection, include_object=migration.include_object(connection))
     """
     releases = _release_tables(connection)
 
-    def include(item: Any, name: str | None, type_: str, reflected: bool, compare_to: Any) -> bool:
+    def include(schema_object: Any, name: str | None, type_: str, reflected: bool, compare_to: Any) -> bool:
         if type_ != "table" or not reflected:
             return True
-        schema = _bare(item.schema)
+        schema = _without_database(schema_object.schema)
         if schema == catalog.SCHEMA:
             return False
-        return not any(table == name and schema in (None, where) for where, table in releases)
+        return not any(table == name and schema in (None, release_schema) for release_schema, table in releases)
 
     return include
 
 
-def _bare(schema: str | None) -> str | None:
-    """Return a schema without its database, which the dialect puts before it where all schemas are compared."""
+def _without_database(schema: str | None) -> str | None:
+    """Return a schema name without the database, which the dialect prefixes if all schemas are compared."""
     return None if schema is None else schema.split(".")[-1].strip('"')
 
 
@@ -87,7 +95,21 @@ def _release_tables(connection: Connection) -> set[tuple[str, str]]:
 
 @dataclass(frozen=True)
 class Definition:
-    """All that a migration says of a view. `query` is what a plain one stores; a materialized one has none."""
+    """The definition of a view as a migration stores it.
+
+    Attributes:
+        name: Name of the view.
+        query: The SELECT of a plain view; None for a materialized one.
+        schema: Schema of the view; None for the current one.
+        source: Name of the source table.
+        source_schema: Schema of the source table.
+        algorithm: Algorithm of a materialized view.
+        parameters: Parameters of the algorithm.
+        policy: Role and settings of the columns of the source, by column.
+
+    Example:
+        Definition("safe_patients", source="patients", algorithm="kacpc", parameters={"k": 10})
+    """
 
     name: str
     query: str | None = None
@@ -98,23 +120,28 @@ class Definition:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     policy: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
-    def rendered(self) -> str:
-        """Return the arguments as a migration writes them; what is the default is left out."""
-        usual = Definition(self.name)
-        given = {n: v for n, v in vars(self).items() if n != "name" and v != getattr(usual, n)}
+    def render_arguments(self) -> str:
+        """Return the arguments of the operation as Python source, without those that have their default value."""
+        defaults = Definition(self.name)
+        arguments = {n: v for n, v in vars(self).items() if n != "name" and v != getattr(defaults, n)}
         if self.query is not None:
-            given.pop("algorithm", None)
-            given.pop("parameters", None)
-        return ", ".join([repr(self.name), *(f"{n}={v!r}" for n, v in given.items())])
+            arguments.pop("algorithm", None)
+            arguments.pop("parameters", None)
+        return ", ".join([repr(self.name), *(f"{n}={v!r}" for n, v in arguments.items())])
 
 
 @Operations.register_operation("create_anonymized_view")
 class CreateAnonymizedView(MigrateOperation):
-    """Makes an anonymized view, or puts another definition in its place."""
+    """An operation that creates an anonymized view or replaces its definition.
 
-    def __init__(self, definition: Definition, before: Definition | None = None) -> None:
+    Attributes:
+        definition: The new definition.
+        previous: The definition that it replaces; None for a new view.
+    """
+
+    def __init__(self, definition: Definition, previous: Definition | None = None) -> None:
         self.definition = definition
-        self.before = before
+        self.previous = previous
 
     @classmethod
     def create_anonymized_view(
@@ -130,26 +157,50 @@ class CreateAnonymizedView(MigrateOperation):
         parameters: Mapping[str, Any] | None = None,
         policy: Mapping[str, Mapping[str, Any]] | None = None,
     ) -> None:
-        """Make the view `name` of a query, or without one materializes `source`, in place of what is there.
+        """Create or replace an anonymized view.
 
-        `policy` (role and settings by column) is written first where `dbanon.policy` says nothing of the source. A
-        materialized view is made of the rows that are committed; where there are none, its first `refresh` makes it.
+        A plain view stores `query`. Without `query` the view is materialized from the committed rows of `source`; if
+        there are none, its first `refresh` creates it.
+
+        Args:
+            operations: Alembic's operations; `op.create_anonymized_view(...)` passes them.
+            name: Name of the view.
+            query: The SELECT of a plain view; None for a materialized one.
+            schema: Schema of the view.
+            source: Name of the source table.
+            source_schema: Schema of the source table.
+            algorithm: Algorithm of a materialized view.
+            parameters: Parameters of the algorithm.
+            policy: Role and settings by column; written first if `dbanon.policy` has no row about the source.
+
+        Raises:
+            MissingArgumentError: Neither `query` nor `source` is given.
+            ViewOverPolicyError: The source has no policy and reads a table with one.
+
+        Example:
+            op.create_anonymized_view("safe_patients", source="patients", algorithm="kacpc", parameters={"k": 10})
         """
-        given = Definition(name, query, schema, source, source_schema, algorithm, parameters or {}, policy or {})
-        operations.invoke(cls(given))
+        definition = Definition(name, query, schema, source, source_schema, algorithm, parameters or {}, policy or {})
+        operations.invoke(cls(definition))
 
     def reverse(self) -> MigrateOperation:
-        if self.before is not None:
-            return CreateAnonymizedView(self.before, self.definition)
+        """Return the operation that undoes this one."""
+        if self.previous is not None:
+            return CreateAnonymizedView(self.previous, self.definition)
         return DropAnonymizedView(self.definition)
 
     def to_diff_tuple(self) -> tuple[Any, ...]:
-        return ("replace" if self.before else "create") + "_anonymized_view", self.definition.name
+        """Return the kind of difference and the name of the view, as `alembic check` prints them."""
+        return ("replace" if self.previous else "create") + "_anonymized_view", self.definition.name
 
 
 @Operations.register_operation("drop_anonymized_view")
 class DropAnonymizedView(MigrateOperation):
-    """Drops an anonymized view."""
+    """An operation that drops an anonymized view.
+
+    Attributes:
+        definition: The definition of the view, so that the operation can be reversed.
+    """
 
     def __init__(self, definition: Definition) -> None:
         self.definition = definition
@@ -158,57 +209,69 @@ class DropAnonymizedView(MigrateOperation):
     def drop_anonymized_view(
         cls, operations: Operations, name: str, *, schema: str | None = None, materialized: bool = False
     ) -> None:
-        """Drop the view `name`, or the tables of a materialized one (the ledger keeps its versions)."""
+        """Drop an anonymized view, or the tables of a materialized one (the ledger keeps its versions).
+
+        Args:
+            operations: Alembic's operations; `op.drop_anonymized_view(...)` passes them.
+            name: Name of the view.
+            schema: Schema of the view.
+            materialized: Whether the view is materialized.
+
+        Example:
+            op.drop_anonymized_view("safe_patients", materialized=True)
+        """
         operations.invoke(cls(Definition(name, None if materialized else "", schema)))
 
     def reverse(self) -> MigrateOperation:
+        """Return the operation that undoes this one."""
         return CreateAnonymizedView(self.definition)
 
     def to_diff_tuple(self) -> tuple[Any, ...]:
+        """Return the kind of difference and the name of the view, as `alembic check` prints them."""
         return "drop_anonymized_view", self.definition.name
 
 
 @Operations.implementation_for(CreateAnonymizedView)
-def _run_create(operations: Operations, operation: CreateAnonymizedView) -> None:
+def _create_view(operations: Operations, operation: CreateAnonymizedView) -> None:
     connection = operations.get_bind()
     attach(raw_connection(connection))
-    asked = operation.definition
-    target = Table(asked.name, MetaData(), schema=asked.schema)
-    source = _source(asked)
+    definition = operation.definition
+    target = Table(definition.name, MetaData(), schema=definition.schema)
+    source = _source_table(definition)
     if source is not None and not policy.is_declared(connection, source):
         view.refuse_derived(connection, "create_anonymized_view", source)
         policy.declare(connection, [source])
-    if asked.query is not None:
-        query = f"CREATE OR REPLACE VIEW {written(target, connection)} AS {asked.query}"
-        view.with_source(connection, source, query)
+    if definition.query is not None:
+        query = f"CREATE OR REPLACE VIEW {quoted_name(target, connection)} AS {definition.query}"
+        view.execute_with_source(connection, source, query)
         return
     if source is None:
         raise errors.MissingArgumentError(
             "create_anonymized_view", "source", "the name of a table", "source='patients'"
         )
-    spec = view.View(source, asked.algorithm, asked.parameters, (), "", "", True)
-    view.first(connection, target, spec, replace=True)
+    spec = view.MappedView(source, definition.algorithm, definition.parameters, (), "", "", True)
+    view.create_first_version(connection, target, spec, replace=True)
 
 
 @Operations.implementation_for(DropAnonymizedView)
-def _run_drop(operations: Operations, operation: DropAnonymizedView) -> None:
+def _drop_view(operations: Operations, operation: DropAnonymizedView) -> None:
     connection = operations.get_bind()
     attach(raw_connection(connection))
-    asked = operation.definition
-    target = Table(asked.name, MetaData(), schema=asked.schema)
-    view.dropped(connection, target, materialized=asked.query is None)
+    definition = operation.definition
+    target = Table(definition.name, MetaData(), schema=definition.schema)
+    view.drop_view(connection, target, is_materialized=definition.query is None)
 
 
-def _source(asked: Definition) -> Table | None:
-    """Return the source as a table whose columns have the roles of the policy."""
-    if asked.source is None:
+def _source_table(definition: Definition) -> Table | None:
+    """Return the source of a definition as a table whose columns have the roles of the definition."""
+    if definition.source is None:
         return None
     columns = []
-    for name, settings in asked.policy.items():
-        given = dict(settings)
-        made: Callable[..., column_roles.Info] = getattr(column_roles, str(given.pop("role")))
-        columns.append(sa.Column(name, sa.String(), info=made(**given)))
-    return Table(asked.source, MetaData(), *columns, schema=asked.source_schema)
+    for name, settings in definition.policy.items():
+        role_arguments = dict(settings)
+        role_function: Callable[..., column_roles.ColumnInfo] = getattr(column_roles, str(role_arguments.pop("role")))
+        columns.append(sa.Column(name, sa.String(), info=role_function(**role_arguments)))
+    return Table(definition.source, MetaData(), *columns, schema=definition.source_schema)
 
 
 # --- rendering -----------------------------------------------------------------------------------------------
@@ -216,45 +279,48 @@ def _source(asked: Definition) -> Table | None:
 
 @renderers.dispatch_for(CreateAnonymizedView)
 def _render_create(context: Any, operation: CreateAnonymizedView) -> str:
-    return f"op.create_anonymized_view({operation.definition.rendered()})"
+    return f"op.create_anonymized_view({operation.definition.render_arguments()})"
 
 
 @renderers.dispatch_for(DropAnonymizedView)
 def _render_drop(context: Any, operation: DropAnonymizedView) -> str:
-    asked = operation.definition
-    more = "" if asked.schema is None else f", schema={asked.schema!r}"
-    more += ", materialized=True" if asked.query is None else ""
-    return f"op.drop_anonymized_view({asked.name!r}{more})"
+    definition = operation.definition
+    arguments = "" if definition.schema is None else f", schema={definition.schema!r}"
+    arguments += ", materialized=True" if definition.query is None else ""
+    return f"op.drop_anonymized_view({definition.name!r}{arguments})"
 
 
 # --- comparing -----------------------------------------------------------------------------------------------
 
 
-def _compare(context: Any, upgrade: Any, schemas: Any) -> None:
-    """Views of the model that are missing or different, and views that only the database has."""
+def _compare_views(context: Any, upgrade: Any, schemas: Any) -> None:
+    """Add operations to an upgrade: create missing or changed views, drop generated views that the model lacks."""
     connection, metadata = context.connection, context.metadata
     if connection is None or connection.dialect.name != "duckdb" or not isinstance(metadata, MetaData):
         return
     attach(raw_connection(connection))
     creates: list[MigrateOperation] = []
-    compared = {_bare(schema) for schema in schemas}
-    known = set()
-    stored = _stored(connection)
+    compared_schemas = {_without_database(schema) for schema in schemas}
+    model_views = set()
+    stored_queries = _stored_queries(connection)
     for table in view.views_of(metadata):
-        spec: view.View = table.info[READ_ONLY]
-        known.add((table.schema, table.name))
-        asked = definition(connection, table)
-        before = stored.get((table.schema, table.name)) if not spec.materialized else None
-        if spec.materialized:
-            creates += _compare_release(connection, table, asked)
-        elif before is None:
-            creates.append(CreateAnonymizedView(asked))
-        elif before != _as_stored(connection, str(asked.query)):
-            creates.append(CreateAnonymizedView(asked, replace(asked, query=before, policy={})))
+        spec: view.MappedView = table.info[READ_ONLY_KEY]
+        model_views.add((table.schema, table.name))
+        definition = view_definition(connection, table)
+        previous_query = stored_queries.get((table.schema, table.name)) if not spec.is_materialized else None
+        if spec.is_materialized:
+            creates += _compare_release(connection, table, definition)
+        elif previous_query is None:
+            creates.append(CreateAnonymizedView(definition))
+        elif previous_query != _normalized_query(connection, str(definition.query)):
+            creates.append(CreateAnonymizedView(definition, replace(definition, query=previous_query, policy={})))
     drops = [
         DropAnonymizedView(Definition(name, query, schema))
-        for (schema, name), query in stored.items()
-        if (schema, name) not in known and schema in compared and _OURS.match(query) and _calls_ours(query)
+        for (schema, name), query in stored_queries.items()
+        if (schema, name) not in model_views
+        and schema in compared_schemas
+        and _GENERATED_QUERY.match(query)
+        and _calls_release_function(query)
     ]
     upgrade.ops[:] = [*drops, *upgrade.ops, *creates]
 
@@ -262,62 +328,70 @@ def _compare(context: Any, upgrade: Any, schemas: Any) -> None:
 try:
     from alembic.util import DispatchPriority
 
-    comparators.dispatch_for("schema", priority=DispatchPriority.LAST)(_compare)
+    comparators.dispatch_for("schema", priority=DispatchPriority.LAST)(_compare_views)
 except ImportError:  # before Alembic 1.18, in the order of registration
-    comparators.dispatch_for("schema")(_compare)
+    comparators.dispatch_for("schema")(_compare_views)
 
 
-def definition(connection: Connection, table: Table) -> Definition:
-    """What a migration says of a mapped view."""
-    spec: view.View = table.info[READ_ONLY]
-    roles = {name: role for name, role in policy.roles(spec.source).items() if role is not None}
-    usual = column_roles.Role("").settings
-    declared = {
-        name: {"role": role.role, **{n: v for n, v in vars(role.settings).items() if v != getattr(usual, n)}}
+def view_definition(connection: Connection, table: Table) -> Definition:
+    """Return the definition of a mapped view for a migration."""
+    spec: view.MappedView = table.info[READ_ONLY_KEY]
+    roles = {name: role for name, role in policy.model_roles(spec.source).items() if role is not None}
+    default_settings = column_roles.Role("").settings
+    declared_columns = {
+        name: {"role": role.role, **{n: v for n, v in vars(role.settings).items() if v != getattr(default_settings, n)}}
         for name, role in roles.items()
     }
-    current = catalog.SearchPath.here(raw_connection(connection)).schema
-    source = (schema_of(spec.source, connection) or current, spec.source.name)
+    current_schema = catalog.SearchPath.here(raw_connection(connection)).schema
+    source = (translated_schema(spec.source, connection) or current_schema, spec.source.name)
     return Definition(
         table.name,
-        query=None if spec.materialized else view.query(spec, source),
+        query=None if spec.is_materialized else view.stored_query(spec, source),
         schema=table.schema,
         source=spec.source.name,
         source_schema=spec.source.schema,
         algorithm=spec.algorithm,
         parameters=dict(spec.parameters),
-        policy=declared,
+        policy=declared_columns,
     )
 
 
-def _compare_release(connection: Connection, table: Table, asked: Definition) -> Iterator[MigrateOperation]:
-    """Yield a release that is missing while its source is new or has rows, or one of another definition."""
-    spec: view.View = table.info[READ_ONLY]
-    old = view.published(raw_connection(connection), written(table, connection))
-    if old is None:
-        there = sa.inspect(connection).has_table(spec.source.name, schema=schema_of(spec.source, connection))
-        name = written(spec.source, connection)
-        if not there or connection.execute(sa.text(f"SELECT 1 FROM {name} LIMIT 1")).first() is not None:
-            yield CreateAnonymizedView(asked)
-    elif view.differs(spec, old, connection):
-        before = replace(asked, algorithm=old.call["function"], parameters=dict(old.call["parameters"]))
-        yield CreateAnonymizedView(asked, before)
+def _compare_release(connection: Connection, table: Table, definition: Definition) -> Iterator[MigrateOperation]:
+    """Yield the operation for a materialized view that is missing or has another definition.
+
+    A missing one is only created if its source is new or has rows.
+    """
+    spec: view.MappedView = table.info[READ_ONLY_KEY]
+    published_entry = view.published_entry(raw_connection(connection), quoted_name(table, connection))
+    if published_entry is None:
+        source_exists = sa.inspect(connection).has_table(
+            spec.source.name, schema=translated_schema(spec.source, connection)
+        )
+        name = quoted_name(spec.source, connection)
+        if not source_exists or connection.execute(sa.text(f"SELECT 1 FROM {name} LIMIT 1")).first() is not None:
+            yield CreateAnonymizedView(definition)
+    elif view.is_definition_changed(spec, published_entry, connection):
+        previous = replace(
+            definition, algorithm=published_entry.call["function"], parameters=dict(published_entry.call["parameters"])
+        )
+        yield CreateAnonymizedView(definition, previous)
 
 
-_OURS = re.compile(r"SELECT row_number\(\) OVER \(ORDER BY ")
-"""How the query of a mapped view begins."""
+_GENERATED_QUERY = re.compile(r"SELECT row_number\(\) OVER \(ORDER BY ")
+"""Beginning of the query of a mapped view."""
 
 
-def _calls_ours(query: str) -> bool:
-    called = re.search(r"\bFROM \"?(\w+)\"?\('[^']*'[^()]*", query)
-    function = table_functions().get(called[1]) if called else None
+def _calls_release_function(query: str) -> bool:
+    """Return whether a query calls a table function that returns a release."""
+    call_match = re.search(r"\bFROM \"?(\w+)\"?\('[^']*'[^()]*", query)
+    function = table_functions().get(call_match[1]) if call_match else None
     return function is not None and function.kind == "release"
 
 
-def _stored(connection: Connection) -> dict[tuple[str | None, str], str]:
-    """Return queries of the views of the current database as DuckDB keeps them.
+def _stored_queries(connection: Connection) -> dict[tuple[str | None, str], str]:
+    """Return the queries of the views of the current database as DuckDB stores them, by schema and name.
 
-    The schema is None where it is current.
+    The schema is None if it is the current one.
     """
     rows = connection.execute(
         sa.text(
@@ -325,36 +399,36 @@ def _stored(connection: Connection) -> dict[tuple[str | None, str], str]:
             "FROM system.main.duckdb_views() WHERE NOT internal AND database_name = system.main.current_database()"
         )
     ).fetchall()
-    return {(schema, name): _query(sql) for schema, name, sql in rows}
+    return {(schema, name): _select_statement(sql) for schema, name, sql in rows}
 
 
-_NAMED = r'(?:"(?:[^"]|"")*"|\w+)'
-_CREATE = re.compile(
-    rf"CREATE (?:OR REPLACE )?(?:TEMP(?:ORARY)? )?VIEW {_NAMED}(?:\.{_NAMED})*"
-    rf"(?: ?\({_NAMED}(?:, ?{_NAMED})*\))? AS ",
+_NAME_PATTERN = r'(?:"(?:[^"]|"")*"|\w+)'
+_CREATE_VIEW = re.compile(
+    rf"CREATE (?:OR REPLACE )?(?:TEMP(?:ORARY)? )?VIEW {_NAME_PATTERN}(?:\.{_NAME_PATTERN})*"
+    rf"(?: ?\({_NAME_PATTERN}(?:, ?{_NAME_PATTERN})*\))? AS ",
     re.DOTALL,
 )
 
 
-def _query(sql: str) -> str:
-    """What stands behind the AS of CREATE VIEW."""
-    match = _CREATE.match(sql)
-    return sql[match.end() if match else 0 :].rstrip().removesuffix(";")
+def _select_statement(create_view_sql: str) -> str:
+    """Return the query of a CREATE VIEW statement."""
+    match = _CREATE_VIEW.match(create_view_sql)
+    return create_view_sql[match.end() if match else 0 :].rstrip().removesuffix(";")
 
 
-_PROBE = "dbanon_migration_probe"
+_PROBE_VIEW = "dbanon_migration_probe"
 
 
-def _as_stored(connection: Connection, query: str) -> str | None:
-    """Return a query as DuckDB would keep it; None where it cannot be made now, as before a column is added."""
+def _normalized_query(connection: Connection, query: str) -> str | None:
+    """Return a query as DuckDB would store it; None if it does not bind now, for example before a column is added."""
     raw: Any = connection.connection.dbapi_connection
     try:
-        raw.execute(f"CREATE OR REPLACE TEMP VIEW {identifier(_PROBE)} AS {query}")
+        raw.execute(f"CREATE OR REPLACE TEMP VIEW {identifier(_PROBE_VIEW)} AS {query}")
     except duckdb.Error:
         return None
-    rows = raw.execute("SELECT sql FROM system.main.duckdb_views() WHERE view_name = ?", [_PROBE]).fetchall()
-    raw.execute(f"DROP VIEW {qualified('temp', 'main', _PROBE)}")
-    return _query(rows[0][0])
+    rows = raw.execute("SELECT sql FROM system.main.duckdb_views() WHERE view_name = ?", [_PROBE_VIEW]).fetchall()
+    raw.execute(f"DROP VIEW {qualified('temp', 'main', _PROBE_VIEW)}")
+    return _select_statement(rows[0][0])
 
 
 __all__ = ["CreateAnonymizedView", "Definition", "DropAnonymizedView", "include_object"]

@@ -1,4 +1,4 @@
-"""The policy between model and database: written, compared, read back."""
+"""Write the roles of the model to `dbanon.policy`, compare them with it, and read them back."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import Connection, Engine, MetaData, Table
 
 from dbanon import errors
-from dbanon.integrations.sqlalchemy.connection import raw_connection, resolved, written
+from dbanon.integrations.sqlalchemy.connection import quoted_name, raw_connection, resolve_table
 from dbanon.integrations.sqlalchemy.roles import Role, role_of
 from dbanon.policy.column_roles import STORED
 from dbanon.runtime.session import builtin_cursor
@@ -20,11 +20,21 @@ from dbanon.udf.install import attach
 
 
 @dataclass(frozen=True)
-class Drift:
-    """How `dbanon.policy` differed from the model, as `table.column`; true if it did.
+class PolicyDiff:
+    """Differences between the model and `dbanon.policy` before it was written; true if there are any.
 
-    `changed` shows the role before and now. `without_role` are columns of declared tables that will be withheld because
-    the model says nothing of them; they are no difference.
+    Columns are named `table.column`.
+
+    Attributes:
+        added: Columns that had no row in the policy.
+        changed: The role before and the role now, by column.
+        removed: Columns that only the policy had.
+        without_role: Columns of declared tables without a role in the model. They are withheld; no difference.
+
+    Example:
+        diff = declare_models(Base, engine, write=False)
+        if diff:
+            print(diff.added, diff.changed, diff.removed)
     """
 
     added: tuple[str, ...] = ()
@@ -36,65 +46,83 @@ class Drift:
         return bool(self.added or self.changed or self.removed)
 
 
-def declare_models(base: Any, engine: Engine, *, write: bool = True) -> Drift:
-    """Write the roles of all mapped tables to `dbanon.policy`, and say what was different; twice is harmless.
+def declare_models(base: Any, engine: Engine, *, write: bool = True) -> PolicyDiff:
+    """Write the roles of all mapped tables to `dbanon.policy`, and return the differences.
 
-    `base` is a declarative base, a registry or a MetaData. Tables without any role are left alone; of the others the
-    model decides: what only the database has is removed, so its columns are withheld. All is written in one
-    transaction, and nothing if `write` is false. Raises UnknownTableError for a table that was not created yet.
+    Tables without any role are skipped. For the others the model decides: rows about columns that only the database has
+    are removed, so these columns are withheld. All rows are written in one transaction. A second call changes nothing.
+
+    Args:
+        base: A declarative base, a registry or a MetaData.
+        engine: An engine of DuckDB.
+        write: Whether to write; otherwise the differences are only returned.
+
+    Returns:
+        How the policy differed from the model.
+
+    Raises:
+        UnknownTableError: A table was not created yet.
+        ReadOnlyDatabaseError: The database is read-only and has no policy.
+
+    Example:
+        Base.metadata.create_all(engine)
+        declare_models(Base, engine)
     """
     metadata = base if isinstance(base, MetaData) else base.metadata
     with engine.connect() as connection:
         return declare(connection, metadata.sorted_tables, write=write)
 
 
-def declare(connection: Connection, tables: Iterable[Table], *, write: bool = True) -> Drift:
-    """The same for some tables, which may be new in the connection's transaction; the policy is committed at once."""
+def declare(connection: Connection, tables: Iterable[Table], *, write: bool = True) -> PolicyDiff:
+    """Write the roles of some tables to `dbanon.policy`, and return the differences.
+
+    The tables may be new in the connection's transaction. The policy is committed at once.
+    """
     raw = raw_connection(connection)
     attach(raw)
     added: list[str] = []
-    changed: dict[str, tuple[str, str]] = {}
+    changed_roles: dict[str, tuple[str, str]] = {}
     removed: list[str] = []
-    silent: list[str] = []
+    without_role: list[str] = []
     deletes: list[tuple[Source, PolicyRow]] = []
     inserts: list[tuple[Source, str, Role]] = []
     with builtin_cursor(raw) as cursor:
         for table in tables:
-            model = roles(table)
+            model = model_roles(table)
             if not any(model.values()):
                 continue
-            source = resolved("declare_models", table, connection)
-            stored = stored_policy.policy_rows(source, cursor)
+            source = resolve_table("declare_models", table, connection)
+            policy_rows = stored_policy.policy_rows(source, cursor)
             for name, role in model.items():
-                shown = f"{table.description}.{name}"
-                spelled = source.column("declare_models", name, "the model")
-                before = [r for r in stored if names.fold_case(r.declared.column) == names.fold_case(name)]
-                said = [stored_role(r.declared) for r in before]
+                label = f"{table.description}.{name}"
+                source_column = source.column("declare_models", name, "the model")
+                stored_rows = [r for r in policy_rows if names.fold_case(r.declared.column) == names.fold_case(name)]
+                stored_roles = [stored_role(r.declared) for r in stored_rows]
                 if role is None:
-                    silent.append(shown)
-                elif not before:
-                    added.append(shown)
-                elif said != [role]:
-                    changed[shown] = (" and ".join(map(str, said)), str(role))
-                if role is not None and said != [role]:
-                    deletes += [(source, r) for r in before]
-                    inserts.append((source, spelled, role))
-            kept = {names.fold_case(name) for name, role in model.items() if role is not None}
-            gone = [r for r in stored if names.fold_case(r.declared.column) not in kept]
-            removed += [f"{table.description}.{r.declared.column}" for r in gone]
-            deletes += [(source, r) for r in gone]
+                    without_role.append(label)
+                elif not stored_rows:
+                    added.append(label)
+                elif stored_roles != [role]:
+                    changed_roles[label] = (" and ".join(map(str, stored_roles)), str(role))
+                if role is not None and stored_roles != [role]:
+                    deletes += [(source, r) for r in stored_rows]
+                    inserts.append((source, source_column, role))
+            columns_with_role = {names.fold_case(name) for name, role in model.items() if role is not None}
+            stale_rows = [r for r in policy_rows if names.fold_case(r.declared.column) not in columns_with_role]
+            removed += [f"{table.description}.{r.declared.column}" for r in stale_rows]
+            deletes += [(source, r) for r in stale_rows]
         if write and (deletes or inserts):
-            _write(connection, cursor, deletes, inserts)
-    return Drift(tuple(added), changed, tuple(removed), tuple(silent))
+            _write_policy(connection, cursor, deletes, inserts)
+    return PolicyDiff(tuple(added), changed_roles, tuple(removed), tuple(without_role))
 
 
-def _write(
+def _write_policy(
     connection: Connection,
     cursor: Any,
     deletes: list[tuple[Source, PolicyRow]],
     inserts: list[tuple[Source, str, Role]],
 ) -> None:
-    """Rows out and in, in one transaction of the cursor."""
+    """Delete and insert rows of the policy in one transaction of the cursor."""
     for database in dict.fromkeys(s.database for s in (*(d[0] for d in deletes), *(i[0] for i in inserts))):
         schema.create(raw_connection(connection), database)
         if not catalog.has_table(cursor, database, "policy"):
@@ -103,13 +131,14 @@ def _write(
     try:
         for source, row in deletes:
             cursor.execute(
-                f"DELETE FROM {_policy(source)} WHERE (schema_name, table_name, column_name) = (?, ?, ?)",
+                f"DELETE FROM {_policy_table(source)} WHERE (schema_name, table_name, column_name) = (?, ?, ?)",
                 [row.schema_name, row.table_name, row.declared.column],
             )
         for source, column, role in inserts:
-            values = [source.schema, source.table, column, role.role, *_cells(role.settings)]
+            values = [source.schema, source.table, column, role.role, *_setting_values(role.settings)]
             cursor.execute(
-                f"INSERT INTO {_policy(source)} (schema_name, table_name, column_name, role, {', '.join(STORED)}) "
+                f"INSERT INTO {_policy_table(source)} "
+                f"(schema_name, table_name, column_name, role, {', '.join(STORED)}) "
                 f"VALUES ({', '.join('?' * (len(values) - 1))}, ?::MAP(VARCHAR, VARCHAR))",
                 values,
             )
@@ -120,18 +149,31 @@ def _write(
 
 
 def policy_from_reflection(engine: Engine, table: str | Table, *, set_info: bool = False) -> dict[str, Role]:
-    """Return the declared roles of a table's columns, by column name, as `dbanon.policy` has them.
+    """Return the roles that `dbanon.policy` declares for the columns of a table.
 
-    With `set_info` and a Table (one that was reflected, say) they become the `info` of its columns, in place of roles
-    that stand there, so that `anonymized(table, ...)` knows them.
+    Args:
+        engine: An engine of DuckDB.
+        table: A table, or its name.
+        set_info: Whether to store the roles in `info` of the columns of a Table, replacing roles there, so that
+            `anonymized(table, ...)` finds them.
+
+    Returns:
+        Roles by column name, for columns that have one.
+
+    Raises:
+        UnknownTableError: There is no such table.
+
+    Example:
+        patients = sqlalchemy.Table("patients", sqlalchemy.MetaData(), autoload_with=engine)
+        policy_from_reflection(engine, patients, set_info=True)
     """
     with engine.connect() as connection:
         raw = raw_connection(connection)
         attach(raw)
-        name = written(table, connection) if isinstance(table, Table) else table
+        name = quoted_name(table, connection) if isinstance(table, Table) else table
         source = catalog.resolve_source("policy_from_reflection", name, raw, catalog.SearchPath.here(raw), {})
-        found = _roles(stored_policy.policy_rows(source, raw))
-    declared = {c: found[names.fold_case(c)] for c in source.columns if names.fold_case(c) in found}
+        stored_roles = _roles_by_column(stored_policy.policy_rows(source, raw))
+    declared = {c: stored_roles[names.fold_case(c)] for c in source.columns if names.fold_case(c) in stored_roles}
     if set_info and isinstance(table, Table):
         for column in table.c:
             for key in [k for k in column.info if isinstance(k, Role)]:
@@ -141,54 +183,58 @@ def policy_from_reflection(engine: Engine, table: str | Table, *, set_info: bool
     return declared
 
 
-def same(connection: Connection, function: str, declared: Mapping[Table, Mapping[str, Role | None]]) -> None:
-    """Raise PolicyDriftError where the database has a policy of these tables that is not what the model says."""
-    for drift in drifts(connection, function, declared):
+def check_policy(connection: Connection, function: str, declared: Mapping[Table, Mapping[str, Role | None]]) -> None:
+    """Check that the policy of the database, if it has one about these tables, is that of the model.
+
+    Raises:
+        PolicyDriftError: Some columns have another role in the database.
+    """
+    for drift in policy_drift_errors(connection, function, declared):
         raise drift
 
 
-def drifts(
+def policy_drift_errors(
     connection: Connection, function: str, declared: Mapping[Table, Mapping[str, Role | None]]
 ) -> Iterator[errors.PolicyDriftError]:
-    """What `same` raises, for each table."""
+    """Yield one error for each table whose policy in the database is not that of the model."""
     for table, model in declared.items():
-        source = resolved(function, table, connection)
-        stored = stored_policy.policy_rows(source, raw_connection(connection))
-        if not stored:
+        source = resolve_table(function, table, connection)
+        policy_rows = stored_policy.policy_rows(source, raw_connection(connection))
+        if not policy_rows:
             continue
-        found = _roles(stored)
-        differ = [name for name, role in model.items() if found.get(names.fold_case(name)) != role]
-        if differ:
-            yield errors.PolicyDriftError(function, source.shown, differ)
+        stored_roles = _roles_by_column(policy_rows)
+        differing_columns = [name for name, role in model.items() if stored_roles.get(names.fold_case(name)) != role]
+        if differing_columns:
+            yield errors.PolicyDriftError(function, source.shown, differing_columns)
 
 
 def is_declared(connection: Connection, table: Table) -> bool:
-    """Return whether the database says anything about a table's columns."""
-    source = resolved("declare_models", table, connection)
+    """Return whether `dbanon.policy` has a row about a table."""
+    source = resolve_table("declare_models", table, connection)
     return bool(stored_policy.policy_rows(source, raw_connection(connection)))
 
 
-def _policy(source: Source) -> str:
+def _policy_table(source: Source) -> str:
     return qualified(source.database, catalog.SCHEMA, "policy")
 
 
-def roles(table: Table) -> dict[str, Role | None]:
-    """What the model says of each column."""
+def model_roles(table: Table) -> dict[str, Role | None]:
+    """Return the role that the model gives each column; None for a column without a role."""
     return {column.name: role_of(column) for column in table.c}
 
 
 def stored_role(declared: DeclaredColumn) -> Role:
-    """Return the role that a row of the policy says."""
+    """Return the role in a row of the policy."""
     return Role(declared.role.lower(), Settings(**{n: getattr(declared.settings, n) for n in STORED}))
 
 
-def _roles(rows: Iterable[PolicyRow]) -> dict[str, Role]:
-    """Return the roles that rows of the policy say, by folded column."""
+def _roles_by_column(rows: Iterable[PolicyRow]) -> dict[str, Role]:
+    """Return the roles in rows of the policy, by column in folded case."""
     return {names.fold_case(row.declared.column): stored_role(row.declared) for row in rows}
 
 
-def _cells(settings: Settings) -> list[object]:
-    """Return the cells of a row of the policy after its role; no codes and no form are NULL."""
-    found = {name: getattr(settings, name) for name in STORED}
-    found |= {"missing": list(settings.missing) or None, "form": dict(settings.form) or None}
-    return list(found.values())
+def _setting_values(settings: Settings) -> list[object]:
+    """Return the cells of a row of the policy after its role; NULL if there are no missing codes or no form."""
+    values = {name: getattr(settings, name) for name in STORED}
+    values |= {"missing": list(settings.missing) or None, "form": dict(settings.form) or None}
+    return list(values.values())

@@ -1,4 +1,4 @@
-"""What columns a call gives, from the model alone: names and SQL types, as the statement will have them."""
+"""Compute names and SQL types of the columns that a call returns from the model alone."""
 
 import re
 from collections.abc import Mapping
@@ -29,19 +29,19 @@ Type = TypeEngine[Any]
 
 
 @dataclass(frozen=True)
-class Relation:
-    """What is anonymized: the name that messages show, types and roles of the columns by name."""
+class SourceColumns:
+    """Columns of a source: its name in messages, and the columns' types and roles by name."""
 
-    shown: str
+    label: str
     types: Mapping[str, Type]
     roles: Mapping[str, Role | None]
 
 
 @dataclass(frozen=True)
-class Shape:
-    """A call's roles and its generalized columns."""
+class CallSchema:
+    """A call's roles and quasi-identifiers, from which its published columns follow."""
 
-    relation: Relation
+    source_columns: SourceColumns
     roles: column_roles.Roles
     attributes: tuple[Attribute, ...]
     options: Mapping[str, object]
@@ -49,42 +49,56 @@ class Shape:
 
     @property
     def published_roles(self) -> dict[str, str]:
-        """The columns that the call publishes, with what they are in it."""
+        """Role name of each column that the call publishes."""
         quasi = {q.column: "quasi" for q in self.roles.quasi}
         others = {"sensitive": self.roles.sensitive, "other": self.roles.other}
         return quasi | {name: role for role, columns in others.items() for name in columns} | dict(self.roles.made)
 
     def columns(self, kind: str) -> list[ColumnClause[Any]]:
         """Return the columns of NAME (`release`), NAME_classes (`classes`) or NAME_metrics (`metrics`)."""
-        made = {"release": self._release, "classes": self._classes, "metrics": self._metrics}[kind]()
-        return [sa.column(name, type_) for name, type_ in made]
+        named_types = {
+            "release": self._release_columns,
+            "classes": self._class_columns,
+            "metrics": self._metric_columns,
+        }[kind]()
+        return [sa.column(name, type_) for name, type_ in named_types]
 
     @property
     def _schema(self) -> PublishedSchema:
         numbers = {a.quasi.column: a.is_number for a in self.attributes}
-        return published_schema(self.relation.types, numbers, self._kept, str(self.options["intervals"]))
+        return published_schema(
+            self.source_columns.types, numbers, self._unchanged_columns, str(self.options["intervals"])
+        )
 
     @property
-    def _kept(self) -> list[str]:
-        """Columns that are published as they are."""
-        return [n for n in self.relation.types if n in (*self.roles.sensitive, *self.roles.other, *self.roles.made)]
+    def _unchanged_columns(self) -> list[str]:
+        """Names of the columns that are not generalized, in source order."""
+        return [
+            n for n in self.source_columns.types if n in (*self.roles.sensitive, *self.roles.other, *self.roles.made)
+        ]
 
-    def _type(self, column: str) -> Type:
-        """Return the type of a column that is published as it is, or as what is made of it."""
-        return sa.String() if self.roles.made.get(column) in ("pseudonym", "mask") else self.relation.types[column]
+    def _column_type(self, column: str) -> Type:
+        """Return the published type of a column that is not generalized; pseudonyms and masks are text."""
+        return (
+            sa.String() if self.roles.made.get(column) in ("pseudonym", "mask") else self.source_columns.types[column]
+        )
 
-    def _release(self) -> list[tuple[str, Type]]:
+    def _release_columns(self) -> list[tuple[str, Type]]:
         schema = self._schema
-        types = {n: self._type(n) for n in self._kept} | dict(self._quasi(schema))
+        types = {n: self._column_type(n) for n in self._unchanged_columns} | dict(self._quasi_columns(schema))
         return [*((name, types[name]) for name in schema.rows), (schema.class_id, sa.BigInteger())]
 
-    def _classes(self) -> list[tuple[str, Type]]:
+    def _class_columns(self) -> list[tuple[str, Type]]:
         schema = self._schema
-        quasi = self._quasi(schema)
+        quasi = self._quasi_columns(schema)
         if self.noise is not None:
-            quasi = [(name, _counted(type_)) for name, type_ in quasi]
-        sensitive = [(n, _counted(self.relation.types[n])) for n in self._kept if n in self.roles.sensitive]
-        own: dict[str, list[tuple[str, Type]]] = {
+            quasi = [(name, _value_counts_type(type_)) for name, type_ in quasi]
+        sensitive = [
+            (n, _value_counts_type(self.source_columns.types[n]))
+            for n in self._unchanged_columns
+            if n in self.roles.sensitive
+        ]
+        columns_by_part: dict[str, list[tuple[str, Type]]] = {
             "class_id": [(schema.class_id, sa.BigInteger())],
             "size": [(schema.size, sa.BigInteger())],
             "persons": [(schema.persons, sa.BigInteger())],
@@ -100,40 +114,46 @@ class Shape:
             suppressed=bool(self.options["suppress"]),
             loss=self.noise is None,
         )
-        return [column for what in dict.fromkeys(order) for column in own[what]]
+        return [column for part in dict.fromkeys(order) for column in columns_by_part[part]]
 
-    def _metrics(self) -> list[tuple[str, Type]]:
+    def _metric_columns(self) -> list[tuple[str, Type]]:
         text = sa.String()
         return [("metric", text), ("value", sa.Double()), ("better", text), ("description", text),
                 ("published", sa.Boolean())]  # fmt: skip
 
-    def _quasi(self, schema: PublishedSchema) -> list[tuple[str, Type]]:
-        """Return published columns of the quasi-identifiers."""
-        made: list[tuple[str, Type]] = []
+    def _quasi_columns(self, schema: PublishedSchema) -> list[tuple[str, Type]]:
+        """Return the published columns of the quasi-identifiers, with their types."""
+        columns: list[tuple[str, Type]] = []
         for a in self.attributes:
-            end = _end(a, self.relation.types[a.quasi.column])
+            end = _interval_end_type(a, self.source_columns.types[a.quasi.column])
             value = end if a.is_number and self.noise is not None else sa.String()
-            types = {"value": value, "low": end, "high": end, "pair": _struct(low=end, high=end)}
-            made += [(part.name, types[part.part]) for part in schema.quasi[a.quasi.column]]
-        return made
+            types = {"value": value, "low": end, "high": end, "pair": _struct_type(low=end, high=end)}
+            columns += [(part.name, types[part.part]) for part in schema.quasi[a.quasi.column]]
+        return columns
 
 
-def shape(called: TableFunction, relation: Relation, options: Mapping[str, object]) -> Shape:
-    """The shape of a call, or the error that the call would be: of columns, roles, settings and privacy models, or of
-    what is made of several tables."""
-    related.refuse(called.name, options)
-    function, noise = called.name, resolve.noise_of(called, options)
-    types = {name: _duckdb(type_) for name, type_ in relation.types.items()}
-    declared = [role.declared(name) for name, role in relation.roles.items() if role is not None]
-    source = Source(relation.shown, Sql(""), types, "", "", relation.shown)
+def call_schema(
+    table_function: TableFunction, source_columns: SourceColumns, options: Mapping[str, object]
+) -> CallSchema:
+    """Validate a call against the model and return its schema.
+
+    Raises:
+        DbanonError: The error that the call would raise about columns, roles, settings, privacy models or parameters of
+            related tables, as far as the model shows it.
+    """
+    related.refuse(table_function.name, options)
+    function, noise = table_function.name, resolve.noise_of(table_function, options)
+    types = {name: _duckdb_type(type_) for name, type_ in source_columns.types.items()}
+    declared = [role.declared(name) for name, role in source_columns.roles.items() if role is not None]
+    source = Source(source_columns.label, Sql(""), types, "", "", source_columns.label)
     roles = column_roles.resolve(
-        function, source, declared, Options(options), _looser, cuts=lambda *_: None, is_value=lambda *_: False
+        function, source, declared, Options(options), _is_looser, cuts=lambda *_: None, is_value=lambda *_: False
     )
-    model_request.demands(function, relation.shown, options, roles.sensitive)
+    model_request.demands(function, source_columns.label, options, roles.sensitive)
     attributes = tuple(
         attribute.attribute(
             function,
-            relation.shown,
+            source_columns.label,
             quasi,
             find=lambda name: Stored("", name),  # the database knows which hierarchies there are
             known=list,
@@ -141,44 +161,48 @@ def shape(called: TableFunction, relation: Relation, options: Mapping[str, objec
         )
         for quasi in roles.quasi
     )
-    return Shape(relation, roles, attributes, options, noise)
+    return CallSchema(source_columns, roles, attributes, options, noise)
 
 
-def _looser(setting: str, type_: str, value: object, before: object) -> bool:
-    """Return whether a call's setting tells more than the model's; where only the database could say, it does."""
-    if setting in ("top", "bottom") and before is not None:
+def _is_looser(setting: str, type_: str, value: object, declared: object) -> bool:
+    """Return whether a setting publishes more detail than the declared one; true if only the database could decide."""
+    if setting in ("top", "bottom") and declared is not None:
         try:
-            ends: list[Any] = [Decimal(str(value)), Decimal(str(before))]
+            bounds: list[Any] = [Decimal(str(value)), Decimal(str(declared))]
         except InvalidOperation:
-            ends = [str(value), str(before)]  # dates in ISO form
-        return bool(ends[0] > ends[1] if setting == "top" else ends[0] < ends[1])
-    return attribute.looser(setting, type_, value, before, lambda _: True)
+            bounds = [str(value), str(declared)]  # dates in ISO form
+        return bool(bounds[0] > bounds[1] if setting == "top" else bounds[0] < bounds[1])
+    return attribute.looser(setting, type_, value, declared, lambda _: True)
 
 
 # --- types --------------------------------------------------------------------------------------------------
 
 
-def _end(made: Attribute, type_: Type) -> Type:
-    """Return the type of an interval's end. One that is snapped to a grid may lie beyond the column's type."""
-    if made.family in ("date", "timestamp", "nanos") and made.grid is not None:
+def _interval_end_type(quasi_identifier: Attribute, type_: Type) -> Type:
+    """Return the type of an interval's end. If ends are snapped to a grid, they may exceed the column's type."""
+    if quasi_identifier.family in ("date", "timestamp", "nanos") and quasi_identifier.grid is not None:
         return sa.Date()
-    if made.family == "timestamp":
+    if quasi_identifier.family == "timestamp":
         return sa.DateTime()
-    if made.family == "integer" and made.grid is not None:
+    if quasi_identifier.family == "integer" and quasi_identifier.grid is not None:
         return sa.BigInteger()
-    return sa.Numeric(38, made.scale) if made.family == "decimal" and made.grid is not None else type_
+    return (
+        sa.Numeric(38, quasi_identifier.scale)
+        if quasi_identifier.family == "decimal" and quasi_identifier.grid is not None
+        else type_
+    )
 
 
-def _struct(**fields: Type) -> Type:
+def _struct_type(**fields: Type) -> Type:
     return cast(Type, Struct(fields))
 
 
-def _counted(type_: Type) -> Type:
-    """Return the type of values with the records that have them."""
-    return cast(Type, sa.ARRAY(_struct(value=type_, size=sa.BigInteger())))
+def _value_counts_type(type_: Type) -> Type:
+    """Return the type of a list of values, each with its number of records."""
+    return cast(Type, sa.ARRAY(_struct_type(value=type_, size=sa.BigInteger())))
 
 
-_SPELLINGS = (
+_TYPE_PATTERNS = (
     (r"(VARCHAR|CHAR|CHARACTER|CHARACTER VARYING|TEXT|STRING|BPCHAR)(\(.*\))?", "VARCHAR"),
     (r"TIMESTAMP(\(\d+\))?( WITHOUT TIME ZONE)?", "TIMESTAMP"),
     (r"TIMESTAMP(\(\d+\))? WITH TIME ZONE", "TIMESTAMP WITH TIME ZONE"),
@@ -189,18 +213,18 @@ _SPELLINGS = (
     (r"(?:NUMERIC|DECIMAL)\((\d+)\)", r"DECIMAL(\1,0)"),
     (r"(?:NUMERIC|DECIMAL)\((\d+), *(\d+)\)", r"DECIMAL(\1,\2)"),
 )
-"""How the dialect writes types, and what DuckDB calls them."""
+"""Types as the dialect writes them, and DuckDB's names for them."""
 
 
-def _duckdb(type_: Type) -> str:
-    """Return DuckDB's name of a type. What cannot be known is taken for text; the database decides."""
+def _duckdb_type(type_: Type) -> str:
+    """Return DuckDB's name of a type. An unknown type is taken for text; the database decides."""
     if isinstance(type_, sa.Enum):
         return "VARCHAR"
     try:
-        written = str(type_.compile(dialect=Dialect())).upper()
+        type_sql = str(type_.compile(dialect=Dialect())).upper()
     except sa.exc.CompileError:
         return "VARCHAR"
-    for pattern, name in _SPELLINGS:
-        if match := re.fullmatch(pattern, written):
+    for pattern, name in _TYPE_PATTERNS:
+        if match := re.fullmatch(pattern, type_sql):
             return match.expand(name)
-    return written
+    return type_sql

@@ -1,12 +1,12 @@
-"""Which policy applies to a query that is anonymized: that of the tables with a policy that it reads.
+"""Resolve the policy of a query to be anonymized from the tables with a policy that it reads.
 
-A query is judged by the plan that DuckDB binds for it, on the connection that will run it. A column of the query has a
-role if it is exactly one column of a mapped table in every branch of the query, with the same role, and if the model
-and `dbanon.policy` agree about that role. Everything else (expressions, casts, literals, functions, fragments of text)
-has no role and is withheld; a call cannot give it one where the query reads a table with a policy.
+The plan that DuckDB binds for the query, on the connection that will run it, decides. A column of the query has a role
+if it is exactly one column of a mapped table in every branch of the query, with the same role, and if the model and
+`dbanon.policy` agree about that role. Everything else (expressions, casts, literals, functions, fragments of text)
+has no role and is withheld; a call cannot give it one if the query reads a table with a policy.
 
-The rows of the query are put into a temporary table, and the roles found here are the policy of that table. So the
-planner judges the parameters of the call as it judges those of a call on the table itself.
+The rows of the query are stored in a temporary table, and the roles found here are the policy of that table. So the
+planner checks the parameters of the call as it checks those of a call on the table itself.
 
 Columns that are only read by WHERE, ON or ORDER BY select and order rows. They publish no value, so they may be any
 columns of mapped tables.
@@ -19,7 +19,7 @@ from typing import Any
 from sqlalchemy import Connection, Table
 
 from dbanon import errors
-from dbanon.integrations.sqlalchemy.connection import raw_connection, resolved
+from dbanon.integrations.sqlalchemy.connection import raw_connection, resolve_table
 from dbanon.integrations.sqlalchemy.constructs import QueryModel
 from dbanon.integrations.sqlalchemy.literal_query import LiteralQuery
 from dbanon.integrations.sqlalchemy.policy import stored_role
@@ -44,13 +44,13 @@ from dbanon.sqltext import names
 from dbanon.sqltext.qualify_builtins import SYSTEM_SCHEMA
 from dbanon.sqltext.quote import Sql, join_sql, qualified
 
-SHOWN = "the query"
-"""What messages call the source."""
+SOURCE_LABEL = "the query"
+"""Name of the source in messages."""
 
 
 @dataclass(frozen=True)
-class JudgedQuery:
-    """The policy of the table that will hold the rows of a query (None: no column has a role), and what it scans."""
+class QueryPolicy:
+    """The policy of the table for the rows of a query (None: no column has a role), and what the query scans."""
 
     policy: TemporaryPolicy | None
     scans: tuple[Scan, ...]
@@ -58,40 +58,41 @@ class JudgedQuery:
 
 @dataclass(frozen=True)
 class BoundQuery:
-    """A query as it will run: its statement with its parameters, and the same with literals."""
+    """A query as it will run: its statement with parameters, and the same query with literals."""
 
     statement: str
     parameters: Any
     literal: LiteralQuery
 
 
-def judged_query(connection: Connection, model: QueryModel, query: BoundQuery) -> JudgedQuery:
+def resolve_query_policy(connection: Connection, model: QueryModel, query: BoundQuery) -> QueryPolicy:
     """Return the policy of a query that is about to run.
 
     Raises:
-        UnmappedTableError: A table with a policy is read, and is no mapped table of the query.
+        UnmappedTableError: A table with a policy is read that is no mapped table of the query.
         SourceNotResolvedError: DuckDB cannot bind the query, or the origin of its columns cannot be determined.
         PolicyDriftError: The model and the database differ about a column.
         ConflictingRolesError: The branches of the query give a column different roles.
-        Undeclared: The call publishes a column that has no role.
-        PersonColumnNotSelectedError, RepeatedRecordsError: What `check_persons` raises.
+        UndeclaredColumnError: The call publishes a column that has no role.
+        PersonColumnNotSelectedError: See `check_persons`.
+        RepeatedRecordsError: See `check_persons`.
         ShadowedTableError: A temporary object has the name of a mapped table with a policy.
     """
     raw = raw_connection(connection)
-    current = catalog.SearchPath.here(raw).database
+    current_database = catalog.SearchPath.here(raw).database
     with builtin_cursor(raw) as cursor:
         raw.execute(f"EXPLAIN {query.statement}", query.parameters or None)  # its error is the query's own
         scans = bound_scans(raw, query.statement, query.parameters or None)
         if scans is None:
-            raise _not_followed(model.function)
-        governed = list(dict.fromkeys(governed_scans(model.function, SHOWN, scans, cursor, current)))
+            raise _untraceable_error(model.function)
+        governed = list(dict.fromkeys(governed_scans(model.function, SOURCE_LABEL, scans, cursor, current_database)))
         for table in direct_query_tables(raw, cursor, query.statement, query.parameters or (), scans):
             raise errors.UnmappedTableError(model.function, table)
         views = views_read(raw, cursor, query.statement, scans)
         mapped = dict(_mapped_tables(connection, model.function, query.literal.tables))
         _refuse_shadowed(model.function, mapped, scans, cursor)
         if not governed and not views:
-            return JudgedQuery(_model_policy(model), scans)
+            return QueryPolicy(_model_policy(model), scans)
         shapes = view_shapes(raw, [view for view in views if view in mapped])
         governed += map(".".join, views)
         if not shapes:
@@ -103,21 +104,21 @@ def judged_query(connection: Connection, model: QueryModel, query: BoundQuery) -
                 _refuse_unmapped(model.function, governed, mapped)
             branches = plan_branches(plan, shapes)
         except PlanNotReadError:
-            raise _not_followed(model.function) from None
+            raise _untraceable_error(model.function) from None
         if any(len(branch.columns) != len(model.roles) for branch in branches):
-            raise _not_followed(model.function)
+            raise _untraceable_error(model.function)
         places = dict.fromkeys(place for branch in branches for place in branch.scans.values())
         tables = {place: GovernedTable.read(place, cursor) for place in places if ".".join(place) in governed}
-        rows = _rows(model, branches, tables, mapped)
+        rows = _policy_rows(model, branches, tables, mapped)
         check_persons(model.function, raw, branches, tables, list(rows.values()), list(model.roles))
         view_tables = [scan.place for scan in scans if scan.place and scan.place[0] != TEMPORARY] if shapes else []
-        check = _transaction_check(model.function, places, tables, view_tables, cursor)
-        database = _database(model.function, tables) or current
-        return JudgedQuery(_governing(check, tables, list(rows.values()), database), scans)
+        check_sql = _transaction_check(model.function, places, tables, view_tables, cursor)
+        database = _policy_database(model.function, tables) or current_database
+        return QueryPolicy(_temporary_policy(check_sql, tables, list(rows.values()), database), scans)
 
 
 def _model_policy(model: QueryModel) -> TemporaryPolicy | None:
-    """Return the roles of the model, for a query that reads no table with a policy."""
+    """Return the policy from the model's roles, for a query that reads no table with a policy."""
     declared = tuple(role.declared(name) for name, role in model.roles.items() if role is not None)
     return TemporaryPolicy(Policy(declared, Sql("''"), "")) if declared else None
 
@@ -139,122 +140,143 @@ def _mapped_tables(
     """Yield the tables in the FROM of a query with the places where they are stored."""
     for table in tables:
         try:
-            source = resolved(function, table, connection)
+            source = resolve_table(function, table, connection)
         except errors.DbanonError:  # temporary, or of another system: it is no stored table of DuckDB
             continue
         yield source.place, MappedTable(table, source.is_table)
 
 
-def _outside_views(governed: Sequence[str], scans: Iterable[Scan], read: Iterable[Place]) -> list[str]:
-    """Return the tables with a policy that are read other than by a view with a policy of its own."""
-    stored = {".".join(scan.place) for scan in scans if scan.place}
-    outside = set(map(".".join, read))
-    return [table for table in governed if table in outside or table not in stored]
+def _outside_views(governed: Sequence[str], scans: Iterable[Scan], scanned_places: Iterable[Place]) -> list[str]:
+    """Return the tables with a policy that are read other than through a view with its own policy."""
+    scanned_tables = {".".join(scan.place) for scan in scans if scan.place}
+    direct_tables = set(map(".".join, scanned_places))
+    return [table for table in governed if table in direct_tables or table not in scanned_tables]
 
 
 def _refuse_unmapped(function: str, governed: Sequence[str], mapped: Mapping[Place, MappedTable]) -> None:
-    known = {names.fold_case(".".join(place)) for place in mapped}
-    for shown in governed:
-        if names.fold_case(shown) not in known:
-            raise errors.UnmappedTableError(function, shown)
+    """Raise UnmappedTableError if a table with a policy is not among the mapped tables."""
+    mapped_names = {names.fold_case(".".join(place)) for place in mapped}
+    for governed_name in governed:
+        if names.fold_case(governed_name) not in mapped_names:
+            raise errors.UnmappedTableError(function, governed_name)
 
 
 def _refuse_shadowed(function: str, mapped: Mapping[Place, MappedTable], scans: Iterable[Scan], cursor: Any) -> None:
-    """Refuse a query that has a table with a policy in its FROM and reads a temporary object in its place."""
-    read = {scan.place for scan in scans}
-    for stored, found in mapped.items():
-        if found.is_table and stored not in read and GovernedTable.read(stored, cursor).rows:
-            raise errors.ShadowedTableError(function, found.table.name, str(qualified(*stored)))
+    """Raise ShadowedTableError if a temporary object is read in place of a mapped table with a policy."""
+    scanned_places = {scan.place for scan in scans}
+    for place, mapped_table in mapped.items():
+        if mapped_table.is_table and place not in scanned_places and GovernedTable.read(place, cursor).rows_by_column:
+            raise errors.ShadowedTableError(function, mapped_table.table.name, str(qualified(*place)))
 
 
-def _not_followed(function: str) -> errors.SourceNotResolvedError:
+def _untraceable_error(function: str) -> errors.SourceNotResolvedError:
+    """Return the error for a query whose columns cannot be traced."""
     why = "reads a table with a policy in a way in which its columns cannot be followed"
     hint = "select columns of mapped tables with joins and filters, or anonymize the whole table"
-    return errors.SourceNotResolvedError(function, SHOWN, why, hint)
+    return errors.SourceNotResolvedError(function, SOURCE_LABEL, why, hint)
 
 
 # --- columns ------------------------------------------------------------------------------------------------
 
 
-def _rows(
+def _policy_rows(
     model: QueryModel,
     branches: Sequence[Branch],
     tables: Mapping[Place, GovernedTable],
     mapped: Mapping[Place, MappedTable],
 ) -> dict[str, DeclaredColumn]:
     """Return the rows of the policy of a query, by column."""
-    found: dict[str, DeclaredColumn] = {}
+    policy_rows: dict[str, DeclaredColumn] = {}
     for i, (name, role) in enumerate(model.roles.items()):
-        row = _row(model.function, name, [_column_role(branch, i, tables, mapped) for branch in branches])
+        row = _common_role(model.function, name, [_column_role(branch, i, tables, mapped) for branch in branches])
         if role is not None and (row is None or stored_role(row) != role):
-            raise errors.PolicyDriftError(model.function, SHOWN, [name])
+            raise errors.PolicyDriftError(model.function, SOURCE_LABEL, [name])
         if role is not None and row is not None:
-            found[name] = replace(row, column=name)
+            policy_rows[name] = replace(row, column=name)
         elif name in model.published_roles:
-            raise errors.UndeclaredColumnError(model.function, SHOWN, name, model.published_roles[name])
-    return found
+            raise errors.UndeclaredColumnError(model.function, SOURCE_LABEL, name, model.published_roles[name])
+    return policy_rows
 
 
 def _column_role(
-    branch: Branch, i: int, tables: Mapping[Place, GovernedTable], mapped: Mapping[Place, MappedTable]
+    branch: Branch, position: int, tables: Mapping[Place, GovernedTable], mapped: Mapping[Place, MappedTable]
 ) -> DeclaredColumn | None:
-    """Return the role of one column of one branch: that of the policy, or of the model for a table without a policy."""
-    origin = branch.columns[i]
+    """Return the role of one column in one branch, from the policy or, for a table without one, from the model."""
+    origin = branch.columns[position]
     if origin is None:
         return None
-    read = branch.scans[origin.scan]
-    if read in tables:
-        return tables[read].rows.get(names.fold_case(origin.column))
-    if read in mapped:
-        for column in mapped[read].table.c:
+    place = branch.scans[origin.scan]
+    if place in tables:
+        return tables[place].rows_by_column.get(names.fold_case(origin.column))
+    if place in mapped:
+        for column in mapped[place].table.c:
             if names.fold_case(column.name) == names.fold_case(origin.column) and (role := role_of(column)) is not None:
                 return role.declared(column.name)
     return None
 
 
-def _row(function: str, name: str, found: Sequence[DeclaredColumn | None]) -> DeclaredColumn | None:
-    """Return the one role that a column has in all branches."""
-    roles: dict[Role | None, DeclaredColumn | None] = {None if row is None else stored_role(row): row for row in found}
+def _common_role(function: str, name: str, branch_rows: Sequence[DeclaredColumn | None]) -> DeclaredColumn | None:
+    """Return the one role that a column has in all branches.
+
+    Raises:
+        ConflictingRolesError: The branches give it different roles.
+    """
+    roles: dict[Role | None, DeclaredColumn | None] = {
+        None if row is None else stored_role(row): row for row in branch_rows
+    }
     if len(roles) > 1:
-        raise errors.ConflictingRolesError(function, SHOWN, name, [str(role or "withheld") for role in roles])
+        raise errors.ConflictingRolesError(function, SOURCE_LABEL, name, [str(role or "withheld") for role in roles])
     return next(iter(roles.values()), None)
 
 
 # --- the policy ---------------------------------------------------------------------------------------------
 
 
-def _governing(
+def _temporary_policy(
     check: Sql, tables: Mapping[Place, GovernedTable], rows: Sequence[DeclaredColumn], database: str
 ) -> TemporaryPolicy:
     """Return the policy of the rows, with a fingerprint of the policies that they come from."""
     fingerprints = [table.policy.fingerprint_sql for table in tables.values()] or [Sql("''")]
-    sql = Sql(f"(CASE WHEN {check} THEN {SYSTEM_SCHEMA}concat({join_sql(fingerprints)}) END)")
+    fingerprint_sql = Sql(f"(CASE WHEN {check} THEN {SYSTEM_SCHEMA}concat({join_sql(fingerprints)}) END)")
     fingerprint = "".join(table.policy.fingerprint for table in tables.values())
-    return TemporaryPolicy(Policy(tuple(rows), sql, fingerprint), database)
+    return TemporaryPolicy(Policy(tuple(rows), fingerprint_sql, fingerprint), database)
 
 
-def _database(function: str, tables: Iterable[Place]) -> str | None:
-    """Return the one database whose policies apply, where hierarchies are looked up."""
+def _policy_database(function: str, tables: Iterable[Place]) -> str | None:
+    """Return the one database whose policies apply, where hierarchies are looked up; None without such tables.
+
+    Raises:
+        SourceNotResolvedError: Tables of several databases have policies.
+    """
     databases = sorted({place[0] for place in tables})
     if len(databases) > 1:
         why = f"reads tables with policies of several databases ({', '.join(databases)})"
-        raise errors.SourceNotResolvedError(function, SHOWN, why, "anonymize a query of one database")
+        raise errors.SourceNotResolvedError(function, SOURCE_LABEL, why, "anonymize a query of one database")
     return databases[0] if databases else None
 
 
 def _transaction_check(
     function: str, places: Iterable[Place], tables: Iterable[Place], view_tables: Sequence[Place], cursor: Any
 ) -> Sql:
-    """A condition that holds if the transaction reads the tables, and the views with their `view_tables`, that are
-    committed, and no table with a policy by another name."""
-    known = [place for place in {*tables, *view_tables} if place in catalog.relations(cursor, place[0])]
-    states = [transaction_check.catalog_state(cursor, known)]
+    """Return a SQL condition that the transaction reads the committed objects.
+
+    It holds if the tables, and the views with their `view_tables`, are the committed ones, and if no table with a
+    policy is read by another name.
+    """
+    existing_relations = [place for place in {*tables, *view_tables} if place in catalog.relations(cursor, place[0])]
+    states = [transaction_check.catalog_state(cursor, existing_relations)]
     mentions = [view_mentions(place, cursor, {}) for place in tables] if view_tables else []
-    states += [transaction_check.catalog_state(cursor, (), found) for found in mentions if found is not None]
-    conditions = [transaction_check.check_sql(function, SHOWN, state) for state in states]
-    others = set(places) - {*tables, *view_tables}
-    databases = sorted({place[0] for place in others})
-    numbers = [number for database in databases for number in stored_policy.governed_table_oids(cursor, database)]
-    if numbers:
-        conditions.append(transaction_check.no_renamed_table_sql(function, SHOWN, others, numbers))
+    states += [
+        transaction_check.catalog_state(cursor, (), view_mention)
+        for view_mention in mentions
+        if view_mention is not None
+    ]
+    conditions = [transaction_check.check_sql(function, SOURCE_LABEL, state) for state in states]
+    ungoverned = set(places) - {*tables, *view_tables}
+    databases = sorted({place[0] for place in ungoverned})
+    governed_numbers = [
+        number for database in databases for number in stored_policy.governed_table_oids(cursor, database)
+    ]
+    if governed_numbers:
+        conditions.append(transaction_check.no_renamed_table_sql(function, SOURCE_LABEL, ungoverned, governed_numbers))
     return Sql(" AND ".join(conditions))

@@ -1,6 +1,6 @@
 """Find the views with a policy, and the rows of other queries, that a query reads.
 
-Views with a policy are judged as tables are, not by what they read.
+Views with a policy are checked as tables are, not by what they read.
 """
 
 from collections.abc import Iterable, Sequence
@@ -17,47 +17,49 @@ from dbanon.sqltext.quote import qualified
 
 
 def views_read(connection: Any, cursor: Any, query: str, scans: tuple[Scan, ...]) -> list[Place]:
-    """Return the views with a policy that a query reads: it has their name, and scans all that they scan."""
-    known = {".".join(place): place for place in stored_policy.governed_views(cursor)}
-    if not known:
+    """Return the views with a policy that a query reads: it mentions their name and scans all that they scan."""
+    governed_places = {".".join(place): place for place in stored_policy.governed_views(cursor)}
+    if not governed_places:
         return []
     temporary = temporary_views(connection)
     mentions = text_mentions([query], cursor, temporary)
-    found = [known[shown] for shown in governed_views(None, mentions, scans, cursor, temporary)]
-    return [place for place in found if set(bound_scans(connection, f"FROM {qualified(*place)}") or ()) <= set(scans)]
+    candidates = [governed_places[view_name] for view_name in governed_views(None, mentions, scans, cursor, temporary)]
+    return [
+        place for place in candidates if set(bound_scans(connection, f"FROM {qualified(*place)}") or ()) <= set(scans)
+    ]
 
 
 def direct_query_tables(
     connection: Any, cursor: Any, query: str, parameters: Sequence[object], scans: Iterable[Scan]
 ) -> list[str]:
-    """Return the temporary tables with the rows of other queries that a query reads without anonymizing them.
+    """Return temporary tables with the rows of other queries that a query reads without anonymizing them.
 
     A call of a table function names such a table once, in a parameter of the statement.
     """
-    known = session.find_session(connection).temporary.policies
-    read = {scan.place[2] for scan in scans if scan.place and scan.place[0] == TEMPORARY}
-    found = {name for name in read if names.fold_case(name) in known}
-    if not found:
+    policies = session.find_session(connection).temporary.policies
+    temporary_tables = {scan.place[2] for scan in scans if scan.place and scan.place[0] == TEMPORARY}
+    query_tables = {name for name in temporary_tables if names.fold_case(name) in policies}
+    if not query_tables:
         return []
     mentions = text_mentions([query], cursor, temporary_views(connection))
     texts = [names.fold_case(literal) for literal in mentions.literals]
-    passed = [names.fold_case(value) for value in parameters if isinstance(value, str)]
+    parameter_names = [names.fold_case(value) for value in parameters if isinstance(value, str)]
     return [
         name
-        for name in found
+        for name in query_tables
         if names.fold_case(name) in mentions.relations
         or any(names.fold_case(name) in literal for literal in texts)
-        or passed.count(names.fold_case(name)) != 1
+        or parameter_names.count(names.fold_case(name)) != 1
     ]
 
 
 def view_shapes(connection: Any, places: Iterable[Place]) -> dict[str, StoredView]:
     """Return the views by the shape of their plan, as the connection binds them.
 
-    A query that computes the same as a view reads the same rows, so that it is taken for the view. Of two views with
-    one shape neither is returned.
+    A query that computes the same as a view reads the same rows, so it is taken for the view. If two views have one
+    shape, neither is returned.
     """
-    found: dict[str, list[StoredView]] = {}
+    views_by_shape: dict[str, list[StoredView]] = {}
     for place in places:
         try:
             plan = serialized_plan(connection, f"FROM {qualified(*place)}")
@@ -65,5 +67,5 @@ def view_shapes(connection: Any, places: Iterable[Place]) -> dict[str, StoredVie
             continue
         (view,) = plan["children"]
         columns = tuple(str(expression["alias"]) for expression in plan["expressions"])
-        found.setdefault(plan_shape(view), []).append(StoredView(place, columns))
-    return {shape: views[0] for shape, views in found.items() if len(views) == 1}
+        views_by_shape.setdefault(plan_shape(view), []).append(StoredView(place, columns))
+    return {shape: views[0] for shape, views in views_by_shape.items() if len(views) == 1}

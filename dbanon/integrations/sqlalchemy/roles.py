@@ -1,4 +1,4 @@
-"""Roles on the model: what a column is, said once where it is mapped.
+"""Declare roles on mapped columns: what each column is, stated where it is mapped.
 
 zip: Mapped[str] = mapped_column(info=quasi("zip5", weight=2))
 Zip = Annotated[str, mapped_column(info=quasi("zip5", weight=2))]
@@ -20,27 +20,35 @@ from dbanon.source.stored_policy import DeclaredColumn, Settings
 from dbanon.table_functions import parameters
 from dbanon.table_functions.parameter_types import ForColumns, PerColumn
 
-Info = dict[Any, Any]
+ColumnInfo = dict[Any, Any]
 
-_PARAMETERS = {"hierarchy": "hierarchies", "weight": "weights"}
+_PARAMETER_NAMES = {"hierarchy": "hierarchies", "weight": "weights"}
 """Settings whose parameter in a call has another name."""
 
 
 @dataclass(frozen=True)
 class Role:
-    """What a column is (a role of `dbanon.policy`), and how a quasi-identifier is generalized."""
+    """The role of a column in `dbanon.policy`, and its settings.
+
+    Attributes:
+        role: `quasi`, `sensitive`, `identifier`, `person`, `other`, `pseudonym`, `mask` or `shift`.
+        settings: Settings of the role: hierarchy, weight, levels, bounds, ...
+
+    Example:
+        role_of(Patient.__table__.c.age).role  # 'quasi'
+    """
 
     role: str
     settings: Settings = field(default_factory=Settings)
 
     def declared(self, column: str) -> DeclaredColumn:
-        """Return the row of the policy that says so."""
+        """Return the row of the policy that declares this role for a column."""
         return DeclaredColumn(column, self.role, self.settings)
 
     def __str__(self) -> str:
         default = Settings()
-        shown = [f"{n}={v}" for n, v in vars(self.settings).items() if v != getattr(default, n)]
-        return f"{self.role}({', '.join(shown)})"
+        setting_texts = [f"{n}={v}" for n, v in vars(self.settings).items() if v != getattr(default, n)]
+        return f"{self.role}({', '.join(setting_texts)})"
 
 
 def quasi(
@@ -53,9 +61,29 @@ def quasi(
     bottom: str | float | date | Decimal | None = None,
     grid: str | float | Decimal | None = None,
     missing: Any = None,
-) -> Info:
-    """`info` of a quasi-identifier: published generalized. The settings are the columns of `dbanon.policy`."""
-    return _declared(
+) -> ColumnInfo:
+    """Return the `info` of a quasi-identifier, which is published generalized.
+
+    Args:
+        hierarchy: Name of the hierarchy.
+        weight: Weight of the column in the information loss.
+        min_level: Lowest level of the hierarchy that is published.
+        max_level: Highest level of the hierarchy that is published.
+        top: Values above it are published as one value (top coding).
+        bottom: Values below it are published as one value (bottom coding).
+        grid: Width to which the ends of intervals are rounded.
+        missing: Codes that mean a missing value.
+
+    Returns:
+        A dict for `mapped_column(info=...)`.
+
+    Raises:
+        InvalidArgumentError: A setting does not have the type that `dbanon.policy` accepts.
+
+    Example:
+        zip: Mapped[str] = mapped_column(info=quasi("zip5", weight=2))
+    """
+    return _settings_info(
         "quasi",
         hierarchy=hierarchy,
         weight=weight,
@@ -68,24 +96,77 @@ def quasi(
     )
 
 
-def sensitive(hierarchy: str | None = None, *, missing: Any = None) -> Info:
-    """`info` of a sensitive column: published as it is. A hierarchy says how far values are apart for t-closeness."""
-    return _declared("sensitive", hierarchy=hierarchy, missing=missing)
+def sensitive(hierarchy: str | None = None, *, missing: Any = None) -> ColumnInfo:
+    """Return the `info` of a sensitive column, which is published unchanged.
+
+    Args:
+        hierarchy: Name of the hierarchy whose levels give the distance of values for t-closeness.
+        missing: Codes that mean a missing value.
+
+    Returns:
+        A dict for `mapped_column(info=...)`.
+
+    Raises:
+        InvalidArgumentError: A setting does not have the type that `dbanon.policy` accepts.
+
+    Example:
+        diagnosis: Mapped[str] = mapped_column(info=sensitive())
+    """
+    return _settings_info("sensitive", hierarchy=hierarchy, missing=missing)
 
 
-def identifier(*, missing: Any = None) -> Info:
-    """`info` of a column that identifies people directly: withheld."""
-    return _declared("identifier", missing=missing)
+def identifier(*, missing: Any = None) -> ColumnInfo:
+    """Return the `info` of a column that identifies people directly; it is withheld.
+
+    Args:
+        missing: Codes that mean a missing value.
+
+    Returns:
+        A dict for `mapped_column(info=...)`.
+
+    Raises:
+        InvalidArgumentError: A setting does not have the type that `dbanon.policy` accepts.
+
+    Example:
+        name: Mapped[str] = mapped_column(info=identifier())
+    """
+    return _settings_info("identifier", missing=missing)
 
 
-def person(*, missing: Any = None) -> Info:
-    """`info` of the column that tells data subjects apart: withheld; k then counts persons."""
-    return _declared("person", missing=missing)
+def person(*, missing: Any = None) -> ColumnInfo:
+    """Return the `info` of the column that distinguishes data subjects; it is withheld, and k counts persons.
+
+    Args:
+        missing: Codes that mean a missing value.
+
+    Returns:
+        A dict for `mapped_column(info=...)`.
+
+    Raises:
+        InvalidArgumentError: A setting does not have the type that `dbanon.policy` accepts.
+
+    Example:
+        patient_id: Mapped[int] = mapped_column(info=person())
+    """
+    return _settings_info("person", missing=missing)
 
 
-def other(*, missing: Any = None) -> Info:
-    """`info` of a column that is neither: published as it is where values are common enough."""
-    return _declared("other", missing=missing)
+def other(*, missing: Any = None) -> ColumnInfo:
+    """Return the `info` of a column without another role; values that are common enough are published unchanged.
+
+    Args:
+        missing: Codes that mean a missing value.
+
+    Returns:
+        A dict for `mapped_column(info=...)`.
+
+    Raises:
+        InvalidArgumentError: A setting does not have the type that `dbanon.policy` accepts.
+
+    Example:
+        ward: Mapped[str] = mapped_column(info=other())
+    """
+    return _settings_info("other", missing=missing)
 
 
 def pseudonym(
@@ -97,70 +178,141 @@ def pseudonym(
     scope: str | None = None,
     person: bool = False,
     missing: Any = None,
-) -> Info:
-    """`info` of an identifier that is published as its pseudonym.
+) -> ColumnInfo:
+    """Return the `info` of an identifier that is published as its pseudonym.
 
-    It is the person where no other column is; of several pseudonyms the one with `person`.
+    It is the person column if no other column is one; of several pseudonyms, the one with `person`.
+
+    Args:
+        format: Form of the pseudonym, as in `dbanon.policy`.
+        length: Number of characters.
+        prefix: Text before each pseudonym.
+        key: Reference to the secret key.
+        scope: Scope within which equal values have equal pseudonyms.
+        person: Whether this column distinguishes data subjects.
+        missing: Codes that mean a missing value.
+
+    Returns:
+        A dict for `mapped_column(info=...)`.
+
+    Raises:
+        InvalidTransformSettingError: A setting does not fit the others.
+        UnreadableKeyReferenceError: `key` is no reference to a key.
+
+    Example:
+        patient_id: Mapped[int] = mapped_column(info=pseudonym(scope="trial", person=True))
     """
-    said = "true" if person else None
-    return _made("pseudonym", missing, format=format, length=length, prefix=prefix, key=key, scope=scope, person=said)
+    person_setting = "true" if person else None
+    return _transform_info(
+        "pseudonym", missing, format=format, length=length, prefix=prefix, key=key, scope=scope, person=person_setting
+    )
 
 
-def mask(*, first: int = 0, last: int = 0, character: str = "*", missing: Any = None) -> Info:
-    """`info` of a text of which the first and the last characters are published."""
-    return _made("mask", missing, first=first, last=last, character=character)
+def mask(*, first: int = 0, last: int = 0, character: str = "*", missing: Any = None) -> ColumnInfo:
+    """Return the `info` of a text column of which only the first and the last characters are published.
+
+    Args:
+        first: Number of characters published at the start.
+        last: Number of characters published at the end.
+        character: Character that replaces each of the others.
+        missing: Codes that mean a missing value.
+
+    Returns:
+        A dict for `mapped_column(info=...)`.
+
+    Raises:
+        InvalidTransformSettingError: A setting does not fit.
+
+    Example:
+        phone: Mapped[str] = mapped_column(info=mask(last=2))
+    """
+    return _transform_info("mask", missing, first=first, last=last, character=character)
 
 
-def shift(days: int, *, key: str | None = None, scope: str | None = None, missing: Any = None) -> Info:
-    """`info` of dates that are published shifted by up to `days` either way, those of a person all alike."""
-    return _made("shift", missing, days=days, key=key, scope=scope)
+def shift(days: int, *, key: str | None = None, scope: str | None = None, missing: Any = None) -> ColumnInfo:
+    """Return the `info` of a date column that is published shifted by the same number of days for each person.
+
+    Args:
+        days: Largest shift in either direction.
+        key: Reference to the secret key.
+        scope: Scope within which a person's dates are shifted equally.
+        missing: Codes that mean a missing value.
+
+    Returns:
+        A dict for `mapped_column(info=...)`.
+
+    Raises:
+        InvalidTransformSettingError: A setting does not fit the others.
+        UnreadableKeyReferenceError: `key` is no reference to a key.
+
+    Example:
+        admitted: Mapped[date] = mapped_column(info=shift(30))
+    """
+    return _transform_info("shift", missing, days=days, key=key, scope=scope)
 
 
-def _made(role: str, missing: Any, **given: object) -> Info:
-    """InvalidTransformSettingError, UnreadableKeyReferenceError where a setting does not fit."""
-    form = stored_policy.parse_settings(given)
+def _transform_info(role: str, missing: Any, **arguments: object) -> ColumnInfo:
+    """Return the `info` of a pseudonym, mask or shift.
+
+    Raises:
+        InvalidTransformSettingError: A setting does not fit.
+        UnreadableKeyReferenceError: A key is no reference to a key.
+    """
+    form = stored_policy.parse_settings(arguments)
     settings.made("info", role, dict(form))
-    return _info(Role(role, replace(_settings({"missing": missing}), form=form)))
+    return _role_info(Role(role, replace(_validated_settings({"missing": missing}), form=form)))
 
 
 def role_of(column: Column[Any]) -> Role | None:
-    """Return the role that a column's `info` says, or None.
+    """Return the role in a column's `info`.
 
-    Raises ConflictingRolesError, as where a column overrides an Annotated type.
+    Args:
+        column: A mapped column.
+
+    Returns:
+        The role; None for a column without one.
+
+    Raises:
+        ConflictingRolesError: There are several roles, for example if a column overrides an Annotated type.
+
+    Example:
+        role_of(Patient.__table__.c.age)
     """
-    found = [key for key in column.info if isinstance(key, Role)]
-    if len(found) > 1:
+    roles = [key for key in column.info if isinstance(key, Role)]
+    if len(roles) > 1:
         table = column.table.description if column.table is not None else ""
-        raise errors.ConflictingRolesError("info", table, column.name, [str(role) for role in found])
-    return found[0] if found else None
+        raise errors.ConflictingRolesError("info", table, column.name, [str(role) for role in roles])
+    return roles[0] if roles else None
 
 
-def plain(value: object) -> object:
-    """Return a setting's value as the policy has it: dates and decimals are text."""
+def policy_value(value: object) -> object:
+    """Return a setting's value as the policy stores it: dates and decimals as text."""
     if isinstance(value, datetime):
         return value.isoformat(sep=" ")
     return value.isoformat() if isinstance(value, date) else str(value) if isinstance(value, Decimal) else value
 
 
-def _declared(role: str, **given: object) -> Info:
-    return _info(Role(role, _settings(given)))
+def _settings_info(role: str, **arguments: object) -> ColumnInfo:
+    """Return the `info` of a role with settings."""
+    return _role_info(Role(role, _validated_settings(arguments)))
 
 
-def _info(role: Role) -> Info:
-    """Return the role is a key, not a value.
+def _role_info(role: Role) -> ColumnInfo:
+    """Return `info` with the role as a key, not a value.
 
-    SQLAlchemy merges the info of Annotated types, and both must stay visible.
+    SQLAlchemy merges the info of Annotated types, and both roles must stay visible.
     """
     return {role: "dbanon"}
 
 
-def _settings(given: Mapping[str, object]) -> Settings:
+def _validated_settings(arguments: Mapping[str, object]) -> Settings:
+    """Check settings as the parameters of a call are checked, and return them."""
     kinds = {p.name: p.kind for p in COMMON}
-    accepted: dict[str, Any] = {}
-    for name, value in ((name, value) for name, value in given.items() if value is not None):
-        kind = cast(PerColumn | ForColumns, kinds[_PARAMETERS.get(name, name)]).kind
+    settings_by_name: dict[str, Any] = {}
+    for name, value in ((name, value) for name, value in arguments.items() if value is not None):
+        kind = cast(PerColumn | ForColumns, kinds[_PARAMETER_NAMES.get(name, name)]).kind
         try:
-            accepted[name] = kind.check(plain(value))
+            settings_by_name[name] = kind.check(policy_value(value))
         except ValueError:
             raise errors.InvalidArgumentError("quasi", name, str(kind), parameters.format_value(value)) from None
-    return Settings(**accepted)
+    return Settings(**settings_by_name)

@@ -16,9 +16,9 @@ from sqlalchemy.sql.expression import ColumnClause
 
 from dbanon import errors
 from dbanon.integrations.sqlalchemy import constructs, policy
-from dbanon.integrations.sqlalchemy.connection import raw_connection, resolved, schema_of, written
-from dbanon.integrations.sqlalchemy.engine import READ_ONLY
-from dbanon.integrations.sqlalchemy.selectable import request
+from dbanon.integrations.sqlalchemy.connection import quoted_name, raw_connection, resolve_table, translated_schema
+from dbanon.integrations.sqlalchemy.engine import READ_ONLY_KEY
+from dbanon.integrations.sqlalchemy.selectable import validate_call
 from dbanon.ledger import releases as ledger_releases
 from dbanon.release.spec import related_parameters as related
 from dbanon.runtime import session
@@ -31,15 +31,26 @@ from dbanon.udf.install import attach
 from dbanon.views import materialize as releases
 
 _VIEWS = "dbanon_views"
-"""Key in `info` of a MetaData: the views that belong to it, in a MetaData of their own, where create_all does not make
-tables of them."""
+"""Key in `info` of a MetaData: a second MetaData with its views, so that create_all does not create them as tables."""
 
 
 @dataclass(frozen=True)
 class Status:
-    """What `release_status()` says of a materialized view; `version` is None where it was not made yet.
+    """The state of a materialized view compared with its source, as `release_status()` reports it.
 
-    `definition_changed`: the class asks for something else than what was released; `refresh` makes that.
+    Attributes:
+        version: The published version; None if the view was not created yet.
+        status: State of the release; `missing` if it was not created yet.
+        came: Records added to the source since.
+        went: Records removed from the source since.
+        changed: Records changed in the source since.
+        policy_changed: Whether the policy changed since.
+        hierarchy_changed: Whether a hierarchy changed since.
+        problem: Why the source cannot be compared, if so.
+        definition_changed: Whether the class defines another call than the released one; `refresh` releases that.
+
+    Example:
+        SafePatient.status(session).definition_changed
     """
 
     version: int | None
@@ -54,38 +65,49 @@ class Status:
 
 
 @dataclass(frozen=True)
-class View:
-    """What a class is mapped onto."""
+class MappedView:
+    """The definition of the view that a class is mapped onto."""
 
     source: Table
     algorithm: str
     parameters: Mapping[str, Any]
     columns: tuple[str, ...]
     class_id: str
-    number: str
-    materialized: bool
+    number_column: str
+    is_materialized: bool
 
 
 class AnonymizedView:
-    """Maps a read-only class onto an anonymized table.
+    """A base for read-only classes that are mapped onto an anonymized table.
 
+    Its attributes are the published columns, as in `anonymized(Patient, ...).c`, and `row_number`, the primary key that
+    a mapper needs: the position of a row when the release is ordered by all published columns. It reveals nothing else
+    and belongs to one state of the release: after the source changed it may refer to another row, so keep no reference
+    to it. `Base.metadata.create_all` creates or replaces the view, `drop_all` drops it. If `dbanon.policy` has no row
+    about the source yet, its roles are written first (at once, whatever the transaction does).
+
+    The view stores the call: it anonymizes again whenever it is read, and works on attached connections only. A
+    materialized view is a table with a row in the release ledger (see `dbanon.create_release`); create_all creates it
+    if its source has committed rows, otherwise the first `refresh` does. A flush or a statement that would write to
+    either is refused with ReadOnlyViewError.
+
+    Attributes:
+        __source__: The mapped class or Table to anonymize.
+        __algorithm__: Name of the algorithm.
+        __k__: The k of k-anonymity.
+        __parameters__: Other parameters of the algorithm.
+        __materialized__: Whether the release is stored.
+        __tablename__: Name of the view; by default the class's name in snake_case.
+
+    Raises:
+        UnmappableViewError: The class has no declarative base, no `__source__`, or a source that is not one table.
+
+    Example:
         class SafePatient(AnonymizedView, Base):
             __source__ = Patient
             __algorithm__ = "kacpc"
             __k__ = 10
             __parameters__ = {"l": 2}
-
-    Its attributes are the published columns, as in `anonymized(Patient, ...).c`, and `row_number`, the primary key
-    that a mapper needs: the position of a row when the release is ordered by all that is published. It tells nothing
-    else and belongs to one state of the release: after the source changed it may stand for another row, so keep no
-    reference to it. `Base.metadata.create_all` creates or replaces the view, `drop_all` drops it; where `dbanon.policy`
-    says nothing of the source yet, its roles are written first (at once, whatever becomes of the transaction).
-    `__tablename__` is the class's name in snake_case unless it is given.
-
-    The view stores the call: it anonymizes anew whenever it is read and works on attached connections only. With
-    `__materialized__ = True` it is a table with a row in the release ledger (see `dbanon.create_release`); create_all
-    makes it if its source has committed rows, else the first `refresh` does. A flush or a statement that would write
-    to either is refused with ReadOnlyViewError.
     """
 
     if TYPE_CHECKING:
@@ -99,7 +121,7 @@ class AnonymizedView:
 
     def __init_subclass__(cls, **kw: Any) -> None:
         if not cls.__dict__.get("__abstract__") and "__table__" not in cls.__dict__:
-            cls.__table__ = _table(cls)
+            cls.__table__ = _mapped_table(cls)
         super().__init_subclass__(**kw)
 
     @classmethod
@@ -113,23 +135,42 @@ class AnonymizedView:
         if_stale: bool = False,
         erase: bool = False,
     ) -> releases.Release:
-        """Make the next version from the committed source, or the first; see `dbanon.refresh_release` for the
-        arguments.
+        """Create the next version from the committed source, or the first one.
 
-        Where the class asks for something else than what was released, the next version is of that; but `erase` is of
-        the definition that was released, so that an erasure needs nothing else to change. The session must not be in a
-        transaction (commit first). Its objects of this class are expunged where a version was made, because
-        `row_number` counts anew.
+        If the class defines another call than the released one, the next version is of the new definition. `erase` uses
+        the released definition, so that an erasure does not require other changes. The session must not be in a
+        transaction (commit first). If a version was created, the session's objects of this class are expunged, because
+        `row_number` is assigned again.
+
+        Args:
+            session: A session whose engine has `install`.
+            refresh: As for `dbanon.refresh_release`.
+            allow_delta: As for `dbanon.refresh_release`.
+            composition: As for `dbanon.refresh_release`.
+            if_stale: As for `dbanon.refresh_release`.
+            erase: As for `dbanon.refresh_release`.
+
+        Returns:
+            The release that is published now.
+
+        Raises:
+            UnmappableViewError: The class is not materialized.
+            OpenTransactionError: The session is in a transaction.
+            DbanonError: As for `dbanon.refresh_release`.
+
+        Example:
+            session.commit()
+            SafePatient.refresh(session)
         """
-        view = _materialized(cls)
-        with _bound(cls, session) as connection:
+        view = _materialized_view(cls)
+        with _session_connection(cls, session) as connection:
             if session.in_transaction():
                 raise errors.OpenTransactionError("refresh")
             raw = raw_connection(connection)
-            name = written(cls.__table__, connection)
-            old = published(raw, name)
-            if old is not None and (erase or not differs(view, old, connection)):
-                made = releases.refresh_release(
+            name = quoted_name(cls.__table__, connection)
+            entry = published_entry(raw, name)
+            if entry is not None and (erase or not is_definition_changed(view, entry, connection)):
+                release = releases.refresh_release(
                     raw,
                     name,
                     refresh=refresh,
@@ -139,98 +180,117 @@ class AnonymizedView:
                     erase=erase,
                 )
             else:
-                made = _materialize(raw, view, connection, name, composition, allow_delta, replace=old is not None)
-        if old is None or made.version != old.version:
-            for item in [item for item in session if isinstance(item, cls)]:
-                session.expunge(item)
-        return made
+                release = _materialize(raw, view, connection, name, composition, allow_delta, replace=entry is not None)
+        if entry is None or release.version != entry.version:
+            for instance in [instance for instance in session if isinstance(instance, cls)]:
+                session.expunge(instance)
+        return release
 
     @classmethod
     def status(cls, session: Session) -> Status:
-        """Return the release beside its source as it is now."""
-        view = _materialized(cls)
-        with _bound(cls, session) as connection:
+        """Compare the release with the current source.
+
+        Args:
+            session: A session whose engine has `install`.
+
+        Returns:
+            The state of the release; `missing` if it was not created yet.
+
+        Raises:
+            UnmappableViewError: The class is not materialized.
+
+        Example:
+            SafePatient.status(session).status
+        """
+        view = _materialized_view(cls)
+        with _session_connection(cls, session) as connection:
             raw = raw_connection(connection)
-            old = published(raw, written(cls.__table__, connection))
-            if old is None:
+            entry = published_entry(raw, quoted_name(cls.__table__, connection))
+            if entry is None:
                 return Status(None, "missing")
             with raw.cursor() as cursor:
                 row = attach(cursor).execute(
                     "SELECT version, status, came, went, changed, policy_changed, hierarchy_changed, problem "
                     "FROM release_status() WHERE (database_name, schema_name, name) = (?, ?, ?)",
-                    [old.database, old.schema, old.name],
+                    [entry.database, entry.schema, entry.name],
                 ).fetchall()[0]  # fmt: skip
-            return replace(Status(*row), definition_changed=differs(view, old, connection))
+            return replace(Status(*row), definition_changed=is_definition_changed(view, entry, connection))
 
 
-def _refuse(mapper: Any, connection: Connection, target: Any) -> None:
+def _refuse_write(mapper: Any, connection: Connection, target: Any) -> None:
     raise errors.ReadOnlyViewError(type(target).__name__)
 
 
-for _happening in ("before_insert", "before_update", "before_delete"):
-    event.listen(AnonymizedView, _happening, _refuse, propagate=True)
+for _event_name in ("before_insert", "before_update", "before_delete"):
+    event.listen(AnonymizedView, _event_name, _refuse_write, propagate=True)
 
 
 # --- mapping ------------------------------------------------------------------------------------------------
 
 
-def _table(cls: type[AnonymizedView]) -> Table:
-    """Return the table that a class is mapped onto; it is known to the base's MetaData without being in it."""
+def _mapped_table(cls: type[AnonymizedView]) -> Table:
+    """Return the table that a class is mapped onto, kept in a MetaData next to that of the base.
+
+    Raises:
+        UnmappableViewError: The class has no declarative base, no `__source__`, or a source that is not one table.
+    """
     metadata: MetaData | None = getattr(cls, "metadata", None)
     if metadata is None:
         raise errors.UnmappableViewError(cls.__name__, "there is no declarative base beside AnonymizedView.")
     if not hasattr(cls, "__source__"):
         raise errors.UnmappableViewError(cls.__name__, "__source__ is missing.")
-    given = dict(cls.__parameters__) | ({} if cls.__k__ is None else {"k": cls.__k__})
-    asked = request("", cls.__source__, cls.__algorithm__, given)
-    source = asked.source
+    parameters = dict(cls.__parameters__) | ({} if cls.__k__ is None else {"k": cls.__k__})
+    call = validate_call("", cls.__source__, cls.__algorithm__, parameters)
+    source = call.source
     if not isinstance(source, Table):
         raise errors.UnmappableViewError(
             cls.__name__, "__source__ must be a class or a Table with all rows of one table."
         )
-    published: list[ColumnClause[Any]] = asked.shape.columns("release")
-    columns = [c.name for c in published]
-    number = "row_number"
-    while number in map(names.fold_case, columns):
-        number += "_"
-    view = View(
+    published_columns: list[ColumnClause[Any]] = call.schema.columns("release")
+    columns = [c.name for c in published_columns]
+    number_column = "row_number"
+    while number_column in map(names.fold_case, columns):
+        number_column += "_"
+    view = MappedView(
         source=source,
-        algorithm=asked.function.name,
-        parameters=asked.given,
+        algorithm=call.function.name,
+        parameters=call.parameters,
         columns=tuple(columns),
         class_id=columns[-1],
-        number=number,
-        materialized=cls.__materialized__,
+        number_column=number_column,
+        is_materialized=cls.__materialized__,
     )
     views: MetaData = metadata.info.setdefault(_VIEWS, MetaData())
-    if not event.contains(metadata, "after_create", _create):
-        event.listen(metadata, "after_create", _create)
-        event.listen(metadata, "before_drop", _drop)
-    # A materialized one is a table, whose rowid is the position; a view has to count.
-    stored = "rowid" if view.materialized else number
-    default = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", cls.__name__).lower()
+    if not event.contains(metadata, "after_create", _create_views):
+        event.listen(metadata, "after_create", _create_views)
+        event.listen(metadata, "before_drop", _drop_views)
+    # A materialized view is a table, whose rowid is the position; a plain view has to number its rows.
+    stored_column = "rowid" if view.is_materialized else number_column
+    default_name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", cls.__name__).lower()
     return Table(
-        cls.__dict__.get("__tablename__", default),
+        cls.__dict__.get("__tablename__", default_name),
         views,
-        sa.Column(stored, sa.BigInteger(), key=number, primary_key=True, autoincrement=False),
-        *(sa.Column(c.name, c.type) for c in published),
+        sa.Column(stored_column, sa.BigInteger(), key=number_column, primary_key=True, autoincrement=False),
+        *(sa.Column(c.name, c.type) for c in published_columns),
         schema=source.schema,
-        info={READ_ONLY: view},
+        info={READ_ONLY_KEY: view},
     )
 
 
-def _materialized(cls: type[AnonymizedView]) -> View:
-    view: View = cls.__table__.info[READ_ONLY]
-    if not view.materialized:
+def _materialized_view(cls: type[AnonymizedView]) -> MappedView:
+    """Return the definition of a class's view.
+
+    Raises:
+        UnmappableViewError: It is not materialized.
+    """
+    view: MappedView = cls.__table__.info[READ_ONLY_KEY]
+    if not view.is_materialized:
         raise errors.UnmappableViewError(cls.__name__, "it is not materialized: set __materialized__ = True.")
     return view
 
 
-def _bound(cls: type[Any], session: Session) -> Any:
-    """Return a connection of the session's engine, to be used in a with statement.
-
-    The session's own where it has one.
-    """
+def _session_connection(cls: type[Any], session: Session) -> Any:
+    """Return a context manager for a connection of the session's engine, or for the session's own connection."""
     bind = session.get_bind(cls)
     return bind.connect() if isinstance(bind, sa.Engine) else contextlib.nullcontext(bind)
 
@@ -243,97 +303,111 @@ def views_of(metadata: MetaData) -> list[Table]:
 # --- creating and dropping -----------------------------------------------------------------------------------
 
 
-def _create(metadata: MetaData, connection: Connection, **_: Any) -> None:
-    """After the tables: policy, views and materialized views, where their sources are there."""
+def _create_views(metadata: MetaData, connection: Connection, **_: Any) -> None:
+    """Declare policies and create views after their tables were created, if the sources exist."""
     if connection.dialect.name != "duckdb":
         return
     for table in views_of(metadata):
-        view: View = table.info[READ_ONLY]
-        if not sa.inspect(connection).has_table(view.source.name, schema=schema_of(view.source, connection)):
+        view: MappedView = table.info[READ_ONLY_KEY]
+        if not sa.inspect(connection).has_table(view.source.name, schema=translated_schema(view.source, connection)):
             continue
         if not policy.is_declared(connection, view.source):
             refuse_derived(connection, "create_all", view.source)
             policy.declare(connection, [view.source])
-        if view.materialized:
-            first(connection, table, view)
+        if view.is_materialized:
+            create_first_version(connection, table, view)
         else:
             _create_view(connection, table, view)
 
 
 def refuse_derived(connection: Connection, function: str, source: Table) -> None:
-    """Refuse a source without a policy that reads a table with one, before roles are written for it in passing.
+    """Refuse a source without a policy that reads a table with one, before roles are written for it implicitly.
 
     Raises:
         ViewOverPolicyError: The source is a view, or has the name of one, over a table with a policy.
     """
-    name = written(source, connection)
-    own = ".".join(resolved(function, source, connection).place)
-    for governed in governed_tables(raw_connection(connection), f"FROM {name}", function):
-        if governed != own:  # its own rows may be newer than this transaction
-            raise errors.ViewOverPolicyError(function, name, governed, next(iter(source.c.keys()), "..."))
+    name = quoted_name(source, connection)
+    own_name = ".".join(resolve_table(function, source, connection).place)
+    for governed_table in governed_tables(raw_connection(connection), f"FROM {name}", function):
+        if governed_table != own_name:  # its own rows may be newer than this transaction
+            raise errors.ViewOverPolicyError(function, name, governed_table, next(iter(source.c.keys()), "..."))
 
 
-def _create_view(connection: Connection, table: Table, view: View) -> None:
-    """CREATE VIEW."""
-    source = resolved(view.algorithm, view.source, connection)
-    # Asked first: a statement that fails leaves a transaction that answers nothing.
-    drift = list(policy.drifts(connection, view.algorithm, {view.source: policy.roles(view.source)}))
-    asked = query(view, (source.schema, source.table))
+def _create_view(connection: Connection, table: Table, view: MappedView) -> None:
+    """Create or replace a plain view."""
+    source = resolve_table(view.algorithm, view.source, connection)
+    # Compare first: after a statement that fails, the transaction runs no other statement.
+    drift_errors = list(
+        policy.policy_drift_errors(connection, view.algorithm, {view.source: policy.model_roles(view.source)})
+    )
+    select_sql = stored_query(view, (source.schema, source.table))
     try:
-        with_source(connection, view.source, f"CREATE OR REPLACE VIEW {written(table, connection)} AS {asked}")
+        execute_with_source(
+            connection, view.source, f"CREATE OR REPLACE VIEW {quoted_name(table, connection)} AS {select_sql}"
+        )
     except duckdb.Error as error:
-        raise drift[0] if drift else error from None
+        raise drift_errors[0] if drift_errors else error from None
 
 
-def query(view: View, source: tuple[str, str]) -> Sql:
-    """What a view stores; `source` is schema and table."""
-    call = constructs.call(view.algorithm, source, view.parameters)
+def stored_query(view: MappedView, source: tuple[str, str]) -> Sql:
+    """Return the query that a view stores; `source` is schema and table."""
+    call = constructs.call_sql(view.algorithm, source, view.parameters)
     order = (view.class_id, *(c for c in view.columns if c != view.class_id))
-    return constructs.view_query(view.number, view.columns, call, order)
+    return constructs.numbered_query(view.number_column, view.columns, call, order)
 
 
-def with_source(connection: Connection, source: Table | None, statement: str) -> None:
-    """Run a statement. DuckDB binds calls in it, and the planner has to be told of a source that is not committed."""
+def execute_with_source(connection: Connection, source: Table | None, statement: str) -> None:
+    """Run a statement that contains calls, with the columns of a source that may not be committed yet.
+
+    DuckDB binds the calls, and the planner does not see uncommitted tables on its own.
+    """
     raw = raw_connection(connection)
-    current = session.find_session(raw)
-    before = current.temporary.columns
+    session_state = session.find_session(raw)
+    previous_columns = session_state.temporary.columns
     if source is not None:
-        found = resolved("create_view", source, connection)
-        key = found.table if names.fold_case(found.schema) == "main" else f"{found.schema}.{found.table}"
-        current.temporary.columns = {**before, names.fold_case(key): found.columns}
+        resolved_source = resolve_table("create_view", source, connection)
+        key = (
+            resolved_source.table
+            if names.fold_case(resolved_source.schema) == "main"
+            else f"{resolved_source.schema}.{resolved_source.table}"
+        )
+        session_state.temporary.columns = {**previous_columns, names.fold_case(key): resolved_source.columns}
     try:
         raw.execute(statement)
     finally:
-        current.temporary.columns = before
+        session_state.temporary.columns = previous_columns
 
 
-def first(connection: Connection, table: Table, view: View, *, replace: bool = False) -> None:
-    """The first version (with `replace` also the next one, of another definition), if the source has rows that are
-    committed: a release is made in a transaction of its own."""
+def create_first_version(connection: Connection, table: Table, view: MappedView, *, replace: bool = False) -> None:
+    """Create the first version of a materialized view if its source has committed rows.
+
+    With `replace`, also create the next version if the definition has changed. A release is created in a transaction of
+    its own.
+    """
     raw = raw_connection(connection)
-    name = written(table, connection)
-    old = published(raw, name)
-    if old is not None and not (replace and differs(view, old, connection)):
+    name = quoted_name(table, connection)
+    entry = published_entry(raw, name)
+    if entry is not None and not (replace and is_definition_changed(view, entry, connection)):
         return
     with raw.cursor() as cursor:
         attach(cursor)
         try:
-            found = resolved("materialize", view.source, connection, cursor)
+            resolved_source = resolve_table("materialize", view.source, connection, cursor)
         except errors.UnknownTableError:
             return
-        if cursor.execute(f"SELECT 1 FROM {found.sql} LIMIT 1").fetchall():
-            _materialize(cursor, view, connection, name, "warn", False, replace=old is not None)
+        if cursor.execute(f"SELECT 1 FROM {resolved_source.sql} LIMIT 1").fetchall():
+            _materialize(cursor, view, connection, name, "warn", False, replace=entry is not None)
 
 
 def _materialize(
-    raw: Any, view: View, connection: Connection, name: str, composition: str, allow_delta: bool, *, replace: bool
+    raw: Any, view: MappedView, connection: Connection, name: str, composition: str, allow_delta: bool, *, replace: bool
 ) -> releases.Release:
     related.refuse(view.algorithm, view.parameters)
     return releases.create_release(
         raw,
         name,
         view.algorithm,
-        written(view.source, connection),
+        quoted_name(view.source, connection),
         composition=composition,
         allow_delta=allow_delta,
         replace=replace,
@@ -341,28 +415,28 @@ def _materialize(
     )
 
 
-def _drop(metadata: MetaData, connection: Connection, *, tables: Any = (), **_: Any) -> None:
-    """Before the tables: the views of those that are dropped, materialized ones in a transaction of their own."""
+def _drop_views(metadata: MetaData, connection: Connection, *, tables: Any = (), **_: Any) -> None:
+    """Drop the views of tables that are about to be dropped, materialized ones in a transaction of their own."""
     if connection.dialect.name != "duckdb":
         return
-    going = {id(t) for t in tables or ()}
+    dropped_sources = {id(t) for t in tables or ()}
     for table in reversed(views_of(metadata)):
-        view: View = table.info[READ_ONLY]
-        if id(view.source) in going:
-            dropped(connection, table, materialized=view.materialized)
+        view: MappedView = table.info[READ_ONLY_KEY]
+        if id(view.source) in dropped_sources:
+            drop_view(connection, table, is_materialized=view.is_materialized)
 
 
-def dropped(connection: Connection, table: Table, *, materialized: bool) -> None:
-    """Drop a view where it is there, a materialized one in a transaction of its own."""
-    if materialized:
+def drop_view(connection: Connection, table: Table, *, is_materialized: bool) -> None:
+    """Drop a view if it exists, a materialized one in a transaction of its own."""
+    if is_materialized:
         with raw_connection(connection).cursor() as cursor:
-            releases.drop_release(attach(cursor), written(table, connection), if_exists=True)
+            releases.drop_release(attach(cursor), quoted_name(table, connection), if_exists=True)
     else:
-        raw_connection(connection).execute(f"DROP VIEW IF EXISTS {written(table, connection)}")
+        raw_connection(connection).execute(f"DROP VIEW IF EXISTS {quoted_name(table, connection)}")
 
 
-def published(raw: Any, name: str) -> ledger_releases.LedgerEntry | None:
-    """Return the published version of a release, if there is one."""
+def published_entry(raw: Any, name: str) -> ledger_releases.LedgerEntry | None:
+    """Return the ledger entry of a release's published version; None if there is none."""
     with builtin_cursor(raw) as cursor:
         try:
             entry = ledger_releases.find_release("refresh", name, cursor, catalog.SearchPath.here(raw))
@@ -371,12 +445,12 @@ def published(raw: Any, name: str) -> ledger_releases.LedgerEntry | None:
     return entry if entry.status == "published" else None
 
 
-def differs(view: View, entry: ledger_releases.LedgerEntry, connection: Connection) -> bool:
-    """Return whether a release is another one than the class asks for."""
+def is_definition_changed(view: MappedView, entry: ledger_releases.LedgerEntry, connection: Connection) -> bool:
+    """Return whether a release was made by another call than the class defines."""
     with builtin_cursor(raw_connection(connection)) as cursor:
         try:
-            source = resolved("status", view.source, connection, cursor)
+            source = resolve_table("status", view.source, connection, cursor)
         except errors.UnknownTableError:
             return False
-    asked = (view.algorithm, str(qualified(source.schema, source.table)), dict(view.parameters))
-    return (entry.call["function"], entry.call["source"], entry.call["parameters"]) != asked
+    requested_call = (view.algorithm, str(qualified(source.schema, source.table)), dict(view.parameters))
+    return (entry.call["function"], entry.call["source"], entry.call["parameters"]) != requested_call

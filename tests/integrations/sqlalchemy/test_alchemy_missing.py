@@ -108,9 +108,9 @@ def test_a_view_stores_a_list_that_mixes_texts_and_numbers(engine: Any) -> None:
 def test_migrations_say_the_codes(engine: Any) -> None:
     migration = pytest.importorskip("dbanon.integrations.sqlalchemy.migration")
     with engine.connect() as connection:
-        asked = migration.definition(connection, SafeAnswer.__table__)
+        asked = migration.view_definition(connection, SafeAnswer.__table__)
     assert asked.policy["age"] == {"role": "quasi", "missing": ("999", "-1")}
-    source = migration._source(asked)
+    source = migration._source_table(asked)
     assert {c.name: role_of(c) for c in source.c} == {c.name: role_of(c) for c in Answer.__table__.c}
 
 

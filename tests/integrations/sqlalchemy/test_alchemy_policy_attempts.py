@@ -15,7 +15,7 @@ from support.policy_attempts import ATTEMPTS, BOUNDS_ATTEMPTS, PERMITTED, REFUSA
 from support.scale import some
 
 from dbanon import errors
-from dbanon.integrations.sqlalchemy.view import dropped
+from dbanon.integrations.sqlalchemy.view import drop_view
 from dbanon.sqlalchemy import AnonymizedView, anonymized
 
 
@@ -276,7 +276,7 @@ def test_mapped_views_are_within_the_policy(engine: Any, materialized: bool) -> 
         rows = session.execute(sa.select(*(cls.__table__.c[n] for n in ("age", "born", "zip", "ward")))).all()
     assert problems(["age", "born", "zip"], [row[:3] for row in rows]) == []
     with engine.begin() as connection:
-        dropped(connection, cls.__table__, materialized=materialized)
+        drop_view(connection, cls.__table__, is_materialized=materialized)
 
 
 def roles(connection: Any) -> dict[str, str]:
@@ -299,7 +299,7 @@ def test_mapped_views_with_a_looser_model_do_not_loosen(engine: Any, materialize
         if materialized:
             result = connection.execute(sa.text("FROM safe_patient"))
             assert problems(list(result.keys()), result.fetchall()) == []
-        dropped(connection, cls.__table__, materialized=materialized)
+        drop_view(connection, cls.__table__, is_materialized=materialized)
 
 
 @pytest.mark.whole
