@@ -14,7 +14,7 @@ SERVE_FAULTS: dict[str, Fault] = {
     "readers: every name is a CTE": Fault(
         _FILE, "(not schema and name in ctes)", "(not schema and name not in self.tables)", _TESTS
     ),
-    "readers: samples": Fault(_FILE, '_NO_SETTINGS = ("sample", "at_clause")', '_NO_SETTINGS = ("at_clause",)', _TESTS),
+    "readers: samples": Fault(_FILE, '_NULL_FIELDS = ("sample", "at_clause")', '_NULL_FIELDS = ("at_clause",)', _TESTS),
     "readers: a subquery has the fields of a constant": Fault(
         _FILE,
         'return ("value",) if kind == "CONSTANT" else ()',
@@ -25,10 +25,10 @@ SERVE_FAULTS: dict[str, Fault] = {
         _FILE, 'if len(tree["statements"]) != 1:', 'if len(tree["statements"]) < 1:', _TESTS
     ),
     "readers: what a table function contains is not looked into": Fault(
-        _FILE, 'self._visit(called["children"], ctes, depth + 1)', "pass", _TESTS
+        _FILE, 'self._visit(function["children"], ctes, depth + 1)', "pass", _TESTS
     ),
     "readers: a table function may have ORDER BY": Fault(
-        _FILE, 'self._is(not any(extras), "A table function', 'self._is(True, "A table function', _TESTS
+        _FILE, 'self._require(not any(extras), "A table function', 'self._require(True, "A table function', _TESTS
     ),
 }
 

@@ -22,7 +22,7 @@ from dbanon import errors
 from dbanon.integrations.quack import extension, tokens
 from support import kept
 
-KNOWN = duckdb.__version__.startswith(extension.READ)
+KNOWN = duckdb.__version__.startswith(extension.SUPPORTED_VERSION)
 
 
 def needs_quack() -> None:
@@ -72,7 +72,7 @@ class Server:
     def __init__(self, database: Path, role: str, *options: str) -> None:
         self.database, self.role, self.port = database, role, free_port()
         with contextlib.suppress(errors.TokenExistsError):
-            self.token = tokens.add(tokens.file_of(database), f"some_{role}", role)
+            self.token = tokens.add_token(tokens.token_file(database), f"some_{role}", role)
         command = [sys.executable, "-m", "dbanon", "serve", str(database), "--role", role]
         self.process = subprocess.Popen(
             [*command, "--listen", f"127.0.0.1:{self.port}", *options],

@@ -14,7 +14,7 @@ from dbanon.cli.terminal.common import AS_JSON, DATABASE, answer, errors_as_mess
 from dbanon.runtime import atomic_write, output_files
 
 if TYPE_CHECKING:
-    from dbanon.integrations.quack.reader_process import Limits
+    from dbanon.integrations.quack.reader_process import StatementLimits
 
 _PORTS = {"reader": 9494, "custodian": 9495}
 ROLE = click.option("--role", type=click.Choice(tuple(_PORTS)), required=True, help="Who is served.")
@@ -57,9 +57,9 @@ def serve(
         def ready() -> None:
             answer(shown, as_json, f"Serving {database} to {role}s on {host}:{port}. Ctrl-C ends it.")
 
-        from dbanon.integrations.quack.subprocesses import Serving
+        from dbanon.integrations.quack.subprocesses import ServerConfig
 
-        serving = Serving(database, host, port, journal)
+        serving = ServerConfig(database, host, port, journal)
         if role == "reader":
             from dbanon.integrations.quack import reader_supervisor
 
@@ -70,16 +70,16 @@ def serve(
             custodian_server.serve(serving, bounded(), _tell, ready)
 
 
-def _limits(seconds: float, rows: int) -> Limits:
+def _limits(seconds: float, rows: int) -> StatementLimits:
     """What readers may take; InvalidArgumentError."""
     from dbanon.api.memory_settings import duckdb_settings
-    from dbanon.integrations.quack.reader_process import Limits
+    from dbanon.integrations.quack.reader_process import StatementLimits
 
     given = bounded()
     if given.get("temp_directory"):
         accepts = "left out for readers: what they ask is never written to a disk"
         raise errors.InvalidArgumentError("serve", "temp_directory", accepts, given["temp_directory"])
-    return Limits(seconds, rows, duckdb_settings(given.get("memory") or "2GB", None)["memory_limit"])
+    return StatementLimits(seconds, rows, duckdb_settings(given.get("memory") or "2GB", None)["memory_limit"])
 
 
 def _tell(message: str) -> None:
@@ -117,7 +117,7 @@ def add(database: Path, name: str, role: str, expires: str | None, as_json: bool
     from dbanon.integrations.quack import tokens
 
     with errors_as_messages():
-        made = tokens.add(tokens.file_of(database), name, role, expires)
+        made = tokens.add_token(tokens.token_file(database), name, role, expires)
     answer({"name": name, "role": role, "token": made}, as_json, made)
 
 
@@ -129,7 +129,7 @@ def list_(database: Path, as_json: bool) -> None:
     from dbanon.integrations.quack import tokens
 
     with errors_as_messages():
-        found = [asdict(t) for t in tokens.listed(tokens.file_of(database))]
+        found = [asdict(t) for t in tokens.read_tokens(tokens.token_file(database))]
     shown = [{name: value for name, value in entry.items() if name != "hash"} for entry in found]
     if as_json:
         answer(shown, as_json)
@@ -146,7 +146,7 @@ def revoke(database: Path, name: str, as_json: bool) -> None:
     from dbanon.integrations.quack import tokens
 
     with errors_as_messages():
-        tokens.revoke(tokens.file_of(database), name)
+        tokens.revoke_token(tokens.token_file(database), name)
     answer({"revoked": name}, as_json, f"{name} has no token any more.")
 
 
@@ -172,7 +172,7 @@ def client(to: Path, role: str, server: str | None, name: str, force: bool, as_j
         if to.exists() and not force:
             raise errors.TargetExistsError(str(to), [str(to)], "client")
         address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-        content = client_file.written(f"quack:{address}", name, role)
+        content = client_file.client_file_sql(f"quack:{address}", name, role)
         with output_files.translate_os_errors("client", str(to)), atomic_write.open_drafts({"": to}, []) as written:
             written[""].write_text(content, encoding="utf-8")
     answer({"files": [str(to)]}, as_json, str(to))

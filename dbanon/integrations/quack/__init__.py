@@ -1,1 +1,1 @@
-"""A server for other clients of DuckDB."""
+"""Serve releases to readers, and everything to the custodian, over DuckDB's Quack protocol."""

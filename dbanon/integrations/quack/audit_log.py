@@ -1,4 +1,4 @@
-"""Who asked when: one JSON object a line. Names of functions and reasons, never statements or values."""
+"""Log requests to a server: one JSON object per line, with functions and reasons, never statements or values."""
 
 import json
 import os
@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 
-class Journal:
-    """A file that is written to its end; None: nothing is kept."""
+class AuditLog:
+    """A file that entries are appended to; without a path nothing is logged."""
 
     def __init__(self, path: Path | None) -> None:
         self.path = path
@@ -17,19 +17,29 @@ class Journal:
         if path is not None:
             os.close(os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600))
 
-    def note(self, event: str, who: str | None, session: str, functions: Sequence[str] = (), why: str = "") -> None:
-        """Write what happened; `session` is shortened, as whoever knows the whole of it can use the session."""
+    def record(
+        self, event: str, token_name: str | None, session: str, functions: Sequence[str] = (), reason: str = ""
+    ) -> None:
+        """Append an entry.
+
+        Args:
+            event: What happened.
+            token_name: Name of the token; None if there is none.
+            session: Identifier of the session. It is shortened, because anyone who has all of it could use the session.
+            functions: Names of the functions that the statement calls.
+            reason: Why the statement was refused or failed.
+        """
         if self.path is None:
             return
-        line = {
+        entry = {
             "at": datetime.now(UTC).isoformat(timespec="milliseconds"),
             "event": event,
-            "who": who,
+            "who": token_name,
             "session": session[:8],
         }
         if functions:
-            line["functions"] = list(functions)  # type: ignore[assignment]
-        if why:
-            line["why"] = why
+            entry["functions"] = list(functions)  # type: ignore[assignment]
+        if reason:
+            entry["why"] = reason
         with self._lock, self.path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(line) + "\n")
+            file.write(json.dumps(entry) + "\n")

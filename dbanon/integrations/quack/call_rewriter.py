@@ -1,7 +1,6 @@
-"""Calls in a reader's statement that are answered with a table: `kacpc('patients', k=20)` is the release that there is,
-or that is made of it.
+"""Replace calls in a reader's statement by tables: `kacpc('patients', k=20)` becomes the release of that call.
 
-They are read from the parsed tree and replaced in it. What a call may say is a source, as a text, and numbers.
+Calls are read from the parsed tree and replaced in it. Their arguments can be a source, as a text, and numbers.
 """
 
 import json
@@ -18,73 +17,86 @@ from dbanon.table_functions import arguments
 from dbanon.table_functions.table_function import KIND_BY_ENDING
 
 PERMISSIONS = "permissions"
-WRITTEN = "dbanon_called"
-"""What a client's file sends a call as: JSON, with its arguments as DuckDB binds them."""
-_NUMBERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "DECIMAL", "FLOAT", "DOUBLE")
+CLIENT_CALL = "dbanon_called"
+"""Function that a client's file sends calls to: as JSON, with arguments as DuckDB binds them."""
+_NUMBER_TYPES = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "DECIMAL", "FLOAT", "DOUBLE")
 
 
-class Call(NamedTuple):
-    """A call of an algorithm, or of its classes or metrics: which table, of which source, with which parameters."""
+class AlgorithmCall(NamedTuple):
+    """A call of an algorithm's table function: algorithm, suffix of the table, source and parameters."""
 
     algorithm: str
-    ending: str
+    suffix: str
     source: str
-    given: dict[str, Any]
+    parameters: dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Asks:
-    """The permissions of the reader, and a function that returns schema and name of the release of a call."""
+class CallRewriter:
+    """Replaces calls for one reader.
+
+    Attributes:
+        permissions: What the reader may request.
+        resolve_release: Returns schema and name of the release of a call.
+    """
 
     permissions: Sequence[Permission]
-    release: Callable[[Call], tuple[str, str]]
+    resolve_release: Callable[[AlgorithmCall], tuple[str, str]]
 
-    def answer(self, node: dict[str, Any], parse: Callable[[Sql], dict[str, Any]]) -> None:
-        """Replace a call in the tree by the table that answers it; `parse` returns the tree of a query."""
-        kept = {part: node[part] for part in ("alias", "sample", "query_location", "column_name_alias")}
-        if (name := _name(node)) == PERMISSIONS:
+    def replace_call(self, node: dict[str, Any], parse_query: Callable[[Sql], dict[str, Any]]) -> None:
+        """Replace a call in the tree by the table that answers it.
+
+        Args:
+            node: The node of the call; modified in place.
+            parse_query: Returns the tree of a query.
+
+        Raises:
+            ReaderStatementRefusedError: The call is not readable, or has arguments that are not allowed.
+        """
+        common_fields = {part: node[part] for part in ("alias", "sample", "query_location", "column_name_alias")}
+        if (name := _function_name(node)) == PERMISSIONS:
             if node["function"]["children"]:
                 raise errors.ReaderStatementRefusedError("An argument of permissions()")
             node.clear()
-            node |= {"type": "SUBQUERY", **kept, "subquery": parse(permission_rows(self.permissions))}
+            node |= {"type": "SUBQUERY", **common_fields, "subquery": parse_query(permission_rows(self.permissions))}
         else:
-            call = _call(name, node["function"]["children"])
-            schema, table = self.release(call)
-            name = call.algorithm + call.ending
-            place = {"schema_name": schema, "table_name": table + call.ending, "catalog_name": "", "at_clause": None}
+            call = _parse_call(name, node["function"]["children"])
+            schema, table = self.resolve_release(call)
+            name = call.algorithm + call.suffix
+            place = {"schema_name": schema, "table_name": table + call.suffix, "catalog_name": "", "at_clause": None}
             node.clear()
-            node |= {"type": "BASE_TABLE", **kept, **place}
+            node |= {"type": "BASE_TABLE", **common_fields, **place}
         node["alias"] = node["alias"] or name
 
 
-def _none(call: Call) -> tuple[str, str]:
+def _refuse_call(call: AlgorithmCall) -> tuple[str, str]:
     raise errors.RequestNotPermittedError(f"{call.algorithm}(...)", [])
 
 
-NOTHING = Asks((), _none)
+NO_CALLS = CallRewriter((), _refuse_call)
 
 
-def asks(name: str) -> bool:
-    """Return whether a table function is answered here."""
-    return name in (PERMISSIONS, WRITTEN) or name in _calls()
+def is_rewritten(name: str) -> bool:
+    """Return whether calls of a table function are replaced here."""
+    return name in (PERMISSIONS, CLIENT_CALL) or name in _algorithm_functions()
 
 
 @cache
-def _calls() -> Mapping[str, tuple[str, str]]:
-    """Return the functions of all algorithms: the algorithm, and the ending of its table."""
+def _algorithm_functions() -> Mapping[str, tuple[str, str]]:
+    """Return the functions of all algorithms, each with its algorithm and the suffix of its table."""
     return {
-        algorithm + ending: (algorithm, ending) for algorithm in permissions.algorithms() for ending in KIND_BY_ENDING
+        algorithm + suffix: (algorithm, suffix) for algorithm in permissions.algorithms() for suffix in KIND_BY_ENDING
     }
 
 
-def _name(node: Mapping[str, Any]) -> str:
+def _function_name(node: Mapping[str, Any]) -> str:
     return str(node["function"]["function_name"]).lower()
 
 
 def permission_rows(permissions: Sequence[Permission]) -> Sql:
-    """Return a query with what a reader may ask for: sources, algorithms, the least k and bounds of privacy models.
+    """Return a query of what a reader may request: sources, algorithms, the least k and bounds of privacy models.
 
-    It contains literals only, so that no table with permissions is read for a reader.
+    It contains literals only, so no table with permissions is read for a reader.
     """
     types = {"source": "VARCHAR", "algorithms": "VARCHAR[]", "k": "INTEGER", "parameters": "VARCHAR"}
     values = [join_sql(f"CAST(NULL AS {type_})" for type_ in types.values())]  # gives the columns their types
@@ -97,64 +109,72 @@ def permission_rows(permissions: Sequence[Permission]) -> Sql:
 # --- reading ---------------------------------------------------------------------------------------------------------
 
 
-def _call(name: str, children: list[Any]) -> Call:
-    """Return a call as it was written.
+def _parse_call(name: str, children: list[Any]) -> AlgorithmCall:
+    """Return the call in the arguments of a table function.
 
-    MissingArgumentError, InvalidArgumentError, RepeatedArgumentError, UnreadableArgumentError.
+    Raises:
+        MissingArgumentError: It has no source.
+        InvalidArgumentError: An argument is no literal.
+        RepeatedArgumentError: An argument is given twice.
+        UnreadableArgumentError: An argument has no name.
     """
-    if name == WRITTEN:
-        return _as_json(children)
-    given: dict[str, Any] = {}
+    if name == CLIENT_CALL:
+        return _parse_client_call(children)
+    arguments_by_name: dict[str, Any] = {}
     for number, child in enumerate(children):
-        named, value = _argument(name, child)
-        if not named and number == 0:
-            named = "tbl"
-        if not named:
+        argument_name, value = _parse_argument(name, child)
+        if not argument_name and number == 0:
+            argument_name = "tbl"
+        if not argument_name:
             raise errors.UnreadableArgumentError(name, "an argument without a name")
-        if named in given:
-            raise errors.RepeatedArgumentError(name, named)
-        given[named] = value
-    return _of(name, given.pop("tbl", None), given)
+        if argument_name in arguments_by_name:
+            raise errors.RepeatedArgumentError(name, argument_name)
+        arguments_by_name[argument_name] = value
+    return _algorithm_call(name, arguments_by_name.pop("tbl", None), arguments_by_name)
 
 
-def _as_json(children: list[Any]) -> Call:
-    """Return a call that a client's file wrote."""
+def _parse_client_call(children: list[Any]) -> AlgorithmCall:
+    """Return the call in the JSON that a client's file wrote."""
     try:
-        ((_, value),) = [_argument(WRITTEN, child) for child in children]
-        said = json.loads(value)
-        name, tbl = str(said["function"]).lower(), said["positional"]["tbl"]
-        filled, named = said.get("slots") or (), dict(said.get("named") or {})
+        ((_, value),) = [_parse_argument(CLIENT_CALL, child) for child in children]
+        message = json.loads(value)
+        name, source = str(message["function"]).lower(), message["positional"]["tbl"]
+        slots, named_arguments = message.get("slots") or (), dict(message.get("named") or {})
     except (ValueError, TypeError, KeyError, AttributeError):
         raise errors.ReaderStatementRefusedError("A call that cannot be read") from None
-    return _of(name, tbl, arguments.merge_arguments(name, filled, named))
+    return _algorithm_call(name, source, arguments.merge_arguments(name, slots, named_arguments))
 
 
-def _of(name: str, source: Any, given: dict[str, Any]) -> Call:
-    if name not in _calls():
+def _algorithm_call(name: str, source: Any, parameters: dict[str, Any]) -> AlgorithmCall:
+    if name not in _algorithm_functions():
         raise errors.ReaderStatementRefusedError("The table function", repr(name[:60]))
     if not isinstance(source, str):
         raise errors.MissingArgumentError(name, "tbl", "a text", "FROM permissions() shows the sources")
-    algorithm, ending = _calls()[name]
-    return Call(algorithm, ending, source, {key.lower(): value for key, value in given.items() if value is not None})
+    algorithm, suffix = _algorithm_functions()[name]
+    return AlgorithmCall(
+        algorithm, suffix, source, {key.lower(): value for key, value in parameters.items() if value is not None}
+    )
 
 
-def _argument(function: str, child: Mapping[str, Any]) -> tuple[str, Any]:
-    """Return the name of an argument, "" where it has none, and its value: `x`, `k := x`, `k => x` or `k = x`."""
-    named, value = str(child["alias"]), child
+def _parse_argument(function: str, child: Mapping[str, Any]) -> tuple[str, Any]:
+    """Return name and value of an argument: `x` (its name is ""), `k := x`, `k => x` or `k = x`."""
+    argument_name, value = str(child["alias"]), child
     if child["class"] == "COMPARISON" and child["type"] == "COMPARE_EQUAL" and child["left"]["class"] == "COLUMN_REF":
         names = child["left"]["column_names"]
-        named, value = str(names[-1]) if len(names) == 1 else "", child["right"]
-    return named.lower(), _value(function, named, value)
+        argument_name, value = str(names[-1]) if len(names) == 1 else "", child["right"]
+    return argument_name.lower(), _literal_value(function, argument_name, value)
 
 
-def _value(function: str, named: str, node: Mapping[str, Any]) -> Any:
-    """Return a literal text or number; None for NULL."""
+def _literal_value(function: str, argument_name: str, node: Mapping[str, Any]) -> Any:
+    """Return the text or number of a literal; None for NULL."""
     if node["class"] == "CONSTANT":
         type_, value = node["value"]["type"], node["value"].get("value")
         if node["value"]["is_null"]:
             return None
         if type_["id"] == "VARCHAR" and isinstance(value, str):
             return value
-        if type_["id"] in _NUMBERS and isinstance(value, int | float):
+        if type_["id"] in _NUMBER_TYPES and isinstance(value, int | float):
             return value / 10 ** type_["type_info"]["scale"] if type_["id"] == "DECIMAL" else value
-    raise errors.InvalidArgumentError(function, named or "tbl", "a number or a text as it stands", "another expression")
+    raise errors.InvalidArgumentError(
+        function, argument_name or "tbl", "a number or a text as it stands", "another expression"
+    )

@@ -1,9 +1,9 @@
-"""What DuckDB's own command line reads to ask a server as if dbanon were in it: macros around `quack_query`.
+"""Write the file that DuckDB's command line reads to query a server: macros around `quack_query`.
 
-A macro sends the call as dbanon's macros on a connection hand it to the planner, so every spelling of a parameter works
-and the errors are the server's. Measured on 1.5.5: `quack_query` takes an expression for the statement where DuckDB can
-fold it, so `getenv` and what a macro makes of its arguments may stand there; DESCRIBE, joins of several calls and
-CREATE TABLE AS work around it.
+A macro sends the call in the form in which dbanon's macros on a connection give it to the planner, so every spelling of
+a parameter works and the errors are the server's. Measured on 1.5.5: `quack_query` accepts any expression that DuckDB
+can fold as the statement, so it can contain `getenv` and what a macro makes of its arguments; DESCRIBE, joins of
+several calls and CREATE TABLE AS work with it.
 """
 
 from collections.abc import Callable, Iterator
@@ -17,43 +17,48 @@ from dbanon.table_functions import scalar_functions
 from dbanon.table_functions.table_function import TableFunction
 from dbanon.udf import install
 
-TOKEN = "DBANON_TOKEN"  # noqa: S105
-"""The variable of the environment that has the token."""
+TOKEN_VARIABLE = "DBANON_TOKEN"  # noqa: S105
+"""The environment variable that has the token."""
 
 
-def written(uri: str, name: str, role: str) -> str:
-    """Return the content of a file for `duckdb -init`; `name` is what the server is attached as."""
-    token = f"getenv('{TOKEN}')"
-    asked = f"quack_query({text(uri)}, "
+def client_file_sql(uri: str, name: str, role: str) -> str:
+    """Return the content of a file for `duckdb -init`; `name` is the name that the server is attached as."""
+    token = f"getenv('{TOKEN_VARIABLE}')"
+    query_prefix = f"quack_query({text(uri)}, "
     statements = [
-        *(extension.statement(n) for n in extension.NAMES),
+        *(extension.load_sql(n) for n in extension.EXTENSIONS),
         f"ATTACH {text(uri)} AS {identifier(name)} (TOKEN {token})",
         *scalar_functions.macro_statements(excluded_arguments=("hierarchy",)),
-        *(_calls(asked, token) if role == "custodian" else _readers(asked, token)),
+        *(_call_macros(query_prefix, token) if role == "custodian" else _reader_macros(query_prefix, token)),
     ]
-    return "\n".join([*_HEAD, *(f"{statement};" for statement in statements), ""])
+    return "\n".join([*_HEADER, *(f"{statement};" for statement in statements), ""])
 
 
-_HEAD = (
+_HEADER = (
     f"-- For DuckDB {duckdb.__version__}: DBANON_TOKEN=... duckdb -init THIS_FILE",
     "-- Written by dbanon client. It has no token: the variable DBANON_TOKEN has it.",
 )
 
 
-def _calls(asked: str, token: str, only: Callable[[TableFunction], object] = lambda function: True) -> Iterator[str]:
-    """Yield table functions, with all of their parameters."""
+def _call_macros(
+    query_prefix: str, token: str, is_included: Callable[[TableFunction], object] = lambda function: True
+) -> Iterator[str]:
+    """Yield macros for the table functions, with all of their parameters."""
     call = f"{SYSTEM_SCHEMA}replace({install.CALL}, '''', '''''')"
     quoted_call = f"({text('FROM dbanon_called(' + chr(39))} || {call} || {text(chr(39) + ')')})"
     yield (
         f"CREATE OR REPLACE TEMP MACRO dbanon_statement({install.CALL_ARGUMENTS}) AS {qualify_builtins(quoted_call)}"
     )
-    yield from install.macros(asked, f", token := {token})", only)
+    yield from install.macros(query_prefix, f", token := {token})", is_included)
 
 
-def _readers(asked: str, token: str) -> Iterator[str]:
-    """What readers may ask for, and what tells them that."""
+def _reader_macros(query_prefix: str, token: str) -> Iterator[str]:
+    """Yield macros for the functions that readers can call."""
     for name in ("releases", "permissions"):
-        yield f"CREATE OR REPLACE TEMP MACRO {name}() AS TABLE FROM {asked}'FROM {name}()', token := {token})"
-    said = f"'FROM certificate(''' || {SYSTEM_SCHEMA}replace(release, '''', '''''') || ''')'"
-    yield f"CREATE OR REPLACE TEMP MACRO certificate(release) AS TABLE FROM {asked}{said}, token := {token})"
-    yield from _calls(asked, token, lambda function: call_rewriter.asks(function.name))
+        yield f"CREATE OR REPLACE TEMP MACRO {name}() AS TABLE FROM {query_prefix}'FROM {name}()', token := {token})"
+    certificate_query = f"'FROM certificate(''' || {SYSTEM_SCHEMA}replace(release, '''', '''''') || ''')'"
+    yield (
+        "CREATE OR REPLACE TEMP MACRO certificate(release) AS TABLE "
+        f"FROM {query_prefix}{certificate_query}, token := {token})"
+    )
+    yield from _call_macros(query_prefix, token, lambda function: call_rewriter.is_rewritten(function.name))

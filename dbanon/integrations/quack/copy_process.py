@@ -1,4 +1,4 @@
-"""The process that opens the source, makes what readers asked for, copies what is published, and ends."""
+"""The process that opens the source, publishes requested releases, copies what is published, and ends."""
 
 import contextlib
 import json
@@ -15,30 +15,36 @@ from dbanon.runtime import storage_version
 from dbanon.udf import install
 
 
-def copied(database: Path, folder: Path) -> dict[str, Any]:
-    """Copies in a process of its own; what came of it: `left_out` and what was `made`, or `error` and whether another
-    process was in the way (`busy`)."""
-    process = subprocesses.begun(__name__, {"database": str(database), "folder": str(folder)})
-    said, _ = process.communicate()
-    answer: dict[str, Any] = json.loads(said.strip().split("\n")[-1]) if said.strip() else {"error": "it ended early"}
-    return answer
+def run_copy_process(database: Path, folder: Path) -> dict[str, Any]:
+    """Run the copy in a process of its own and return its result.
+
+    Returns:
+        `left_out` and messages about `made` releases; or `error`, and whether another process had the database
+        (`busy`).
+    """
+    child = subprocesses.start(__name__, {"database": str(database), "folder": str(folder)})
+    output, _ = child.communicate()
+    result: dict[str, Any] = (
+        json.loads(output.strip().split("\n")[-1]) if output.strip() else {"error": "it ended early"}
+    )
+    return result
 
 
 def main(job: Mapping[str, Any]) -> int:
-    """Copies, and says what came of it. The database is opened for writing only where readers ask for a release."""
+    """Copy, and print the result. The database is opened for writing only if readers have requested a release."""
     database, folder = Path(job["database"]), Path(job["folder"])
     try:
-        asks = request_files.waiting(folder)
+        has_requests = request_files.has_requests(folder)
         with storage_version.translate_version_errors(database):
-            connection = duckdb.connect(str(database), read_only=not asks)
-        install.attach(connection, catalog=asks)
-        with request_files.taken(folder) if asks else contextlib.nullcontext(()) as waiting:
-            made = list(fulfil_requests.made(connection, waiting))
-            copies = published_copy.refreshed(connection, folder)
+            connection = duckdb.connect(str(database), read_only=not has_requests)
+        install.attach(connection, catalog=has_requests)
+        with request_files.take_requests(folder) if has_requests else contextlib.nullcontext(()) as requests:
+            messages = list(fulfil_requests.fulfil(connection, requests))
+            copy = published_copy.refresh_copy(connection, folder)
         connection.close()
     except (DbanonError, duckdb.Error, OSError) as error:
-        said = str(error).split("\n")[0]
-        print(json.dumps({"error": said, "busy": outcome(error) == "busy"}), flush=True)
+        message = str(error).split("\n")[0]
+        print(json.dumps({"error": message, "busy": outcome(error) == "busy"}), flush=True)
         return 1
-    print(json.dumps({"left_out": copies.left_out, "made": made}), flush=True)
+    print(json.dumps({"left_out": copy.omitted, "made": messages}), flush=True)
     return 0

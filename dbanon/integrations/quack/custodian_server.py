@@ -1,4 +1,4 @@
-"""Answers the custodian: everything that a connection of `dbanon.connect` can do, each session on one of its own."""
+"""Serve the custodian: everything that a connection of `dbanon.connect` can do, each session on its own connection."""
 
 import contextlib
 import threading
@@ -12,110 +12,127 @@ import duckdb
 from dbanon.api.connection import Connection, connect
 from dbanon.errors import DbanonError
 from dbanon.integrations.quack import fulfil_requests, published_copy, request_files
-from dbanon.integrations.quack.audit_log import Journal
-from dbanon.integrations.quack.subprocesses import Serving, stopped
-from dbanon.integrations.quack.tokens import Checker, file_of
-from dbanon.integrations.quack.transport import Answer, Transport
+from dbanon.integrations.quack.audit_log import AuditLog
+from dbanon.integrations.quack.subprocesses import ServerConfig, stop_event
+from dbanon.integrations.quack.tokens import TokenChecker, token_file
+from dbanon.integrations.quack.transport import StatementResult, Transport
 from dbanon.udf import install
 
-_BATCH = 100_000
-_PATIENCE = 3600.0
-"""Seconds that what runs has to end when the server is stopped."""
+_BATCH_ROWS = 100_000
+_STOP_TIMEOUT_S = 3600.0
+"""Seconds that running statements have to end when the server is stopped."""
 
 
-class Everything:
-    """Answers from the database itself. Sessions are separate: transactions, temporary tables and USE are theirs."""
+class CustodianHandler:
+    """Answers statements from the database itself. Sessions have their own transactions, temporary tables and USE."""
 
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
-        self._own: dict[str, Connection] = {}
+        self._connections: dict[str, Connection] = {}
         self._lock = threading.Lock()
-        self.changed = threading.Event()
+        self.database_changed = threading.Event()
 
-    def answer(self, session: str, who: str, statement: str) -> Answer:
-        own = self._of(session)
+    def answer(self, session: str, token_name: str, statement: str) -> StatementResult:
+        """Run a statement on the session's connection and return its result."""
+        session_connection = self._session_connection(session)
         try:
-            own.execute(statement)
-            return Answer.of(own, _BATCH)
+            session_connection.execute(statement)
+            return StatementResult.from_cursor(session_connection, _BATCH_ROWS)
         finally:
-            self.changed.set()
+            self.database_changed.set()
 
-    def _of(self, session: str) -> Connection:
-        """Return the connection of a session."""
+    def _session_connection(self, session: str) -> Connection:
+        """Return the connection of a session; the first call opens it."""
         with self._lock:
-            own = self._own.get(session)
-            if own is None:
-                own = self.connection.cursor()
-                own.raw.execute("SET arrow_lossless_conversion = true")
-                own.raw.execute(install.planned_call(own.raw))
-                self._own[session] = own
-            return own
+            session_connection = self._connections.get(session)
+            if session_connection is None:
+                session_connection = self.connection.cursor()
+                session_connection.raw.execute("SET arrow_lossless_conversion = true")
+                session_connection.raw.execute(install.planned_call(session_connection.raw))
+                self._connections[session] = session_connection
+            return session_connection
 
-    def functions(self, statement: str) -> list[str]:
+    def called_functions(self, statement: str) -> list[str]:
+        """Return no functions: the custodian's are not logged."""
         return []
 
-    def ended(self, session: str) -> None:
+    def end_session(self, session: str) -> None:
+        """Close the connection of a session."""
         with self._lock:
-            own = self._own.pop(session, None)
-        if own is not None:
-            own.close()
+            session_connection = self._connections.pop(session, None)
+        if session_connection is not None:
+            session_connection.close()
 
-    def told(self, error: BaseException) -> str | None:
-        """Return all of it, without the lines that quote the statement."""
+    def error_message(self, error: BaseException) -> str | None:
+        """Return the whole message, without the lines that quote the statement."""
         if isinstance(error, (DbanonError, duckdb.Error)):
             return str(error).split("\n\nLINE ")[0].strip().removeprefix("Invalid Input Error: ")
         return f"{type(error).__name__}: {error}"
 
 
-def serve(serving: Serving, bounds: dict[str, Any], told: Callable[[str], None], ready: Callable[[], None]) -> None:
-    """Serve the custodian until SIGTERM or Ctrl-C; QuackExtensionMissingError, CannotListenError, and the errors of
-    `connect`.
+def serve(
+    config: ServerConfig, bounds: dict[str, Any], on_message: Callable[[str], None], on_ready: Callable[[], None]
+) -> None:
+    """Serve the custodian until SIGTERM or Ctrl-C.
 
-    `told` is given what readers are not served, and warnings of what statements disclose: a client is not shown these.
+    Args:
+        config: The database, address and log.
+        bounds: Arguments of `connect`.
+        on_message: Receives releases that readers cannot be served, and warnings about what statements disclose; a
+            client does not see these.
+        on_ready: Called when the server listens.
+
+    Raises:
+        QuackExtensionMissingError: DuckDB's extension cannot be loaded.
+        CannotListenError: The address is in use or not of this machine.
+        DbanonError: As for `connect`.
     """
-    with stopped() as stopping, _warnings(told), connect(serving.database, **bounds) as connection:
-        desk = Everything(connection)
-        checker = Checker(file_of(serving.database), "custodian")
-        transport = Transport(desk, checker, Journal(serving.journal))
-        transport.listen(serving.host, serving.port)
-        ready()
-        copies = _Copies(connection, published_copy.folder_of(serving.database), told)
+    with stop_event() as stopping, _report_warnings(on_message), connect(config.database, **bounds) as connection:
+        handler = CustodianHandler(connection)
+        checker = TokenChecker(token_file(config.database), "custodian")
+        transport = Transport(handler, checker, AuditLog(config.audit_log))
+        transport.listen(config.host, config.port)
+        on_ready()
+        copies = _CopyUpdater(connection, published_copy.copy_folder(config.database), on_message)
         while not stopping.wait(1.0):
-            copies.keep(desk.changed)
-        transport.stop(_PATIENCE)
-        copies.keep(desk.changed)
+            copies.update(handler.database_changed)
+        transport.stop(_STOP_TIMEOUT_S)
+        copies.update(handler.database_changed)
 
 
 @contextlib.contextmanager
-def _warnings(told: Callable[[str], None]) -> Iterator[None]:
-    """Report warnings when they come."""
+def _report_warnings(on_message: Callable[[str], None]) -> Iterator[None]:
+    """Pass each warning to `on_message`."""
     with warnings.catch_warnings():
         warnings.simplefilter("always")
-        warnings.showwarning = lambda message, *_, **__: told(f"Warning: {message}")
+        warnings.showwarning = lambda message, *_, **__: on_message(f"Warning: {message}")
         yield
 
 
-class _Copies:
-    """The copies for readers, and what they ask to be released: who serves them cannot open a database that this
-    process has."""
+class _CopyUpdater:
+    """Updates the copies for readers and answers their requests.
 
-    def __init__(self, connection: Connection, folder: Path, told: Callable[[str], None]) -> None:
-        self.connection, self.folder, self.told = connection, folder, told
-        self._said: object = None
-        self._began = False
+    The process that serves readers cannot open a database that this process has open.
+    """
 
-    def keep(self, changed: threading.Event) -> None:
-        """Makes what readers ask for and copies what is published, where readers are served and something may have
-        changed."""
-        if not self.folder.is_dir() or not (changed.is_set() or not self._began or request_files.waiting(self.folder)):
+    def __init__(self, connection: Connection, folder: Path, on_message: Callable[[str], None]) -> None:
+        self.connection, self.folder, self.on_message = connection, folder, on_message
+        self._last_omitted: object = None
+        self._has_copied = False
+
+    def update(self, database_changed: threading.Event) -> None:
+        """Answer requests and copy what is published, if readers are served and something may have changed."""
+        if not self.folder.is_dir() or not (
+            database_changed.is_set() or not self._has_copied or request_files.has_requests(self.folder)
+        ):
             return
-        changed.clear()
+        database_changed.clear()
         with contextlib.suppress(duckdb.Error, OSError, DbanonError):
-            with request_files.taken(self.folder) as waiting:
-                for said in fulfil_requests.made(self.connection, waiting):
-                    self.told(said)
-                left_out = published_copy.refreshed(self.connection, self.folder).left_out
-            self._began = True
-            if left_out and left_out != self._said:
-                self.told("; ".join(f"{name} is not served: {why}" for name, why in left_out))
-            self._said = left_out
+            with request_files.take_requests(self.folder) as requests:
+                for message in fulfil_requests.fulfil(self.connection, requests):
+                    self.on_message(message)
+                omitted = published_copy.refresh_copy(self.connection, self.folder).omitted
+            self._has_copied = True
+            if omitted and omitted != self._last_omitted:
+                self.on_message("; ".join(f"{name} is not served: {why}" for name, why in omitted))
+            self._last_omitted = omitted

@@ -1,4 +1,4 @@
-"""Makes what readers ask to be released, in a process that has the database."""
+"""Publish the releases that readers request, in a process that has the database."""
 
 import warnings
 from collections.abc import Iterable, Iterator
@@ -7,22 +7,24 @@ from typing import Any
 import duckdb
 
 from dbanon.errors import DbanonError
-from dbanon.integrations.quack.request_files import Request
+from dbanon.integrations.quack.request_files import RequestFile
 from dbanon.views import release_requests
 
 
-def made(connection: Any, waiting: Iterable[Request]) -> Iterator[str]:
-    """Answer requests one by one; return what came of each, for whoever runs the server."""
-    for request in waiting:
-        who = f"{request.reader} asked for {request.algorithm} of {request.source!r:.60}"
+def fulfil(connection: Any, requests: Iterable[RequestFile]) -> Iterator[str]:
+    """Answer requests one by one, and yield a message for the operator about each result."""
+    for request in requests:
+        request_label = f"{request.reader} asked for {request.algorithm} of {request.source!r:.60}"
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # what a release discloses beside others is refused, not warned of
-                found = release_requests.fulfil_request(
-                    connection, request.reader, request.algorithm, request.source, request.given
+                warnings.simplefilter("ignore")  # disclosure through several releases is refused here
+                outcome = release_requests.fulfil_request(
+                    connection, request.reader, request.algorithm, request.source, request.parameters
                 )
         except (DbanonError, duckdb.Error) as error:
-            yield f"{who}: {str(error).splitlines()[0]}"
+            yield f"{request_label}: {str(error).splitlines()[0]}"
         else:
-            came = f"it is {'.'.join(found.release)}" if found.release else "it is refused, dbanon.asked says why"
-            yield f"{found.asking.said}, asked for by {request.reader}: {came}"
+            result_text = (
+                f"it is {'.'.join(outcome.release)}" if outcome.release else "it is refused, dbanon.asked says why"
+            )
+            yield f"{outcome.asking.said}, asked for by {request.reader}: {result_text}"

@@ -1,11 +1,13 @@
 """The functions that readers may call, by name: they compute from their arguments and from nothing else.
 
-Left out on purpose: what reads files, settings, variables or the catalog; what tells of the session, waits, or differs
-from call to call; and what makes much from little (`repeat`, `range`, `lpad`, `format`, `list_resize`, ...).
+Omitted on purpose: functions that read files, settings, variables or the catalog; that reveal something about the
+session, sleep, or differ from call to call; and that make much from little (`repeat`, `range`, `lpad`, `format`,
+`list_resize`, ...).
 """
 
 
 def _words(text: str) -> frozenset[str]:
+    """Return the words of a text."""
     return frozenset(text.split())
 
 
@@ -79,7 +81,7 @@ WINDOWS = _words(
 )
 
 FUNCTIONS = OPERATORS | LISTS | NUMBERS | TEXTS | DATES | VALUES | AGGREGATES | WINDOWS
-"""Those of DuckDB; the reading functions of dbanon come on top."""
+"""DuckDB's functions; dbanon's scalar functions are allowed in addition."""
 
 TYPES = _words(
     """

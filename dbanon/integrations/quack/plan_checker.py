@@ -1,6 +1,6 @@
-"""The second check of a reader's statement: DuckDB plans it where nothing but the published tables exists.
+"""The second check of a reader's statement: DuckDB plans it on an instance that has only the published tables.
 
-It shares no code with `dbanon.integrations.quack.statement_checker`, which judges the parsed tree. Here the text is
+It shares no code with `dbanon.integrations.quack.statement_checker`, which checks the parsed tree. Here the text is
 bound, without being run, by an instance in memory with empty tables of the published names and types. The plan may
 consist of known operators, known expressions and known functions, and may scan published tables only. Either check
 alone refuses.
@@ -19,12 +19,11 @@ from dbanon.sqltext.quote import Sql, identifier, join_sql, qualified, text
 from dbanon.sqltext.templates import fill
 from dbanon.table_functions import scalar_functions
 
-RELEASES = (SCHEMA, "served")
+RELEASE_LIST = (SCHEMA, "served")
 """The list of releases, which `releases()` and `certificate()` read."""
 
-_UNREADABLE = ("permitted", "asked")
-"""Tables of sql/integrations/quack/published_tables.sql that no statement of a reader reads; the instance does not have
-them."""
+_UNREADABLE_TABLES = ("permitted", "asked")
+"""Tables of sql/integrations/quack/published_tables.sql that no reader may read; the instance lacks them."""
 
 
 def _words(words: str) -> frozenset[str]:
@@ -47,9 +46,10 @@ EXPRESSIONS = _words(
     """
 )
 
-FROM_BINDING = ("error", "list_aggr")
+BINDER_FUNCTIONS = ("error", "list_aggr")
 """Functions that DuckDB adds when it binds: `error` for a scalar subquery with several rows, `list_aggr` for
-`list_avg` and others."""
+`list_avg` and others.
+"""
 
 _BINDING_ERRORS = {
     "binder": duckdb.BinderException,
@@ -60,25 +60,25 @@ _BINDING_ERRORS = {
     "not implemented": duckdb.NotImplementedException,
     "out of range": duckdb.OutOfRangeException,
 }
-"""Mistakes in a statement, which are reported in the words of DuckDB."""
+"""Mistakes in a statement, which are reported with DuckDB's message."""
 
-Columns = Mapping[tuple[str, str], Mapping[str, str]]
+TableColumns = Mapping[tuple[str, str], Mapping[str, str]]
 """Names and types of the columns of each table, by schema and name."""
 
 
 class PlanChecker:
     """An instance of DuckDB that plans statements over the published tables and has no row."""
 
-    def __init__(self, tables: Columns, functions: Collection[str], config: Mapping[str, Any]) -> None:
-        self.tables = frozenset({*tables, RELEASES})
+    def __init__(self, tables: TableColumns, functions: Collection[str], config: Mapping[str, Any]) -> None:
+        self.tables = frozenset({*tables, RELEASE_LIST})
         self.functions = function_allowlist.FUNCTIONS | set(functions)
         self._connection: Any = duckdb.connect(":memory:", config=dict(config))
-        for statement in _definitions(tables):
+        for statement in _schema_statements(tables):
             self._connection.execute(statement)
         self._connection.execute("SET lock_configuration = true")
 
     def cursor(self) -> Any:
-        """Return a connection for one check, which its user closes; it can only read."""
+        """Return a read-only connection for one check; the caller closes it."""
         cursor = self._connection.cursor()
         cursor.execute("BEGIN TRANSACTION READ ONLY")
         return cursor
@@ -92,22 +92,26 @@ class PlanChecker:
 
         Raises:
             ReaderStatementRefusedError: The text is not exactly one SELECT without parameters, or its plan is not
-            allowed. duckdb.Error: The statement does not bind, for example for an unknown column.
+                allowed.
+            duckdb.Error: The statement does not bind, for example for an unknown column.
         """
-        found = cursor.extract_statements(statement)
-        if len(found) != 1:
-            raise errors.ReaderStatementRefusedError(f"{len(found)} statements in one")
-        if found[0].type != duckdb.StatementType.SELECT or found[0].named_parameters:
+        statements = cursor.extract_statements(statement)
+        if len(statements) != 1:
+            raise errors.ReaderStatementRefusedError(f"{len(statements)} statements in one")
+        if statements[0].type != duckdb.StatementType.SELECT or statements[0].named_parameters:
             raise errors.ReaderStatementRefusedError("A statement that is no SELECT, or has parameters")
-        self._names(list(_nodes(_answer(cursor, "json_serialize_sql", statement)["statements"])))
-        plans = _answer(cursor, "json_serialize_plan", statement)["plans"]
+        self._check_names(list(_nodes(_serialize(cursor, "json_serialize_sql", statement)["statements"])))
+        plans = _serialize(cursor, "json_serialize_plan", statement)["plans"]
         _require(len(plans) == 1, "A statement with several plans")
         for node in _nodes(plans):
-            self._node(node)
+            self._check_node(node)
 
-    def _names(self, nodes: Collection[Mapping[str, Any]]) -> None:
-        """Check names that a text contains, wherever they are: DuckDB leaves some expressions out of the plan, such as
-        ORDER BY in a table function, or replaces them by their value."""
+    def _check_names(self, nodes: Collection[Mapping[str, Any]]) -> None:
+        """Check the names in a parsed text, wherever they are.
+
+        DuckDB omits some expressions from the plan, such as ORDER BY in a table function, or replaces them by their
+        value.
+        """
         ctes = {str(node["key"]).lower() for node in nodes if set(node) == {"key", "value"}}
         for node in nodes:
             if isinstance(function := node.get("function_name"), str):
@@ -118,7 +122,11 @@ class PlanChecker:
                 _require(is_known, "The table", name)
 
     def check_serialized(self, cursor: Any, statement: str) -> None:
-        """Bind a statement that DuckDB runs from a serialized tree; an unknown table is an error of DuckDB."""
+        """Bind a statement that DuckDB runs from a serialized tree.
+
+        Raises:
+            ReaderStatementRefusedError: It has an unknown table or function.
+        """
         try:
             cursor.execute(f"EXPLAIN {statement}").fetchall()
         except duckdb.CatalogException:
@@ -126,23 +134,23 @@ class PlanChecker:
                 "A name that is not among the published tables and functions"
             ) from None
 
-    def _node(self, node: Mapping[str, Any]) -> None:
+    def _check_node(self, node: Mapping[str, Any]) -> None:
         """Check one part of a plan: an operator, an expression or a function."""
         kind = node.get("type")
         if isinstance(kind, str) and kind.startswith("LOGICAL_"):
             _require(kind.removeprefix("LOGICAL_") in OPERATORS, "The plan operator", kind)
             if kind == "LOGICAL_GET":
-                self._scan(node)
+                self._check_scan(node)
                 return
         expression = node.get("expression_class")
         _require(expression is None or expression in EXPRESSIONS, "The expression", str(expression))
         name = node.get("name")
         if expression in ("BOUND_FUNCTION", "BOUND_AGGREGATE", "BOUND_WINDOW") and name:
-            _require(name in self.functions or name in FROM_BINDING, "The function", str(name))
+            _require(name in self.functions or name in BINDER_FUNCTIONS, "The function", str(name))
             _require(node.get("catalog_name", "") in ("", "system"), "A function of another database")
         _require(node.get("sample_options") is None, "A sample")
 
-    def _scan(self, node: Mapping[str, Any]) -> None:
+    def _check_scan(self, node: Mapping[str, Any]) -> None:
         """Check a scan: of a published table, or of a list that a call of `unnest` contains."""
         extra = node.get("extra_info") or {}
         _require(extra.get("sample_options") is None, "A sample")
@@ -155,8 +163,8 @@ class PlanChecker:
         _require(is_published, "The table", place[1])
 
 
-def _definitions(tables: Columns) -> Iterator[Sql]:
-    """Yield the statements that make the empty tables and the functions for readers."""
+def _schema_statements(tables: TableColumns) -> Iterator[Sql]:
+    """Yield the statements that create the empty tables and the functions for readers."""
     schemas = {SCHEMA, *(schema for schema, _ in tables)}
     yield from (Sql(f"CREATE SCHEMA IF NOT EXISTS {identifier(schema)}") for schema in sorted(schemas))
     for place, columns in tables.items():
@@ -165,22 +173,27 @@ def _definitions(tables: Columns) -> Iterator[Sql]:
     yield from (
         Sql(statement) for statement in fill("integrations/quack/published_tables.sql").split(";") if statement.strip()
     )
-    yield from (Sql(f"DROP TABLE {qualified(SCHEMA, name)}") for name in _UNREADABLE)
+    yield from (Sql(f"DROP TABLE {qualified(SCHEMA, name)}") for name in _UNREADABLE_TABLES)
     yield from scalar_functions.macro_statements("", excluded_arguments=("hierarchy",))
 
 
-def _answer(cursor: Any, function: str, statement: str) -> dict[str, Any]:
-    """What one of DuckDB's serializing functions returns for a statement, as a dictionary."""
+def _serialize(cursor: Any, function: str, statement: str) -> dict[str, Any]:
+    """Return the result of one of DuckDB's serializing functions for a statement.
+
+    Raises:
+        ReaderStatementRefusedError: The statement is nested too deeply or cannot be planned.
+        duckdb.Error: The statement has a mistake.
+    """
     try:
-        found = json.loads(cursor.execute(f"SELECT {function}({text(statement)})").fetchall()[0][0])
+        result = json.loads(cursor.execute(f"SELECT {function}({text(statement)})").fetchall()[0][0])
     except RecursionError:
         raise errors.ReaderStatementRefusedError("A statement whose plan is nested too deeply") from None
-    if found["error"]:
-        error = _BINDING_ERRORS.get(str(found.get("error_type")))
+    if result["error"]:
+        error = _BINDING_ERRORS.get(str(result.get("error_type")))
         if error is None:
             raise errors.ReaderStatementRefusedError("A statement that cannot be planned over the published tables")
-        raise error(str(found.get("error_message")))
-    return dict(found)
+        raise error(str(result.get("error_message")))
+    return dict(result)
 
 
 def _nodes(plan: Any) -> Iterator[dict[str, Any]]:

@@ -1,8 +1,8 @@
 """The process that answers readers: it is started with a copy of what was published, and has nothing else.
 
-It is no fork of a process that knows more, and its environment is nearly empty. DuckDB is opened read-only, without
-access to files, with a locked configuration, and runs what `dbanon.integrations.quack.statement_checker` and,
-independently, `dbanon.integrations.quack.plan_checker` let through.
+It is no fork of a process that has more, and its environment is nearly empty. DuckDB is opened read-only, without
+access to files, with a locked configuration, and runs only statements that pass
+`dbanon.integrations.quack.statement_checker` and, independently, `dbanon.integrations.quack.plan_checker`.
 """
 
 import contextlib
@@ -22,40 +22,40 @@ import pyarrow as pa
 from dbanon import errors
 from dbanon.errors import DbanonError
 from dbanon.integrations.quack import published_copy, statement_checker, tokens
-from dbanon.integrations.quack.audit_log import Journal
-from dbanon.integrations.quack.call_rewriter import Asks
+from dbanon.integrations.quack.audit_log import AuditLog
+from dbanon.integrations.quack.call_rewriter import CallRewriter
 from dbanon.integrations.quack.plan_checker import PlanChecker
-from dbanon.integrations.quack.release_resolver import Releases
-from dbanon.integrations.quack.statement_checker import Checked
-from dbanon.integrations.quack.tokens import Checker
-from dbanon.integrations.quack.transport import Answer, Transport
+from dbanon.integrations.quack.release_resolver import ReleaseResolver
+from dbanon.integrations.quack.statement_checker import CheckedStatement
+from dbanon.integrations.quack.tokens import TokenChecker
+from dbanon.integrations.quack.transport import StatementResult, Transport
 from dbanon.ledger import permissions
 from dbanon.ledger.permissions import ReleaseRequest
 from dbanon.table_functions import scalar_functions
 
-READING = tuple(function.name for function in scalar_functions.FUNCTIONS)
+READER_FUNCTIONS = tuple(function.name for function in scalar_functions.FUNCTIONS)
 
-_GRACE = 5.0
+_INTERRUPT_GRACE_S = 5.0
 """Seconds that an interrupted statement has to end."""
-_BATCH = 10_000
-_ROOM = 512 * 2**20
-"""Bytes of an answer, whatever its rows."""
-_PUBLISHED = "WHERE NOT internal AND schema_name <> 'dbanon'"
+_BATCH_ROWS = 10_000
+_MAX_RESULT_BYTES = 512 * 2**20
+"""Largest size of a result, whatever its number of rows."""
+_PUBLISHED_ONLY = "WHERE NOT internal AND schema_name <> 'dbanon'"
 
 
 @dataclass(frozen=True)
-class Limits:
-    """What one statement may take: seconds, rows of the answer, and DuckDB's memory, which all of them share."""
+class StatementLimits:
+    """Limits of one statement: seconds, rows of the result, and DuckDB's memory, which all statements share."""
 
     seconds: float
     rows: int
     memory: str
 
 
-class Copy:
-    """A file of published releases, opened."""
+class OpenCopy:
+    """An opened file of published releases."""
 
-    def __init__(self, path: Path, limits: Limits) -> None:
+    def __init__(self, path: Path, limits: StatementLimits) -> None:
         self.path = path
         config: dict[str, Any] = {
             "enable_external_access": False,
@@ -70,10 +70,12 @@ class Copy:
         self.connection: Any = duckdb.connect(str(path), read_only=True, config=config)
         self.connection.execute("SET lock_configuration = true")
         rows = self.connection.execute(
-            f"SELECT lower(schema_name), lower(table_name) FROM duckdb_tables() {_PUBLISHED}"
+            f"SELECT lower(schema_name), lower(table_name) FROM duckdb_tables() {_PUBLISHED_ONLY}"
         ).fetchall()
         self.tables = frozenset((str(schema), str(table)) for schema, table in rows)
-        self.plans = PlanChecker(self._columns(), (*READING, *statement_checker.TABLE_FUNCTIONS), config)
+        self.plan_checker = PlanChecker(
+            self._columns(), (*READER_FUNCTIONS, *statement_checker.TABLE_FUNCTIONS), config
+        )
         rows = self.connection.execute(f"SELECT {', '.join(permissions.COLUMNS)} FROM dbanon.permitted").fetchall()
         self.permissions = [permissions.parse_permission(row) for row in rows]
         rows = self.connection.execute(
@@ -82,10 +84,10 @@ class Copy:
         self.releases = {ReleaseRequest(*row[:3]): row[3:] if row[4] else None for row in rows}
 
     def _columns(self) -> dict[tuple[str, str], dict[str, str]]:
-        """Name and types of the columns of the published tables; names of tables in lower case."""
+        """Return names and types of the columns of the published tables; names of tables in lower case."""
         rows = self.connection.execute(
             "SELECT lower(schema_name), lower(table_name), column_name, data_type FROM duckdb_columns() "
-            f"{_PUBLISHED} ORDER BY schema_name, table_name, column_index"
+            f"{_PUBLISHED_ONLY} ORDER BY schema_name, table_name, column_index"
         ).fetchall()
         columns: dict[tuple[str, str], dict[str, str]] = {}
         for schema, table, column, type_ in rows:
@@ -93,126 +95,140 @@ class Copy:
         return columns
 
 
-class Reading:
-    """Answers readers from the newest copy."""
+class ReaderHandler:
+    """Answers readers' statements from the newest copy."""
 
-    def __init__(self, limits: Limits, tokens_file: Path) -> None:
+    def __init__(self, limits: StatementLimits, tokens_file: Path) -> None:
         self.limits, self.tokens_file = limits, tokens_file
-        self.give_up: Callable[[str], None] = lambda why: None
+        self.exit_process: Callable[[str], None] = lambda why: None
         """Ends the process where a statement cannot be ended."""
-        self._copy: Copy | None = None
+        self._open_copy: OpenCopy | None = None
 
-    def serve(self, path: Path) -> None:
-        """Answer from another copy from now on; what runs keeps the one that it began with."""
-        self._copy = Copy(path, self.limits)
+    def use_copy(self, path: Path) -> None:
+        """Answer new statements from another copy; running statements keep theirs."""
+        self._open_copy = OpenCopy(path, self.limits)
 
     @property
-    def served(self) -> str | None:
-        """The name of the file that is answered from."""
-        return None if self._copy is None else self._copy.path.name
+    def copy_name(self) -> str | None:
+        """Name of the file that statements are answered from; None before the first."""
+        return None if self._open_copy is None else self._open_copy.path.name
 
-    def newest(self) -> Copy:
-        """Return the copy that is answered from."""
-        if self._copy is None:
+    def current_copy(self) -> OpenCopy:
+        """Return the copy that statements are answered from.
+
+        Raises:
+            ServerStoppingError: There is none yet.
+        """
+        if self._open_copy is None:
             raise errors.ServerStoppingError("The server")
-        return self._copy
+        return self._open_copy
 
-    def answer(self, session: str, who: str, statement: str) -> Answer:
-        asked = CATALOG.get(statement.strip())
-        checked = None if asked else self._checked(who, statement)
-        copy = self.newest()
+    def answer(self, session: str, reader: str, statement: str) -> StatementResult:
+        """Check a reader's statement, run it on the newest copy and return its result."""
+        sql = CATALOG_QUERIES.get(statement.strip())
+        checked = None if sql else self._check_statement(reader, statement)
+        copy = self.current_copy()
         if checked is not None:
-            asked = checked.statement
+            sql = checked.statement
             self._check_plan(copy, checked)
-        with contextlib.closing(copy.connection.cursor()) as cursor, self._timed(cursor):
-            cursor.execute(asked)
-            return self._fetched(cursor)
+        with contextlib.closing(copy.connection.cursor()) as cursor, self._time_limit(cursor):
+            cursor.execute(sql)
+            return self._fetch(cursor)
 
-    def _check_plan(self, copy: Copy, checked: Checked) -> None:
-        """Check what will run a second time, by its plan."""
-        with contextlib.closing(copy.plans.cursor()) as cursor, self._timed(cursor):
-            copy.plans.check(cursor, checked.text)
+    def _check_plan(self, copy: OpenCopy, checked: CheckedStatement) -> None:
+        """Check the plan of the statement that will run."""
+        with contextlib.closing(copy.plan_checker.cursor()) as cursor, self._time_limit(cursor):
+            copy.plan_checker.check(cursor, checked.text)
             if checked.statement != checked.text:
-                copy.plans.check_serialized(cursor, checked.statement)
+                copy.plan_checker.check_serialized(cursor, checked.statement)
 
-    def _checked(self, who: str, statement: str) -> Checked:
-        """What is run for a statement. Where it asks for a release, that is in the newest copy then."""
-        copy = self.newest()
-        releases = Releases(self.newest, self._custodians, copy.path.parent, who, self.limits.seconds)
-        with contextlib.closing(copy.connection.cursor()) as cursor, self._timed(cursor):
+    def _check_statement(self, reader: str, statement: str) -> CheckedStatement:
+        """Return the statement to run for a reader's; a release that it requests is in the newest copy then."""
+        copy = self.current_copy()
+        resolver = ReleaseResolver(
+            self.current_copy, self._custodian_names, copy.path.parent, reader, self.limits.seconds
+        )
+        with contextlib.closing(copy.connection.cursor()) as cursor, self._time_limit(cursor):
             read = lambda query, values: cursor.execute(query, values).fetchall()[0][0]  # noqa: E731
-            mine = [p for p in copy.permissions if p.reader in (permissions.ANY_READER, who)]
-            return statement_checker.checked(statement, read, copy.tables, READING, Asks(mine, releases.of))
+            reader_permissions = [p for p in copy.permissions if p.reader in (permissions.ANY_READER, reader)]
+            return statement_checker.check_statement(
+                statement, read, copy.tables, READER_FUNCTIONS, CallRewriter(reader_permissions, resolver.resolve)
+            )
 
-    def _custodians(self) -> list[str]:
-        """Whom a reader may ask."""
+    def _custodian_names(self) -> list[str]:
+        """Return the names of the custodians that a reader may ask."""
         with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
-            return [token.name for token in tokens.listed(self.tokens_file) if token.role == "custodian"]
+            return [token.name for token in tokens.read_tokens(self.tokens_file) if token.role == "custodian"]
         return []
 
-    def functions(self, statement: str) -> list[str]:
-        with contextlib.closing(self.newest().connection.cursor()) as cursor:
-            return statement_checker.called(
+    def called_functions(self, statement: str) -> list[str]:
+        """Return the functions that a statement calls, for the log."""
+        with contextlib.closing(self.current_copy().connection.cursor()) as cursor:
+            return statement_checker.called_functions(
                 statement, lambda query, values: cursor.execute(query, values).fetchall()[0][0]
             )
 
-    def ended(self, session: str) -> None:
-        pass
+    def end_session(self, session: str) -> None:
+        """Do nothing: readers' sessions have no state here."""
 
-    def told(self, error: BaseException) -> str | None:
-        """Our errors, and DuckDB's about the statement; what concerns files or the process is not told."""
+    def error_message(self, error: BaseException) -> str | None:
+        """Return the message of an error of dbanon or about the statement; None if it may show files or the process."""
         if isinstance(error, (duckdb.FatalException, duckdb.InternalException)):
-            self.give_up(type(error).__name__)
+            self.exit_process(type(error).__name__)
         if isinstance(error, DbanonError):
             return str(error)
         if isinstance(error, duckdb.OutOfMemoryException):
             return str(errors.LimitExceededError("The statement needs more memory than the server gives"))
-        if isinstance(error, _ABOUT_STATEMENTS):
-            said = str(error).split("\n\nLINE ")[0].strip()
-            copy = self._copy
-            return None if copy is not None and str(copy.path.parent) in said else said
+        if isinstance(error, _STATEMENT_ERRORS):
+            message = str(error).split("\n\nLINE ")[0].strip()
+            copy = self._open_copy
+            return None if copy is not None and str(copy.path.parent) in message else message
         return None
 
     @contextlib.contextmanager
-    def _timed(self, cursor: Any) -> Iterator[None]:
-        """Interrupts what takes too long; a process that cannot be interrupted is ended."""
-        late = threading.Event()
-        last = threading.Timer(_GRACE, self.give_up, ("time",))
+    def _time_limit(self, cursor: Any) -> Iterator[None]:
+        """Interrupt a statement that takes too long; end the process if it cannot be interrupted."""
+        is_late = threading.Event()
+        exit_timer = threading.Timer(_INTERRUPT_GRACE_S, self.exit_process, ("time",))
 
         def interrupt() -> None:
-            late.set()
+            is_late.set()
             cursor.interrupt()
-            last.start()
+            exit_timer.start()
 
-        first = threading.Timer(self.limits.seconds, interrupt)
-        first.daemon = last.daemon = True
-        first.start()
+        interrupt_timer = threading.Timer(self.limits.seconds, interrupt)
+        interrupt_timer.daemon = exit_timer.daemon = True
+        interrupt_timer.start()
         try:
             yield
         except (duckdb.Error, pa.ArrowException, OSError, RuntimeError):  # what is interrupted between two batches, too
-            if not late.is_set():
+            if not is_late.is_set():
                 raise
             raise errors.LimitExceededError(f"The statement took longer than {self.limits.seconds:g} seconds") from None
         finally:
-            first.cancel()
-            last.cancel()  # one that was not started yet never ends anything
+            interrupt_timer.cancel()
+            exit_timer.cancel()  # does nothing if it was not started
 
-    def _fetched(self, cursor: Any) -> Answer:
-        """Return the answer, up to the limit."""
-        rows, room = 0, min(self.limits.rows * 1000, _ROOM)
+    def _fetch(self, cursor: Any) -> StatementResult:
+        """Return the result of a cursor.
 
-        def seen(batch: Any) -> None:
-            nonlocal rows, room
-            rows, room = rows + batch.num_rows, room - batch.nbytes
-            if rows > self.limits.rows or room < 0:
+        Raises:
+            LimitExceededError: It has too many rows or bytes.
+        """
+        rows, remaining_bytes = 0, min(self.limits.rows * 1000, _MAX_RESULT_BYTES)
+
+        def check_batch(batch: Any) -> None:
+            nonlocal rows, remaining_bytes
+            rows, remaining_bytes = rows + batch.num_rows, remaining_bytes - batch.nbytes
+            if rows > self.limits.rows or remaining_bytes < 0:
                 raise errors.LimitExceededError(
                     f"The answer has more than {self.limits.rows} rows, or as much text as that"
                 )
 
-        return Answer.of(cursor, _BATCH, seen)
+        return StatementResult.from_cursor(cursor, _BATCH_ROWS, check_batch)
 
 
-_ABOUT_STATEMENTS = (
+_STATEMENT_ERRORS = (
     duckdb.BinderException,
     duckdb.CatalogException,
     duckdb.ParserException,
@@ -225,67 +241,67 @@ _ABOUT_STATEMENTS = (
     duckdb.TypeMismatchException,
 )
 
-CATALOG = {
+CATALOG_QUERIES = {
     "SELECT catalog_name, schema_name\nFROM information_schema.schemata\n"
     "WHERE catalog_name NOT IN ('system', 'temp')\nORDER BY ALL": "SELECT DISTINCT 'releases' AS catalog_name, "
-    f"schema_name FROM duckdb_tables() {_PUBLISHED} ORDER BY ALL",
+    f"schema_name FROM duckdb_tables() {_PUBLISHED_ONLY} ORDER BY ALL",
     "SELECT schema_name, sql, 'table'\nFROM duckdb_tables()\nUNION ALL\n"
     "SELECT schema_name, view_name, 'view'\nFROM duckdb_views()": "SELECT schema_name, sql, 'table' "
-    f"FROM duckdb_tables() {_PUBLISHED}",
+    f"FROM duckdb_tables() {_PUBLISHED_ONLY}",
 }
-"""What ATTACH asks, word for word, and what readers are told of the catalog: the published tables."""
+"""The queries that ATTACH sends, word for word, and those that are run instead: they list only the published tables."""
 
 
 # --- the process -----------------------------------------------------------------------------------------------------
 
 
 def main(job: Mapping[str, Any]) -> int:
-    """Serve until it is told to stop, by a signal or by the end of its input; 0, or AGAIN."""
+    """Serve until a signal or the end of the input; return 0, or EXIT_RESTART."""
     stopping = threading.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: stopping.set())
-    threading.Thread(target=_until_end, args=(stopping,), daemon=True).start()
-    limits = Limits(**job["limits"])
+    for signal_number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(signal_number, lambda *_: stopping.set())
+    threading.Thread(target=_stop_at_input_end, args=(stopping,), daemon=True).start()
+    limits = StatementLimits(**job["limits"])
     folder = Path(job["folder"])
-    desk = Reading(limits, Path(job["tokens"]))
-    _follow(desk, folder)
-    journal = Journal(Path(job["journal"]))
-    transport = Transport(desk, Checker(Path(job["tokens"]), "reader"), journal, limits.memory)
-    desk.give_up = transport.give_up
+    handler = ReaderHandler(limits, Path(job["tokens"]))
+    _use_newest_copy(handler, folder)
+    audit_log = AuditLog(Path(job["journal"]))
+    transport = Transport(handler, TokenChecker(Path(job["tokens"]), "reader"), audit_log, limits.memory)
+    handler.exit_process = transport.exit_process
     try:
         transport.listen(job["host"], job["port"])
     except DbanonError as error:
-        _say({"error": type(error).__name__, "message": str(error)})
+        _send({"error": type(error).__name__, "message": str(error)})
         return 1
-    _say({"listening": True})
+    _send({"listening": True})
     while not stopping.wait(0.3):
-        _follow(desk, folder)
-        if _resident() > job["resident"]:
-            transport.give_up("memory")
-    transport.stop(limits.seconds + _GRACE)
+        _use_newest_copy(handler, folder)
+        if _resident_bytes() > job["resident"]:
+            transport.exit_process("memory")
+    transport.stop(limits.seconds + _INTERRUPT_GRACE_S)
     return 0
 
 
-def _follow(desk: Reading, folder: Path) -> None:
-    """Answer from the newest copy."""
+def _use_newest_copy(handler: ReaderHandler, folder: Path) -> None:
+    """Let the handler answer from the newest copy."""
     with contextlib.suppress(duckdb.Error, OSError, ValueError):  # one that was just replaced
-        found = published_copy.current(folder)
-        if found is not None and found.path.name != desk.served:
-            desk.serve(found.path)
+        copy = published_copy.current_copy(folder)
+        if copy is not None and copy.path.name != handler.copy_name:
+            handler.use_copy(copy.path)
 
 
-def _until_end(stopping: threading.Event) -> None:
-    """Stop with the process that started this one."""
+def _stop_at_input_end(stopping: threading.Event) -> None:
+    """Stop when the process that started this one ends."""
     sys.stdin.read()
     stopping.set()
 
 
-def _say(what: Mapping[str, object]) -> None:
-    print(json.dumps(what), flush=True)
+def _send(message: Mapping[str, object]) -> None:
+    print(json.dumps(message), flush=True)
 
 
-def _resident() -> int:
-    """Return bytes of memory that this process has; 0 where the system does not say."""
+def _resident_bytes() -> int:
+    """Return the memory of this process in bytes; 0 if the system does not report it."""
     try:
         pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
     except OSError:

@@ -1,7 +1,7 @@
-"""Serving readers: this process opens no database.
+"""Serve readers from a process that opens no database.
 
-It starts one that copies what was published whenever the database has changed or a reader asks for a release, keeps one
-running that answers from the copy, and stops both.
+It starts a process that copies what was published whenever the database has changed or a reader requests a release,
+keeps another one running that answers from the copy, and stops both.
 """
 
 import contextlib
@@ -16,129 +16,156 @@ from typing import Any
 
 from dbanon import errors
 from dbanon.integrations.quack import copy_process, published_copy, request_files, subprocesses, tokens
-from dbanon.integrations.quack.reader_process import Limits
-from dbanon.integrations.quack.subprocesses import Serving
-from dbanon.integrations.quack.transport import AGAIN
+from dbanon.integrations.quack.reader_process import StatementLimits
+from dbanon.integrations.quack.subprocesses import ServerConfig
+from dbanon.integrations.quack.transport import EXIT_RESTART
 
-_LOOK = 1.0
-"""Seconds between looks at the database, and what is waited before a process is started again."""
-_PATIENCE = 10.0
-"""Seconds for which another process that has the database is waited for, or its copies, where there is no copy yet."""
-_BUSY = 15.0
-"""Seconds between looks at a database that another process has."""
-_RESIDENT = 3
-"""A process with more memory than so many times DuckDB's, and a gigabyte, is started again."""
-
-
-def serve(serving: Serving, limits: Limits, told: Callable[[str], None], ready: Callable[[], None]) -> None:
-    """Serve readers until SIGTERM or Ctrl-C; NoReleaseToServeError, ServerStartFailedError."""
-    with subprocesses.stopped() as stopping:
-        _Watch(serving, limits, told, stopping).run(ready)
+_CHECK_INTERVAL_S = 1.0
+"""Seconds between checks of the database, and before a process is started again."""
+_FIRST_COPY_TIMEOUT_S = 10.0
+"""Seconds to wait for the first copy while another process has the database or its copies."""
+_BUSY_INTERVAL_S = 15.0
+"""Seconds between checks of a database that another process has."""
+_RESIDENT_FACTOR = 3
+"""A process with more memory than this factor times DuckDB's, plus a gigabyte, is started again."""
 
 
-class _Watch:
-    """The copies and the process that answers from them."""
+def serve(
+    config: ServerConfig, limits: StatementLimits, on_message: Callable[[str], None], on_ready: Callable[[], None]
+) -> None:
+    """Serve readers until SIGTERM or Ctrl-C.
+
+    Args:
+        config: The database, address and log.
+        limits: Limits of each statement.
+        on_message: Receives messages for the operator.
+        on_ready: Called when the first reader process listens.
+
+    Raises:
+        NoReleaseToServeError: There is no copy, and none can be written.
+        ServerStartFailedError: The reader process did not start.
+    """
+    with subprocesses.stop_event() as stopping:
+        _ReaderSupervisor(config, limits, on_message, stopping).run(on_ready)
+
+
+class _ReaderSupervisor:
+    """Keeps the copy up to date and a reader process running."""
 
     def __init__(
-        self, serving: Serving, limits: Limits, told: Callable[[str], None], stopping: threading.Event
+        self,
+        config: ServerConfig,
+        limits: StatementLimits,
+        on_message: Callable[[str], None],
+        stopping: threading.Event,
     ) -> None:
-        self.serving, self.limits, self.told, self.stopping = serving, limits, told, stopping
-        self.folder = published_copy.folder_of(serving.database)
-        self._seen: tuple[object, ...] = ()
-        self._not_before = 0.0
-        self._said = ""
+        self.config, self.limits, self.on_message, self.stopping = config, limits, on_message, stopping
+        self.folder = published_copy.copy_folder(config.database)
+        self._database_state: tuple[object, ...] = ()
+        self._next_copy_time = 0.0
+        self._last_message = ""
 
-    def run(self, ready: Callable[[], None]) -> None:
-        """Until it is told to stop."""
-        published_copy.prepared(self.folder)
-        request_files.forget_old(self.folder)
-        self._first()
-        process: subprocess.Popen[str] | None = None
+    def run(self, on_ready: Callable[[], None]) -> None:
+        """Run until `stopping` is set."""
+        published_copy.prepare_folder(self.folder)
+        request_files.remove_old_requests(self.folder)
+        self._wait_for_copy()
+        reader: subprocess.Popen[str] | None = None
         try:
             while not self.stopping.is_set():
-                if process is None or process.poll() is not None:
-                    if process is not None:
-                        self._again(process)
-                        process = self._begun()
+                if reader is None or reader.poll() is not None:
+                    if reader is not None:
+                        self._report_exit(reader)
+                        reader = self._start_reader()
                     else:
-                        process = self._begun()
-                        ready()
-                self.stopping.wait(_LOOK)
-                self._copied()
+                        reader = self._start_reader()
+                        on_ready()
+                self.stopping.wait(_CHECK_INTERVAL_S)
+                self._update_copy()
         finally:
-            if process is not None:
-                process.terminate()
-                subprocesses.ended(process, self.limits.seconds + 20)
+            if reader is not None:
+                reader.terminate()
+                subprocesses.end_process(reader, self.limits.seconds + 20)
 
-    def _first(self) -> None:
-        """Wait for a copy to begin with."""
-        end = time.monotonic() + _PATIENCE
-        while (why := self._copied()) is not None and published_copy.current(self.folder) is None:
-            if time.monotonic() > end or self.stopping.wait(_LOOK):
-                raise errors.NoReleaseToServeError("serve", str(self.serving.database), why)
+    def _wait_for_copy(self) -> None:
+        """Wait for the first copy.
 
-    def _copied(self) -> str | None:
-        """Copy what was published where the database has changed since; why not, where that did not work."""
-        seen = _state(self.serving.database)
-        same = seen == self._seen and not request_files.waiting(self.folder)
-        if same or (published_copy.current(self.folder) is not None and time.monotonic() < self._not_before):
+        Raises:
+            NoReleaseToServeError: There is none in time.
+        """
+        end = time.monotonic() + _FIRST_COPY_TIMEOUT_S
+        while (why := self._update_copy()) is not None and published_copy.current_copy(self.folder) is None:
+            if time.monotonic() > end or self.stopping.wait(_CHECK_INTERVAL_S):
+                raise errors.NoReleaseToServeError("serve", str(self.config.database), why)
+
+    def _update_copy(self) -> str | None:
+        """Copy what was published if the database has changed; return the reason if that failed."""
+        state = _file_state(self.config.database)
+        is_unchanged = state == self._database_state and not request_files.has_requests(self.folder)
+        if is_unchanged or (
+            published_copy.current_copy(self.folder) is not None and time.monotonic() < self._next_copy_time
+        ):
             return None
-        found = copy_process.copied(self.serving.database, self.folder)
-        why: str | None = found.get("error")
+        result = copy_process.run_copy_process(self.config.database, self.folder)
+        why: str | None = result.get("error")
         if why is None:
-            self._seen = _state(self.serving.database) if found["made"] else seen
-        for made in found.get("made", ()):
-            self.told(made)
-        self._not_before = time.monotonic() + (_BUSY if found.get("busy") else 0.0)
-        said = why or "; ".join(f"{name} is not served: {reason}" for name, reason in found["left_out"])
-        if said != self._said and said and not found.get("busy"):
-            self.told(said)
-        self._said = said
+            self._database_state = _file_state(self.config.database) if result["made"] else state
+        for release_message in result.get("made", ()):
+            self.on_message(release_message)
+        self._next_copy_time = time.monotonic() + (_BUSY_INTERVAL_S if result.get("busy") else 0.0)
+        message = why or "; ".join(f"{name} is not served: {reason}" for name, reason in result["left_out"])
+        if message != self._last_message and message and not result.get("busy"):
+            self.on_message(message)
+        self._last_message = message
         return why
 
-    def _begun(self) -> subprocess.Popen[str]:
-        """Return a process that answers, once it listens."""
-        serving = self.serving
+    def _start_reader(self) -> subprocess.Popen[str]:
+        """Start a reader process and return it when it listens.
+
+        Raises:
+            ServerStartFailedError: It did not start.
+        """
+        config = self.config
         job: dict[str, Any] = {
             "folder": str(self.folder.resolve()),
-            "tokens": str(tokens.file_of(serving.database).resolve()),
-            "journal": str(serving.journal.resolve()),
-            "host": serving.host,
-            "port": serving.port,
+            "tokens": str(tokens.token_file(config.database).resolve()),
+            "journal": str(config.audit_log.resolve()),
+            "host": config.host,
+            "port": config.port,
             "limits": asdict(self.limits),
-            "resident": _RESIDENT * _bytes(self.limits.memory) + 2**30,
+            "resident": _RESIDENT_FACTOR * _memory_bytes(self.limits.memory) + 2**30,
         }
-        process = subprocesses.begun("dbanon.integrations.quack.reader_process", job)
-        assert process.stdout is not None  # noqa: S101
-        line = process.stdout.readline()
-        said = json.loads(line) if line else {"error": "", "message": "it ended early"}
-        if "error" in said:
-            subprocesses.ended(process)
-            raise errors.ServerStartFailedError(said["message"])
-        return process
+        reader = subprocesses.start("dbanon.integrations.quack.reader_process", job)
+        assert reader.stdout is not None  # noqa: S101
+        line = reader.stdout.readline()
+        reply = json.loads(line) if line else {"error": "", "message": "it ended early"}
+        if "error" in reply:
+            subprocesses.end_process(reader)
+            raise errors.ServerStartFailedError(reply["message"])
+        return reader
 
-    def _again(self, process: subprocess.Popen[str]) -> None:
-        """Say that the process ended, and wait a little."""
-        subprocesses.ended(process)
-        why = "a statement took too much" if process.returncode == AGAIN else f"exit code {process.returncode}"
-        self.told(f"The process that answers ended ({why}) and is started again.")
-        self.stopping.wait(_LOOK)
+    def _report_exit(self, reader: subprocess.Popen[str]) -> None:
+        """Report that the reader process ended, and wait a little."""
+        subprocesses.end_process(reader)
+        why = "a statement took too much" if reader.returncode == EXIT_RESTART else f"exit code {reader.returncode}"
+        self.on_message(f"The process that answers ended ({why}) and is started again.")
+        self.stopping.wait(_CHECK_INTERVAL_S)
 
 
-def _state(database: Path) -> tuple[object, ...]:
-    """What changes with a database: its file and the log beside it."""
-    found: list[object] = []
+def _file_state(database: Path) -> tuple[object, ...]:
+    """Return values that change with a database: times and sizes of its file and its write-ahead log."""
+    state: list[object] = []
     for path in (database, database.with_name(database.name + ".wal")):
         with contextlib.suppress(FileNotFoundError):
             stat = path.stat()
-            found.append((path.name, stat.st_mtime_ns, stat.st_size, stat.st_ino))
-    return tuple(found)
+            state.append((path.name, stat.st_mtime_ns, stat.st_size, stat.st_ino))
+    return tuple(state)
 
 
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 
 
-def _bytes(memory: str) -> int:
+def _memory_bytes(memory: str) -> int:
     """Return an amount of memory such as 500MB, in bytes."""
     digits = memory.strip().rstrip("iIbB ").lower()
     unit = digits[-1] if digits[-1:].isalpha() else ""

@@ -1,4 +1,4 @@
-"""How a reader's call finds its release: the one that there is, or one that another process is asked to make."""
+"""Resolve a reader's call to its release: an existing one, or one that another process is requested to publish."""
 
 import threading
 import time
@@ -9,74 +9,89 @@ from typing import Protocol
 
 from dbanon import errors
 from dbanon.integrations.quack import request_files
-from dbanon.integrations.quack.call_rewriter import Call
-from dbanon.integrations.quack.request_files import Request
+from dbanon.integrations.quack.call_rewriter import AlgorithmCall
+from dbanon.integrations.quack.request_files import RequestFile
 from dbanon.ledger import permissions
 from dbanon.ledger.permissions import Permission, ReleaseRequest
 
-_SHARE = 0.8
-"""Of the seconds that a statement has, those that it waits at most: whoever answers must not be ended for waiting."""
-_BEHIND = 2.0
-"""Seconds by which a copy is noticed later than that the request for it is gone."""
-_WAITING = threading.BoundedSemaphore(request_files.MOST)
-"""Statements that wait hold threads of the server."""
+_MAX_WAIT_SHARE = 0.8
+"""Largest share of a statement's time that it waits, so that the time limit does not end its process."""
+_COPY_DELAY_S = 2.0
+"""Seconds by which a copy may appear after its request is removed."""
+_WAITING_STATEMENTS = threading.BoundedSemaphore(request_files.MAX_REQUESTS)
+"""Bounds the waiting statements, which hold threads of the server."""
 
 
-class Known(Protocol):
-    """What a copy tells: what readers may ask for, and the releases of what was asked for, None where there is none."""
-
-    @property
-    def permissions(self) -> Sequence[Permission]: ...
+class CopyContents(Protocol):
+    """The permissions in a copy, and the releases of requests; None for a request without a release."""
 
     @property
-    def releases(self) -> dict[ReleaseRequest, tuple[str, str] | None]: ...
+    def permissions(self) -> Sequence[Permission]:
+        """What readers may request."""
+
+    @property
+    def releases(self) -> dict[ReleaseRequest, tuple[str, str] | None]:
+        """Schema and name of the release of each request; None if it was refused."""
 
 
 @dataclass(frozen=True)
-class Releases:
-    """The releases that one reader asks for in one statement.
+class ReleaseResolver:
+    """Resolves the calls in one statement of a reader.
 
-    `newest` is the newest copy, `whom` the custodians, `folder` where requests are left.
+    Attributes:
+        current_copy: Returns the newest copy.
+        list_custodians: Returns the names of the custodians.
+        folder: Folder for requests.
+        reader: Name of the reader.
+        seconds: Time limit of the statement.
     """
 
-    newest: Callable[[], Known]
-    whom: Callable[[], list[str]]
+    current_copy: Callable[[], CopyContents]
+    list_custodians: Callable[[], list[str]]
     folder: Path
     reader: str
     seconds: float
 
-    def of(self, call: Call) -> tuple[str, str]:
+    def resolve(self, call: AlgorithmCall) -> tuple[str, str]:
         """Return the schema and name of the release of a call.
 
-        RequestNotPermittedError, InvalidArgumentError, ReleaseUnavailableError, ReleasePendingError.
+        Raises:
+            RequestNotPermittedError: The reader may not request it.
+            InvalidArgumentError: A parameter is invalid.
+            ReleaseUnavailableError: It was refused.
+            ReleasePendingError: It is not published in time.
         """
-        known = self.newest()
-        asked = self.reader, call.algorithm, call.source, call.given
-        _, asking = permissions.find_permission(known.permissions, *asked, self.whom())
-        if asking not in known.releases:
-            known = self._made(asking, Request(*asked))
-        release = known.releases[asking]
+        copy = self.current_copy()
+        request_fields = self.reader, call.algorithm, call.source, call.parameters
+        _, asking = permissions.find_permission(copy.permissions, *request_fields, self.list_custodians())
+        if asking not in copy.releases:
+            copy = self._request_release(asking, RequestFile(*request_fields))
+        release = copy.releases[asking]
         if release is None:
-            others = [a.said for a, r in known.releases.items() if r and a.source == asking.source]
-            raise errors.ReleaseUnavailableError(asking.said, others)
+            available = [a.said for a, r in copy.releases.items() if r and a.source == asking.source]
+            raise errors.ReleaseUnavailableError(asking.said, available)
         return release
 
-    def _made(self, asking: ReleaseRequest, request: Request) -> Known:
-        """Ask for a release, and wait for the copy that says what became of it."""
-        end = time.monotonic() + self.seconds * _SHARE
-        if not _WAITING.acquire(blocking=False):
+    def _request_release(self, asking: ReleaseRequest, request: RequestFile) -> CopyContents:
+        """Request a release, and return the first copy that has the outcome.
+
+        Raises:
+            ReleasePendingError: There is no outcome in time, or too many requests are pending.
+        """
+        end = time.monotonic() + self.seconds * _MAX_WAIT_SHARE
+        if not _WAITING_STATEMENTS.acquire(blocking=False):
             raise errors.ReleasePendingError(asking.said, "waits for others that are being made")
         try:
-            path = request_files.write(self.folder, request)
+            path = request_files.write_request(self.folder, request)
             if path is None:
                 raise errors.ReleasePendingError(asking.said, "waits for others that are being made")
-            while asking not in (known := self.newest()).releases:
-                now = time.monotonic()
-                if now > end:
+            while asking not in (copy := self.current_copy()).releases:
+                current_time = time.monotonic()
+                if current_time > end:
                     raise errors.ReleasePendingError(asking.said)
                 if not path.exists():
-                    end = min(end, now + _BEHIND)
+                    end = min(end, current_time + _COPY_DELAY_S)
                 time.sleep(0.1)
-            return known
+            return copy
         finally:
-            _WAITING.release()
+            _WAITING_STATEMENTS.release()

@@ -1,7 +1,7 @@
-"""What readers ask to be released, as files: the process that answers them has no database, and who has it looks here.
+"""Requests of readers for releases, as files: the process that serves readers has no database.
 
-A file says who asks for which call. Whoever opens the database judges that anew, makes the release and the copy with
-it, and removes the file. The copy then tells what became of it.
+A file contains the reader and the call. The process that opens the database checks it again, publishes the release and
+a copy with it, and removes the file. The copy has the outcome.
 """
 
 import contextlib
@@ -15,63 +15,63 @@ from typing import Any
 
 from dbanon.runtime import atomic_write
 
-_HOUR = 3600.0
-MOST = 4
-"""Requests that wait at once; others are told to come again."""
+_MAX_AGE_S = 3600.0
+MAX_REQUESTS = 4
+"""Largest number of pending requests; a reader with another one is asked to try again later."""
 
 
 @dataclass(frozen=True)
-class Request:
-    """Who asks for which call; `given` are the parameters that he says."""
+class RequestFile:
+    """A request for a release: reader, algorithm, source and parameters of the call."""
 
     reader: str
     algorithm: str
     source: str
-    given: Mapping[str, Any]
+    parameters: Mapping[str, Any]
 
-    def file(self, folder: Path) -> Path:
-        """Where it is written: the same asking of the same reader in the same file."""
-        said = json.dumps(asdict(self), sort_keys=True)
-        return folder / f"ask-{hashlib.sha256(said.encode()).hexdigest()[:32]}.json"
+    def path(self, folder: Path) -> Path:
+        """Return the path of the file: equal requests of one reader have the same."""
+        request_json = json.dumps(asdict(self), sort_keys=True)
+        return folder / f"ask-{hashlib.sha256(request_json.encode()).hexdigest()[:32]}.json"
 
 
-def write(folder: Path, request: Request) -> Path | None:
-    """Leave a request; None where too many wait."""
-    path = request.file(folder)
+def write_request(folder: Path, request: RequestFile) -> Path | None:
+    """Write a request and return its path; None if too many are pending."""
+    path = request.path(folder)
     if not path.exists():
-        if len(list(folder.glob("ask-*.json"))) >= MOST:
+        if len(list(folder.glob("ask-*.json"))) >= MAX_REQUESTS:
             return None
-        with atomic_write.open_drafts({"": path}, []) as written:
-            written[""].write_text(json.dumps(asdict(request)), encoding="utf-8")
+        with atomic_write.open_drafts({"": path}, []) as drafts:
+            drafts[""].write_text(json.dumps(asdict(request)), encoding="utf-8")
     return path
 
 
 @contextlib.contextmanager
-def taken(folder: Path) -> Iterator[list[Request]]:
-    """Return the requests that wait; they are removed behind it, whatever came of them."""
-    found: dict[Path, Request] = {}
+def take_requests(folder: Path) -> Iterator[list[RequestFile]]:
+    """Return a context manager for the pending requests, whose files are removed at its end in any case."""
+    requests: dict[Path, RequestFile] = {}
     paths = sorted(folder.glob("ask-*.json"))
     for path in paths:
         with contextlib.suppress(OSError, ValueError, TypeError):
-            request = Request(**json.loads(path.read_text(encoding="utf-8")))
-            named = all(isinstance(part, str) for part in (request.reader, request.algorithm, request.source))
-            if named and isinstance(request.given, dict):
-                found[path] = request
+            request = RequestFile(**json.loads(path.read_text(encoding="utf-8")))
+            has_texts = all(isinstance(part, str) for part in (request.reader, request.algorithm, request.source))
+            if has_texts and isinstance(request.parameters, dict):
+                requests[path] = request
     try:
-        yield list(found.values())
+        yield list(requests.values())
     finally:
         for path in paths:
             path.unlink(missing_ok=True)
 
 
-def waiting(folder: Path) -> bool:
-    """Return whether there are any."""
+def has_requests(folder: Path) -> bool:
+    """Return whether there are pending requests."""
     return any(folder.glob("ask-*.json"))
 
 
-def forget_old(folder: Path) -> None:
-    """Remove what nobody answered for an hour."""
+def remove_old_requests(folder: Path) -> None:
+    """Remove requests that were not answered for an hour."""
     for path in folder.glob("ask-*.json"):
         with contextlib.suppress(OSError):
-            if time.time() - path.stat().st_mtime > _HOUR:
+            if time.time() - path.stat().st_mtime > _MAX_AGE_S:
                 path.unlink()

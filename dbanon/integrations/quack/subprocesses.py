@@ -1,4 +1,4 @@
-"""Processes that begin with a job and know nothing else of this one: no memory, no environment, no open file."""
+"""Start processes that share nothing with this one but a job: no memory, no environment, no open file."""
 
 import contextlib
 import json
@@ -11,62 +11,62 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-_RUN = """
+_BOOTSTRAP = """
 import json, sys
 job = json.loads(sys.stdin.readline())
 sys.path[:] = job["path"]
 from importlib import import_module
 sys.exit(import_module(job["module"]).main(job))
 """
-_KEPT = ("HOME", "LANG", "LC_ALL", "SYSTEMROOT", "TZ")
-"""What a process is told of the environment: where DuckDB's extensions lie, the language and the time zone."""
+_INHERITED_VARIABLES = ("HOME", "LANG", "LC_ALL", "SYSTEMROOT", "TZ")
+"""Environment variables that a process gets: the location of DuckDB's extensions, the language and the time zone."""
 
 
 @dataclass(frozen=True)
-class Serving:
-    """Which database is served where, and the file that is the log."""
+class ServerConfig:
+    """The database to serve, the address, and the file for the log."""
 
     database: Path
     host: str
     port: int
-    journal: Path
+    audit_log: Path
 
 
 @contextlib.contextmanager
-def stopped() -> Iterator[threading.Event]:
-    """What SIGTERM and Ctrl-C set, in place of what they do otherwise."""
+def stop_event() -> Iterator[threading.Event]:
+    """Return a context manager for an event that SIGTERM and Ctrl-C set instead of their usual effect."""
     stopping = threading.Event()
-    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
-    for number in before:
+    previous_handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+    for number in previous_handlers:
         signal.signal(number, lambda *_: stopping.set())
     try:
         yield stopping
     finally:
-        for number, handler in before.items():
+        for number, handler in previous_handlers.items():
             signal.signal(number, handler)
 
 
-def begun(module: str, job: Mapping[str, object]) -> subprocess.Popen[str]:
-    """Return a process that runs `main(job)` of a module. It is told to stop by the end of its input."""
-    environment = {name: os.environ[name] for name in _KEPT if name in os.environ}
-    process = subprocess.Popen(  # noqa: S603
-        [sys.executable, "-I", "-c", _RUN],
+def start(module: str, job: Mapping[str, object]) -> subprocess.Popen[str]:
+    """Start a process that runs `main(job)` of a module. It stops at the end of its input."""
+    environment = {name: os.environ[name] for name in _INHERITED_VARIABLES if name in os.environ}
+    child = subprocess.Popen(  # noqa: S603
+        [sys.executable, "-I", "-c", _BOOTSTRAP],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         env=environment,
         text=True,
         start_new_session=True,
     )
-    assert process.stdin is not None  # noqa: S101
-    process.stdin.write(json.dumps({**job, "module": module, "path": sys.path}) + "\n")
-    process.stdin.flush()
-    return process
+    assert child.stdin is not None  # noqa: S101
+    child.stdin.write(json.dumps({**job, "module": module, "path": sys.path}) + "\n")
+    child.stdin.flush()
+    return child
 
 
-def ended(process: subprocess.Popen[str], wait: float = 10.0) -> None:
-    """Wait for a process that was told to stop, and ends it where it does not."""
+def end_process(child: subprocess.Popen[str], timeout: float = 10.0) -> None:
+    """Wait for a process that is stopping, and kill it if it does not stop in time."""
     try:
-        process.communicate(timeout=wait)
+        child.communicate(timeout=timeout)
     except subprocess.TimeoutExpired:
-        process.kill()
-        process.communicate()
+        child.kill()
+        child.communicate()

@@ -1,7 +1,7 @@
-"""Tokens: who may come in, in a file beside the database.
+"""Tokens that give access to a server, in a file next to the database.
 
-A file, not a table: a database is one process's at a time, and whoever checks a token shall not have to open it. A
-token has 256 random bits, so a plain SHA-256 of it cannot be guessed back and needs no salt and no slow hash.
+A file, not a table: only one process at a time can open a database, and checking a token must not require that. A
+token has 256 random bits, so a plain SHA-256 of it cannot be guessed and needs no salt and no slow hash.
 """
 
 import contextlib
@@ -21,13 +21,13 @@ from dbanon.runtime import atomic_write
 
 ROLES = ("reader", "custodian")
 _UNITS = {"d": "days", "h": "hours", "m": "minutes"}
-_MARK = "dbanon_"
-"""What every token begins with, so that one in a text is found."""
+_PREFIX = "dbanon_"
+"""Beginning of every token, so that it can be found in texts."""
 
 
 @dataclass(frozen=True)
 class Token:
-    """One token, without the token: times are ISO 8601 in UTC."""
+    """A token as it is stored, without its secret; times are ISO 8601 in UTC."""
 
     name: str
     role: str
@@ -35,57 +35,67 @@ class Token:
     made: str
     expires: str | None
 
-    def is_valid(self, now: datetime) -> bool:
-        """Return whether it has not expired."""
-        return self.expires is None or now < datetime.fromisoformat(self.expires)
+    def is_valid(self, time: datetime) -> bool:
+        """Return whether it has not expired at a time."""
+        return self.expires is None or time < datetime.fromisoformat(self.expires)
 
 
-def file_of(database: Path) -> Path:
-    """Where the tokens of a database are kept."""
+def token_file(database: Path) -> Path:
+    """Return the path of the file with the tokens of a database."""
     return database.with_name(database.name + ".tokens")
 
 
-def add(path: Path, name: str, role: str, expires: str | None = None) -> str:
-    """Make a token and keep its hash.
+def add_token(path: Path, name: str, role: str, expires: str | None = None) -> str:
+    """Create a token, store its hash and return its secret, which cannot be shown again.
 
-    Return the token, which nothing can show again. TokenExistsError, InvalidArgumentError.
+    Raises:
+        TokenExistsError: There is a token of that name.
+        InvalidArgumentError: The role, name or duration is invalid.
     """
     if role not in ROLES:
         raise errors.InvalidArgumentError("token add", "role", " or ".join(ROLES), role)
     if not re.fullmatch(r"[\w.@+-]{1,60}", name):
         accepts = "up to 60 letters, digits and . @ + - _"
         raise errors.InvalidArgumentError("token add", "name", accepts, name)
-    now = datetime.now(UTC)
-    until = None if expires is None else (now + _span(expires)).isoformat(timespec="seconds")
-    with _changed(path) as tokens:
+    created = datetime.now(UTC)
+    expiry = None if expires is None else (created + _parse_duration(expires)).isoformat(timespec="seconds")
+    with _edit_tokens(path) as tokens:
         if any(token.name == name for token in tokens):
             raise errors.TokenExistsError(name)
-        secret = _MARK + secrets.token_urlsafe(32)
-        tokens.append(Token(name, role, _hash(secret), now.isoformat(timespec="seconds"), until))
+        secret = _PREFIX + secrets.token_urlsafe(32)
+        tokens.append(Token(name, role, _hash(secret), created.isoformat(timespec="seconds"), expiry))
     return secret
 
 
-def revoke(path: Path, name: str) -> None:
-    """Remove a token; UnknownTokenError."""
-    with _changed(path) as tokens:
+def revoke_token(path: Path, name: str) -> None:
+    """Remove a token.
+
+    Raises:
+        UnknownTokenError: There is no token of that name.
+    """
+    with _edit_tokens(path) as tokens:
         if not any(token.name == name for token in tokens):
             raise errors.UnknownTokenError(name, [token.name for token in tokens])
         tokens[:] = [token for token in tokens if token.name != name]
 
 
-def listed(path: Path) -> list[Token]:
-    """Return all tokens in the order in which they were made; none where there is no file."""
+def read_tokens(path: Path) -> list[Token]:
+    """Return all tokens in the order of their creation; none if there is no file."""
     with contextlib.suppress(FileNotFoundError):
         return [Token(**entry) for entry in json.loads(path.read_text(encoding="utf-8"))["tokens"]]
     return []
 
 
-def _span(given: str) -> timedelta:
-    """How long a token is valid."""
-    found = re.fullmatch(r"([1-9]\d{0,5})([dhm])", given)
-    if found is None:
-        raise errors.InvalidArgumentError("token add", "expires", "days, hours or minutes: 30d, 12h, 45m", given)
-    return timedelta(**{_UNITS[found[2]]: int(found[1])})
+def _parse_duration(duration: str) -> timedelta:
+    """Return a duration such as 30d, 12h or 45m.
+
+    Raises:
+        InvalidArgumentError: It has another form.
+    """
+    match = re.fullmatch(r"([1-9]\d{0,5})([dhm])", duration)
+    if match is None:
+        raise errors.InvalidArgumentError("token add", "expires", "days, hours or minutes: 30d, 12h, 45m", duration)
+    return timedelta(**{_UNITS[match[2]]: int(match[1])})
 
 
 def _hash(secret: str) -> str:
@@ -93,20 +103,20 @@ def _hash(secret: str) -> str:
 
 
 @contextlib.contextmanager
-def _changed(path: Path) -> Iterator[list[Token]]:
-    """Return the tokens, which are written back whole; one process at a time."""
-    with _locked(path.with_name(path.name + ".lock")):
-        tokens = listed(path)
+def _edit_tokens(path: Path) -> Iterator[list[Token]]:
+    """Return a context manager for the list of tokens, which is written back at its end; one process at a time."""
+    with _file_lock(path.with_name(path.name + ".lock")):
+        tokens = read_tokens(path)
         yield tokens
-        with atomic_write.open_drafts({"": path}, []) as written:
-            said = json.dumps({"tokens": [asdict(token) for token in tokens]}, indent=2) + "\n"
-            with os.fdopen(os.open(written[""], os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-                file.write(said)
+        with atomic_write.open_drafts({"": path}, []) as drafts:
+            content = json.dumps({"tokens": [asdict(token) for token in tokens]}, indent=2) + "\n"
+            with os.fdopen(os.open(drafts[""], os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+                file.write(content)
 
 
 @contextlib.contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    """Wait until no other process holds the lock; where there are no such locks, change one after the other."""
+def _file_lock(path: Path) -> Iterator[None]:
+    """Wait until no other process holds the lock. On systems without file locks, do nothing."""
     try:
         import fcntl
     except ImportError:  # pragma: no cover
@@ -123,32 +133,32 @@ def _locked(path: Path) -> Iterator[None]:
 # --- checking --------------------------------------------------------------------------------------------------------
 
 
-class Checker:
-    """Who holds a token of one role; reads the file again when it has changed."""
+class TokenChecker:
+    """Checks tokens of one role; it reads the file again when it has changed."""
 
     def __init__(self, path: Path, role: str) -> None:
         self.path, self.role = path, role
-        self._seen: tuple[int, ...] | None = None
+        self._file_state: tuple[int, ...] | None = None
         self._tokens: list[Token] = []
 
-    def holder(self, secret: str) -> Token | None:
-        """Return the valid token that this is. Every hash is compared, each in constant time."""
-        given, found, now = _hash(secret), None, datetime.now(UTC)
-        for token in self._valid(now):
-            if hmac.compare_digest(token.hash, given):
-                found = token
-        return found
+    def find_token(self, secret: str) -> Token | None:
+        """Return the valid token with a secret, or None. Every hash is compared, each in constant time."""
+        secret_hash, holder, current_time = _hash(secret), None, datetime.now(UTC)
+        for token in self._valid_tokens(current_time):
+            if hmac.compare_digest(token.hash, secret_hash):
+                holder = token
+        return holder
 
     def is_valid(self, token: Token) -> bool:
-        """Return whether a token that was right is still there: not revoked, not expired."""
-        return any(token == other for other in self._valid(datetime.now(UTC)))
+        """Return whether a token that was accepted is still valid: not revoked, not expired."""
+        return any(token == other for other in self._valid_tokens(datetime.now(UTC)))
 
-    def _valid(self, now: datetime) -> list[Token]:
+    def _valid_tokens(self, time: datetime) -> list[Token]:
         try:
             stat = self.path.stat()
-            seen = (stat.st_mtime_ns, stat.st_size, stat.st_ino)
-            if seen != self._seen:
-                self._tokens, self._seen = listed(self.path), seen
-        except (OSError, ValueError, KeyError, TypeError):  # a file that is gone or damaged lets nobody in
-            self._tokens, self._seen = [], None
-        return [token for token in self._tokens if token.role == self.role and token.is_valid(now)]
+            file_state = (stat.st_mtime_ns, stat.st_size, stat.st_ino)
+            if file_state != self._file_state:
+                self._tokens, self._file_state = read_tokens(self.path), file_state
+        except (OSError, ValueError, KeyError, TypeError):  # without a readable file there is no valid token
+            self._tokens, self._file_state = [], None
+        return [token for token in self._tokens if token.role == self.role and token.is_valid(time)]

@@ -1,17 +1,18 @@
-"""Quack as a transport: a DuckDB instance that takes statements, hands them on, and holds the answers.
+"""A DuckDB instance that receives statements over Quack, passes them on, and holds the results.
 
 Measured on Quack c154811 of DuckDB 1.5.5, and why this is built as it is:
 
-- The authorization function is given the session and the text of each statement, once. Where it gives a text, that runs
-  in place of the statement; NULL and errors refuse. So statements are answered here, by somebody else's connection, and
-  what Quack runs reads the answer, or raises the error. Nothing a client says is run by the instance that listens.
+- The authorization function gets the session and the text of each statement, once. If it returns a text, that runs
+  instead of the statement; NULL and errors refuse. So statements are answered here, on another connection, and
+  Quack runs a statement that reads the result, or raises the error. No text of a client is run by the instance that
+  listens.
 - Quack 1.5.5 has no message to cancel a statement, and the connections of its sessions are out of reach: only a
-  statement on a connection of ours can be interrupted.
-- Rows that a client appends (INSERT through ATTACH) come in a message that shows the function the text
-  `INSERT INTO "s"."t" VALUES (NULL)` and takes every answer but NULL and false as a yes, a text too.
-- Python functions are seen by its sessions; they are called on the threads of its HTTP server, several at once.
-- `enable_external_access = false` and a locked configuration, set once it listens, leave it working.
-- `quack_active_connections()` lists the sessions; one that ended is in it no more.
+  statement on a connection of dbanon can be interrupted.
+- For rows that a client appends (INSERT through ATTACH) the function gets the text `INSERT INTO "s"."t" VALUES (NULL)`,
+  and every answer except NULL and false means yes, also a text.
+- Sessions see Python functions; these are called on the threads of the HTTP server, several at once.
+- `enable_external_access = false` and a locked configuration, set after it listens, do not disturb it.
+- `quack_active_connections()` lists the sessions, without those that ended.
 """
 
 from __future__ import annotations
@@ -31,206 +32,242 @@ import pyarrow as pa
 
 from dbanon import errors
 from dbanon.integrations.quack import extension
-from dbanon.integrations.quack.audit_log import Journal
-from dbanon.integrations.quack.tokens import Checker, Token
+from dbanon.integrations.quack.audit_log import AuditLog
+from dbanon.integrations.quack.tokens import Token, TokenChecker
 from dbanon.sqltext.quote import Sql, identifier, join_sql, text
 
-_APPENDS = re.compile(r"\W*insert\b", re.IGNORECASE)
-_SLOWEST = 2.0
-_WAITING = 3
-"""Wrong tokens that are made to wait at once: more would hold the threads that others need."""
-_NEW = 2.0
-"""Seconds after which a session that Quack does not list yet will never be."""
-AGAIN = 75
-"""The exit code of a process that could not go on."""
-SESSIONS = 256
-"""Sessions of one token at once."""
+_INSERT_PATTERN = re.compile(r"\W*insert\b", re.IGNORECASE)
+_MAX_DELAY_S = 2.0
+_MAX_DELAYED = 3
+"""Largest number of wrong tokens that are delayed at once: more would hold threads that others need."""
+_SESSION_GRACE_S = 2.0
+"""Seconds after which a session that Quack does not list has ended."""
+EXIT_RESTART = 75
+"""Exit code of a process that must be started again."""
+MAX_SESSIONS = 256
+"""Largest number of sessions of one token at once."""
 
 
 @dataclass(frozen=True)
-class Answer:
-    """The rows of a statement, and the types of DuckDB that their columns have: Arrow hands on enumerations as text,
-    and a client of 1.5.5 that attached the server fails on another type than the catalog says."""
+class StatementResult:
+    """The rows of a statement, and DuckDB's types of their columns.
+
+    Arrow returns enumerations as text, and a client of 1.5.5 that attached the server fails if a type is not the one in
+    the catalog.
+    """
 
     rows: pa.Table
     types: tuple[str, ...]
 
     @classmethod
-    def of(cls, cursor: Any, size: int, seen: Callable[[pa.RecordBatch], None] = lambda batch: None) -> Answer:
-        """What a statement gave that was just run; `seen` is shown each batch of at most `size` rows and may raise."""
+    def from_cursor(
+        cls, cursor: Any, batch_size: int, on_batch: Callable[[pa.RecordBatch], None] = lambda batch: None
+    ) -> StatementResult:
+        """Return the result of the statement that a cursor just ran.
+
+        Args:
+            cursor: The cursor.
+            batch_size: Largest number of rows per batch.
+            on_batch: Called with each batch; it may raise.
+        """
         if not cursor.description:
             return cls(pa.table({"done": [True]}), ("BOOLEAN",))
         types = tuple(str(column[1]) for column in cursor.description)
-        reader = cursor.to_arrow_reader(size)
+        reader = cursor.to_arrow_reader(batch_size)
         batches = []
         for batch in reader:
-            seen(batch)
+            on_batch(batch)
             batches.append(batch)
         return cls(pa.Table.from_batches(batches, reader.schema), types)
 
 
-class Desk(Protocol):
-    """Who answers statements."""
+class StatementHandler(Protocol):
+    """Answers statements for the transport."""
 
-    def answer(self, session: str, who: str, statement: str) -> Answer:
-        """Return the rows of a statement; `who` has the token. Errors are told to the client."""
+    def answer(self, session: str, token_name: str, statement: str) -> StatementResult:
+        """Return the rows of a statement. The client gets the message of an error."""
 
-    def functions(self, statement: str) -> list[str]:
+    def called_functions(self, statement: str) -> list[str]:
         """Return the functions that a statement calls, for the log."""
 
-    def ended(self, session: str) -> None:
-        """A session is no more."""
+    def end_session(self, session: str) -> None:
+        """Release what a session holds, because it ended."""
 
-    def told(self, error: BaseException) -> str | None:
-        """What a client is told of an error; None: nothing but that it could not be answered."""
+    def error_message(self, error: BaseException) -> str | None:
+        """Return the message of an error for the client; None if it may only see that the statement failed."""
 
 
 @dataclass
 class _Session:
-    """One session: whose it is, since when, and the table that holds its answer."""
+    """A session: its token, when it began, and the table that holds its result."""
 
     token: Token
     since: float
-    answer: str | None = None
+    answer_table: str | None = None
 
 
 @dataclass
-class Running:
-    """A statement that is being answered, since when."""
+class RunningStatement:
+    """A statement that is being answered, and since when."""
 
     session: str
     since: float = field(default_factory=time.monotonic)
 
 
 class Transport:
-    """Listens, lets in who has a token, and hands statements to a desk."""
+    """A server that authenticates clients by token and passes their statements to a handler."""
 
-    def __init__(self, desk: Desk, checker: Checker, journal: Journal, memory: str | None = None) -> None:
-        self.desk, self.checker, self.journal = desk, checker, journal
-        self.running: dict[int, Running] = {}
+    def __init__(
+        self, handler: StatementHandler, checker: TokenChecker, audit_log: AuditLog, memory: str | None = None
+    ) -> None:
+        self.handler, self.checker, self.audit_log = handler, checker, audit_log
+        self.running: dict[int, RunningStatement] = {}
         self._sessions: dict[str, _Session] = {}
         self._lock = threading.RLock()
         self._stopping = False
-        self._wrong: list[float] = []
-        self._waiting = threading.BoundedSemaphore(_WAITING)
+        self._wrong_token_times: list[float] = []
+        self._delay_slots = threading.BoundedSemaphore(_MAX_DELAYED)
         config: dict[str, Any] = {"arrow_lossless_conversion": True, "temp_directory": ""}
         self._config = config | ({} if memory is None else {"memory_limit": memory})
         self._uri = ""
         self._connection: Any = None
 
     def listen(self, host: str, port: int) -> None:
-        """Begin to listen; QuackExtensionMissingError, CannotListenError."""
+        """Start to listen.
+
+        Raises:
+            QuackExtensionMissingError: DuckDB's extension cannot be loaded.
+            CannotListenError: The address is in use or not of this machine.
+        """
         address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
         self._connection = connection = duckdb.connect(config=self._config)
         extension.load(connection, "serve")
-        _registered(connection, "dbanon_admit", self._admit, 3, "BOOLEAN")
-        _registered(connection, "dbanon_ask", self._ask, 2, "VARCHAR")
+        _register_function(connection, "dbanon_admit", self._authenticate, 3, "BOOLEAN")
+        _register_function(connection, "dbanon_ask", self._authorize, 2, "VARCHAR")
         connection.execute("SET GLOBAL quack_authentication_function = 'dbanon_admit'")
         connection.execute("SET GLOBAL quack_authorization_function = 'dbanon_ask'")
         self._uri = f"quack:{address}"
-        others = "" if is_loopback(host) else ", allow_other_hostname := true"
+        options = "" if is_loopback(host) else ", allow_other_hostname := true"
         try:
-            own = text(secrets.token_hex(32))  # nobody is let in by it
+            unused_token = text(secrets.token_hex(32))  # no client knows it
             connection.execute(
-                f"CALL quack_serve({text(self._uri)}, token := {own}, disable_ssl := true{others})"
+                f"CALL quack_serve({text(self._uri)}, token := {unused_token}, disable_ssl := true{options})"
             ).fetchall()
         except duckdb.Error as error:
             why = "another process listens there, or the address is not of this machine"
-            known = "bind" in str(error).lower()
-            raise errors.CannotListenError("serve", address, why if known else str(error).split("\n")[0]) from None
+            is_address_in_use = "bind" in str(error).lower()
+            raise errors.CannotListenError(
+                "serve", address, why if is_address_in_use else str(error).split("\n")[0]
+            ) from None
         connection.execute("SET enable_external_access = false")
         connection.execute("SET lock_configuration = true")
-        threading.Thread(target=self._sweeping, daemon=True).start()
+        threading.Thread(target=self._sweep_loop, daemon=True).start()
 
-    def stop(self, wait: float) -> None:
-        """Take no more statements, wait for those that run and for their answers to be fetched, and close."""
+    def stop(self, timeout: float) -> None:
+        """Accept no more statements, wait for running ones and for their results to be fetched, and close."""
         self._stopping = True
-        end = time.monotonic() + wait
-        while self.running and time.monotonic() < end:
+        deadline = time.monotonic() + timeout
+        while self.running and time.monotonic() < deadline:
             time.sleep(0.02)
-        fetched = time.monotonic() + 5.0
-        while self._active() and time.monotonic() < min(end, fetched):
+        fetch_deadline = time.monotonic() + 5.0
+        while self._is_fetching() and time.monotonic() < min(deadline, fetch_deadline):
             time.sleep(0.05)
         with contextlib.suppress(duckdb.Error):
             self._connection.cursor().execute(f"CALL quack_stop({text(self._uri)})")
 
-    def give_up(self, why: str) -> None:
-        """End the process, which is to be started again: what runs cannot be ended otherwise.
+    def exit_process(self, why: str) -> None:
+        """End this process, to be started again, because a running statement cannot be ended otherwise.
 
-        The log says whose it was.
+        The log has the names of the tokens of the running statements.
         """
         for running in list(self.running.values()):
-            begun = self._sessions.get(running.session)
-            self.journal.note("gave up", None if begun is None else begun.token.name, running.session, why=why)
-        os._exit(AGAIN)
+            session = self._sessions.get(running.session)
+            self.audit_log.record(
+                "gave up", None if session is None else session.token.name, running.session, reason=why
+            )
+        os._exit(EXIT_RESTART)
 
     # --- what Quack calls --------------------------------------------------------------------------------------------
 
-    def _admit(self, session: str, given: str, _: str) -> bool:
+    def _authenticate(self, session: str, secret: str, _: str) -> bool:
         """Return whether a session may begin."""
-        token = self.checker.holder(given)
+        token = self.checker.find_token(secret)
         if token is None:
-            self._delay(session)
+            self._delay_wrong_token(session)
             return False
-        fine = not self._stopping and self._begun(session, token)
-        self.journal.note("session" if fine else "no session", token.name, session)
-        return fine
+        is_admitted = not self._stopping and self._open_session(session, token)
+        self.audit_log.record("session" if is_admitted else "no session", token.name, session)
+        return is_admitted
 
-    def _begun(self, session: str, token: Token) -> bool:
-        for again in (False, True):
+    def _open_session(self, session: str, token: Token) -> bool:
+        """Register a session; return False if its token has too many."""
+        for is_retry in (False, True):
             with self._lock:
-                if sum(other.token.name == token.name for other in self._sessions.values()) < SESSIONS:
+                if sum(other.token.name == token.name for other in self._sessions.values()) < MAX_SESSIONS:
                     self._sessions[session] = _Session(token, time.monotonic())
                     return True
-            if not again:
-                self._sweep()
+            if not is_retry:
+                self._remove_ended_sessions()
         return False
 
-    def _delay(self, session: str) -> None:
-        """Make a wrong token wait, longer with every one of the last minute.
+    def _delay_wrong_token(self, session: str) -> None:
+        """Delay the answer to a wrong token, longer with each one of the last minute.
 
-        Too many at once do not wait, and are not in the log, which they could fill.
+        If too many are delayed at once, others are not, and are not in the log, which they could fill.
         """
-        now = time.monotonic()
+        current_time = time.monotonic()
         with self._lock:
-            self._wrong = [*(t for t in self._wrong if now - t < 60), now][-100:]
-            seconds = min(_SLOWEST, 0.1 * 2.0 ** min(len(self._wrong) - 1, 10))
-        if self._waiting.acquire(blocking=False):
+            self._wrong_token_times = [*(t for t in self._wrong_token_times if current_time - t < 60), current_time][
+                -100:
+            ]
+            seconds = min(_MAX_DELAY_S, 0.1 * 2.0 ** min(len(self._wrong_token_times) - 1, 10))
+        if self._delay_slots.acquire(blocking=False):
             try:
-                self.journal.note("wrong token", None, session)
+                self.audit_log.record("wrong token", None, session)
                 time.sleep(seconds)
             finally:
-                self._waiting.release()
+                self._delay_slots.release()
 
-    def _ask(self, session: str, statement: str) -> str | None:
-        """What Quack is to run in place of a statement; None refuses."""
+    def _authorize(self, session: str, statement: str) -> str | None:
+        """Return the statement that Quack runs instead of a client's statement; None refuses it."""
         with self._lock:
-            begun = self._sessions.get(session)
-        if begun is None or not self.checker.is_valid(begun.token):
-            self.journal.note("token no more valid", None if begun is None else begun.token.name, session)
+            session_state = self._sessions.get(session)
+        if session_state is None or not self.checker.is_valid(session_state.token):
+            self.audit_log.record(
+                "token no more valid", None if session_state is None else session_state.token.name, session
+            )
             return None
-        if _APPENDS.match(statement) and "(NULL)" in statement:
-            self.journal.note("refused", begun.token.name, session, why="rows through ATTACH")
+        if _INSERT_PATTERN.match(statement) and "(NULL)" in statement:
+            self.audit_log.record("refused", session_state.token.name, session, reason="rows through ATTACH")
             return None
         try:
-            with self._answering(session):
-                return self._kept(begun, self.desk.answer(session, begun.token.name, statement))
-        except BaseException as error:  # whatever it was: a client is told what the desk says, and nothing else
-            said = self.desk.told(error) or "The statement could not be answered."
-            refused = isinstance(
+            with self._register_running(session):
+                return self._store_result(
+                    session_state, self.handler.answer(session, session_state.token.name, statement)
+                )
+        except BaseException as error:  # of any kind: the client gets only the handler's message
+            message = self.handler.error_message(error) or "The statement could not be answered."
+            is_refused = isinstance(
                 error,
                 errors.ReaderStatementRefusedError | errors.RequestNotPermittedError | errors.ReleaseUnavailableError,
             )
             why = error.what if isinstance(error, errors.ReaderStatementRefusedError) else type(error).__name__
             functions: list[str] = []
             with contextlib.suppress(Exception):
-                functions = self.desk.functions(statement)
-            self.journal.note("refused" if refused else "failed", begun.token.name, session, functions, why)
-            return f"SELECT error({text(said)})"
+                functions = self.handler.called_functions(statement)
+            self.audit_log.record(
+                "refused" if is_refused else "failed", session_state.token.name, session, functions, why
+            )
+            return f"SELECT error({text(message)})"
 
     @contextlib.contextmanager
-    def _answering(self, session: str) -> Iterator[None]:
-        running = Running(session)
+    def _register_running(self, session: str) -> Iterator[None]:
+        """Count a statement as running.
+
+        Raises:
+            ServerStoppingError: The server is stopping.
+        """
+        running = RunningStatement(session)
         with self._lock:
             if self._stopping:
                 raise errors.ServerStoppingError(self._uri)
@@ -243,64 +280,70 @@ class Transport:
 
     # --- answers -----------------------------------------------------------------------------------------------------
 
-    def _kept(self, begun: _Session, answer: Answer) -> str:
-        """Keep an answer until the session asks again or ends; return the statement that reads it."""
-        name = f"answer_{secrets.token_hex(16)}"  # which nobody can guess
+    def _store_result(self, session: _Session, result: StatementResult) -> str:
+        """Store a result until the session's next statement or its end; return the statement that reads it."""
+        name = f"answer_{secrets.token_hex(16)}"  # cannot be guessed
         with self._lock:
-            old, begun.answer = begun.answer, name
-        columns = [f"c{i}" for i in range(len(answer.types))]
+            previous, session.answer_table = session.answer_table, name
+        columns = [f"c{i}" for i in range(len(result.types))]
         with contextlib.closing(self._connection.cursor()) as cursor:
-            cursor.register("arriving", answer.rows.rename_columns(columns))
-            taken = join_sql(map(_taken, columns, answer.types))
-            cursor.execute(f"CREATE TABLE memory.main.{name} AS SELECT {taken} FROM arriving")
+            cursor.register("arriving", result.rows.rename_columns(columns))
+            typed_columns = join_sql(map(_typed_column, columns, result.types))
+            cursor.execute(f"CREATE TABLE memory.main.{name} AS SELECT {typed_columns} FROM arriving")
             cursor.unregister("arriving")
-            if old is not None:
-                cursor.execute(f"DROP TABLE IF EXISTS memory.main.{old}")
-        names = [identifier(name.replace("\0", "")) for name in answer.rows.column_names]
-        shown = join_sql(Sql(f"{c} AS {name}") for c, name in zip(columns, names, strict=True))
-        return f"SELECT {shown} FROM memory.main.{name}"
+            if previous is not None:
+                cursor.execute(f"DROP TABLE IF EXISTS memory.main.{previous}")
+        names = [identifier(name.replace("\0", "")) for name in result.rows.column_names]
+        select_list = join_sql(Sql(f"{c} AS {name}") for c, name in zip(columns, names, strict=True))
+        return f"SELECT {select_list} FROM memory.main.{name}"
 
-    def _sweeping(self) -> None:
+    def _sweep_loop(self) -> None:
         while not self._stopping:
             time.sleep(1.0)
             with contextlib.suppress(duckdb.Error):
-                self._sweep()
+                self._remove_ended_sessions()
 
-    def _sweep(self) -> None:
-        """Forget sessions that have ended, and their answers."""
-        listed = {str(row[0]) for row in self._listed()}
-        now = time.monotonic()
+    def _remove_ended_sessions(self) -> None:
+        """Forget sessions that have ended, and drop their results."""
+        open_sessions = {str(row[0]) for row in self._quack_sessions()}
+        current_time = time.monotonic()
         with self._lock:
-            asked = {running.session for running in self.running.values()}
-            gone = [s for s, b in self._sessions.items() if s not in listed and s not in asked and now - b.since > _NEW]
-            answers = [self._sessions.pop(session).answer for session in gone]
+            busy_sessions = {running.session for running in self.running.values()}
+            ended_sessions = [
+                s
+                for s, b in self._sessions.items()
+                if s not in open_sessions and s not in busy_sessions and current_time - b.since > _SESSION_GRACE_S
+            ]
+            answers = [self._sessions.pop(session).answer_table for session in ended_sessions]
         with contextlib.closing(self._connection.cursor()) as cursor:
             for name in answers:
                 if name is not None:
                     cursor.execute(f"DROP TABLE IF EXISTS memory.main.{name}")
-        for session in gone:
-            self.desk.ended(session)
+        for session in ended_sessions:
+            self.handler.end_session(session)
 
-    def _active(self) -> bool:
-        """Return whether an answer is still being fetched."""
+    def _is_fetching(self) -> bool:
+        """Return whether a client is still fetching a result."""
         with contextlib.suppress(duckdb.Error):
-            return any(row[1] == "active" for row in self._listed())
+            return any(row[1] == "active" for row in self._quack_sessions())
         return False
 
-    def _listed(self) -> list[tuple[object, ...]]:
+    def _quack_sessions(self) -> list[tuple[object, ...]]:
         with contextlib.closing(self._connection.cursor()) as cursor:
             rows: list[tuple[object, ...]] = cursor.execute("SELECT #2, #4 FROM quack_active_connections()").fetchall()
         return rows
 
 
-def _registered(connection: Any, name: str, function: Callable[..., Any], many: int, gives: Any) -> None:
-    """Register a Python function that is called anew for each row, with NULL too."""
-    types: Any = ["VARCHAR"] * many
-    connection.create_function(name, function, types, gives, null_handling="special", side_effects=True)
+def _register_function(
+    connection: Any, name: str, function: Callable[..., Any], n_arguments: int, return_type: Any
+) -> None:
+    """Register a Python function that is called for each row, also with NULL."""
+    types: Any = ["VARCHAR"] * n_arguments
+    connection.create_function(name, function, types, return_type, null_handling="special", side_effects=True)
 
 
-def _taken(column: str, type_: str) -> Sql:
-    """Return a column of an answer in the type that it had."""
+def _typed_column(column: str, type_: str) -> Sql:
+    """Return a column of a result with its type in DuckDB."""
     return Sql(f"CAST({column} AS {type_}) AS {column}" if "ENUM(" in type_ else column)
 
 

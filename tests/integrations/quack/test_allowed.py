@@ -26,11 +26,11 @@ def con() -> Iterator[Any]:
         yield con
 
 
-def checked(con: Any, statement: str) -> statement_checker.Checked:
+def checked(con: Any, statement: str) -> statement_checker.CheckedStatement:
     def read(query: str, values: list[object]) -> Any:
         return con.execute(query, values).fetchall()[0][0]
 
-    return statement_checker.checked(statement, read, TABLES, reader_process.READING)
+    return statement_checker.check_statement(statement, read, TABLES, reader_process.READER_FUNCTIONS)
 
 
 @only_known
@@ -97,7 +97,7 @@ def test_a_node_with_a_field_that_is_not_known_is_refused(con: Any) -> None:
         )
 
     with pytest.raises(errors.ReaderStatementRefusedError):
-        statement_checker.checked("FROM safe", read, TABLES, ())
+        statement_checker.check_statement("FROM safe", read, TABLES, ())
 
 
 @pytest.mark.skipif(KNOWN, reason="this DuckDB's trees are known")
@@ -132,12 +132,12 @@ def test_the_log_gets_names_of_functions_and_no_words_of_the_statement(con: Any)
     def read(query: str, values: list[object]) -> Any:
         return con.execute(query, values).fetchall()[0][0]
 
-    assert statement_checker.called("SELECT getvariable('Guinevere'), lower(name) FROM patients", read) == [
+    assert statement_checker.called_functions("SELECT getvariable('Guinevere'), lower(name) FROM patients", read) == [
         "getvariable",
         "lower",
     ]
-    assert statement_checker.called('SELECT "Guinevere"(1)', read) == []
-    assert statement_checker.called("DROP TABLE patients", read) == []
+    assert statement_checker.called_functions('SELECT "Guinevere"(1)', read) == []
+    assert statement_checker.called_functions("DROP TABLE patients", read) == []
     for statement in ('FROM "Guinevere"', 'SELECT "Guinevere"()', "SELEC Guinevere", "SELECT 1::Guinevere"):
         with pytest.raises(errors.ReaderStatementRefusedError) as caught:
             checked(con, statement)

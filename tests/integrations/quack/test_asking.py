@@ -10,32 +10,32 @@ import pytest
 
 from dbanon import errors
 from dbanon.integrations.quack import request_files
-from dbanon.integrations.quack.call_rewriter import Call
-from dbanon.integrations.quack.release_resolver import Releases
+from dbanon.integrations.quack.call_rewriter import AlgorithmCall
+from dbanon.integrations.quack.release_resolver import ReleaseResolver
 from dbanon.ledger.permissions import Permission
 
 pytestmark = pytest.mark.whole
 
 
-def releases(folder: Path, seconds: float) -> Releases:
+def releases(folder: Path, seconds: float) -> ReleaseResolver:
     known = SimpleNamespace(permissions=[Permission("visits", ("kacpc",), 10)], releases={})
-    return Releases(lambda: known, list, folder, "alice", seconds)
+    return ReleaseResolver(lambda: known, list, folder, "alice", seconds)
 
 
 def test_a_reader_waits_no_longer_than_a_statement_may_take(tmp_path: Path) -> None:
     began = time.monotonic()
     with pytest.raises(errors.ReleasePendingError, match="is being made"):
-        releases(tmp_path, 0.5).of(Call("kacpc", "", "visits", {"k": 10}))
+        releases(tmp_path, 0.5).resolve(AlgorithmCall("kacpc", "", "visits", {"k": 10}))
     assert time.monotonic() - began < 0.6
-    with request_files.taken(tmp_path) as waiting:
-        assert waiting == [request_files.Request("alice", "kacpc", "visits", {"k": 10})]
-    assert not request_files.waiting(tmp_path)
+    with request_files.take_requests(tmp_path) as waiting:
+        assert waiting == [request_files.RequestFile("alice", "kacpc", "visits", {"k": 10})]
+    assert not request_files.has_requests(tmp_path)
 
 
 def test_only_so_many_requests_wait(tmp_path: Path) -> None:
-    for k in range(10, 10 + request_files.MOST):
+    for k in range(10, 10 + request_files.MAX_REQUESTS):
         with pytest.raises(errors.ReleasePendingError):
-            releases(tmp_path, 0.1).of(Call("kacpc", "", "visits", {"k": k}))
+            releases(tmp_path, 0.1).resolve(AlgorithmCall("kacpc", "", "visits", {"k": k}))
     with pytest.raises(errors.ReleasePendingError, match="waits for others"):
-        releases(tmp_path, 0.1).of(Call("kacpc", "", "visits", {"k": 99}))
-    assert len(list(tmp_path.iterdir())) == request_files.MOST
+        releases(tmp_path, 0.1).resolve(AlgorithmCall("kacpc", "", "visits", {"k": 99}))
+    assert len(list(tmp_path.iterdir())) == request_files.MAX_REQUESTS

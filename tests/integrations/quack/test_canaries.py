@@ -77,7 +77,7 @@ def clinic_of_canaries(path: Path) -> Path:
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     needs_quack()
     database = clinic_of_canaries(tmp_path_factory.mktemp("canaries") / "clinic.duckdb")
-    tokens.add(tokens.file_of(database), "bob", "custodian")
+    tokens.add_token(tokens.token_file(database), "bob", "custodian")
     with serving(database, "reader") as server:
         yield server
 
@@ -135,9 +135,9 @@ def test_readers_see_no_canary(server: Server) -> None:
 
 def _attach() -> list[str]:
     """What ATTACH asks, word for word."""
-    from dbanon.integrations.quack.reader_process import CATALOG
+    from dbanon.integrations.quack.reader_process import CATALOG_QUERIES
 
-    return list(CATALOG)
+    return list(CATALOG_QUERIES)
 
 
 def test_permissions_show_bounds_only(server: Server) -> None:
@@ -153,8 +153,8 @@ def test_permissions_show_bounds_only(server: Server) -> None:
 
 
 def test_the_served_copy_contains_no_canary(server: Server) -> None:
-    copies = published_copy.current(published_copy.folder_of(server.database))
-    assert copies is not None and copies.left_out == ()
+    copies = published_copy.current_copy(published_copy.copy_folder(server.database))
+    assert copies is not None and copies.omitted == ()
     content = copies.path.read_bytes().lower()
     assert CANARY.encode() not in content
 

@@ -190,7 +190,9 @@ def test_a_file_that_is_there_is_kept(tmp_path: Path) -> None:
     assert path.read_text() == "mine"
     assert CliRunner().invoke(main, [*asked, "--force", "--server", "[::1]:9600", "--name", "odd name"]).exit_code == 0
     assert "ATTACH 'quack:[::1]:9600' AS \"odd name\"" in path.read_text()
-    made = re.findall(r'TEMP MACRO "?(\w+)"?\(', client_file.written("quack:127.0.0.1:9494", "clinic", "reader"))
+    made = re.findall(
+        r'TEMP MACRO "?(\w+)"?\(', client_file.client_file_sql("quack:127.0.0.1:9494", "clinic", "reader")
+    )
     calls = {f.name for f in table_functions().values() if f.algorithm and f.name.startswith(f.algorithm)}
     assert set(made) > calls >= {"kacpc", "best_classes", "mondrian_metrics"}
     assert {"releases", "permissions", "certificate"} < set(made)

@@ -82,7 +82,7 @@ def test_a_transaction_that_was_left_open_ends_with_its_session(client: Client) 
 
 
 def test_a_readers_token_opens_nothing_here(server: Server) -> None:
-    token = tokens.add(tokens.file_of(server.database), "alice", "reader")
+    token = tokens.add_token(tokens.token_file(server.database), "alice", "reader")
     assert "Authentication failed" in Client(server, token).error("SELECT 1")
 
 
@@ -108,7 +108,7 @@ def test_readers_are_served_new_releases_while_the_custodian_has_the_database(tm
 def test_a_release_that_is_being_made_is_finished_or_not_begun(tmp_path: Path, number: signal.Signals) -> None:
     needs_quack()
     database = clinic(tmp_path / "clinic.duckdb")
-    published_copy.prepared(published_copy.folder_of(database))
+    published_copy.prepare_folder(published_copy.copy_folder(database))
     server = Server(database, "custodian")
     client = Client(server)
     client.rows("INSERT INTO patients SELECT 100 + i, 'x', 20 + i % 60, 'F', 'flu' FROM range(20000) AS r (i)")
@@ -127,7 +127,7 @@ def test_a_release_that_is_being_made_is_finished_or_not_begun(tmp_path: Path, n
         assert con.execute("SELECT version, status FROM releases() ORDER BY version").fetchall()[-1] == (2, "published")
         assert con.execute("SELECT count(*) FROM safe").fetchall() == [(20060,)]
         assert con.execute("FROM release_status()").fetchall()
-    copies = published_copy.current(published_copy.folder_of(database))
+    copies = published_copy.current_copy(published_copy.copy_folder(database))
     assert copies is not None
     with duckdb.connect(str(copies.path), read_only=True) as copy:
         assert copy.execute("SELECT version FROM releases()").fetchall() == [(2,)]

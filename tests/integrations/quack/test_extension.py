@@ -75,7 +75,7 @@ def test_options_that_are_none_are_refused_before_anything_begins(tmp_path: Path
     duckdb.connect(str(database)).close()
     done = CliRunner().invoke(main, ["serve", str(database), "--role", "reader", "--listen", *listen.split()])
     assert done.exit_code == 2 and said in done.output
-    assert not published_copy.folder_of(database).exists()
+    assert not published_copy.copy_folder(database).exists()
 
 
 @pytest.mark.parametrize("role", ["reader", "custodian"])
@@ -97,7 +97,7 @@ def test_a_port_that_is_taken_is_named(tmp_path: Path, role: str) -> None:
 
 
 def test_a_database_that_another_process_has_is_busy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reader_supervisor, "_PATIENCE", 0.0)
+    monkeypatch.setattr(reader_supervisor, "_FIRST_COPY_TIMEOUT_S", 0.0)
     database = clinic(tmp_path / "clinic.duckdb")
     with dbanon.connect(database):
         done = CliRunner().invoke(main, ["serve", str(database), "--role", "reader"])
@@ -116,6 +116,6 @@ def test_the_log_is_written_where_it_is_asked_for(tmp_path: Path) -> None:
 
 
 def test_amounts_of_memory_are_read() -> None:
-    assert [reader_supervisor._bytes(text) for text in ("500MB", "2GB", "1.5 GiB", "100 mb", "1TB")] == [
+    assert [reader_supervisor._memory_bytes(text) for text in ("500MB", "2GB", "1.5 GiB", "100 mb", "1TB")] == [
         500 * 10**6, 2 * 10**9, 1_500_000_000, 10**8, 10**12,
     ]  # fmt: skip

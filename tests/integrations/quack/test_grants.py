@@ -14,7 +14,7 @@ from support.serving import SECRETS, Client, Server, clinic, needs_quack, servin
 
 import dbanon
 from dbanon.integrations.quack import copy_process, published_copy, request_files, tokens
-from dbanon.integrations.quack.request_files import Request
+from dbanon.integrations.quack.request_files import RequestFile
 
 pytestmark = pytest.mark.whole
 
@@ -40,7 +40,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         "'visits', ['kacpc', 'mondrian'], 10, '{}', '*', 3",
         "'patients', ['kacpc'], 5, '{\"l\": 2}', 'somebody_else', 10",
     )
-    tokens.add(tokens.file_of(database), "bob", "custodian")
+    tokens.add_token(tokens.token_file(database), "bob", "custodian")
     with serving(database, "reader") as server:
         yield server
 
@@ -140,7 +140,7 @@ def test_nothing_else_is_made_and_it_is_said_whom_to_ask(server: Server, client:
     before = rows_of(server.database, ASKED)
     assert REFUSED[statement] in client.error(statement)
     assert rows_of(server.database, ASKED) == before
-    assert not request_files.waiting(published_copy.folder_of(server.database))
+    assert not request_files.has_requests(published_copy.copy_folder(server.database))
     last = server.log[-1]
     assert last["event"] in ("refused", "failed") and last["who"] == "some_reader"
     if "kacpc('" in statement and statement.startswith("FROM kacpc"):
@@ -153,7 +153,7 @@ def test_whoever_asks_at_once_gets_one_release(tmp_path: Path) -> None:
     with serving(database, "reader") as server:
         found = together(12, lambda: Client(server).rows("FROM best('visits', k=10) ORDER BY ALL"))
         made = [rows for rows in found if not isinstance(rows, duckdb.Error)]
-        assert len(made) >= request_files.MOST and all(rows == made[0] for rows in made)
+        assert len(made) >= request_files.MAX_REQUESTS and all(rows == made[0] for rows in made)
         assert all("ask again" in str(error) for error in found if isinstance(error, duckdb.Error))
         assert len(rows_of(database, ASKED)) == 1
     assert "asked for by some_reader: it is asked.best_visits_k10" in server.said
@@ -178,36 +178,36 @@ def test_the_custodians_process_makes_what_readers_ask_for_while_it_has_the_data
 
 
 def _forged(**parts: object) -> str:
-    return json.dumps({"reader": "alice", "algorithm": "kacpc", "source": "visits", "given": {"k": 10}} | parts)
+    return json.dumps({"reader": "alice", "algorithm": "kacpc", "source": "visits", "parameters": {"k": 10}} | parts)
 
 
 def test_a_request_is_judged_again_by_who_has_the_database(tmp_path: Path) -> None:
     database = permitting(tmp_path / "clinic.duckdb", "'visits', ['kacpc'], 10, '{}', 'alice', 10")
-    folder = published_copy.folder_of(database)
-    published_copy.prepared(folder)
+    folder = published_copy.copy_folder(database)
+    published_copy.prepare_folder(folder)
     for request in (
-        Request("mallory", "kacpc", "visits", {"k": 10}),
-        Request("alice", "kacpc", "visits", {"k": 2}),
-        Request("alice", "kacpc", "patients", {"k": 10}),
-        Request("alice", "kacpc", "visits", {"qi": []}),
+        RequestFile("mallory", "kacpc", "visits", {"k": 10}),
+        RequestFile("alice", "kacpc", "visits", {"k": 2}),
+        RequestFile("alice", "kacpc", "patients", {"k": 10}),
+        RequestFile("alice", "kacpc", "visits", {"qi": []}),
     ):
-        assert request_files.write(folder, request) is not None
-    assert request_files.write(folder, Request("alice", "kacpc", "visits", {"k": 11})) is None
-    done = copy_process.copied(database, folder)
+        assert request_files.write_request(folder, request) is not None
+    assert request_files.write_request(folder, RequestFile("alice", "kacpc", "visits", {"k": 11})) is None
+    done = copy_process.run_copy_process(database, folder)
     assert len(done["made"]) == 4 and all("readers may ask" in said for said in done["made"])
-    assert not request_files.waiting(folder) and rows_of(database, ASKED) == []
-    for number, spoiled in enumerate(("{", "[]", '{"reader": "alice"}', _forged(source=[1]), _forged(given=[]))):
+    assert not request_files.has_requests(folder) and rows_of(database, ASKED) == []
+    for number, spoiled in enumerate(("{", "[]", '{"reader": "alice"}', _forged(source=[1]), _forged(parameters=[]))):
         (folder / f"ask-spoiled{number}.json").write_text(spoiled)
     (folder / "ask-unknown.json").write_text(_forged(algorithm="read_text"))
-    assert copy_process.copied(database, folder)["made"][0].startswith(
+    assert copy_process.run_copy_process(database, folder)["made"][0].startswith(
         "alice asked for read_text of 'visits': 'read_text'"
     )
-    assert not request_files.waiting(folder) and rows_of(database, ASKED) == []
-    request_files.write(folder, Request("alice", "kacpc", "visits", {"k": 11}))
-    assert copy_process.copied(database, folder)["made"] == [
+    assert not request_files.has_requests(folder) and rows_of(database, ASKED) == []
+    request_files.write_request(folder, RequestFile("alice", "kacpc", "visits", {"k": 11}))
+    assert copy_process.run_copy_process(database, folder)["made"] == [
         "kacpc('visits', k=11), asked for by alice: it is asked.kacpc_visits_k11"
     ]
-    copies = published_copy.current(folder)
+    copies = published_copy.current_copy(folder)
     assert copies is not None
     content = copies.path.read_bytes()
     for secret in (*SECRETS, "somebody 5"):
@@ -222,8 +222,8 @@ def test_a_permission_that_permits_nothing_is_named(tmp_path: Path) -> None:
         "'visits', ['best'], 10, '{\"k\": 3}', '*', 10",
         "'visits', ['best'], 10, '{\"l\": \"2\"}', '*', 10",
     )
-    folder = published_copy.folder_of(database)
-    published_copy.prepared(folder)
-    left_out = json.dumps(copy_process.copied(database, folder)["left_out"])
+    folder = published_copy.copy_folder(database)
+    published_copy.prepare_folder(folder)
+    left_out = json.dumps(copy_process.run_copy_process(database, folder)["left_out"])
     for said in ("Did you mean 'kacpc'?", "must be a JSON object", "k is a column of its own", "l must be a number"):
         assert said in left_out

@@ -40,7 +40,7 @@ FROM unnest(DISTINCT [1, 2])
 @pytest.fixture(scope="module")
 def plans() -> PlanChecker:
     config = {"enable_external_access": False, "python_enable_replacements": False}
-    return PlanChecker(COLUMNS, (*reader_process.READING, *statement_checker.TABLE_FUNCTIONS), config)
+    return PlanChecker(COLUMNS, (*reader_process.READER_FUNCTIONS, *statement_checker.TABLE_FUNCTIONS), config)
 
 
 @pytest.fixture(scope="module")
@@ -69,7 +69,7 @@ def first_check(con: Any, statement: str, module: Any = statement_checker) -> An
         return con.execute(query, values).fetchall()[0][0]
 
     try:
-        return module.checked(statement, read, TABLES, reader_process.READING)
+        return module.check_statement(statement, read, TABLES, reader_process.READER_FUNCTIONS)
     except (errors.ReaderStatementRefusedError, errors.DbanonError, duckdb.Error):
         return None
 

@@ -18,8 +18,8 @@ pytestmark = [pytest.mark.whole, pytest.mark.filterwarnings("ignore::dbanon.erro
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    folder = published_copy.folder_of(tmp_path / "clinic.duckdb")
-    published_copy.prepared(folder)
+    folder = published_copy.copy_folder(tmp_path / "clinic.duckdb")
+    published_copy.prepare_folder(folder)
     return folder
 
 
@@ -34,8 +34,8 @@ def opened(path: Path) -> Any:
 
 
 def test_the_copy_has_the_release_as_it_is_and_nothing_of_the_source(con: Any, folder: Path) -> None:
-    copies = published_copy.refreshed(con, folder)
-    assert copies.left_out == ()
+    copies = published_copy.refresh_copy(con, folder)
+    assert copies.omitted == ()
     with opened(copies.path) as copy:
         for name in ("safe", "safe_classes", "safe_metrics"):
             text = f"SELECT COLUMNS(*)::VARCHAR FROM {name}"
@@ -60,42 +60,42 @@ def test_the_copy_has_the_release_as_it_is_and_nothing_of_the_source(con: Any, f
 
 
 def test_a_copy_is_made_anew_only_where_something_else_is_published(con: Any, folder: Path) -> None:
-    first = published_copy.refreshed(con, folder).path
+    first = published_copy.refresh_copy(con, folder).path
     made = first.stat().st_mtime_ns
     con.execute("INSERT INTO patients SELECT 100 + i, 'x', 30, 'F', 'flu' FROM range(10) AS r (i)")
-    assert published_copy.refreshed(con, folder).path == first and first.stat().st_mtime_ns == made
+    assert published_copy.refresh_copy(con, folder).path == first and first.stat().st_mtime_ns == made
     con.execute("REFRESH MATERIALIZED ANONYMIZED VIEW safe")
-    second = published_copy.refreshed(con, folder).path
+    second = published_copy.refresh_copy(con, folder).path
     assert second != first and not first.exists()
     assert [path.name for path in sorted(folder.iterdir())] == ["current.json", second.name]
     with opened(second) as copy:
         assert copy.execute("FROM releases()").fetchall() == [("main", "safe", 2, 70)]
     con.execute("DROP MATERIALIZED ANONYMIZED VIEW safe")
-    with opened(published_copy.refreshed(con, folder).path) as copy:
+    with opened(published_copy.refresh_copy(con, folder).path) as copy:
         assert copy.execute("FROM releases()").fetchall() == []
 
 
 def test_a_release_that_was_changed_since_is_left_out_and_the_reason_is_said(con: Any, folder: Path) -> None:
     con.execute("CREATE MATERIALIZED ANONYMIZED VIEW whole AS SELECT * FROM kacpc('patients', k=5)")
     con.execute("UPDATE safe SET sex = 'F'")
-    copies = published_copy.refreshed(con, folder)
-    assert [name for name, _ in copies.left_out] == ["safe"]
-    assert "safe is not what was released" in copies.left_out[0][1]
-    assert published_copy.current(folder) == copies
+    copies = published_copy.refresh_copy(con, folder)
+    assert [name for name, _ in copies.omitted] == ["safe"]
+    assert "safe is not what was released" in copies.omitted[0][1]
+    assert published_copy.current_copy(folder) == copies
     with opened(copies.path) as copy:
         assert copy.execute("SELECT name FROM releases()").fetchall() == [("whole",)]
         assert not copy.execute("SELECT 1 FROM duckdb_tables() WHERE table_name LIKE 'safe%'").fetchall()
     con.execute("UPDATE whole SET sex = 'F'")
-    assert [name for name, _ in published_copy.refreshed(con, folder).left_out] == ["safe", "whole"]
+    assert [name for name, _ in published_copy.refresh_copy(con, folder).omitted] == ["safe", "whole"]
     con.execute("REFRESH MATERIALIZED ANONYMIZED VIEW safe WITH (refresh = 'recluster')")
-    with opened(published_copy.refreshed(con, folder).path) as copy:
+    with opened(published_copy.refresh_copy(con, folder).path) as copy:
         assert copy.execute("SELECT name FROM releases()").fetchall() == [("safe",)]
 
 
 def test_releases_of_other_schemas_keep_their_schema(con: Any, folder: Path) -> None:
     con.execute("CREATE SCHEMA lab")
     con.execute("CREATE MATERIALIZED ANONYMIZED VIEW lab.safe AS SELECT * FROM kacpc('patients', k=20)")
-    with opened(published_copy.refreshed(con, folder).path) as copy:
+    with opened(published_copy.refresh_copy(con, folder).path) as copy:
         assert copy.execute("SELECT schema_name, name FROM releases()").fetchall() == [
             ("lab", "safe"),
             ("main", "safe"),
@@ -106,7 +106,7 @@ def test_releases_of_other_schemas_keep_their_schema(con: Any, folder: Path) -> 
 
 
 def test_enumerations_are_text_as_their_list_names_what_was_not_released(con: Any, folder: Path) -> None:
-    with opened(published_copy.refreshed(con, folder).path) as copy:
+    with opened(published_copy.refresh_copy(con, folder).path) as copy:
         types = dict(
             copy.execute("SELECT column_name, data_type FROM duckdb_columns() WHERE table_name = 'safe'").fetchall()
         )
@@ -115,12 +115,12 @@ def test_enumerations_are_text_as_their_list_names_what_was_not_released(con: An
 
 def test_the_process_that_copies_says_when_another_has_the_database(con: Any, folder: Path, tmp_path: Path) -> None:
     database = tmp_path / "clinic.duckdb"
-    found = copy_process.copied(database, folder)
+    found = copy_process.run_copy_process(database, folder)
     assert found["busy"] and "lock" in found["error"]
     con.close()
     before = database.read_bytes()
-    assert copy_process.copied(database, folder) == {"left_out": [], "made": []}
-    assert published_copy.current(folder) is not None
+    assert copy_process.run_copy_process(database, folder) == {"left_out": [], "made": []}
+    assert published_copy.current_copy(folder) is not None
     assert database.read_bytes() == before
 
 

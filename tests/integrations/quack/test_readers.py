@@ -208,8 +208,8 @@ def test_a_hundred_sessions_are_answered_at_once(client: Client) -> None:
 
 
 def test_only_a_right_token_is_let_in_and_wrong_ones_are_slow(server: Server) -> None:
-    tokens.add(tokens.file_of(server.database), "boss", "custodian")
-    for wrong in ("wrong", "", server.token + "x", tokens.listed(tokens.file_of(server.database))[0].hash):
+    tokens.add_token(tokens.token_file(server.database), "boss", "custodian")
+    for wrong in ("wrong", "", server.token + "x", tokens.read_tokens(tokens.token_file(server.database))[0].hash):
         began = time.monotonic()
         assert "Authentication failed" in Client(server, wrong or "    ").error("SELECT 1")
         assert time.monotonic() - began > 0.1
@@ -220,16 +220,16 @@ def test_only_a_right_token_is_let_in_and_wrong_ones_are_slow(server: Server) ->
 
 
 def test_a_custodians_token_opens_nothing_for_readers(server: Server) -> None:
-    token = tokens.add(tokens.file_of(server.database), "another_boss", "custodian")
+    token = tokens.add_token(tokens.token_file(server.database), "another_boss", "custodian")
     assert "Authentication failed" in Client(server, token).error("SELECT 1")
 
 
 def test_a_revoked_token_ends_sessions_that_it_began(server: Server) -> None:
-    token = tokens.add(tokens.file_of(server.database), "for_a_while", "reader")
+    token = tokens.add_token(tokens.token_file(server.database), "for_a_while", "reader")
     client = Client(server, token)
     client.con.execute(f"ATTACH '{server.uri}' AS clinic (TOKEN '{token}')")
     assert client.con.execute("FROM clinic.query('SELECT 1')").fetchall() == [(1,)]
-    tokens.revoke(tokens.file_of(server.database), "for_a_while")
+    tokens.revoke_token(tokens.token_file(server.database), "for_a_while")
     with pytest.raises(duckdb.Error, match="Authorization failed"):
         client.con.execute("FROM clinic.query('SELECT 1')").fetchall()
     assert "Authentication failed" in client.error("SELECT 1")

@@ -37,18 +37,18 @@ def read(query: str, values: list[object]) -> str:
 @pytest.mark.parametrize("statement", STATEMENTS)
 def test_hostile_trees_are_refused(statement: str) -> None:
     with pytest.raises(errors.ReaderStatementRefusedError):
-        statement_checker.checked(statement, read, TABLES, reader_process.READING)
+        statement_checker.check_statement(statement, read, TABLES, reader_process.READER_FUNCTIONS)
 
 
 @pytest.mark.parametrize("statement", HOSTILE["readers: samples"])
 def test_a_refused_sample_is_named(statement: str) -> None:
     with pytest.raises(errors.ReaderStatementRefusedError, match="'sample'"):
-        statement_checker.checked(statement, read, TABLES, reader_process.READING)
+        statement_checker.check_statement(statement, read, TABLES, reader_process.READER_FUNCTIONS)
 
 
 def test_an_ordinary_tree_is_accepted() -> None:
     with pytest.raises(PassedError):
-        statement_checker.checked(ORDINARY, read, TABLES, reader_process.READING)
+        statement_checker.check_statement(ORDINARY, read, TABLES, reader_process.READER_FUNCTIONS)
 
 
 @pytest.mark.skipif(not KNOWN, reason="the trees are those of another DuckDB")

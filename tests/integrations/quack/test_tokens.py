@@ -23,71 +23,71 @@ def path(tmp_path: Path) -> Path:
 
 
 def test_a_token_opens_its_role_and_no_other(path: Path) -> None:
-    alice, bob = tokens.add(path, "alice", "reader"), tokens.add(path, "bob", "custodian")
-    readers, custodians = tokens.Checker(path, "reader"), tokens.Checker(path, "custodian")
-    assert [t and t.name for t in map(readers.holder, (alice, bob))] == ["alice", None]
-    assert [t and t.name for t in map(custodians.holder, (alice, bob))] == [None, "bob"]
-    for wrong in ("", alice[:-1], alice + "x", alice.lower(), path.read_text(), tokens.listed(path)[0].hash):
-        assert readers.holder(wrong) is None
+    alice, bob = tokens.add_token(path, "alice", "reader"), tokens.add_token(path, "bob", "custodian")
+    readers, custodians = tokens.TokenChecker(path, "reader"), tokens.TokenChecker(path, "custodian")
+    assert [t and t.name for t in map(readers.find_token, (alice, bob))] == ["alice", None]
+    assert [t and t.name for t in map(custodians.find_token, (alice, bob))] == [None, "bob"]
+    for wrong in ("", alice[:-1], alice + "x", alice.lower(), path.read_text(), tokens.read_tokens(path)[0].hash):
+        assert readers.find_token(wrong) is None
 
 
 def test_the_file_has_no_token_and_nobody_else_may_read_it(path: Path) -> None:
-    secret = tokens.add(path, "alice", "reader")
+    secret = tokens.add_token(path, "alice", "reader")
     assert len(secret) > 43
     assert secret not in path.read_text() and secret[10:] not in path.read_text()
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    assert tokens.add(path, "bob", "reader") != secret
+    assert tokens.add_token(path, "bob", "reader") != secret
 
 
 def test_a_token_that_is_revoked_or_expired_opens_nothing(path: Path) -> None:
-    checker = tokens.Checker(path, "reader")
-    secret, other = tokens.add(path, "alice", "reader", "1m"), tokens.add(path, "bob", "reader")
-    held, kept = checker.holder(secret), checker.holder(other)
+    checker = tokens.TokenChecker(path, "reader")
+    secret, other = tokens.add_token(path, "alice", "reader", "1m"), tokens.add_token(path, "bob", "reader")
+    held, kept = checker.find_token(secret), checker.find_token(other)
     assert held is not None and kept is not None
     assert held.is_valid(datetime.now(UTC)) and not held.is_valid(datetime.now(UTC) + timedelta(minutes=2))
-    tokens.revoke(path, "alice")
-    assert checker.holder(secret) is None and not checker.is_valid(held)
+    tokens.revoke_token(path, "alice")
+    assert checker.find_token(secret) is None and not checker.is_valid(held)
     assert checker.is_valid(kept)
-    again = tokens.add(path, "alice", "reader")
+    again = tokens.add_token(path, "alice", "reader")
     assert not checker.is_valid(held), "another token of that name"
     found = json.loads(path.read_text())
     for entry in found["tokens"]:
         entry["expires"] = (datetime.now(UTC) - timedelta(seconds=1)).isoformat()
     path.write_text(json.dumps(found))
-    assert checker.holder(again) is None and not checker.is_valid(kept)
+    assert checker.find_token(again) is None and not checker.is_valid(kept)
 
 
 @pytest.mark.parametrize("damaged", ["", "{", "[]", '{"tokens": [{"name": "alice"}]}', '{"tokens": 1}'])
 def test_a_file_that_is_damaged_or_gone_lets_nobody_in(path: Path, damaged: str) -> None:
-    checker = tokens.Checker(path, "reader")
-    assert checker.holder("x") is None
-    secret = tokens.add(path, "alice", "reader")
-    assert checker.holder(secret) is not None
+    checker = tokens.TokenChecker(path, "reader")
+    assert checker.find_token("x") is None
+    secret = tokens.add_token(path, "alice", "reader")
+    assert checker.find_token(secret) is not None
     path.write_text(damaged)
-    assert checker.holder(secret) is None
+    assert checker.find_token(secret) is None
     path.unlink()
-    assert checker.holder(secret) is None
+    assert checker.find_token(secret) is None
 
 
 @pytest.mark.parametrize("expires", ["", "0d", "-1d", "30", "1w", "1.5d", "1d ", "9999999d", "١d"])
 def test_spans_that_are_none_are_refused(path: Path, expires: str) -> None:
     with pytest.raises(errors.InvalidArgumentError, match="30d, 12h, 45m"):
-        tokens.add(path, "alice", "reader", expires)
+        tokens.add_token(path, "alice", "reader", expires)
     assert not path.exists()
 
 
 @pytest.mark.parametrize("name", ["", "a b", "a\nb", "x" * 61, "a;b"])
 def test_names_are_what_a_log_can_hold(path: Path, name: str) -> None:
     with pytest.raises(errors.InvalidArgumentError, match="name"):
-        tokens.add(path, name, "reader")
+        tokens.add_token(path, name, "reader")
 
 
 def test_one_name_has_one_token(path: Path) -> None:
-    tokens.add(path, "alice", "reader")
+    tokens.add_token(path, "alice", "reader")
     with pytest.raises(errors.TokenExistsError, match="'alice'"):
-        tokens.add(path, "alice", "custodian")
+        tokens.add_token(path, "alice", "custodian")
     with pytest.raises(errors.UnknownTokenError, match="Did you mean 'alice'"):
-        tokens.revoke(path, "alise")
+        tokens.revoke_token(path, "alise")
 
 
 def test_the_commands_add_list_and_revoke(tmp_path: Path) -> None:
@@ -95,8 +95,8 @@ def test_the_commands_add_list_and_revoke(tmp_path: Path) -> None:
     database.write_bytes(b"")
     run = CliRunner()
     shown = run.invoke(main, ["token", "add", str(database), "alice", "--role", "reader", "--expires", "30d"]).output
-    checker = tokens.Checker(tokens.file_of(database), "reader")
-    assert checker.holder(shown.strip()) is not None
+    checker = tokens.TokenChecker(tokens.token_file(database), "reader")
+    assert checker.find_token(shown.strip()) is not None
     listed = json.loads(run.invoke(main, ["token", "list", str(database), "--json"]).output)
     assert [(t["name"], t["role"], set(t)) for t in listed] == [
         ("alice", "reader", {"name", "role", "made", "expires"})
@@ -104,6 +104,6 @@ def test_the_commands_add_list_and_revoke(tmp_path: Path) -> None:
     assert "alice" in run.invoke(main, ["token", "list", str(database)]).output
     assert shown.strip() not in run.invoke(main, ["token", "list", str(database)]).output
     assert run.invoke(main, ["token", "revoke", str(database), "alice"]).exit_code == 0
-    assert checker.holder(shown.strip()) is None
+    assert checker.find_token(shown.strip()) is None
     assert run.invoke(main, ["token", "revoke", str(database), "alice"]).exit_code == 1
     assert run.invoke(main, ["token", "add", str(database), "x", "--role", "owner"]).exit_code == 2
