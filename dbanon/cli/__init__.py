@@ -24,11 +24,11 @@ from dbanon.cli.commands.serve import client, serve, token
 from dbanon.cli.commands.stream import stream
 from dbanon.cli.commands.warmup import warmup
 from dbanon.cli.shell.command import shell
-from dbanon.cli.terminal.command_group import Commands
+from dbanon.cli.terminal.command_group import JsonErrorGroup
 from dbanon.runtime.version import __version__
 
 
-@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=JsonErrorGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="dbanon")
 def main() -> None:
     """Anonymization that lives in the database.

@@ -1,4 +1,4 @@
-"""The certificate of a release: what was published from what, how it is protected, and SQL that computes it anew."""
+"""The certificate of a release: its source, its protection, its metrics, and SQL that recomputes each metric."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from dbanon.ledger.people.unknown_sources import RELATION_UNKNOWN
 from dbanon.policy.transforms.settings import KNOWN
 from dbanon.privacy_models import model_request, registry
 from dbanon.publishing import recompute_queries
-from dbanon.publishing.recompute_queries import Place, Recompute, Shape
+from dbanon.publishing.recompute_queries import RecomputeQueries, ReleaseColumns, TableLocations
 from dbanon.release.plan import plan
 from dbanon.release.spec import resolve
 from dbanon.release.spec.release_spec import ReleaseSpec
@@ -29,14 +29,14 @@ from dbanon.sqltext.quote import Sql, identifier, join_sql, literal, literal_row
 from dbanon.table_functions.table_function import Call, TableFunction
 
 FORMS = ("text", "json")
-FILES = "SHA-256"
-"""The section of the hashes of the files that a certificate lies beside."""
+FILES_SECTION = "SHA-256"
+"""The section with the hashes of the files next to a certificate."""
 COLUMNS = ("section", "item", "value", "sql")
 
 
 @dataclass(frozen=True)
 class Line:
-    """One row of a certificate; `sql` computes `value` anew where it is a number of the release."""
+    """One row of a certificate; `sql` recomputes `value` if it is a metric of the release."""
 
     section: str
     item: str
@@ -47,7 +47,29 @@ class Line:
 def certificate(connection: Any, name: str, form: str = "text") -> str:
     """Return the certificate of a published release as text or JSON ({section: {item: {value, sql}}}).
 
-    It is the custodian's: it names the source and the withheld columns. `publish` gives out a shorter one.
+    It is for the custodian: it names the source and the withheld columns. `publish` writes a shorter one for
+    recipients.
+
+    Args:
+        connection: A connection of `dbanon.connect`, or one that is attached.
+        name: The name of the release.
+        form: "text" or "json".
+
+    Returns:
+        The certificate.
+
+    Raises:
+        InvalidArgumentError: `form` or `connection` is another value.
+        UnknownReleaseError: There is no such release.
+        ReleaseChangedError: The tables of the release have changed since it was published.
+
+    >>> from dbanon.api.connection import connect
+    >>> from dbanon.views.materialize import create_release
+    >>> con = connect()
+    >>> _ = con.execute("CREATE TABLE people AS SELECT unnest([21, 23, 61, 65]) AS age")
+    >>> _ = create_release(con, "safe", "mdav", "people", k=2, qi=["age"])
+    >>> certificate(con, "safe").splitlines()[0]
+    'release'
     """
     if form not in FORMS:
         accepts = "one of " + ", ".join(f"'{f}'" for f in FORMS)
@@ -58,35 +80,39 @@ def certificate(connection: Any, name: str, form: str = "text") -> str:
     current = session.find_session(getattr(connection, "raw", connection))
     path = SearchPath.here(connection)
     with current.cursor() as cursor:
-        found = unbroken(
+        lines = checked_certificate(
             "certificate", releases.find_published("certificate", name, cursor, path), current, cursor
         ).lines()
-    return (as_text if form == "text" else as_json)(found)
+    return (as_text if form == "text" else as_json)(lines)
 
 
-def statement(call: Call) -> Sql:
+def certificate_sql(call: Call) -> Sql:
     """Return the SQL of certificate('name')."""
     entry = releases.find_published(call.function.name, call.text("release"), call.cursor, call.path)
-    return rows(unbroken(call.function.name, entry, call.session, call.cursor).lines())
+    return rows_sql(checked_certificate(call.function.name, entry, call.session, call.cursor).lines())
 
 
-def unbroken(function: str, entry: releases.LedgerEntry, session: Session, cursor: Any) -> Certificate:
-    """Return the certificate of a release that is as it was made, as far as that is known; ReleaseChangedError."""
+def checked_certificate(function: str, entry: releases.LedgerEntry, session: Session, cursor: Any) -> Certificate:
+    """Return the certificate of a release after comparing its tables with the hashes in the ledger.
+
+    Raises:
+        ReleaseChangedError: The tables have changed since the release was published.
+    """
     certificate = Certificate(entry, session, cursor, function)
     for problem in hashes.version_changes(cursor, entry) or ():
         raise errors.ReleaseChangedError(function, entry.shown, problem)
     return certificate
 
 
-def rows(lines: Sequence[Line]) -> Sql:
-    """Return a statement that gives the certificate as rows."""
+def rows_sql(lines: Sequence[Line]) -> Sql:
+    """Return a query that returns the lines of a certificate as rows."""
     return literal_rows(
         dict.fromkeys(COLUMNS, "VARCHAR"), [[line.section, line.item, line.value, line.sql] for line in lines]
     )
 
 
 def as_text(lines: Sequence[Line]) -> str:
-    """Return the certificate to read: sections, then the SQL of each number."""
+    """Return a certificate for reading: its sections, then the SQL of each metric."""
     sections = (
         f"{section}\n" + "".join(f"  {one_line(f'{line.item}: {line.value}')}\n" for line in group)
         for section, group in itertools.groupby(lines, key=lambda line: line.section)
@@ -98,7 +124,7 @@ def as_text(lines: Sequence[Line]) -> str:
 
 
 def as_json(lines: Sequence[Line]) -> str:
-    """Return the certificate as JSON."""
+    """Return a certificate as JSON."""
     document: dict[str, dict[str, dict[str, str]]] = {}
     for line in lines:
         document.setdefault(line.section, {})[line.item] = {"value": line.value} | (
@@ -109,18 +135,18 @@ def as_json(lines: Sequence[Line]) -> str:
 
 # --- what it says ------------------------------------------------------------------------------------------------
 
-_VERIFIED = (
+_VERIFICATION = (
     "by the release gate, before a row was released, on the rows as they left, beside a second reading of the source "
     "and of the policy: every record is there once with its own unchanged values or counted as left out, no column or "
     "value is finer than the policy lets out, published values cover the original ones, and the classes of equal "
     "published values meet the model; of what the algorithm says, the gate takes only which record is in which class"
 )
-_MADE = {
+_TRANSFORM_DESCRIPTIONS = {
     "pseudonym": "HMAC-SHA-256 of the value by a key that is not in here; it protects nobody",
     "mask": "a part of the text; judged as a value that is published as it is",
     "shift": "dates shifted by days that follow from the person and a key that is not in here; judged likewise",
 }
-_RECORDS = "records; no person column is declared: a person with several records counts several times"
+_RECORDS_ARE_COUNTED = "records; no person column is declared: a person with several records counts several times"
 _LIMITS = {
     "homogeneity": "where all records of a class share a sensitive value, nobody needs to be singled out to learn it",
     "background knowledge": "who knows what somebody does not have, or rarely has, can rule values out",
@@ -128,8 +154,16 @@ _LIMITS = {
     "minimality and downcoding": "ranges show exact extremes of a class, and who knows the algorithm can sometimes "
     "undo a part of a minimal generalization",
 }
-_TOLD = ("k", *(p.name for p in registry.parameters()), "multi", "suppress", "nulls", "intervals", "escape")
-"""Parameters that a recipient is told; others may name what is withheld, or nodes of a hierarchy."""
+_PARAMETERS_FOR_RECIPIENTS = (
+    "k",
+    *(p.name for p in registry.parameters()),
+    "multi",
+    "suppress",
+    "nulls",
+    "intervals",
+    "escape",
+)
+"""Parameters that a recipient sees; others may name withheld columns, or nodes of a hierarchy."""
 
 
 class Certificate:
@@ -151,7 +185,7 @@ class Certificate:
         self.parameters: dict[str, Any] = json.loads(self.row["parameters"])
         self.metrics: dict[str, float] = dict(self.row["metrics"])
         self.columns = self._columns("")
-        self.shape = recompute_queries.shape(
+        self.shape = recompute_queries.release_columns(
             self._columns("_classes"), self.columns, self.roles, bool(self.parameters.get("suppress"))
         )
         self._columns("_metrics")
@@ -160,48 +194,54 @@ class Certificate:
         )
 
     def _columns(self, ending: str) -> dict[str, str]:
-        """Return columns of one of the release's tables; ReleaseChangedError where it is gone."""
+        """Return the columns of one of the release's tables.
+
+        Raises:
+            ReleaseChangedError: The table does not exist.
+        """
         place = (self.entry.database, self.entry.schema, self.entry.name + ending)
         if place not in catalog.relations(self.cursor, self.entry.database):
             raise errors.ReleaseChangedError(self.function, self.entry.shown, f"table {place[2]} is missing")
         return catalog.columns_of(self.cursor, place)
 
     @property
-    def home(self) -> Place:
-        """Where the release stands beside its source."""
+    def home(self) -> TableLocations:
+        """The names of the release's tables within their own database."""
         schema = "" if self.entry.schema == "main" else self.entry.schema
         release, classes, metrics = (qualified(schema, self.entry.name + e) for e in releases.TABLES)
-        return Place(release, metrics, classes, self._members(Sql(f"{SCHEMA}.membership")))
+        return TableLocations(release, metrics, classes, self._members(Sql(f"{SCHEMA}.membership")))
 
     @property
-    def full(self) -> Place:
-        """The same with the database's name, to be read from wherever the connection is."""
+    def full(self) -> TableLocations:
+        """The names of the release's tables with the database's name, which can be used from any database."""
         release, classes, metrics = (self.entry.table(e) for e in releases.TABLES)
-        return Place(release, metrics, classes, self._members(qualified(self.entry.database, SCHEMA, "membership")))
+        return TableLocations(
+            release, metrics, classes, self._members(qualified(self.entry.database, SCHEMA, "membership"))
+        )
 
-    def handed_out(self, *, classes: bool) -> Place:
-        """Where a recipient reads it in a database that `publish` made, with the classes or without."""
+    def handed_out(self, *, classes: bool) -> TableLocations:
+        """Return the names of the tables in a database that `publish` wrote, with the table of classes or without."""
         release, of_classes, metrics = (identifier(self.entry.name + e) for e in releases.TABLES)
-        return Place(release, metrics, of_classes if classes else None)
+        return TableLocations(release, metrics, of_classes if classes else None)
 
     def _members(self, table: Sql) -> Sql:
-        """Return the version's rows of the membership: of what was released or left out, not of what waits."""
+        """Return the version's rows of the membership: the released and the excluded records, not the pending ones."""
         key = join_sql([text(self.entry.schema), text(self.entry.name), literal(self.entry.version)])
         waits = " AND waiting IS NOT TRUE" if self.row.get("waiting") else ""
         return Sql(f"(FROM {table} WHERE (schema_name, release, version) = ({key}){waits})")
 
-    def recompute(self, at: Place) -> Recompute:
-        """Return the SQL of the numbers, at a place."""
-        return Recompute(
+    def recompute(self, at: TableLocations) -> RecomputeQueries:
+        """Return the SQL that recomputes each metric from the tables at a location."""
+        return RecomputeQueries(
             self._countable, at, self.entry.k, self.demands, self.parameters.get("multi") == "joint", self._cells
         )
 
     @cached_property
-    def _countable(self) -> Shape:
-        """The shape with the way in which a recipient can count persons, where the published rows reveal them.
+    def _countable(self) -> ReleaseColumns:
+        """The columns of the release, with the way in which a recipient can count persons, if the rows reveal them.
 
-        They do where there are as many persons as records, and where each person has a pseudonym: then there are as
-        many persons as pseudonyms.
+        They do if there are as many persons as records, or if each person has a pseudonym: then there are as many
+        persons as pseudonyms.
         """
         persons = self.metrics.get("persons")
         if persons is None or persons == self.metrics.get("records"):
@@ -215,8 +255,11 @@ class Certificate:
                 return replace(self.shape, person_link=links[0])
         return self.shape
 
-    def lines(self, at: Place | None = None) -> list[Line]:
-        """Return all rows. `at` is where a recipient reads the tables; he is told less."""
+    def lines(self, at: TableLocations | None = None) -> list[Line]:
+        """Return all lines.
+
+        `at`: the location where a recipient reads the tables, who sees fewer lines; None for the custodian.
+        """
         outside = at is not None
         return [
             *self._release(outside),
@@ -232,8 +275,11 @@ class Certificate:
         ]
 
     def problems(self) -> Iterator[str]:
-        """What is not as it was released: tables and the ledger by their hashes, then numbers that the tables no longer
-        give. ReleaseHashesMissingError where no hashes were kept."""
+        """Yield differences from the published state: of tables and the ledger by hashes, then of recomputed metrics.
+
+        Raises:
+            ReleaseHashesMissingError: The ledger has no hashes of the release.
+        """
         broken = hashes.version_changes(self.cursor, self.entry)
         if broken is None:
             raise errors.ReleaseHashesMissingError("publish", self.entry.shown)
@@ -244,11 +290,11 @@ class Certificate:
         for item, line in there.items():
             found = self.cursor.execute(line.sql).fetchall()[0][0]
             if found is None or abs(float(found) - float(line.value)) > 1e-9 * max(1.0, abs(float(line.value))):
-                yield f"{item} was {line.value} and is {'nothing' if found is None else number(float(found))}"
+                yield f"{item} was {line.value} and is {'nothing' if found is None else format_number(float(found))}"
 
     @property
     def shown(self) -> set[str]:
-        """The columns of the source that are published, by whose names a recipient knows them."""
+        """The published columns of the source, whose names a recipient sees."""
         return {c for c, role in self.roles.items() if role in ("quasi", "sensitive", "other", *KNOWN)}
 
     def _release(self, outside: bool) -> Iterator[Line]:
@@ -275,7 +321,7 @@ class Certificate:
         yield from (
             Line("parameters", name, value if isinstance(value, str) else json.dumps(value))
             for name, value in self.parameters.items()
-            if value is not None and (not outside or name in _TOLD)
+            if value is not None and (not outside or name in _PARAMETERS_FOR_RECIPIENTS)
         )
 
     def _model(self) -> Iterator[Line]:
@@ -283,25 +329,27 @@ class Certificate:
         people = "distinct persons" if self.shape.persons else "records"
         yield say("k", f"at least {self.entry.k} {people} in every class of equal published quasi-identifiers")
         yield from (say(f"{d.parameter} of {self.shape.sensitive[d.sensitive][0]}", d.sentence) for d in self.demands)
-        yield say("counted", "distinct persons of the declared person column" if self.shape.persons else _RECORDS)
-        yield say("verified", _VERIFIED)
+        yield say(
+            "counted", "distinct persons of the declared person column" if self.shape.persons else _RECORDS_ARE_COUNTED
+        )
+        yield say("verified", _VERIFICATION)
 
     def _made_columns(self, outside: bool) -> Iterator[Line]:
-        """What is published in place of columns. Which key was used is the custodian's."""
+        """Yield the lines about transformed columns; only the custodian sees which key was used."""
         for column, role in self.roles.items():
             if role in KNOWN:
                 key = "" if outside or column not in self.entry.keys else f"; key and scope: {self.entry.keys[column]}"
-                yield Line("made", f"{role} of {column}", _MADE[role] + key)
+                yield Line("made", f"{role} of {column}", _TRANSFORM_DESCRIPTIONS[role] + key)
         if self.entry.links:
             belong = "are of one person" if len(self.entry.links) == 1 else "share a pseudonym, and so belong together"
             yield Line("not protected", "pseudonyms", f"readers see which records {belong}")
 
-    def _numbers(self, by: Recompute) -> Iterator[Line]:
+    def _numbers(self, by: RecomputeQueries) -> Iterator[Line]:
         """Yield the lines that have SQL."""
 
         def measured(*rows: tuple[str, str, str]) -> Iterator[Line]:
             return (
-                Line(section, item, number(self.metrics[name]), by.metric(name))
+                Line(section, item, format_number(self.metrics[name]), by.metric(name))
                 for section, item, name in rows
                 if name in self.metrics
             )
@@ -323,7 +371,7 @@ class Certificate:
             ("prosecutor, share of records above 1/k", here.above(), by.above()),
             ("marketer, average", here.marketer(), by.marketer()),
         ):
-            yield Line("risk", item, number(float(self.cursor.execute(query).fetchall()[0][0])), sql)
+            yield Line("risk", item, format_number(float(self.cursor.execute(query).fetchall()[0][0])), sql)
         yield from measured(("left out", "as outliers", "suppressed:outlier"), ("left out", "for a NULL", "dropped"))
         if self.row.get("held_back"):
             yield Line("left out", "held back since an erasure", str(self.row["held_back"]))
@@ -339,7 +387,10 @@ class Certificate:
             yield from measured(("not protected", item, f"rare_sensitive_values:{column}"))
 
     def _waiting(self, outside: bool) -> Iterator[Line]:
-        """How many wait; a recipient is told that some may: more than k of them would tell that they are alike."""
+        """Yield the lines about pending records. A recipient does not see how many there are.
+
+        More than k pending records would reveal that they are similar.
+        """
         if self.entry.how == "hold" and outside:
             yield Line("left out", "waiting", "records that came may wait for others; how many is not told")
         elif self.row.get("waiting") is not None and not outside:
@@ -357,10 +408,10 @@ class Certificate:
             yield Line("not protected", "people with several records", "they can be fewer than k in a class")
 
     def _history(self, outside: bool) -> Iterator[Line]:
-        """What the ledger knows of other versions and releases; a recipient is told what was checked, not of whom."""
+        """Yield the lines about other versions and releases; a recipient sees what was checked, not against which."""
         row = self.row
         say = partial(Line, "other releases")
-        unchecked, unknown = _compared_by_counts(row.get("unchecked") or [])
+        unchecked, unknown = _split_unchecked(row.get("unchecked") or [])
         if row["composition"] is None:
             yield say("composition", "not checkable: nothing told the people of the source apart")
         elif outside:
@@ -389,7 +440,7 @@ class Certificate:
 
     @cached_property
     def _made(self) -> ReleaseSpec | None:
-        """The release planned again, if its source and hierarchies are as they were."""
+        """The release spec resolved again, if the source and the hierarchies have not changed; else None."""
         try:
             publication = releases.current_spec(self.entry, self.session, self.cursor)
             same = resolve.hierarchy_fingerprint(publication, self.cursor) == self.entry.hierarchy_fingerprint
@@ -398,7 +449,7 @@ class Certificate:
         return publication if same else None
 
     def _cells(self, of: model_request.Demand, column: str) -> Sql | None:
-        """Where the published values stand, as SQL rows; nothing where they stand in their own order."""
+        """Return SQL rows with the place of each value of a sensitive column; "" if its own order is used."""
         publication = self._made
         if publication is None:
             return None
@@ -424,7 +475,7 @@ class Certificate:
         return join_sql(f"({join_sql(literal(v) for v in row)})" for row in self.cursor.execute(query).fetchall())
 
 
-def number(value: float) -> str:
+def format_number(value: float) -> str:
     return str(int(value)) if math.isfinite(value) and value == int(value) else f"{value:.12g}"
 
 
@@ -434,13 +485,13 @@ FUNCTIONS = (
         ("release",),
         (),
         "What a release is: source, roles, parameters, model, achieved values, risks, limits; SQL for each number.",
-        handler=statement,
+        handler=certificate_sql,
         example=Example("SELECT * FROM certificate('safe');", SAFE),
     ),
 )
 
 
-def _compared_by_counts(unchecked: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Return the versions that were compared by published counts only, and those that were not compared."""
+def _split_unchecked(unchecked: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return the versions compared by published counts only, and those that were not compared."""
     unknown = [name.removesuffix(RELATION_UNKNOWN) for name in unchecked if name.endswith(RELATION_UNKNOWN)]
     return [name for name in unchecked if not name.endswith(RELATION_UNKNOWN)], unknown

@@ -1,8 +1,8 @@
-"""Puts what a release gives out into PostgreSQL, too: a copy that follows the ledger and is never ahead of it.
+"""Copy releases to PostgreSQL; a copy follows the ledger and is never ahead of it.
 
-A version is made and recorded in the DuckDB database first. Then its release, its measures and its outgoing certificate
-take the place of those of the version before in one transaction of PostgreSQL, are read back and compared. A process
-that ends in between leaves the version before there, and the ledger knows what is still to be delivered.
+A version is first created and recorded in the DuckDB database. Then its release, its metrics and its certificate for
+recipients replace those of the previous version in one transaction of PostgreSQL, and are read back and compared. If
+the process ends in between, PostgreSQL still has the previous version, and the ledger knows that a delivery is pending.
 """
 
 import contextlib
@@ -25,15 +25,15 @@ from dbanon.source import attached_databases, catalog, postgres
 from dbanon.sqltext.quote import Sql, identifier, join_sql, qualified
 
 ENDINGS = ("", "_metrics", "_certificate")
-"""Of the tables in PostgreSQL: what `publish` hands out without the classes."""
+"""Endings of the tables in PostgreSQL: the same as of the files that `publish` writes without classes."""
 
-_LONGEST = 63  # bytes of a name in PostgreSQL, which cuts off the rest without a word
-_RESERVED = ("tableoid", "xmin", "cmin", "xmax", "cmax", "ctid")
+_MAX_NAME_BYTES = 63  # bytes of a name in PostgreSQL, which cuts off the rest without a word
+_SYSTEM_COLUMNS = ("tableoid", "xmin", "cmin", "xmax", "cmax", "ctid")
 """Columns that every table of PostgreSQL has."""
 
 
-class Later:
-    """What is delivered at the end of a piece of work, when a version of it is in the ledger."""
+class PendingDelivery:
+    """The delivery at the end of an operation, after a version is recorded in the ledger."""
 
     def __init__(self, function: str, cursor: Any) -> None:
         self.function, self.cursor = function, cursor
@@ -41,22 +41,28 @@ class Later:
         self.named: str | None = None
 
     def known(self, of: ReleaseName, named: str | None) -> DeliveryTarget | None:
-        """Where a release is to be shown by the ledger; None: nowhere but in its own database.
+        """Return the recorded target of a release; None if it has no copy.
 
-        `named`: by what name its database is attached that is meant. Raises DeliveryTargetMismatchError, and
-        InvalidDeliveryTargetError where it could not be put there.
+        Args:
+            of: The release.
+            named: The name by which the target's database is attached, if several are.
+
+        Raises:
+            DeliveryTargetMismatchError: The database is not attached by that name.
+            InvalidDeliveryTargetError: The copy could not be created there.
         """
         self.release, self.named = of, named
         known = deliveries.recorded_target(self.cursor, of)
         if known is not None:
-            _check(self.function, self.cursor, _reached(self.function, self.cursor, of, known, named), known)
+            _check_target(
+                self.function, self.cursor, _reachable_alias(self.function, self.cursor, of, known, named), known
+            )
         return known
 
     def toward(
         self, of: ReleaseName, place: attached_databases.Place | None, *, is_new: bool, replace: bool
     ) -> DeliveryTarget | None:
-        """Return the same at the `place` that is asked for, of a release that `is_new` or whose definition is
-        replaced."""
+        """Return the target at the requested `place`, for a release that is new or whose definition is replaced."""
         if place is None:
             return self.known(of, None)
         known = None if is_new else deliveries.recorded_target(self.cursor, of)
@@ -65,82 +71,97 @@ class Later:
             hint = "CREATE OR REPLACE shows the next version of it there; another one needs another name"
             raise errors.InvalidDeliveryTargetError(self.function, str(qualified(*place)), why, hint)
         self.release, self.named = of, place[0]
-        target = _placed(self.function, self.cursor, of, place, known)
-        _check(self.function, self.cursor, place[0], target)
+        target = _resolve_target(self.function, self.cursor, of, place, known)
+        _check_target(self.function, self.cursor, place[0], target)
         return target
 
 
 @contextlib.contextmanager
-def afterwards(function: str, current: Session, cursor: Any) -> Iterator[Later]:
-    """Deliver what is asked for meanwhile, unless something was raised; DeliveryFailedError."""
-    later = Later(function, cursor)
-    yield later
-    if later.release is not None:
-        deliver(function, current, cursor, later.release, later.named)
+def deliver_afterwards(function: str, current: Session, cursor: Any) -> Iterator[PendingDelivery]:
+    """Yield a pending delivery; carry it out at the end of the block, unless the block raised an error.
+
+    Raises:
+        DeliveryFailedError: The copy could not be created.
+    """
+    delivery = PendingDelivery(function, cursor)
+    yield delivery
+    if delivery.release is not None:
+        deliver(function, current, cursor, delivery.release, delivery.named)
 
 
 # --- before a version is made --------------------------------------------------------------------------------
 
 
-def _placed(
-    function: str, cursor: Any, of: ReleaseName, place: attached_databases.Place, known: DeliveryTarget | None
+def _resolve_target(
+    function: str, cursor: Any, release: ReleaseName, place: attached_databases.Place, recorded: DeliveryTarget | None
 ) -> DeliveryTarget:
-    """What is asked for as a target, or the known one where that is the same.
+    """Return the requested target, or the `recorded` one if it is the same.
 
-    InvalidDeliveryTargetError, DeliveryTargetMismatchError.
+    Raises:
+        InvalidDeliveryTargetError: The schema does not exist.
+        DeliveryTargetMismatchError: The recorded target is another one.
     """
-    identity, shown = attached_databases.identity(function, cursor, place[0], KIND), str(qualified(*place))
-    found = postgres.schemas(cursor, place[0], place[1])
-    if not found:
+    identity, place_text = attached_databases.identity(function, cursor, place[0], KIND), str(qualified(*place))
+    schemas = postgres.schemas(cursor, place[0], place[1])
+    if not schemas:
         raise errors.InvalidDeliveryTargetError(
-            function, shown, f"{place[0]} has no schema {place[1]}", "CREATE SCHEMA there"
+            function, place_text, f"{place[0]} has no schema {place[1]}", "CREATE SCHEMA there"
         )
-    target = known or DeliveryTarget(identity, found[0][0], place[2], secrets.token_hex(16))
-    if (target.identity, target.schema, target.name) != (identity, found[0][0], place[2]):
+    target = recorded or DeliveryTarget(identity, schemas[0][0], place[2], secrets.token_hex(16))
+    if (target.identity, target.schema, target.name) != (identity, schemas[0][0], place[2]):
         hint = "leave it there, or DROP MATERIALIZED ANONYMIZED VIEW drops both"
-        raise errors.DeliveryTargetMismatchError(function, of[2], target.shown, f"the statement says {shown}", hint)
+        raise errors.DeliveryTargetMismatchError(
+            function, release[2], target.shown, f"the statement says {place_text}", hint
+        )
     return target
 
 
-def _check(function: str, cursor: Any, alias: str, target: DeliveryTarget) -> None:
-    """InvalidDeliveryTargetError where the tables could not be made, or are not ours."""
-    shown = str(qualified(alias, target.schema, target.name))
+def _check_target(function: str, cursor: Any, alias: str, target: DeliveryTarget) -> None:
+    """Check that the tables can be created at a target and that existing ones are copies of this release.
+
+    Raises:
+        InvalidDeliveryTargetError: They cannot, or are not.
+    """
+    target_text = str(qualified(alias, target.schema, target.name))
     if _is_read_only(cursor, alias):
         raise errors.InvalidDeliveryTargetError(
-            function, shown, f"{alias} is attached READ_ONLY", "attach it without that"
+            function, target_text, f"{alias} is attached READ_ONLY", "attach it without that"
         )
-    if len((target.name + ENDINGS[-1]).encode()) > _LONGEST:
-        why = f"with {ENDINGS[-1]} the name is longer than the {_LONGEST} bytes that PostgreSQL keeps of one"
-        raise errors.InvalidDeliveryTargetError(function, shown, why, "choose a shorter name")
-    there = postgres.find_relations(cursor, alias, target.schema, _names(target))
-    for found in there:
-        if not _is_ours(found, target):
-            why = f"{found.name} is there, and dbanon did not put it there for this release"
+    if len((target.name + ENDINGS[-1]).encode()) > _MAX_NAME_BYTES:
+        reason = f"with {ENDINGS[-1]} the name is longer than the {_MAX_NAME_BYTES} bytes that PostgreSQL keeps of one"
+        raise errors.InvalidDeliveryTargetError(function, target_text, reason, "choose a shorter name")
+    existing = postgres.find_relations(cursor, alias, target.schema, _table_names(target))
+    for relation in existing:
+        if not _is_own_table(relation, target):
+            reason = f"{relation.name} is there, and dbanon did not put it there for this release"
             raise errors.InvalidDeliveryTargetError(
-                function, shown, why, "choose another name, or drop it in PostgreSQL"
+                function, target_text, reason, "choose another name, or drop it in PostgreSQL"
             )
     may = [may for schema, may in postgres.schemas(cursor, alias, target.schema) if schema == target.schema]
-    if not any(may) and len(there) < len(ENDINGS):
-        why = f"the role by which {alias} is attached may not make tables in the schema {target.schema}"
+    if not any(may) and len(existing) < len(ENDINGS):
+        reason = f"the role by which {alias} is attached may not make tables in the schema {target.schema}"
         raise errors.InvalidDeliveryTargetError(
-            function, shown, why, f"GRANT CREATE ON SCHEMA {identifier(target.schema)} to it"
+            function, target_text, reason, f"GRANT CREATE ON SCHEMA {identifier(target.schema)} to it"
         )
 
 
-def intend(function: str, cursor: Any, entry: LedgerEntry, target: DeliveryTarget | None) -> None:
-    """Writes into the ledger, with a version, that it is to be delivered; InvalidDeliveryTargetError where
-    PostgreSQL could not have its rows."""
+def record_pending_delivery(function: str, cursor: Any, entry: LedgerEntry, target: DeliveryTarget | None) -> None:
+    """Record in the ledger, together with a version, that its delivery is pending.
+
+    Raises:
+        InvalidDeliveryTargetError: PostgreSQL cannot store its rows.
+    """
     if target is None:
         return
     columns = _columns(cursor, entry, "")
     for name in columns:
-        if len(name.encode()) > _LONGEST or name in _RESERVED:
+        if len(name.encode()) > _MAX_NAME_BYTES or name in _SYSTEM_COLUMNS:
             why = f"PostgreSQL cannot have a column {name}"
             raise errors.InvalidDeliveryTargetError(
                 function, target.shown, why, "give it a shorter or another name, or withhold it"
             )
-    for name in [n for n, type_ in columns.items() if _in_postgres(n, type_)[1] == "text"]:
-        nul = f"system.main.contains({_in_postgres(name, columns[name])[0]}, system.main.chr(0))"
+    for name in [n for n, type_ in columns.items() if _postgres_column(n, type_)[1] == "text"]:
+        nul = f"system.main.contains({_postgres_column(name, columns[name])[0]}, system.main.chr(0))"
         if cursor.execute(f"SELECT 1 FROM {entry.table()} WHERE {nul} LIMIT 1").fetchall():
             why = f"{name} has texts with the NUL character, which PostgreSQL has not"
             raise errors.InvalidDeliveryTargetError(
@@ -152,69 +173,75 @@ def intend(function: str, cursor: Any, entry: LedgerEntry, target: DeliveryTarge
 # --- after it was recorded -----------------------------------------------------------------------------------
 
 
-def deliver(function: str, current: Session, cursor: Any, of: ReleaseName, named: str | None) -> None:
-    """Make the copy of a release what the published version is.
+def deliver(function: str, current: Session, cursor: Any, release: ReleaseName, alias: str | None) -> None:
+    """Bring the copy of a release to the published version, if it is not there already.
 
-    Nothing where it is that already. DeliveryFailedError.
+    Raises:
+        DeliveryFailedError: The copy could not be created.
     """
-    target = deliveries.recorded_target(cursor, of)
+    target = deliveries.recorded_target(cursor, release)
     if target is None:
         return
     try:
-        with publishing_lock.publishing_turn(current, function, of[2], of[0]):
-            _deliver(function, current, cursor, of, named)
+        with publishing_lock.publishing_turn(current, function, release[2], release[0]):
+            _deliver_locked(function, current, cursor, release, alias)
     except errors.LedgerBusyError as error:
-        raise errors.DeliveryFailedError(function, of[2], target.shown, str(error)) from None
+        raise errors.DeliveryFailedError(function, release[2], target.shown, str(error)) from None
 
 
-def _deliver(function: str, current: Session, cursor: Any, of: ReleaseName, named: str | None) -> None:
-    """Make the copy while no other connection writes the ledger."""
-    target = deliveries.recorded_target(cursor, of)
-    entry = None if target is None else _published(cursor, of)
+def _deliver_locked(
+    function: str, current: Session, cursor: Any, release: ReleaseName, preferred_alias: str | None
+) -> None:
+    """Bring the copy to the published version while no other connection writes to the ledger."""
+    target = deliveries.recorded_target(cursor, release)
+    entry = None if target is None else _published_version(cursor, release)
     if target is None or entry is None:
         return
     try:
-        alias = _reached(function, cursor, of, target, named)
+        alias = _reachable_alias(function, cursor, release, target, preferred_alias)
         with _transaction(cursor):
-            entry = _published(cursor, of) or entry  # as it is together with its tables
-            _copy(function, current, cursor, entry, target, alias)
+            entry = _published_version(cursor, release) or entry  # as it is together with its tables
+            _replace_tables(function, current, cursor, entry, target, alias)
     except (duckdb.Error, errors.DbanonError) as error:
-        raise errors.DeliveryFailedError(function, entry.named, target.shown, _reason(error)) from None
-    deliveries.set_delivered_version(cursor, of, entry.version)
+        raise errors.DeliveryFailedError(function, entry.named, target.shown, _failure_reason(error)) from None
+    deliveries.set_delivered_version(cursor, release, entry.version)
 
 
-def _published(cursor: Any, of: ReleaseName) -> LedgerEntry | None:
-    where = "schema_name = ? AND lower(name) = lower(?) AND status = 'published'"
-    return next(reversed(releases.entries(cursor, of[0], where, of[1:])), None)
+def _published_version(cursor: Any, release: ReleaseName) -> LedgerEntry | None:
+    condition = "schema_name = ? AND lower(name) = lower(?) AND status = 'published'"
+    return next(reversed(releases.entries(cursor, release[0], condition, release[1:])), None)
 
 
 @contextlib.contextmanager
-def withdrawn(function: str, cursor: Any, entry: LedgerEntry, named: str | None) -> Iterator[None]:
-    """Drop the copy of a release that is dropped inside; what is not ours stays.
+def drop_copy_after(function: str, cursor: Any, entry: LedgerEntry, alias: str | None) -> Iterator[None]:
+    """Drop the copy of a release after the block has dropped the release; tables of others are left unchanged.
 
-    The caller holds the publishing turn, so that no other copy is made. DeliveryFailedError,
-    DeliveryTargetMismatchError.
+    The caller holds the publishing lock, so that no other copy is created.
+
+    Raises:
+        DeliveryFailedError: The copy could not be dropped.
+        DeliveryTargetMismatchError: The database is not attached by that name.
     """
-    of = (entry.database, entry.schema, entry.name)
-    target = deliveries.recorded_target(cursor, of)
+    release = (entry.database, entry.schema, entry.name)
+    target = deliveries.recorded_target(cursor, release)
     if target is not None:
-        _withdraw(function, cursor, of, target, _reached(function, cursor, of, target, named))
+        _drop_copy(function, cursor, release, target, _reachable_alias(function, cursor, release, target, alias))
     yield
 
 
-def _withdraw(function: str, cursor: Any, of: ReleaseName, target: DeliveryTarget, alias: str) -> None:
-    deliveries.set_delivered_version(cursor, of, None)
+def _drop_copy(function: str, cursor: Any, release: ReleaseName, target: DeliveryTarget, alias: str) -> None:
+    deliveries.set_delivered_version(cursor, release, None)
     try:
         with _transaction(cursor):
-            for found in postgres.find_relations(cursor, alias, target.schema, _names(target)):
-                if _is_ours(found, target):
-                    postgres.execute_statement(cursor, alias, f"DROP TABLE {qualified(target.schema, found.name)}")
+            for relation in postgres.find_relations(cursor, alias, target.schema, _table_names(target)):
+                if _is_own_table(relation, target):
+                    postgres.execute_statement(cursor, alias, f"DROP TABLE {qualified(target.schema, relation.name)}")
     except duckdb.Error as error:
-        raise errors.DeliveryFailedError(function, of[2], target.shown, _reason(error)) from None
+        raise errors.DeliveryFailedError(function, release[2], target.shown, _failure_reason(error)) from None
 
 
-def undelivered(cursor: Any, entry: LedgerEntry) -> str | None:
-    """What is to be said of a published version whose copy is not known to show it."""
+def undelivered_notice(cursor: Any, entry: LedgerEntry) -> str | None:
+    """Return the notice about a published version whose copy may be out of date; None if it is up to date."""
     target = deliveries.recorded_target(cursor, (entry.database, entry.schema, entry.name))
     if target is None or target.version == entry.version:
         return None
@@ -229,18 +256,17 @@ def undelivered(cursor: Any, entry: LedgerEntry) -> str | None:
 
 
 @dataclass(frozen=True)
-class _Table:
-    """What one table in PostgreSQL shall be: its name, its rows in their order, and its columns with PostgreSQL's
-    types."""
+class _PostgresTable:
+    """A table as PostgreSQL must have it: its name, its ordered rows, and its columns with PostgreSQL's types."""
 
     name: str
     rows: Sql
     columns: tuple[tuple[str, str], ...]
 
     def lines(self, relation: str) -> Sql:
-        """Return the rows of a relation with its columns, each as a hash of all values.
+        """Return the rows of a relation with the table's columns, each as a hash of all values.
 
-        No setting makes others equal.
+        No setting of the session changes the hashes.
         """
         shown = join_sql(
             (f"coalesce(system.main.strlen({v}::VARCHAR)::VARCHAR || ':' || {v}::VARCHAR, '-')" for v in self._names),
@@ -253,97 +279,113 @@ class _Table:
         return [identifier(name) for name, _ in self.columns]
 
 
-def _copy(function: str, current: Session, cursor: Any, entry: LedgerEntry, target: DeliveryTarget, alias: str) -> None:
-    """Replace the tables in PostgreSQL and compare them, inside a transaction; nothing where they are as they shall be.
+def _replace_tables(
+    function: str, current: Session, cursor: Any, entry: LedgerEntry, target: DeliveryTarget, alias: str
+) -> None:
+    """Replace the tables in PostgreSQL and compare them, in a transaction; do nothing if they are up to date.
 
-    ReleaseChangedError where those in DuckDB are not what was released.
+    Raises:
+        ReleaseChangedError: The tables in DuckDB have changed since the release was published.
     """
-    tables = _tables(function, current, cursor, entry, target)
-    there = {found.name: found for found in postgres.find_relations(cursor, alias, target.schema, _names(target))}
-    for found in there.values():
-        if not _is_ours(found, target):
-            raise _Refused(f"{found.name} is there, and dbanon did not put it there for this release")
+    tables = _published_tables(function, current, cursor, entry, target)
+    existing = {
+        relation.name: relation
+        for relation in postgres.find_relations(cursor, alias, target.schema, _table_names(target))
+    }
+    for relation in existing.values():
+        if not _is_own_table(relation, target):
+            raise _CopyRefusedError(f"{relation.name} is there, and dbanon did not put it there for this release")
     comment = f"dbanon {target.mark} version {entry.version}"
-    same = all((t := there.get(table.name)) and (t.comment, t.columns) == (comment, table.columns) for table in tables)
-    if same and not any(_differ(cursor, table, alias, target) for table in tables):
+    same = all(
+        (t := existing.get(table.name)) and (t.comment, t.columns) == (comment, table.columns) for table in tables
+    )
+    if same and not any(_has_other_rows(cursor, table, alias, target) for table in tables):
         return
     for table in tables:
-        place, before = qualified(target.schema, table.name), there.get(table.name)
-        if before is not None and before.columns == table.columns:
+        place, previous = qualified(target.schema, table.name), existing.get(table.name)
+        if previous is not None and previous.columns == table.columns:
             # Rights, and views that read it, stay; who reads meanwhile sees the rows before (TRUNCATE is another thing)
             postgres.execute_statement(cursor, alias, f"DELETE FROM ONLY {place}")
         else:
-            if before is not None:
+            if previous is not None:
                 postgres.execute_statement(cursor, alias, f"DROP TABLE {place}")
             columns = join_sql(f"{identifier(name)} {type_}" for name, type_ in table.columns)
             postgres.execute_statement(cursor, alias, f"CREATE TABLE {place} ({columns})")
         postgres.execute_statement(cursor, alias, f"COMMENT ON TABLE {place} IS '{comment}'")
     postgres.clear_cache(cursor)
     for table in tables:
-        _fill(cursor, table, qualified(alias, target.schema, table.name))
+        _insert_rows(cursor, table, qualified(alias, target.schema, table.name))
     for table in tables:
-        if _differ(cursor, table, alias, target):
-            raise _Refused(f"PostgreSQL gave other rows of {table.name} back than it was given")
+        if _has_other_rows(cursor, table, alias, target):
+            raise _CopyRefusedError(f"PostgreSQL gave other rows of {table.name} back than it was given")
 
 
-def _fill(cursor: Any, table: _Table, place: Sql) -> None:
-    """Write the rows; what PostgreSQL says of a row is not said, but for what concerns none."""
+def _insert_rows(cursor: Any, table: _PostgresTable, place: Sql) -> None:
+    """Insert the rows; errors of PostgreSQL that quote a row are replaced by one that does not."""
     try:
         cursor.execute(f"INSERT INTO {place} {table.rows}")
     except duckdb.Error as error:
-        said = _WITHOUT_VALUES.search(str(error))
-        raise _Refused(said[0] if said else f"PostgreSQL did not take the rows of {table.name}") from None
+        message = _VALUE_FREE_MESSAGES.search(str(error))
+        raise _CopyRefusedError(
+            message[0] if message else f"PostgreSQL did not take the rows of {table.name}"
+        ) from None
 
 
-def _differ(cursor: Any, table: _Table, alias: str, target: DeliveryTarget) -> bool:
-    """Return whether a table in PostgreSQL has other rows than it shall have, in whichever order."""
+def _has_other_rows(cursor: Any, table: _PostgresTable, alias: str, target: DeliveryTarget) -> bool:
+    """Return whether a table in PostgreSQL has other rows than it must have, in any order."""
     mine = table.lines(f"({table.rows})")
     theirs = table.lines(qualified(alias, target.schema, table.name))
     query = f"(({mine}) EXCEPT ALL ({theirs})) UNION ALL (({theirs}) EXCEPT ALL ({mine}))"
     return bool(cursor.execute(f"SELECT 1 FROM ({query}) LIMIT 1").fetchall())
 
 
-def _tables(function: str, current: Session, cursor: Any, entry: LedgerEntry, target: DeliveryTarget) -> list[_Table]:
-    """What goes out of a version that is as it was made."""
+def _published_tables(
+    function: str, current: Session, cursor: Any, entry: LedgerEntry, target: DeliveryTarget
+) -> list[_PostgresTable]:
+    """Return the tables to copy of a version, after checking that they have not changed."""
     certificate = certificates.Certificate(entry, current, cursor, function)
     for problem in certificate.problems():
         raise errors.ReleaseChangedError(function, entry.shown, problem)
-    said = certificates.rows(certificate.lines(certificate.handed_out(classes=False)))
-    made = []
+    certificate_rows = certificates.rows_sql(certificate.lines(certificate.handed_out(classes=False)))
+    tables = []
     for ending in ENDINGS:
-        kept = ending in releases.TABLES
-        columns = _columns(cursor, entry, ending) if kept else dict.fromkeys(certificates.COLUMNS, "VARCHAR")
-        made.append(_table(target.name + ending, entry.table(ending) if kept else Sql(f"({said})"), columns))
-    return made
+        is_stored_table = ending in releases.TABLES
+        columns = _columns(cursor, entry, ending) if is_stored_table else dict.fromkeys(certificates.COLUMNS, "VARCHAR")
+        tables.append(
+            _postgres_table(
+                target.name + ending, entry.table(ending) if is_stored_table else Sql(f"({certificate_rows})"), columns
+            )
+        )
+    return tables
 
 
-def _table(name: str, relation: Sql, columns: Mapping[str, str]) -> _Table:
-    """Return a relation as PostgreSQL shall have it, in its order whatever settings say."""
-    there = {n: _in_postgres(n, type_) for n, type_ in columns.items()}
-    cast = join_sql(f"{value} AS {identifier(n)}" for n, (value, _) in there.items())
+def _postgres_table(name: str, relation: Sql, columns: Mapping[str, str]) -> _PostgresTable:
+    """Return a relation as a table of PostgreSQL, in its order whatever the settings of the session."""
+    postgres_columns = {n: _postgres_column(n, type_) for n, type_ in columns.items()}
+    cast = join_sql(f"{value} AS {identifier(n)}" for n, (value, _) in postgres_columns.items())
     rows = Sql(f"SELECT {cast} FROM {in_order(relation, columns)}")
-    return _Table(name, rows, tuple((n, type_) for n, (_, type_) in there.items()))
+    return _PostgresTable(name, rows, tuple((n, type_) for n, (_, type_) in postgres_columns.items()))
 
 
 def _columns(cursor: Any, entry: LedgerEntry, ending: str) -> dict[str, str]:
     return catalog.columns_of(cursor, (entry.database, entry.schema, entry.name + ending))
 
 
-_TYPES = {
+_POSTGRES_TYPES = {
     "BOOLEAN": "boolean", "SMALLINT": "smallint", "INTEGER": "integer", "BIGINT": "bigint", "FLOAT": "real",
     "DOUBLE": "double precision", "DATE": "date", "TIME": "time without time zone",
     "TIMESTAMP": "timestamp without time zone", "TIMESTAMP WITH TIME ZONE": "timestamp with time zone",
     "UUID": "uuid", "BLOB": "bytea", "VARCHAR": "text",
 }  # fmt: skip
 """Types that PostgreSQL has, too, as it calls them."""
-_WIDER = {
+_CAST_TYPES = {
     "TINYINT": "SMALLINT", "UTINYINT": "SMALLINT", "USMALLINT": "INTEGER", "UINTEGER": "BIGINT",
     "UBIGINT": "DECIMAL(20,0)", "TIMESTAMP_S": "TIMESTAMP", "TIMESTAMP_MS": "TIMESTAMP",
 }  # fmt: skip
 """Types whose values are all in one that it has."""
 
 
-def _in_postgres(name: str, type_: str) -> tuple[Sql, str]:
+def _postgres_column(name: str, type_: str) -> tuple[Sql, str]:
     """Return a column's value as PostgreSQL takes it, and its type there.
 
     Lists, structs and maps are JSON, other types that PostgreSQL has not are texts.
@@ -351,11 +393,11 @@ def _in_postgres(name: str, type_: str) -> tuple[Sql, str]:
     >>> _in_postgres("low", "UBIGINT"), _in_postgres("age", "HUGEINT")
     (('CAST("low" AS DECIMAL(20,0))', 'numeric(20,0)'), ('CAST("age" AS VARCHAR)', 'text'))
     """
-    wanted = _WIDER.get(type_, type_)
+    wanted = _CAST_TYPES.get(type_, type_)
     if wanted.startswith("DECIMAL"):
         return Sql(f"CAST({identifier(name)} AS {wanted})"), wanted.replace("DECIMAL", "numeric")
-    if wanted in _TYPES:
-        return Sql(f"CAST({identifier(name)} AS {wanted})"), _TYPES[wanted]
+    if wanted in _POSTGRES_TYPES:
+        return Sql(f"CAST({identifier(name)} AS {wanted})"), _POSTGRES_TYPES[wanted]
     if wanted.endswith("]") or wanted.startswith(("STRUCT(", "MAP(", "UNION(")):
         return Sql(f"CAST(system.main.to_json({identifier(name)}) AS VARCHAR)"), "text"
     return Sql(f"CAST({identifier(name)} AS VARCHAR)"), "text"
@@ -364,31 +406,38 @@ def _in_postgres(name: str, type_: str) -> tuple[Sql, str]:
 # --- which database, and whose tables ------------------------------------------------------------------------
 
 
-def _names(target: DeliveryTarget) -> list[str]:
+def _table_names(target: DeliveryTarget) -> list[str]:
     return [target.name + ending for ending in ENDINGS]
 
 
-def _is_ours(found: postgres.PostgresRelation, target: DeliveryTarget) -> bool:
-    """Return whether it is a table that was made for this release, by this ledger."""
-    known = found.name in _names(target) and found.kind == "r"
-    return known and found.comment.startswith(f"dbanon {target.mark} ")
+def _is_own_table(relation: postgres.PostgresRelation, target: DeliveryTarget) -> bool:
+    """Return whether a relation is a table that this ledger created for this release."""
+    has_own_name = relation.name in _table_names(target) and relation.kind == "r"
+    return has_own_name and relation.comment.startswith(f"dbanon {target.mark} ")
 
 
-def _reached(function: str, cursor: Any, of: ReleaseName, target: DeliveryTarget, named: str | None) -> str:
-    """By what name the database is attached that has the copy: to be written where possible, and as it was `named`;
-    DeliveryTargetMismatchError."""
-    found = []
+def _reachable_alias(
+    function: str, cursor: Any, release: ReleaseName, target: DeliveryTarget, preferred_alias: str | None
+) -> str:
+    """Return the name of an attached database that has the copy, writable and the preferred one if possible.
+
+    Raises:
+        DeliveryTargetMismatchError: No attached database has it.
+    """
+    aliases = []
     for alias in attached_databases.databases(cursor, KIND).values():
         with contextlib.suppress(errors.DatabaseIdentityUnavailableError):
             if attached_databases.identity(function, cursor, alias, KIND) == target.identity:
-                found.append(alias)
-    if not found:
+                aliases.append(alias)
+    if not aliases:
         hint = (
             "attach it; where it is gone for good, DELETE its row from "
-            f"{qualified(of[0], catalog.SCHEMA, 'delivery')}, and the release is here alone"
+            f"{qualified(release[0], catalog.SCHEMA, 'delivery')}, and the release is here alone"
         )
-        raise errors.DeliveryTargetMismatchError(function, of[2], target.shown, "that database is not attached", hint)
-    return min(found, key=lambda alias: (_is_read_only(cursor, alias), alias != named))
+        raise errors.DeliveryTargetMismatchError(
+            function, release[2], target.shown, "that database is not attached", hint
+        )
+    return min(aliases, key=lambda alias: (_is_read_only(cursor, alias), alias != preferred_alias))
 
 
 def _is_read_only(cursor: Any, alias: str) -> bool:
@@ -399,13 +448,13 @@ def _is_read_only(cursor: Any, alias: str) -> bool:
 # --- transactions and what went wrong ------------------------------------------------------------------------
 
 
-class _Refused(errors.DbanonError):
-    """Why a copy was not made, in words that quote no value."""
+class _CopyRefusedError(errors.DbanonError):
+    """The reason why a copy was not created, in words that quote no value."""
 
 
 @contextlib.contextmanager
 def _transaction(cursor: Any) -> Iterator[None]:
-    """Return all of it or nothing; DuckDB looks anew at PostgreSQL's tables before and after."""
+    """Run the block in one transaction; DuckDB reads the list of PostgreSQL's tables again before and after."""
     postgres.clear_cache(cursor)
     cursor.execute("BEGIN")
     try:
@@ -419,16 +468,16 @@ def _transaction(cursor: Any) -> Iterator[None]:
         postgres.clear_cache(cursor)
 
 
-_WITHOUT_VALUES = re.compile(
+_VALUE_FREE_MESSAGES = re.compile(
     r"(permission denied|could not (serialize|extend|write)|canceling|deadlock|server closed the connection|"
     r"no connection to the server|terminating connection|new row violates row-level security)[^\n]*"
 )
 """What PostgreSQL says without naming a value."""
 
 
-def _reason(error: Exception) -> str:
-    """What an error says: ours whole, of PostgreSQL's what it is without the statement."""
+def _failure_reason(error: Exception) -> str:
+    """Return the message of an error: our own whole, of PostgreSQL's only the part without the statement."""
     if isinstance(error, errors.DbanonError):
         return str(error)
-    said = re.search(r"ERROR:  ([^\n]*)", str(error))
-    return said[1] if said else str(error).split("\n")[0]
+    match = re.search(r"ERROR:  ([^\n]*)", str(error))
+    return match[1] if match else str(error).split("\n")[0]

@@ -1,4 +1,4 @@
-"""Read files back after they were written and compare them with what the release gate passed; nothing here writes."""
+"""Read files back after they were written and compare them with the rows that the release gate passed."""
 
 import csv
 import re
@@ -24,13 +24,13 @@ _EXACT_IN_CSV = re.compile(
 )
 """Types whose text is read as the same value again."""
 
-_CHANGED = re.compile("INTERVAL|TIME WITH TIME ZONE")
+_LOSSY_TYPES = re.compile("INTERVAL|TIME WITH TIME ZONE")
 """Types of which a Parquet file gives other values back: they have no offset, or no fraction of a millisecond."""
 
 
 @dataclass(frozen=True)
-class Released:
-    """A table of a release: where it is, its columns (type by name), and its hash when the gate had passed it."""
+class ReleasedTable:
+    """A table of a release: its relation, its columns (type by name), and its hash after the gate passed it."""
 
     cursor: Any
     relation: Sql
@@ -39,19 +39,19 @@ class Released:
 
 
 @dataclass(frozen=True)
-class Written:
-    """The same table where it was written: `relation` on the connection `plain`, which reads nothing else.
+class WrittenTable:
+    """The same table after it was written: `relation` on the connection `plain`, which reads nothing else.
 
-    `is_exact`: whether its values can be cast to the types of the release; else both are compared by the types of the
-    written table, which are less.
+    `is_exact`: whether its values can be cast to the types of the release; otherwise both are compared by the narrower
+    types of the written table.
     """
 
     plain: Any
     relation: Sql
     is_exact: bool
 
-    def difference(self, released: Released) -> str | None:
-        """Return in what it differs from the release; None where it has the same rows in the same order. O(rows)."""
+    def difference(self, released: ReleasedTable) -> str | None:
+        """Return the difference from the release; None if it has the same rows in the same order. O(rows)."""
         types = {str(row[0]): str(row[1]) for row in self.plain.execute(f"DESCRIBE FROM {self.relation}").fetchall()}
         if list(types) != list(released.columns):
             return "it has other columns"
@@ -60,7 +60,7 @@ class Written:
                 expected = released.hashed
                 found = hashes.hash_relation(self.plain, _cast(self.relation, released.columns), released.columns)
             else:
-                kept = {name: "BOOLEAN" if _CHANGED.search(type_) else type_ for name, type_ in types.items()}
+                kept = {name: "BOOLEAN" if _LOSSY_TYPES.search(type_) else type_ for name, type_ in types.items()}
                 expected = hashes.hash_relation(released.cursor, _comparable(released.relation, types), kept)
                 found = hashes.hash_relation(self.plain, _comparable(self.relation, types), kept)
         except duckdb.ConversionException:
@@ -73,31 +73,31 @@ class Written:
         return "its values or their order are not those of the release"
 
     def withheld_metrics(self) -> str | None:
-        """Return which of its metrics are for the custodian only; None where none is."""
+        """Return which of its metrics are for the custodian only; None if there are none."""
         return withheld_metrics(self.plain, self.relation)
 
     def other_lines(self, lines: Sequence[certificates.Line]) -> str | None:
-        """Return whether it, a certificate, has other lines; None where it has these."""
+        """Return whether a certificate has other lines; None if it has these."""
         columns = join_sql(map(identifier, certificates.COLUMNS))
         rows = self.plain.execute(f"SELECT {columns} FROM {self.relation}").fetchall()
         expected = [(line.section, line.item, line.value, line.sql) for line in lines]
         return None if rows == expected else "it has other lines than the certificate"
 
 
-class Reader:
-    """A connection of its own that reads what was written for `target`; the calls of `check` raise."""
+class FileReader:
+    """A connection that reads only the files written for `target`; `check` raises for differences."""
 
     def __init__(self, plain: Any, target: str, *, is_escaped: bool) -> None:
         self.plain, self.target, self.is_escaped = plain, target, is_escaped
 
-    def parquet(self, file: Path, released: Released | None = None) -> Written:
-        """Return a Parquet file."""
+    def parquet(self, file: Path, released: ReleasedTable | None = None) -> WrittenTable:
+        """Return the table in a Parquet file."""
         columns = {} if released is None else released.columns
         is_exact = not any(written_columns.LOSSY.search(type_) for type_ in columns.values())
-        return Written(self.plain, Sql(f"read_parquet({_pattern(file)}, hive_partitioning = false)"), is_exact)
+        return WrittenTable(self.plain, Sql(f"read_parquet({_pattern(file)}, hive_partitioning = false)"), is_exact)
 
-    def csv(self, file: Path, released: Released | None = None) -> Written:
-        """Return a CSV file, with the values that were escaped as they had been."""
+    def csv(self, file: Path, released: ReleasedTable | None = None) -> WrittenTable:
+        """Return the table in a CSV file, with escaped values restored."""
         columns = dict.fromkeys(certificates.COLUMNS, "VARCHAR") if released is None else released.columns
         header = self._header(file)
         places = [f"c{place}" for place in range(len(header))]
@@ -109,17 +109,17 @@ class Reader:
             f"quote = '\"', escape = '\"', nullstr = '', allow_quoted_nulls = false, hive_partitioning = false, "
             f"parallel = false, columns = {{{types}}}))"
         )
-        return Written(self.plain, relation, all(_EXACT_IN_CSV.fullmatch(type_) for type_ in columns.values()))
+        return WrittenTable(self.plain, relation, all(_EXACT_IN_CSV.fullmatch(type_) for type_ in columns.values()))
 
-    def table(self, name: str) -> Written:
-        """Return a table of the database file that is attached."""
-        return Written(self.plain, qualified("handout", name), is_exact=True)
+    def table(self, name: str) -> WrittenTable:
+        """Return a table of the attached database file."""
+        return WrittenTable(self.plain, qualified("handout", name), is_exact=True)
 
     def check(self, *differences: str | None) -> None:
-        """Raise for the first difference that is one.
+        """Raise an error for the first of the differences that is not None.
 
         Raises:
-            OutputDiffersError: There is a difference.
+            OutputDiffersError: There is one.
         """
         for difference in differences:
             if difference is not None:
@@ -132,12 +132,12 @@ class Reader:
 
 
 @contextmanager
-def reading(target: str, *, is_escaped: bool = False, database: Path | None = None) -> Iterator[Reader]:
+def open_reader(target: str, *, is_escaped: bool = False, database: Path | None = None) -> Iterator[FileReader]:
     """Open a connection that reads what was written for `target`, or the database file there as `handout`."""
-    with duckdb.connect() as plain:
+    with duckdb.connect() as connection:
         if database is not None:
-            plain.execute(f"ATTACH {text(str(database.absolute()))} AS handout (READ_ONLY)")
-        yield Reader(plain, target, is_escaped=is_escaped)
+            connection.execute(f"ATTACH {text(str(database.absolute()))} AS handout (READ_ONLY)")
+        yield FileReader(connection, target, is_escaped=is_escaped)
 
 
 def _pattern(file: Path) -> Sql:
@@ -150,10 +150,10 @@ def _cast(relation: Sql, columns: Mapping[str, str]) -> Sql:
 
 
 def _comparable(relation: Sql, columns: Mapping[str, str]) -> Sql:
-    """The columns of a relation by types that lose something: of values that come back otherwise, whether they are."""
+    """Return the columns of a relation by the lossy types of the file; for changed types, whether a value exists."""
     cells = join_sql(
         f"{identifier(name)} IS NULL AS {identifier(name)}"
-        if _CHANGED.search(type_)
+        if _LOSSY_TYPES.search(type_)
         else f"CAST({identifier(name)} AS {type_}) AS {identifier(name)}"
         for name, type_ in columns.items()
     )

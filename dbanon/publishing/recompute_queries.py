@@ -1,4 +1,4 @@
-"""Plain SQL that computes the numbers of a release anew from its published tables; any DuckDB runs it."""
+"""Plain SQL that recomputes the metrics of a release from its published tables; any DuckDB runs it."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,8 +14,8 @@ Columns = Sequence[tuple[str, str]]
 
 
 @dataclass(frozen=True)
-class Shape:
-    """What the columns of a release and of its classes are."""
+class ReleaseColumns:
+    """The columns of a release and of its classes, by role."""
 
     quasi: Columns
     sensitive: Columns
@@ -31,26 +31,31 @@ class Shape:
 
     @property
     def unchanged(self) -> Columns:
-        """The columns that are published as they are."""
+        """The columns that are published unchanged."""
         return [*self.sensitive, *self.other]
 
     @property
     def published(self) -> set[str]:
-        """The columns of the release."""
+        """The names of all columns of the release."""
         return {n for n, _ in (*self.quasi, *self.unchanged, *self.links)} | {self.class_id}
 
 
-def shape(classes: Mapping[str, str], release: Mapping[str, str], roles: Mapping[str, str], suppress: bool) -> Shape:
-    """From the columns of both tables in their order, the roles in the ledger, and whether outliers were left out."""
+def release_columns(
+    classes: Mapping[str, str], release: Mapping[str, str], roles: Mapping[str, str], suppress: bool
+) -> ReleaseColumns:
+    """Return the columns by role, from both tables in their order and the roles in the ledger.
+
+    `suppress`: whether outliers were suppressed.
+    """
     by_person = bool({"person", "pseudonym"} & set(roles.values()))
     sensitive = [n for n, role in roles.items() if role == "sensitive"]
     others = len(classes_order(0, len(sensitive), persons=by_person, suppressed=suppress))
     order = classes_order(len(classes) - others, len(sensitive), persons=by_person, suppressed=suppress)
     columns: dict[str, list[tuple[str, str]]] = {}
-    for what, column in zip(order, classes.items(), strict=True):
-        columns.setdefault(what, []).append(column)
-    (class_id, _), (size, _), (loss, _) = (columns[what][0] for what in ("class_id", "size", "loss"))
-    return Shape(
+    for kind, column in zip(order, classes.items(), strict=True):
+        columns.setdefault(kind, []).append(column)
+    (class_id, _), (size, _), (loss, _) = (columns[kind][0] for kind in ("class_id", "size", "loss"))
+    return ReleaseColumns(
         quasi=columns["quasi"],
         sensitive=[(n, release.get(n, "VARCHAR")) for n in sensitive],
         other=[(n, release.get(n, "VARCHAR")) for n, role in roles.items() if role in ("other", "mask", "shift")],
@@ -64,8 +69,8 @@ def shape(classes: Mapping[str, str], release: Mapping[str, str], roles: Mapping
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where the tables of a release are read; None for what the reader does not have."""
+class TableLocations:
+    """The names of a release's tables for one reader; None for tables that the reader does not have."""
 
     release: Sql
     metrics: Sql
@@ -73,19 +78,27 @@ class Place:
     members: Sql | None = None
 
 
-Cells = Callable[[Demand, str], Sql | None]
+SensitivePlaces = Callable[[Demand, str], Sql | None]
 """SQL rows that say where the values of a column stand in its hierarchy; None where that is not known."""
 
 
-class Recompute:
-    """The SQL of every number, for one shape at one place."""
+class RecomputeQueries:
+    """The SQL of every metric, for the columns of one release and one reader."""
 
-    def __init__(self, of: Shape, at: Place, k: int, demands: Sequence[Demand], joint: bool, cells: Cells) -> None:
+    def __init__(
+        self,
+        of: ReleaseColumns,
+        at: TableLocations,
+        k: int,
+        demands: Sequence[Demand],
+        joint: bool,
+        cells: SensitivePlaces,
+    ) -> None:
         self.of, self.at, self.k, self.demands, self.cells = of, at, k, demands, cells
         self.joint = joint and len(of.sensitive) > 1
 
     def metric(self, name: str) -> Sql:
-        """Return the SQL of a measure by its name; where no statement here recomputes it, a look into the metrics."""
+        """Return the SQL of a metric by its name; if it cannot be recomputed, read it from the table of metrics."""
         base, _, detail = name.partition(":")
         computed = (
             self._model(base, detail)
@@ -95,18 +108,18 @@ class Recompute:
         return computed or self.look(name)
 
     def look(self, name: str) -> Sql:
-        """What was measured when the release was made."""
+        """Return the SQL that reads a metric from the table of metrics."""
         return Sql(
             f"SELECT value FROM {self.at.metrics} WHERE metric = {text(name)} "
             "/* as it was measured when the release was made; this statement repeats it */"
         )
 
     def above(self) -> Sql | None:
-        """Return the share of the records whose risk is above 1/k."""
+        """Return the SQL of the share of records whose risk is above 1/k."""
         return self._sized(f"coalesce(sum(records) FILTER (WHERE size < {self.k}), 0) / sum(records)")
 
     def marketer(self) -> Sql | None:
-        """Return the share of the records (persons) that a match of all of them finds on average."""
+        """Return the SQL of the average share of records (persons) that a random match re-identifies."""
         return self._sized("count(*) / sum(size)")
 
     # --- measures of the rows ------------------------------------------------------------------------------------
@@ -137,16 +150,16 @@ class Recompute:
         if base == "homogeneous_share":
             return self._homogeneous([c for c in self.of.sensitive if detail in ("", c[0])])
         if base == "rare_sensitive_values" and self.of.persons is None:
-            value = compared(*next(c for c in self.of.sensitive if c[0] == detail))
+            value = bytewise_column(*next(c for c in self.of.sensitive if c[0] == detail))
             return Sql(
                 f"SELECT count(*) FROM (SELECT count(*) AS size FROM {release} GROUP BY {value}) WHERE size < {k}"
             )
         return None
 
     def _persons(self) -> Sql | None:
-        """Return the number of persons.
+        """Return the SQL of the number of persons.
 
-        Rows where every person has one, else distinct pseudonyms or the ledger's keys.
+        Records if every person has one, else distinct pseudonyms or the keys in the ledger.
         """
         if self.of.persons is None:
             return Sql(f"SELECT count(*) FROM {self.at.release}")
@@ -156,7 +169,7 @@ class Recompute:
 
     @staticmethod
     def _distinct_persons(link: str) -> Sql:
-        """Return an aggregate that counts the persons of rows by the pseudonym of the person."""
+        """Return an aggregate that counts persons by the pseudonym of the person."""
         return Sql(f"count(DISTINCT {identifier(link)})")
 
     @property
@@ -168,13 +181,13 @@ class Recompute:
         return identifier(self.of.loss)
 
     def _cells(self) -> Sql:
-        return join_sql(compared(*c) for c in self.of.quasi)
+        return join_sql(bytewise_column(*c) for c in self.of.quasi)
 
     def _sizes(self) -> Sql:
         return Sql(f"(SELECT count(*) AS records FROM {self.at.release} GROUP BY {self._cells()})")
 
     def _sized(self, expression: str) -> Sql | None:
-        """Return a measure of class sizes: `records`, and `size` in records, or in persons where there are persons."""
+        """Return the SQL of a metric of `records` and `size` of classes (in persons if there are persons)."""
         if self.of.persons is None:
             of = f"SELECT count(*) AS records, count(*) AS size FROM {self.at.release} GROUP BY {self._cells()}"
         elif self.of.person_link is not None:
@@ -190,13 +203,13 @@ class Recompute:
         return Sql(f"SELECT {expression} FROM ({of})")
 
     def _alike(self, columns: Columns, expression: str) -> Sql | None:
-        """Return a measure of `size`, the records that are alike in columns of the release.
+        """Return the SQL of a metric of `size`, the number of records with equal values in these columns.
 
         Persons are not published.
         """
         if self.of.persons is not None or not self.of.unchanged:
             return None
-        values = join_sql(compared(*c) for c in columns)
+        values = join_sql(bytewise_column(*c) for c in columns)
         return Sql(f"SELECT {expression} FROM (SELECT count(*) AS size FROM {self.at.release} GROUP BY {values})")
 
     def _classes(self, expression: str) -> Sql | None:
@@ -216,8 +229,8 @@ class Recompute:
         return None if self.at.members is None else Sql(f"SELECT {expression} FROM {self.at.members} WHERE {condition}")
 
     def _homogeneous(self, columns: Columns) -> Sql:
-        """Return the share of records in classes with one value, NULL being one, in any of the columns."""
-        values = [compared(*c) for c in columns]
+        """Return the SQL of the share of records in classes with one value (NULL is a value) in any of the columns."""
+        values = [bytewise_column(*c) for c in columns]
         counts = join_sql(f"count(DISTINCT {v}) + (count(*) > count({v}))::INTEGER" for v in values)
         return Sql(
             f"SELECT coalesce(sum(records) FILTER (WHERE different = 1), 0) / sum(records) FROM (SELECT count(*) AS "
@@ -227,7 +240,7 @@ class Recompute:
     # --- privacy models ------------------------------------------------------------------------------------------
 
     def _model(self, base: str, column: str) -> Sql | None:
-        """Return the SQL of a model of a sensitive column. Persons are not published, so nobody can count them anew."""
+        """Return the SQL of a model of a sensitive column; None if persons must be counted, who are not published."""
         number = [n for n, _ in self.of.sensitive].index(column)
         demand = next((d for d in self.demands if d.sensitive == number and d.rule.metric.name == base), None)
         if demand is None or self.of.persons is not None:
@@ -237,8 +250,8 @@ class Recompute:
             cells = self.cells(demand, column)
             if cells is None:
                 return None
-        value = compared(*self.of.sensitive[number])
-        others = [compared(*c) for i, c in enumerate(self.of.sensitive) if i != number] if self.joint else []
+        value = bytewise_column(*self.of.sensitive[number])
+        others = [bytewise_column(*c) for i, c in enumerate(self.of.sensitive) if i != number] if self.joint else []
         return Sql(
             fill(
                 "publishing/certificate_model.sql",
@@ -255,6 +268,6 @@ class Recompute:
         )
 
 
-def compared(name: str, type_: str) -> Sql:
-    """Return a column whose texts compare byte by byte."""
+def bytewise_column(name: str, type_: str) -> Sql:
+    """Return a column whose texts are compared byte by byte."""
     return Sql(f"{identifier(name)} COLLATE POSIX") if type_.startswith("VARCHAR") else identifier(name)

@@ -1,4 +1,4 @@
-"""A release as a file of its own, to hand out: the release, its metrics, its certificate and nothing else."""
+"""Write a release as files for recipients: the release, its metrics and its certificate only."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from dbanon import errors
 from dbanon.ledger.releases import LedgerEntry
 from dbanon.publishing import certificate as certificates, read_back, written_columns
 from dbanon.publishing.certificate import Certificate, Line
-from dbanon.publishing.recompute_queries import Place
+from dbanon.publishing.recompute_queries import TableLocations
 from dbanon.runtime import (
     atomic_write,
     csv_formulas as csv_cells,
@@ -38,7 +38,7 @@ FORMATS = (".duckdb", ".parquet", ".csv")
 
 @dataclass(frozen=True)
 class OutputOptions:
-    """What a caller of `publish` wants of the files."""
+    """The options of `publish` for the files."""
 
     classes: bool = False
     storage_version: str | None = None
@@ -47,38 +47,40 @@ class OutputOptions:
 
 
 def write_release(
-    session: Session, cursor: Any, entry: LedgerEntry, to: str | Path, options: OutputOptions
+    session: Session, cursor: Any, entry: LedgerEntry, target: str | Path, options: OutputOptions
 ) -> list[Path]:
     """Write the files of a release and return their paths, the release first; see `dbanon.publish`."""
-    files = _Files.of(str(to), entry.name, options.classes)
+    files = _OutputFiles.of(str(target), entry.name, options.classes)
     is_escaped = csv_cells.is_escape("publish", options.csv_formulas)
     if options.storage_version is not None and files.form != ".duckdb":
-        raise errors.InvalidArgumentError("publish", "storage_version", "left out where to is no .duckdb file", to)
+        raise errors.InvalidArgumentError("publish", "storage_version", "left out where to is no .duckdb file", target)
     made_of = str(entry.call["source"])
     files.check(cursor, options.overwrite, [Path(made_of)] if names.is_file(made_of) else [])
-    handout = _Handout(session, cursor, entry, files, is_escaped)
-    with output_files.translate_os_errors("publish", to), files.drafts() as written:
+    handout = _ReleaseWriter(session, cursor, entry, files, is_escaped)
+    with output_files.translate_os_errors("publish", target), files.drafts() as drafts:
         if files.form == ".duckdb":
-            handout.database(written[""], options.storage_version or runtime_storage_version.DEFAULT_VERSION)
+            handout.database(drafts[""], options.storage_version or runtime_storage_version.DEFAULT_VERSION)
         else:
-            handout.tables(written)
+            handout.tables(drafts)
     return [files.final[kind] for kind in files.final if kind != "_classes" or options.classes]
 
 
-def files_of(to: str | Path, name: str) -> list[Path]:
+def output_paths(target: str | Path, name: str) -> list[Path]:
     """Return every file that `publish` of a release of that name may write or remove.
 
-    InvalidArgumentError, TargetNotLocalError.
+    Raises:
+        InvalidArgumentError: The target has an unknown ending.
+        TargetNotLocalError: The target is a URL.
     """
-    return list(_Files.of(str(to), name, True).final.values())
+    return list(_OutputFiles.of(str(target), name, True).final.values())
 
 
 # --- files -----------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class _Files:
-    """The files of a handout by the ending of their names; `classes` says whether those are wanted."""
+class _OutputFiles:
+    """The output files by the ending of their names; `classes` says whether the file of classes is wanted."""
 
     asked: str
     form: str
@@ -86,7 +88,7 @@ class _Files:
     classes: bool
 
     @classmethod
-    def of(cls, to: str, name: str, classes: bool) -> _Files:
+    def of(cls, to: str, name: str, classes: bool) -> _OutputFiles:
         path = output_files.local_target("publish", to)
         is_nameless = path.name.lower() in FORMATS and not path.is_dir()
         if to.endswith(("/", os.sep)) or path.is_dir() or not (path.suffix or is_nameless):
@@ -106,7 +108,12 @@ class _Files:
         return cls(to, form, final, classes)
 
     def check(self, cursor: Any, overwrite: bool, read: Sequence[Path]) -> None:
-        """Raise TargetInUseError for files that are read, TargetExistsError for others."""
+        """Check that no output file exists or is being read.
+
+        Raises:
+            TargetInUseError: One is being read.
+            TargetExistsError: One exists, and `overwrite` is false.
+        """
         output_files.check_not_source("publish", self.final.values(), [*output_files.source_files(cursor), *read])
         with output_files.translate_os_errors("publish", self.asked):
             there = [str(p) for p in self.final.values() if p.exists()]
@@ -114,10 +121,7 @@ class _Files:
             raise errors.TargetExistsError(self.asked, there)
 
     def drafts(self) -> AbstractContextManager[dict[str, Path]]:
-        """Return files to be written beside the final ones, which they become once all are whole.
-
-        Else nothing remains.
-        """
+        """Yield draft paths; all drafts become the final files together at the end of the block, or none remains."""
         wanted = {kind: path for kind, path in self.final.items() if kind != "_classes" or self.classes}
         # An earlier file's classes, and its log, are not of this one.
         gone = (
@@ -125,16 +129,16 @@ class _Files:
             if self.form == ".duckdb"
             else [self.final[k] for k in self.final.keys() - wanted]
         )
-        gone += _earlier(self.final[""])
+        gone += _old_certificates(self.final[""])
         return atomic_write.open_drafts(wanted, gone)
 
 
-def _earlier(path: Path) -> list[Path]:
-    """Return the certificate of a file under the name that it had before the ending of the file was in it."""
+def _old_certificates(path: Path) -> list[Path]:
+    """Return the certificate that an earlier version of dbanon wrote without the ending of the file in its name."""
     old = path.with_name(f"{path.stem}_certificate.txt")
     with contextlib.suppress(OSError, UnicodeDecodeError):
-        said = old.read_text(encoding="utf-8")
-        if said.startswith("release\n") and text(path.name) in said:
+        content = old.read_text(encoding="utf-8")
+        if content.startswith("release\n") and text(path.name) in content:
             return [old]
     return []
 
@@ -142,17 +146,21 @@ def _earlier(path: Path) -> list[Path]:
 # --- what is written -------------------------------------------------------------------------------------------------
 
 
-class _Handout:
-    """One release on its way out. All of it is read in one transaction."""
+class _ReleaseWriter:
+    """Writes one release; all tables are read in one transaction."""
 
-    def __init__(self, current: Session, cursor: Any, entry: LedgerEntry, files: _Files, is_escaped: bool) -> None:
+    def __init__(
+        self, current: Session, cursor: Any, entry: LedgerEntry, files: _OutputFiles, is_escaped: bool
+    ) -> None:
         self.session, self.cursor, self.entry, self.files = current, cursor, entry, files
         self.is_escaped = is_escaped and files.form == ".csv"
 
     def database(self, draft: Path, storage_version: str) -> None:
-        """A database with a table each, from Parquet files that are gone afterwards.
+        """Write a database with one table per file, from temporary Parquet files.
 
-        StorageVersionTooOldError, OutputDiffersError.
+        Raises:
+            StorageVersionTooOldError: The storage version cannot store the type of a column.
+            OutputDiffersError: The database differs from the release.
         """
         name = self.entry.name
         parts = {ending: draft.with_name(f"{draft.name}{ending}.part") for ending in (*self._endings(), "_certificate")}
@@ -166,11 +174,11 @@ class _Handout:
                     runtime_storage_version.check_column_types("publish", types[ending], storage_version)
                     stored = self._columns(ending)
                     columns = join_sql(
-                        f"{written_columns.carried(n, stored[n], t)} AS {identifier(n)}"
+                        f"{written_columns.parquet_column(n, stored[n], t)} AS {identifier(n)}"
                         for n, t in types[ending].items()
                     )
                     self._copy(Sql(f"SELECT {columns} FROM {self._in_order(ending)}"), parts[ending])
-                self._copy(certificates.rows(lines), parts["_certificate"])
+                self._copy(certificates.rows_sql(lines), parts["_certificate"])
             types["_certificate"] = dict.fromkeys(certificates.COLUMNS, "VARCHAR")
             tables = [
                 f"CREATE TABLE {identifier(name + ending)} AS SELECT "
@@ -182,7 +190,7 @@ class _Handout:
         finally:
             for part in parts.values():
                 part.unlink(missing_ok=True)
-        with read_back.reading(self.files.asked, database=draft) as reader:
+        with read_back.open_reader(self.files.asked, database=draft) as reader:
             for ending in self._endings():
                 reader.check(reader.table(name + ending).difference(released[ending]))
             reader.check(
@@ -191,20 +199,24 @@ class _Handout:
             )
 
     def tables(self, drafts: Mapping[str, Path]) -> None:
-        """A file each; the certificate names the hash of every other. Raises OutputDiffersError."""
+        """Write one file per table; the certificate contains the hash of every other file.
+
+        Raises:
+            OutputDiffersError: A file differs from the release.
+        """
         with self._transaction() as certificate:
             read = {ending: self._reads(ending) for ending in self._endings()}
-            lines = certificate.lines(Place(read[""], read["_metrics"], read.get("_classes")))
+            lines = certificate.lines(TableLocations(read[""], read["_metrics"], read.get("_classes")))
             for ending in self._endings():
                 self._copy(Sql(f"SELECT {self._selected(ending)} FROM {self._in_order(ending)}"), drafts[ending])
             lines += [self._hash(ending, drafts[ending]) for ending in self._endings()]
-            rows, columns = certificates.rows(lines), dict.fromkeys(certificates.COLUMNS, "VARCHAR")
+            rows, columns = certificates.rows_sql(lines), dict.fromkeys(certificates.COLUMNS, "VARCHAR")
             if self.is_escaped:
                 rows = Sql(f"SELECT {written_columns.CsvColumns(columns, True).selected()} FROM ({rows})")
             self._copy(rows, drafts["_certificate"])
             drafts["_text"].write_text(certificates.as_text(lines), encoding="utf-8")
             released = self._released(certificate)
-            with read_back.reading(self.files.asked, is_escaped=self.is_escaped) as reader:
+            with read_back.open_reader(self.files.asked, is_escaped=self.is_escaped) as reader:
                 written = reader.csv if self.files.form == ".csv" else reader.parquet
                 for ending in self._endings():
                     reader.check(written(drafts[ending], released[ending]).difference(released[ending]))
@@ -213,20 +225,22 @@ class _Handout:
                     written(drafts["_certificate"]).other_lines(lines),
                 )
 
-    def _released(self, certificate: Certificate) -> dict[str, read_back.Released]:
-        """What the tables were when the gate had passed them, by the ledger."""
+    def _released(self, certificate: Certificate) -> dict[str, read_back.ReleasedTable]:
+        """Return the tables with the hashes recorded in the ledger after the gate passed them."""
         hashes = dict(certificate.row["hashes"])
         return {
-            ending: read_back.Released(self.cursor, self.entry.table(ending), self._columns(ending), hashes[ending])
+            ending: read_back.ReleasedTable(
+                self.cursor, self.entry.table(ending), self._columns(ending), hashes[ending]
+            )
             for ending in self._endings()
         }
 
     def _selected(self, ending: str) -> Sql:
-        """Return the columns of a table as a file has them."""
+        """Return the query for the columns of a table as they are written to a file."""
         columns = self._columns(ending)
         if self.files.form == ".csv":
             return self._csv(columns).selected()
-        return join_sql(f"{written_columns.plain(n, t)} AS {identifier(n)}" for n, t in columns.items())
+        return join_sql(f"{written_columns.plain_column(n, t)} AS {identifier(n)}" for n, t in columns.items())
 
     def _csv(self, columns: Mapping[str, str]) -> written_columns.CsvColumns:
         return written_columns.CsvColumns(
@@ -234,12 +248,12 @@ class _Handout:
         )
 
     def _hash(self, ending: str, draft: Path) -> Line:
-        """What the file of a table is known by."""
+        """Return the line of the certificate with the hash of a table's file."""
         name = self.files.final[ending].name
         with draft.open("rb") as file:
             value = hashlib.file_digest(file, "sha256").hexdigest()
         return Line(
-            certificates.FILES,
+            certificates.FILES_SECTION,
             name,
             value,
             Sql(f"SELECT sha256(content) FROM read_blob({text(names.escape_glob(name))})"),
@@ -256,7 +270,7 @@ class _Handout:
         self.cursor.execute(f"COPY ({query}) TO {text(str(draft.absolute()))} ({form})")
 
     def _reads(self, ending: str) -> Sql:
-        """How a recipient in the folder of the files reads a table."""
+        """Return the relation with which a recipient reads a table's file in its folder."""
         name = self.files.final[ending].name
         if self.files.form == ".parquet":
             return Sql(f"read_parquet({text(names.escape_glob(name))})")
@@ -269,12 +283,14 @@ class _Handout:
         return self._csv(self._types(ending)).reader(name, escaped)
 
     def _columns(self, ending: str) -> dict[str, str]:
-        """Name and types of one of the tables."""
+        """Return the names and types of the columns of one of the tables."""
         return catalog.columns_of(self.cursor, (self.entry.database, self.entry.schema, self.entry.name + ending))
 
     def _types(self, ending: str) -> dict[str, str]:
-        """Names and types of a table as it goes out: an enumeration lists the values that rows have, in its order, and
-        no others; within other types it is text."""
+        """Return the names and types of a table as they are published.
+
+        An enumeration lists only the values that occur in the rows, in its order; within other types it is text.
+        """
         return {
             n: self._listed(n, ending)
             if written_columns.ENUMERATION.fullmatch(t)
@@ -283,7 +299,7 @@ class _Handout:
         }
 
     def _listed(self, column: str, ending: str) -> str:
-        """Return the type of a column that is an enumeration; of one without a value, text."""
+        """Return the type of an enumeration column with the values that occur; text if none does."""
         name = identifier(column)
         values = self.cursor.execute(
             f"SELECT CAST(value AS VARCHAR) FROM (SELECT DISTINCT {name} AS value FROM {self.entry.table(ending)} "
@@ -293,7 +309,11 @@ class _Handout:
 
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[Certificate]:
-        """Return the certificate of tables that are as they were released; ReleaseChangedError."""
+        """Yield the certificate of tables that have not changed since they were released.
+
+        Raises:
+            ReleaseChangedError: They have changed.
+        """
         self.cursor.execute("BEGIN")
         try:
             certificate = Certificate(self.entry, self.session, self.cursor)
@@ -307,7 +327,7 @@ class _Handout:
             raise
 
 
-_WRITER = """
+_WRITER_SCRIPT = """
 import json, sys
 job = json.load(sys.stdin)
 sys.path[:] = job["path"]
@@ -327,11 +347,14 @@ except duckdb.Error as error:
 _SETTINGS: dict[str, str] = {}
 
 
-def write_database(draft: Path, shown: str, storage_version: str, statements: Sequence[str]) -> None:
-    """Make a database by statements, in a process of its own; WriteFailedError.
+def write_database(draft: Path, target_name: str, storage_version: str, statements: Sequence[str]) -> None:
+    """Create a database from statements, in a separate process.
 
-    Pages of a database are written as they lie in memory, gaps included: in this process, where the source was read,
-    a few bytes of it can be in them.
+    Pages of a database are written as they are in memory, gaps included: in this process, which read the source, a few
+    bytes of it could be in them.
+
+    Raises:
+        WriteFailedError: The system refuses to write the file.
     """
     job = {
         "path": sys.path,
@@ -339,8 +362,8 @@ def write_database(draft: Path, shown: str, storage_version: str, statements: Se
         "attach": f"ATTACH {text(str(draft.resolve()))} AS handout (STORAGE_VERSION {text(storage_version)})",
         "tables": list(statements),
     }
-    ended = subprocess.run(  # noqa: S603
-        [sys.executable, "-I", "-c", _WRITER], input=json.dumps(job), capture_output=True, text=True, check=False
+    result = subprocess.run(  # noqa: S603
+        [sys.executable, "-I", "-c", _WRITER_SCRIPT], input=json.dumps(job), capture_output=True, text=True, check=False
     )
-    if ended.returncode:
-        raise errors.WriteFailedError(shown, ended.stderr.strip().split("\n")[-1])
+    if result.returncode:
+        raise errors.WriteFailedError(target_name, result.stderr.strip().split("\n")[-1])

@@ -1,4 +1,4 @@
-"""Whether the files that lie beside a certificate are those that it was written for."""
+"""Check published files against the certificate next to them."""
 
 import csv
 import hashlib
@@ -8,52 +8,75 @@ from pathlib import Path
 import duckdb
 
 from dbanon import errors
-from dbanon.publishing.certificate import FILES
+from dbanon.publishing.certificate import FILES_SECTION
 from dbanon.runtime.csv_formulas import unescape_cell
 from dbanon.sqltext import names
 from dbanon.sqltext.quote import one_line, text
 
 
 def verify(path: str | Path) -> list[str]:
-    """What is wrong with published files, beginning with their certificate: nothing if all is as it was published.
+    """Return the problems of published files: an empty list if all are as they were published.
 
-    `path` is the file of the release (.parquet, .csv), or a folder, of which every certificate is looked at. Compared
-    are the files' SHA-256 and those that the certificate names. It is not signed: who changes the release can write a
-    certificate for it; compare with one that came another way. InvalidArgumentError where there is no certificate.
+    The SHA-256 of each file is compared with the certificate. The certificate is not signed: anyone who changes the
+    release can write a certificate for it. Compare it with one that you received another way.
+
+    Args:
+        path: The file of the release (.parquet, .csv), or a folder, in which every certificate is checked.
+
+    Returns:
+        One sentence per problem, beginning with the name of the certificate.
+
+    Raises:
+        InvalidArgumentError: There is no certificate.
+
+    >>> import tempfile
+    >>> from dbanon.api.connection import connect
+    >>> from dbanon.api.publish import publish
+    >>> from dbanon.views.materialize import create_release
+    >>> con = connect()
+    >>> _ = con.execute("CREATE TABLE people AS SELECT unnest([21, 23, 61, 65]) AS age")
+    >>> _ = create_release(con, "safe", "mdav", "people", k=2, qi=["age"])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     verify(publish(con, "safe", f"{folder}/safe.parquet")[0])
+    []
     """
-    given = Path(path)
-    found = [given.with_name(f"{given.stem}_certificate{given.suffix}")]
-    if given.is_dir():
-        found = sorted(p for e in ("parquet", "csv") for p in given.glob(f"*_certificate.{e}"))
-    found = [p for p in found if p.is_file() and p.suffix.lower() in (".parquet", ".csv")]
-    if not found:
+    target = Path(path)
+    certificates = [target.with_name(f"{target.stem}_certificate{target.suffix}")]
+    if target.is_dir():
+        certificates = sorted(p for e in ("parquet", "csv") for p in target.glob(f"*_certificate.{e}"))
+    certificates = [p for p in certificates if p.is_file() and p.suffix.lower() in (".parquet", ".csv")]
+    if not certificates:
         accepts = "a .parquet or .csv file that publish wrote, beside its certificate, or a folder with such files"
         raise errors.InvalidArgumentError("verify", "path", accepts, str(path))
-    return [f"{certificate.name}: {problem}" for certificate in found for problem in _problems(certificate)]
+    return [
+        f"{certificate.name}: {problem}"
+        for certificate in certificates
+        for problem in _certificate_problems(certificate)
+    ]
 
 
-def _problems(certificate: Path) -> list[str]:
-    hashes = _hashes(certificate)
+def _certificate_problems(certificate: Path) -> list[str]:
+    hashes = _certificate_hashes(certificate)
     if not hashes:
         return ["it names no files, as those of earlier versions of dbanon"]
-    found = []
+    problems = []
     for name, expected in hashes.items():
-        beside = certificate.with_name(name) if name == Path(name).name else None
-        if beside is None or not beside.is_file():
-            found.append(f"{name} is missing")
-        elif _hashed(beside) != expected:
-            found.append(f"{name} is not the file that it was written for")
+        file = certificate.with_name(name) if name == Path(name).name else None
+        if file is None or not file.is_file():
+            problems.append(f"{name} is missing")
+        elif _file_hash(file) != expected:
+            problems.append(f"{name} is not the file that it was written for")
     read = certificate.with_name(f"{certificate.name}.txt")
-    said = read.read_text(encoding="utf-8").split("\n") if read.is_file() else []
-    if not said:
-        found.append(f"{read.name} is missing")
-    elif any(f"  {one_line(f'{name}: {value}')}" not in said for name, value in hashes.items()):
-        found.append(f"{read.name} is that of other files")
-    return found
+    lines = read.read_text(encoding="utf-8").split("\n") if read.is_file() else []
+    if not lines:
+        problems.append(f"{read.name} is missing")
+    elif any(f"  {one_line(f'{name}: {value}')}" not in lines for name, value in hashes.items()):
+        problems.append(f"{read.name} is that of other files")
+    return problems
 
 
-def _hashes(certificate: Path) -> Mapping[str, str]:
-    """Return the SHA-256 of files by their names, as a certificate has them."""
+def _certificate_hashes(certificate: Path) -> Mapping[str, str]:
+    """Return the SHA-256 of files by their names, from a certificate."""
     if certificate.suffix.lower() == ".csv":
         with certificate.open(newline="", encoding="utf-8") as file:
             cells = [
@@ -61,12 +84,12 @@ def _hashes(certificate: Path) -> Mapping[str, str]:
             ]
             rows = [(section, item, value) for section, item, value in cells]
     else:
-        with duckdb.connect() as plain:
+        with duckdb.connect() as connection:
             name = names.escape_glob(str(certificate))
-            rows = plain.execute(f"SELECT section, item, value FROM read_parquet({text(name)})").fetchall()
-    return {item: value for section, item, value in rows if section == FILES}
+            rows = connection.execute(f"SELECT section, item, value FROM read_parquet({text(name)})").fetchall()
+    return {item: value for section, item, value in rows if section == FILES_SECTION}
 
 
-def _hashed(path: Path) -> str:
+def _file_hash(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,4 +1,4 @@
-"""The SELECT list of a published table as a file of each format has it, and how a recipient reads it."""
+"""The SELECT list of a published table for each file format, and how a recipient reads the file."""
 
 import re
 from collections.abc import Collection, Mapping
@@ -24,29 +24,34 @@ def without_enumerations(type_: str) -> str:
     return ENUMERATION.sub(lambda match: match[1] or "VARCHAR", type_)
 
 
-def carried(name: str, type_: str, wanted: str) -> Sql:
-    """Return a column as Parquet carries it without loss to the type that is wanted."""
-    through = "VARCHAR" if LOSSY.search(wanted) else wanted
+def parquet_column(name: str, type_: str, target_type: str) -> Sql:
+    """Return a column as Parquet stores it so that it can be cast to `target_type` without loss."""
+    through = "VARCHAR" if LOSSY.search(target_type) else target_type
     return Sql(identifier(name) if through == type_ else f"CAST({identifier(name)} AS {through})")
 
 
-def plain(name: str, type_: str) -> Sql:
-    """Return a column as a file has it: enumerations as text, since DuckDB 1 writes their lists into Parquet."""
+def plain_column(name: str, type_: str) -> Sql:
+    """Return a column with enumerations as text, because DuckDB 1 writes their lists into Parquet files."""
     type_without = without_enumerations(type_)
     return Sql(identifier(name) if type_without == type_ else f"CAST({identifier(name)} AS {type_without})")
 
 
 def in_order(relation: Sql, columns: Collection[str]) -> Sql:
-    """The rows of a relation with these columns in their order, which COPY need not keep where
-    `preserve_insertion_order` is off; a column beside them, of a name that none has, says where each row stands."""
+    """Return the rows of a relation with these columns in their order.
+
+    COPY need not keep the order if `preserve_insertion_order` is off; an additional column with an unused name numbers
+    the rows.
+    """
     place = identifier("place".ljust(5 + max(map(len, columns)), "_"))
     return Sql(f"(SELECT *, row_number() OVER () AS {place} FROM {relation}) ORDER BY {place} ASC")
 
 
 @dataclass(frozen=True)
 class CsvColumns:
-    """The columns (type by name) of a table that is written as CSV: whether formulas are escaped, and in which columns
-    negative numbers stay as they are (`quasi`)."""
+    """The columns (type by name) of a table that is written as CSV.
+
+    `is_escaped`: whether formulas are escaped; `quasi`: columns in which negative numbers are not escaped.
+    """
 
     types: Mapping[str, str]
     is_escaped: bool
@@ -60,11 +65,11 @@ class CsvColumns:
         )
 
     def headers(self) -> list[str]:
-        """Return the names of the columns in the first line."""
+        """Return the names of the columns in the header line."""
         return csv_formulas.header_cells(list(self.types), escape=self.is_escaped)
 
     def with_formulas(self, relation: Sql) -> Sql | None:
-        """The statement that says for each text column whether a value of the table is escaped; None without any."""
+        """Return the query that tells for each text column whether a value is escaped; None without text columns."""
         found = [
             f"coalesce(bool_or({self._cell(name)} <> CAST({identifier(name)} AS VARCHAR)), false) AS {identifier(name)}"
             for name in self._texts()
@@ -72,7 +77,7 @@ class CsvColumns:
         return Sql(f"SELECT {join_sql(found)} FROM {relation}") if found else None
 
     def reader(self, file: str, escaped: Collection[str]) -> Sql:
-        """How a recipient reads a file of that name; values of the columns `escaped` are given back as they were."""
+        """Return the relation with which a recipient reads a file of that name; escaped columns are restored."""
         columns = join_sql(f"{text(n)}: {text('VARCHAR' if n in escaped else t)}" for n, t in self.types.items())
         read = (
             f"read_csv({text(names.escape_glob(file))}, header = true, delim = ',', quote = '\"', escape = '\"', "
@@ -91,7 +96,7 @@ class CsvColumns:
         return [name for name, type_ in self.types.items() if self.is_escaped and csv_formulas.is_text(type_)]
 
     def _cell(self, name: str) -> Sql:
-        column = plain(name, self.types[name])
+        column = plain_column(name, self.types[name])
         if name not in self._texts():
             return column
         return csv_formulas.escape_sql(f"CAST({column} AS VARCHAR)", is_quasi=name in self.quasi)

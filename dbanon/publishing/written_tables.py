@@ -1,4 +1,4 @@
-"""Read the tables of a version back after they were written; nothing here writes."""
+"""Read the tables of a version back after they were written; nothing is written here."""
 
 from typing import Any
 
@@ -9,14 +9,13 @@ from dbanon.release.spec.release_spec import ReleaseSpec
 from dbanon.sqltext.quote import Sql
 
 
-def check(function: str, cursor: Any, entry: LedgerEntry, publication: ReleaseSpec) -> None:
-    """Compare the tables of a version, in the transaction that made them, with what the release gate passed.
+def check_tables(function: str, cursor: Any, entry: LedgerEntry, publication: ReleaseSpec) -> None:
+    """Compare the tables of a version, in the transaction that created them, with what the release gate passed.
 
-    How many records of which values each class has is compared with the membership
-    (`views/unchanged_source_check.sql`).
+    The values and counts of each class are compared with the membership (`views/unchanged_source_check.sql`).
 
     Raises:
-        OutputDiffersError: Rows are in another order, classes show other values, or metrics are not for others.
+        OutputDiffersError: Rows are in another order, classes have other values, or metrics are for the custodian only.
 
     O(rows) time.
     """
@@ -40,7 +39,7 @@ def check(function: str, cursor: Any, entry: LedgerEntry, publication: ReleaseSp
 
 
 def withheld_metrics(cursor: Any, relation: Sql) -> str | None:
-    """Return which metrics of a relation are for the custodian only; None where none is."""
+    """Return which metrics of a relation are for the custodian only; None if there are none."""
     found = [str(row[0]) for row in cursor.execute(f"SELECT metric FROM {relation}").fetchall()]
     withheld = [name for name in found if not metrics.goes_out(name)]
     return f"it has metrics that are for the custodian only ({', '.join(withheld)})" if withheld else None

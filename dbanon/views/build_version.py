@@ -93,7 +93,7 @@ def _create_version(
 ) -> Release:
     publication = resolve.keyed(publication, entry.person_key)
     metrics = _write_tables(cursor, entry, publication)
-    written_tables.check(making.function, cursor, entry, publication)
+    written_tables.check_tables(making.function, cursor, entry, publication)
     related_versions = same_source.versions_of_same_people(entry, cursor)
     recognized += recognized_people.recognize(cursor, entry, disjoint_sources.without_disjoint(entry, related_versions))
     others = [r.other for r in recognized if not r.are_others]
@@ -133,7 +133,7 @@ def _create_version(
         else []
     )
     _insert_ledger_row(cursor, entry, publication, metrics, making, n_small_differences, comparison, recognized)
-    postgres_delivery.intend(making.function, cursor, entry, making.to)
+    postgres_delivery.record_pending_delivery(making.function, cursor, entry, making.to)
     checked_names = {o.named for o in comparison.checked}
     exposed_by_checked = {name: people for name, people in comparison.exposed.items() if name in checked_names}
     if making.composition == "refuse" and exposed_by_checked:

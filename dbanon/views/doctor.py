@@ -86,7 +86,7 @@ def _changed_releases(plain: Any, database: str) -> Iterator[Problem]:
             message = "unknown whether it is what was released: an earlier version of dbanon made it. Hint: refresh it"
             yield Problem("release", entry.shown, message)
         yield from (Problem("release", entry.shown, message) for message in changes or ())
-        undelivered = postgres_delivery.undelivered(plain, entry)
+        undelivered = postgres_delivery.undelivered_notice(plain, entry)
         if undelivered is not None:
             yield Problem("release", entry.shown, undelivered)
 

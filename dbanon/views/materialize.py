@@ -207,10 +207,12 @@ def _refresh(cursor: Any, old: LedgerEntry, publication: ReleaseSpec, how: str, 
 
 
 @contextlib.contextmanager
-def _release_session(function: str, connection: Any) -> Iterator[tuple[session.Session, Any, postgres_delivery.Later]]:
+def _release_session(
+    function: str, connection: Any
+) -> Iterator[tuple[session.Session, Any, postgres_delivery.PendingDelivery]]:
     """Yield the session of a connection, a cursor, and the delivery that is due at the end."""
     current = session.find_session(getattr(connection, "raw", connection))
-    with current.cursor() as cursor, postgres_delivery.afterwards(function, current, cursor) as later:
+    with current.cursor() as cursor, postgres_delivery.deliver_afterwards(function, current, cursor) as later:
         yield current, cursor, later
 
 
@@ -328,7 +330,7 @@ def _drop(cursor: Any, name: str, here: Sequence[str]) -> None:
     old = releases.find_published("drop", name, cursor, path)
     release_target.check_writable(cursor, "drop", old.database)
     alias = deliveries.target_alias(name, cursor, here[0])
-    with postgres_delivery.withdrawn("drop", cursor, old, alias), transactions.transaction(cursor, "drop", name):
+    with postgres_delivery.drop_copy_after("drop", cursor, old, alias), transactions.transaction(cursor, "drop", name):
         _check_published(cursor, "drop", old)
         deliveries.forget_target(cursor, (old.database, old.schema, old.name))
         for ending in TABLES:

@@ -59,13 +59,13 @@ def test_what_is_compiled_first_is_said_once_on_stderr(
         return 2 * n
 
     made = numba.njit(twice)  # a kernel that no disk has
-    with common.progress(False):
+    with common.show_progress(False):
         assert made(3) == 6 and made(3.0) == 6.0
     out, err = capsys.readouterr()
-    assert (out, err) == ("", common.COMPILING + "\n")
-    with common.progress(False):
+    assert (out, err) == ("", common.COMPILING_MESSAGE + "\n")
+    with common.show_progress(False):
         assert made(4) == 8
-    with common.progress(True):
+    with common.show_progress(True):
         assert made(True) == 2
     assert capsys.readouterr() == ("", "")
 

@@ -21,9 +21,9 @@ from click.testing import CliRunner, Result
 import dbanon
 from dbanon import errors
 from dbanon.cli import main
-from dbanon.cli.manual.error_page import documented, messages
-from dbanon.cli.terminal.command_group import Commands
-from dbanon.cli.terminal.common import answer, table
+from dbanon.cli.manual.error_page import documented_errors, error_messages
+from dbanon.cli.terminal.command_group import JsonErrorGroup
+from dbanon.cli.terminal.common import print_result, print_table
 from dbanon.errors import DbanonError
 from dbanon.errors.exit_codes import EXIT_CODES, outcome
 from dbanon.views import materialize
@@ -42,11 +42,11 @@ NEVER_TEXT = {
 """No statement raises them."""
 
 
-@pytest.mark.parametrize("name", documented())
+@pytest.mark.parametrize("name", documented_errors())
 def test_an_error_means_the_same_as_text_that_duckdb_hands_on(name: str) -> None:
-    kind = documented()[name]
+    kind = documented_errors()[name]
     assert kind.outcome in EXIT_CODES
-    error = messages()[name]
+    error = error_messages()[name]
     assert outcome(kind.__new__(kind)) == kind.outcome
     if name not in QUOTING and (kind.pattern() or kind.outcome == "failed"):
         assert outcome(duckdb.InvalidInputException(f"Invalid Input Error: {error}")) == kind.outcome
@@ -160,7 +160,7 @@ def test_ctrl_c_at_a_question_ends_with_130_and_no_with_1() -> None:
     def no() -> None:
         raise click.Abort
 
-    group = Commands(
+    group = JsonErrorGroup(
         commands={"ctrl_c": click.Command("ctrl_c", callback=ctrl_c), "no": click.Command("no", callback=no)}
     )
     assert CliRunner().invoke(group, ["ctrl_c"]).exit_code == 130
@@ -224,7 +224,9 @@ def test_what_is_not_understood_is_json_where_that_is_asked_for(call: tuple[str,
 
 
 def test_values_that_json_has_not_are_null_or_text(capsys: pytest.CaptureFixture[str]) -> None:
-    answer({"a": [float("nan"), float("-inf"), 1.5, None], "b": Decimal("1.50"), "c": datetime.date(2020, 1, 2)}, True)
+    print_result(
+        {"a": [float("nan"), float("-inf"), 1.5, None], "b": Decimal("1.50"), "c": datetime.date(2020, 1, 2)}, True
+    )
     assert only(capsys.readouterr().out) == {"a": [None, None, 1.5, None], "b": "1.50", "c": "2020-01-02"}
 
 
@@ -240,7 +242,7 @@ def test_tables_are_read_at_80_columns(shared: str) -> None:
 
 def test_what_is_alike_in_all_rows_stands_below_where_the_screen_is_narrow(capsys: pytest.CaptureFixture[str]) -> None:
     wide = [{"name": f"a{i}", "same": "x" * 70, "n": 1.5, "m": "[b]y" * 4} for i in range(3)]
-    table("Title", wide)
+    print_table("Title", wide)
     lines = capsys.readouterr().out.splitlines()
     assert [line.split() for line in lines if line.strip()][:3] == [["Title"], ["name"], ["─" * 4]]
     assert "In all rows: same " in " ".join(lines) and "n 1.5, m [b]y[b]y[b]y[b]y." in " ".join(lines)

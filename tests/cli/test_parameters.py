@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from dbanon import errors
 from dbanon.cli import main
-from dbanon.cli.options.parameters import parameter, together
+from dbanon.cli.options.parameters import merge_parameters, parse_assignment
 from dbanon.table_functions.registry import table_functions
 
 KINDS = {p.name: p.kind for p in table_functions()["kacpc"].parameters}
@@ -46,7 +46,7 @@ KINDS = {p.name: p.kind for p in table_functions()["kacpc"].parameters}
     ],
 )
 def test_a_value_is_a_literal_or_else_text(given: str, value: object) -> None:
-    assert parameter(given, KINDS) == (given.split("=")[0].rstrip(": ").lower(), value)
+    assert parse_assignment(given, KINDS) == (given.split("=")[0].rstrip(": ").lower(), value)
 
 
 @pytest.mark.parametrize(
@@ -55,25 +55,25 @@ def test_a_value_is_a_literal_or_else_text(given: str, value: object) -> None:
      "getenv('HOME')", "1; SELECT 2", "x\x00y", "ü" * 5000],
 )  # fmt: skip
 def test_nothing_but_a_literal_is_evaluated(value: str) -> None:
-    assert parameter(f"nulls={value}", KINDS) == ("nulls", value)
+    assert parse_assignment(f"nulls={value}", KINDS) == ("nulls", value)
 
 
 @pytest.mark.parametrize("given", ["k", "", "=5", "k=", "qi=['age'", "k=(SELECT 1)", "k=$1", 'qi="age"', "qi=[now()]"])
 def test_what_is_no_parameter_is_one_clear_error(given: str) -> None:
     with pytest.raises(click.BadParameter, match=r"NAME=VALUE|no SQL literal"):
-        parameter(given, KINDS)
+        parse_assignment(given, KINDS)
 
 
 def test_giving_one_twice_differently_is_refused_however_it_is_given() -> None:
     def asked(*given: str, **options: object) -> dict[str, Any]:
-        return together("kacpc", given, **options)
+        return merge_parameters("kacpc", given, **options)
 
     assert asked("k=5", k=5, l=None) == asked("k=5", "K=5") == asked(k=5) == {"k": 5}
     for wrong in (lambda: asked("k=5", k=6), lambda: asked("k=5", "K=6"), lambda: asked("improve=10", improve="5s")):
         with pytest.raises(click.BadParameter, match="given twice, and differently"):
             wrong()
     with pytest.raises(errors.UnknownAlgorithmError, match="Did you mean 'kacpc'"):
-        together("kacp", ())
+        merge_parameters("kacp", ())
     with pytest.raises(errors.NotSupportedForRelatedTablesError, match="know one table each"):
         asked("key=x")
     for name in ("source", "name", "replace", "connection", "progress"):  # parameters of Python, not of a call

@@ -19,9 +19,9 @@ import dbanon
 from dbanon import errors
 from dbanon.api import connection
 from dbanon.cli import main
-from dbanon.cli.commands.docs import described
-from dbanon.cli.manual.error_page import messages
-from dbanon.cli.options.message_options import spelled
+from dbanon.cli.commands.docs import documented_commands
+from dbanon.cli.manual.error_page import error_messages
+from dbanon.cli.options.message_options import with_option_names
 from dbanon.cli.shell.dot_commands import COMMANDS
 from dbanon.publishing import release_files
 from dbanon.release.spec import resolve
@@ -41,7 +41,7 @@ def shown(path: str, message: str, **given: Any) -> str:
         command = command.commands[name]
     context = click.Context(command)
     context.params = given
-    return spelled(message, context)
+    return with_option_names(message, context)
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def shown(path: str, message: str, **given: Any) -> str:
 )
 def test_an_option_is_named_as_the_command_line_writes_it(command: str, message: str, says: str) -> None:
     assert says in shown(command, message)
-    assert spelled(message, None) == message
+    assert with_option_names(message, None) == message
 
 
 def test_a_statement_that_is_a_command_is_named_as_one() -> None:
@@ -94,7 +94,7 @@ def pointers(text: str) -> list[str]:
     lost = []
     tables = set(re.findall(r"dbanon\.(\w+)", resources.sql("source/schema.sql")))
     functions = {*table_functions(), "f", "query"}
-    commands = {path for path, _ in described(main).walk()}
+    commands = {path for path, _ in documented_commands(main).walk()}
     lost += [f"FROM {n}(" for n in re.findall(r"\bFROM ([a-z_]+)\(", text) if n not in functions]
     lost += [f"dbanon.{n}" for n in re.findall(r"\bdbanon\.([a-z_]+)\b", text) if n not in {*dbanon.__all__, *tables}]
     lost += [n for n in re.findall(r"(?<!\S)\.[a-z]+", text) if n not in COMMANDS]
@@ -114,7 +114,7 @@ def pointers(text: str) -> list[str]:
     return lost
 
 
-@pytest.mark.parametrize("name", messages())
+@pytest.mark.parametrize("name", error_messages())
 def test_every_pointer_in_a_message_leads_somewhere(name: str) -> None:
     allowed = {
         "UnknownCommandError": [".halp"],
@@ -123,7 +123,7 @@ def test_every_pointer_in_a_message_leads_somewhere(name: str) -> None:
         "UnknownConnectionError": [".ddb", ".db"],
         "NewerSchemaError": ["dbanon has version ", "dbanon knows versions up to "],
     }
-    text = messages()[name]
+    text = error_messages()[name]
     assert [p for p in pointers(text) if p not in allowed.get(name, [])] == []
 
 
@@ -214,4 +214,4 @@ def test_ctrl_c_while_the_command_line_is_loaded_is_one_line() -> None:
 def test_no_error_class_speaks_of_one_front_end_only() -> None:
     for name in ("TargetExistsError", "ReleaseExistsError", "SmallDifferencesRefusedError", "CannotKeepClassesError"):
         assert hasattr(errors, name)
-        assert "--" not in messages()[name]
+        assert "--" not in error_messages()[name]

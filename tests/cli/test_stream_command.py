@@ -147,7 +147,7 @@ def test_who_waits_leaves_when_a_line_cannot_be_read() -> None:
 _SLOW = """
 import io, sys
 from dbanon.cli.terminal import line_formats
-line_formats.AT_ONCE = 1000
+line_formats.CHUNK_BYTES = 1000
 from dbanon.cli import main
 main(["stream", "--from", "-", "--to", "-", *sys.argv[1:]])
 """
@@ -156,7 +156,7 @@ main(["stream", "--from", "-", "--to", "-", *sys.argv[1:]])
 def test_the_first_lines_say_what_columns_are_unless_types_do(monkeypatch: pytest.MonkeyPatch) -> None:
     from dbanon.cli.terminal import line_formats as read
 
-    monkeypatch.setattr(read, "AT_ONCE", 30)
+    monkeypatch.setattr(read, "CHUNK_BYTES", 30)
     given = '{"age": 30, "d": "x"}\n' + '{"age": 30.5, "d": "y"}\n' * 3
     roles = ["--from", "-", "--to", "-", "-k", "2", "-p", "delta=4", "--qi", "age", "--sensitive", "d"]
     failed = run(*roles, input=given)

@@ -16,7 +16,7 @@ from support.scale import one_of
 
 import dbanon
 from dbanon import errors
-from dbanon.cli.manual.error_page import documented
+from dbanon.cli.manual.error_page import documented_errors
 from dbanon.errors import DbanonError
 from dbanon.errors.base import fields
 
@@ -706,7 +706,7 @@ def test_every_exception_of_the_package_is_reached(request: pytest.FixtureReques
     alone = [item for item in request.session.items if item.path == request.path]
     if len(alone) < 100:
         pytest.skip("only a part of the file runs")
-    known = set(documented())
+    known = set(documented_errors())
     assert known - _raised - set(ELSEWHERE) == set()
     assert set(ELSEWHERE) <= known
 
@@ -724,7 +724,7 @@ SAMPLES: dict[str, Any] = {p: ["aa"] for p in ("known", "found", "roles", "colum
 
 def test_messages_say_what_and_what_to_do() -> None:
     """Every message ends as a sentence, and those that can be helped have a hint or a list of what is accepted."""
-    for name, kind in documented().items():
+    for name, kind in documented_errors().items():
         parameters = fields(kind.message) or [p for p in inspect.signature(kind.__init__).parameters if p != "self"]
         text = str(kind(*[SAMPLES.get(p, "aa") for p in parameters]))
         assert len(parameters) >= 1

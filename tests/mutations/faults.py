@@ -316,7 +316,7 @@ _FAULTS = {
     ),
     "a file that was changed is verified": Fault(
         "dbanon/publishing/verify.py",
-        "elif _hashed(beside) != expected:",
+        "elif _file_hash(file) != expected:",
         "elif not expected:",
         ("tests/runtime/test_drafts.py",),
     ),
@@ -353,8 +353,8 @@ _FAULTS = {
     ),
     "an error ends with exit code 0": Fault(
         "dbanon/cli/terminal/common.py",
-        "raise failure(",
-        "raise click.exceptions.Exit(0) if True else failure(",
+        "raise exit_error(",
+        "raise click.exceptions.Exit(0) if True else exit_error(",
         ("tests/cli/test_cli.py",),
     ),
     # What is known of a release, and what goes out

@@ -316,10 +316,10 @@ def test_parameters_of_models_stand_together_in_the_order_of_their_places() -> N
 
 @pytest.mark.parametrize("model", registry.models(), ids=lambda m: m.name)
 def test_it_is_documented(model: Model) -> None:
-    page = function_page.common()
+    page = function_page.common_parameters_page()
     for parameter in model.parameters:
         assert f"`{parameter.name}`" in page
-    assert function_page.prose(model.gives) in function_page.page(model.function)
+    assert function_page.escape_markdown(model.gives) in function_page.page(model.function)
     assert model.function in table_functions()
     for metric in model.metrics:
         assert f"## {metric.name}" in metric_page.page()

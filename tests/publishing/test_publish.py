@@ -214,7 +214,7 @@ def test_nothing_remains_when_writing_fails(
     def fails(*_: object) -> str:
         raise OSError("disk full")
 
-    monkeypatch.setattr(certificates, "rows", fails)
+    monkeypatch.setattr(certificates, "rows_sql", fails)
     with dbanon.connect(clinic) as con:
         with pytest.raises(OSError, match="disk full"):
             dbanon.publish(con, "safe_patients", f"{tmp_path}/{to}")

@@ -24,7 +24,7 @@ from dbanon.sqltext.quote import Sql
 TARGETS = ("out.csv", "out.parquet", "out.duckdb", "folder/")
 
 Copy = Callable[[Any, Sql, Path], None]
-COPIED: Copy = handouts._Handout._copy
+COPIED: Copy = handouts._ReleaseWriter._copy
 FAULTS: dict[str, Callable[[Sql], Sql]] = {
     "rows twice": lambda query: Sql(f"FROM ({query}) UNION ALL FROM ({query})"),
     "a row less": lambda query: Sql(f"FROM ({query}) OFFSET 1"),
@@ -58,7 +58,7 @@ def test_a_file_with_other_rows_is_removed(
     def copied(self: Any, query: Sql, draft: Path) -> None:
         COPIED(self, FAULTS[fault](query) if '."safe")' in query else query, draft)
 
-    monkeypatch.setattr(handouts._Handout, "_copy", copied)
+    monkeypatch.setattr(handouts._ReleaseWriter, "_copy", copied)
     if fault in ("a column less", "two columns exchanged") and to.endswith("duckdb"):
         pytest.skip("the writer of databases takes the columns by name")
     with pytest.raises(OutputDiffersError, match="was read back after writing and is not what the release gate passed"):
@@ -70,8 +70,8 @@ def test_a_file_with_other_rows_is_removed(
 def test_a_certificate_with_other_lines_is_removed(
     clinic: Path, to: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    written = certificates.rows
-    monkeypatch.setattr(certificates, "rows", lambda lines: written(lines[:-1]))
+    written = certificates.rows_sql
+    monkeypatch.setattr(certificates, "rows_sql", lambda lines: written(lines[:-1]))
     with pytest.raises(OutputDiffersError, match="it has other lines than the certificate"):
         dbanon.publish(clinic, "safe", f"{tmp_path}/{to}")
     assert list(tmp_path.iterdir()) == []

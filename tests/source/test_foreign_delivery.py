@@ -311,7 +311,7 @@ def test_a_delivery_that_fails_is_recorded_and_made_by_the_next_refresh(
     def unneeded(*_: object) -> None:
         raise AssertionError("it is as it shall be")
 
-    monkeypatch.setattr(postgres_delivery, "_fill", unneeded)
+    monkeypatch.setattr(postgres_delivery, "_insert_rows", unneeded)
     ward.execute(f"{REFRESH} pg.public.safe WITH (if_stale = true)")
 
 
@@ -355,9 +355,9 @@ def killed(*_):
     os.kill(os.getpid(), signal.SIGKILL)
 
 if place == "before":
-    postgres_delivery._copy = killed
+    postgres_delivery._replace_tables = killed
 elif place == "within":
-    postgres_delivery._fill = killed
+    postgres_delivery._insert_rows = killed
 elif place == "after":
     deliveries.set_delivered_version = killed
 else:

@@ -147,7 +147,7 @@ def told(folder: Path) -> dict[str, Any]:
         assert done.exit_code in (0, 1), done.output
         given[name] = done.output.replace(str(folder), "")
     with dbanon.connect(path) as con:
-        given["known"] = catalog_cache.read(lambda query: con.raw.execute(query).fetchall()).relations
+        given["known"] = catalog_cache.read_catalog(lambda query: con.raw.execute(query).fetchall()).relations
         given["doctor"] = doctor.problems(con)
         dbanon.save_hierarchy(con, "h", folder / "h.csv")
         (file, *_) = dbanon.publish(con, "held", folder / "held.csv")

@@ -23,7 +23,7 @@ import dbanon
 from dbanon.api import demo
 from dbanon.cli import main
 from dbanon.cli.manual import error_page
-from dbanon.cli.manual.error_page import documented
+from dbanon.cli.manual.error_page import documented_errors
 from dbanon.errors import DbanonError
 from dbanon.errors.example import Example
 from dbanon.sqltext import templates
@@ -136,8 +136,8 @@ def message(output: str, texts: list[str]) -> str:
 
 def record(names: list[str]) -> None:
     """Write the messages of errors to the file that the page is made from; those of `names`, or of all."""
-    shown = {name: kind.example for name, kind in documented().items() if isinstance(kind.example, Example)}
-    recorded = tomllib.loads(error_page.MESSAGES.read_text(encoding="utf-8"))
+    shown = {name: kind.example for name, kind in documented_errors().items() if isinstance(kind.example, Example)}
+    recorded = tomllib.loads(error_page.MESSAGES_FILE.read_text(encoding="utf-8"))
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder), noted() as texts:
         database = Demo(Path("dbanon_demo.duckdb"))
         for name in sorted(names or shown, key=lambda name: shown[name].before):
@@ -145,7 +145,7 @@ def record(names: list[str]) -> None:
             recorded[name] = message(output, texts.get(name, []))
         database.con.close()
     lines = (f"{name} = {json.dumps(recorded[name], ensure_ascii=False)}\n" for name in shown)
-    error_page.MESSAGES.write_text("".join(lines), encoding="utf-8")
+    error_page.MESSAGES_FILE.write_text("".join(lines), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -49,7 +49,7 @@ def algorithm_table() -> str:
         for a in members:
             is_unsaid = a.evidence == "RECON" and "reconstructed" not in a.summary
             what = a.summary.replace("|", "\\|") + (" (reconstructed)" if is_unsaid else "")
-            rows.append((f"`{a.name}`", what, bibliography.linked(a.source, "manual/bibliography.md")))
+            rows.append((f"`{a.name}`", what, bibliography.link_citations(a.source, "manual/bibliography.md")))
     return function_page.table(("algorithm", "what it does", "source"), rows)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import dbanon
-from dbanon.publishing.report.blocks import shown
+from dbanon.publishing.report.blocks import format_cell
 
 SOURCE = "ward_admissions_raw"
 DISEASES = ("Zyxoma", "Qvarrel fever", "Blemmish", "Krell syndrome", None)
@@ -99,7 +99,7 @@ def build(path: Path | str, rows: int = 160) -> Any:
 
 
 def same(said: str, value: Any) -> bool:
-    return said == ("NULL" if value is None else shown(value))
+    return said == ("NULL" if value is None else format_cell(value))
 
 
 def check_numbers(page: Page, con: Any) -> int:

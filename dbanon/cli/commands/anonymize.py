@@ -1,4 +1,4 @@
-"""`dbanon anonymize`: a file in, files out, nothing left behind."""
+"""`dbanon anonymize`: read a file, write the release to files, and store nothing else."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -6,10 +6,17 @@ from typing import Any
 
 import click
 
-from dbanon.cli.commands.anonymize_input import TABLE, Input, load_input
-from dbanon.cli.commands.review import before_files
-from dbanon.cli.options.memory_options import bounded, bounds
-from dbanon.cli.options.parameters import improvement, joined_parameters, not_given, parameter, parameters, together
+from dbanon.cli.commands.anonymize_input import INPUT_TABLE, LoadedInput, load_input
+from dbanon.cli.commands.review import print_file_review
+from dbanon.cli.options.memory_options import memory_arguments, memory_options
+from dbanon.cli.options.parameters import (
+    merge_parameters,
+    options_not_assigned,
+    parameter_options,
+    parse_assignment,
+    parse_improve,
+    union_parameters,
+)
 from dbanon.cli.options.role_options import (
     PolicyFile,
     declare_policy,
@@ -26,12 +33,12 @@ from dbanon.cli.options.role_options import (
 from dbanon.cli.terminal.common import (
     AS_JSON,
     CSV_FORMULAS,
-    answer,
     errors_as_messages,
-    headlines,
-    progress,
-    rows,
-    searched,
+    key_metric_lines,
+    print_result,
+    query_rows,
+    search_progress,
+    show_progress,
 )
 from dbanon.runtime import output_files
 from dbanon.sqltext import names
@@ -45,14 +52,14 @@ DEFAULT = "best"
 @click.command("anonymize")
 @click.argument("source", metavar="INPUT", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("-o", "--output", required=True, help="A .parquet, .csv or .duckdb file, or a folder.")
-@parameters
+@parameter_options
 @click.option("--table", help="The table, where INPUT is a DuckDB database.")
 @click.option("--algorithm", help=f"See dbanon algorithms; default: {DEFAULT}.")
 @role_options
 @click.option("--storage-version", help="Oldest DuckDB that shall read a .duckdb file; default: v1.0.0.")
 @CSV_FORMULAS
 @click.option("--force", is_flag=True, help="Replace files that are there.")
-@bounds
+@memory_options
 @AS_JSON
 @click.option("--quiet", is_flag=True, help="Print nothing but errors.")
 def anonymize(
@@ -87,56 +94,58 @@ def anonymize(
     from dbanon.publishing import release_files as handouts
     from dbanon.views.materialize import create_release
 
-    name = _name(output)
+    name = _release_name(output)
     roles = role_parameters(qi, sensitive, person, identifiers, other)
-    algorithm, given = _algorithm(algorithm, given)
+    algorithm, given = _split_algorithm(algorithm, given)
     with errors_as_messages():
-        asked = together(algorithm, given, k=k, l=l, t=t, improve=improvement(improve), **roles)
-        read = [source, *([policy] if policy else []), *_hierarchy_files(asked)]
-        written = handouts.files_of(output, name)
+        call_parameters = merge_parameters(algorithm, given, k=k, l=l, t=t, improve=parse_improve(improve), **roles)
+        read = [source, *([policy] if policy else []), *_hierarchy_files(call_parameters)]
+        written = handouts.output_paths(output, name)
         output_files.check_not_source("anonymize", written, read)
-    with errors_as_messages(), connect(**bounded()) as con, progress(quiet) as step:
+    with errors_as_messages(), connect(**memory_arguments()) as con, show_progress(quiet) as step:
         step("Reading")
         loaded = load_input(con, source, table)
         columns = policy_columns(policy, loaded.table_name, loaded.is_about)
         output_files.check_not_source("anonymize", written, [*loaded.read, *hierarchy_files(hierarchies_of(columns))])
         file = None if policy is None or columns is None else (policy, columns)
-        asked = _governed(con, loaded, file, asked, not_given(roles, given))
+        call_parameters = _parameters_under_policy(
+            con, loaded, file, call_parameters, options_not_assigned(roles, given)
+        )
         step("Clustering and checking")
-        con.on_first_release = before_files(source, quiet or as_json or any(map(Path.exists, written)))
-        create_release(con, identifier(name), algorithm, TABLE, progress=searched(step), **asked)
+        con.on_first_release = print_file_review(source, quiet or as_json or any(map(Path.exists, written)))
+        create_release(con, identifier(name), algorithm, INPUT_TABLE, progress=search_progress(step), **call_parameters)
         step("Writing")
         how: dict[str, Any] = {
             "storage_version": storage_version, "overwrite": force, "csv_formulas": csv_formulas,
         }  # fmt: skip
         files = publish(con, identifier(name), output, classes=True, **how)
-        measured = rows(con, f"SELECT metric, value, description FROM {identifier(name + '_metrics')}")
-        unnamed = _unnamed(con, asked)
+        metric_rows = query_rows(con, f"SELECT metric, value, description FROM {identifier(name + '_metrics')}")
+        unnamed = _columns_without_role(con, call_parameters)
     if as_json or not quiet:
-        _report(name, files, measured, unnamed, as_json, quiet)
+        _report(name, files, metric_rows, unnamed, as_json, quiet)
 
 
 def _report(
     name: str,
     files: Sequence[Path],
-    measured: Sequence[Mapping[str, Any]],
+    metric_rows: Sequence[Mapping[str, Any]],
     unnamed: Sequence[str],
     as_json: bool,
     quiet: bool,
 ) -> None:
-    """Print what was published, where it is, and which columns were withheld because nothing says what they are."""
+    """Print the summary of a release, its files, and the columns that were withheld because they have no role."""
     if unnamed and not quiet:
-        _review(unnamed)
-    metrics = {row["metric"]: row["value"] for row in measured}
+        _report_unnamed(unnamed)
+    metrics = {row["metric"]: row["value"] for row in metric_rows}
     if as_json:
-        answer({"files": [str(f) for f in files], "metrics": metrics, "withheld": unnamed}, as_json)
+        print_result({"files": [str(f) for f in files], "metrics": metrics, "withheld": unnamed}, as_json)
     else:
-        _tell(metrics, files)
-        click.echo(headlines(measured, _rest(files, name)))
+        _print_summary(metrics, files)
+        click.echo(key_metric_lines(metric_rows, _other_metrics_hint(files, name)))
 
 
-def _review(unnamed: Sequence[str]) -> None:
-    """Say on stderr which columns are withheld because nobody has said what they are."""
+def _report_unnamed(unnamed: Sequence[str]) -> None:
+    """Print on stderr which columns are withheld because they have no role."""
     click.echo(
         f"Withheld, for review: {', '.join(unnamed)}. Nothing says what they are; name them with --qi, --sensitive "
         "or --other to publish them, with --identifier to leave them out knowingly.",
@@ -144,27 +153,27 @@ def _review(unnamed: Sequence[str]) -> None:
     )
 
 
-def _algorithm(option: str | None, given: Sequence[str]) -> tuple[str, list[str]]:
-    """Return the algorithm, which -p names too, and the other parameters."""
-    named = {"algorithm": option} if option else {}
+def _split_algorithm(option: str | None, assignments: Sequence[str]) -> tuple[str, list[str]]:
+    """Return the algorithm, which `-p algorithm=...` can name too, and the other assignments."""
+    algorithm_parameter = {"algorithm": option} if option else {}
     others = []
-    for text_ in given:
-        name, value = parameter(text_, {})
+    for text_ in assignments:
+        name, value = parse_assignment(text_, {})
         if name != "algorithm":
             others.append(text_)
-        elif named.setdefault(name, str(value)) != value:
+        elif algorithm_parameter.setdefault(name, str(value)) != value:
             raise click.BadParameter("algorithm is given twice, and differently.", param_hint="-p algorithm")
-    return named.get("algorithm", DEFAULT), others
+    return algorithm_parameter.get("algorithm", DEFAULT), others
 
 
-def _rest(files: Sequence[Path], name: str) -> str:
-    """Where the other measures are."""
-    beside = [file for file in files if file.stem == f"{files[0].stem}_metrics"]
-    return f"in {beside[0]}" if beside else f"FROM {identifier(name + '_metrics')}, in {files[0]}"
+def _other_metrics_hint(files: Sequence[Path], name: str) -> str:
+    """Return where the other metrics are."""
+    metric_files = [file for file in files if file.stem == f"{files[0].stem}_metrics"]
+    return f"in {metric_files[0]}" if metric_files else f"FROM {identifier(name + '_metrics')}, in {files[0]}"
 
 
-def _tell(metrics: Mapping[str, float], files: Sequence[Path]) -> None:
-    """Print what was published, and where."""
+def _print_summary(metrics: Mapping[str, float], files: Sequence[Path]) -> None:
+    """Print the key metrics and the files."""
     click.echo(
         f"{int(metrics['records'])} records in {int(metrics['classes'])} classes of at least {int(metrics['k'])}; "
         f"precision {metrics['precision']:.4f}."
@@ -180,10 +189,11 @@ def _tell(metrics: Mapping[str, float], files: Sequence[Path]) -> None:
         click.echo(str(line))
 
 
-def _name(output: str) -> str:
+def _release_name(output: str) -> str:
     """Return the name of the release: that of the output file without its ending, whatever characters it has.
 
-    It is a name and no path: `x.csv.csv` gives the table "x.csv". A name that the table `input` takes is `release`.
+    It is a name and not a path: `x.csv.csv` gives the table "x.csv". If the table `input` has the name, it is
+    `release`.
     """
     stem = Path(output).stem
     is_taken = stem.lower().replace("\u0307", "") in ("input", "input_classes", "input_metrics")
@@ -196,35 +206,35 @@ def _hierarchy_files(parameters: Mapping[str, Any]) -> list[Path]:
     return hierarchy_files(hierarchies.values()) if isinstance(hierarchies, Mapping) else []
 
 
-def _governed(
-    con: Any, loaded: Input, file: PolicyFile | None, asked: Mapping[str, Any], options: Mapping[str, Any]
+def _parameters_under_policy(
+    con: Any, loaded: LoadedInput, file: PolicyFile | None, parameters: Mapping[str, Any], options: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return the parameters of the call over the policy of the input.
+    """Return the parameters of the call, given the policy of the input.
 
-    The policy file is the policy where the database has none for the table, and parameters of the call otherwise. The
-    `options` for roles leave other columns as the policy and the file declare them.
+    The policy file is the policy if the database has none for the table; otherwise its rows are parameters of the call.
+    The `options` for roles leave other columns as the policy and the file declare them.
     """
     roles = [(row.column, row.role) for row in loaded.declared]
     if file is not None and loaded.declared:
         limits = policy_parameters(*file, loaded.declared)
-        asked = joined_parameters(asked, limits, "--policy")
+        parameters = union_parameters(parameters, limits, "--policy")
         options = {name: value for name, value in options.items() if name not in limits}
     elif file is not None:
         declare_policy(con, *file)
         roles = roles_of(file[1])
-    described = con.raw.execute(f"SELECT column_name FROM (DESCRIBE FROM memory.main.{TABLE})").fetchall()
-    asked = with_declared_columns(asked, options, roles, [column for (column,) in described])
-    return with_stored_files(con, asked)
+    column_rows = con.raw.execute(f"SELECT column_name FROM (DESCRIBE FROM memory.main.{INPUT_TABLE})").fetchall()
+    parameters = with_declared_columns(parameters, options, roles, [column for (column,) in column_rows])
+    return with_stored_files(con, parameters)
 
 
-def _unnamed(con: Any, parameters: Mapping[str, Any]) -> list[str]:
-    """Columns that are not in the output because neither the policy nor the call says what they are, in their order."""
+def _columns_without_role(con: Any, parameters: Mapping[str, Any]) -> list[str]:
+    """Return the columns withheld because neither the policy nor the call gives them a role, in their order."""
     role_lists = (parameters.get(p) or () for p in ("qi", "sensitive", "other", "identifier", "withhold"))
-    columns = [c for given in role_lists for c in ([given] if isinstance(given, str) else given)]
-    columns += [str(parameters.get("person")), *(c for (c,) in con.execute(_DECLARED).fetchall())]
-    known = {names.fold_case(column) for column in columns}
+    columns = [c for listed in role_lists for c in ([listed] if isinstance(listed, str) else listed)]
+    columns += [str(parameters.get("person")), *(c for (c,) in con.execute(_DECLARED_COLUMNS_QUERY).fetchall())]
+    declared_names = {names.fold_case(column) for column in columns}
     withheld = con.execute("SELECT system.main.unnest(withheld) FROM dbanon.release").fetchall()
-    return [column for (column,) in withheld if names.fold_case(column) not in known]
+    return [column for (column,) in withheld if names.fold_case(column) not in declared_names]
 
 
-_DECLARED = "SELECT column_name FROM dbanon.policy"
+_DECLARED_COLUMNS_QUERY = "SELECT column_name FROM dbanon.policy"

@@ -1,7 +1,7 @@
-"""The INPUT of `dbanon anonymize`: its rows and the policy that applies to it, in the memory of the command.
+"""The input of `dbanon anonymize`: its rows and the policy that applies to it, in memory.
 
-A table of a database is resolved as a table function resolves it, and `source.applicable_policy` says which rows govern
-it. The database is attached read-only, and detached before anything is computed.
+A table of a database is resolved as table functions resolve it, and `source.applicable_policy` determines the rows of
+the policy that apply. The database is attached read-only, and detached before anything is computed.
 """
 
 import contextlib
@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from dbanon import errors
-from dbanon.cli.options.role_options import is_named
+from dbanon.cli.options.role_options import name_predicate
 from dbanon.policy.policy_files import IsAbout
 from dbanon.runtime import input_files, output_files, storage_version
 from dbanon.source import catalog, stored_policy
@@ -23,15 +23,15 @@ from dbanon.source.stored_policy import DeclaredColumn
 from dbanon.sqltext import names
 from dbanon.sqltext.quote import identifier, qualified, text
 
-READS = (".csv", ".tsv", ".txt", ".parquet", ".json", ".ndjson", ".jsonl", ".duckdb", ".db")
+INPUT_ENDINGS = (".csv", ".tsv", ".txt", ".parquet", ".json", ".ndjson", ".jsonl", ".duckdb", ".db")
 
-TABLE = "input"
+INPUT_TABLE = "input"
 """The table that the rows become."""
 
 
 @dataclass(frozen=True)
-class Input:
-    """What was read: files, the rows of the policy that apply, and which rows of a policy file would be about it."""
+class LoadedInput:
+    """The loaded input: its files, the applicable rows of the policy, and which rows of a policy file are about it."""
 
     table_name: str
     read: Sequence[Path]
@@ -39,64 +39,64 @@ class Input:
     is_about: IsAbout
 
 
-def load_input(con: Any, path: Path, table: str | None) -> Input:
-    """Make the table `input` of a file or of a table of a DuckDB database, with the policy that applies to it.
+def load_input(con: Any, path: Path, table: str | None) -> LoadedInput:
+    """Create the table `input` from a file or a table of a DuckDB database, with the policy that applies to it.
 
     Raises:
-        click.BadParameter: The file is of no kind that is read, or --table is missing or has no use.
-        DbanonError: What a table function raises for the same source.
+        click.BadParameter: The file has an unknown ending, or --table is missing or has no effect.
+        DbanonError: A table function raises it for the same source.
     """
     suffix = path.suffix.lower()
     if path.name.lower().endswith((".gz", ".zst")):
         suffix = Path(path.stem).suffix.lower()
-    if suffix not in READS:
-        raise click.BadParameter(f"{path} is none of {', '.join(READS)}.", param_hint="INPUT")
+    if suffix not in INPUT_ENDINGS:
+        raise click.BadParameter(f"{path} is none of {', '.join(INPUT_ENDINGS)}.", param_hint="INPUT")
     if suffix in (".duckdb", ".db"):
         if table is None:
             raise click.BadParameter("name the table of the database.", param_hint="--table")
         return _load_table(con, path, table)
     if table is not None:
         raise click.BadParameter("only a DuckDB database has tables.", param_hint="--table")
-    con.raw.execute(f"CREATE TABLE {TABLE} AS FROM {input_files.file_relation(str(path))}")
-    return Input(path.name, [path], (), is_named(TABLE, path.stem, path.name))
+    con.raw.execute(f"CREATE TABLE {INPUT_TABLE} AS FROM {input_files.file_relation(str(path))}")
+    return LoadedInput(path.name, [path], (), name_predicate(INPUT_TABLE, path.stem, path.name))
 
 
-def _load_table(con: Any, path: Path, table: str) -> Input:
+def _load_table(con: Any, path: Path, table: str) -> LoadedInput:
     """Copy a table of a database, the rows of the policy that apply to it, and the hierarchies."""
-    with _attached(con, path) as database:
+    with _attach_read_only(con, path) as database:
         with con.raw.cursor() as cursor:
             source = _resolve_table(cursor, path, database, table)
             places = SearchPath(database, "main")
             policy = applicable_policy("anonymize", source, cursor, places)
-        con.raw.execute(f"CREATE TABLE {TABLE} AS FROM {source.read}")
+        con.raw.execute(f"CREATE TABLE {INPUT_TABLE} AS FROM {source.read}")
         if catalog.has_table(con.raw, database, "hierarchy"):
             stored = qualified(database, SCHEMA, "hierarchy")
             con.raw.execute(f"INSERT INTO memory.{SCHEMA}.hierarchy BY NAME FROM {stored}")
         _check_repeated(source, policy.declared)
         for row in policy.declared:
-            _insert(con, row)
+            _insert_policy_row(con, row)
         read = output_files.source_files(con.raw)
 
     def is_about(schema_name: str | None, table_name: str) -> bool:
         schemas = [schema_name] if schema_name else ["main", source.schema]
         return any(stored_policy.is_about(source, schema, table_name) for schema in schemas)
 
-    return Input(source.shown, read, policy.declared, is_about)
+    return LoadedInput(source.shown, read, policy.declared, is_about)
 
 
 @contextlib.contextmanager
-def _attached(con: Any, path: Path) -> Iterator[str]:
-    """Attach a database read-only, by the name that DuckDB gives it where that name is free."""
-    earlier_names = _databases(con)
-    alias = "AS origin" if names.fold_case(path.stem) in (*earlier_names, SCHEMA, TABLE) else ""
+def _attach_read_only(con: Any, path: Path) -> Iterator[str]:
+    """Attach a database read-only, under the name that DuckDB gives it if that name is unused."""
+    earlier_names = _database_names(con)
+    alias = "AS origin" if names.fold_case(path.stem) in (*earlier_names, SCHEMA, INPUT_TABLE) else ""
     with storage_version.translate_version_errors(path):
         con.raw.execute(f"ATTACH {text(str(path))} {alias} (READ_ONLY, TYPE duckdb)")
-    (database,) = _databases(con) - earlier_names
+    (database,) = _database_names(con) - earlier_names
     yield database
     con.raw.execute(f"DETACH {identifier(database)}")
 
 
-def _databases(con: Any) -> set[str]:
+def _database_names(con: Any) -> set[str]:
     rows: Collection[tuple[str]] = con.raw.execute(
         "SELECT database_name FROM system.main.duckdb_databases()"
     ).fetchall()
@@ -104,21 +104,31 @@ def _databases(con: Any) -> set[str]:
 
 
 def _resolve_table(cursor: Any, path: Path, database: str, table: str) -> Source:
-    """Return the table or view of the database that --table names; click.BadParameter for anything else."""
+    """Return the table or view of the database that --table names.
+
+    Raises:
+        click.BadParameter: There is none.
+    """
     with contextlib.suppress(
         errors.UnknownTableError, errors.UnreadableFileError, errors.NotATableError, errors.DatabaseNotAttachedError
     ):
         source = catalog.resolve_source("anonymize", table, cursor, SearchPath(database, "main"), {})
         if source.database == database and source.sql == qualified(*source.place):  # no file, and no table of ours
             return source
-    known = [
+    table_names = [
         name if schema == "main" else f"{schema}.{name}" for _, schema, name in catalog.relations(cursor, database)
     ]
-    raise click.BadParameter(f"{path} has no table or view {table}.{errors.near(table, known)}", param_hint="--table")
+    raise click.BadParameter(
+        f"{path} has no table or view {table}.{errors.near(table, table_names)}", param_hint="--table"
+    )
 
 
 def _check_repeated(source: Source, declared: Sequence[DeclaredColumn]) -> None:
-    """Raise ConflictingRolesError where rows of two spellings of the table are about one column."""
+    """Check that no two spellings of the table in the policy are about the same column.
+
+    Raises:
+        ConflictingRolesError: Two are.
+    """
     roles: dict[str, str] = {}
     for row in declared:
         if row.column in roles:
@@ -126,13 +136,23 @@ def _check_repeated(source: Source, declared: Sequence[DeclaredColumn]) -> None:
         roles[row.column] = row.role
 
 
-def _insert(con: Any, row: DeclaredColumn) -> None:
-    """Write a row of a policy as a row about `input`."""
-    of = row.settings
-    cells = [TABLE, row.column, row.role, of.hierarchy, of.weight, of.min_level, of.max_level, of.top, of.bottom]
-    form = "NULL" if not of.form else "system.main.map(?::VARCHAR[], ?::VARCHAR[])"
+def _insert_policy_row(con: Any, row: DeclaredColumn) -> None:
+    """Insert a row of a policy as a row about `input`."""
+    settings = row.settings
+    cells = [
+        INPUT_TABLE,
+        row.column,
+        row.role,
+        settings.hierarchy,
+        settings.weight,
+        settings.min_level,
+        settings.max_level,
+        settings.top,
+        settings.bottom,
+    ]
+    form = "NULL" if not settings.form else "system.main.map(?::VARCHAR[], ?::VARCHAR[])"
     con.raw.execute(
         f"INSERT INTO memory.{SCHEMA}.policy (table_name, column_name, role, hierarchy, weight, min_level, max_level, "
         f"top, bottom, grid, missing, form) SELECT ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?::VARCHAR[], {form}",
-        [*cells, of.grid, list(of.missing) or None, *map(list, zip(*of.form, strict=True))],
+        [*cells, settings.grid, list(settings.missing) or None, *map(list, zip(*settings.form, strict=True))],
     )

@@ -1,4 +1,4 @@
-"""`dbanon compare` and `dbanon choose`: what algorithms and configurations cost and leave at risk."""
+"""`dbanon compare` and `dbanon choose`: the loss and risk of algorithms and configurations."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -7,9 +7,18 @@ from typing import Any
 import click
 
 from dbanon import errors
-from dbanon.cli.options.memory_options import bounds
-from dbanon.cli.options.parameters import parameter
-from dbanon.cli.terminal.common import AS_JSON, answer, errors_as_messages, opened, opening, progress, searched, table
+from dbanon.cli.options.memory_options import memory_options
+from dbanon.cli.options.parameters import parse_assignment
+from dbanon.cli.terminal.common import (
+    AS_JSON,
+    database_argument,
+    errors_as_messages,
+    open_database,
+    print_result,
+    print_table,
+    search_progress,
+    show_progress,
+)
 from dbanon.table_functions.registry import table_functions
 
 _PLOT = click.option(
@@ -18,13 +27,13 @@ _PLOT = click.option(
 _QUIET = click.option("--quiet", is_flag=True, help="No progress.")
 
 
-_IN_JSON = ("statement", "ncp", "risk_average", "rows")
+_JSON_ONLY_COLUMNS = ("statement", "ncp", "risk_average", "rows")
 """Columns that --json has and the table has no room for."""
 
 
-def _shared(command: Callable[..., None]) -> Callable[..., None]:
-    """What both commands take."""
-    named = (
+def _shared_arguments(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the arguments and options of both commands to a command."""
+    options = (
         click.option("-k", required=True, metavar="K,K,...", help="Each k."),
         click.option("--algorithms", metavar="NAME,NAME,...", help="Names of algorithms, or all."),
         click.option(
@@ -32,20 +41,20 @@ def _shared(command: Callable[..., None]) -> Callable[..., None]:
             help="Any parameter of the function: qi=age,zip, metrics=ncp,precision, repeat=10.",
         ),
     )  # fmt: skip
-    for option in named[::-1]:
+    for option in options[::-1]:
         command = option(command)
     return command
 
 
 @click.command()
-@opening
+@database_argument
 @click.argument("source")
-@_shared
+@_shared_arguments
 @click.option("-d", metavar="D,D,...", help="Numbers of quasi-identifiers: so many of the first ones.")
 @click.option("--rows", metavar="N,N,...", help="Sizes of samples.")
 @click.option("--into", metavar="TABLE", help="Keep each run in this table of DATABASE; what it has is not run again.")
 @_PLOT
-@bounds
+@memory_options
 @_QUIET
 @AS_JSON
 def compare(
@@ -67,18 +76,18 @@ def compare(
     algorithm is added to those that are there.
     """
     with errors_as_messages():
-        asked = _asked("compare", given, k=k, algorithms=algorithms, d=d, rows=rows)
-    _answered("compare", database, source, asked, {"into": into}, plot, quiet, as_json)
+        parameters = _call_parameters("compare", given, k=k, algorithms=algorithms, d=d, rows=rows)
+    _run_and_print("compare", database, source, parameters, {"into": into}, plot, quiet, as_json)
 
 
 @click.command()
-@opening
+@database_argument
 @click.argument("source")
-@_shared
+@_shared_arguments
 @click.option("-l", metavar="L,L,...", help="Each l; 1 asks for none.")
 @click.option("-t", metavar="T,T,...", help="Each t; 1 asks for none.")
 @_PLOT
-@bounds
+@memory_options
 @_QUIET
 @AS_JSON
 def choose(
@@ -98,40 +107,41 @@ def choose(
     One row a configuration; --json has the statement that makes each.
     """
     with errors_as_messages():
-        asked = _asked("choose", given, k=k, algorithms=algorithms, l=l, t=t)
-    _answered("choose", database, source, asked, {}, plot, quiet, as_json)
+        parameters = _call_parameters("choose", given, k=k, algorithms=algorithms, l=l, t=t)
+    _run_and_print("choose", database, source, parameters, {}, plot, quiet, as_json)
 
 
-def _asked(function: str, given: Sequence[str], **options: str | None) -> dict[str, Any]:
-    """Return the parameters of a call.
+def _call_parameters(function: str, assignments: Sequence[str], **options: str | None) -> dict[str, Any]:
+    """Return the parameters of a call, from -p and from the options of their own.
 
-    Those of -p and those that have an option of their own; UnknownParameterError.
+    Raises:
+        UnknownParameterError: The function has no such parameter.
     """
     kinds = {p.name: p.kind for p in table_functions()[function].parameters}
-    texts = [*given, *(f"{name}={value}" for name, value in options.items() if value is not None)]
-    found: dict[str, Any] = {}
-    for name, value in (parameter(text, kinds) for text in texts):
+    texts = [*assignments, *(f"{name}={value}" for name, value in options.items() if value is not None)]
+    parameters: dict[str, Any] = {}
+    for name, value in (parse_assignment(text, kinds) for text in texts):
         if name not in kinds:
             raise errors.UnknownParameterError(function, name, kinds)
-        if name in found and found[name] != value:
+        if name in parameters and parameters[name] != value:
             raise click.BadParameter(f"{name} is given twice, and differently.", param_hint=name)
-        found[name] = value
-    return found
+        parameters[name] = value
+    return parameters
 
 
-def _answered(
+def _run_and_print(
     function: str,
     database: Path,
     source: str,
-    asked: dict[str, Any],
-    more: dict[str, str | None],
+    parameters: dict[str, Any],
+    optional_parameters: dict[str, str | None],
     plot: str | None,
     quiet: bool,
     as_json: bool,
 ) -> None:
-    """Run the function, print what it found, whether it can be drawn or not, and draw it.
+    """Run the function, print its rows, and draw them.
 
-    JSON is one document: what was found, or why it cannot be drawn.
+    JSON is one document: the rows, or why they cannot be drawn.
     """
     from dbanon.api import compare as compare_module
     from dbanon.audit.plots.drawing import rows_of, writable
@@ -140,31 +150,36 @@ def _answered(
     with errors_as_messages():
         if plot is not None:
             writable(plot)
-        with opened(database, read_only=not more.get("into")) as con, progress(quiet) as step:
-            con.progress = searched(step)
+        with (
+            open_database(database, read_only=not optional_parameters.get("into")) as con,
+            show_progress(quiet) as step,
+        ):
+            con.progress = search_progress(step)
             run = getattr(compare_module, function)
-            found = rows_of(run(con, source, **{n: v for n, v in more.items() if v is not None}, **asked))
+            result_rows = rows_of(
+                run(con, source, **{n: v for n, v in optional_parameters.items() if v is not None}, **parameters)
+            )
     if not as_json:
-        _printed(f"{function} {source}", found)
-    written = ""
+        _print_comparison(f"{function} {source}", result_rows)
+    plot_path = ""
     if plot is not None:
         with errors_as_messages():
-            written = str(drawn(found).save(plot))
-    answer(found, as_json, written)
+            plot_path = str(drawn(result_rows).save(plot))
+    print_result(result_rows, as_json, plot_path)
 
 
-def _printed(title: str, found: Sequence[Mapping[str, Any]]) -> None:
-    """A table of what was made, and a line for each that was refused."""
-    made = [row for row in found if row["problem"] is None]
-    names = [n for n in found[0] if n not in _IN_JSON and any(row[n] is not None for row in made)]
-    if made:
-        table(title, [{n: _short(row[n]) for n in names} for row in made])
-    for row in found:
+def _print_comparison(title: str, result_rows: Sequence[Mapping[str, Any]]) -> None:
+    """Print a table of the completed runs, and a line for each that was refused."""
+    succeeded = [row for row in result_rows if row["problem"] is None]
+    names = [n for n in result_rows[0] if n not in _JSON_ONLY_COLUMNS and any(row[n] is not None for row in succeeded)]
+    if succeeded:
+        print_table(title, [{n: _round_number(row[n]) for n in names} for row in succeeded])
+    for row in result_rows:
         if row["problem"] is not None:
-            of = ", ".join(f"{n} = {row[n]}" for n in ("k", "l", "t", "d", "n") if row.get(n) is not None)
-            click.echo(f"{row['algorithm']}, {of}: {row['problem']}")
+            settings = ", ".join(f"{n} = {row[n]}" for n in ("k", "l", "t", "d", "n") if row.get(n) is not None)
+            click.echo(f"{row['algorithm']}, {settings}: {row['problem']}")
 
 
-def _short(value: object) -> object:
-    """Return numbers to four digits, of which a screen has room."""
+def _round_number(value: object) -> object:
+    """Return numbers rounded to four digits, so that they fit on the screen."""
     return float(f"{value:.4g}") if isinstance(value, float) else value

@@ -1,8 +1,8 @@
-"""`dbanon dbt`: the package that dbt reads, where it lies or copied into a project."""
+"""`dbanon dbt`: print where the dbt package is, or copy it into a project."""
 
 import click
 
-from dbanon.cli.terminal.common import AS_JSON, answer, errors_as_messages
+from dbanon.cli.terminal.common import AS_JSON, errors_as_messages, print_result
 
 
 @click.command("dbt")
@@ -20,5 +20,5 @@ def dbt(to: str | None, force: bool, as_json: bool) -> None:
         if to is not None:
             dbt_package.copy(to, overwrite=force)
     folder = str(dbt_package.FOLDER if to is None else to)
-    said = dbt_package.packages_yml(folder)
-    answer({"folder": folder, "packages_yml": said}, as_json, said.rstrip("\n"))
+    packages_yml = dbt_package.packages_yml(folder)
+    print_result({"folder": folder, "packages_yml": packages_yml}, as_json, packages_yml.rstrip("\n"))

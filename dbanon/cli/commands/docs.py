@@ -1,4 +1,4 @@
-"""`dbanon docs`: prints a page of the manual, or writes all of it."""
+"""`dbanon docs`: print a page of the manual, or write all pages."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dbanon.cli.terminal.common import AS_JSON, answer, errors_as_messages
-from dbanon.cli.terminal.exit_errors import failure
+from dbanon.cli.terminal.common import AS_JSON, errors_as_messages, print_result
+from dbanon.cli.terminal.exit_errors import exit_error
 from dbanon.errors import near
 
 if TYPE_CHECKING:
-    from dbanon.cli.manual.command_page import Commands
+    from dbanon.cli.manual.command_page import DocumentedCommands
 
 
 @click.command("docs")
@@ -27,23 +27,23 @@ def docs(context: click.Context, name: str, to: str | None, force: bool, as_json
     """
     from dbanon.cli.manual import pages
 
-    commands = described(context.find_root().command)
+    commands = documented_commands(context.find_root().command)
     if to is None:
-        found = pages.topics(commands)
-        if name.lower() not in found:
-            raise failure(
-                f"the manual has nothing about '{name}'.{near(name, found)} Hint: dbanon docs lists its pages."
+        topics = pages.topics(commands)
+        if name.lower() not in topics:
+            raise exit_error(
+                f"the manual has nothing about '{name}'.{near(name, topics)} Hint: dbanon docs lists its pages."
             )
-        answer({"name": name.lower(), "text": found[name.lower()]}, as_json, found[name.lower()].rstrip("\n"))
+        print_result({"name": name.lower(), "text": topics[name.lower()]}, as_json, topics[name.lower()].rstrip("\n"))
         return
     with errors_as_messages():
-        written = pages.write(to, commands, overwrite=force)
-    answer({"folder": to, "pages": len(written)}, as_json, f"{len(written)} pages are in {to}.")
+        paths = pages.write_pages(to, commands, overwrite=force)
+    print_result({"folder": to, "pages": len(paths)}, as_json, f"{len(paths)} pages are in {to}.")
 
 
-def described(root: click.Command) -> Commands:
-    """What the manual says about commands: all of the command line below `root`, and those of the shell."""
-    from dbanon.cli.manual.command_page import Commands
+def documented_commands(root: click.Command) -> DocumentedCommands:
+    """Return the commands of the manual: the command line below `root`, and the commands of the shell."""
+    from dbanon.cli.manual.command_page import DocumentedCommands
     from dbanon.cli.shell.dot_commands import COMMANDS
 
-    return Commands(root, {command.usage: command.doc for command in COMMANDS.values()})
+    return DocumentedCommands(root, {command.usage: command.doc for command in COMMANDS.values()})

@@ -1,4 +1,4 @@
-"""`dbanon init`: walks through the proposal of profile() column by column and writes the policy."""
+"""`dbanon init`: propose a policy column by column from profile(), and write it."""
 
 import contextlib
 import itertools
@@ -12,8 +12,8 @@ import click
 
 from dbanon import errors
 from dbanon.cli.options.attach_options import attach
-from dbanon.cli.terminal.common import AS_JSON, answer, opening
-from dbanon.cli.terminal.exit_errors import failure
+from dbanon.cli.terminal.common import AS_JSON, database_argument, print_result
+from dbanon.cli.terminal.exit_errors import exit_error
 from dbanon.errors.exit_codes import outcome
 from dbanon.policy import column_roles
 from dbanon.policy.profiling import thresholds
@@ -23,16 +23,16 @@ from dbanon.sqltext.quote import Sql, identifier, join_sql, literal, qualified, 
 
 SKIP = "skip"
 NONE = "-"
-_K = "The k of later releases: what fewer reach is proposed as top."
+_K_HELP = "The k of later releases: what fewer reach is proposed as top."
 _WIDTH = 80
 
 
 @dataclass(frozen=True)
 class Proposal:
-    """What profile() says about one column, and what is written of it: role None: it is withheld.
+    """The proposal of profile() for one column and the settings to be written; with role None the column is withheld.
 
-    `offers` is how it could be generalized; `build` is the hierarchy of them that is to be built, under the name
-    `hierarchy`. `missing` are codes that stand for missing values, `problems` what is wrong with its cells.
+    `offers` are ways to generalize it; `build` is the hierarchy among them to be built, under the name `hierarchy`.
+    `missing` are codes for missing values, `problems` are problems of its cells.
     """
 
     column: str
@@ -53,8 +53,8 @@ class Proposal:
 
 
 @dataclass(frozen=True)
-class _Asking:
-    """What questions need: the connection, the table, its name, hierarchies that are known, and k."""
+class _InitContext:
+    """The context of the questions: the connection, the table, the names of hierarchies, and k."""
 
     con: Any
     source: catalog.Source
@@ -63,9 +63,9 @@ class _Asking:
 
 
 @click.command("init")
-@opening
+@database_argument
 @click.argument("table")
-@click.option("-k", type=click.IntRange(min=2), default=thresholds.RARE, show_default=True, help=_K)
+@click.option("-k", type=click.IntRange(min=2), default=thresholds.RARE, show_default=True, help=_K_HELP)
 @click.option("--yes", is_flag=True, help="Take every proposal that publishes no more; ask nothing.")
 @click.option("--force", is_flag=True, help="Replace the policy that the table has.")
 @AS_JSON
@@ -82,13 +82,13 @@ def init(database: Path, table: str, k: int, yes: bool, force: bool, as_json: bo
     and what they are about go to stderr.
     """
     with contextlib.redirect_stdout(sys.stderr) if as_json else contextlib.nullcontext():
-        written = _initialized(database, table, k, yes, force)
-    answer(written, as_json)
+        summary = _propose_and_write(database, table, k, yes, force)
+    print_result(summary, as_json)
 
 
-def _initialized(database: Path, table: str, k: int, yes: bool, force: bool) -> dict[str, Any]:
-    """Propose and write; return the columns that have a role now, those that are withheld, and what is wrong."""
-    with _opened(database) as con:
+def _propose_and_write(database: Path, table: str, k: int, yes: bool, force: bool) -> dict[str, Any]:
+    """Propose and write a policy; return the columns that have a role, the withheld ones, and the problems."""
+    with _open_writable(database) as con:
         source = catalog.resolve_source(
             "init", table, con.cursor(), catalog.SearchPath.here(con), {}, is_declaring=True
         )
@@ -98,48 +98,48 @@ def _initialized(database: Path, table: str, k: int, yes: bool, force: bool) -> 
                 f"{source.shown} has a policy already ({len(old)} columns). Hint: --force replaces it; "
                 "FROM dbanon.policy shows it."
             )
-        proposals = _proposals(con, table)
-        known = {row[0] for row in con.execute("SELECT name FROM hierarchies()").fetchall()}
-        asking = _Asking(con, source, frozenset(known), k)
-        proposals = _taken(proposals, asking) if yes else _asked(proposals, asking)
-        written = [p for p in proposals if p.role is not None]
-        _show(source, written, len(proposals) - len(written), len(old))
+        proposals = _profile_proposals(con, table)
+        hierarchy_names = {row[0] for row in con.execute("SELECT name FROM hierarchies()").fetchall()}
+        asking = _InitContext(con, source, frozenset(hierarchy_names), k)
+        proposals = _accept_defaults(proposals, asking) if yes else _ask_user(proposals, asking)
+        declared = [p for p in proposals if p.role is not None]
+        _print_policy(source, declared, len(proposals) - len(declared), len(old))
         if yes:
-            _review(con, source, [p for p in proposals if p.role is None])
-            _not_built(con, source, written)
-        told = {
+            _print_review(con, source, [p for p in proposals if p.role is None])
+            _print_unbuilt_hierarchies(con, source, declared)
+        summary = {
             "table": source.shown,
-            "written": [{"column_name": p.column, "role": p.role, "hierarchy": p.hierarchy} for p in written],
+            "written": [{"column_name": p.column, "role": p.role, "hierarchy": p.hierarchy} for p in declared],
             "withheld": [p.column for p in proposals if p.role is None],
             "problems": [],
         }
-        if not written:
+        if not declared:
             click.echo("Nothing to write.")
-            return told
+            return summary
         if not yes:
             click.confirm("Write it?", default=True, abort=True)
-        _write(con, source, old, written)
-        click.echo(f"The policy of {source.shown} is written to dbanon.policy: {_columns(len(written))}.")
-        found = con.execute(
+        _write_policy(con, source, old, declared)
+        click.echo(f"The policy of {source.shown} is written to dbanon.policy: {_count_columns(len(declared))}.")
+        problem_rows = con.execute(
             "SELECT problem FROM policy_problems() "
             "WHERE database_name = ? AND schema_name = ? AND system.main.lower(table_name) = system.main.lower(?)",
             [source.database, source.schema, source.table],
         ).fetchall()
-        for (problem,) in found:
+        for (problem,) in problem_rows:
             click.echo(click.wrap_text(f"Problem: {problem}", _WIDTH, subsequent_indent="  "))
-        return told | {"problems": [problem for (problem,) in found]}
+        return summary | {"problems": [problem for (problem,) in problem_rows]}
 
 
 @contextlib.contextmanager
-def _opened(database: Path) -> Iterator[Any]:
-    """Return a connection that can write; every mistake becomes a message of the command line."""
+def _open_writable(database: Path) -> Iterator[Any]:
+    """Yield a connection that can write; all errors become messages of the command line."""
     from dbanon.api.connection import connect
 
     try:
         con = connect(database)
     except Exception as error:
         why = str(error).split("\n")[0]
-        raise failure(
+        raise exit_error(
             f"{database} cannot be opened for writing: {why} Hint: close what has it open, and see that the file is "
             "a DuckDB database that may be written.",
             outcome(error),
@@ -151,13 +151,13 @@ def _opened(database: Path) -> Iterator[Any]:
         except (click.ClickException, click.Abort):
             raise
         except Exception as error:
-            raise failure(str(error).removeprefix("Invalid Input Error: "), outcome(error)) from None
+            raise exit_error(str(error).removeprefix("Invalid Input Error: "), outcome(error)) from None
 
 
-def _proposals(con: Any, table: str) -> list[Proposal]:
+def _profile_proposals(con: Any, table: str) -> list[Proposal]:
     """Return the proposals of profile().
 
-    A hierarchy that misses values is not proposed, as a release would be refused.
+    A hierarchy that lacks values is not proposed, because a release would be refused.
     """
     rows = con.execute(
         "SELECT column_name, type, distinct_values, missing, unique_alone, "
@@ -171,26 +171,26 @@ def _proposals(con: Any, table: str) -> list[Proposal]:
 # --- questions -------------------------------------------------------------------------------------------
 
 
-def _taken(proposals: list[Proposal], asking: _Asking) -> list[Proposal]:
-    """Return the proposals with what --yes takes of the offers: what publishes no more than without it."""
+def _accept_defaults(proposals: list[Proposal], init_context: _InitContext) -> list[Proposal]:
+    """Return the proposals with those suggestions that publish no more detail than without them, as --yes does."""
     person = next((p.column for p in proposals if p.role == "person"), None)
     decided = []
     for p in proposals:
-        found = _offered(p, person, asking)
-        if found.offers is not None and found.hierarchy is None:
-            found = replace(found, top=found.offers.top, grid=found.offers.grid)
-        decided.append(found)
+        proposal = _add_suggestions(p, person, init_context)
+        if proposal.offers is not None and proposal.hierarchy is None:
+            proposal = replace(proposal, top=proposal.offers.top, grid=proposal.offers.grid)
+        decided.append(proposal)
     return decided
 
 
-def _offered(p: Proposal, person: str | None, asking: _Asking) -> Proposal:
-    """Return a proposal with the offers for its column, if it is to be generalized."""
+def _add_suggestions(p: Proposal, person: str | None, init_context: _InitContext) -> Proposal:
+    """Return a proposal with suggestions for generalizing its column, if it is a quasi-identifier."""
     if p.role != "quasi":
         return replace(p, missing=() if p.role in (None, "identifier") else p.missing)
-    return replace(p, offers=offers(asking.con, asking.source, p.column, person, asking.k, p.missing))
+    return replace(p, offers=offers(init_context.con, init_context.source, p.column, person, init_context.k, p.missing))
 
 
-def _asked(proposals: list[Proposal], asking: _Asking) -> list[Proposal]:
+def _ask_user(proposals: list[Proposal], init_context: _InitContext) -> list[Proposal]:
     """Return the proposals as the user decides."""
     decided: list[Proposal] = []
     for number, p in enumerate(proposals, 1):
@@ -198,55 +198,55 @@ def _asked(proposals: list[Proposal], asking: _Asking) -> list[Proposal]:
         click.echo(
             f"  distinct values: {p.distinct:,}, missing: {p.missing_values:,}, unique by it alone: {p.alone:.1%}"
         )
-        for said in (p.reason, *p.problems):
-            _say(said)
+        for sentence in (p.reason, *p.problems):
+            _print_wrapped(sentence)
         person = next((d.column for d in decided if d.role == "person"), None)
-        found = _offered(_with_role(p, person), person, asking)
-        decided.append(_with_settings(_with_hierarchy(_with_codes(found), asking), person))
+        proposal = _add_suggestions(_ask_role(p, person), person, init_context)
+        decided.append(_ask_settings(_ask_hierarchy(_ask_missing_codes(proposal), init_context), person))
     return decided
 
 
-def _say(words: str) -> None:
-    """Print a sentence that fits the screen."""
-    click.echo(click.wrap_text(words, _WIDTH, initial_indent="  ", subsequent_indent="    "))
+def _print_wrapped(sentence: str) -> None:
+    """Print a sentence, wrapped to the width of the screen."""
+    click.echo(click.wrap_text(sentence, _WIDTH, initial_indent="  ", subsequent_indent="    "))
 
 
-def _with_codes(p: Proposal) -> Proposal:
-    """Return codes for missing values, as they are found or as the user lists them."""
+def _ask_missing_codes(p: Proposal) -> Proposal:
+    """Return a proposal with codes for missing values, as they were found or as the user lists them."""
     if not p.missing:
         return p
-    shown = ", ".join(code or "''" for code in p.missing)
-    given = click.prompt(f"  codes for missing values ({NONE}: none)", default=shown)
-    if given == shown:
+    default_text = ", ".join(code or "''" for code in p.missing)
+    reply = click.prompt(f"  codes for missing values ({NONE}: none)", default=default_text)
+    if reply == default_text:
         return p
-    codes = () if given == NONE else tuple("" if code.strip() == "''" else code.strip() for code in given.split(","))
+    codes = () if reply == NONE else tuple("" if code.strip() == "''" else code.strip() for code in reply.split(","))
     return replace(p, missing=codes)
 
 
-def _with_settings(p: Proposal, person: str | None) -> Proposal:
-    """Return a top of numbers, a grid of dates; neither fits a column with a hierarchy."""
+def _ask_settings(p: Proposal, person: str | None) -> Proposal:
+    """Return a proposal with a top for numbers or a grid for dates; a column with a hierarchy can have neither."""
     if p.hierarchy is not None or p.offers is None:
         return p
     offered = p.offers
     if offered.top is not None:
-        who = "persons" if person else "records"
-        _say(f"top: few {who} have the greatest values; from {offered.top} on all are published alike")
-        p = replace(p, top=_unless_none(click.prompt(f"  top ({NONE}: none)", default=offered.top)))
+        unit = "persons" if person else "records"
+        _print_wrapped(f"top: few {unit} have the greatest values; from {offered.top} on all are published alike")
+        p = replace(p, top=_none_if_blank(click.prompt(f"  top ({NONE}: none)", default=offered.top)))
     if offered.grid is not None:
         units = click.Choice([*_GRIDS, NONE])
         grid = click.prompt(f"  grid ({NONE}: month)", default=offered.grid, type=units, show_choices=False)
-        p = replace(p, grid=_unless_none(grid))
+        p = replace(p, grid=_none_if_blank(grid))
     return p
 
 
 _GRIDS = ("day", "week", "month", "quarter", "year", "decade", "century")
 
 
-def _unless_none(given: str) -> str | None:
-    return None if given == NONE else given
+def _none_if_blank(reply: str) -> str | None:
+    return None if reply == NONE else reply
 
 
-def _with_role(proposal: Proposal, person: str | None) -> Proposal:
+def _ask_role(proposal: Proposal, person: str | None) -> Proposal:
     roles = click.Choice([*column_roles.ROLES, SKIP], case_sensitive=False)
     proposed = "identifier" if person and proposal.role == "person" else proposal.role or SKIP
     while True:
@@ -259,8 +259,8 @@ def _with_role(proposal: Proposal, person: str | None) -> Proposal:
     return replace(proposal, role=role)
 
 
-def _with_hierarchy(p: Proposal, asking: _Asking) -> Proposal:
-    """Return a hierarchy that there is, or one that is built. Sensitive columns need none, and have none built."""
+def _ask_hierarchy(p: Proposal, init_context: _InitContext) -> Proposal:
+    """Return a proposal with an existing hierarchy or one to be built. Sensitive columns need none."""
     categories = p.type == "VARCHAR" or p.type.startswith("ENUM(")
     built = p.offers.built if p.offers else None
     asks = p.role == "quasi" and (p.hierarchy or categories or built)
@@ -268,7 +268,7 @@ def _with_hierarchy(p: Proposal, asking: _Asking) -> Proposal:
         return replace(p, hierarchy=None)
     default, none = p.hierarchy or NONE, "none" if categories else "ranges"
     if built is not None:
-        _say(f"{built.builder} builds one: {built.preview}")
+        _print_wrapped(f"{built.builder} builds one: {built.preview}")
         none += f"; {built.builder}: build it"
         default = p.hierarchy or (built.builder if categories else NONE)
     while True:
@@ -276,65 +276,67 @@ def _with_hierarchy(p: Proposal, asking: _Asking) -> Proposal:
         if name == NONE:
             return replace(p, hierarchy=None)
         if built is not None and name == built.builder:
-            return replace(p, hierarchy=_free(p.column, asking), build=built)
-        if name in asking.known:
+            return replace(p, hierarchy=_unused_hierarchy_name(p.column, init_context), build=built)
+        if name in init_context.known:
             return replace(p, hierarchy=name)
-        click.echo(f"  there is no hierarchy '{name}'.{errors.near(name, asking.known)} FROM hierarchies() lists them.")
+        click.echo(
+            f"  there is no hierarchy '{name}'.{errors.near(name, init_context.known)} FROM hierarchies() lists them."
+        )
 
 
-def _free(column: str, asking: _Asking) -> str:
-    """Return a name for a hierarchy that no other has."""
-    names = [column, f"{asking.source.table} {column}"]
-    more = (f"{names[1]} {number}" for number in itertools.count(2))
-    return next(name for name in itertools.chain(names, more) if name not in asking.known)
+def _unused_hierarchy_name(column: str, init_context: _InitContext) -> str:
+    """Return a name for a hierarchy that no other hierarchy has."""
+    names = [column, f"{init_context.source.table} {column}"]
+    numbered_names = (f"{names[1]} {number}" for number in itertools.count(2))
+    return next(name for name in itertools.chain(names, numbered_names) if name not in init_context.known)
 
 
-def _show(source: catalog.Source, written: list[Proposal], skipped: int, old: int) -> None:
-    """What will be written."""
+def _print_policy(source: catalog.Source, declared: list[Proposal], skipped: int, old: int) -> None:
+    """Print the policy that will be written."""
     click.echo(f"\nPolicy of {source.shown}:")
-    width = max((len(p.column) for p in written), default=0)
-    for p in written:
-        click.echo(_line(f"  {p.column:<{width}}  {p.role:<10}", p))
+    width = max((len(p.column) for p in declared), default=0)
+    for p in declared:
+        click.echo(_proposal_line(f"  {p.column:<{width}}  {p.role:<10}", p))
     if skipped:
-        click.echo(f"  withheld, without a role: {_columns(skipped)}")
+        click.echo(f"  withheld, without a role: {_count_columns(skipped)}")
     if old:
-        click.echo(f"  replaces the policy of {_columns(old)}")
-    if not any(p.role == "quasi" for p in written):
+        click.echo(f"  replaces the policy of {_count_columns(old)}")
+    if not any(p.role == "quasi" for p in declared):
         click.echo("  No column is a quasi-identifier: a release needs one.")
 
 
-def _line(head: str, p: Proposal) -> str:
-    """Return a column with what is written of it."""
-    said = [f"hierarchy {p.hierarchy}{f' (built: {p.build.builder})' if p.build else ''}"] if p.hierarchy else []
-    said += [f"{name} {value}" for name, value in (("top", p.top), ("grid", p.grid)) if value is not None]
-    said += [f"missing {', '.join(code or repr(code) for code in p.missing)}"] if p.missing else []
+def _proposal_line(head: str, p: Proposal) -> str:
+    """Return a line with a column and its settings."""
+    settings = [f"hierarchy {p.hierarchy}{f' (built: {p.build.builder})' if p.build else ''}"] if p.hierarchy else []
+    settings += [f"{name} {value}" for name, value in (("top", p.top), ("grid", p.grid)) if value is not None]
+    settings += [f"missing {', '.join(code or repr(code) for code in p.missing)}"] if p.missing else []
     indent = " " * (len(head) + 2)
-    return click.wrap_text("; ".join(said), _WIDTH, f"{head}  ", indent).rstrip() if said else head.rstrip()
+    return click.wrap_text("; ".join(settings), _WIDTH, f"{head}  ", indent).rstrip() if settings else head.rstrip()
 
 
-def _not_built(con: Any, source: catalog.Source, written: list[Proposal]) -> None:
-    """Which hierarchies would be built if somebody said so, and how, and what is to be mended."""
-    for p in written:
+def _print_unbuilt_hierarchies(con: Any, source: catalog.Source, declared: list[Proposal]) -> None:
+    """Print which hierarchies could be built, and which problems of values should be fixed."""
+    for p in declared:
         built = p.offers.built if p.offers is not None and p.hierarchy is None else None
         if built is not None and built.builder == "prefix":
             rows = built.rows(p.column, source, p.column)
             click.echo(f"\n{p.column} is published as it is or as *. To build a hierarchy of its beginnings:")
-            _say(built.preview)
+            _print_wrapped(built.preview)
             click.echo(f"  INSERT INTO {qualified(source.database, catalog.SCHEMA, 'hierarchy')}\n  {rows};")
             place = join_sql(text(part) for part in (source.schema, source.table, p.column))
             click.echo(
                 f"  UPDATE {qualified(source.database, catalog.SCHEMA, 'policy')}\n  SET hierarchy = {text(p.column)}\n"
                 f"  WHERE (schema_name, table_name, column_name) = ({place});"
             )
-    said = [(p.column, problem) for p in written for problem in p.problems if not problem.startswith("codes for")]
-    if said:
+    problems = [(p.column, problem) for p in declared for problem in p.problems if not problem.startswith("codes for")]
+    if problems:
         click.echo(f"\nTo be mended, with the statements in FROM profile({text(source.shown)}):")
-        for column, problem in said:
-            _say(f"{column}: {problem}")
+        for column, problem in problems:
+            _print_wrapped(f"{column}: {problem}")
 
 
-def _review(con: Any, source: catalog.Source, withheld: list[Proposal]) -> None:
-    """Which columns nobody has said anything about, why, and what publishes them."""
+def _print_review(con: Any, source: catalog.Source, withheld: list[Proposal]) -> None:
+    """Print the columns that have no role, why, and how to publish them."""
     if not withheld:
         return
     click.echo("\nTo be reviewed, and withheld until then:")
@@ -350,15 +352,21 @@ def _review(con: Any, source: catalog.Source, withheld: list[Proposal]) -> None:
     )
 
 
-def _columns(count: int) -> str:
+def _count_columns(count: int) -> str:
     return "1 column" if count == 1 else f"{count} columns"
 
 
 # --- writing ---------------------------------------------------------------------------------------------
 
 
-def _write(con: Any, source: catalog.Source, old: list[stored_policy.PolicyRow], written: list[Proposal]) -> None:
-    """Replace the table's policy and build its hierarchies, as a whole or not at all. Raises ReadOnlyDatabaseError."""
+def _write_policy(
+    con: Any, source: catalog.Source, old: list[stored_policy.PolicyRow], declared: list[Proposal]
+) -> None:
+    """Replace the table's policy and build its hierarchies in one transaction.
+
+    Raises:
+        ReadOnlyDatabaseError: The database is read-only.
+    """
     schema.create(con.raw, source.home)
     if not catalog.has_table(con, source.home, "policy"):
         raise errors.ReadOnlyDatabaseError("init", source.home)
@@ -372,20 +380,20 @@ def _write(con: Any, source: catalog.Source, old: list[stored_policy.PolicyRow],
                 f"DELETE FROM {policies} WHERE schema_name = ? AND table_name = ? AND column_name = ?",
                 [row.schema_name, row.table_name, row.declared.column],
             )
-        for p in written:
+        for p in declared:
             if p.build is not None and p.hierarchy is not None:
                 con.execute(f"INSERT INTO {hierarchies} {p.build.rows(p.hierarchy, source, p.column)}")
-        con.execute(_insert(policies, source, written))
+        con.execute(_insert_sql(policies, source, declared))
         con.execute("COMMIT")
     except Exception:
         con.execute("ROLLBACK")
         raise
 
 
-def _insert(policies: Sql, source: catalog.Source, written: list[Proposal]) -> str:
+def _insert_sql(policies: Sql, source: catalog.Source, declared: list[Proposal]) -> str:
     names = ("schema_name", "table_name", "column_name", "role", "hierarchy", "top", "grid", "missing")
     rows = []
-    for p in written:
+    for p in declared:
         cells = (*stored_policy.policy_key(source), p.column, p.role, p.hierarchy, p.top, p.grid)
         codes = f"[{join_sql(map(text, p.missing))}]" if p.missing else "NULL"
         rows.append(f"({join_sql(literal(v) for v in cells)}, {codes})")

@@ -1,19 +1,27 @@
-"""`dbanon policy`, `hierarchy` and `algorithms`: what a database has."""
+"""`dbanon policy`, `hierarchy` and `algorithms`: list the policy, hierarchies and algorithms of a database."""
 
 from pathlib import Path
 
 import click
 
 from dbanon import errors
-from dbanon.cli.commands.review import reviews, show as show_review
-from dbanon.cli.terminal.common import AS_JSON, answer, errors_as_messages, opened, opening, rows, show
+from dbanon.cli.commands.review import policy_reviews, print_review as show_review
+from dbanon.cli.terminal.common import (
+    AS_JSON,
+    database_argument,
+    errors_as_messages,
+    open_database,
+    print_query,
+    print_result,
+    query_rows,
+)
 from dbanon.runtime import output_files
 from dbanon.sqltext.qualify_builtins import qualify_builtins
 from dbanon.sqltext.quote import one_line
 
 
 @click.command("policy")
-@opening
+@database_argument
 @click.argument("table", required=False)
 @AS_JSON
 @click.pass_context
@@ -24,9 +32,9 @@ def policy(context: click.Context, database: Path, table: str | None, as_json: b
     changes that: FROM policy_review('TABLE') has one for each column. --json gives the rows of the policy. Exit code 1
     if something is wrong in the policy.
     """
-    with errors_as_messages(), opened(database, read_only=True) as con:
+    with errors_as_messages(), open_database(database, read_only=True) as con:
         if as_json:
-            show(
+            print_query(
                 con,
                 "Policy",
                 qualify_builtins(
@@ -38,8 +46,8 @@ def policy(context: click.Context, database: Path, table: str | None, as_json: b
                 [table] * 2,
             )
         else:
-            for name, found in reviews(con, table).items():
-                show_review(found, name)
+            for name, review_rows in policy_reviews(con, table).items():
+                show_review(review_rows, name)
         problems = con.execute("SELECT problem, statement FROM policy_problems()").fetchall()
     for problem, statement in problems:
         click.echo(one_line(problem), err=True)
@@ -55,16 +63,16 @@ def hierarchy() -> None:
 
 
 @hierarchy.command("list")
-@opening
+@database_argument
 @AS_JSON
 def list_(database: Path, as_json: bool) -> None:
     """List the hierarchies that can be named, stored and shipped."""
-    with errors_as_messages(), opened(database, read_only=True) as con:
-        show(con, "Hierarchies", "SELECT kind, name FROM hierarchies() ORDER BY ALL ASC NULLS LAST", as_json)
+    with errors_as_messages(), open_database(database, read_only=True) as con:
+        print_query(con, "Hierarchies", "SELECT kind, name FROM hierarchies() ORDER BY ALL ASC NULLS LAST", as_json)
 
 
 @hierarchy.command("load")
-@opening
+@database_argument
 @click.argument("name")
 @click.argument("file", required=False, type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @AS_JSON
@@ -72,13 +80,13 @@ def load(database: Path, name: str, file: Path | None, as_json: bool) -> None:
     """Store an ARX file (value;level1;...;*) as the hierarchy NAME; without FILE, the shipped one."""
     from dbanon.policy.hierarchies.store import load_hierarchy
 
-    with errors_as_messages(), opened(database) as con:
+    with errors_as_messages(), open_database(database) as con:
         load_hierarchy(con, name) if file is None else load_hierarchy(con, name, file)
-    answer({"stored": name}, as_json, f"{name} is stored.")
+    print_result({"stored": name}, as_json, f"{name} is stored.")
 
 
 @hierarchy.command("save")
-@opening
+@database_argument
 @click.argument("name")
 @click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
 @click.option("--force", is_flag=True, help="Replace the file if it is there.")
@@ -91,22 +99,22 @@ def save(database: Path, name: str, file: Path, force: bool, as_json: bool) -> N
         output_files.check_not_source("hierarchy save", [file], [database])
         if file.exists() and not force:
             raise errors.TargetExistsError(str(file), [str(file)], "hierarchy save")
-    with errors_as_messages(), opened(database, read_only=True) as con:
+    with errors_as_messages(), open_database(database, read_only=True) as con:
         save_hierarchy(con, name, file)
-    answer({"files": [str(file)]}, as_json, str(file))
+    print_result({"files": [str(file)]}, as_json, str(file))
 
 
 @hierarchy.command("check")
-@opening
+@database_argument
 @AS_JSON
 @click.pass_context
 def check(context: click.Context, database: Path, as_json: bool) -> None:
     """List stored hierarchies that are not one tree. Exit code 1 if there are any."""
-    with errors_as_messages(), opened(database, read_only=True) as con:
-        found = rows(con, "FROM hierarchy_problems()")
-    lines = [one_line(": ".join(str(cell) for cell in row.values() if cell is not None)) for row in found]
-    answer({"problems": found}, as_json, "\n".join(lines) or "No problems found.")
-    if found:
+    with errors_as_messages(), open_database(database, read_only=True) as con:
+        problem_rows = query_rows(con, "FROM hierarchy_problems()")
+    lines = [one_line(": ".join(str(cell) for cell in row.values() if cell is not None)) for row in problem_rows]
+    print_result({"problems": problem_rows}, as_json, "\n".join(lines) or "No problems found.")
+    if problem_rows:
         context.exit(1)
 
 
@@ -117,4 +125,4 @@ def algorithms(as_json: bool) -> None:
     from dbanon.api.connection import connect
 
     with errors_as_messages(), connect() as con:
-        show(con, "Algorithms", "FROM algorithms()", as_json, columns=("name", "title", "family"))
+        print_query(con, "Algorithms", "FROM algorithms()", as_json, columns=("name", "title", "family"))

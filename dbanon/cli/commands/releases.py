@@ -7,21 +7,21 @@ from typing import Any
 
 import click
 
-from dbanon.cli.commands.review import before_release, reviews, show as show_review
-from dbanon.cli.options.memory_options import bounds
-from dbanon.cli.options.parameters import improvement, parameters, together
+from dbanon.cli.commands.review import policy_reviews, print_release_review, print_review as show_review
+from dbanon.cli.options.memory_options import memory_options
+from dbanon.cli.options.parameters import merge_parameters, parameter_options, parse_improve
 from dbanon.cli.terminal.common import (
     AS_JSON,
     CSV_FORMULAS,
     DATABASE,
-    answer,
+    database_argument,
     errors_as_messages,
-    opened,
-    opening,
-    progress,
-    rows,
-    searched,
-    table,
+    open_database,
+    print_result,
+    print_table,
+    query_rows,
+    search_progress,
+    show_progress,
 )
 from dbanon.policy.checks.review import as_objects
 from dbanon.sqltext.quote import one_line
@@ -36,11 +36,11 @@ _COMPOSITION = click.option(
 
 
 @click.command()
-@opening
+@database_argument
 @click.argument("name")
 @click.argument("algorithm")
 @click.argument("source")
-@parameters
+@parameter_options
 @click.option("--key", multiple=True, help="Column that tells people apart; several times for several columns.")
 @_COMPOSITION
 @click.option("--allow-delta", is_flag=True, help="Publish though versions differ by too few; the ledger says so.")
@@ -52,7 +52,7 @@ _COMPOSITION = click.option(
 )
 @click.option("--replace", is_flag=True, help="Make the next version of a release with another definition.")
 @click.option("--quiet", is_flag=True, help="No review of what the first release of a name publishes, no progress.")
-@bounds
+@memory_options
 @AS_JSON
 def materialize(
     database: Path,
@@ -79,10 +79,10 @@ def materialize(
     from dbanon.views import materialize as views_materialize
 
     with errors_as_messages():
-        asked = together(algorithm, given, k=k, l=l, t=t, improve=improvement(improve))
-    with errors_as_messages(), opened(database) as con, progress(quiet) as step:
-        con.on_first_release = before_release(quiet or as_json)
-        made = views_materialize.create_release(
+        call_parameters = merge_parameters(algorithm, given, k=k, l=l, t=t, improve=parse_improve(improve))
+    with errors_as_messages(), open_database(database) as con, show_progress(quiet) as step:
+        con.on_first_release = print_release_review(quiet or as_json)
+        created = views_materialize.create_release(
             con,
             name,
             algorithm,
@@ -92,14 +92,14 @@ def materialize(
             allow_delta=allow_delta,
             disjoint_from=disjoint_from,
             replace=replace,
-            progress=searched(step),
-            **asked,
+            progress=search_progress(step),
+            **call_parameters,
         )
-    _released(made, as_json)
+    _print_release(created, as_json)
 
 
 @click.command()
-@opening
+@database_argument
 @click.argument("name")
 @click.option(
     "--refresh",
@@ -114,7 +114,7 @@ def materialize(
 )
 @click.option("--if-stale", is_flag=True, help="Do nothing where the release is as its source, policy and hierarchies.")
 @_COMPOSITION
-@bounds
+@memory_options
 @AS_JSON
 def refresh(
     database: Path,
@@ -132,9 +132,9 @@ def refresh(
 
     if recluster and how not in (None, "recluster"):
         raise click.UsageError(f"--recluster and --refresh {how} exclude each other.")
-    with errors_as_messages(), opened(database) as con, progress(False) as step:
-        con.progress = searched(step)
-        made = views_materialize.refresh_release(
+    with errors_as_messages(), open_database(database) as con, show_progress(False) as step:
+        con.progress = search_progress(step)
+        refreshed = views_materialize.refresh_release(
             con,
             name,
             refresh="recluster" if recluster else how or "keep",
@@ -143,60 +143,60 @@ def refresh(
             if_stale=if_stale,
             erase=erase,
         )
-    _released(made, as_json)
+    _print_release(refreshed, as_json)
 
 
 @click.command()
-@opening
+@database_argument
 @click.argument("name")
 @AS_JSON
 def drop(database: Path, name: str, as_json: bool) -> None:
     """Drop the tables of the release NAME; the ledger keeps its versions."""
     from dbanon.views import materialize as views_materialize
 
-    with errors_as_messages(), opened(database) as con:
+    with errors_as_messages(), open_database(database) as con:
         views_materialize.drop_release(con, name)
-    answer({"dropped": name}, as_json, f"{name} is dropped.")
+    print_result({"dropped": name}, as_json, f"{name} is dropped.")
 
 
 @click.command()
-@opening
+@database_argument
 @AS_JSON
 def releases(database: Path, as_json: bool) -> None:
     """List every version of every release in the ledger."""
-    with errors_as_messages(), opened(database, read_only=True) as con:
+    with errors_as_messages(), open_database(database, read_only=True) as con:
         columns = {row[0] for row in con.execute("DESCRIBE FROM releases()").fetchall()}
         if "version" not in columns or not con.execute("FROM releases() LIMIT 1").fetchall():
-            answer([], as_json, "There are no releases.")
+            print_result([], as_json, "There are no releases.")
             return
-        found = rows(con, "FROM releases() ORDER BY name ASC, version ASC")
+        release_rows = query_rows(con, "FROM releases() ORDER BY name ASC, version ASC")
     if as_json:
-        answer(found, as_json)
+        print_result(release_rows, as_json)
     else:
-        table("Releases", [_line(row) for row in found])
+        print_table("Releases", [_short_row(row) for row in release_rows])
 
 
-def _line(row: Mapping[str, Any]) -> dict[str, object]:
-    """What a table of 80 columns has room for."""
-    chosen = ("name", "version", "status", "algorithm", "records")
-    made = row["released_at"].strftime("%Y-%m-%d %H:%M")
-    return {name: row[name] for name in chosen} | {"k": row["achieved"].get("k"), "released_at": made}
+def _short_row(row: Mapping[str, Any]) -> dict[str, object]:
+    """Return the columns of a release that fit into a table of 80 characters."""
+    columns = ("name", "version", "status", "algorithm", "records")
+    released_at = row["released_at"].strftime("%Y-%m-%d %H:%M")
+    return {name: row[name] for name in columns} | {"k": row["achieved"].get("k"), "released_at": released_at}
 
 
 @click.command()
-@opening
+@database_argument
 @click.argument("name")
 @AS_JSON
 def certificate(database: Path, name: str, as_json: bool) -> None:
     """Show what the release NAME is, for its custodian, with SQL that computes each number anew."""
     from dbanon.publishing import certificate as certificates
 
-    with errors_as_messages(), opened(database, read_only=True) as con:
+    with errors_as_messages(), open_database(database, read_only=True) as con:
         click.echo(certificates.certificate(con, name, "json" if as_json else "text"), nl=False)
 
 
 @click.command()
-@opening
+@database_argument
 @click.argument("name")
 @click.option("-o", "--to", help="The HTML file to write; default: the page goes to the screen.")
 @click.option("--outgoing", is_flag=True, help="What may go out with the release: no value, nothing of the source.")
@@ -218,9 +218,9 @@ def report(
     """
     from dbanon.publishing.report.report import report as reported
 
-    with errors_as_messages(), opened(database, read_only=True) as con:
-        made = reported(con, name, to, outgoing=outgoing, population=population, overwrite=overwrite)
-    answer({"html" if to is None else "file": str(made)}, as_json, str(made))
+    with errors_as_messages(), open_database(database, read_only=True) as con:
+        page = reported(con, name, to, outgoing=outgoing, population=population, overwrite=overwrite)
+    print_result({"html" if to is None else "file": str(page)}, as_json, str(page))
 
 
 @click.command()
@@ -246,7 +246,7 @@ def publish(
     from dbanon.api import publish as publishing
 
     with errors_as_messages():
-        made = publishing.publish(
+        paths = publishing.publish(
             database,
             release,
             to,
@@ -255,7 +255,7 @@ def publish(
             overwrite=overwrite,
             csv_formulas=csv_formulas,
         )
-    answer({"files": [str(path) for path in made]}, as_json, "\n".join(map(str, made)))
+    print_result({"files": [str(path) for path in paths]}, as_json, "\n".join(map(str, paths)))
 
 
 @click.command()
@@ -267,15 +267,15 @@ def verify(context: click.Context, path: Path, as_json: bool) -> None:
     from dbanon.publishing.verify import verify as compared
 
     with errors_as_messages():
-        found = compared(path)
-    said = list(map(one_line, found))
-    answer({"problems": said}, as_json, "\n".join(said) or "The files are those of their certificate.")
-    if found:
+        problems = compared(path)
+    lines = list(map(one_line, problems))
+    print_result({"problems": lines}, as_json, "\n".join(lines) or "The files are those of their certificate.")
+    if problems:
         context.exit(1)
 
 
 @click.command()
-@opening
+@database_argument
 @AS_JSON
 @click.pass_context
 def doctor(context: click.Context, database: Path, as_json: bool) -> None:
@@ -286,23 +286,27 @@ def doctor(context: click.Context, database: Path, as_json: bool) -> None:
     """
     from dbanon.views import doctor as examined
 
-    with errors_as_messages(), opened(database, read_only=True) as con:
-        tables = reviews(con)
-        found = examined.problems(con)
+    with errors_as_messages(), open_database(database, read_only=True) as con:
+        tables = policy_reviews(con)
+        problem_rows = examined.problems(con)
     if not as_json:
         for name, rows in tables.items():
             show_review(rows, name)
-    every = {name: as_objects(rows) for name, rows in tables.items()}
-    lines = "\n".join(one_line(f"{p.kind} {p.about}: {p.problem}") for p in found)
-    answer({"tables": every, "problems": [asdict(p) for p in found]}, as_json, lines or "No problems found.")
-    if found:
+    review_objects = {name: as_objects(rows) for name, rows in tables.items()}
+    lines = "\n".join(one_line(f"{p.kind} {p.about}: {p.problem}") for p in problem_rows)
+    print_result(
+        {"tables": review_objects, "problems": [asdict(p) for p in problem_rows]},
+        as_json,
+        lines or "No problems found.",
+    )
+    if problem_rows:
         context.exit(1)
 
 
-def _released(made: Any, as_json: bool) -> None:
-    said = f"{made.name} version {made.version}: {made.records} records in {made.classes} classes."
-    shown: tuple[str, ...] = ("name", "version", "records", "classes", "composition")
-    if made.waiting is not None:
-        shown += ("waiting",)
-        said += f" Waiting: {made.waiting} records."
-    answer({name: getattr(made, name) for name in shown}, as_json, said)
+def _print_release(release: Any, as_json: bool) -> None:
+    sentence = f"{release.name} version {release.version}: {release.records} records in {release.classes} classes."
+    fields: tuple[str, ...] = ("name", "version", "records", "classes", "composition")
+    if release.waiting is not None:
+        fields += ("waiting",)
+        sentence += f" Waiting: {release.waiting} records."
+    print_result({name: getattr(release, name) for name in fields}, as_json, sentence)

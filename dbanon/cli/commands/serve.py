@@ -1,4 +1,4 @@
-"""`dbanon serve`, `token` and `client`: other clients of a database, and who they are."""
+"""`dbanon serve`, `token` and `client`: serve a database to clients of DuckDB's protocol."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import click
 
 from dbanon import errors
-from dbanon.cli.options.memory_options import bounded, bounds
-from dbanon.cli.terminal.common import AS_JSON, DATABASE, answer, errors_as_messages, table
+from dbanon.cli.options.memory_options import memory_arguments, memory_options
+from dbanon.cli.terminal.common import AS_JSON, DATABASE, errors_as_messages, print_result, print_table
 from dbanon.runtime import atomic_write, output_files
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ ROLE = click.option("--role", type=click.Choice(tuple(_PORTS)), required=True, h
     "--seconds", type=click.FloatRange(0.1, 86_400), default=30, show_default=True, help="A reader's statement."
 )
 @click.option("--rows", type=click.IntRange(1), default=1_000_000, show_default=True, help="Most of a reader's answer.")
-@bounds
+@memory_options
 @AS_JSON
 def serve(
     database: Path,
@@ -50,12 +50,12 @@ def serve(
     Says so once it listens. --memory is the most that DuckDB takes; for readers 2GB where nothing is said.
     """
     with errors_as_messages():
-        host, port = _address(listen, _PORTS[role], allow_remote)
+        host, port = _parse_address(listen, _PORTS[role], allow_remote)
         journal = log or database.with_name(database.name + ".log.jsonl")
-        shown = {"database": str(database), "role": role, "host": host, "port": port, "log": str(journal)}
+        facts = {"database": str(database), "role": role, "host": host, "port": port, "log": str(journal)}
 
         def ready() -> None:
-            answer(shown, as_json, f"Serving {database} to {role}s on {host}:{port}. Ctrl-C ends it.")
+            print_result(facts, as_json, f"Serving {database} to {role}s on {host}:{port}. Ctrl-C ends it.")
 
         from dbanon.integrations.quack.subprocesses import ServerConfig
 
@@ -63,41 +63,50 @@ def serve(
         if role == "reader":
             from dbanon.integrations.quack import reader_supervisor
 
-            reader_supervisor.serve(serving, _limits(seconds, rows), _tell, ready)
+            reader_supervisor.serve(serving, _reader_limits(seconds, rows), _log_message, ready)
         else:
             from dbanon.integrations.quack import custodian_server
 
-            custodian_server.serve(serving, bounded(), _tell, ready)
+            custodian_server.serve(serving, memory_arguments(), _log_message, ready)
 
 
-def _limits(seconds: float, rows: int) -> StatementLimits:
-    """What readers may take; InvalidArgumentError."""
+def _reader_limits(seconds: float, rows: int) -> StatementLimits:
+    """Return the limits of readers.
+
+    Raises:
+        InvalidArgumentError: A memory setting is invalid or has no effect.
+    """
     from dbanon.api.memory_settings import duckdb_settings
     from dbanon.integrations.quack.reader_process import StatementLimits
 
-    given = bounded()
-    if given.get("temp_directory"):
+    limits = memory_arguments()
+    if limits.get("temp_directory"):
         accepts = "left out for readers: what they ask is never written to a disk"
-        raise errors.InvalidArgumentError("serve", "temp_directory", accepts, given["temp_directory"])
-    return StatementLimits(seconds, rows, duckdb_settings(given.get("memory") or "2GB", None)["memory_limit"])
+        raise errors.InvalidArgumentError("serve", "temp_directory", accepts, limits["temp_directory"])
+    return StatementLimits(seconds, rows, duckdb_settings(limits.get("memory") or "2GB", None)["memory_limit"])
 
 
-def _tell(message: str) -> None:
+def _log_message(message: str) -> None:
     click.echo(message, err=True)
 
 
-def _address(given: str | None, port: int, allow_remote: bool) -> tuple[str, int]:
-    """Host and port; NotLoopbackAddressError, InvalidArgumentError."""
+def _parse_address(address: str | None, port: int, allow_remote: bool) -> tuple[str, int]:
+    """Return host and port of an address.
+
+    Raises:
+        NotLoopbackAddressError: The host is remote, and --allow-remote is not given.
+        InvalidArgumentError: It is no address.
+    """
     from dbanon.integrations.quack.transport import is_loopback
 
-    if given is None:
+    if address is None:
         return "127.0.0.1", port
-    host, colon, number = given.rpartition(":")
+    host, colon, number = address.rpartition(":")
     host = host.removeprefix("[").removesuffix("]")
     if not (colon and host and number.isascii() and number.isdigit() and 0 < int(number) < 65_536):
-        raise errors.InvalidArgumentError("serve", "listen", "an address with a port, such as 127.0.0.1:9494", given)
+        raise errors.InvalidArgumentError("serve", "listen", "an address with a port, such as 127.0.0.1:9494", address)
     if not (allow_remote or is_loopback(host)):
-        raise errors.NotLoopbackAddressError("serve", given)
+        raise errors.NotLoopbackAddressError("serve", address)
     return host, int(number)
 
 
@@ -118,7 +127,7 @@ def add(database: Path, name: str, role: str, expires: str | None, as_json: bool
 
     with errors_as_messages():
         made = tokens.add_token(tokens.token_file(database), name, role, expires)
-    answer({"name": name, "role": role, "token": made}, as_json, made)
+    print_result({"name": name, "role": role, "token": made}, as_json, made)
 
 
 @token.command("list")
@@ -129,12 +138,12 @@ def list_(database: Path, as_json: bool) -> None:
     from dbanon.integrations.quack import tokens
 
     with errors_as_messages():
-        found = [asdict(t) for t in tokens.read_tokens(tokens.token_file(database))]
-    shown = [{name: value for name, value in entry.items() if name != "hash"} for entry in found]
+        entries = [asdict(t) for t in tokens.read_tokens(tokens.token_file(database))]
+    public_entries = [{name: value for name, value in entry.items() if name != "hash"} for entry in entries]
     if as_json:
-        answer(shown, as_json)
+        print_result(public_entries, as_json)
     else:
-        table("Tokens", shown)
+        print_table("Tokens", public_entries)
 
 
 @token.command("revoke")
@@ -147,7 +156,7 @@ def revoke(database: Path, name: str, as_json: bool) -> None:
 
     with errors_as_messages():
         tokens.revoke_token(tokens.token_file(database), name)
-    answer({"revoked": name}, as_json, f"{name} has no token any more.")
+    print_result({"revoked": name}, as_json, f"{name} has no token any more.")
 
 
 @click.command()
@@ -168,11 +177,11 @@ def client(to: Path, role: str, server: str | None, name: str, force: bool, as_j
     from dbanon.integrations.quack import client_file
 
     with errors_as_messages():
-        host, port = _address(server, _PORTS[role], allow_remote=True)
+        host, port = _parse_address(server, _PORTS[role], allow_remote=True)
         if to.exists() and not force:
             raise errors.TargetExistsError(str(to), [str(to)], "client")
         address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
         content = client_file.client_file_sql(f"quack:{address}", name, role)
-        with output_files.translate_os_errors("client", str(to)), atomic_write.open_drafts({"": to}, []) as written:
-            written[""].write_text(content, encoding="utf-8")
-    answer({"files": [str(to)]}, as_json, str(to))
+        with output_files.translate_os_errors("client", str(to)), atomic_write.open_drafts({"": to}, []) as drafts:
+            drafts[""].write_text(content, encoding="utf-8")
+    print_result({"files": [str(to)]}, as_json, str(to))

@@ -1,4 +1,4 @@
-"""`dbanon stream`: a streaming view that is read on, or lines in and lines out."""
+"""`dbanon stream`: refresh a streaming view, or anonymize lines from a pipe."""
 
 import contextlib
 import sys
@@ -10,24 +10,24 @@ from typing import IO, Any
 
 import click
 
-from dbanon.cli.options.memory_options import bounds
-from dbanon.cli.options.parameters import not_given, of_system, stream_parameters
+from dbanon.cli.options.memory_options import memory_options
+from dbanon.cli.options.parameters import merge_stream_parameters, options_not_assigned, stream_parameter_options
 from dbanon.cli.options.role_options import (
     PolicyFile,
     declare_policy,
     hierarchies_as_paths,
-    is_named,
+    name_predicate,
     policy_columns,
     role_options,
     role_parameters,
     roles_of,
     with_declared_columns,
 )
-from dbanon.cli.terminal.common import AS_JSON, CSV_FORMULAS, answer, errors_as_messages, opened
+from dbanon.cli.terminal.common import AS_JSON, CSV_FORMULAS, errors_as_messages, open_database, print_result
 from dbanon.errors.exit_codes import EXIT_CODES
 
 FORMATS = ("ndjson", "csv")
-_ENDINGS = {".csv": "csv", ".ndjson": "ndjson", ".jsonl": "ndjson", ".json": "ndjson"}
+_FORMAT_BY_ENDING = {".csv": "csv", ".ndjson": "ndjson", ".jsonl": "ndjson", ".json": "ndjson"}
 
 
 @click.command("stream")
@@ -50,9 +50,9 @@ _ENDINGS = {".csv": "csv", ".ndjson": "ndjson", ".jsonl": "ndjson", ".json": "nd
 @click.option("--types", multiple=True, metavar="COLUMN=TYPE", help="Arrow's type of a column of lines: age=double.")
 @click.option("--system", default="fads", show_default=True, help="The stream system, for lines.")
 @CSV_FORMULAS
-@stream_parameters
+@stream_parameter_options
 @role_options
-@bounds
+@memory_options
 @AS_JSON
 def stream(
     database: Path | None,
@@ -78,41 +78,46 @@ def stream(
     A pipe has no --json: what leaves is the answer. Columns without a role are withheld.
     """
     if database is not None and name is not None and source is None and target is None:
-        _read_on(database, name, every if follow else None, {"flush": flush, "pruned": pruned}, as_json)
+        _refresh_view(database, name, every if follow else None, {"flush": flush, "pruned": pruned}, as_json)
     elif database is None and source is not None and target is not None:
         with errors_as_messages():
-            formats = _format(format_, source), _format(format_, target)
-            policy, escape = _policy(asked["policy"], source), asked["csv_formulas"] == "escape"
-            pipe = _Pipe(*formats, types, system, _parameters(system, asked, policy), policy, escape)
-            with _binary(source) as file, _written(target) as out:
-                _run(pipe, file, out)
+            formats = _line_format(format_, source), _line_format(format_, target)
+            policy, escape = _read_policy(asked["policy"], source), asked["csv_formulas"] == "escape"
+            pipe = _LineStream(*formats, types, system, _call_parameters(system, asked, policy), policy, escape)
+            with _open_input(source) as file, _open_output(target) as out:
+                _anonymize_lines(pipe, file, out)
     else:
         raise click.UsageError("Give a database and the name of a streaming view, or --from and --to.")
 
 
-def _read_on(database: Path, name: str, every: float | None, how: Mapping[str, bool], as_json: bool) -> None:
-    """Refresh once, or again and again; a connection a time, so that others may write meanwhile."""
+def _refresh_view(
+    database: Path, name: str, interval_s: float | None, refresh_options: Mapping[str, bool], as_json: bool
+) -> None:
+    """Refresh once or repeatedly, with a new connection each time, so that others can write in between."""
     from dbanon.views import streaming
 
     while True:
         try:
-            with errors_as_messages(), opened(database) as con:
-                made = streaming.refresh_stream(con, name, **how)
+            with errors_as_messages(), open_database(database) as con:
+                refreshed = streaming.refresh_stream(con, name, **refresh_options)
         except click.ClickException as error:
-            if every is None or error.exit_code != EXIT_CODES["busy"]:
+            if interval_s is None or error.exit_code != EXIT_CODES["busy"]:
                 raise
         else:
-            if every is None or made.read or made.published or made.suppressed:
-                answer(asdict(made), as_json, str(made))
-        if every is None:
+            if interval_s is None or refreshed.read or refreshed.published or refreshed.suppressed:
+                print_result(asdict(refreshed), as_json, str(refreshed))
+        if interval_s is None:
             return
-        time.sleep(every)
+        time.sleep(interval_s)
 
 
 @dataclass(frozen=True)
-class _Pipe:
-    """Lines in, lines out: their formats, the types of columns, the call, the policy file (None: none), and whether
-    text cells of CSV that a spreadsheet would execute are escaped."""
+class _LineStream:
+    """The options of a stream of lines.
+
+    These are the formats, the types of columns, the call, the policy file (None: none), and whether text cells of CSV
+    that a spreadsheet would execute are escaped.
+    """
 
     reads: str
     writes: str
@@ -124,59 +129,59 @@ class _Pipe:
 
     @property
     def quasi(self) -> set[str]:
-        """The quasi-identifiers, as the policy file and the call name them."""
+        """The quasi-identifiers in the policy file and the call."""
         columns = {} if self.policy is None else self.policy[1]
         given = self.parameters.get("qi") or ()
         declared = (column for column, settings in columns.items() if settings.get("role") == "quasi")
         return {*declared, *([given] if isinstance(given, str) else given)}
 
 
-def _parameters(system: str, asked: Mapping[str, Any], policy: PolicyFile | None) -> dict[str, Any]:
+def _call_parameters(system: str, asked: Mapping[str, Any], policy: PolicyFile | None) -> dict[str, Any]:
     """Return the parameters of the call: those of -p, and the options for models and roles."""
     options = role_parameters(asked["qi"], asked["sensitive"], asked["person"], asked["identifiers"], asked["other"])
-    parameters = of_system(system, asked["given"], k=asked["k"], l=asked["l"], **options)
+    parameters = merge_stream_parameters(system, asked["given"], k=asked["k"], l=asked["l"], **options)
     declared = [] if policy is None else roles_of(policy[1])
-    completed = with_declared_columns(parameters, not_given(options, asked["given"]), declared)
+    completed = with_declared_columns(parameters, options_not_assigned(options, asked["given"]), declared)
     return hierarchies_as_paths(completed)
 
 
-def _policy(path: Path | None, source: str) -> PolicyFile | None:
+def _read_policy(path: Path | None, source: str) -> PolicyFile | None:
     """Return the policy file, whose rows may name the file of the lines."""
     lines_file = Path(source)
-    known = ("input",) if source == "-" else ("input", lines_file.stem, lines_file.name)
-    columns = policy_columns(path, "the lines", is_named(*known))
+    table_names = ("input",) if source == "-" else ("input", lines_file.stem, lines_file.name)
+    columns = policy_columns(path, "the lines", name_predicate(*table_names))
     return None if path is None or columns is None else (path, columns)
 
 
-def _run(pipe: _Pipe, file: IO[bytes], out: IO[str]) -> None:
-    """Write the lines that are due as lines arrive; the policy of the file governs them."""
+def _anonymize_lines(stream_options: _LineStream, file: IO[bytes], output: IO[str]) -> None:
+    """Write the published rows as lines arrive; the policy of the file applies to them."""
     from dbanon.api.stream import anonymize_stream
     from dbanon.cli.terminal import line_formats
-    from dbanon.cli.terminal.line_writer import Lines
+    from dbanon.cli.terminal.line_writer import LineWriter
 
     def prepare(con: Any) -> None:
-        if pipe.policy is not None:
-            declare_policy(con, *pipe.policy)
+        if stream_options.policy is not None:
+            declare_policy(con, *stream_options.policy)
 
     try:
-        types = line_formats.types_of(dict(text.partition("=")[::2] for text in pipe.types))
-        batches = line_formats.tables(file, pipe.reads, types)
+        types = line_formats.arrow_types(dict(text.partition("=")[::2] for text in stream_options.types))
+        batches = line_formats.read_tables(file, stream_options.reads, types)
     except ValueError as error:
         raise click.BadParameter(f"{error}.", param_hint="--types") from None
-    output_lines = Lines(pipe.writes, escape=pipe.escape, quasi=pipe.quasi)
-    for left in anonymize_stream(batches, pipe.system, prepare=prepare, **pipe.parameters):
-        for line in output_lines.of(left):
-            out.write(line)
-        out.flush()
+    output_lines = LineWriter(stream_options.writes, escape=stream_options.escape, quasi=stream_options.quasi)
+    for published in anonymize_stream(batches, stream_options.system, prepare=prepare, **stream_options.parameters):
+        for line in output_lines.of(published):
+            output.write(line)
+        output.flush()
 
 
-def _format(given: str, name: str) -> str:
-    """Of lines in a file of that name."""
-    return _ENDINGS.get(Path(name).suffix.lower(), given)
+def _line_format(chosen_format: str, name: str) -> str:
+    """Return the format of lines, from the option or the ending of a file name."""
+    return _FORMAT_BY_ENDING.get(Path(name).suffix.lower(), chosen_format)
 
 
 @contextlib.contextmanager
-def _binary(name: str) -> Iterator[IO[bytes]]:
+def _open_input(name: str) -> Iterator[IO[bytes]]:
     if name == "-":
         yield sys.stdin.buffer
     else:
@@ -185,7 +190,7 @@ def _binary(name: str) -> Iterator[IO[bytes]]:
 
 
 @contextlib.contextmanager
-def _written(name: str) -> Iterator[IO[str]]:
+def _open_output(name: str) -> Iterator[IO[str]]:
     if name == "-":
         yield sys.stdout
     else:

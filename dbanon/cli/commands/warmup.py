@@ -1,10 +1,10 @@
-"""`dbanon warmup`: compiles what the algorithms need, so that no call waits for it."""
+"""`dbanon warmup`: compile the kernels of algorithms in advance."""
 
 from dataclasses import asdict
 
 import click
 
-from dbanon.cli.terminal.common import AS_JSON, answer, errors_as_messages
+from dbanon.cli.terminal.common import AS_JSON, errors_as_messages, print_result
 
 
 @click.command()
@@ -30,9 +30,13 @@ def warmup(algorithms: tuple[str, ...], quiet: bool, as_json: bool) -> None:
     with errors_as_messages(), bar:
         task = bar.add_task("", total=1)
         done = warmup(algorithms, lambda step, share: bar.update(task, description=step, completed=share))
-    kept = (
+    cache_note = (
         f"they are kept in {done.folder}" if done.folder else "no folder for them can be written, so they are not kept"
     )
-    many = "1 kernel was" if done.kernels == 1 else f"{done.kernels} kernels were"
-    said = f"{many} compiled in {done.seconds:.0f} s; {kept}." if done.kernels else "All was compiled already."
-    answer(asdict(done), as_json, said)
+    kernels_compiled = "1 kernel was" if done.kernels == 1 else f"{done.kernels} kernels were"
+    sentence = (
+        f"{kernels_compiled} compiled in {done.seconds:.0f} s; {cache_note}."
+        if done.kernels
+        else "All was compiled already."
+    )
+    print_result(asdict(done), as_json, sentence)

@@ -1,1 +1,1 @@
-"""The pages of the manual, made from what is registered."""
+"""Generate the pages of the manual from the registered functions, metrics, commands and errors."""

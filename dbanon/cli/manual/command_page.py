@@ -1,4 +1,4 @@
-"""What the commands are, as Markdown: `dbanon docs commands` shows it."""
+"""The manual's page of commands, as Markdown: `dbanon docs commands` prints it."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -6,30 +6,30 @@ from inspect import cleandoc
 
 import click
 
-from dbanon.cli.manual.function_page import prose, table
+from dbanon.cli.manual.function_page import escape_markdown, table
 
 
 @dataclass(frozen=True)
-class Commands:
-    """The commands that the manual tells about: the command line's, and what each does that is typed in the shell."""
+class DocumentedCommands:
+    """The commands of the manual: the command line's, and the descriptions of the shell's commands."""
 
     root: click.Command
     shell: Mapping[str, str]
 
     def walk(self) -> Iterator[tuple[str, click.Command]]:
-        """Yield all of the command line with what is typed to call them, groups before what is in them."""
+        """Yield all commands with the words to type, groups before their commands."""
         yield from _walk(self.root, "dbanon")
 
 
-def page(commands: Commands) -> str:
-    """Return all commands."""
+def page(commands: DocumentedCommands) -> str:
+    """Return the page of all commands."""
     parts = [
         "# Commands",
         "`-h` and `--help` tell about each.",
     ]
     for path, command in commands.walk():
         parts += _section(path, command)
-    rows = ((f"`{prose(usage)}`", prose(doc)) for usage, doc in commands.shell.items())
+    rows = ((f"`{escape_markdown(usage)}`", escape_markdown(doc)) for usage, doc in commands.shell.items())
     parts += ["## In the shell", table(("command", "what it does"), rows)]
     return "\n\n".join(parts) + "\n"
 
@@ -54,11 +54,14 @@ def _section(path: str, command: click.Command) -> Iterator[str]:
         if (record := parameter.get_help_record(context)) is not None
     ]
     if records:
-        yield table(("option", "meaning"), ((f"`{prose(option)}`", prose(help_)) for option, help_ in records))
+        yield table(
+            ("option", "meaning"),
+            ((f"`{escape_markdown(option)}`", escape_markdown(help_)) for option, help_ in records),
+        )
 
 
 def _paragraph(text: str) -> str:
-    """Return a paragraph of a command's help; one whose lines click leaves as they are is a block."""
+    """Return a paragraph of a command's help as Markdown; a paragraph that click does not wrap becomes a code block."""
     if text.startswith("\b"):
         return f"```text{text[1:].rstrip()}\n```"
-    return prose(" ".join(text.split()))
+    return escape_markdown(" ".join(text.split()))

@@ -6,29 +6,31 @@ from functools import cache
 from pathlib import Path
 
 from dbanon import errors
-from dbanon.cli.manual.function_page import block, prose
+from dbanon.cli.manual.function_page import escape_markdown, example_block
 from dbanon.errors import DbanonError
 from dbanon.errors.example import Situation
 
-MESSAGES = Path(__file__).with_name("error_messages.toml")
+MESSAGES_FILE = Path(__file__).with_name("error_messages.toml")
 """What the examples say; `python -m tests.error_messages` runs them and writes it."""
 
 
 @cache
-def documented() -> dict[str, type[DbanonError]]:
+def documented_errors() -> dict[str, type[DbanonError]]:
     """Return every exception class that can be raised, by name, in the order of the page: by file, then by name."""
     kinds = {kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, DbanonError)}
-    raised = (kind for kind in kinds if kind.__module__ != DbanonError.__module__)
-    return {kind.__name__: kind for kind in sorted(raised, key=lambda kind: (kind.__module__, kind.__name__.lower()))}
+    error_types = (kind for kind in kinds if kind.__module__ != DbanonError.__module__)
+    return {
+        kind.__name__: kind for kind in sorted(error_types, key=lambda kind: (kind.__module__, kind.__name__.lower()))
+    }
 
 
 @cache
-def messages() -> dict[str, str]:
-    """Return a message of every error by the name of its class: of its example, or of sample arguments."""
-    recorded = tomllib.loads(MESSAGES.read_text(encoding="utf-8"))
+def error_messages() -> dict[str, str]:
+    """Return a message of every error by the name of its class: from its example, or with sample arguments."""
+    stored_messages = tomllib.loads(MESSAGES_FILE.read_text(encoding="utf-8"))
     return {
-        name: str(kind(*kind.example.arguments)) if isinstance(kind.example, Situation) else recorded[name]
-        for name, kind in documented().items()
+        name: str(kind(*kind.example.arguments)) if isinstance(kind.example, Situation) else stored_messages[name]
+        for name, kind in documented_errors().items()
     }
 
 
@@ -40,14 +42,14 @@ def page() -> str:
         "Python as an error of DuckDB with the same message. After an error nothing was released and nothing was "
         "changed.",
     ]
-    for kind in documented().values():
+    for kind in documented_errors().values():
         parts += _section(kind)
     return "\n\n".join(parts) + "\n"
 
 
 def _section(kind: type[DbanonError]) -> Iterator[str]:
     yield f"## {kind.__name__}"
-    yield prose((kind.__doc__ or "").strip())
+    yield escape_markdown((kind.__doc__ or "").strip())
     if kind.example is not None:
-        yield kind.example.text if isinstance(kind.example, Situation) else block(kind.example)
-    yield f"```text\n{messages()[kind.__name__]}\n```"
+        yield kind.example.text if isinstance(kind.example, Situation) else example_block(kind.example)
+    yield f"```text\n{error_messages()[kind.__name__]}\n```"

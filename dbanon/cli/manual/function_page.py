@@ -1,4 +1,4 @@
-"""The manual's page of one function, as Markdown: `dbanon docs` and `.help` in the shell show it."""
+"""The manual's page of one function, as Markdown: `dbanon docs` and `.help` in the shell print it."""
 
 from collections.abc import Iterable
 
@@ -14,43 +14,46 @@ from dbanon.table_functions.registry import table_functions
 from dbanon.table_functions.table_function import KIND_BY_ENDING, TableFunction
 
 _COMMON_TITLE = "Parameters of every algorithm"
-_COMMON = (*COMMON, *RELATED)
+_COMMON_PARAMETERS = (*COMMON, *RELATED)
 
 SCALARS = {f.name: f for f in scalar_functions.FUNCTIONS}
 """The scalar functions by name."""
 
 
-def names() -> list[str]:
-    """Return all functions that have a page: table functions, then scalar ones."""
+def function_names() -> list[str]:
+    """Return the names of all functions that have a page: table functions, then scalar functions."""
     return [*table_functions(), *SCALARS]
 
 
-def signature(function: TableFunction, most: int = 6) -> str:
-    """Return the call with its parameters; what must be given stands without brackets.
+def signature(function: TableFunction, max_parameters: int = 6) -> str:
+    """Return the call with its parameters; optional parameters are in brackets.
 
     >>> signature(table_functions()["hierarchy_intervals"])
     'hierarchy_intervals(name, tbl, col, widths)'
     """
     must = [p.name for p in function.parameters if p.required]
     may = [p.name for p in function.parameters if not p.required]
-    given = [*function.positional, *must]
-    optional = ", ".join([*may[:most], *(["..."] if len(may) > most else [])])
+    shown_names = [*function.positional, *must]
+    optional = ", ".join([*may[:max_parameters], *(["..."] if len(may) > max_parameters else [])])
     if optional:
-        given.append((given.pop() + " [, " if given else "[") + optional + "]")
-    return f"{function.name}({', '.join(given)})"
+        shown_names.append((shown_names.pop() + " [, " if shown_names else "[") + optional + "]")
+    return f"{function.name}({', '.join(shown_names)})"
 
 
 def page(name: str, *, alone: bool = False) -> str:
-    """Return the page of a table function or a scalar function; KeyError where there is none of that name.
+    """Return the page of a table function or a scalar function.
 
-    `alone`: with the parameters of every algorithm, which otherwise have a page of their own.
+    `alone`: whether to include the parameters of every algorithm, which otherwise have a page of their own.
+
+    Raises:
+        KeyError: There is no function of that name.
     """
     parts = _scalar(SCALARS[name]) if name in SCALARS else _table(table_functions()[name], alone)
     return "\n\n".join([f"# {name}", *parts]) + "\n"
 
 
-def prose(words: str) -> str:
-    """Return text as Markdown shows it unchanged, in a table's cell too."""
+def escape_markdown(words: str) -> str:
+    """Return text that Markdown displays unchanged, also in a cell of a table."""
     return words.replace("|", "\\|").replace("*", "\\*")
 
 
@@ -61,12 +64,12 @@ def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def block(example: Example) -> str:
-    """Return an example in a fenced block, with what must run before it."""
-    before = "\n".join(example.before)
-    if example.language == "sql" or not before:
+def example_block(example: Example) -> str:
+    """Return an example in a fenced block, with the statements that must run before it."""
+    setup = "\n".join(example.before)
+    if example.language == "sql" or not setup:
         return _fenced(example.language, "\n".join([*example.before, example.code]))
-    return f"{_fenced('sql', before)}\n\n{_fenced(example.language, example.code)}"
+    return f"{_fenced('sql', setup)}\n\n{_fenced(example.language, example.code)}"
 
 
 def _fenced(language: str, code: str) -> str:
@@ -82,7 +85,7 @@ def link(name: str) -> str:
 
 
 def _table(function: TableFunction, alone: bool) -> list[str]:
-    parts = [f"```\n{signature(function)}\n```", prose(function.doc)]
+    parts = [f"```\n{signature(function)}\n```", escape_markdown(function.doc)]
     parts += _parameters(function, alone)
     parts += _example(function.example)
     if function.algorithm:
@@ -101,23 +104,23 @@ def _parameters(function: TableFunction, alone: bool) -> list[str]:
     """Return a function's own parameters, then those that every algorithm has, or a link to them."""
     if not function.kind:
         return ["## Parameters", _rows(function.parameters)] if function.parameters else []
-    own = [p for p in function.parameters if p.required or p not in _COMMON]
-    rest = [p for p in function.parameters if p not in own]
+    own_parameters = [p for p in function.parameters if p.required or p not in _COMMON_PARAMETERS]
+    rest = [p for p in function.parameters if p not in own_parameters]
     others = (
         [f"## {_COMMON_TITLE}", _rows(rest)]
         if alone
         else ["And the [parameters of every algorithm](../parameters.md)."]
     )
-    return ["## Parameters", _rows(own), *others]
+    return ["## Parameters", _rows(own_parameters), *others]
 
 
-def common() -> str:
+def common_parameters_page() -> str:
     """Return the page of the parameters that every algorithm has."""
     parts = [
         f"# {_COMMON_TITLE}",
         "All functions of all algorithms take them, with `:=` or `=`, in any order. The page of a function tells where "
         "its algorithm has another default.",
-        _rows(_COMMON),
+        _rows(_COMMON_PARAMETERS),
         "[All functions](index.md), [errors](errors.md)",
     ]
     return "\n\n".join(parts) + "\n"
@@ -128,17 +131,19 @@ def _rows(parameters: Iterable[Parameter]) -> str:
 
 
 def _example(example: Example) -> list[str]:
-    return ["## Example", block(example)]
+    return ["## Example", example_block(example)]
 
 
 def _row(parameter: Parameter) -> tuple[str, ...]:
     default = parameter.default
-    given = "" if default is None else f"`{format_value(list(default) if isinstance(default, tuple) else default)}`"
+    default_text = (
+        "" if default is None else f"`{format_value(list(default) if isinstance(default, tuple) else default)}`"
+    )
     return (
         f"`{parameter.name}`",
-        prose(str(parameter.kind)),
-        "required" if parameter.required else given,
-        prose(parameter.doc),
+        escape_markdown(str(parameter.kind)),
+        "required" if parameter.required else default_text,
+        escape_markdown(parameter.doc),
     )
 
 
@@ -147,11 +152,11 @@ def _algorithm(algorithm: Algorithm) -> list[str]:
         table(
             ("", ""),
             (
-                ("name", prose(algorithm.title)),
-                ("family", prose(algorithm.family)),
-                ("source", prose(algorithm.source)),
-                ("evidence", prose(algorithm.known_by)),
-                ("complexity", prose(algorithm.complexity)),
+                ("name", escape_markdown(algorithm.title)),
+                ("family", escape_markdown(algorithm.family)),
+                ("source", escape_markdown(algorithm.source)),
+                ("evidence", escape_markdown(algorithm.known_by)),
+                ("complexity", escape_markdown(algorithm.complexity)),
                 ("random", "no" if algorithm.deterministic else "from a seed; the same seed gives the same release"),
             ),
         )
@@ -163,31 +168,31 @@ def _system(system: Stream) -> list[str]:
         table(
             ("", ""),
             (
-                ("name", prose(system.title)),
-                ("source", prose(system.source)),
-                ("evidence", prose(system.known_by)),
-                ("complexity", prose(system.complexity)),
+                ("name", escape_markdown(system.title)),
+                ("source", escape_markdown(system.source)),
+                ("evidence", escape_markdown(system.known_by)),
+                ("complexity", escape_markdown(system.complexity)),
             ),
         )
     ]
 
 
 def _siblings(function: TableFunction) -> list[str]:
-    """Return the other functions of the same algorithm or system."""
+    """Return the other functions of the same algorithm or stream algorithm."""
     if function.system:
         return [name for name in (function.system + ending for ending in KIND_BY_ENDING) if name != function.name]
-    own = next((ending for ending, kind in KIND_BY_ENDING.items() if kind == function.kind), None)
-    if own is None:
+    own_ending = next((ending for ending, kind in KIND_BY_ENDING.items() if kind == function.kind), None)
+    if own_ending is None:
         return []
-    base = function.name.removesuffix(own)
-    return [base + ending for ending in KIND_BY_ENDING if ending != own]
+    base = function.name.removesuffix(own_ending)
+    return [base + ending for ending in KIND_BY_ENDING if ending != own_ending]
 
 
 def _scalar(function: scalar_functions.ScalarFunction) -> list[str]:
     forms = "\n".join(f"{function.name}({', '.join(form.arguments)}) -> {function.returns}" for form in function.forms)
     return [
         f"```\n{forms}\n```",
-        prose(function.doc),
+        escape_markdown(function.doc),
         *_example(function.example),
         "[All functions](../index.md)",
     ]

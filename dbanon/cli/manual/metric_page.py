@@ -1,14 +1,14 @@
-"""What the measures of a release are, as Markdown: `dbanon docs metrics` and `.help metrics` show it."""
+"""The manual's page of metrics, as Markdown: `dbanon docs metrics` and `.help metrics` print it."""
 
 from collections.abc import Iterator
 
-from dbanon.cli.manual.function_page import prose
+from dbanon.cli.manual.function_page import escape_markdown
 from dbanon.release.plan import metrics
 from dbanon.release.plan.metrics import Metric
 
 
 def page() -> str:
-    """Return all measures."""
+    """Return the page of all metrics."""
     parts = [
         "# Metrics",
         "Each is one row of the functions that end in `_metrics`: `SELECT metric, value FROM kacpc_metrics('patients', "
@@ -21,20 +21,24 @@ def page() -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def section(name: str) -> str | None:
-    """One measure, by its name with or without what stands behind the colon; None where there is none of that name."""
+def metric_section(name: str) -> str | None:
+    """Return the section of one metric, by its name with or without the part after the colon; None if there is none."""
     wanted = name.lower().partition(":")[0]
     metric = next((one for one in metrics.all_metrics() if one.name == wanted), None)
     return None if metric is None else "\n\n".join(_section(metric)) + "\n"
 
 
-def names() -> list[str]:
-    """`metrics`, and the name of each measure."""
+def metric_names() -> list[str]:
+    """Return `metrics`, and the name of each metric."""
     return ["metrics", *(one.name for one in metrics.all_metrics())]
 
 
-def _section(one: Metric) -> Iterator[str]:
-    facts = {"better": one.better, "source": one.source.strip("-"), "only with": one.needs}
-    facts["goes out with a release"] = "no, it is the custodian's" if one.custodian else "yes"
-    lines = (f"- {name}: {prose(fact)}" for name, fact in facts.items() if fact)
-    yield from (f"## {one.name}", prose(one.what.replace("{unit}", "records (persons)")), "\n".join(lines))
+def _section(metric: Metric) -> Iterator[str]:
+    facts = {"better": metric.better, "source": metric.source.strip("-"), "only with": metric.needs}
+    facts["goes out with a release"] = "no, it is the custodian's" if metric.custodian else "yes"
+    lines = (f"- {name}: {escape_markdown(fact)}" for name, fact in facts.items() if fact)
+    yield from (
+        f"## {metric.name}",
+        escape_markdown(metric.what.replace("{unit}", "records (persons)")),
+        "\n".join(lines),
+    )

@@ -1,4 +1,4 @@
-"""The manual: Markdown pages made from the functions, the metrics, the commands and the errors themselves."""
+"""Generate the manual: Markdown pages of the functions, metrics, commands and errors."""
 
 import re
 from collections.abc import Iterator
@@ -6,48 +6,52 @@ from pathlib import Path, PurePosixPath
 
 from dbanon import errors
 from dbanon.cli.manual import bibliography, command_page, error_page, function_page, metric_page
-from dbanon.cli.manual.command_page import Commands
-from dbanon.cli.manual.function_page import SCALARS, prose, table
+from dbanon.cli.manual.command_page import DocumentedCommands
+from dbanon.cli.manual.function_page import SCALARS, escape_markdown, table
 from dbanon.runtime import output_files
 from dbanon.table_functions.registry import table_functions
 from dbanon.table_functions.table_function import TableFunction
 
 
-def pages(commands: Commands) -> dict[str, str]:
+def manual_pages(commands: DocumentedCommands) -> dict[str, str]:
     """Return all pages by their path below the manual's folder."""
     citing = {
-        "index.md": _index(),
-        "parameters.md": function_page.common(),
+        "index.md": _index_page(),
+        "parameters.md": function_page.common_parameters_page(),
         "metrics.md": metric_page.page(),
         "commands.md": command_page.page(commands),
         "errors.md": error_page.page(),
-        **{f"functions/{name}.md": function_page.page(name) for name in function_page.names()},
+        **{f"functions/{name}.md": function_page.page(name) for name in function_page.function_names()},
     }
-    linked = {
-        path: bibliography.linked(text, "../" * path.count("/") + "bibliography.md") for path, text in citing.items()
+    linked_pages = {
+        path: bibliography.link_citations(text, "../" * path.count("/") + "bibliography.md")
+        for path, text in citing.items()
     }
-    return linked | {"bibliography.md": bibliography.page()}
+    return linked_pages | {"bibliography.md": bibliography.page()}
 
 
-def topics(commands: Commands) -> dict[str, str]:
-    """What `dbanon docs NAME` prints, by lower-case name: pages, and sections of pages about one thing."""
-    every = pages(commands)
-    sections = {PurePosixPath(path).stem.lower(): text for path, text in every.items()}
+def topics(commands: DocumentedCommands) -> dict[str, str]:
+    """Return the texts of `dbanon docs NAME` by lower-case name: pages, and sections of pages about one thing."""
+    all_pages = manual_pages(commands)
+    sections = {PurePosixPath(path).stem.lower(): text for path, text in all_pages.items()}
     for path in ("commands.md", "errors.md", "metrics.md", "bibliography.md"):
-        for section in re.split(r"^(?=## )", every[path], flags=re.MULTILINE)[1:]:
+        for section in re.split(r"^(?=## )", all_pages[path], flags=re.MULTILINE)[1:]:
             title = section.split("\n")[0].removeprefix("## ").removeprefix("dbanon ")
             sections.setdefault(title.lower(), section.rstrip() + "\n")
     return sections
 
 
-def write(folder: str | Path, commands: Commands, *, overwrite: bool = False) -> list[Path]:
-    """Write all pages below a folder, which is made where it is missing; return their paths.
+def write_pages(folder: str | Path, commands: DocumentedCommands, *, overwrite: bool = False) -> list[Path]:
+    """Write all pages below a folder and return their paths; the folder is created if it does not exist.
 
-    Raises TargetNotLocalError, WriteFailedError, and TargetExistsError unless `overwrite`; nothing is written then.
+    Raises:
+        TargetNotLocalError: The folder is a URL.
+        TargetExistsError: A page exists and `overwrite` is false; nothing is written then.
+        WriteFailedError: The system refuses to write a page.
     """
-    texts = {output_files.local_target("docs", folder) / path: text for path, text in pages(commands).items()}
-    if not overwrite and (there := [str(path) for path in texts if path.exists()]):
-        raise errors.TargetExistsError(str(folder), there, "docs")
+    texts = {output_files.local_target("docs", folder) / path: text for path, text in manual_pages(commands).items()}
+    if not overwrite and (existing := [str(path) for path in texts if path.exists()]):
+        raise errors.TargetExistsError(str(folder), existing, "docs")
     for path, text in texts.items():
         with output_files.translate_os_errors("docs", path.parent):
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -59,15 +63,15 @@ def write(folder: str | Path, commands: Commands, *, overwrite: bool = False) ->
 # --- the pages ---------------------------------------------------------------------------------------------
 
 
-def _index() -> str:
-    every = table_functions()
+def _index_page() -> str:
+    functions = table_functions()
     groups = {
         "Functions about data, policy, hierarchies and releases": [
-            n for n, f in every.items() if f.kind not in ("release", "classes", "metrics")
+            n for n, f in functions.items() if f.kind not in ("release", "classes", "metrics")
         ],
         "Functions that read published values": list(SCALARS),
     }
-    docs = {name: f.doc for name, f in every.items()} | {name: f.doc for name, f in SCALARS.items()}
+    docs = {name: f.doc for name, f in functions.items()} | {name: f.doc for name, f in SCALARS.items()}
     parts = [
         "# dbanon",
         "Anonymization that lives in the database. The examples run on the database that `dbanon demo` makes, in "
@@ -76,20 +80,20 @@ def _index() -> str:
         "- [Errors](errors.md)\n- [Bibliography](bibliography.md)",
         "## Functions that publish",
         "Each has two more, for the equivalence classes and the measures of the same release.",
-        table(("function", "gives", "", ""), (_publishing(f) for f in every.values() if f.kind == "release")),
+        table(("function", "gives", "", ""), (_publishing(f) for f in functions.values() if f.kind == "release")),
     ]
     for title, names in groups.items():
-        rows = ((_linked(name, name), prose(docs[name])) for name in names)
+        rows = ((_link_page(name, name), escape_markdown(docs[name])) for name in names)
         parts += [f"## {title}", table(("function", "gives"), rows)]
     return "\n\n".join(parts) + "\n"
 
 
 def _publishing(function: TableFunction) -> Iterator[str]:
-    yield _linked(function.name, function.name)
-    yield prose(function.doc)
+    yield _link_page(function.name, function.name)
+    yield escape_markdown(function.doc)
     for kind in ("classes", "metrics"):
-        yield _linked(f"{function.name}_{kind}", kind)
+        yield _link_page(f"{function.name}_{kind}", kind)
 
 
-def _linked(name: str, text: str) -> str:
+def _link_page(name: str, text: str) -> str:
     return f"[{text}](functions/{name}.md)"

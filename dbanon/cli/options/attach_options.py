@@ -1,4 +1,4 @@
-"""The options --attach and --attach-writable: databases of other systems, beside the one that a command opens."""
+"""The options --attach and --attach-writable: other databases to attach to the connection of a command."""
 
 import re
 from collections.abc import Callable
@@ -11,18 +11,18 @@ from dbanon import errors
 from dbanon.source import attached_databases
 from dbanon.sqltext.quote import identifier, text
 
-_ATTACHED = "dbanon.attached"
+_CONTEXT_KEY = "dbanon.attached"
 
 _SYSTEMS = ("postgres", "mysql", "sqlite")
-_GIVEN = re.compile(rf"\s*([^=:]+?)\s*=\s*({'|'.join(_SYSTEMS)}):(.*)", re.DOTALL | re.IGNORECASE)
+_ATTACH_VALUE = re.compile(rf"\s*([^=:]+?)\s*=\s*({'|'.join(_SYSTEMS)}):(.*)", re.DOTALL | re.IGNORECASE)
 
 _PASSWORD = re.compile(r"\b(pass(word|wd)?|sslpassword)\s*=|://[^/@]*:[^/@]*@", re.IGNORECASE)
 """A password in a connection string, or in an address. What a command is given, everybody on the machine sees."""
 
 
 @dataclass(frozen=True)
-class _Other:
-    """A database: its name here, its system, what ATTACH takes for it, and whether it may be written."""
+class _AttachedDatabase:
+    """A database to attach: its name, its system, its connection string, and whether it may be written."""
 
     name: str
     system: str
@@ -30,29 +30,29 @@ class _Other:
     writable: bool
 
 
-def _kept(context: click.Context, option: click.Parameter, values: tuple[str, ...]) -> None:
-    """Keep what an option says for `attach`; BadParameter, without the connection string."""
+def _store_values(context: click.Context, option: click.Parameter, values: tuple[str, ...]) -> None:
+    """Store the values of an option for `attach`; error messages never contain the connection string."""
     for value in values:
-        match = _GIVEN.fullmatch(value)
+        match = _ATTACH_VALUE.fullmatch(value)
         if match is None:
             raise click.BadParameter(f"it is not NAME=SYSTEM:WHERE with {' or '.join(_SYSTEMS)}, such as "
                                      "pg=postgres:host=db.example.", context, option)  # fmt: skip
         if _PASSWORD.search(match[3]):
             raise click.BadParameter("a password on the command line is seen by others. PGPASSWORD, a .pgpass file, "
                                      "MYSQL_PWD or a secret of DuckDB can have it.", context, option)  # fmt: skip
-        other = _Other(match[1], match[2].lower(), match[3].strip(), option.name == "attach_writable")
-        context.meta.setdefault(_ATTACHED, []).append(other)
+        other = _AttachedDatabase(match[1], match[2].lower(), match[3].strip(), option.name == "attach_writable")
+        context.meta.setdefault(_CONTEXT_KEY, []).append(other)
 
 
-def attaching(command: Callable[..., None]) -> Callable[..., None]:
-    """Return the two options; what they say is for `attach`, not for the command."""
+def attach_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the two options to a command; their values are for `attach`, not for the command."""
     metavar = "NAME=SYSTEM:WHERE"
     reading = click.option(
         "--attach",
         multiple=True,
         metavar=metavar,
         expose_value=False,
-        callback=_kept,
+        callback=_store_values,
         help="Another database, to be read: 'pg=postgres:host=db.example dbname=clinic', my=mysql:..., "
         "lite=sqlite:FILE. Passwords come from the environment.",
     )
@@ -61,18 +61,23 @@ def attaching(command: Callable[..., None]) -> Callable[..., None]:
         multiple=True,
         metavar=metavar,
         expose_value=False,
-        callback=_kept,
+        callback=_store_values,
         help="The same, to be written: PostgreSQL that shows releases.",
     )
     return reading(writing(command))
 
 
 def attach(connection: Any) -> None:
-    """Attach to a connection what the command's user asked for; ScannerExtensionMissingError, NotAttachedError."""
+    """Attach the databases of the command's options to a connection.
+
+    Raises:
+        ScannerExtensionMissingError: The extension for the system is missing.
+        NotAttachedError: A database could not be attached.
+    """
     from dbanon.api.extensions import load_extension
 
     context = click.get_current_context(silent=True)
-    for other in context.meta.get(_ATTACHED, []) if context is not None else []:
+    for other in context.meta.get(_CONTEXT_KEY, []) if context is not None else []:
         load_extension(connection, other.system)
         if other.system == "sqlite":  # no other session of this process would have it otherwise
             connection.execute("SET GLOBAL sqlite_disable_multithreaded_scans = true")

@@ -5,29 +5,33 @@ from typing import Any
 
 import click
 
-_BOUNDS = "dbanon.bounds"
+_CONTEXT_KEY = "dbanon.bounds"
 
 
-def _kept(context: click.Context, option: click.Parameter, value: str | None) -> None:
-    context.meta.setdefault(_BOUNDS, {})[option.name] = value
+def _store_value(context: click.Context, option: click.Parameter, value: str | None) -> None:
+    context.meta.setdefault(_CONTEXT_KEY, {})[option.name] = value
 
 
-def bounds(command: Callable[..., None]) -> Callable[..., None]:
-    """Return the two options; what they say is for `bounded`, not for the command."""
+def memory_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the two options to a command; their values are for `memory_arguments`, not for the command."""
     memory = click.option(
-        "--memory", metavar="AMOUNT", expose_value=False, callback=_kept, help="Most memory of DuckDB: 2GB, 500MB."
+        "--memory",
+        metavar="AMOUNT",
+        expose_value=False,
+        callback=_store_value,
+        help="Most memory of DuckDB: 2GB, 500MB.",
     )
     directory = click.option(
         "--temp-directory",
         metavar="FOLDER",
         expose_value=False,
-        callback=_kept,
+        callback=_store_value,
         help="Where DuckDB writes what does not fit into memory: raw rows, too.",
     )
     return memory(directory(command))
 
 
-def bounded() -> dict[str, Any]:
-    """Return the arguments of `connect` that the command's user gave."""
+def memory_arguments() -> dict[str, Any]:
+    """Return the arguments of `connect` that the command's options give."""
     context = click.get_current_context(silent=True)
-    return dict(context.meta.get(_BOUNDS, {})) if context is not None else {}
+    return dict(context.meta.get(_CONTEXT_KEY, {})) if context is not None else {}

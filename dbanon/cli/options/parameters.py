@@ -1,6 +1,6 @@
 """Parameters of table functions on the command line: `-k 10`, `-p k=10`, `-p nulls=drop`, `-p qi=age,zip`.
 
-A value is a SQL literal or, where it is none, plain text. Nothing is evaluated that is not a literal.
+A value is a SQL literal or otherwise plain text. Only literals are evaluated.
 """
 
 import json
@@ -26,20 +26,20 @@ from dbanon.table_functions.parameter_types import (
 )
 from dbanon.table_functions.registry import check_algorithm, table_functions
 
-_LISTS = (Columns, ForColumns, Choices, Identifiers, Integers, Floats)
+_LIST_TYPES = (Columns, ForColumns, Choices, Identifiers, Integers, Floats)
 """Parameters that are lists: plain text is divided at its commas."""
 
-_GIVEN = re.compile(r"\s*([A-Za-z_]\w*)\s*(?::=|=>|==|=)\s*(.*?)\s*", re.DOTALL)
+_ASSIGNMENT = re.compile(r"\s*([A-Za-z_]\w*)\s*(?::=|=>|==|=)\s*(.*?)\s*", re.DOTALL)
 
-_MADE = {"list_value", "struct_pack", "map", "row"}
+_CONSTRUCTORS = {"list_value", "struct_pack", "map", "row"}
 """What a literal may call: [...], {...}, MAP {...} and (...)."""
 
-_MEANT = "[{('\"$"
+_LITERAL_STARTS = "[{('\"$"
 """A value that begins with one of these was meant as a literal."""
 
 
-class _Checked(click.ParamType):  # type: ignore[type-arg]
-    """A value that a kind of parameter accepts, in the words of the kind."""
+class _CheckedType(click.ParamType):  # type: ignore[type-arg]
+    """A click type that accepts the values of a parameter type, with its messages."""
 
     def __init__(self, name: str, kind: Integer | Float) -> None:
         self.name, self.kind = name, kind
@@ -52,9 +52,13 @@ class _Checked(click.ParamType):  # type: ignore[type-arg]
             self.fail(f"{value} is not {accepts or self.kind}.", param, ctx)
 
 
-_K = click.option("-k", type=_Checked("integer", Integer(2)), help="k-anonymity: least records (persons) in a class.")
-_L = click.option("-l", type=_Checked("integer", Integer(2)), help="l-diversity: least sensitive values in a class.")
-_T = click.option("-t", type=_Checked("number", Float(0, 1)), help="t-closeness: greatest distance from the whole.")
+_K = click.option(
+    "-k", type=_CheckedType("integer", Integer(2)), help="k-anonymity: least records (persons) in a class."
+)
+_L = click.option(
+    "-l", type=_CheckedType("integer", Integer(2)), help="l-diversity: least sensitive values in a class."
+)
+_T = click.option("-t", type=_CheckedType("number", Float(0, 1)), help="t-closeness: greatest distance from the whole.")
 _P = click.option(
     "-p",
     "--parameter",
@@ -68,110 +72,123 @@ _IMPROVE = click.option(
 )
 
 
-def models(command: Callable[..., None]) -> Callable[..., None]:
-    """Return the options -k, -l and -t."""
+def model_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options -k, -l and -t to a command."""
     return _K(_L(_T(command)))
 
 
-def parameters(command: Callable[..., None]) -> Callable[..., None]:
-    """Return the options -k, -l, -t, -p and --improve."""
-    return models(_P(_IMPROVE(command)))
+def parameter_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options -k, -l, -t, -p and --improve to a command."""
+    return model_options(_P(_IMPROVE(command)))
 
 
-def stream_parameters(command: Callable[..., None]) -> Callable[..., None]:
-    """Return the options -k, -l and -p, of a stream."""
+def stream_parameter_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options -k, -l and -p of a stream to a command."""
     return _K(_L(_P(command)))
 
 
-def of_system(system: str, given: Iterable[str], **options: object) -> dict[str, Any]:
-    """Return all parameters of a call of a stream system, likewise."""
-    known = sorted({f.system for f in table_functions().values() if f.system})
-    if system not in known:
-        raise errors.UnknownAlgorithmError(system, known)
-    return _together(system, given, options)
+def merge_stream_parameters(system: str, assignments: Iterable[str], **options: object) -> dict[str, Any]:
+    """Return all parameters of a call of a stream algorithm; see `merge_parameters`."""
+    systems = sorted({f.system for f in table_functions().values() if f.system})
+    if system not in systems:
+        raise errors.UnknownAlgorithmError(system, systems)
+    return _merge(system, assignments, options)
 
 
-def together(algorithm: str, given: Iterable[str], **options: object) -> dict[str, Any]:
-    """Return all parameters of a call: those of -p and those that have an option of their own (None: not given).
+def merge_parameters(algorithm: str, assignments: Iterable[str], **options: object) -> dict[str, Any]:
+    """Return all parameters of a call: the assignments of -p, and the options of their own (None: not given).
 
-    BadParameter where one is given twice, with different values; UnknownAlgorithmError, UnknownParameterError,
-    NotSupportedForRelatedTablesError.
+    Raises:
+        click.BadParameter: One is given twice with different values.
+        UnknownAlgorithmError: There is no such algorithm.
+        UnknownParameterError: The algorithm has no such parameter.
+        NotSupportedForRelatedTablesError: A parameter is not supported for related tables.
     """
     check_algorithm("dbanon", algorithm)
-    return _together(algorithm, given, options)
+    return _merge(algorithm, assignments, options)
 
 
-def _together(algorithm: str, given: Iterable[str], options: Mapping[str, object]) -> dict[str, Any]:
+def _merge(algorithm: str, assignments: Iterable[str], options: Mapping[str, object]) -> dict[str, Any]:
     kinds = {p.name: p.kind for p in table_functions()[algorithm].parameters}
-    found: dict[str, Any] = {}
-    for name, value in (parameter(text, kinds) for text in given):
+    merged: dict[str, Any] = {}
+    for name, value in (parse_assignment(text, kinds) for text in assignments):
         if name not in kinds:
             raise errors.UnknownParameterError(algorithm, name, kinds)
         if name in related.NAMES:
             raise errors.NotSupportedForRelatedTablesError(algorithm, name, *related.PAIR)
-        _put(found, name, value, f"-p {name}")
+        _add_parameter(merged, name, value, f"-p {name}")
     for name, value in options.items():
         if value is not None:
-            _put(found, name, value, _OPTIONS.get(name, f"{'-' if len(name) == 1 else '--'}{name}"))
-    return found
+            _add_parameter(
+                merged, name, value, _OPTION_BY_PARAMETER.get(name, f"{'-' if len(name) == 1 else '--'}{name}")
+            )
+    return merged
 
 
-_OPTIONS = {"hierarchies": "--qi"}
+_OPTION_BY_PARAMETER = {"hierarchies": "--qi"}
 """Options that give a parameter of another name."""
 
 
-def joined_parameters(first: Mapping[str, Any], second: Mapping[str, Any], hint: str) -> dict[str, Any]:
-    """Return both; click.BadParameter where both give a parameter, with different values."""
-    found = dict(first)
+def union_parameters(first: Mapping[str, Any], second: Mapping[str, Any], hint: str) -> dict[str, Any]:
+    """Return the parameters of both mappings.
+
+    Raises:
+        click.BadParameter: Both give a parameter, with different values.
+    """
+    merged = dict(first)
     for name, value in second.items():
-        _put(found, name, value, hint)
-    return found
+        _add_parameter(merged, name, value, hint)
+    return merged
 
 
-def not_given(options: Mapping[str, Any], given: Iterable[str]) -> dict[str, Any]:
-    """Return the options that `-p` does not give, too."""
-    names = {parameter(text, {})[0] for text in given}
+def options_not_assigned(options: Mapping[str, Any], assignments: Iterable[str]) -> dict[str, Any]:
+    """Return the options that -p does not assign as well."""
+    names = {parse_assignment(text, {})[0] for text in assignments}
     return {name: value for name, value in options.items() if name not in names}
 
 
-def _put(found: dict[str, Any], name: str, value: Any, hint: str) -> None:
-    if name in found and found[name] != value:
+def _add_parameter(merged: dict[str, Any], name: str, value: Any, hint: str) -> None:
+    if name in merged and merged[name] != value:
         raise click.BadParameter(f"{name} is given twice, and differently.", param_hint=hint)
-    found[name] = value
+    merged[name] = value
 
 
-def improvement(given: str | None) -> int | str | None:
-    """Return the parameter `improve` of --improve: a number of moves, or a time as text."""
-    return given if given is None or not given.strip().isdecimal() else int(given)
+def parse_improve(option_value: str | None) -> int | str | None:
+    """Return the parameter `improve` from --improve: a number of moves, or a time as text."""
+    return option_value if option_value is None or not option_value.strip().isdecimal() else int(option_value)
 
 
-def parameter(given: str, kinds: Mapping[str, ParameterType]) -> tuple[str, Any]:
-    """`name=value` as parameters of these kinds, by name, take it; BadParameter."""
-    match = _GIVEN.fullmatch(given)
+def parse_assignment(assignment: str, kinds: Mapping[str, ParameterType]) -> tuple[str, Any]:
+    """Return name and value of `name=value`, converted to the type of the parameter.
+
+    Raises:
+        click.BadParameter: There is no such parameter, or the text has another form.
+    """
+    match = _ASSIGNMENT.fullmatch(assignment)
     if match is None:
-        raise click.BadParameter(f"{given} is not NAME=VALUE.", param_hint="-p")
+        raise click.BadParameter(f"{assignment} is not NAME=VALUE.", param_hint="-p")
     name, text = match[1].lower(), match[2]
-    is_list = isinstance(kinds.get(name), _LISTS)
-    known, value = literal(text)
-    if not known and text[:1] in ("[", "{"):  # a list that mixes texts and numbers
-        known, value = literal(_quoted(text))
+    is_list = isinstance(kinds.get(name), _LIST_TYPES)
+    is_literal, value = parse_literal(text)
+    if not is_literal and text[:1] in ("[", "{"):  # a list that mixes texts and numbers
+        is_literal, value = parse_literal(_quote_listed_numbers(text))
     alone = isinstance(kinds.get(name), (Integers, Floats))
-    if known and not (is_list and not alone and isinstance(value, (bool, int, float))):
+    if is_literal and not (is_list and not alone and isinstance(value, (bool, int, float))):
         return name, value
-    if not known and (not text or text[0] in _MEANT):
+    if not is_literal and (not text or text[0] in _LITERAL_STARTS):
         raise click.BadParameter(
             f"{text or 'nothing'} is no SQL literal. Hint: -p {name}=text, or a literal in quotes for the shell, such "
             f"as -p \"{name}=['a', 'b']\".",
             param_hint=f"-p {name}",
         )
     if alone:
-        read = [(item.strip(), *literal(item)) for item in text.split(",")]
-        return name, [value if known else item for item, known, value in read]
-    return name, [item.strip() for item in text.split(",")] if is_list else text
+        elements = [(element.strip(), *parse_literal(element)) for element in text.split(",")]
+        return name, [value if is_literal else element for element, is_literal, value in elements]
+    return name, [element.strip() for element in text.split(",")] if is_list else text
 
 
-def _quoted(text: str) -> str:
-    """Return the same with the numbers in its lists as texts."""
+def _quote_listed_numbers(text: str) -> str:
+    """Return a literal with the numbers in its lists as texts."""
     from dbanon.api import missing_codes
 
     return missing_codes.quote_listed_numbers(text)
@@ -180,56 +197,56 @@ def _quoted(text: str) -> str:
 # --- literals ----------------------------------------------------------------------------------------------------
 
 
-def literal(text: str) -> tuple[bool, Any]:
-    """Return whether a text is one SQL literal, and its value. DuckDB reads it; only constants are evaluated."""
+def parse_literal(text: str) -> tuple[bool, Any]:
+    """Return whether a text is one SQL literal, and its value. DuckDB parses it; only constants are evaluated."""
     import duckdb
 
     with duckdb.connect(config={"enable_external_access": "false"}) as scratch:
         try:
             query, empty = (
-                json.loads(scratch.execute("SELECT json_serialize_sql(?)", [f"SELECT {of}"]).fetchall()[0][0])
-                for of in (text, "NULL")
+                json.loads(scratch.execute("SELECT json_serialize_sql(?)", [f"SELECT {expression}"]).fetchall()[0][0])
+                for expression in (text, "NULL")
             )
-            if not _is_literal(query, empty):
+            if not _is_constant_query(query, empty):
                 return False, None
-            return True, _plain(scratch.execute(f"SELECT {text}").fetchall()[0][0])
+            return True, _python_value(scratch.execute(f"SELECT {text}").fetchall()[0][0])
         except duckdb.Error:
             return False, None
 
 
-def _is_literal(query: dict[str, Any], empty: dict[str, Any]) -> bool:
-    """Return whether a statement is like `SELECT NULL`, with another constant."""
+def _is_constant_query(query: dict[str, Any], empty: dict[str, Any]) -> bool:
+    """Return whether a parsed statement has the form of `SELECT NULL`, with another constant."""
     statements = query.get("statements", ())
     if len(statements) != 1:
         return False
-    chosen = statements[0]["node"].pop("select_list", ())
+    select_list = statements[0]["node"].pop("select_list", ())
     empty["statements"][0]["node"].pop("select_list")
-    return len(chosen) == 1 and query == empty and all(map(_constant, _nodes(chosen[0])))
+    return len(select_list) == 1 and query == empty and all(map(_is_constant, _expression_nodes(select_list[0])))
 
 
-def _nodes(of: object) -> Iterable[Mapping[str, Any]]:
-    """Return all expressions within one."""
-    if isinstance(of, Mapping):
-        if "class" in of:
-            yield of
-        for value in of.values():
-            yield from _nodes(value)
-    elif isinstance(of, list):
-        for item in of:
-            yield from _nodes(item)
+def _expression_nodes(tree: object) -> Iterable[Mapping[str, Any]]:
+    """Yield all expressions within an expression tree."""
+    if isinstance(tree, Mapping):
+        if "class" in tree:
+            yield tree
+        for value in tree.values():
+            yield from _expression_nodes(value)
+    elif isinstance(tree, list):
+        for child in tree:
+            yield from _expression_nodes(child)
 
 
-def _constant(node: Mapping[str, Any]) -> bool:
+def _is_constant(node: Mapping[str, Any]) -> bool:
     kind = node["class"]
-    return kind in ("CONSTANT", "CAST", "TYPE") or (kind == "FUNCTION" and node.get("function_name") in _MADE)
+    return kind in ("CONSTANT", "CAST", "TYPE") or (kind == "FUNCTION" and node.get("function_name") in _CONSTRUCTORS)
 
 
-def _plain(value: Any) -> Any:
-    """Return a value of DuckDB as parameters take it."""
+def _python_value(value: Any) -> Any:
+    """Return a value of DuckDB as a parameter in Python."""
     if isinstance(value, Decimal):
         return float(value)
     if isinstance(value, Mapping):
-        return {str(k): _plain(v) for k, v in value.items()}
+        return {str(k): _python_value(v) for k, v in value.items()}
     if isinstance(value, Sequence) and not isinstance(value, (str, bytes)):
-        return [_plain(v) for v in value]
+        return [_python_value(v) for v in value]
     return value if value is None or isinstance(value, (bool, int, float)) else str(value)

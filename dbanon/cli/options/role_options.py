@@ -1,7 +1,7 @@
 """Roles and settings of columns on the command line: options, and the policy file of --policy.
 
-A policy decides what a call may publish, and options are parameters of the call. The policy is that of the database or,
-where that has none for the table, the file; a file that is given in addition is read as parameters.
+A policy determines what a call may publish, and options are parameters of the call. The policy is that of the database
+or, if that has none for the table, the file; a file in addition to a stored policy is read as parameters.
 """
 
 import itertools
@@ -73,8 +73,8 @@ def role_parameters(
         if hierarchy and hierarchies.setdefault(column, hierarchy) != hierarchy:
             raise click.BadParameter(f"{column} has two hierarchies.", param_hint="--qi")
     lists = {"qi": quasi, "sensitive": sensitive, "identifier": identifiers, "other": other}
-    given = {name: list(dict.fromkeys(columns)) or None for name, columns in lists.items()}
-    return {**given, "person": person, "hierarchies": hierarchies or None}
+    parameters = {name: list(dict.fromkeys(columns)) or None for name, columns in lists.items()}
+    return {**parameters, "person": person, "hierarchies": hierarchies or None}
 
 
 def with_declared_columns(
@@ -83,16 +83,16 @@ def with_declared_columns(
     roles: Iterable[tuple[str, str]],
     order: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """Return parameters in which an option says what a column is, and leaves the other columns as they are declared.
+    """Return parameters in which options set the role of some columns, and the other columns keep their declared roles.
 
-    In a call a list such as `qi` is whole: a declared quasi-identifier that it does not name is withheld. So each list
-    that an option gives is completed with the declared columns of its role that no parameter gives another role.
+    In a call a list such as `qi` is complete: a declared quasi-identifier that it does not name is withheld. So each
+    list that an option gives is completed with the declared columns of its role that no parameter gives another role.
 
     Args:
         parameters: All parameters of the call.
-        options: Those that options give, by `role_parameters`. Lists that `-p` gives stay as they are.
+        options: Those that options give, from `role_parameters`. Lists of `-p` are not changed.
         roles: Columns of the policy with their roles.
-        order: The columns of the table in their order, where it is known.
+        order: The columns of the table in their order, if it is known.
     """
     completed = dict(parameters)
     declared = [(column, role.lower()) for column, role in roles]
@@ -102,25 +102,30 @@ def with_declared_columns(
         if options.get(name) is None:
             continue
         elsewhere = {
-            names.fold_case(c) for other in _ROLE_PARAMETERS if other != name for c in _columns(parameters, other)
+            names.fold_case(c)
+            for other in _ROLE_PARAMETERS
+            if other != name
+            for c in _listed_columns(parameters, other)
         }
         of_role = [column for column, declared_role in declared if declared_role == role]
-        given = {names.fold_case(column) for column in options[name]}
-        if given <= {names.fold_case(column) for column in of_role} and not elsewhere & given:
+        given_columns = {names.fold_case(column) for column in options[name]}
+        if given_columns <= {names.fold_case(column) for column in of_role} and not elsewhere & given_columns:
             del completed[name]
             continue
-        kept = [column for column in of_role if names.fold_case(column) not in elsewhere | given]
-        completed[name] = sorted([*kept, *options[name]], key=lambda c: places.get(names.fold_case(c), len(places)))
+        added_columns = [column for column in of_role if names.fold_case(column) not in elsewhere | given_columns]
+        completed[name] = sorted(
+            [*added_columns, *options[name]], key=lambda c: places.get(names.fold_case(c), len(places))
+        )
     return completed
 
 
 _ROLE_PARAMETERS = (*_PARAMETERS.values(), "withhold", "person")
 
 
-def _columns(parameters: Mapping[str, Any], name: str) -> Sequence[str]:
-    """Return the columns that a parameter lists; one may stand alone."""
-    given = parameters.get(name) or ()
-    return [given] if isinstance(given, str) else given
+def _listed_columns(parameters: Mapping[str, Any], name: str) -> Sequence[str]:
+    """Return the columns that a parameter lists; one column may be given without a list."""
+    value = parameters.get(name) or ()
+    return [value] if isinstance(value, str) else value
 
 
 # --- the policy file -------------------------------------------------------------------------------------------------
@@ -161,25 +166,28 @@ def roles_of(columns: PolicyColumns) -> list[tuple[str, str]]:
     return [(column, str(settings.get("role", ""))) for column, settings in columns.items()]
 
 
-def is_named(*table_names: str) -> Callable[[str | None, str], bool]:
-    """Return whether a row of a policy file is about a table that is no table of a database, by its names."""
-    known = {names.fold_case(name) for name in table_names}
-    return lambda schema_name, table_name: names.fold_case(table_name) in known
+def name_predicate(*table_names: str) -> Callable[[str | None, str], bool]:
+    """Return a function that tells whether a row of a policy file names a table by one of these names."""
+    accepted_names = {names.fold_case(name) for name in table_names}
+    return lambda schema_name, table_name: names.fold_case(table_name) in accepted_names
 
 
 def policy_parameters(path: Path, columns: PolicyColumns, declared: Iterable[DeclaredColumn]) -> dict[str, Any]:
-    """Return a policy file as parameters of a call over a stored policy, which the call can only tighten.
+    """Return a policy file as parameters of a call over a stored policy, which the call can only make stricter.
 
-    What the file repeats of the stored policy is no parameter. Raises click.BadParameter for a pseudonym, mask or shift
-    that the stored policy does not have: a call has no parameter for them.
+    Rows that repeat the stored policy give no parameter.
+
+    Raises:
+        click.BadParameter: The file has a pseudonym, mask or shift that the stored policy does not have: a call has no
+            parameter for them.
     """
     stored = {names.fold_case(row.column): row for row in declared}
-    given: dict[str, Any] = {}
+    parameters: dict[str, Any] = {}
     for column, settings in columns.items():
         before = stored.get(names.fold_case(column))
         role = str(settings.get("role", "")).lower()
         if role in KNOWN:
-            if before is None or before.role.lower() != role or _form(settings) != before.settings.form:
+            if before is None or before.role.lower() != role or _transform_settings(settings) != before.settings.form:
                 raise click.BadParameter(
                     f"{path} makes {column} a {role} that the policy of the database does not have. A file in addition "
                     "to that policy can only tighten it. Hint: leave the column out of the file, or declare it in "
@@ -187,11 +195,11 @@ def policy_parameters(path: Path, columns: PolicyColumns, declared: Iterable[Dec
                     param_hint="--policy",
                 )
         elif role == "person":
-            if "person" in given:
+            if "person" in parameters:
                 raise click.BadParameter(f"{path} has two columns of the role person.", param_hint="--policy")
-            given["person"] = column
+            parameters["person"] = column
         elif role in _PARAMETERS:
-            given.setdefault(_PARAMETERS[role], []).append(column)
+            parameters.setdefault(_PARAMETERS[role], []).append(column)
         else:
             raise click.BadParameter(
                 f"{path} gives {column} the role {role!r}. Accepted: {', '.join((*_PARAMETERS, 'person', *KNOWN))}.",
@@ -199,29 +207,29 @@ def policy_parameters(path: Path, columns: PolicyColumns, declared: Iterable[Dec
             )
         stored_settings = before.settings if before is not None else Settings()
         for setting, value in settings.items():
-            if setting in _SETTINGS and not _is_held(setting, value, stored_settings):
-                given.setdefault(_SETTINGS[setting], {})[column] = value
+            if setting in _SETTINGS and not _is_already_stored(setting, value, stored_settings):
+                parameters.setdefault(_SETTINGS[setting], {})[column] = value
             elif setting not in (*_SETTINGS, "role", "form"):
                 accepted = ", ".join(("role", *_SETTINGS, "form"))
                 raise click.BadParameter(
                     f"{path} has the setting {setting} for {column}. Accepted: {accepted}.", param_hint="--policy"
                 )
-    return given
+    return parameters
 
 
-def _form(settings: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+def _transform_settings(settings: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     """Return the settings of a pseudonym, mask or shift as the policy stores them."""
     form = settings.get("form")
     return stored_policy.parse_settings(form) if isinstance(form, Mapping) else ()
 
 
-def _is_held(setting: str, value: Any, stored: Settings) -> bool:
-    """Return whether the stored policy says the same of a column."""
-    before = getattr(stored, setting)
+def _is_already_stored(setting: str, value: Any, stored: Settings) -> bool:
+    """Return whether the stored policy has the same value of a setting."""
+    stored_value = getattr(stored, setting)
     if setting == "missing":
         codes = value if isinstance(value, (list, tuple)) else [value]
-        return {str(code) for code in codes} <= set(before)
-    return before is not None and str(value) == str(before)
+        return {str(code) for code in codes} <= set(stored_value)
+    return stored_value is not None and str(value) == str(stored_value)
 
 
 # --- hierarchies -----------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""What can be named in a statement: relations and their columns, functions, hierarchies, keywords."""
+"""The names that a statement can use: relations and their columns, functions, hierarchies, keywords."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 from dbanon.sqltext.qualify_builtins import qualify_builtins
 from dbanon.sqltext.quote import identifier
 
-_PLAIN = re.compile(r"[a-z_][a-z0-9_]*")
+_PLAIN_NAME = re.compile(r"[a-z_][a-z0-9_]*")
 
 Rows = Sequence[tuple[object, ...]]
 
 
 @dataclass(frozen=True)
-class Relation:
-    """A table or view: its name as one would write it here, the parts of its full name, columns with types."""
+class NamedRelation:
+    """A table or view: its name as a statement can write it, the parts of its full name, and its columns with types."""
 
     name: str
     parts: tuple[str, str, str]
@@ -22,10 +22,10 @@ class Relation:
 
 
 @dataclass(frozen=True)
-class Known:
-    """Everything that completion offers besides our own functions."""
+class Catalog:
+    """The names that completion offers in addition to dbanon's functions."""
 
-    relations: Sequence[Relation] = ()
+    relations: Sequence[NamedRelation] = ()
     hierarchies: Sequence[str] = ()
     functions: Sequence[str] = ()
     keywords: Sequence[str] = ()
@@ -33,10 +33,10 @@ class Known:
 
     def spelled(self, name: str) -> str:
         """Return a name as a statement must write it."""
-        return name if _PLAIN.fullmatch(name) and name not in self.reserved else str(identifier(name))
+        return name if _PLAIN_NAME.fullmatch(name) and name not in self.reserved else str(identifier(name))
 
-    def named(self, names: Iterable[str]) -> list[Relation]:
-        """Relations whose own name is among some words, in the order of the words."""
+    def named(self, names: Iterable[str]) -> list[NamedRelation]:
+        """Return the relations whose own name is among some words, in the order of the words."""
         found = []
         for name in dict.fromkeys(n.lower() for n in names):
             last = name.split(".")[-1].strip('"')
@@ -44,16 +44,16 @@ class Known:
         return found
 
 
-def read(query: Callable[[str], Rows]) -> Known:
-    """Ask a connection. Costs some milliseconds."""
+def read_catalog(query: Callable[[str], Rows]) -> Catalog:
+    """Read the names from a connection. Takes some milliseconds."""
     keywords = [
         (str(k), str(c)) for k, c in query("SELECT keyword_name, keyword_category FROM system.main.duckdb_keywords()")
     ]
     reserved = frozenset(k for k, category in keywords if category in ("reserved", "type_function"))
-    plain = Known(reserved=reserved)
+    without_names = Catalog(reserved=reserved)
     grouped: dict[tuple[str, str, str], dict[str, str]] = {}
-    here: set[tuple[str, str, str]] = set()
-    for database, schema, table, column, type_, near in query(
+    visible: set[tuple[str, str, str]] = set()
+    for database, schema, table, column, type_, is_visible in query(
         qualify_builtins(
             "SELECT database_name, schema_name, table_name, column_name, data_type, "
             "database_name = 'temp' OR (database_name = current_database() AND schema_name = current_schema()) "
@@ -63,12 +63,12 @@ def read(query: Callable[[str], Rows]) -> Known:
     ):
         parts = (str(database), str(schema), str(table))
         grouped.setdefault(parts, {})[str(column)] = str(type_)
-        here |= {parts} if near else set()
+        visible |= {parts} if is_visible else set()
     current = {str(row[0]) for row in query("SELECT system.main.current_database()")}
     relations = []
     for parts, columns in grouped.items():
-        shown = parts[-1:] if parts in here else parts[1:] if parts[0] in current else parts
-        relations.append(Relation(".".join(map(plain.spelled, shown)), parts, columns))
+        name_parts = parts[-1:] if parts in visible else parts[1:] if parts[0] in current else parts
+        relations.append(NamedRelation(".".join(map(without_names.spelled, name_parts)), parts, columns))
     functions = query(
         qualify_builtins(
             "SELECT DISTINCT function_name FROM duckdb_functions() "
@@ -77,7 +77,7 @@ def read(query: Callable[[str], Rows]) -> Known:
         )
     )
     hierarchies = query("SELECT name FROM temp.main.hierarchies() ORDER BY 1 ASC")
-    return Known(
+    return Catalog(
         relations=relations,
         hierarchies=[str(h) for (h,) in hierarchies],
         functions=[str(f) for (f,) in functions],
@@ -86,20 +86,20 @@ def read(query: Callable[[str], Rows]) -> Known:
     )
 
 
-class Fresh:
-    """What is known, asked for again after it may have changed. Where asking fails the old answer stays."""
+class CatalogCache:
+    """The current names, read again after each statement. If reading fails, the previous names remain."""
 
     def __init__(self, query: Callable[[str], Rows | None]) -> None:
         self._query = query
-        self._known = Known()
+        self._known = Catalog()
         self._stale = True
 
     def forget(self) -> None:
-        """A statement ran."""
+        """Mark the names as outdated, after a statement ran."""
         self._stale = True
 
-    def get(self) -> Known:
-        """What is known now."""
+    def get(self) -> Catalog:
+        """Return the current names."""
         if self._stale:
             self._stale = False
             answers: list[Rows | None] = []
@@ -108,7 +108,7 @@ class Fresh:
                 answers.append(self._query(query))
                 return answers[-1] or ()
 
-            found = read(ask)
+            found = read_catalog(ask)
             if None not in answers:
                 self._known = found
         return self._known

@@ -1,4 +1,4 @@
-"""`dbanon shell`: its options, and how it reads statements: from -c, a pipe or a person."""
+"""`dbanon shell`: its options, and where it reads statements from: -c, a pipe or a prompt."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dbanon.cli.options.attach_options import attach, attaching
-from dbanon.cli.options.memory_options import bounded, bounds
-from dbanon.cli.terminal.exit_errors import failure
+from dbanon.cli.options.attach_options import attach, attach_options
+from dbanon.cli.options.memory_options import memory_arguments, memory_options
+from dbanon.cli.terminal.exit_errors import exit_error
 from dbanon.errors import DbanonError, MissingExtraError
 from dbanon.errors.exit_codes import EXIT_CODES, outcome
 from dbanon.runtime.csv_formulas import CHOICES
@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     help="Escape or keep text cells of CSV that a spreadsheet would execute: those that begin with =, +, - or @.",
 )
 @click.option("--no-history", is_flag=True, help="Do not keep what is typed.")
-@attaching
-@bounds
+@attach_options
+@memory_options
 def shell(
     database: Path | None, texts: tuple[str, ...], readonly: bool, mode: str | None, csv_formulas: str, no_history: bool
 ) -> None:
@@ -48,20 +48,20 @@ def shell(
 
     With -c or piped input there is no prompt, and a statement that fails ends the run with the exit code of its error.
     """
-    from dbanon.cli.shell.dot_commands import LeaveShellError, command
+    from dbanon.cli.shell.dot_commands import LeaveShellError, run_dot_command
     from dbanon.cli.shell.shell import Shell
 
     typed = not texts and sys.stdin.isatty() and sys.stdout.isatty()
-    ask = _prompt(no_history) if typed else None
+    ask = _prompt_loop(no_history) if typed else None
     new = database is not None and not database.exists()
-    with _opened(database, readonly) as connection:
+    with _open_connection(database, readonly) as connection:
         run = Shell(
             connection,
             sys.stdout,
             sys.stderr,
             mode=mode or ("table" if sys.stdout.isatty() else "csv"),
             watched=sys.stdout.isatty(),
-            dot_command=command,
+            dot_command=run_dot_command,
         )
         run.csv_formulas = csv_formulas
         try:
@@ -82,13 +82,13 @@ def shell(
             run.close()
 
 
-def _opened(database: Path | None, readonly: bool) -> Connection:
+def _open_connection(database: Path | None, readonly: bool) -> Connection:
     import duckdb
 
     from dbanon.api.connection import connect
 
     try:
-        connection = connect(database or ":memory:", read_only=readonly, **bounded())
+        connection = connect(database or ":memory:", read_only=readonly, **memory_arguments())
         connection.raw.execute("SET enable_progress_bar = false")  # it goes to where the rows go
         try:
             attach(connection)
@@ -96,22 +96,28 @@ def _opened(database: Path | None, readonly: bool) -> Connection:
             connection.close()
             raise
     except (duckdb.Error, DbanonError) as error:
-        raise failure(str(error), outcome(error)) from None
+        raise exit_error(str(error), outcome(error)) from None
     return connection
 
 
-def _greet(run: Shell, database: Path | None, readonly: bool, new: bool) -> None:
+def _greet(run: Shell, database: Path | None, readonly: bool, is_new: bool) -> None:
     import duckdb
 
-    where = f"{database}{', read only' if readonly else ', a new database' if new else ''}" if database else "in memory"
-    run.say(f"dbanon {__version__} on DuckDB {duckdb.__version__}: {where}. Statements end with ;  Help: .help")
+    database_text = (
+        f"{database}{', read only' if readonly else ', a new database' if is_new else ''}" if database else "in memory"
+    )
+    run.say(f"dbanon {__version__} on DuckDB {duckdb.__version__}: {database_text}. Statements end with ;  Help: .help")
 
 
-def _prompt(no_history: bool) -> Callable[[Shell, Path | None], None]:
-    """What asks for statements until Ctrl-D; MissingExtraError, before anything is opened, where it cannot."""
+def _prompt_loop(no_history: bool) -> Callable[[Shell, Path | None], None]:
+    """Return a function that asks for statements until Ctrl-D.
+
+    Raises:
+        MissingExtraError: The packages for the prompt are not installed.
+    """
     try:
         from dbanon.cli.shell import catalog_cache
-        from dbanon.cli.shell.prompt import history, prompt_session
+        from dbanon.cli.shell.prompt import open_history, prompt_session
     except ModuleNotFoundError as error:
         if (error.name or "").split(".")[0] not in ("prompt_toolkit", "pygments"):
             raise
@@ -120,11 +126,11 @@ def _prompt(no_history: bool) -> Callable[[Shell, Path | None], None]:
 
     def ask(run: Shell, database: Path | None) -> None:
         from dbanon.cli.shell.dot_commands import LeaveShellError
-        from dbanon.cli.shell.script import script
+        from dbanon.cli.shell.script import script_steps
 
-        names = catalog_cache.Fresh(run.quiet)
+        names = catalog_cache.CatalogCache(run.quiet)
         run.changed = names.forget
-        session = prompt_session(names.get, history(not no_history))
+        session = prompt_session(names.get, open_history(not no_history))
         name = database.stem if database else "memory"
         while True:
             try:
@@ -134,7 +140,7 @@ def _prompt(no_history: bool) -> Callable[[Shell, Path | None], None]:
             except EOFError:
                 return
             try:
-                for step in script(text.lstrip().splitlines(keepends=True)):
+                for step in script_steps(text.lstrip().splitlines(keepends=True)):
                     if not run.run(step):
                         break
             except KeyboardInterrupt:

@@ -1,4 +1,4 @@
-"""What can come next in a statement: parameters and their values, sources, columns, functions, keywords."""
+"""Complete statements: parameters and their values, sources, columns, functions, keywords."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from dbanon.algorithms import algorithms
 from dbanon.cli.manual import metric_page
 from dbanon.cli.manual.function_page import signature
-from dbanon.cli.shell.catalog_cache import Known, Relation
+from dbanon.cli.shell.catalog_cache import Catalog, NamedRelation
 from dbanon.cli.shell.dot_commands import COMMANDS
-from dbanon.cli.shell.script import statements
+from dbanon.cli.shell.script import split_statements
 from dbanon.cli.terminal.result_table import MODES
 from dbanon.runtime.csv_formulas import CHOICES
 from dbanon.sqltext.quote import text as quoted
@@ -24,7 +24,7 @@ from dbanon.table_functions.table_function import TableFunction
 _RELATION_BEFORE = {"FROM", "JOIN", "INTO", "UPDATE", "TABLE", "DESCRIBE", "SUMMARIZE", "VIEW"}
 _CLAUSES = _RELATION_BEFORE | {"SELECT", "WHERE", "GROUP", "ORDER", "HAVING", "SET", "ON", "USING", "LIMIT", "VALUES"}
 
-_FIRST = (
+_FIRST_KEYWORDS = (
     "select", "from", "where", "group", "order", "by", "limit", "join", "left", "on", "and", "or", "not", "as",
     "with", "having", "union", "all", "distinct", "case", "when", "then", "else", "end", "insert", "into",
     "values", "update", "set", "delete", "create", "table", "view", "replace", "drop", "alter", "copy", "to",
@@ -35,7 +35,7 @@ _FIRST = (
 
 
 @dataclass(frozen=True)
-class Candidate:
+class Completion:
     """One completion: it replaces the last `back` characters before the cursor."""
 
     text: str
@@ -45,11 +45,14 @@ class Candidate:
     """What the menu says, where that is not the text."""
 
 
-def complete(before: str, after: str, known: Known, *, asked: bool = False) -> list[Candidate]:
-    """What can come next, best first. `asked`: Tab was pressed, so a menu may open before anything was typed."""
-    done, rest = statements(before)
+def completions(text_before: str, text_after: str, catalog: Catalog, *, is_requested: bool = False) -> list[Completion]:
+    """Return the completions at the cursor, the best first.
+
+    `is_requested`: Tab was pressed, so a menu may open before anything is typed.
+    """
+    done, rest = split_statements(text_before)
     if not done and rest.startswith("."):
-        return _command(rest, known)
+        return _command(rest, catalog)
     words = tokens(rest)
     last = words[-1] if words else None
     typed = None
@@ -59,15 +62,15 @@ def complete(before: str, after: str, known: Known, *, asked: bool = False) -> l
         typed = last
     elif last and last.kind in ("number", "string", "quoted") and last.end == len(rest):
         return []
-    place = _Place.of(words[:-1] if typed else words)
-    mentioned = known.named(_mentioned([*words, *_behind(words[-1] if words else None, after)]))
-    offered = list(_offered(place, typed, mentioned, known))
+    place = _CursorContext.of(words[:-1] if typed else words)
+    mentioned = catalog.named(_mentioned([*words, *_tokens_after(words[-1] if words else None, text_after)]))
+    offered = list(_offers(place, typed, mentioned, catalog))
     prefix = "" if typed is None else typed.value if typed.kind == "string" else typed.name
     back = 0 if typed is None else len(typed.text)
-    if typed is None and not place.open and not asked:
+    if typed is None and not place.open and not is_requested:
         return []
     lower = typed is not None and typed.kind == "word" and prefix.islower()
-    return _matching(offered, prefix, back, after, lower=lower)
+    return _matching(offered, prefix, back, text_after, lower=lower)
 
 
 # --- where the cursor is ---------------------------------------------------------------------------------
@@ -75,7 +78,7 @@ def complete(before: str, after: str, known: Known, *, asked: bool = False) -> l
 
 @dataclass
 class _Bracket:
-    """An open bracket, and what stands in it so far. `function` is set for calls of ours."""
+    """An open bracket and its contents so far. `function` is set for calls of dbanon's functions."""
 
     sign: str
     function: TableFunction | None = None
@@ -87,15 +90,15 @@ class _Bracket:
 
 
 @dataclass
-class _Place:
-    """What surrounds the cursor."""
+class _CursorContext:
+    """The brackets and words before the cursor."""
 
     brackets: list[_Bracket]
     words: Sequence[Token]
 
     @staticmethod
-    def of(words: Sequence[Token]) -> _Place:
-        """Read a statement up to the cursor, without the word that is being typed."""
+    def of(words: Sequence[Token]) -> _CursorContext:
+        """Parse a statement up to the cursor, without the word that is being typed."""
         words = [w for w in words if w.kind not in ("space", "comment")]
         brackets: list[_Bracket] = []
         for i, word in enumerate(words):
@@ -118,7 +121,7 @@ class _Place:
                 top.given.append(name)
             elif word.kind == "string" and top.commas == 0 and top.source is None:
                 top.source = word.value
-        return _Place(brackets, words)
+        return _CursorContext(brackets, words)
 
     @property
     def previous(self) -> str:
@@ -127,7 +130,7 @@ class _Place:
 
     @property
     def call(self) -> _Bracket | None:
-        """The call of ours that the cursor is in, directly or in a list or struct of it."""
+        """The call of one of dbanon's functions that contains the cursor, directly or in a list or struct."""
         for bracket in reversed(self.brackets):
             if bracket.sign == "(":
                 return bracket if bracket.function else None
@@ -147,19 +150,19 @@ class _Place:
         return call is not None and self.previous in ("(", ",", "=", "=>", ":=", "[", "{", ":")
 
 
-def _behind(last: Token | None, after: str) -> list[Token]:
+def _tokens_after(last: Token | None, text_after: str) -> list[Token]:
     """Return the words between the cursor and the end of the statement."""
     if last is not None and last.is_unfinished and last.kind in ("string", "quoted"):
         quote = last.text.lstrip("bBeExX")[0]
-        if after.count(quote) % 2:  # the quote that the cursor is in is closed there
-            after = after.partition(quote)[2]
-    words = tokens(after)
+        if text_after.count(quote) % 2:  # the quote that the cursor is in is closed there
+            text_after = text_after.partition(quote)[2]
+    words = tokens(text_after)
     end = next((i for i, word in enumerate(words) if word.text == ";"), len(words))
     return words[:end]
 
 
 def _mentioned(words: Iterable[Token]) -> Iterator[str]:
-    """Name and texts in a statement: what may name a relation."""
+    """Yield the names and texts in a statement that may name a relation."""
     for word in words:
         if word.kind in ("word", "quoted"):
             yield word.name
@@ -173,40 +176,42 @@ Offer = tuple[str, str, str]
 """Name to compare with what is typed, text to insert, what the menu says about it."""
 
 
-def _offered(place: _Place, typed: Token | None, mentioned: Sequence[Relation], known: Known) -> Iterator[Offer]:
+def _offers(
+    place: _CursorContext, typed: Token | None, mentioned: Sequence[NamedRelation], catalog: Catalog
+) -> Iterator[Offer]:
     call = place.call
     in_text = typed is not None and typed.kind == "string"
     if call is not None and call.function is not None:
         inner = place.brackets[-1]
         if call.parameter is not None:
-            yield from _values(call.parameter, inner, place.previous, _source(call, known), known)
+            yield from _values(call.parameter, inner, place.previous, _source(call, catalog), catalog)
             return
         if place.previous in ("(", ",") and inner is call:
             if call.commas < len(call.function.positional):
-                yield from _argument(call.function.positional[call.commas], call, known)
+                yield from _argument(call.function.positional[call.commas], call, catalog)
             elif not in_text:
                 yield from _parameters(call.function, call.given)
             return
     if in_text:
         return
     if place.previous == ".":
-        yield from _members(place, mentioned, known)
+        yield from _members(place, mentioned, catalog)
         return
     if place.previous in _RELATION_BEFORE or (place.previous == "," and place.clause == "FROM"):
-        yield from ((r.name, r.name, f"{len(r.columns)} columns") for r in known.relations)
+        yield from ((r.name, r.name, f"{len(r.columns)} columns") for r in catalog.relations)
         yield from _functions()
         return
     columns = {c: t for r in reversed(mentioned) for c, t in r.columns.items()}
-    yield from ((c, known.spelled(c), t.lower()) for c, t in columns.items())
+    yield from ((c, catalog.spelled(c), t.lower()) for c, t in columns.items())
     if typed is not None and typed.kind == "quoted":
         return
     if typed is None and place.words:
         return
     yield from _functions()
-    yield from ((w, w.upper(), "") for w in _FIRST)
-    yield from ((r.name, r.name, "table") for r in known.relations)
-    yield from ((f, f"{f}(", "function") for f in known.functions)
-    yield from ((w, w.upper(), "") for w in known.keywords if w not in _FIRST)
+    yield from ((w, w.upper(), "") for w in _FIRST_KEYWORDS)
+    yield from ((r.name, r.name, "table") for r in catalog.relations)
+    yield from ((f, f"{f}(", "function") for f in catalog.functions)
+    yield from ((w, w.upper(), "") for w in catalog.keywords if w not in _FIRST_KEYWORDS)
 
 
 def _functions() -> Iterator[Offer]:
@@ -215,39 +220,39 @@ def _functions() -> Iterator[Offer]:
         yield function.name, call, f"{signature(function, 3).removeprefix(function.name)} {function.doc}"
 
 
-def _parameters(function: TableFunction, given: Sequence[str]) -> Iterator[Offer]:
+def _parameters(function: TableFunction, given_names: Sequence[str]) -> Iterator[Offer]:
     for parameter in sorted(function.parameters, key=lambda p: not p.required):
-        if parameter.name not in given:
+        if parameter.name not in given_names:
             yield parameter.name, f"{parameter.name}=", parameter.doc
 
 
-def _argument(name: str, call: _Bracket, known: Known) -> Iterator[Offer]:
+def _argument(name: str, call: _Bracket, catalog: Catalog) -> Iterator[Offer]:
     """Yield a positional argument, which is a text."""
     if name in ("tbl", "a", "b", "release"):
-        yield from ((r.name, quoted(r.name), f"{len(r.columns)} columns") for r in known.relations)
+        yield from ((r.name, quoted(r.name), f"{len(r.columns)} columns") for r in catalog.relations)
     elif name == "col":
-        relations = known.relations
+        relations = catalog.relations
         if call.source is not None:
-            relations = known.named([call.source])
+            relations = catalog.named([call.source])
         yield from ((c, quoted(c), t.lower()) for r in relations for c, t in r.columns.items())
     elif name == "name" and call.function is not None and call.function.positional == ("name",):  # of one that is there
-        yield from ((h, quoted(h), "hierarchy") for h in known.hierarchies)
+        yield from ((h, quoted(h), "hierarchy") for h in catalog.hierarchies)
 
 
-def _source(call: _Bracket, known: Known) -> list[Relation]:
-    return known.named([call.source]) if call.source else []
+def _source(call: _Bracket, catalog: Catalog) -> list[NamedRelation]:
+    return catalog.named([call.source]) if call.source else []
 
 
 def _values(
-    parameter: Parameter, inner: _Bracket, before: str, source: Sequence[Relation], known: Known
+    parameter: Parameter, inner: _Bracket, previous: str, source: Sequence[NamedRelation], catalog: Catalog
 ) -> Iterator[Offer]:
     """Yield values of a parameter; within its brackets the parts of a value."""
     kind = parameter.kind
     columns = {c: t.lower() for r in source for c, t in r.columns.items()}
     in_value = inner.sign in "[{"
     if isinstance(kind, (PerColumn, ForColumns)):
-        if in_value and before == ":":
-            yield from _scalars(parameter.name, kind.kind, columns, known)
+        if in_value and previous == ":":
+            yield from _scalars(parameter.name, kind.kind, columns, catalog)
         elif in_value:
             yield from ((c, f"{quoted(c)}: ", t) for c, t in columns.items())
         else:
@@ -256,57 +261,57 @@ def _values(
         names = columns if isinstance(kind, Columns) else dict.fromkeys(kind.words, "")
         yield from ((n, quoted(n) if in_value else f"[{quoted(n)}", t) for n, t in names.items())
     elif not in_value:
-        yield from _scalars(parameter.name, kind, columns, known)
+        yield from _scalars(parameter.name, kind, columns, catalog)
 
 
-def _scalars(name: str, kind: object, columns: dict[str, str], known: Known) -> Iterator[Offer]:
+def _scalars(name: str, kind: object, columns: dict[str, str], catalog: Catalog) -> Iterator[Offer]:
     if isinstance(kind, Choice):
         yield from ((w, quoted(w), "") for w in kind.words)
     elif isinstance(kind, Boolean):
         yield from ((w, w, "") for w in ("true", "false"))
     elif isinstance(kind, Text) and "hierarchy" in kind.what:
-        yield from ((h, quoted(h), "hierarchy") for h in known.hierarchies)
+        yield from ((h, quoted(h), "hierarchy") for h in catalog.hierarchies)
     elif isinstance(kind, Text) and "algorithm" in kind.what:
         yield from ((a.name, quoted(a.name), a.title) for a in algorithms())
     elif isinstance(kind, Text) and name == "person":
         yield from ((c, quoted(c), t) for c, t in columns.items())
 
 
-def _members(place: _Place, mentioned: Sequence[Relation], known: Known) -> Iterator[Offer]:
-    """What follows `name.`: columns of a relation or its alias, relations of a schema."""
+def _members(place: _CursorContext, mentioned: Sequence[NamedRelation], catalog: Catalog) -> Iterator[Offer]:
+    """Yield the completions after `name.`: columns of a relation or its alias, relations of a schema."""
     if len(place.words) < 2:
         return
     name = place.words[-2].name.lower()
-    relations = known.named([name])
+    relations = catalog.named([name])
     for i, word in enumerate(place.words[1:-2], start=1):
-        before = place.words[i - (2 if place.words[i - 1].text.upper() == "AS" else 1)]
-        if word.kind in ("word", "quoted") and word.name.lower() == name and before.kind in ("word", "quoted"):
-            relations += known.named([before.name])
+        alias = place.words[i - (2 if place.words[i - 1].text.upper() == "AS" else 1)]
+        if word.kind in ("word", "quoted") and word.name.lower() == name and alias.kind in ("word", "quoted"):
+            relations += catalog.named([alias.name])
     for relation in relations:
-        yield from ((c, known.spelled(c), t.lower()) for c, t in relation.columns.items())
-    for relation in known.relations:
+        yield from ((c, catalog.spelled(c), t.lower()) for c, t in relation.columns.items())
+    for relation in catalog.relations:
         if name in (part.lower() for part in relation.parts[:2]):
-            yield relation.parts[-1], known.spelled(relation.parts[-1]), f"{len(relation.columns)} columns"
+            yield relation.parts[-1], catalog.spelled(relation.parts[-1]), f"{len(relation.columns)} columns"
     if not relations:  # an alias that stands behind the cursor
-        yield from ((c, known.spelled(c), t.lower()) for r in mentioned for c, t in r.columns.items())
+        yield from ((c, catalog.spelled(c), t.lower()) for r in mentioned for c, t in r.columns.items())
 
 
 # --- dot commands ----------------------------------------------------------------------------------------
 
 
-def _command(line: str, known: Known) -> list[Candidate]:
+def _command(line: str, catalog: Catalog) -> list[Completion]:
     if "\n" in line:
         return []
     name, blank, rest = line.partition(" ")
     if not blank:
-        return [Candidate(c.name, len(name), c.doc, c.usage) for c in COMMANDS.values() if c.name.startswith(name)]
+        return [Completion(c.name, len(name), c.doc, c.usage) for c in COMMANDS.values() if c.name.startswith(name)]
     words = {
         ".csv_formulas": CHOICES,
         ".mode": MODES,
         ".timer": ("on", "off"),
         ".rows": ("auto", "all"),
-        ".help": (*table_functions(), *metric_page.names(), *COMMANDS),
-        ".schema": tuple(r.name for r in known.relations),
+        ".help": (*table_functions(), *metric_page.metric_names(), *COMMANDS),
+        ".schema": tuple(r.name for r in catalog.relations),
         ".tables": (),
     }.get(name, ())
     return _matching([(w, w, "") for w in words], rest, len(rest), "", lower=True)
@@ -315,16 +320,19 @@ def _command(line: str, known: Known) -> list[Candidate]:
 # --- what was typed --------------------------------------------------------------------------------------
 
 
-def _matching(offered: Iterable[Offer], prefix: str, back: int, after: str, *, lower: bool) -> list[Candidate]:
-    """Offer that begin with what is typed, then those that hold it; each once. The cursor keeps what follows it."""
+def _matching(offered: Iterable[Offer], prefix: str, back: int, text_after: str, *, lower: bool) -> list[Completion]:
+    """Return the offers that begin with the typed text, then those that contain it, each once.
+
+    The text after the cursor is kept.
+    """
     low = prefix.lower()
-    following = re.match(r"[('\"\w]*", after)
+    following = re.match(r"[('\"\w]*", text_after)
     tail = following[0] if following else ""
-    begins: dict[str, Candidate] = {}
-    holds: dict[str, Candidate] = {}
+    begins: dict[str, Completion] = {}
+    holds: dict[str, Completion] = {}
     for name, text, meta in offered:
-        at = name.lower().find(low)
-        if at < 0 or (at > 0 and len(low) < 3):
+        position = name.lower().find(low)
+        if position < 0 or (position > 0 and len(low) < 3):
             continue
         if lower and text == name.upper():
             text = text.lower()
@@ -333,5 +341,5 @@ def _matching(offered: Iterable[Offer], prefix: str, back: int, after: str, *, l
         if text.startswith("'") and text.endswith("'") and tail.startswith("'"):
             text = text[:-1]
         if text != prefix or back == 0:
-            (holds if at else begins).setdefault(text, Candidate(text, back, meta, text.rstrip("(= ") or text))
+            (holds if position else begins).setdefault(text, Completion(text, back, meta, text.rstrip("(= ") or text))
     return [*begins.values(), *(c for t, c in holds.items() if t not in begins)]

@@ -1,4 +1,4 @@
-"""The dot commands: what each does, and the line of `.help` about it."""
+"""The dot commands of the shell, and their descriptions in `.help`."""
 
 import re
 import shlex
@@ -15,13 +15,13 @@ from dbanon.runtime import csv_formulas
 from dbanon.sqltext.qualify_builtins import qualify_builtins
 from dbanon.table_functions.registry import table_functions
 
-DEEPEST = 16
+MAX_NESTED_SCRIPTS = 16
 """Most `.read` within each other."""
 
 
 @dataclass(frozen=True)
-class Command:
-    """One dot command. `run` gives False where something failed that was told already."""
+class DotCommandEntry:
+    """One dot command. `run` returns False after an error that was printed already."""
 
     name: str
     usage: str
@@ -34,26 +34,31 @@ class Command:
 
 
 class LeaveShellError(Exception):
-    """`.quit`."""
+    """Raised by `.quit` to end the shell."""
 
 
-def command(shell: Shell, line: str) -> bool:
-    """Run a line such as `.mode csv`; whether it went well. UnknownCommandError, UnreadableCommandError."""
+def run_dot_command(shell: Shell, line: str) -> bool:
+    """Run a line such as `.mode csv` and return whether it succeeded.
+
+    Raises:
+        UnknownCommandError: There is no such dot command.
+        UnreadableCommandError: The line has unbalanced quotes or another number of arguments.
+    """
     name, _, rest = line.strip().partition(" ")
-    known = COMMANDS.get(ALIASES.get(name, name))
-    if known is not None and known.takes_sql:
+    entry = COMMANDS.get(ALIASES.get(name, name))
+    if entry is not None and entry.takes_sql:
         words = [rest.strip("; \t")] if rest.strip("; \t") else []
     else:
         try:
             name, *words = shlex.split(line.rstrip("; \t"), posix=True)
         except ValueError:
             raise errors.UnreadableCommandError(line, "each quote is closed") from None
-        known = COMMANDS.get(ALIASES.get(name, name))
-    if known is None:
+        entry = COMMANDS.get(ALIASES.get(name, name))
+    if entry is None:
         raise errors.UnknownCommandError(name, COMMANDS)
-    if not known.least <= len(words) <= known.most:
-        raise errors.UnreadableCommandError(line, known.usage)
-    return known.run(shell, words) is not False
+    if not entry.least <= len(words) <= entry.most:
+        raise errors.UnreadableCommandError(line, entry.usage)
+    return entry.run(shell, words) is not False
 
 
 # --- settings --------------------------------------------------------------------------------------------
@@ -152,43 +157,45 @@ def _schema(shell: Shell, words: list[str]) -> None:
     )
     if words and not rows:
         raise errors.UnreadableCommandError(f".schema {words[0]}", ".schema [NAME], where .tables lists the names")
-    shell.code("\n".join(_spread(str(sql)) for (sql,) in rows))
+    shell.code("\n".join(_format_create_table(str(sql)) for (sql,) in rows))
 
 
-def _spread(sql: str) -> str:
-    """Return a CREATE TABLE with a column a line; DuckDB gives it on one line."""
+def _format_create_table(sql: str) -> str:
+    """Return a CREATE TABLE statement with one column per line; DuckDB returns it on one line."""
     from dbanon.sqltext.tokenizer import tokens
 
     if not sql.upper().startswith(("CREATE TABLE", "CREATE TEMP TABLE")):
         return sql
-    depth, made, at = 0, "", 0
+    depth, formatted, position = 0, "", 0
     for token in tokens(sql):
         if token.text in "([{":
             depth += 1
             if depth == 1:
-                made, at = made + sql[at : token.start] + "(\n    ", token.end
+                formatted, position = formatted + sql[position : token.start] + "(\n    ", token.end
         elif token.text in ")]}":
             depth -= 1
             if depth == 0:
-                made, at = made + sql[at : token.start] + "\n)", token.end
+                formatted, position = formatted + sql[position : token.start] + "\n)", token.end
         elif token.text == "," and depth == 1:
-            made, at = made + sql[at : token.start].strip(" ") + ",\n    ", token.end
-            while sql[at : at + 1] == " ":
-                at += 1
-    return made + sql[at:]
+            formatted, position = formatted + sql[position : token.start].strip(" ") + ",\n    ", token.end
+            while sql[position : position + 1] == " ":
+                position += 1
+    return formatted + sql[position:]
 
 
 def _help(shell: Shell, words: list[str]) -> None:
-    if words and words[0].lower() not in function_page.names():
+    if words and words[0].lower() not in function_page.function_names():
         name = ALIASES.get(words[0], words[0])
-        found = COMMANDS.get(name if name.startswith(".") else f".{name}")
-        measures = metric_page.page() if words[0].lower() == "metrics" else metric_page.section(words[0])
+        entry = COMMANDS.get(name if name.startswith(".") else f".{name}")
+        measures = metric_page.page() if words[0].lower() == "metrics" else metric_page.metric_section(words[0])
         if measures is not None:
             _page(shell, measures)
-        elif found is not None:
-            shell.say(f"{found.usage}\n    {found.doc}")
+        elif entry is not None:
+            shell.say(f"{entry.usage}\n    {entry.doc}")
         else:
-            raise errors.UnknownCommandError(words[0], [*COMMANDS, *function_page.names(), *metric_page.names()])
+            raise errors.UnknownCommandError(
+                words[0], [*COMMANDS, *function_page.function_names(), *metric_page.metric_names()]
+            )
     elif words:
         _page(shell, function_page.page(words[0].lower(), alone=True))
     else:
@@ -197,7 +204,7 @@ def _help(shell: Shell, words: list[str]) -> None:
         shell.say(
             "\nA statement ends with a semicolon and may have many lines. Tab completes; Ctrl-R searches what was "
             "typed before; a line that begins with a blank is not kept. Ctrl-C stops a statement, Ctrl-D leaves.\n"
-            f"Functions (.help kacpc): {', '.join(f for f in function_page.names() if not _variant(f))}.\n"
+            f"Functions (.help kacpc): {', '.join(f for f in function_page.function_names() if not _is_variant(f))}.\n"
             "Measures: .help metrics."
         )
 
@@ -208,8 +215,8 @@ def _page(shell: Shell, text: str) -> None:
     shell.print(Markdown(text))
 
 
-def _variant(name: str) -> bool:
-    """Return whether a function gives the classes or metrics of another one."""
+def _is_variant(name: str) -> bool:
+    """Return whether a function returns the classes or metrics of another one."""
     function = table_functions().get(name)
     return function is not None and function.kind in ("classes", "metrics")
 
@@ -221,7 +228,7 @@ def _plan(shell: Shell, words: list[str]) -> None:
 
 
 def _metrics(shell: Shell, words: list[str]) -> None:
-    match = _OF.fullmatch(words[0])
+    match = _METRICS_ARGUMENT.fullmatch(words[0])
     name, arguments = (match["name"], match["arguments"] or "") if match else ("", "")
     function = table_functions().get(name.lower()) if arguments else None
     if match is None or (arguments and (function is None or function.kind not in ("release", "classes", "metrics"))):
@@ -229,19 +236,19 @@ def _metrics(shell: Shell, words: list[str]) -> None:
             f".metrics {words[0]}", ".metrics best('patients', k=10), or a release's name"
         )
     quote = '"' if name.endswith('"') else ""
-    plain = name.removesuffix(quote).removesuffix("_classes").removesuffix("_metrics")
-    of = f"FROM {plain}_metrics{quote}{arguments}"
-    names, types, rows = shell.rows_of(f"SELECT metric, value, description {of}")
-    chosen = [rows[i] for i in headline([str(row[0]) for row in rows])]
+    function_name = name.removesuffix(quote).removesuffix("_classes").removesuffix("_metrics")
+    query = f"FROM {function_name}_metrics{quote}{arguments}"
+    names, types, rows = shell.rows_of(f"SELECT metric, value, description {query}")
+    key_metrics = [rows[i] for i in headline([str(row[0]) for row in rows])]
     if shell.mode == "table" and shell.watched:
-        room = max(shell.console.width - max((len(str(row[0])) for row in chosen), default=0) - 26, 20)
-        chosen = [(metric, value, brief(str(said), room)) for metric, value, said in chosen]
-    shell.write(names, types, chosen)
+        room = max(shell.console.width - max((len(str(row[0])) for row in key_metrics), default=0) - 26, 20)
+        key_metrics = [(metric, value, brief(str(description), room)) for metric, value, description in key_metrics]
+    shell.write(names, types, key_metrics)
     if shell.watched:
-        shell.say(f"{len(rows) - len(chosen)} more: {of};")
+        shell.say(f"{len(rows) - len(key_metrics)} more: {query};")
 
 
-_OF = re.compile(
+_METRICS_ARGUMENT = re.compile(
     r"""(?:select\s+\*\s+)?(?:from\s+)?(?P<name>(?:[\w.]|"(?:[^"]|"")+")+)\s*(?P<arguments>\(.*\))?""",
     re.IGNORECASE | re.DOTALL,
 )
@@ -252,9 +259,9 @@ _OF = re.compile(
 
 
 def _read(shell: Shell, words: list[str]) -> bool:
-    if shell.reading >= DEEPEST:
+    if shell.reading >= MAX_NESTED_SCRIPTS:
         raise errors.UnreadableCommandError(
-            f".read {words[0]}", f"files do not read each other more than {DEEPEST} deep"
+            f".read {words[0]}", f"files do not read each other more than {MAX_NESTED_SCRIPTS} deep"
         )
     path = Path(words[0]).expanduser()
     try:
@@ -276,7 +283,7 @@ def _quit(shell: Shell, words: list[str]) -> None:
 COMMANDS = {
     c.name: c
     for c in (
-        Command(
+        DotCommandEntry(
             ".help",
             ".help [NAME]",
             "This list, or all about a function, command or metric.",
@@ -284,7 +291,7 @@ COMMANDS = {
             0,
             1,
         ),
-        Command(
+        DotCommandEntry(
             ".metrics",
             ".metrics FUNCTION(...)|RELEASE",
             "The eight measures to see first, of a call or a release.",
@@ -293,7 +300,7 @@ COMMANDS = {
             1,
             takes_sql=True,
         ),
-        Command(
+        DotCommandEntry(
             ".csv_formulas",
             f".csv_formulas {'|'.join(csv_formulas.CHOICES)}",
             "What CSV does with text cells that a spreadsheet would execute.",
@@ -301,8 +308,8 @@ COMMANDS = {
             0,
             1,
         ),
-        Command(".mode", f".mode {'|'.join(MODES)}", "How results are written.", _mode, 0, 1),
-        Command(
+        DotCommandEntry(".mode", f".mode {'|'.join(MODES)}", "How results are written.", _mode, 0, 1),
+        DotCommandEntry(
             ".plan",
             ".plan SELECT ...",
             "The commented SQL of the functions in a statement.",
@@ -311,12 +318,18 @@ COMMANDS = {
             1,
             takes_sql=True,
         ),
-        Command(".quit", ".quit", "Leaves (Ctrl-D).", _quit),
-        Command(".read", ".read FILE", "Runs a file: statements and dot commands, up to the first error.", _read, 1, 1),
-        Command(".rows", ".rows auto|N|all", "Most rows of a table; auto: as many as fit the screen.", _rows, 0, 1),
-        Command(".schema", ".schema [NAME]", "The CREATE statements of a table or view, or of all.", _schema, 0, 1),
-        Command(".tables", ".tables [PART]", "Tables and views (whose name has a part).", _tables, 0, 1),
-        Command(".timer", ".timer on|off", "How long each statement took.", _timer, 0, 1),
+        DotCommandEntry(".quit", ".quit", "Leaves (Ctrl-D).", _quit),
+        DotCommandEntry(
+            ".read", ".read FILE", "Runs a file: statements and dot commands, up to the first error.", _read, 1, 1
+        ),
+        DotCommandEntry(
+            ".rows", ".rows auto|N|all", "Most rows of a table; auto: as many as fit the screen.", _rows, 0, 1
+        ),
+        DotCommandEntry(
+            ".schema", ".schema [NAME]", "The CREATE statements of a table or view, or of all.", _schema, 0, 1
+        ),
+        DotCommandEntry(".tables", ".tables [PART]", "Tables and views (whose name has a part).", _tables, 0, 1),
+        DotCommandEntry(".timer", ".timer on|off", "How long each statement took.", _timer, 0, 1),
     )
 }
 """All dot commands by name."""

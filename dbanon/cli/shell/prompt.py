@@ -1,4 +1,4 @@
-"""The prompt: history, completion, highlighting, many lines. What prompt_toolkit and pygments are needed for."""
+"""The prompt of the shell: history, completion, highlighting, multi-line input; uses prompt_toolkit and pygments."""
 
 import os
 import sys
@@ -23,9 +23,9 @@ from prompt_toolkit.styles import Style
 from pygments.lexers.sql import PostgresLexer
 from pygments.token import Name, _TokenType
 
-from dbanon.cli.shell.catalog_cache import Known
-from dbanon.cli.shell.completion import complete
-from dbanon.cli.shell.script import blank, statements
+from dbanon.cli.shell.catalog_cache import Catalog
+from dbanon.cli.shell.completion import completions
+from dbanon.cli.shell.script import is_blank, split_statements
 from dbanon.table_functions.registry import table_functions
 
 STYLE = Style.from_dict(
@@ -42,7 +42,7 @@ STYLE = Style.from_dict(
 
 
 class Lexer(PostgresLexer):
-    """SQL in which our functions stand out."""
+    """A SQL lexer that highlights dbanon's functions."""
 
     def get_tokens_unprocessed(self, text: str, *arguments: Any) -> Iterator[tuple[int, _TokenType, str]]:
         functions = table_functions()
@@ -51,9 +51,9 @@ class Lexer(PostgresLexer):
 
 
 class SqlCompleter(Completer):
-    """What `completion` offers, and files for `.read`."""
+    """A completer of prompt_toolkit: the completions of `completion`, and files for `.read`."""
 
-    def __init__(self, known: Callable[[], Known]) -> None:
+    def __init__(self, known: Callable[[], Catalog]) -> None:
         self._known = known
         self._paths = PathCompleter(expanduser=True)
 
@@ -63,12 +63,12 @@ class SqlCompleter(Completer):
             path = before.removeprefix(".read ")
             yield from self._paths.get_completions(Document(path), complete_event)
             return
-        for found in complete(before, after, self._known(), asked=complete_event.completion_requested):
+        for found in completions(before, after, self._known(), is_requested=complete_event.completion_requested):
             yield Completion(found.text, -found.back, display=found.shown, display_meta=found.meta)
 
 
-class Kept(FileHistory):
-    """What was typed, in a file that only its owner can read; lines that begin with a blank are not kept."""
+class PrivateHistory(FileHistory):
+    """The history in a file that only its owner can read; lines that begin with a blank are not stored."""
 
     def __init__(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -82,47 +82,47 @@ class Kept(FileHistory):
 
 
 def state_folder() -> Path:
-    """Where the history is kept: the user's state folder on this system."""
+    """Return the folder of the history: the user's state folder on this system."""
     if sys.platform in ("win32", "darwin"):
         return Path(click.get_app_dir("dbanon"))
-    given = os.environ.get("XDG_STATE_HOME", "")
-    return (Path(given) if given.startswith("/") else Path.home() / ".local" / "state") / "dbanon"
+    configured = os.environ.get("XDG_STATE_HOME", "")
+    return (Path(configured) if configured.startswith("/") else Path.home() / ".local" / "state") / "dbanon"
 
 
-def history(keep: bool = True) -> History:
-    """Return the history file, or a history of this session where none is wanted or it cannot be written."""
+def open_history(keep: bool = True) -> History:
+    """Return the history file, or a history of this session if none is wanted or it cannot be written."""
     if not keep:
         return InMemoryHistory()
     try:
-        return Kept(state_folder() / "shell_history")
+        return PrivateHistory(state_folder() / "shell_history")
     except (OSError, RuntimeError):
         return InMemoryHistory()
 
 
-def finished(text: str) -> bool:
-    """Return whether Enter runs the text: a dot command, nothing, or statements of which none is unfinished."""
+def is_complete(text: str) -> bool:
+    """Return whether Enter runs the text: a dot command, nothing, or only complete statements."""
     if text.lstrip().startswith(".") or not text.strip():
         return True
-    done, rest = statements(text)
-    return bool(done) and blank(rest)
+    done, rest = split_statements(text)
+    return bool(done) and is_blank(rest)
 
 
 def prompt_session(
-    known: Callable[[], Known],
-    kept: History,
+    get_catalog: Callable[[], Catalog],
+    command_history: History,
     *,
     source: Input | None = None,
     screen: Output | None = None,
 ) -> PromptSession[str]:
-    """Return a prompt; `source` and `screen` stand in for the terminal."""
+    """Return a prompt; `source` and `screen` replace the terminal in tests."""
     return PromptSession(
         lexer=PygmentsLexer(Lexer),
-        completer=SqlCompleter(known),
+        completer=SqlCompleter(get_catalog),
         complete_while_typing=True,
         complete_in_thread=False,
         auto_suggest=AutoSuggestFromHistory(),
-        history=kept,
-        key_bindings=_keys(),
+        history=command_history,
+        key_bindings=_key_bindings(),
         multiline=True,
         prompt_continuation=_continuation,
         style=STYLE,
@@ -139,12 +139,12 @@ def _continuation(width: int, line: int, wrapped: int) -> StyleAndTextTuples:
     return [("class:continuation", "." * max(0, width - 2) + "  " if not wrapped else " " * width)]
 
 
-def _keys() -> KeyBindings:
+def _key_bindings() -> KeyBindings:
     keys = KeyBindings()
 
     @Condition
     def whole() -> bool:
-        return finished(get_app().current_buffer.text)
+        return is_complete(get_app().current_buffer.text)
 
     @keys.add("enter", filter=has_completions & completion_is_selected & ~is_done)
     def _(event: KeyPressEvent) -> None:

@@ -1,4 +1,4 @@
-"""The shell apart from its prompt: runs statements and dot commands, writes results, times and errors."""
+"""The shell without its prompt: run statements and dot commands, write results, times and errors."""
 
 import contextlib
 import time
@@ -12,8 +12,8 @@ from rich.text import Text
 
 from dbanon.api.connection import Connection
 from dbanon.cli.shell import script as shell_script
-from dbanon.cli.terminal.compiling import COMPILING
-from dbanon.cli.terminal.result_table import Page, Result, Row, render
+from dbanon.cli.terminal.compiling import COMPILING_MESSAGE
+from dbanon.cli.terminal.result_table import QueryResult, ResultPage, Row, render
 from dbanon.cli.terminal.worker import Worker
 from dbanon.errors import DbanonError
 from dbanon.errors.base import Outcome
@@ -34,10 +34,10 @@ DotCommand = Callable[["Shell", str], bool]
 
 
 class Shell:
-    """A connection, how results are written, and what runs a statement.
+    """A connection, the format of results, and the thread that runs statements.
 
-    `watched` is whether a person watches: results then fit the screen, statements without rows say what they did,
-    and errors stand where the results do.
+    `watched` is whether a person watches: results then fit the screen, statements without rows are confirmed, and
+    errors are written with the results.
     """
 
     def __init__(
@@ -83,21 +83,21 @@ class Shell:
         self._worker.close()
 
     @property
-    def page(self) -> Page:
-        """Where results go."""
+    def page(self) -> ResultPage:
+        """The output for results."""
         fits = max(5, self.console.height - 9)
-        return Page(
+        return ResultPage(
             self.console, None if self.all_rows else self.rows or fits, self.watched, self.csv_formulas == "escape"
         )
 
     # --- statements ------------------------------------------------------------------------------------------
 
     def script(self, lines: Iterable[str]) -> bool:
-        """Run statements and dot commands up to the first that fails; whether all went well."""
-        return all(self.run(step) for step in shell_script.script(lines))
+        """Run statements and dot commands up to the first error; return whether all succeeded."""
+        return all(self.run(step) for step in shell_script.script_steps(lines))
 
     def run(self, step: str) -> bool:
-        """Run one statement or dot command; whether it went well. Errors are written, Ctrl-C is raised."""
+        """Run one statement or dot command and return whether it succeeded. Errors are written, Ctrl-C is raised."""
         started = time.perf_counter()
         try:
             with compile_events.listen(self._compiled.append):
@@ -132,7 +132,7 @@ class Shell:
         names = tuple(str(d[0]) for d in described)
         if self._gives_rows(query, names):
             quasi = next((tuple(quasi) for columns, quasi in released if tuple(columns) == names), ())
-            result = Result(names, tuple(str(d[1]) for d in described), self._chunks(), quasi)
+            result = QueryResult(names, tuple(str(d[1]) for d in described), self._chunks(), quasi)
             render(result, self.mode, self.page)
             return
         rows = [row for chunk in self._chunks() for row in chunk]
@@ -142,36 +142,36 @@ class Shell:
             self.console.print(Text(said, style="dim"))
 
     def query(self, query: str, parameters: object = None) -> list[Row]:
-        """Return the rows of a query of the shell's own."""
+        """Return the rows of a query of the shell itself."""
         return self._worker.run(lambda: list(self.connection.raw.execute(query, parameters or []).fetchall()))
 
     def rows_of(self, query: str) -> tuple[tuple[str, ...], tuple[str, ...], list[Row]]:
-        """Return names, types and rows of a query as somebody would type it, functions of ours included."""
+        """Return names, types and rows of a query as a user would type it, with dbanon's functions."""
         self._worker.run(lambda: self.connection.execute(query))
         described = self.connection.description or []
         names, types = tuple(str(d[0]) for d in described), tuple(str(d[1]) for d in described)
         return names, types, [row for chunk in self._chunks() for row in chunk]
 
     def write(self, names: tuple[str, ...], types: tuple[str, ...], rows: Sequence[Row]) -> None:
-        """Write rows as results are written."""
-        render(Result(names, types, iter([rows])), self.mode, self.page)
+        """Write rows in the format of results."""
+        render(QueryResult(names, types, iter([rows])), self.mode, self.page)
 
     def quiet(self, query: str) -> list[Row] | None:
-        """Return the same at once; None where it fails, as in a transaction that was aborted."""
+        """Return the rows of a query immediately; None if it fails, as in an aborted transaction."""
         try:
             return list(self.connection.raw.execute(query).fetchall())
         except duckdb.Error:
             return None
 
     def show(self, query: str, parameters: Sequence[object] = ()) -> None:
-        """Write the result of a query of the shell's own."""
+        """Write the result of a query of the shell itself."""
         self._worker.run(lambda: self.connection.raw.execute(query, list(parameters)))
         described = self.connection.description
         names, types = tuple(str(d[0]) for d in described), tuple(str(d[1]) for d in described)
-        render(Result(names, types, self._chunks()), self.mode, self.page)
+        render(QueryResult(names, types, self._chunks()), self.mode, self.page)
 
     def _chunks(self) -> Iterator[Sequence[Row]]:
-        """Yield the rows of the statement that ran, some thousand at a time."""
+        """Yield the rows of the statement that ran, in chunks of some thousand rows."""
 
         def more() -> Sequence[Row]:
             return list(self.connection.raw.fetchmany(CHUNK))
@@ -180,7 +180,7 @@ class Shell:
             yield rows
 
     def _gives_rows(self, query: str, names: tuple[str, ...]) -> bool:
-        """Return whether a statement's result is worth a table, and not DuckDB's word that it ran."""
+        """Return whether a statement's result is a table and not only DuckDB's confirmation."""
         if names == ("Success",):
             return False
         if names != ("Count",):
@@ -197,15 +197,15 @@ class Shell:
         self.print(Text(text))
 
     def print(self, made: RenderableType) -> None:
-        """Write what rich can write."""
+        """Write an object that rich can render."""
         self.console.print(made, soft_wrap=False, width=None if self.watched else PLAIN_WIDTH)
 
     def _reviewed(self, lines: list[str]) -> None:
-        """Write what the first release of a name will publish."""
+        """Write the review of what the first release of a name will publish."""
         self.console.print(Text(harmless("\n".join(lines)), style="dim"), soft_wrap=True)
 
     def code(self, text: str) -> None:
-        """Write SQL, to be copied: lines are not broken."""
+        """Write SQL so that it can be copied: lines are not wrapped."""
         if text:
             self.console.print(Text(harmless(text)), soft_wrap=True)
 
@@ -220,23 +220,23 @@ class Shell:
         self.errors.print(block)
 
     def stopped(self) -> None:
-        """Say that Ctrl-C was heard."""
+        """Write that the statement was interrupted."""
         self.errors.print(Text("Stopped.", style="yellow"))
 
     def _come(self, done: float, gone: float) -> None:
-        """Note how far a statement has come."""
+        """Store the progress of a statement."""
         self._done = done
 
     def _running(self, seconds: float | None) -> None:
-        """A line that says how long a statement has been running; None: it is done.
+        """Write a line with the running time of a statement; None: it is complete.
 
-        Above it, once, that kernels are compiled.
+        Before that, write once that kernels are being compiled.
         """
         if self._compiled and not self._said_compiling:
             self._said_compiling = True
             if self._waiting:
                 self.console.file.write("\r\x1b[K")
-            self.errors.print(Text(COMPILING, style="dim" if self.watched else ""), soft_wrap=True)
+            self.errors.print(Text(COMPILING_MESSAGE, style="dim" if self.watched else ""), soft_wrap=True)
         if not self.watched or not self.console.is_terminal or (seconds is None and not self._waiting):
             return
         if seconds is None:

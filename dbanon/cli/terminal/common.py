@@ -1,4 +1,4 @@
-"""What commands share: opening a database, errors as messages, answers as text or JSON, tables on the screen."""
+"""Functions shared by commands: open a database, report errors, print results as text, tables or JSON."""
 
 import contextlib
 import time
@@ -9,12 +9,12 @@ from typing import Any
 
 import click
 
-from dbanon.cli.options.attach_options import attach, attaching
-from dbanon.cli.options.memory_options import bounded
-from dbanon.cli.options.message_options import spelled
+from dbanon.cli.options.attach_options import attach, attach_options
+from dbanon.cli.options.memory_options import memory_arguments
+from dbanon.cli.options.message_options import with_option_names
 from dbanon.cli.terminal.command_group import JSON
-from dbanon.cli.terminal.compiling import COMPILING
-from dbanon.cli.terminal.exit_errors import failure
+from dbanon.cli.terminal.compiling import COMPILING_MESSAGE
+from dbanon.cli.terminal.exit_errors import exit_error
 from dbanon.cli.terminal.value_format import as_json as json_text
 from dbanon.errors import DbanonError, UnreadableValueError, redaction
 from dbanon.errors.display import one_line
@@ -26,9 +26,9 @@ from dbanon.runtime import csv_formulas, interrupts, output_files
 DATABASE = click.argument("database", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 
 
-def opening(command: Callable[..., None]) -> Callable[..., None]:
-    """DATABASE, and what is attached beside it where it is `opened`."""
-    return DATABASE(attaching(command))
+def database_argument(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the argument DATABASE, and the options for databases attached to it, to a command."""
+    return DATABASE(attach_options(command))
 
 
 CSV_FORMULAS = click.option(
@@ -43,11 +43,11 @@ CSV_FORMULAS = click.option(
 AS_JSON = click.option(JSON, "as_json", is_flag=True, help="Answer with JSON; errors too.")
 
 
-def opened(database: Path, read_only: bool = False) -> Any:
-    """Return an attached connection to a database file, and beside it what --attach says."""
+def open_database(database: Path, read_only: bool = False) -> Any:
+    """Return an attached connection to a database file, with the databases of --attach."""
     from dbanon.api.connection import connect
 
-    con = connect(database, read_only=read_only, **bounded())
+    con = connect(database, read_only=read_only, **memory_arguments())
     try:
         attach(con)
     except BaseException:
@@ -58,19 +58,18 @@ def opened(database: Path, read_only: bool = False) -> Any:
 
 @contextlib.contextmanager
 def errors_as_messages() -> Iterator[None]:
-    """Errors as one line, in the words of the command line, and warnings too; what Ctrl-C caused as
-    KeyboardInterrupt."""
+    """Report errors and warnings as one line, in the words of the command line; Ctrl-C as KeyboardInterrupt."""
     import duckdb
 
-    before = interrupts.ctrl_c_count()
+    n_ctrl_c_before = interrupts.ctrl_c_count()
     interrupts.watch_ctrl_c()
     context = click.get_current_context(silent=True)
     try:
-        with warnings.catch_warnings(record=True) as warned:
+        with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             yield
     except (DbanonError, duckdb.Error, OSError, RuntimeError) as error:
-        if interrupts.ctrl_c_count() != before:
+        if interrupts.ctrl_c_count() != n_ctrl_c_before:
             raise KeyboardInterrupt from None
         if isinstance(error, RuntimeError):
             raise
@@ -79,31 +78,31 @@ def errors_as_messages() -> Iterator[None]:
             error = UnreadableValueError(
                 context.info_name if context and context.info_name else "dbanon", ["the input"], kind
             )
-        said = str(error).split("\n")[0].removeprefix("Invalid Input Error: ")
+        first_line = str(error).split("\n")[0].removeprefix("Invalid Input Error: ")
         reason = None if isinstance(error, DbanonError) else output_files.os_reason(error)
-        shown = said if reason is None else f"{reason[0].upper()}{reason[1:]}: {said}"
-        raise failure(spelled(shown, context), meant) from None
+        message = first_line if reason is None else f"{reason[0].upper()}{reason[1:]}: {first_line}"
+        raise exit_error(with_option_names(message, context), meant) from None
     finally:
-        for warning in warned:
-            click.echo(f"Warning: {spelled(str(warning.message), context)}", err=True)
+        for warning in caught:
+            click.echo(f"Warning: {with_option_names(str(warning.message), context)}", err=True)
 
 
-def answer(value: object, as_json: bool, text: str = "") -> None:
-    """Print what a command did: as JSON, or in words ("": nothing)."""
+def print_result(value: object, as_json: bool, text: str = "") -> None:
+    """Print the result of a command: as JSON, or as text ("": nothing)."""
     if as_json:
         click.echo(json_text(value))
     elif text:
         click.echo(text)
 
 
-def rows(con: Any, query: str, values: Sequence[object] = ()) -> list[dict[str, Any]]:
-    """Return the rows of a query, by column."""
+def query_rows(con: Any, query: str, values: Sequence[object] = ()) -> list[dict[str, Any]]:
+    """Return the rows of a query as dictionaries."""
     result = con.execute(query, list(values)) if values else con.execute(query)
     names = [column[0] for column in result.description]
     return [dict(zip(names, row, strict=True)) for row in result.fetchall()]
 
 
-def show(
+def print_query(
     con: Any,
     title: str,
     query: str,
@@ -113,59 +112,61 @@ def show(
 ) -> None:
     """Print the result of a query as a table, or as JSON, a list of objects.
 
-    The table has those of `columns` (default: all) that have a value anywhere; JSON has all.
+    The table has those of `columns` (default: all) that have a value in some row; JSON has all.
     """
-    found = rows(con, query, values)
+    result_rows = query_rows(con, query, values)
     if as_json:
-        answer(found, as_json)
+        print_result(result_rows, as_json)
         return
-    named = list(found[0]) if found and columns is None else list(columns or ())
-    table(title, [{n: row[n] for n in named if any(r[n] is not None for r in found)} for row in found])
+    shown_columns = list(result_rows[0]) if result_rows and columns is None else list(columns or ())
+    print_table(
+        title, [{n: row[n] for n in shown_columns if any(r[n] is not None for r in result_rows)} for row in result_rows]
+    )
 
 
 WIDTH = 80
 """Columns of a terminal that nobody has made wider."""
 
 
-def headlines(measured: Sequence[Mapping[str, Any]], rest: str) -> str:
-    """Return the measures of a release that are worth reading first, a line each, and how to see the `rest`."""
-    chosen = [measured[i] for i in headline([row["metric"] for row in measured])]
-    name = max(len(row["metric"]) for row in chosen)
-    value = max(len(_cell(row["value"])) for row in chosen)
+def key_metric_lines(metric_rows: Sequence[Mapping[str, Any]], rest: str) -> str:
+    """Return the key metrics of a release, one per line, and how to see the `rest`."""
+    key_metrics = [metric_rows[i] for i in headline([row["metric"] for row in metric_rows])]
+    name = max(len(row["metric"]) for row in key_metrics)
+    value = max(len(_cell_text(row["value"])) for row in key_metrics)
     room = WIDTH - name - value - 6
     lines = [
-        f"  {row['metric']:{name}}  {_cell(row['value']):>{value}}  {brief(row['description'], room)}" for row in chosen
+        f"  {row['metric']:{name}}  {_cell_text(row['value']):>{value}}  {brief(row['description'], room)}"
+        for row in key_metrics
     ]
-    return "\n".join([*lines, f"  {len(measured) - len(chosen)} more: {rest}"])
+    return "\n".join([*lines, f"  {len(metric_rows) - len(key_metrics)} more: {rest}"])
 
 
-def table(title: str, found: Sequence[Mapping[str, object]]) -> None:
-    """Prints rows of the same columns as a table; where the screen is narrow, what is the same in all rows stands under
-    it."""
+def print_table(title: str, rows: Sequence[Mapping[str, object]]) -> None:
+    """Print rows with the same columns as a table; on a narrow screen, columns with one value are printed below it."""
     from rich import box
     from rich.console import Console
     from rich.table import Table
 
     console = Console()
-    names = list(found[0]) if found else []
-    wide = {n: max(len(n), *(len(_cell(row[n])) for row in found)) + 2 for n in names}
-    same = [n for n in names[1:] if len(found) > 1 and len({_cell(row[n]) for row in found}) == 1]
-    same = same if sum(wide.values()) > console.width else []
-    made = Table(
+    names = list(rows[0]) if rows else []
+    widths = {n: max(len(n), *(len(_cell_text(row[n])) for row in rows)) + 2 for n in names}
+    same = [n for n in names[1:] if len(rows) > 1 and len({_cell_text(row[n]) for row in rows}) == 1]
+    same = same if sum(widths.values()) > console.width else []
+    rich_table = Table(
         title=title, title_justify="left", title_style="bold",
         box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0),
     )  # fmt: skip
     for name in (n for n in names if n not in same):
-        numbers = all(isinstance(row[name], (int, float)) or row[name] is None for row in found)
-        made.add_column(name, justify="right" if numbers else "left", overflow="fold")
-    for row in found:
-        made.add_row(*(_cell(value) for name, value in row.items() if name not in same))
-    console.print(made)
+        numbers = all(isinstance(row[name], (int, float)) or row[name] is None for row in rows)
+        rich_table.add_column(name, justify="right" if numbers else "left", overflow="fold")
+    for row in rows:
+        rich_table.add_row(*(_cell_text(value) for name, value in row.items() if name not in same))
+    console.print(rich_table)
     if same:
-        console.print(f"In all rows: {', '.join(f'{n} {_cell(found[0][n])}' for n in same)}.", highlight=False)
+        console.print(f"In all rows: {', '.join(f'{n} {_cell_text(rows[0][n])}' for n in same)}.", highlight=False)
 
 
-def _cell(value: object) -> str:
+def _cell_text(value: object) -> str:
     from rich.markup import escape
 
     if isinstance(value, float):
@@ -174,10 +175,10 @@ def _cell(value: object) -> str:
 
 
 @contextlib.contextmanager
-def progress(quiet: bool) -> Iterator[Any]:
-    """Return a line on the terminal that says what is being done and for how long.
+def show_progress(quiet: bool) -> Iterator[Any]:
+    """Yield a function that updates a line on the terminal with the current step and its running time.
 
-    What is compiled first is said anywhere.
+    That kernels are compiled is printed on any output.
     """
     from rich.console import Console
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
@@ -187,7 +188,7 @@ def progress(quiet: bool) -> Iterator[Any]:
 
     def compiles(kernel: str) -> None:
         if not compiled and not quiet:
-            console.print(COMPILING)
+            console.print(COMPILING_MESSAGE)
         compiled.append(kernel)
 
     bar = Progress(
@@ -199,14 +200,14 @@ def progress(quiet: bool) -> Iterator[Any]:
         yield lambda what: bar.update(task, description=what)
 
 
-def searched(step: Callable[[str], None]) -> Callable[[float, float], None]:
-    """Show how far clustering and a search have come, and how long what is left will take."""
+def search_progress(step: Callable[[str], None]) -> Callable[[float, float], None]:
+    """Return a callback that shows the progress of clustering and search, and the remaining time."""
     from dbanon.algorithms.base.progress import remaining
 
     began = time.monotonic()
 
     def said(done: float, saved: float) -> None:
-        less = f", {saved:.1%} less loss" if saved > 0 else ""
-        step(f"Clustering: {done:.0%} of the work{remaining(time.monotonic() - began, done)}{less}")
+        loss_text = f", {saved:.1%} less loss" if saved > 0 else ""
+        step(f"Clustering: {done:.0%} of the work{remaining(time.monotonic() - began, done)}{loss_text}")
 
     return said

@@ -1,3 +1,5 @@
-"""What is said while kernels are compiled, which makes the first call after an installation slow."""
+"""The message while kernels are compiled, which makes the first call after an installation slow."""
 
-COMPILING = "Compiling what the algorithm runs: once after installation, for some seconds (dbanon warmup compiles all)."
+COMPILING_MESSAGE = (
+    "Compiling what the algorithm runs: once after installation, for some seconds (dbanon warmup compiles all)."
+)

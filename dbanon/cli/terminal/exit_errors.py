@@ -1,4 +1,4 @@
-"""What ends a command that did not do what it was asked: a message, with the exit code of what it means."""
+"""Exceptions that end a command with a message and an exit code."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -9,41 +9,47 @@ from dbanon.errors.base import Outcome
 from dbanon.errors.exit_codes import EXIT_CODES
 
 
-class Failed(click.ClickException):
-    """Something failed, or was found to be wrong."""
+class FailedError(click.ClickException):
+    """The command failed, or found a problem."""
 
     exit_code = EXIT_CODES["failed"]
 
 
-class Misused(click.ClickException):
+class UsageFailedError(click.ClickException):
     """The command was not understood."""
 
     exit_code = EXIT_CODES["usage"]
 
 
-class Refused(click.ClickException):
-    """Privacy would suffer."""
+class RefusedError(click.ClickException):
+    """The command was refused to protect privacy."""
 
     exit_code = EXIT_CODES["refused"]
 
 
-class Busy(click.ClickException):
-    """Somebody else has the database."""
+class BusyError(click.ClickException):
+    """Another process has the database open."""
 
     exit_code = EXIT_CODES["busy"]
 
 
-class Interrupted(click.ClickException):
-    """Ctrl-C."""
+class InterruptedByUserError(click.ClickException):
+    """Ctrl-C was pressed."""
 
     exit_code = EXIT_CODES["interrupted"]
 
 
 _KINDS: Mapping[Outcome, type[click.ClickException]] = MappingProxyType(
-    {"failed": Failed, "usage": Misused, "refused": Refused, "busy": Busy, "interrupted": Interrupted}
+    {
+        "failed": FailedError,
+        "usage": UsageFailedError,
+        "refused": RefusedError,
+        "busy": BusyError,
+        "interrupted": InterruptedByUserError,
+    }
 )
 
 
-def failure(message: str, outcome: Outcome = "failed") -> click.ClickException:
-    """Return the exception that ends a command with a message and the exit code of what it means."""
+def exit_error(message: str, outcome: Outcome = "failed") -> click.ClickException:
+    """Return the exception that ends a command with a message and the exit code of an outcome."""
     return _KINDS[outcome](message)

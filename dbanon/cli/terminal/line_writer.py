@@ -13,8 +13,8 @@ from dbanon.runtime import csv_formulas
 
 
 @dataclass
-class Lines:
-    """The lines of one output: CSV begins with a header before its first table.
+class LineWriter:
+    """Formats the lines of one output: CSV begins with a header before its first table.
 
     `escape`: whether text cells of CSV that a spreadsheet would execute are escaped; negative numbers of the columns
     `quasi` are not.
@@ -26,7 +26,7 @@ class Lines:
     _has_header: bool = field(default=False, init=False)
 
     def of(self, table: Any) -> Iterator[str]:
-        """Give the rows of a table as lines."""
+        """Yield the rows of a table as lines."""
         rows = table.to_pylist()
         if self.format == "ndjson":
             for row in rows:
@@ -37,7 +37,7 @@ class Lines:
         if not self._has_header:
             writer.writerow(csv_formulas.header_cells(table.column_names, escape=self.escape))
             self._has_header = True
-        texts = {f.name for f in table.schema if self.escape and not _is_plain(f.type)}
+        texts = {f.name for f in table.schema if self.escape and not _is_non_text(f.type)}
         writer.writerows([self._cell(n, v, n in texts) for n, v in row.items()] for row in rows)
         yield file.getvalue()
 
@@ -49,6 +49,6 @@ class Lines:
         return csv_formulas.escape_cell(str(value), is_quasi=column in self.quasi)
 
 
-def _is_plain(type_: Any) -> bool:
+def _is_non_text(type_: Any) -> bool:
     """Return whether values of an Arrow type are numbers, truth values, dates or times."""
     return bool(pa.types.is_primitive(type_) or pa.types.is_decimal(type_))

@@ -1,4 +1,4 @@
-"""Writes a result: as a table that fits the screen, CSV, JSON, Markdown, or one line a value."""
+"""Write results: as a table that fits the screen, CSV, JSON, Markdown, or one line per value."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -11,28 +11,28 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from dbanon.cli.terminal.value_format import as_json, short, shown, unlike
+from dbanon.cli.terminal.value_format import as_json, format_value, short, unique_names
 from dbanon.errors.display import harmless, one_line
 from dbanon.runtime import csv_formulas
 
 MODES = ("table", "csv", "json", "markdown", "line")
 
-WIDEST = 60
+MAX_COLUMN_WIDTH = 60
 """Most characters of a cell in a table, where columns must share the screen."""
 
-NARROWEST = 12
+MIN_COLUMN_WIDTH = 12
 """A column is not cut below this; where that is not enough, columns are left out."""
 
-_NUMBERS = ("INT", "DECIMAL", "DOUBLE", "FLOAT", "REAL")
+_NUMBER_TYPES = ("INT", "DECIMAL", "DOUBLE", "FLOAT", "REAL")
 
-_QUOTED = re.compile(r'[",\r\n]')
+_NEEDS_QUOTES = re.compile(r'[",\r\n]')
 
 Row = tuple[Any, ...]
 
 
 @dataclass(frozen=True)
-class Result:
-    """Columns, their types, and the rows as they come, in chunks. Reading rows may take long."""
+class QueryResult:
+    """Column names, types, and the rows in chunks, which may still be running."""
 
     names: tuple[str, ...]
     types: tuple[str, ...]
@@ -46,7 +46,7 @@ class Result:
             yield from chunk
 
     def first(self, count: int | None) -> tuple[list[Row], int]:
-        """Return the first rows (all: None), and how many there are in all."""
+        """Return the first rows (all: None), and the number of all rows."""
         kept: list[Row] = []
         total = 0
         for chunk in self.chunks:
@@ -56,8 +56,8 @@ class Result:
 
 
 @dataclass(frozen=True)
-class Page:
-    """Where a result goes: most rows of a table (None: all), and whether a person watches."""
+class ResultPage:
+    """The output for results: the row limit of a table (None: all), and whether a person watches."""
 
     console: Console
     limit: int | None = None
@@ -66,174 +66,181 @@ class Page:
     """Whether text cells of CSV that a spreadsheet would execute are escaped."""
 
     def write(self, text: str) -> None:
-        """Write text as it is; a terminal gets no control characters from it."""
+        """Write text unchanged; on a terminal without control characters."""
         self.console.file.write(harmless(text) if self.watched else text)
 
 
-def render(result: Result, mode: str, page: Page) -> None:
-    """Write a result in a mode; `table`, `markdown` and `line` keep to the page's limit and say what is left."""
+def render(result: QueryResult, mode: str, page: ResultPage) -> None:
+    """Write a result in a mode; `table`, `markdown` and `line` apply the page's limit and report the omitted rows."""
     _WRITERS[mode](result, page)
 
 
 # --- tables ----------------------------------------------------------------------------------------------
 
 
-def _table(result: Result, page: Page) -> None:
+def _write_table(result: QueryResult, page: ResultPage) -> None:
     rows, total = result.first(page.limit)
     numeric = [_is_number(t) for t in result.types]
     number = short if page.watched else str
-    cells = [[one_line(shown(v, number)) for v in row] for row in rows]
+    cells = [[one_line(format_value(v, number)) for v in row] for row in rows]
     heads = [one_line(n) for n in result.names]
     types = [one_line(t.lower()) if len(t) <= 20 else t.split("(")[0].lower() for t in result.types]
-    wide = [
+    natural_widths = [
         max([cell_len(h), cell_len(t), *(cell_len(c) for c in column)])
         for h, t, column in zip(heads, types, zip(*cells, strict=True) if cells else [()] * len(heads), strict=True)
     ]
     screen = page.console.width if page.watched else None
     first = [result.names.index(name) for name in result.quasi] if page.watched else []
-    kept, widths = led(wide, first, screen) if first and screen else fitted(wide, screen)
+    shown_columns, widths = (
+        fit_with_pinned_columns(natural_widths, first, screen)
+        if first and screen
+        else fit_columns(natural_widths, screen)
+    )
     table = Table(box=box.ROUNDED if page.watched else box.ASCII2, show_edge=True, header_style="", pad_edge=True)
-    for i in kept:
+    for i in shown_columns:
         if i is None:
             table.add_column(Text("…", style="dim"), no_wrap=True)
             continue
-        head = Text(cut(heads[i], widths[i]), style="bold")
-        head.append("\n" + cut(types[i], widths[i]), style="not bold dim")
+        head = Text(truncate(heads[i], widths[i]), style="bold")
+        head.append("\n" + truncate(types[i], widths[i]), style="not bold dim")
         table.add_column(head, no_wrap=True, justify="right" if numeric[i] else "left", min_width=widths[i])
     for row, values in zip(cells, rows, strict=True):
         table.add_row(
             *(
                 Text("…", style="dim")
                 if i is None
-                else Text(cut(row[i], widths[i]), style="dim italic" if values[i] is None else "")
-                for i in kept
+                else Text(truncate(row[i], widths[i]), style="dim italic" if values[i] is None else "")
+                for i in shown_columns
             )
         )
     page.console.print(table)
-    left_out = len(result.names) - sum(i is not None for i in kept)
-    _footer(page, len(rows), total, f"{len(heads)} columns, {len(heads) - left_out} shown" if left_out else "")
+    left_out = len(result.names) - sum(i is not None for i in shown_columns)
+    _write_footer(page, len(rows), total, f"{len(heads)} columns, {len(heads) - left_out} shown" if left_out else "")
 
 
-def _footer(page: Page, rows: int, total: int, columns: str = "") -> None:
-    """How much there is, and how much of it is not shown."""
+def _write_footer(page: ResultPage, rows: int, total: int, columns: str = "") -> None:
+    """Write the number of rows, and how many of them are not shown."""
     if not page.watched:
         if rows < total:
             page.console.print(f"({total - rows:,} more rows)", highlight=False)
         return
-    said = [f"{total:,} row{'' if total == 1 else 's'}"]
+    notes = [f"{total:,} row{'' if total == 1 else 's'}"]
     if rows < total:
-        said[0] += f", {rows:,} shown (.rows all shows the other {total - rows:,})"
+        notes[0] += f", {rows:,} shown (.rows all shows the other {total - rows:,})"
     if columns:
-        said.append(f"{columns} (.mode line shows all)")
-    page.console.print(Text("; ".join(said), style="dim"))
+        notes.append(f"{columns} (.mode line shows all)")
+    page.console.print(Text("; ".join(notes), style="dim"))
 
 
 def _is_number(type_: str) -> bool:
-    return type_.startswith(_NUMBERS) or type_.split("(")[0].endswith("INT")
+    return type_.startswith(_NUMBER_TYPES) or type_.split("(")[0].endswith("INT")
 
 
-def fitted(wide: Sequence[int], screen: int | None) -> tuple[list[int | None], list[int]]:
-    """Which columns of a table fit a screen, None standing for the columns left out, and how wide each becomes.
+def fit_columns(natural_widths: Sequence[int], screen: int | None) -> tuple[list[int | None], list[int]]:
+    """Return which columns of a table fit a screen, with None for omitted columns, and the width of each.
 
-    Wide columns are cut first, and never below NARROWEST; where that is not enough, columns in the middle go.
+    Wide columns are truncated first, and never below MIN_COLUMN_WIDTH; if that is not enough, columns in the middle are
+    omitted.
 
-    >>> fitted([4, 100, 4], 40)
+    >>> fit_columns([4, 100, 4], 40)
     ([0, 1, 2], [4, 22, 4])
-    >>> fitted([10] * 8, 40)
+    >>> fit_columns([10] * 8, 40)
     ([0, None, 7], [10, 10, 10, 10, 10, 10, 10, 10])
     """
-    every: list[int | None] = list(range(len(wide)))
+    all_columns: list[int | None] = list(range(len(natural_widths)))
     if screen is None:
-        return every, list(wide)
-    most = [w if len(wide) == 1 else min(w, WIDEST) for w in wide]
-    least = [min(w, NARROWEST) for w in most]
+        return all_columns, list(natural_widths)
+    max_widths = [w if len(natural_widths) == 1 else min(w, MAX_COLUMN_WIDTH) for w in natural_widths]
+    min_widths = [min(w, MIN_COLUMN_WIDTH) for w in max_widths]
 
     def total(kept: Sequence[int | None], widths: Sequence[int]) -> int:
         return sum(3 + (1 if i is None else widths[i]) for i in kept) + 1
 
-    kept = every
-    while len(kept) > 3 and total(kept, least) > screen:
-        middle = (len(kept) - 1) // 2
-        if None not in kept:
-            kept = [*kept[:middle], None, *kept[middle + 1 :]]
+    shown = all_columns
+    while len(shown) > 3 and total(shown, min_widths) > screen:
+        middle = (len(shown) - 1) // 2
+        if None not in shown:
+            shown = [*shown[:middle], None, *shown[middle + 1 :]]
         else:
-            gap = kept.index(None)
-            last_longer = len(kept) - gap - 1 > gap
-            kept = [*kept[: gap - (not last_longer)], None, *kept[gap + 1 + last_longer :]]
-    shown_columns = [i for i in kept if i is not None]
-    widths = list(most)
-    while (over := total(kept, widths) - screen) > 0:
+            gap = shown.index(None)
+            last_longer = len(shown) - gap - 1 > gap
+            shown = [*shown[: gap - (not last_longer)], None, *shown[gap + 1 + last_longer :]]
+    shown_columns = [i for i in shown if i is not None]
+    widths = list(max_widths)
+    while (over := total(shown, widths) - screen) > 0:
         widest = max(shown_columns, key=lambda i: widths[i])
         next_widest = max((widths[i] for i in shown_columns if widths[i] < widths[widest]), default=1)
-        alike = [i for i in shown_columns if widths[i] == widths[widest]]
+        equally_wide = [i for i in shown_columns if widths[i] == widths[widest]]
         if widths[widest] <= 3:
             break
-        step = max(1, min(widths[widest] - next_widest, -(-over // len(alike))))
-        for i in alike:
-            if (over := total(kept, widths) - screen) <= 0:
+        step = max(1, min(widths[widest] - next_widest, -(-over // len(equally_wide))))
+        for i in equally_wide:
+            if (over := total(shown, widths) - screen) <= 0:
                 break
             widths[i] = max(3, widths[i] - min(step, over))
-    return kept, widths
+    return shown, widths
 
 
-def led(wide: Sequence[int], first: Sequence[int], screen: int) -> tuple[list[int | None], list[int]]:
-    """Return the same where some columns stand first and are not cut: of the others as many as fit, in their order.
+def fit_with_pinned_columns(
+    natural_widths: Sequence[int], pinned: Sequence[int], screen: int
+) -> tuple[list[int | None], list[int]]:
+    """Return columns and widths as `fit_columns`, with some columns first and not truncated; others follow if they fit.
 
-    >>> led([30, 9, 8, 30, 30], [1, 2], 60)
+    >>> fit_with_pinned_columns([30, 9, 8, 30, 30], [1, 2], 60)
     ([1, 2, 0, 3], [18, 9, 8, 12, 12])
     """
-    kept: list[int | None] = list(first)
-    spare = screen - 1 - sum(3 + wide[i] for i in first)
+    shown: list[int | None] = list(pinned)
+    spare = screen - 1 - sum(3 + natural_widths[i] for i in pinned)
     if spare < 0:
-        return fitted(wide, screen)
-    widths = [w if i in first else min(w, NARROWEST) for i, w in enumerate(wide)]
-    others = [i for i in range(len(wide)) if i not in first]
+        return fit_columns(natural_widths, screen)
+    widths = [w if i in pinned else min(w, MIN_COLUMN_WIDTH) for i, w in enumerate(natural_widths)]
+    others = [i for i in range(len(natural_widths)) if i not in pinned]
     fit = 0
     while fit < len(others) and spare >= 3 + widths[others[fit]]:
         spare -= 3 + widths[others[fit]]
         fit += 1
     for i in others[:fit]:
-        more = min(spare, min(wide[i], WIDEST) - widths[i])
-        widths[i] += more
-        spare -= more
-    return [*kept, *others[:fit]], widths
+        extra_width = min(spare, min(natural_widths[i], MAX_COLUMN_WIDTH) - widths[i])
+        widths[i] += extra_width
+        spare -= extra_width
+    return [*shown, *others[:fit]], widths
 
 
-def cut(text: str, width: int) -> str:
-    """Return a text of at most so many columns of a terminal, with `…` where something is left out."""
+def truncate(text: str, width: int) -> str:
+    """Return a text truncated to a width in columns of a terminal, with `…` at the end."""
     return text if cell_len(text) <= width else set_cell_size(text, max(0, width - 1)) + "…"
 
 
 # --- other forms -----------------------------------------------------------------------------------------
 
 
-def _csv(result: Result, page: Page) -> None:
+def _write_csv(result: QueryResult, page: ResultPage) -> None:
     headers = csv_formulas.header_cells(result.names, escape=page.is_escaped)
-    page.write(",".join(map(_field, headers)) + "\n")
+    page.write(",".join(map(_csv_field, headers)) + "\n")
     texts = [page.is_escaped and csv_formulas.is_text(type_) for type_ in result.types]
     is_quasi = [name in result.quasi for name in result.names]
     for chunk in result.chunks:
-        page.write("".join(",".join(map(_field, row, texts, is_quasi)) + "\n" for row in chunk))
+        page.write("".join(",".join(map(_csv_field, row, texts, is_quasi)) + "\n" for row in chunk))
 
 
-def _field(value: object, is_escaped: bool = False, is_quasi: bool = False) -> str:
+def _csv_field(value: object, is_escaped: bool = False, is_quasi: bool = False) -> str:
     """Return a value in CSV as COPY writes it: NULL is empty, an empty text is quoted."""
     if value is None:
         return ""
-    text = csv_formulas.escape_cell(shown(value), is_quasi=is_quasi) if is_escaped else shown(value)
-    return text if text and not _QUOTED.search(text) else '"' + text.replace('"', '""') + '"'
+    text = csv_formulas.escape_cell(format_value(value), is_quasi=is_quasi) if is_escaped else format_value(value)
+    return text if text and not _NEEDS_QUOTES.search(text) else '"' + text.replace('"', '""') + '"'
 
 
-def _json(result: Result, page: Page) -> None:
-    names = [as_json(n) for n in unlike(result.names)]
-    before = "["
+def _write_json(result: QueryResult, page: ResultPage) -> None:
+    names = [as_json(n) for n in unique_names(result.names)]
+    separator = "["
     for row in result.rows:
-        page.write(before + "{" + ", ".join(f"{n}: {as_json(v)}" for n, v in zip(names, row, strict=True)) + "}")
-        before = ",\n"
-    page.write("[]\n" if before == "[" else "]\n")
+        page.write(separator + "{" + ", ".join(f"{n}: {as_json(v)}" for n, v in zip(names, row, strict=True)) + "}")
+        separator = ",\n"
+    page.write("[]\n" if separator == "[" else "]\n")
 
 
-def _markdown(result: Result, page: Page) -> None:
+def _write_markdown(result: QueryResult, page: ResultPage) -> None:
     def line(cells: Iterable[str]) -> str:
         return "| " + " | ".join(cells) + " |\n"
 
@@ -244,27 +251,27 @@ def _markdown(result: Result, page: Page) -> None:
     page.write(line(map(cell, result.names)))
     page.write(line("--:" if _is_number(t) else "---" for t in result.types))
     for row in rows:
-        page.write(line(cell(shown(v)) for v in row))
+        page.write(line(cell(format_value(v)) for v in row))
     if len(rows) < total:
-        _footer(page, len(rows), total)
+        _write_footer(page, len(rows), total)
 
 
-def _line(result: Result, page: Page) -> None:
+def _write_lines(result: QueryResult, page: ResultPage) -> None:
     rows, total = result.first(page.limit)
     names = [one_line(n) for n in result.names]
     width = max(map(cell_len, names), default=0)
     for number, row in enumerate(rows):
         page.write("\n" if number else "")
         for name, value in zip(names, row, strict=True):
-            page.write(f"{' ' * (width - cell_len(name))}{name} = {one_line(shown(value))}\n")
+            page.write(f"{' ' * (width - cell_len(name))}{name} = {one_line(format_value(value))}\n")
     if len(rows) < total:
-        _footer(page, len(rows), total)
+        _write_footer(page, len(rows), total)
 
 
-_WRITERS: dict[str, Callable[[Result, Page], None]] = {
-    "table": _table,
-    "csv": _csv,
-    "json": _json,
-    "markdown": _markdown,
-    "line": _line,
+_WRITERS: dict[str, Callable[[QueryResult, ResultPage], None]] = {
+    "table": _write_table,
+    "csv": _write_csv,
+    "json": _write_json,
+    "markdown": _write_markdown,
+    "line": _write_lines,
 }

@@ -1,4 +1,4 @@
-"""Values of a result as text: as SQL shows them, and as JSON."""
+"""Format values of a result as text: as SQL shows them, and as JSON."""
 
 import datetime
 import json
@@ -10,12 +10,12 @@ from typing import Any
 from dbanon.release.summary import short as short
 
 
-def shown(value: object, number: Callable[[float], str] = str) -> str:
-    """Return a value as SQL shows it; `number` writes fractions.
+def format_value(value: object, number: Callable[[float], str] = str) -> str:
+    """Return a value as SQL shows it; `number` formats fractions.
 
-    >>> shown([1.5, None, {'a': True}])
+    >>> format_value([1.5, None, {'a': True}])
     '[1.5, NULL, {a: true}]'
-    >>> shown([0.1 + 0.2], short)
+    >>> format_value([0.1 + 0.2], short)
     '[0.3]'
     """
     if value is None:
@@ -29,40 +29,40 @@ def shown(value: object, number: Callable[[float], str] = str) -> str:
     if isinstance(value, (bytes, bytearray, memoryview)):
         return "".join(chr(b) if 32 <= b < 127 and b != 92 else f"\\x{b:02X}" for b in bytes(value))
     if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{shown(k, number)}: {shown(v, number)}" for k, v in value.items()) + "}"
+        return "{" + ", ".join(f"{format_value(k, number)}: {format_value(v, number)}" for k, v in value.items()) + "}"
     if isinstance(value, (list, tuple)):
-        return "[" + ", ".join(shown(v, number) for v in value) + "]"
+        return "[" + ", ".join(format_value(v, number) for v in value) + "]"
     return number(value) if isinstance(value, float) else str(value)
 
 
 def as_json(value: object) -> str:
-    """Return a value as JSON; what JSON cannot hold is text, and a number that is none is null."""
-    return json.dumps(_plain(value), ensure_ascii=False)
+    """Return a value as JSON; values that JSON cannot represent are texts, and NaN and infinities are null."""
+    return json.dumps(_json_value(value), ensure_ascii=False)
 
 
-def _plain(value: Any) -> Any:
+def _json_value(value: Any) -> Any:
     if value is None or isinstance(value, (bool, int, str)):
         return value
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, Mapping):
-        return {shown(k): _plain(v) for k, v in value.items()}
-    return [_plain(v) for v in value] if isinstance(value, (list, tuple)) else shown(value)
+        return {format_value(k): _json_value(v) for k, v in value.items()}
+    return [_json_value(v) for v in value] if isinstance(value, (list, tuple)) else format_value(value)
 
 
-def unlike(names: Iterable[str]) -> list[str]:
-    """Return the column names, repeated ones with a number: an object has a key once.
+def unique_names(names: Iterable[str]) -> list[str]:
+    """Return the column names with a number appended to repeated ones: an object has each key once.
 
-    >>> unlike(["a", "a", "a_1"])
+    >>> unique_names(["a", "a", "a_1"])
     ['a', 'a_2', 'a_1']
     """
     names = list(names)
-    taken: set[str] = set(names)
-    found: list[str] = []
+    used: set[str] = set(names)
+    unique: list[str] = []
     for name in names:
-        number, made = 0, name
-        while made in found or (number and made in taken):
+        number, candidate = 0, name
+        while candidate in unique or (number and candidate in used):
             number += 1
-            made = f"{name}_{number}"
-        found.append(made)
-    return found
+            candidate = f"{name}_{number}"
+        unique.append(candidate)
+    return unique

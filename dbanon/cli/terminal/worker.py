@@ -1,4 +1,4 @@
-"""Runs what may take long beside the main thread, which waits for Ctrl-C and says how long it has been."""
+"""Run long work in a thread, while the main thread waits for Ctrl-C and reports the running time."""
 
 import contextlib
 import signal
@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 class Worker:
-    """One thread that works for the main one. `interrupt` stops what it is doing; `tick` is told the seconds."""
+    """One thread that works for the main thread. `interrupt` stops its work; `tick` receives the seconds."""
 
     def __init__(self, interrupt: Callable[[], None], tick: Callable[[float | None], None]) -> None:
         self._interrupt = interrupt
@@ -21,9 +21,9 @@ class Worker:
         self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="dbanon-shell")
 
     def run(self, work: Callable[[], T]) -> T:
-        """What the work gives, or what it raises; KeyboardInterrupt if Ctrl-C kept it from its end."""
+        """Return the result of the work, or raise its error; KeyboardInterrupt if Ctrl-C stopped it."""
         started = time.monotonic()
-        with _ctrl_c_noted() as pressed:
+        with _record_ctrl_c() as pressed:
             future = self._pool.submit(work)
             while not wait([future], timeout=0.1).done:
                 if pressed.is_set():
@@ -40,8 +40,8 @@ class Worker:
 
 
 @contextlib.contextmanager
-def _ctrl_c_noted() -> Iterator[threading.Event]:
-    """Ctrl-C is noted in an event instead of raised, so that it cannot hit between two lines that belong together."""
+def _record_ctrl_c() -> Iterator[threading.Event]:
+    """Record Ctrl-C in an event instead of raising it, so that it cannot interrupt two lines that belong together."""
     pressed = threading.Event()
     if threading.current_thread() is not threading.main_thread():
         yield pressed
@@ -50,8 +50,8 @@ def _ctrl_c_noted() -> Iterator[threading.Event]:
     def note(number: int, frame: FrameType | None) -> None:
         pressed.set()
 
-    before = signal.signal(signal.SIGINT, note)
+    previous_handler = signal.signal(signal.SIGINT, note)
     try:
         yield pressed
     finally:
-        signal.signal(signal.SIGINT, before)
+        signal.signal(signal.SIGINT, previous_handler)

@@ -1,13 +1,13 @@
-"""What attacks on a release gain, by its source. Nothing of this goes out: all follows from values of the source."""
+"""The report's section on attacks, computed from the source. It is for the custodian and never published."""
 
 from collections.abc import Mapping, Sequence
 
 from dbanon.errors import DbanonError
-from dbanon.publishing.report.blocks import Note, Part, Section, Table, shown
-from dbanon.publishing.report.columns import Before
-from dbanon.publishing.report.queries import Asking, values
+from dbanon.publishing.report.blocks import Block, NoteBlock, ResultTable, Section, format_cell
+from dbanon.publishing.report.columns import UnchangedSource
+from dbanon.publishing.report.queries import ReleaseReader, values
 
-_OF_CLASSES = {
+_CLASS_ATTACKS = {
     "homogeneity": "Who finds somebody's class reads off a sensitive value that all of its records share.",
     "background": "Who finds somebody's class, and knows one value of it that they do not have, is left with a single "
     "one.",
@@ -23,135 +23,165 @@ _OF_CLASSES = {
 }
 """Attacks on single classes that are tried, and what each does."""
 
-_TELLING = "value <> 0 OR (value = 0 AND name IN ('guesses', 'observed'))"
+_SHOWN_METRICS = "value <> 0 OR (value = 0 AND name IN ('guesses', 'observed'))"
 """Rows of attack_summary that say something."""
 
-PAIRS = 100_000_000
+MAX_PAIRS = 100_000_000
 """Pairs of a record and a class that linkage and majority look at: seconds."""
 
-LEAST = 1000
+MIN_SAMPLE = 1000
 """Records that are tried, however many classes there are."""
 
 _COLUMNS = ("attribute", "name", "value", "by_mode", "on_raw", "description")
-_HEAD = ("column", "number", "value", "by the most frequent value", "by the raw data", "what it is")
+_HEADER = ("column", "number", "value", "by the most frequent value", "by the raw data", "what it is")
 
 
-def attacks(asking: Asking, before: Before | None) -> Section:
-    """What each attack gains, by the source; without it, that none was tried."""
-    if before is None:
-        said = ["No attack was tried: the source is not there as it was released, and only it says who is right."]
-        return Section("attacks", "Attacks", said)
-    parts = [*linkage(asking, before), *majority(asking)]
-    for kind, does in _OF_CLASSES.items():
+def attack_section(asking: ReleaseReader, source: UnchangedSource | None) -> Section:
+    """Return what each attack gains; without the source, a section that says that none was run."""
+    if source is None:
+        sentences = ["No attack was tried: the source is not there as it was released, and only it says who is right."]
+        return Section("attacks", "Attacks", sentences)
+    parts = [*linkage_parts(asking, source), *majority_parts(asking)]
+    for kind, does in _CLASS_ATTACKS.items():
         if kind == "minimality" and asking.entry.options.get("alpha") is None:
             continue
         if kind != "downcoding" and not asking.shape.sensitive:
             continue
         columns = ("attribute", "name", "value", "description")
         try:
-            asked = asking.function("attack_summary", columns, {"kind": kind}, _TELLING)
+            query = asking.function("attack_summary", columns, {"kind": kind}, _SHOWN_METRICS)
         except DbanonError as problem:
             if kind != "similarity":  # it takes a hierarchy of sensitive values, which few have
-                parts.append(_untried(kind, problem))
+                parts.append(_not_run(kind, problem))
             continue
-        rows = asking.rows(asked)
-        parts.append(Note(f"{does} {_result(rows)}", kind.capitalize()))
-        parts.append(Table(f"The numbers of {kind}", ("column", "number", "value", "what it is"), rows, asked.shown))
-    said = [
+        rows = asking.rows(query)
+        parts.append(NoteBlock(f"{does} {_result_sentences(rows)}", kind.capitalize()))
+        parts.append(
+            ResultTable(f"The numbers of {kind}", ("column", "number", "value", "what it is"), rows, query.display_sql)
+        )
+    sentences = [
         "These attackers read the release and know whom they look for. The source says how often they are right. "
         "Nothing of this chapter goes out: its numbers follow from values that nobody is shown.",
         "Linkage with tables of other people, and prediction by a random forest, take what is not at hand here: "
         "attack_summary does both.",
     ]
-    return Section("attacks", "Attacks", said, parts)
+    return Section("attacks", "Attacks", sentences, parts)
 
 
-def linkage(asking: Asking, before: Before) -> list[Part]:
-    """Everybody of the source is looked up in the release by their quasi-identifiers."""
+def linkage_parts(asking: ReleaseReader, source: UnchangedSource) -> list[Block]:
+    """Return the result of looking up every record of the source in the release by its quasi-identifiers."""
     names = "('registered', 'tried', 'linked', 'candidates_least', 'candidates_median', 'exact_matches', 'confidence')"
-    given: dict[str, object] = {"kind": "linkage", "register": before.name, "threshold": 0.0, **_sample(asking)}
+    arguments: dict[str, object] = {
+        "kind": "linkage",
+        "register": source.name,
+        "threshold": 0.0,
+        **_sample_argument(asking),
+    }
     try:
-        asked = asking.function("attack_summary", _COLUMNS, given, f"name IN {names}")
+        query = asking.function("attack_summary", _COLUMNS, arguments, f"name IN {names}")
     except DbanonError as problem:
-        return [_untried("linkage", problem)]
-    rows = asking.rows(asked)
-    of, raw = values([row[1:3] for row in rows]), {row[1]: row[4] for row in rows}
+        return [_not_run("linkage", problem)]
+    rows = asking.rows(query)
+    metrics, raw_values = values([row[1:3] for row in rows]), {row[1]: row[4] for row in rows}
     sentences = [
         "Who has a table of everybody in the source, by name and with the exact quasi-identifiers, looks each of them "
-        f"up in the release.{_drawn(of)}",
-        f"{shown(of['linked'])} of {shown(of.get('tried', of['registered']))} records of the source fit records of the "
+        f"up in the release.{_sample_clause(metrics)}",
+        f"{format_cell(metrics['linked'])} of "
+        f"{format_cell(metrics.get('tried', metrics['registered']))} records of the source fit records of the "
         "release.",
     ]
-    if of["linked"]:
+    if metrics["linked"]:
         sentences.append(
-            f"Each of them fits at least {shown(of['candidates_least'])}, in the median "
-            f"{shown(of['candidates_median'])}; {shown(of['exact_matches'])} fit one alone, where by the exact values "
-            f"of the source {shown(raw['exact_matches'])} would. Picking one of those that somebody fits is right with "
-            f"a chance of {shown(of['confidence'])} on average."
+            f"Each of them fits at least {format_cell(metrics['candidates_least'])}, in the median "
+            f"{format_cell(metrics['candidates_median'])}; "
+            f"{format_cell(metrics['exact_matches'])} fit one alone, where by the exact values "
+            f"of the source {format_cell(raw_values['exact_matches'])} would. Picking one of "
+            "those that somebody fits is right with "
+            f"a chance of {format_cell(metrics['confidence'])} on average."
         )
-    return [Note(" ".join(sentences), "Linkage"), Table("The numbers of linkage", _HEAD, rows, asked.shown)]
+    return [
+        NoteBlock(" ".join(sentences), "Linkage"),
+        ResultTable("The numbers of linkage", _HEADER, rows, query.display_sql),
+    ]
 
 
-def majority(asking: Asking) -> list[Part]:
-    """Of everybody in the source the most frequent value of what they fit is guessed."""
+def majority_parts(asking: ReleaseReader) -> list[Block]:
+    """Return the result of guessing, for each source record, the most frequent value of the matching records."""
     if not asking.shape.sensitive:
         return []
-    given: dict[str, object] = {"kind": "majority", **_sample(asking)}
+    arguments: dict[str, object] = {"kind": "majority", **_sample_argument(asking)}
     try:
-        asked = asking.function("attack_summary", _COLUMNS, given, "name IN ('accuracy', 'asked')")
+        query = asking.function("attack_summary", _COLUMNS, arguments, "name IN ('accuracy', 'asked')")
     except DbanonError as problem:
-        return [_untried("inference", problem)]
-    rows = asking.rows(asked)
+        return [_not_run("inference", problem)]
+    rows = asking.rows(query)
     sentences = [
         "Who knows that somebody is in the release, and their quasi-identifiers, guesses the sensitive value that is "
-        f"most frequent among the records that they fit.{_drawn(given)}",
+        f"most frequent among the records that they fit.{_sample_clause(arguments)}",
     ]
     for column in dict.fromkeys(row[0] for row in rows):
         right = next(row for row in rows if row[:2] == (column, "accuracy"))
         if right[2] is None:
-            sentences.append(f"{shown(column)}: nobody has a value that could be guessed.")
+            sentences.append(f"{format_cell(column)}: nobody has a value that could be guessed.")
             continue
         sentences.append(
-            f"{shown(column)}: a share of {shown(right[2])} is guessed right. Always guessing the most frequent value "
-            f"of the release is right for {shown(right[3])}, and who has the source would be right for "
-            f"{shown(right[4])}."
+            f"{format_cell(column)}: a share of {format_cell(right[2])} is guessed right. Always "
+            "guessing the most frequent value "
+            f"of the release is right for {format_cell(right[3])}, and who has the source would be right for "
+            f"{format_cell(right[4])}."
         )
     sentences.append(
         "What is gained over the most frequent value is what quasi-identifiers tell of anybody, and also each person's "
         "own record, which is among those that are counted: in small classes it alone makes a gain."
     )
-    return [Note(" ".join(sentences), "Inference"), Table("The numbers of inference", _HEAD, rows, asked.shown)]
+    return [
+        NoteBlock(" ".join(sentences), "Inference"),
+        ResultTable("The numbers of inference", _HEADER, rows, query.display_sql),
+    ]
 
 
-def _sample(asking: Asking) -> dict[str, object]:
-    """How many records are tried, where these are not all."""
+def _sample_argument(asking: ReleaseReader) -> dict[str, object]:
+    """Return the argument `sample` if not all records can be attacked."""
     metrics = asking.certificate.metrics
-    most = max(int(PAIRS // max(metrics["classes"], 1)), LEAST)
-    return {} if metrics["records"] <= most else {"sample": most}
+    max_records = max(int(MAX_PAIRS // max(metrics["classes"], 1)), MIN_SAMPLE)
+    return {} if metrics["records"] <= max_records else {"sample": max_records}
 
 
-def _drawn(of: Mapping[str, object]) -> str:
-    tried = of.get("tried", of.get("sample"))
-    if tried is None:
+def _sample_clause(metrics: Mapping[str, object]) -> str:
+    n_tried = metrics.get("tried", metrics.get("sample"))
+    if n_tried is None:
         return ""
-    return f" To be done in seconds, this was tried with {shown(tried)} records, drawn by a hash."
+    return f" To be done in seconds, this was tried with {format_cell(n_tried)} records, drawn by a hash."
 
 
-def _untried(kind: str, problem: DbanonError) -> Note:
-    return Note(f"{kind.capitalize()}: this could not be tried. {problem}")
+def _not_run(kind: str, problem: DbanonError) -> NoteBlock:
+    return NoteBlock(f"{kind.capitalize()}: this could not be tried. {problem}")
 
 
-def _result(rows: Sequence[Sequence[object]]) -> str:
-    """What came of it, column by column, in words."""
-    said = []
+def _result_sentences(rows: Sequence[Sequence[object]]) -> str:
+    """Return the result of an attack in words, column by column."""
+    sentences = []
     for column in dict.fromkeys(row[0] for row in rows):
-        of = values([row[1:] for row in rows if row[0] == column])
-        if of.get("guesses"):
-            told = f"{shown(of['guesses'])} guesses are sure enough, about {shown(of.get('exposed_people', 0))} people"
-            told += f", and a share of {shown(of['observed'])} is right" if "observed" in of else ""
-            said.append(f"{shown(column)}: {told}.")
-        if of.get("success"):
-            said.append(f"{shown(column)}: a share of {shown(of['success'])} of the records is guessed exactly.")
-        if of.get("known"):
-            said.append(f"{shown(column)}: {shown(of['known'])} records are known to be there, though not whose.")
-    return " ".join(said) if any("sure" in one for one in said) else " ".join(["No guess is sure enough.", *said])
+        metrics = values([row[1:] for row in rows if row[0] == column])
+        if metrics.get("guesses"):
+            sentence = (
+                f"{format_cell(metrics['guesses'])} guesses are sure enough, about "
+                f"{format_cell(metrics.get('exposed_people', 0))} people"
+            )
+            sentence += f", and a share of {format_cell(metrics['observed'])} is right" if "observed" in metrics else ""
+            sentences.append(f"{format_cell(column)}: {sentence}.")
+        if metrics.get("success"):
+            sentences.append(
+                f"{format_cell(column)}: a share of {format_cell(metrics['success'])} of the "
+                "records is guessed exactly."
+            )
+        if metrics.get("known"):
+            sentences.append(
+                f"{format_cell(column)}: {format_cell(metrics['known'])} records are known to be "
+                "there, though not whose."
+            )
+    return (
+        " ".join(sentences)
+        if any("sure" in one for one in sentences)
+        else " ".join(["No guess is sure enough.", *sentences])
+    )

@@ -1,4 +1,4 @@
-"""What a report is made of: sentences, numbers with their SQL, tables, plots."""
+"""The blocks of a report: sentences, metrics with their SQL, tables, plots."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -7,31 +7,31 @@ from typing import Any
 from dbanon.publishing.certificate import Line
 from dbanon.sqltext.quote import Sql, one_line
 
-MOST = 240
+MAX_CELL_LENGTH = 240
 """Characters of a value that are shown."""
 
 
 @dataclass(frozen=True)
-class Query:
-    """SQL as it is shown to whoever recomputes a number, and as it runs here.
+class ReportQuery:
+    """SQL as it is displayed to a reader who recomputes a number, and the same SQL as it is executed here.
 
-    They say the same: what runs names the database, and each function of DuckDB by its whole name.
+    The executed SQL contains the name of the database and qualified names of DuckDB's functions.
     """
 
-    shown: Sql
-    run: Sql
+    display_sql: Sql
+    executable_sql: Sql
 
 
 @dataclass(frozen=True)
-class Facts:
-    """Single numbers and words, as the lines of a certificate."""
+class CertificateLines:
+    """Single numbers and words, as lines of a certificate."""
 
     lines: Sequence[Line]
 
 
 @dataclass(frozen=True)
-class Table:
-    """The result of one query, cell by cell."""
+class ResultTable:
+    """The rows of one query."""
 
     caption: str
     head: Sequence[str]
@@ -40,15 +40,15 @@ class Table:
 
 
 @dataclass(frozen=True)
-class Beside:
-    """Tables that are read beside each other, where there is room."""
+class AdjacentTables:
+    """Tables that are displayed next to each other if there is room."""
 
-    tables: Sequence[Table]
+    tables: Sequence[ResultTable]
 
 
 @dataclass(frozen=True)
-class Plot:
-    """A picture in SVG, what it shows in words, and the query whose result it draws."""
+class PlotBlock:
+    """An SVG plot, its caption, and the queries whose results it shows."""
 
     svg: str
     caption: str
@@ -56,31 +56,31 @@ class Plot:
 
 
 @dataclass(frozen=True)
-class Note:
-    """Sentences under a heading; without one, they stand apart: what could not be told, and why."""
+class NoteBlock:
+    """Sentences under a heading; without a title, a note about what could not be computed, and why."""
 
     text: str
     title: str | None = None
 
 
-Part = Facts | Table | Beside | Plot | Note
+Block = CertificateLines | ResultTable | AdjacentTables | PlotBlock | NoteBlock
 
 
 @dataclass(frozen=True)
 class Section:
-    """A chapter: its anchor, its title, what it says in plain sentences, and what that rests on."""
+    """A section of the report: its anchor, its title, its sentences and its blocks."""
 
     anchor: str
     title: str
     sentences: Sequence[str] = ()
-    parts: Sequence[Part] = field(default_factory=tuple)
+    parts: Sequence[Block] = field(default_factory=tuple)
 
 
-def shown(value: Any) -> str | None:
-    """Return a cell as it is read: one line of at most MOST characters, numbers to six digits; None for NULL.
+def format_cell(value: Any) -> str | None:
+    r"""Return a cell for display: one line of at most MAX_CELL_LENGTH characters, numbers to six digits; None for NULL.
 
-    >>> [shown(1234567), shown(0.1 + 0.2), shown("a\\nb"), shown(None)]
-    ['1,234,567', '0.3', 'a\\\\nb', None]
+    >>> [format_cell(1234567), format_cell(0.1 + 0.2), format_cell("a\nb"), format_cell(None)]
+    ['1,234,567', '0.3', 'a\\nb', None]
     """
     if value is None:
         return None
@@ -90,5 +90,5 @@ def shown(value: Any) -> str | None:
         return f"{value:,}"
     if isinstance(value, float):
         return f"{int(value):,}" if value.is_integer() else f"{value:.6g}"
-    said = one_line(str(value))
-    return said if len(said) <= MOST else said[: MOST - 1] + "…"
+    line = one_line(str(value))
+    return line if len(line) <= MAX_CELL_LENGTH else line[: MAX_CELL_LENGTH - 1] + "…"

@@ -1,116 +1,120 @@
-"""Class sizes, and the classes in which one sensitive value leads most."""
+"""The report's sections about class sizes, and about classes in which one sensitive value is most frequent."""
 
 from collections.abc import Sequence
 
-from dbanon.publishing.recompute_queries import Place, compared
+from dbanon.publishing.recompute_queries import TableLocations, bytewise_column
 from dbanon.publishing.report import svg
-from dbanon.publishing.report.blocks import Part, Plot, Section, Table, shown
-from dbanon.publishing.report.queries import Asking
+from dbanon.publishing.report.blocks import Block, PlotBlock, ResultTable, Section, format_cell
+from dbanon.publishing.report.queries import ReleaseReader
 from dbanon.source.column_types import label_text
 from dbanon.sqltext.quote import Sql, identifier, join_sql
 from dbanon.sqltext.templates import fill
 
-SMALLEST = 10
+N_SMALLEST_CLASSES = 10
 """Sizes of classes that are listed."""
 
-WORST = 10
+N_WORST_CLASSES = 10
 """Classes of a sensitive column that are listed."""
 
 
-def sizes(asking: Asking) -> Section:
-    """How many classes have how many records (persons)."""
+def class_size_section(asking: ReleaseReader) -> Section:
+    """Return the section with the number of classes of each size in records (persons)."""
     shape = asking.shape
     unit = "records" if shape.persons is None else "distinct persons"
 
-    def query(at: Place) -> Sql:
+    def query(at: TableLocations) -> Sql:
         return Sql(
             fill(
                 "publishing/report/class_sizes.sql",
                 release=at.release,
                 classes=at.classes,
-                cells=_cells(asking),
+                cells=_class_columns(asking),
                 size=identifier(shape.size),
                 class_id=identifier(shape.class_id),
                 persons=None if shape.persons is None else identifier(shape.persons),
             ).strip()
         )
 
-    asked = asking.of(query)
-    rows = asking.rows(asked)
-    said = [
-        f"A class is all records with the same published quasi-identifiers. The smallest has {shown(rows[0][0])} "
-        f"{unit}, the greatest {shown(rows[-1][0])}."
+    size_query = asking.of(query)
+    rows = asking.rows(size_query)
+    sentences = [
+        f"A class is all records with the same published quasi-identifiers. The smallest has {format_cell(rows[0][0])} "
+        f"{unit}, the greatest {format_cell(rows[-1][0])}."
     ]
-    if len(rows) > SMALLEST:
-        said.append(f"The table has the {SMALLEST} smallest sizes of {shown(len(rows))}; the query gives all.")
+    if len(rows) > N_SMALLEST_CLASSES:
+        sentences.append(
+            f"The table has the {N_SMALLEST_CLASSES} smallest sizes of {format_cell(len(rows))}; the query gives all."
+        )
     head = (f"{unit} in a class", "classes", "records in all")
-    drawn = svg.counts([(row[0], row[1]) for row in rows], f"{unit} in a class", "classes")
+    svg_text = svg.count_histogram([(row[0], row[1]) for row in rows], f"{unit} in a class", "classes")
     return Section(
         "sizes",
         "Class sizes",
-        said,
+        sentences,
         [
-            Plot(drawn, f"Classes by the number of {unit} in them.", [asked.shown]),
-            Table(
+            PlotBlock(svg_text, f"Classes by the number of {unit} in them.", [size_query.display_sql]),
+            ResultTable(
                 "The smallest classes",
                 head,
-                rows[:SMALLEST],
-                asked.shown,
+                rows[:N_SMALLEST_CLASSES],
+                size_query.display_sql,
             ),
         ],
     )
 
 
-def leading(asking: Asking) -> Section:
-    """Of each sensitive column, the classes whose most frequent value has the greatest share."""
-    parts = [part for name, type_ in asking.shape.sensitive for part in _of(asking, name, type_)]
+def homogeneity_section(asking: ReleaseReader) -> Section:
+    """Return for each sensitive column the classes whose most frequent value has the greatest share."""
+    parts = [part for name, type_ in asking.shape.sensitive for part in _column_blocks(asking, name, type_)]
     if not parts:
-        said = ["No column of the release is declared sensitive, so that no value is said to be protected in a class."]
-        return Section("values", "Sensitive values of the worst classes", said)
-    said = [
+        sentences = [
+            "No column of the release is declared sensitive, so that no value is said to be protected in a class."
+        ]
+        return Section("values", "Sensitive values of the worst classes", sentences)
+    sentences = [
         "Who finds somebody's class learns the share that each sensitive value has in it. The greater the share of the "
         "most frequent one, the surer the guess: 1 is certainty. A missing value is no guess."
     ]
     if asking.outgoing:
-        said.append("Which values and which classes these are is not named here.")
-    return Section("values", "Sensitive values of the worst classes", said, parts)
+        sentences.append("Which values and which classes these are is not named here.")
+    return Section("values", "Sensitive values of the worst classes", sentences, parts)
 
 
-def _of(asking: Asking, name: str, type_: str) -> list[Part]:
-    """Return the plot and the table of one column."""
-    counted = asking.of(lambda at: _leading(asking, at, name, type_, "counted"))
-    drawn = svg.shares(
-        [(row[0], row[2]) for row in asking.rows(counted)], "share of the most frequent value", "records"
+def _column_blocks(asking: ReleaseReader, name: str, type_: str) -> list[Block]:
+    """Return the plot and the table of one sensitive column."""
+    share_counts = asking.of(lambda at: _leading_value_sql(asking, at, name, type_, "counted"))
+    svg_text = svg.share_histogram(
+        [(row[0], row[2]) for row in asking.rows(share_counts)], "share of the most frequent value", "records"
     )
-    named = not asking.outgoing
-    worst = asking.of(lambda at: _leading(asking, at, name, type_, "named" if named else "plain"))
+    with_values = not asking.outgoing
+    worst = asking.of(lambda at: _leading_value_sql(asking, at, name, type_, "named" if with_values else "plain"))
     head: Sequence[str] = ("records", "different values", "share of the most frequent")
-    if named:
+    if with_values:
         quasi = [column for column, _ in asking.shape.quasi]
         head = (*quasi, "records", "different values", "most frequent value", "its share")
     return [
-        Plot(drawn, f"Records by the share of the most frequent value of {shown(name)} in their class.",
-             [counted.shown]),
-        asking.table(f"{shown(name)}: the {WORST} classes in which one value leads most", head, worst),
+        PlotBlock(svg_text, f"Records by the share of the most frequent value of {format_cell(name)} in their class.",
+             [share_counts.display_sql]),
+        asking.table(f"{format_cell(name)}: the {N_WORST_CLASSES} classes in which one value leads most", head, worst),
     ]  # fmt: skip
 
 
-def _leading(asking: Asking, at: Place, name: str, type_: str, form: str) -> Sql:
+def _leading_value_sql(asking: ReleaseReader, tables: TableLocations, name: str, type_: str, form: str) -> Sql:
     quasi = asking.shape.quasi
     return Sql(
         fill(
             "publishing/report/leading_values.sql",
-            release=at.release,
-            cells=_cells(asking),
+            release=tables.release,
+            cells=_class_columns(asking),
             value=Sql(f"{label_text(identifier(name), type_)} COLLATE POSIX"),
             names=[identifier(column) for column, _ in quasi],
             cast=[Sql(f"CAST({identifier(column)} AS VARCHAR) COLLATE POSIX") for column, _ in quasi],
             counted=form == "counted",
             named=form == "named",
-            most=WORST,
+            most=N_WORST_CLASSES,
         ).strip()
     )
 
 
-def _cells(asking: Asking) -> Sql:
-    return join_sql(compared(*column) for column in asking.shape.quasi)
+def _class_columns(asking: ReleaseReader) -> Sql:
+    return join_sql(bytewise_column(*column) for column in asking.shape.quasi)

@@ -1,146 +1,170 @@
-"""What became of each column: what was lost, and its values before and after."""
+"""The report's sections about columns: the loss of each, and its values before and after."""
 
 from dataclasses import dataclass
 
 from dbanon.errors import DbanonError
-from dbanon.publishing.certificate import Line, number
+from dbanon.publishing.certificate import Line, format_number
 from dbanon.publishing.report import svg
-from dbanon.publishing.report.blocks import Beside, Facts, Note, Part, Plot, Query, Section, Table, shown
-from dbanon.publishing.report.queries import Asking
+from dbanon.publishing.report.blocks import (
+    AdjacentTables,
+    Block,
+    CertificateLines,
+    NoteBlock,
+    PlotBlock,
+    ReportQuery,
+    ResultTable,
+    Section,
+    format_cell,
+)
+from dbanon.publishing.report.queries import ReleaseReader
 from dbanon.sqltext.qualify_builtins import qualify_builtins
 from dbanon.sqltext.quote import Sql, identifier, join_sql, text
 from dbanon.sqltext.templates import fill
 
-FREQUENT = 5
+N_FREQUENT_VALUES = 5
 """Values of a column that are listed."""
 
 
 @dataclass(frozen=True)
-class Before:
-    """The source of a release that is as it was: as SQL to be shown and to be run, who a person is, and its name, as
-    table functions take it."""
+class UnchangedSource:
+    """The unchanged source of a release: its SQL for display and for execution, its person column, its name."""
 
-    shown: Sql
-    run: Sql
+    display_sql: Sql
+    executable_sql: Sql
     person: str | None
     name: str
 
 
-def loss(asking: Asking, before: Before | None) -> Section:
-    """Of each quasi-identifier, how far its values were raised and how often nothing is left of it."""
+def loss_section(asking: ReleaseReader, source: UnchangedSource | None) -> Section:
+    """Return for each quasi-identifier how far it was generalized and how often nothing of its value remains."""
     facts: list[Line] = []
-    drawn: list[tuple[str, float]] = []
-    parts: list[Part] = []
+    levels: list[tuple[str, float]] = []
+    parts: list[Block] = []
     quasi = [column for column, role in asking.entry.roles.items() if role == "quasi"]
-    if before is not None:
+    if source is not None:
         for column in quasi:
             try:
-                asked = asking.function("distortion", ("value",), {"qi": [column], "norm": True})
+                query = asking.function("distortion", ("value",), {"qi": [column], "norm": True})
             except DbanonError as problem:
-                parts.append(Note(f"How far {shown(column)} was raised could not be told: {problem}"))
+                parts.append(NoteBlock(f"How far {format_cell(column)} was raised could not be told: {problem}"))
                 continue
-            value = float(asking.rows(asked)[0][0])
-            facts.append(Line("loss", f"{column}: average level", number(value), asked.shown))
-            drawn.append((column, value))
-    by = asking.certificate.recompute(asking.at)
+            value = float(asking.rows(query)[0][0])
+            facts.append(Line("loss", f"{column}: average level", format_number(value), query.display_sql))
+            levels.append((column, value))
+    recompute = asking.certificate.recompute(asking.at)
     nothing = []
     for column in quasi:
         name = f"fully_generalized:{column}"
         if name in asking.certificate.metrics:
             value = asking.certificate.metrics[name]
-            facts.append(Line("loss", f"{column}: share that tells nothing", number(value), by.metric(name)))
+            facts.append(
+                Line("loss", f"{column}: share that tells nothing", format_number(value), recompute.metric(name))
+            )
             nothing.append((column, value))
-    said = ["Generalizing loses detail: that is what protects, and what an analysis misses."]
-    if drawn:
-        said.append(
+    sentences = ["Generalizing loses detail: that is what protects, and what an analysis misses."]
+    if levels:
+        sentences.append(
             "The average level is 0 where values are published as they were, and 1 where nothing of them is left: the "
             "height of a published node in its hierarchy, or the width of a range over that of the column."
         )
-    said.append("The share that tells nothing is that of the records whose published value stands for all values.")
-    kind = "average level" if drawn else "share of records that tells nothing"
-    bars = svg.bars(drawn or nothing, kind)
-    sql = [line.sql for line in facts if line.sql and line.item.endswith(kind if drawn else "nothing")]
+    sentences.append("The share that tells nothing is that of the records whose published value stands for all values.")
+    kind = "average level" if levels else "share of records that tells nothing"
+    bars = svg.bar_plot(levels or nothing, kind)
+    sql = [line.sql for line in facts if line.sql and line.item.endswith(kind if levels else "nothing")]
     return Section(
-        "loss", "Loss by column", said, [Plot(bars, f"Quasi-identifiers by {kind}.", sql), Facts(facts), *parts]
+        "loss",
+        "Loss by column",
+        sentences,
+        [PlotBlock(bars, f"Quasi-identifiers by {kind}.", sql), CertificateLines(facts), *parts],
     )
 
 
-def values(asking: Asking, before: Before | None) -> Section:
-    """Return each published column: different and missing values, and for the custodian the most frequent ones."""
+def values_section(asking: ReleaseReader, source: UnchangedSource | None) -> Section:
+    """Return the section about published columns: distinct and missing values, for the custodian frequent ones."""
     columns = [c for c, role in asking.entry.roles.items() if c in asking.certificate.shown and role]
-    asked = _summary(asking, columns, before)
-    rows = asking.rows(asked)
-    head = ("column", *(("different before", "missing before") if before else ()), "different after", "missing after")
-    said = ["Columns that are published, with the number of different values and of records that have none."]
-    if before is None:
-        said.append("What the source has of them is not told here.")
+    query = _summary_query(asking, columns, source)
+    rows = asking.rows(query)
+    head = ("column", *(("different before", "missing before") if source else ()), "different after", "missing after")
+    sentences = ["Columns that are published, with the number of different values and of records that have none."]
+    if source is None:
+        sentences.append("What the source has of them is not told here.")
     else:
-        said.append(
+        sentences.append(
             f"Values before are those of the source; of these, only such as at least {asking.entry.k} "
-            f"{'persons' if before.person else 'records'} share are shown."
+            f"{'persons' if source.person else 'records'} share are shown."
         )
-    drawn = [(row[0], *((row[1],) if before else ()), row[-2]) for row in rows]
-    parts: list[Part] = [
-        Plot(
-            svg.before_and_after(drawn, "different values"),
-            "Different values of each column, before and after." if before else "Different published values.",
-            [asked.shown],
+    marks = [(row[0], *((row[1],) if source else ()), row[-2]) for row in rows]
+    parts: list[Block] = [
+        PlotBlock(
+            svg.before_after_plot(marks, "different values"),
+            "Different values of each column, before and after." if source else "Different published values.",
+            [query.display_sql],
         ),
-        Table("Different and missing values", head, rows, asked.shown),
+        ResultTable("Different and missing values", head, rows, query.display_sql),
     ]
-    parts += [] if asking.outgoing else [_frequent(asking, column, before) for column in columns]
-    return Section("columns", "Columns before and after" if before else "Published columns", said, parts)
+    parts += [] if asking.outgoing else [_frequent_values(asking, column, source) for column in columns]
+    return Section("columns", "Columns before and after" if source else "Published columns", sentences, parts)
 
 
-def _summary(asking: Asking, columns: list[str], before: Before | None) -> Query:
+def _summary_query(asking: ReleaseReader, columns: list[str], original: UnchangedSource | None) -> ReportQuery:
     def filled(release: Sql, source: Sql | None) -> Sql:
-        of = [
+        column_queries = [
             {
                 "label": text(column),
                 "before": _as_text([column]),
                 "missing_before": _missing([column]),
-                "after": _as_text(published(asking, column)),
-                "missing_after": _missing(published(asking, column)),
+                "after": _as_text(published_columns(asking, column)),
+                "missing_after": _missing(published_columns(asking, column)),
             }
             for column in columns
         ]
-        return Sql(fill("publishing/report/columns.sql", columns=of, release=release, source=source).strip())
-
-    if before is None:
-        return asking.of(lambda at: filled(at.release, None))
-    return Query(filled(asking.at.release, before.shown), qualify_builtins(filled(asking.full.release, before.run)))
-
-
-def _frequent(asking: Asking, column: str, before: Before | None) -> Beside:
-    """Return the most frequent values of a column, in the source where that is told, and in the release."""
-    tables: list[Table] = []
-    if before is not None:
-        person = None if before.person is None else Sql(f"CAST({identifier(before.person)} AS VARCHAR)")
-        asked = Query(
-            _most(_as_text([column]), before.shown, asking.entry.k, person),
-            qualify_builtins(_most(_as_text([column]), before.run, asking.entry.k, person)),
+        return Sql(
+            fill("publishing/report/columns.sql", columns=column_queries, release=release, source=source).strip()
         )
-        tables.append(asking.table(f"{shown(column)}, before", ("value", "records"), asked))
-    names = published(asking, column)
-    after = asking.of(lambda at: _most(_as_text(names), at.release, None, None))
-    tables.append(asking.table(f"{shown(column)}, after", ("value", "records"), after))
-    return Beside(tables)
+
+    if original is None:
+        return asking.of(lambda at: filled(at.release, None))
+    return ReportQuery(
+        filled(asking.at.release, original.display_sql),
+        qualify_builtins(filled(asking.full.release, original.executable_sql)),
+    )
 
 
-def _most(value: Sql, of: Sql, least: int | None, person: Sql | None) -> Sql:
+def _frequent_values(asking: ReleaseReader, column: str, source: UnchangedSource | None) -> AdjacentTables:
+    """Return the most frequent values of a column, in the source if it is available, and in the release."""
+    tables: list[ResultTable] = []
+    if source is not None:
+        person = None if source.person is None else Sql(f"CAST({identifier(source.person)} AS VARCHAR)")
+        source_query = ReportQuery(
+            _most_frequent_sql(_as_text([column]), source.display_sql, asking.entry.k, person),
+            qualify_builtins(_most_frequent_sql(_as_text([column]), source.executable_sql, asking.entry.k, person)),
+        )
+        tables.append(asking.table(f"{format_cell(column)}, before", ("value", "records"), source_query))
+    names = published_columns(asking, column)
+    release_query = asking.of(lambda at: _most_frequent_sql(_as_text(names), at.release, None, None))
+    tables.append(asking.table(f"{format_cell(column)}, after", ("value", "records"), release_query))
+    return AdjacentTables(tables)
+
+
+def _most_frequent_sql(value: Sql, relation: Sql, min_count: int | None, person: Sql | None) -> Sql:
     return Sql(
         fill(
-            "publishing/report/frequent_values.sql", value=value, of=of, least=least, person=person, most=FREQUENT
+            "publishing/report/frequent_values.sql",
+            value=value,
+            of=relation,
+            least=min_count,
+            person=person,
+            most=N_FREQUENT_VALUES,
         ).strip()
     )
 
 
-def published(asking: Asking, column: str) -> list[str]:
-    """Return the columns of the release that show one of the source: the ends of a number may be two."""
+def published_columns(asking: ReleaseReader, column: str) -> list[str]:
+    """Return the columns of the release that show a column of the source; a number may have two, for its ends."""
     names = {name.lower(): name for name in asking.certificate.columns}
     ends = [names.get(f"{column}{end}".lower()) for end in ("_min", "_max")]
-    own = names.get(column.lower())
-    return [own] if own is not None else [end for end in ends if end is not None]
+    same_name = names.get(column.lower())
+    return [same_name] if same_name is not None else [end for end in ends if end is not None]
 
 
 def _as_text(columns: list[str]) -> Sql:

@@ -1,4 +1,4 @@
-"""A report as one HTML page, which asks no network for anything."""
+"""Render a report as one HTML page that loads nothing from a network."""
 
 import math
 from collections.abc import Sequence
@@ -9,16 +9,24 @@ from pathlib import Path
 import jinja2
 
 from dbanon.publishing.certificate import Line
-from dbanon.publishing.report.blocks import Beside, Facts, Note, Plot, Section, Table, shown
+from dbanon.publishing.report.blocks import (
+    AdjacentTables,
+    CertificateLines,
+    NoteBlock,
+    PlotBlock,
+    ResultTable,
+    Section,
+    format_cell,
+)
 from dbanon.sqltext.quote import Sql, one_line
 
-_SHORT = 24
+_SHORT_LENGTH = 24
 """Characters of a cell that stands in one line."""
 
 
 @dataclass(frozen=True)
-class Page:
-    """What a page says: of which release, to whom, when it was made, and the chapters."""
+class ReportPage:
+    """The contents of a page: the release, its readers, the time it was made, and the sections."""
 
     title: str
     outgoing: bool
@@ -28,8 +36,8 @@ class Page:
 
 
 @dataclass
-class _Queries:
-    """The queries of a page, each once, numbered as they are first referred to."""
+class _NumberedQueries:
+    """The queries of a page without repetitions, numbered in the order in which they are first referred to."""
 
     numbers: dict[str, int] = field(default_factory=dict)
 
@@ -37,9 +45,9 @@ class _Queries:
         return self.numbers.setdefault(str(sql), len(self.numbers) + 1)
 
 
-def html(page: Page) -> str:
-    """Return the page as text. Every name and value in it is escaped."""
-    return _environment().get_template("page.html").render(page=page, queries=_Queries())
+def render_page(page: ReportPage) -> str:
+    """Return the page as HTML. Every name and value in it is escaped."""
+    return _environment().get_template("page.html").render(page=page, queries=_NumberedQueries())
 
 
 @cache
@@ -51,22 +59,33 @@ def _environment() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    for name, kind in {"facts": Facts, "table": Table, "beside": Beside, "plot": Plot, "note": Note}.items():
+    for name, kind in {
+        "facts": CertificateLines,
+        "table": ResultTable,
+        "beside": AdjacentTables,
+        "plot": PlotBlock,
+        "note": NoteBlock,
+    }.items():
         environment.tests[name] = lambda part, kind=kind: isinstance(part, kind)
-    environment.filters |= {"shown": shown, "told": _told, "one_line": one_line, "grouped": _grouped}
-    environment.tests["short"] = lambda value: len(shown(value) or "") <= _SHORT
+    environment.filters |= {
+        "shown": format_cell,
+        "told": _format_line,
+        "one_line": one_line,
+        "grouped": _lines_by_section,
+    }
+    environment.tests["short"] = lambda value: len(format_cell(value) or "") <= _SHORT_LENGTH
     environment.tests["measured"] = lambda value: isinstance(value, int | float)
     return environment
 
 
-def _told(line: Line) -> str:
-    """Return the value of a certificate's line: numbers that have SQL as everywhere on the page, words whole."""
+def _format_line(line: Line) -> str:
+    """Return the value of a certificate's line: metrics that have SQL as elsewhere on the page, texts in full."""
     if line.sql is None or not math.isfinite(number := float(line.value)):
         return one_line(line.value)
-    return shown(number) or ""
+    return format_cell(number) or ""
 
 
-def _grouped(facts: Facts) -> list[tuple[str, list[Line]]]:
-    """Return lines by their section, in order."""
+def _lines_by_section(facts: CertificateLines) -> list[tuple[str, list[Line]]]:
+    """Return the lines by their section, in order."""
     sections = dict.fromkeys(line.section for line in facts.lines)
     return [(section, [line for line in facts.lines if line.section == section]) for section in sections]

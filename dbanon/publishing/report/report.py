@@ -1,4 +1,4 @@
-"""report: what a release is, what protects it and what does not, as one HTML page to read and to file."""
+"""Create the HTML report of a release: its protection, its limits and its metrics."""
 
 import contextlib
 from collections.abc import Iterator, Sequence
@@ -15,7 +15,7 @@ from dbanon.ledger import release_status, releases
 from dbanon.publishing import certificate
 from dbanon.publishing.report import attacks, certificate_sections, classes, columns, html, risks
 from dbanon.publishing.report.blocks import Section
-from dbanon.publishing.report.queries import Asking
+from dbanon.publishing.report.queries import ReleaseReader
 from dbanon.runtime import output_files, session
 from dbanon.runtime.session import Session
 from dbanon.source import catalog
@@ -45,17 +45,37 @@ def report(
     population: str | None = None,
     overwrite: bool = False,
 ) -> str | Path:
-    """The report of a published release: an HTML page that needs nothing beside it, as text, or written to a file.
+    """Return the report of a published release as a self-contained HTML page, or write it to a file.
 
-    It is the custodian's: it names the source and shows values of it. With `outgoing` it says what the certificate
-    that goes out says and what follows from the released rows, and shows no value. `population` is a table of
-    everybody the released people may be among, for the journalist's risk. `to` is a local file, which is refused where
-    it exists unless `overwrite`, and appears whole or not at all; its path is given back.
+    The report is for the custodian: it names the source and shows values of it. With `outgoing` it contains only what
+    the recipient's certificate contains and what follows from the released rows, and shows no value. The page of a
+    version is always the same, except for its date, as long as source, policy and hierarchies have not changed; if they
+    have, the parts that need the source are omitted, and the page says so.
 
-    One version of a release has one page, but for the time at which it was made, as long as source, policy and
-    hierarchies are as they were; where they are not, what follows from the source is left out, and the page says so.
-    Raises UnknownReleaseError, ReleaseChangedError, InvalidArgumentError, UnknownTableError, TargetExistsError,
-    TargetInUseError, TargetNotLocalError, WriteFailedError, MissingExtraError.
+    Args:
+        connection: A connection of `dbanon.connect`, or one that is attached.
+        name: The name of the release.
+        to: A local file; by default the page is returned.
+        outgoing: Whether the page is for recipients.
+        population: A table of all persons who may be in the release, for the journalist risk.
+        overwrite: Whether to replace an existing file. The file appears atomically.
+
+    Returns:
+        The page, or the path of the file.
+
+    Raises:
+        UnknownReleaseError: There is no such release.
+        ReleaseChangedError: The tables of the release have changed since it was published.
+        InvalidArgumentError: A parameter is not accepted.
+        UnknownTableError: There is no such population.
+        TargetExistsError: The file exists, and `overwrite` is false.
+        TargetInUseError: The file is being read.
+        TargetNotLocalError: The file is a URL.
+        WriteFailedError: The system refuses to write the file.
+        MissingExtraError: The packages for reports are not installed.
+
+    Example:
+        report(con, "safe", "safe.html", overwrite=True)
     """
     if not hasattr(connection, "execute"):
         accepts = "a connection: it is made from the ledger, which has what dbanon.create_release published there"
@@ -67,16 +87,23 @@ def report(
     with current.cursor() as cursor:
         if target is not None:
             _check_target(target, overwrite, cursor)
-        made = _page(releases.find_published("report", name, cursor, path), current, cursor, path, outgoing, population)
+        page = _render_report(
+            releases.find_published("report", name, cursor, path), current, cursor, path, outgoing, population
+        )
     if target is None:
-        return made
+        return page
     with output_files.open_draft("report", target) as draft:
-        draft.write_text(made, encoding="utf-8")
+        draft.write_text(page, encoding="utf-8")
     return target
 
 
 def _check_target(target: Path, overwrite: bool, cursor: Any) -> None:
-    """Raise TargetInUseError for a file that is read, TargetExistsError for another one."""
+    """Check that the file is not being read and does not exist.
+
+    Raises:
+        TargetInUseError: It is being read.
+        TargetExistsError: It exists, and `overwrite` is false.
+    """
     output_files.check_not_source("report", [target], output_files.source_files(cursor))
     with output_files.translate_os_errors("report", target):
         if not target.parent.is_dir():
@@ -85,16 +112,18 @@ def _check_target(target: Path, overwrite: bool, cursor: Any) -> None:
             raise errors.TargetExistsError(str(target), [str(target)], "report")
 
 
-def statement(call: Call) -> Sql:
+def report_sql(call: Call) -> Sql:
     """Return the SQL of report('name'): one row, the page."""
     library()
     entry = releases.find_published(call.function.name, call.text("release"), call.cursor, call.path)
     options = call.options
-    made = _page(entry, call.session, call.cursor, call.path, bool(options["outgoing"]), options.text("population"))
-    return literal_rows({"html": "VARCHAR"}, [[made]])
+    page = _render_report(
+        entry, call.session, call.cursor, call.path, bool(options["outgoing"]), options.text("population")
+    )
+    return literal_rows({"html": "VARCHAR"}, [[page]])
 
 
-def _page(
+def _render_report(
     entry: releases.LedgerEntry,
     session: Session,
     cursor: Any,
@@ -102,48 +131,52 @@ def _page(
     outgoing: bool,
     population: str | None,
 ) -> str:
-    """Return the page of a version; ReleaseChangedError, and errors of the population."""
+    """Return the page of a version.
+
+    Raises:
+        ReleaseChangedError: The tables of the release have changed since it was published.
+        DbanonError: The population is not usable.
+    """
     if outgoing and population is not None:
         raise errors.UnusedArgumentError("report", "population", "what goes out is judged by the released rows alone")
     if population is not None:
-        population = _named(catalog.resolve_source("report", population, cursor, path, {}), entry)
-    with _reading(cursor):
-        asking = Asking(certificate.unbroken("report", entry, session, cursor), outgoing=outgoing)
-        before, problem = (None, None) if outgoing else _source(entry, session, cursor)
-        told = html.Page(
+        population = _table_argument(catalog.resolve_source("report", population, cursor, path, {}), entry)
+    with _one_transaction(cursor):
+        asking = ReleaseReader(certificate.checked_certificate("report", entry, session, cursor), outgoing=outgoing)
+        original, problem = (None, None) if outgoing else _unchanged_source(entry, session, cursor)
+        page = html.ReportPage(
             title=entry.name if outgoing else entry.shown,
             outgoing=outgoing,
             made=datetime.now(UTC).isoformat(sep=" ", timespec="seconds").removesuffix("+00:00") + " UTC",
-            sections=_sections(asking, before, population),
+            sections=_sections(asking, original, population),
             notes=[] if problem is None else [problem],
         )
-        return html.html(told)
+        return html.render_page(page)
 
 
-def _sections(asking: Asking, before: columns.Before | None, population: str | None) -> Sequence[Section]:
-    """Return the chapters.
-
-    What goes out has the lines of the certificate that goes out, and asks nothing but the tables.
-    """
+def _sections(
+    asking: ReleaseReader, source: columns.UnchangedSource | None, population: str | None
+) -> Sequence[Section]:
+    """Return the sections; those for recipients use only the recipient's certificate and the tables."""
     lines = asking.certificate.lines(asking.at if asking.outgoing else None)
-    found = [
-        certificate_sections.released(lines),
-        certificate_sections.protected(lines),
-        risks.reidentification(asking, lines, population),
-        classes.sizes(asking),
-        columns.loss(asking, before),
-        columns.values(asking, before),
-        classes.leading(asking),
+    sections = [
+        certificate_sections.release_section(lines),
+        certificate_sections.protection_section(lines),
+        risks.reidentification_section(asking, lines, population),
+        classes.class_size_section(asking),
+        columns.loss_section(asking, source),
+        columns.values_section(asking, source),
+        classes.homogeneity_section(asking),
     ]
     if not asking.outgoing:
-        found.append(attacks.attacks(asking, before))
-    if before is not None:
-        found.append(risks.query_error(asking))
-    return [*found, certificate_sections.unprotected(lines)]
+        sections.append(attacks.attack_section(asking, source))
+    if source is not None:
+        sections.append(risks.query_error_section(asking))
+    return [*sections, certificate_sections.limits_section(lines)]
 
 
-def _named(table: catalog.Source, entry: releases.LedgerEntry) -> str:
-    """Return a table as a call names it that is read beside the release."""
+def _table_argument(table: catalog.Source, entry: releases.LedgerEntry) -> str:
+    """Return the name of a table as a call writes it that is read together with the release."""
     if names.is_file(table.table):
         return table.table
     return qualified(*([] if table.database == entry.database else [table.database]), table.schema, table.table)
@@ -156,11 +189,13 @@ _CHANGED = (
 )
 
 
-def _source(entry: releases.LedgerEntry, session: Session, cursor: Any) -> tuple[columns.Before | None, str | None]:
-    """Return the source, where it is what was released, and otherwise a sentence about that."""
+def _unchanged_source(
+    entry: releases.LedgerEntry, session: Session, cursor: Any
+) -> tuple[columns.UnchangedSource | None, str | None]:
+    """Return the source if it has not changed since the release; otherwise a sentence about that."""
     try:
-        now = releases.current_spec(entry, session, cursor)
-        fresh = release_status.is_fresh(entry, now, cursor)
+        spec = releases.current_spec(entry, session, cursor)
+        fresh = release_status.is_fresh(entry, spec, cursor)
     except Exception:  # a missing source, a policy that no longer fits, a broken view
         with contextlib.suppress(duckdb.Error):
             cursor.execute("ROLLBACK")
@@ -168,15 +203,15 @@ def _source(entry: releases.LedgerEntry, session: Session, cursor: Any) -> tuple
         fresh = False
     if not fresh:
         return None, _CHANGED
-    source = now.source
-    shown = source.sql if names.is_file(source.table) else qualified(source.schema, source.table)
+    source = spec.source
+    shown_relation = source.sql if names.is_file(source.table) else qualified(source.schema, source.table)
     person = next((column for column, role in entry.roles.items() if role == "person"), None)
-    return columns.Before(shown, source.sql, person, _named(source, entry)), None
+    return columns.UnchangedSource(shown_relation, source.sql, person, _table_argument(source, entry)), None
 
 
 @contextlib.contextmanager
-def _reading(cursor: Any) -> Iterator[None]:
-    """Return one state of the database, for all that a page says."""
+def _one_transaction(cursor: Any) -> Iterator[None]:
+    """Run the block in one transaction, so that all parts of a page describe the same state."""
     cursor.execute("BEGIN")
     try:
         yield
@@ -202,7 +237,7 @@ FUNCTIONS = (
             ),
         ),
         "What a release is, achieves and leaves at risk, with plots and SQL, as one HTML page to read and to file.",
-        handler=statement,
+        handler=report_sql,
         example=Example("SELECT length(html) > 1000 FROM report('safe');", SAFE),
     ),
 )  # fmt: skip

@@ -39,7 +39,7 @@ def texts() -> dict[Path, str]:
 
 def test_every_source_names_an_entry() -> None:
     assert len(SOURCES) > 50
-    assert [name for name, source in SOURCES.items() if not bibliography.cited(source)] == []
+    assert [name for name, source in SOURCES.items() if not bibliography.cited_papers(source)] == []
 
 
 def test_papers_have_the_names_that_readers_know(texts: dict[Path, str]) -> None:
@@ -78,4 +78,4 @@ def test_entries_have_one_anchor_each_and_dois_that_look_like_some() -> None:
 def test_names_in_prose_are_linked_and_those_in_code_links_and_headings_are_not() -> None:
     before, after = "# Cohen 2022\n\n", ", `Cohen 2022`, [Cohen 2022](x.md)\n\n```sql\n-- Cohen 2022\n```\n"
     linked = f"{before}[Cohen 2022](b.md#cohen-2022){after}"
-    assert bibliography.linked(f"{before}Cohen 2022{after}", "b.md") == linked
+    assert bibliography.link_citations(f"{before}Cohen 2022{after}", "b.md") == linked

@@ -17,7 +17,7 @@ from support import documents
 
 import dbanon
 from dbanon.cli import main
-from dbanon.cli.commands.docs import described
+from dbanon.cli.commands.docs import documented_commands
 from dbanon.cli.manual import pages
 from dbanon.publishing.report import report
 
@@ -204,7 +204,7 @@ def test_the_contents_name_every_page() -> None:
 
 def test_the_manual_in_docs_is_that_of_the_code() -> None:
     written = {p.relative_to(documents.MANUAL).as_posix(): documents.text(p) for p in documents.MANUAL.rglob("*.md")}
-    stale = sorted(path for path, _ in written.items() ^ pages.pages(described(main)).items())
+    stale = sorted(path for path, _ in written.items() ^ pages.manual_pages(documented_commands(main)).items())
     assert not stale, (
         f"docs/manual is stale ({', '.join(dict.fromkeys(stale))}). Make it again: "
         "rm -r docs/manual && dbanon docs --to docs/manual"

@@ -19,9 +19,9 @@ from support.examples import Demo, ran, words
 import dbanon
 from dbanon.algorithms import algorithms
 from dbanon.cli import main
-from dbanon.cli.commands.docs import described
+from dbanon.cli.commands.docs import documented_commands
 from dbanon.cli.manual import function_page, pages
-from dbanon.cli.manual.error_page import documented, messages
+from dbanon.cli.manual.error_page import documented_errors, error_messages
 from dbanon.cli.shell.dot_commands import COMMANDS
 from dbanon.errors.example import Example
 from dbanon.release.plan import metrics
@@ -44,7 +44,7 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
 
 @pytest.fixture(scope="module")
 def linked() -> dict[str, str]:
-    return pages.pages(described(main))
+    return pages.manual_pages(documented_commands(main))
 
 
 @pytest.fixture(scope="module")
@@ -69,11 +69,11 @@ def test_a_function_has_a_page_with_its_parameters_and_an_example(made: dict[str
         return
     function = table_functions()[name]
     assert function.doc
-    assert function_page.prose(function.doc) in page
+    assert function_page.escape_markdown(function.doc) in page
     common = made["parameters.md"] if "](../parameters.md)" in page else ""
     for parameter in function.parameters:
         assert parameter.doc, parameter.name
-        row = rf"^\| `{parameter.name}` \| .+ \| (.*) \| {re.escape(function_page.prose(parameter.doc))} \|$"
+        row = rf"^\| `{parameter.name}` \| .+ \| (.*) \| {re.escape(function_page.escape_markdown(parameter.doc))} \|$"
         described = re.search(row, page, re.MULTILINE) or re.search(row, common, re.MULTILINE)
         assert described, parameter.name
         default = list(parameter.default) if isinstance(parameter.default, tuple) else parameter.default
@@ -95,20 +95,20 @@ def test_the_page_of_an_algorithm_says_where_it_comes_from(made: dict[str, str],
     page = made[f"functions/{algorithm.name}.md"]
     for fact in (algorithm.title, algorithm.family, algorithm.source, algorithm.complexity, algorithm.known_by):
         assert fact
-        assert function_page.prose(fact) in page
+        assert function_page.escape_markdown(fact) in page
 
 
 def test_every_metric_is_described(made: dict[str, str]) -> None:
     for one in metrics.all_metrics():
         section = made["metrics.md"].split(f"\n## {one.name}\n")[1].split("\n## ")[0]
         assert one.what
-        assert function_page.prose(one.what.replace("{unit}", "records (persons)")) in section, one.name
+        assert function_page.escape_markdown(one.what.replace("{unit}", "records (persons)")) in section, one.name
         assert f"- better: {one.better}" in section, one.name
-        assert one.source == "-" or f"- source: {function_page.prose(one.source)}" in section, one.name
+        assert one.source == "-" or f"- source: {function_page.escape_markdown(one.source)}" in section, one.name
 
 
 def test_every_command_and_option_is_described(made: dict[str, str]) -> None:
-    for path, command in described(main).walk():
+    for path, command in documented_commands(main).walk():
         section = made["commands.md"].split(f"\n## {path}\n")[1].split("\n## ")[0]
         assert command.help, path
         for parameter in command.params:
@@ -118,17 +118,17 @@ def test_every_command_and_option_is_described(made: dict[str, str]) -> None:
             elif isinstance(parameter, click.Argument):
                 assert (parameter.metavar or str(parameter.name).upper()) in section, f"{path} {parameter.name}"
     for dot in COMMANDS.values():
-        assert function_page.prose(dot.usage) in made["commands.md"]
+        assert function_page.escape_markdown(dot.usage) in made["commands.md"]
 
 
 def test_every_error_is_described_and_has_an_example_or_a_reason_for_none(made: dict[str, str]) -> None:
-    for name, kind in documented().items():
+    for name, kind in documented_errors().items():
         section = made["errors.md"].split(f"\n## {name}\n")[1].split("\n## ")[0]
         assert kind.__doc__
         assert kind.example is not None
         shown = kind.example.code if isinstance(kind.example, Example) else kind.example.text
         assert shown in section
-        assert messages()[name] in section
+        assert error_messages()[name] in section
 
 
 def test_links_lead_somewhere(linked: dict[str, str]) -> None:
@@ -151,7 +151,7 @@ def test_the_example_of_a_function_runs(database: Demo, name: str) -> None:
     con.execute(EXAMPLES[name].code).fetchall()
 
 
-SHOWN = {name: kind.example for name, kind in documented().items() if isinstance(kind.example, Example)}
+SHOWN = {name: kind.example for name, kind in documented_errors().items() if isinstance(kind.example, Example)}
 
 
 @pytest.mark.filterwarnings("ignore::dbanon.DisclosureWarning", "ignore::ResourceWarning")
@@ -159,7 +159,7 @@ SHOWN = {name: kind.example for name, kind in documented().items() if isinstance
 def test_the_example_of_an_error_gives_its_message(database: Demo, name: str) -> None:
     if "sqlalchemy" in SHOWN[name].code:
         pytest.importorskip("duckdb_sqlalchemy")
-    assert words(messages()[name]) in words(ran(database, SHOWN[name]))
+    assert words(error_messages()[name]) in words(ran(database, SHOWN[name]))
 
 
 # --- the command -------------------------------------------------------------------------------------------------

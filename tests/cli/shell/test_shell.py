@@ -24,13 +24,21 @@ from rich.console import Console
 import dbanon
 from dbanon.cli.manual import function_page
 from dbanon.cli.shell import catalog_cache as known_names
-from dbanon.cli.shell.completion import complete
-from dbanon.cli.shell.dot_commands import COMMANDS, LeaveShellError, command as run_dot_command
-from dbanon.cli.shell.script import script, statements
+from dbanon.cli.shell.completion import completions
+from dbanon.cli.shell.dot_commands import COMMANDS, LeaveShellError, run_dot_command as run_dot_command
+from dbanon.cli.shell.script import script_steps, split_statements
 from dbanon.cli.shell.shell import Shell
-from dbanon.cli.terminal.compiling import COMPILING
-from dbanon.cli.terminal.result_table import MODES, Page, Result, cut, fitted, led, render
-from dbanon.cli.terminal.value_format import as_json, shown, unlike
+from dbanon.cli.terminal.compiling import COMPILING_MESSAGE
+from dbanon.cli.terminal.result_table import (
+    MODES,
+    QueryResult,
+    ResultPage,
+    fit_columns,
+    fit_with_pinned_columns,
+    render,
+    truncate,
+)
+from dbanon.cli.terminal.value_format import as_json, format_value, unique_names
 from dbanon.errors.display import one_line
 from dbanon.kernels import compile_events
 from dbanon.table_functions.registry import table_functions
@@ -62,12 +70,12 @@ MAIN = "import sys; from dbanon.cli import main; main()"
 def test_only_a_semicolon_outside_of_quotes_and_comments_ends_a_statement(
     text: str, done: list[str], rest: str
 ) -> None:
-    assert statements(text) == (done, rest)
+    assert split_statements(text) == (done, rest)
 
 
 def test_a_script_is_statements_and_dot_commands() -> None:
     text = "-- first\n.mode csv\nSELECT 1;SELECT\n.5;\n  .tables\n.timer on\nSELECT '\n.quit\n'"
-    assert list(script(text.splitlines(keepends=True))) == [
+    assert list(script_steps(text.splitlines(keepends=True))) == [
         ".mode csv",
         "SELECT 1",
         "SELECT\n.5",
@@ -85,13 +93,13 @@ def names() -> Any:
         con.execute('CREATE TABLE patients (pid INTEGER, age INTEGER, zip VARCHAR, disease VARCHAR, "odd name" DATE)')
         con.execute("CREATE TABLE wards (ward VARCHAR, beds INTEGER)")
         con.execute("CREATE SCHEMA lab; CREATE TABLE lab.samples (sample INTEGER)")
-        return known_names.read(lambda query: con.raw.execute(query).fetchall())
+        return known_names.read_catalog(lambda query: con.raw.execute(query).fetchall())
 
 
 def offered(text: str, names: Any, *, asked: bool = False) -> list[str]:
     """Completions at the mark `|`."""
     before, after = text.split("|")
-    return [c.text for c in complete(before, after, names, asked=asked)]
+    return [c.text for c in completions(before, after, names, is_requested=asked)]
 
 
 @pytest.mark.parametrize(
@@ -158,12 +166,12 @@ def test_tab_offers_something_where_nothing_was_typed(names: Any) -> None:
 
 def test_each_function_and_each_of_its_parameters_is_offered_with_its_meaning(names: Any) -> None:
     for function in table_functions().values():
-        found = {c.text.rstrip("()"): c.meta for c in complete(f"FROM {function.name}", "", names)}
+        found = {c.text.rstrip("()"): c.meta for c in completions(f"FROM {function.name}", "", names)}
         rest = [f for f in table_functions() if f != function.name and f.startswith(function.name)]
         assert function.doc in found[function.name]
         assert set(rest) <= set(found)
         arguments = "".join("'x', " for _ in function.positional)
-        metas = {c.text: c.meta for c in complete(f"FROM {function.name}({arguments}", "", names)}
+        metas = {c.text: c.meta for c in completions(f"FROM {function.name}({arguments}", "", names)}
         if function.parameters and (function.positional or not arguments):
             assert metas == {f"{p.name}=": p.doc for p in function.parameters}
 
@@ -172,7 +180,7 @@ def test_names_stay_known_while_a_transaction_is_aborted() -> None:
     with dbanon.connect() as con:
         con.execute("CREATE TABLE wards (ward VARCHAR)")
         shell = made(con)
-        fresh = known_names.Fresh(shell.quiet)
+        fresh = known_names.CatalogCache(shell.quiet)
         shell.changed = fresh.forget
         assert offered("FROM wa|", fresh.get()) == ["wards"]
         shell.run("BEGIN")
@@ -202,7 +210,7 @@ def written(
     names = tuple(columns.split())
     kinds = tuple(types.split()) or ("VARCHAR",) * len(names)
     console = Console(file=out, width=width, highlight=False)
-    render(Result(names, kinds, iter([rows] if rows else [])), mode, Page(console, limit, watched))
+    render(QueryResult(names, kinds, iter([rows] if rows else [])), mode, ResultPage(console, limit, watched))
     return out.getvalue()
 
 
@@ -245,9 +253,9 @@ def test_a_release_shows_its_quasi_identifiers_first_and_whole() -> None:
 
 
 def test_columns_that_stand_first_are_not_cut() -> None:
-    assert led([30, 9, 8, 30, 30], [1, 2], 60) == ([1, 2, 0, 3], [18, 9, 8, 12, 12])
-    assert led([5, 5], [1], 80) == ([1, 0], [5, 5])
-    kept, widths = led([50, 50], [0, 1], 80)  # too wide together: cut like any others
+    assert fit_with_pinned_columns([30, 9, 8, 30, 30], [1, 2], 60) == ([1, 2, 0, 3], [18, 9, 8, 12, 12])
+    assert fit_with_pinned_columns([5, 5], [1], 80) == ([1, 0], [5, 5])
+    kept, widths = fit_with_pinned_columns([50, 50], [0, 1], 80)  # too wide together: cut like any others
     assert kept == [0, 1] and sum(widths) + 7 <= 80
 
 
@@ -275,8 +283,8 @@ def test_a_table_is_never_wider_than_the_screen(width: int, columns: int) -> Non
 
 
 def test_columns_are_cut_before_any_is_left_out_and_both_ends_stay() -> None:
-    assert fitted([4, 100, 4], 40) == ([0, 1, 2], [4, 22, 4])
-    kept, _ = fitted([12] * 20, 80)
+    assert fit_columns([4, 100, 4], 40) == ([0, 1, 2], [4, 22, 4])
+    kept, _ = fit_columns([12] * 20, 80)
     assert kept[0] == 0 and kept[-1] == 19 and kept.count(None) == 1
 
 
@@ -307,7 +315,7 @@ def test_json_is_json_whatever_the_values() -> None:
         {"a": None, "a_1": [{"a": "1.50"}], "c": "2020-01-02"},
     ]
     assert json.loads(written([], "a", "json")) == []
-    assert unlike(["a", "a", "a_1", "a"]) == ["a", "a_2", "a_1", "a_3"]
+    assert unique_names(["a", "a", "a_1", "a"]) == ["a", "a_2", "a_1", "a_3"]
 
 
 def test_markdown_and_line() -> None:
@@ -318,10 +326,10 @@ def test_markdown_and_line() -> None:
 
 
 def test_values_are_shown_as_sql_shows_them() -> None:
-    assert shown({"a": [True, None], "b": b"\x00a"}) == "{a: [true, NULL], b: \\x00a}"
-    assert shown(datetime.datetime(2020, 1, 2, 3)) == "2020-01-02 03:00:00"
+    assert format_value({"a": [True, None], "b": b"\x00a"}) == "{a: [true, NULL], b: \\x00a}"
+    assert format_value(datetime.datetime(2020, 1, 2, 3)) == "2020-01-02 03:00:00"
     assert as_json({1: (1, 2)}) == '{"1": [1, 2]}'
-    assert cut("日本語", 5) == "日本…"
+    assert truncate("日本語", 5) == "日本…"
 
 
 # --- statements and dot commands -------------------------------------------------------------------------
@@ -388,8 +396,8 @@ def test_that_kernels_are_compiled_is_said_once_and_never_among_rows(watched: bo
         assert shell.run("SELECT 1 AS n") and "Compiling" not in told(shell) + out(shell)
         assert shell.run("SELECT compiled(7) AS n") and shell.run("SELECT compiled(8) AS n")
         said, rows = told(shell), out(shell)
-        assert said.count(COMPILING) == 1
-        assert watched or (said, rows) == (COMPILING + "\n", "n\n7\nn\n8\n")
+        assert said.count(COMPILING_MESSAGE) == 1
+        assert watched or (said, rows) == (COMPILING_MESSAGE + "\n", "n\n7\nn\n8\n")
         shell.close()
 
 
@@ -515,7 +523,7 @@ def test_help_lists_every_command_and_function(shell: Any) -> None:
         assert function.kind in ("classes", "metrics") or function.name in text
 
 
-@pytest.mark.parametrize("name", function_page.names())
+@pytest.mark.parametrize("name", function_page.function_names())
 def test_help_of_a_function_is_its_page(shell: Any, name: str) -> None:
     assert shell.run(f".help {name}")
     text = " ".join(out(shell).split())
@@ -566,15 +574,15 @@ def test_the_history_is_private_and_leaves_out_what_begins_with_a_blank(
 
     monkeypatch.setattr(sys, "platform", "linux")
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    kept = prompt.history()
+    kept = prompt.open_history()
     kept.append_string("SELECT 1;")
     kept.append_string(" SELECT 'secret';")
     path = tmp_path / "state" / "dbanon" / "shell_history"
     assert "SELECT 1" in path.read_text() and "secret" not in path.read_text()
     assert stat.S_IMODE(path.stat().st_mode) == 0o600 or os.name == "nt"
-    assert isinstance(prompt.history(keep=False), InMemoryHistory)
+    assert isinstance(prompt.open_history(keep=False), InMemoryHistory)
     monkeypatch.setenv("XDG_STATE_HOME", str(path))  # a file, so that no folder can be made in it
-    assert isinstance(prompt.history(), InMemoryHistory)
+    assert isinstance(prompt.open_history(), InMemoryHistory)
 
 
 # --- the command -----------------------------------------------------------------------------------------

@@ -221,13 +221,13 @@ def test_policy_and_doctor_show_the_review(path: Path) -> None:
 def test_a_watched_shell_shows_the_review_and_a_script_does_not(path: Path) -> None:
     import io
 
-    from dbanon.cli.shell.dot_commands import command
+    from dbanon.cli.shell.dot_commands import run_dot_command
     from dbanon.cli.shell.shell import Shell
 
     for watched in (True, False):
         out = io.StringIO()
         with dbanon.connect(path) as con:
-            shell = Shell(con, out, out, mode="table", watched=watched, dot_command=command)
+            shell = Shell(con, out, out, mode="table", watched=watched, dot_command=run_dot_command)
             name = f"safe_{watched}".lower()
             assert shell.run(f"CREATE MATERIALIZED ANONYMIZED VIEW {name} AS SELECT * FROM kacpc('t', k = 4)")
             shell.close()

@@ -16,7 +16,7 @@ from dbanon import errors
 from dbanon.ledger import releases
 from dbanon.publishing import certificate
 from dbanon.publishing.report import attacks
-from dbanon.publishing.report.blocks import shown
+from dbanon.publishing.report.blocks import format_cell
 from dbanon.runtime import session
 from dbanon.source.catalog import SearchPath
 
@@ -49,7 +49,7 @@ def test_what_goes_out_says_what_the_certificate_that_goes_out_says(clinic: Any)
     assert facts.keys() - lines.keys() == {k for k in facts if k[0] == "loss"}
     assert lines.keys() == {k for k in facts if k[0] != "loss"}
     for key, line in lines.items():
-        assert facts[key][0] == (shown(float(line.value)) if line.sql else line.value)
+        assert facts[key][0] == (format_cell(float(line.value)) if line.sql else line.value)
     published = {row[0] for row in con.execute("SELECT metric FROM safe_metrics").fetchall()}
     columns = {item.split(":")[0] for section, item in facts if section == "loss"}
     assert columns and {f"fully_generalized:{column}" for column in columns} <= published
@@ -94,9 +94,9 @@ def test_class_sizes_and_leading_values_by_hand(clinic: Any) -> None:
         cells = [of[1:] for number, of in page.tables]
         assert expected in cells
     (named,) = [of[1:] for _, of in Page(custodians).tables if of and len(of[1]) == 7]
-    assert [line[6] for line in named] == [shown(share) for share, *_ in worst]
+    assert [line[6] for line in named] == [format_cell(share) for share, *_ in worst]
     for line in named:
-        assert (float(line[6]), int(line[3]), line[5]) in {(float(shown(s) or 0), n, v) for s, n, v in led}
+        assert (float(line[6]), int(line[3]), line[5]) in {(float(format_cell(s) or 0), n, v) for s, n, v in led}
 
 
 def covers(published: Any, value: Any) -> bool:
@@ -133,7 +133,7 @@ def test_linkage_and_inference_by_hand(clinic: Any) -> None:
     assert linkage["candidates_median"][0] == str(sorted(fitting)[(len(fitting) - 1) // 2])
     assert linkage["exact_matches"][0] == str(fitting.count(1))
     inference = numbers_of(Page(custodians), "accuracy")
-    assert inference["accuracy"] == [shown(right[name] / asked) for name in ("value", "mode", "raw")]
+    assert inference["accuracy"] == [format_cell(right[name] / asked) for name in ("value", "mode", "raw")]
     assert inference["asked"][0] == str(asked)
     said = Page(custodians).text
     assert f"disease: a share of {inference['accuracy'][0]} is guessed right" in said
@@ -146,8 +146,8 @@ def test_where_classes_are_many_a_sample_is_tried_and_the_page_says_so(
 ) -> None:
     con, _, custodians, _ = clinic
     assert "this was tried with" not in custodians
-    monkeypatch.setattr(attacks, "PAIRS", 1)
-    monkeypatch.setattr(attacks, "LEAST", 30)
+    monkeypatch.setattr(attacks, "MAX_PAIRS", 1)
+    monkeypatch.setattr(attacks, "MIN_SAMPLE", 30)
     page = Page(dbanon.report(con, "safe"))
     assert page.text.count("this was tried with 30 records, drawn by a hash") == 2
     assert "30 of 30 records of the source fit" in page.text

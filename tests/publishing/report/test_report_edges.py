@@ -153,5 +153,7 @@ def test_releases_of_every_form_have_a_report_whose_numbers_hold(call: dict[str,
 
 def test_guesses_about_nobody_are_told_as_such() -> None:
     """Numbers that are 0 are left out of the table."""
-    said = attacks._result([("age", "guesses", 17, "how many"), ("age", "observed", 0.5, "how many of them are right")])
+    said = attacks._result_sentences(
+        [("age", "guesses", 17, "how many"), ("age", "observed", 0.5, "how many of them are right")]
+    )
     assert "17 guesses are sure enough, about 0 people, and a share of 0.5 is right" in said
