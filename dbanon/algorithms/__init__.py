@@ -11,34 +11,34 @@ from dbanon.algorithms import (
     optimizing,
     partitioning,
 )
-from dbanon.algorithms.base.assignments import Runs
-from dbanon.algorithms.base.noise import Drawn, Noise, drawn, renumbered
+from dbanon.algorithms.base.assignments import RunLengthLabels
+from dbanon.algorithms.base.noise import Noise, NoisyRecords, draw_noisy_records, shuffle_cluster_numbers
 from dbanon.algorithms.base.registry import Algorithm, PublishedEnds, algorithms, discover, find
-from dbanon.algorithms.postprocess.improve import Budget
-from dbanon.algorithms.postprocess.multivalued_diversity import Held, Shares, diversified
-from dbanon.algorithms.postprocess.widen import widened
-from dbanon.algorithms.runner import Names, Refinement, apart, run, waiting
+from dbanon.algorithms.postprocess.improve import SearchBudget
+from dbanon.algorithms.postprocess.multivalued_diversity import LinkedDiversity, LinkedValues, diversify_clusters
+from dbanon.algorithms.postprocess.widen import widen_clusters
+from dbanon.algorithms.runner import MessageNames, Refinement, clusterable_records, max_level_blocks, run_algorithm
 
 discover(agglomerative, centroid, diversity, full_domain, greedy, hybrid, nearest_neighbour, optimizing, partitioning)
 
 __all__ = [
     "Algorithm",
-    "Budget",
-    "Drawn",
-    "Held",
-    "Names",
+    "LinkedDiversity",
+    "LinkedValues",
+    "MessageNames",
     "Noise",
+    "NoisyRecords",
     "PublishedEnds",
     "Refinement",
-    "Runs",
-    "Shares",
+    "RunLengthLabels",
+    "SearchBudget",
     "algorithms",
-    "apart",
-    "diversified",
-    "drawn",
+    "clusterable_records",
+    "diversify_clusters",
+    "draw_noisy_records",
     "find",
-    "renumbered",
-    "run",
-    "waiting",
-    "widened",
+    "max_level_blocks",
+    "run_algorithm",
+    "shuffle_cluster_numbers",
+    "widen_clusters",
 ]

@@ -15,7 +15,7 @@ def statement(call: Call) -> Sql:
         "parameters",
     )  # fmt: skip
     rows = [
-        [a.name, a.title, a.family, a.source, a.known_by, a.deterministic, a.complexity,
+        [a.name, a.title, a.family, a.source, a.evidence_text, a.deterministic, a.complexity,
          list(a.meets), [p.name for p in a.own], [p.name for p in a.parameters]]
         for a in algorithms()
     ]  # fmt: skip

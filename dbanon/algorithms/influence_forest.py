@@ -49,7 +49,7 @@ PARAMETERS = (TREES, MTRY, NODE_SIZE, FRACTION, TRAIN, FOREST)
 
 
 @dataclass(frozen=True)
-class Settings:
+class ForestSettings:
     """What a forest is made with; defaults are those of the parameters."""
 
     trees: int = 291
@@ -61,13 +61,13 @@ class Settings:
     seed: int = 0
 
     @classmethod
-    def of(cls, options: Mapping[str, Any]) -> Settings:
+    def from_options(cls, options: Mapping[str, Any]) -> ForestSettings:
         """Return the settings among the options of a call."""
         return cls(**{f.name: options[f.name] for f in fields(cls) if options.get(f.name) is not None})
 
 
 @dataclass(frozen=True)
-class Influence:
+class AttributeInfluence:
     """What a forest says of each attribute: mean (zeta) and standard deviation (sigma) over the trees of the drop in
     accuracy when its values are shuffled; and of the trees, on average, the share of the records outside their samples
     that they predict, and of the records kept for the test. For a regression accuracy is 1 - (mean squared error /
@@ -78,52 +78,52 @@ class Influence:
     accuracy: float
     test_accuracy: float
 
-    def scores(self, how: str) -> Floats:
+    def scores(self, score: str) -> Floats:
         """Return one score an attribute, never below 0.
 
         The paper prints sigma / zeta (Eq. 5), which is greatest where an attribute tells least; its text, and the usual
         importance of a forest, is zeta / sigma.
         """
-        if how == "mean":
-            found = self.zeta
+        if score == "mean":
+            ratios = self.zeta
         else:
-            over, under = (self.sigma, self.zeta) if how == "paper" else (self.zeta, self.sigma)
-            found = np.divide(over, under, out=np.zeros(len(over)), where=under != 0)
-        return np.maximum(found, 0.0)
+            over, under = (self.sigma, self.zeta) if score == "paper" else (self.zeta, self.sigma)
+            ratios = np.divide(over, under, out=np.zeros(len(over)), where=under != 0)
+        return np.maximum(ratios, 0.0)
 
-    def packed(self) -> Floats:
+    def to_array(self) -> Floats:
         """Return all of it as one array."""
         return np.concatenate((self.zeta, self.sigma, [self.accuracy, self.test_accuracy]))
 
     @classmethod
-    def unpacked(cls, packed: Floats) -> Influence:
-        """From what `packed` gave."""
-        d = (len(packed) - 2) // 2
-        return cls(packed[:d], packed[d : 2 * d], float(packed[-2]), float(packed[-1]))
+    def from_array(cls, values: Floats) -> AttributeInfluence:
+        """From what `values` gave."""
+        d = (len(values) - 2) // 2
+        return cls(values[:d], values[d : 2 * d], float(values[-2]), float(values[-1]))
 
 
 @dataclass(frozen=True)
 class ForestRequest:
     """An influence that is asked for: of which forest, as which score, and whether the columns are weighed by it."""
 
-    settings: Settings
+    settings: ForestSettings
     score: str
-    weigh: bool = False
+    with_weights: bool = False
 
     @classmethod
-    def of(cls, options: Mapping[str, Any], weigh: bool = False) -> ForestRequest:
+    def from_options(cls, options: Mapping[str, Any], weigh: bool = False) -> ForestRequest:
         """From the options of a call; what they leave out is the default."""
-        usual = "paper" if options.get("reproduce") == "paper" else "zeta_over_sigma"
-        return cls(Settings.of(options), options.get("influence") or usual, weigh)
+        default_score = "paper" if options.get("reproduce") == "paper" else "zeta_over_sigma"
+        return cls(ForestSettings.from_options(options), options.get("influence") or default_score, weigh)
 
 
-def ranks(scores: Sequence[float]) -> list[int]:
+def score_ranks(scores: Sequence[float]) -> list[int]:
     """Rank of each attribute from 1, the greatest score first, ties in their order."""
     order = sorted(range(len(scores)), key=lambda j: (-scores[j], j))
     return [order.index(j) + 1 for j in range(len(scores))]
 
 
-def combined(scores: Sequence[Floats]) -> Floats:
+def combine_scores(scores: Sequence[Floats]) -> Floats:
     """Return scores of several sensitive columns as one: each column's share of its sum, averaged.
 
     One column's stay.
@@ -133,18 +133,18 @@ def combined(scores: Sequence[Floats]) -> Floats:
     return np.asarray(np.mean([s / s.sum() if s.sum() > 0 else s for s in scores], axis=0))
 
 
-def weights(scores: Floats) -> list[float]:
+def weight_factors(scores: Floats) -> list[float]:
     """Return factors of the attributes' weights: their scores over the average score, at least a thousandth."""
     mean = float(scores.mean()) if len(scores) else 0.0
     return [max(float(s) / mean, 1e-3) if mean > 0 else 1.0 for s in scores]
 
 
-def key(space: EncodedTable, sensitive: SensitiveColumn, settings: Settings) -> bytes:
+def influence_key(space: EncodedTable, sensitive: SensitiveColumn, settings: ForestSettings) -> bytes:
     """Return 128-bit hash of all that an influence follows from."""
-    rows, y, counts = _distinct(space, sensitive)
+    rows, y, counts = _distinct_records(space, sensitive)
     sizes = [a.values for a in space.attributes]
-    told = json.dumps(["influence", asdict(settings), sizes], sort_keys=True)
-    content = hashlib.blake2b(told.encode(), digest_size=16)
+    header = json.dumps(["influence", asdict(settings), sizes], sort_keys=True)
+    content = hashlib.blake2b(header.encode(), digest_size=16)
     arrays = [rows, y, counts, *([sensitive.positions] if sensitive.positions is not None else [])]
     for array in arrays:
         content.update(f"{array.dtype}{array.shape}".encode())
@@ -152,9 +152,9 @@ def key(space: EncodedTable, sensitive: SensitiveColumn, settings: Settings) -> 
     return content.digest()
 
 
-def influence(
-    space: EncodedTable, sensitive: SensitiveColumn, settings: Settings, check: Any = lambda: None
-) -> Influence:
+def attribute_influence(
+    space: EncodedTable, sensitive: SensitiveColumn, settings: ForestSettings, check: Any = lambda: None
+) -> AttributeInfluence:
     """Return the influence of every attribute on a sensitive column. MissingExtraError where scikit-learn is not
     installed.
 
@@ -162,33 +162,33 @@ def influence(
     training records outside that sample. Trees are CART (gini impurity; variance for regressions). A sensitive NULL is
     a class of its own, or left out of a regression. O(trees * n log n) time, O(n) memory.
     """
-    trees = _library()
-    codes, y, counts = _distinct(space, sensitive)
+    trees = _sklearn_tree()
+    codes, y, counts = _distinct_records(space, sensitive)
     target: Any = y
     numeric = sensitive.positions is not None and settings.forest != "classification"
     if numeric and sensitive.positions is not None:
-        known = (y < sensitive.values) & np.isfinite(np.append(sensitive.positions, np.nan)[y])
-        codes, y, counts = codes[known], y[known], counts[known]
+        has_value = (y < sensitive.values) & np.isfinite(np.append(sensitive.positions, np.nan)[y])
+        codes, y, counts = codes[has_value], y[has_value], counts[has_value]
         target = sensitive.positions[y]
     features = codes.astype(np.float32)
     d = features.shape[1]
-    of = np.repeat(np.arange(len(counts)), counts)
-    if len(of) == 0:
-        return Influence(np.zeros(d), np.zeros(d), 1.0, 1.0)
-    shuffled = _order(_stream(settings.seed, 0), len(of))
-    trained = max(int(settings.train * len(of)), 1)
-    train, test = of[np.sort(shuffled[:trained])], of[np.sort(shuffled[trained:])]
-    error = _error(target, train, numeric)
-    made = trees.DecisionTreeRegressor if numeric else trees.DecisionTreeClassifier
+    distinct_of = np.repeat(np.arange(len(counts)), counts)
+    if len(distinct_of) == 0:
+        return AttributeInfluence(np.zeros(d), np.zeros(d), 1.0, 1.0)
+    shuffled = _random_order(_random_stream(settings.seed, 0), len(distinct_of))
+    n_train = max(int(settings.train * len(distinct_of)), 1)
+    train, test = distinct_of[np.sort(shuffled[:n_train])], distinct_of[np.sort(shuffled[n_train:])]
+    error = _error_function(target, train, numeric)
+    tree_class = trees.DecisionTreeRegressor if numeric else trees.DecisionTreeClassifier
     drops, accuracies, tests = np.zeros((settings.trees, d)), [], []
     for number in range(settings.trees):
         check()
-        stream = _stream(settings.seed, number + 1)
-        drawn = stream.random_raw(max(round(settings.sample_fraction * trained), 1)) % trained
-        bag = np.bincount(drawn.astype(np.int64), minlength=trained)
+        stream = _random_stream(settings.seed, number + 1)
+        sample = stream.random_raw(max(round(settings.sample_fraction * n_train), 1)) % n_train
+        bag = np.bincount(sample.astype(np.int64), minlength=n_train)
         weight = np.bincount(train, weights=bag, minlength=len(counts))
         inside = weight > 0
-        tree = made(
+        tree = tree_class(
             max_features=min(settings.mtry or d, d),
             min_weight_fraction_leaf=min(settings.node_size / bag.sum(), 0.5) if settings.node_size > 1 else 0.0,
             random_state=int(stream.random_raw() % 2**31),
@@ -199,18 +199,18 @@ def influence(
         outside = train[bag == 0]
         if len(outside) == 0:
             continue
-        here = features[outside]
-        accuracy = 1 - error(predict(here), outside)
+        outside_features = features[outside]
+        accuracy = 1 - error(predict(outside_features), outside)
         accuracies.append(accuracy)
         for j in sorted(set(tree.tree_.feature[tree.tree_.feature >= 0].tolist())):
-            moved = here.copy()
-            moved[:, j] = here[_order(stream, len(outside)), j]
-            drops[number, j] = accuracy - (1 - error(predict(moved), outside))
+            shuffled_features = outside_features.copy()
+            shuffled_features[:, j] = outside_features[_random_order(stream, len(outside)), j]
+            drops[number, j] = accuracy - (1 - error(predict(shuffled_features), outside))
     sigma = drops.std(axis=0, ddof=1) if settings.trees > 1 else np.zeros(d)
-    return Influence(drops.mean(axis=0), sigma, _mean(accuracies), _mean(tests))
+    return AttributeInfluence(drops.mean(axis=0), sigma, _mean(accuracies), _mean(tests))
 
 
-def _library() -> Any:
+def _sklearn_tree() -> Any:
     try:
         from sklearn import tree
     except ModuleNotFoundError as missing:
@@ -218,7 +218,7 @@ def _library() -> Any:
     return tree
 
 
-def _distinct(space: EncodedTable, sensitive: SensitiveColumn) -> tuple[Any, Ints, Ints]:
+def _distinct_records(space: EncodedTable, sensitive: SensitiveColumn) -> tuple[Any, Ints, Ints]:
     """Return codes, sensitive code and count of the distinct records, in their order whatever else they have."""
     tuple_of = np.repeat(np.arange(len(space.counts)), space.counts)
     values = sensitive.values + 1
@@ -226,12 +226,12 @@ def _distinct(space: EncodedTable, sensitive: SensitiveColumn) -> tuple[Any, Int
     return space.codes[pairs // values], (pairs % values).astype(np.int64), counts.astype(np.int64)
 
 
-def _stream(seed: int, number: int) -> np.random.PCG64:
+def _random_stream(seed: int, number: int) -> np.random.PCG64:
     """Return the stream of a tree; a PCG64's, unlike a Generator's, is promised not to change."""
     return np.random.PCG64(np.random.SeedSequence([seed, number]))
 
 
-def _order(stream: np.random.PCG64, n: int) -> Ints:
+def _random_order(stream: np.random.PCG64, n: int) -> Ints:
     """Return a random order of n things."""
     return np.argsort(stream.random_raw(n), kind="stable")
 
@@ -239,11 +239,11 @@ def _order(stream: np.random.PCG64, n: int) -> Ints:
 def _predictor(tree: Any, numeric: bool) -> Any:
     """What a tree predicts of rows of features: a number, or the most frequent class of the leaf, ties to the first."""
     value = tree.tree_.value[:, 0, :]
-    of_node = value[:, 0] if numeric else tree.classes_[np.argmax(value, axis=1)]
-    return lambda rows: of_node[tree.tree_.apply(rows)]
+    node_predictions = value[:, 0] if numeric else tree.classes_[np.argmax(value, axis=1)]
+    return lambda rows: node_predictions[tree.tree_.apply(rows)]
 
 
-def _error(target: Any, train: Ints, numeric: bool) -> Any:
+def _error_function(target: Any, train: Ints, numeric: bool) -> Any:
     """Return the error of predictions about records: the share that is wrong, or mean squared error over variance."""
     if not numeric:
         return lambda found, rows: float(np.mean(found != target[rows]))

@@ -7,21 +7,21 @@ import numpy as np
 
 from dbanon import errors
 from dbanon.algorithms.base import progress
-from dbanon.algorithms.base.assignments import Runs
+from dbanon.algorithms.base.assignments import RunLengthLabels
 from dbanon.algorithms.base.common_parameters import OBJECTIVES
-from dbanon.algorithms.base.progress import Expected, Work
-from dbanon.algorithms.base.registry import MOST_LEFT_OUT, Algorithm, Check, Options, OwnSearch, Suppression
-from dbanon.algorithms.microaggregation.annealing import lowered
-from dbanon.algorithms.postprocess.improve import Budget, Progress, Search, improved
-from dbanon.algorithms.postprocess.merge_small_clusters import merged
-from dbanon.algorithms.postprocess.suppress_outliers import Repair, left_out, taken_back
+from dbanon.algorithms.base.progress import OnEstimate, ProgressCheck
+from dbanon.algorithms.base.registry import MAX_SUPPRESSED, Algorithm, Check, Options, OwnSearch, Suppression
+from dbanon.algorithms.microaggregation.annealing import anneal_clusters
+from dbanon.algorithms.postprocess.improve import LocalSearch, OnSearchProgress, SearchBudget, improve_clusters
+from dbanon.algorithms.postprocess.merge_small_clusters import merge_failing_clusters
+from dbanon.algorithms.postprocess.suppress_outliers import Repair, repair_after_suppression, suppress_outliers
 from dbanon.encoding.coarse_partitions import coarse_partitions
 from dbanon.encoding.encoded_table import CategoricalAttribute, EncodedTable, Ints
 from dbanon.privacy_models.constraint import Constraint
 
 
 @dataclass(frozen=True)
-class Names:
+class MessageNames:
     """What messages call things: the attributes, the sensitive columns, and the function (default: the algorithm)."""
 
     attributes: tuple[str, ...] = ()
@@ -39,40 +39,40 @@ class Refinement:
     have come.
     """
 
-    suppress: float = 0.0
+    max_suppressed_share: float = 0.0
     heights: str = "top"
-    budget: Budget | None = None
-    progress: Progress | None = None
+    budget: SearchBudget | None = None
+    on_progress: OnSearchProgress | None = None
     objective: str = "precision"
 
     @property
-    def searched(self) -> str:
+    def search_heights(self) -> str:
         """The heights of inner nodes in what is searched for the least of."""
         return OBJECTIVES[self.objective] or self.heights
 
 
-SEARCHES = {"sse": lowered}
+OBJECTIVE_SEARCHES = {"sse": anneal_clusters}
 """Objectives that have a search of their own."""
 
-A_SECOND = 100_000
+MOVES_PER_SECOND = 100_000
 """Moves that take about a second, and records that take about as long to be clustered by algorithms that say how far
 they have come."""
 
-AS_THEY_ARE = Refinement()
-NAMELESS = Names()
+NO_REFINEMENT = Refinement()
+NO_NAMES = MessageNames()
 
 
-def run(
+def run_algorithm(
     algorithm: Algorithm,
     space: EncodedTable,
     constraint: Constraint,
     options: Options,
-    names: Names = NAMELESS,
-    refinement: Refinement = AS_THEY_ARE,
+    names: MessageNames = NO_NAMES,
+    refinement: Refinement = NO_REFINEMENT,
     check: Check = lambda: None,
     *,
     cell: int | None = None,
-) -> Runs:
+) -> RunLengthLabels:
     """Return the clusters of all records, -1 where a record is left out.
 
     Where attributes have a max_level, records that it keeps apart are clustered apart; MaxLevelBlockTooSmallError if
@@ -82,116 +82,138 @@ def run(
     its block, until it meets it; ModelNotMetError if the whole table does not.
     """
     names = replace(names, function=names.function or algorithm.name)
-    heights = refinement.searched
-    _feasible(space, constraint, names)
-    _agreed(space, names)
-    blocks = _blocks(space, constraint, names)
+    heights = refinement.search_heights
+    _check_feasible(space, constraint, names)
+    _check_round_below_max_level(space, names)
+    blocks = _feasible_blocks(space, constraint, names)
     pieces = _cells(space, constraint, blocks, cell)
 
-    own = algorithm.ability(OwnSearch)
-    asked = {**options, "objective": refinement.objective}
-    budget = refinement.budget or Budget(own.moves(space, constraint, asked) if own else 0)
-    stretch = _Stretch(refinement.progress, budget, space.rows)
-    most = _most_left_out(algorithm, space, constraint, options, refinement.suppress)
-    clustered = 0
+    own_search = algorithm.ability(OwnSearch)
+    search_options = {**options, "objective": refinement.objective}
+    budget = refinement.budget or SearchBudget(
+        own_search.n_moves(space, constraint, search_options) if own_search else 0
+    )
+    progress_split = _ProgressSplit(refinement.on_progress, budget, space.rows)
+    max_suppressed = _max_suppressed(algorithm, space, constraint, options, refinement.max_suppressed_share)
+    n_clustered = 0
 
-    def cluster(part: EncodedTable, _: Ints) -> Runs:
-        nonlocal clustered
-        work = stretch.work(check, clustered, clustered + part.rows, _asked_for(part, constraint, options, names))
-        clustered += part.rows
-        spare = (most or 0) * part.rows // space.rows
-        given = {**asked, "heights": heights, MOST_LEFT_OUT: spare}
-        return _runs(algorithm, part, algorithm.run(part, constraint, given, work), spare)
+    def cluster(part: EncodedTable, _: Ints) -> RunLengthLabels:
+        nonlocal n_clustered
+        progress_check = progress_split.clustering_check(
+            check, n_clustered, n_clustered + part.rows, _refuse_if_too_large(part, constraint, options, names)
+        )
+        n_clustered += part.rows
+        part_max_suppressed = (max_suppressed or 0) * part.rows // space.rows
+        algorithm_options = {**search_options, "heights": heights, MAX_SUPPRESSED: part_max_suppressed}
+        return _check_assignment(
+            algorithm, part, algorithm.run(part, constraint, algorithm_options, progress_check), part_max_suppressed
+        )
 
-    clusters = _of_blocks(space, pieces, cluster)
+    clusters = _cluster_blocks(space, pieces, cluster)
 
-    repair = _repair(constraint, blocks, check)
-    repair_cells = _repair(constraint, pieces, check, then=repair) if len(pieces) > len(blocks) else repair
+    repair = _make_repair(constraint, blocks, check)
+    repair_cells = _make_repair(constraint, pieces, check, block_repair=repair) if len(pieces) > len(blocks) else repair
 
-    share = refinement.suppress
-    if most is not None:
-        runs = taken_back(space, constraint, clusters, repair_cells)
+    share = refinement.max_suppressed_share
+    if max_suppressed is not None:
+        runs = repair_after_suppression(space, constraint, clusters, repair_cells)
     elif share:
-        runs = left_out(space, constraint, clusters, repair_cells(space, clusters), share, repair_cells)
+        runs = suppress_outliers(space, constraint, clusters, repair_cells(space, clusters), share, repair_cells)
     else:
         runs = repair_cells(space, clusters)
-    runs = _numbered(runs)
-    if refinement.progress is not None:
-        budget.progress = stretch.searched
+    runs = _renumber_clusters(runs)
+    if refinement.on_progress is not None:
+        budget.on_progress = progress_split.report_search
     if budget.moves == 0 and budget.seconds is None:
         return runs
-    search = Search(heights, budget, int(str(options.get("seed", 0))), _numbers(space, blocks))
-    return SEARCHES.get(refinement.objective, improved)(space, constraint, runs, search, repair, check)
+    search = LocalSearch(heights, budget, int(str(options.get("seed", 0))), _block_numbers(space, blocks))
+    return OBJECTIVE_SEARCHES.get(refinement.objective, improve_clusters)(
+        space, constraint, runs, search, repair, check
+    )
 
 
-def _most_left_out(
+def _max_suppressed(
     algorithm: Algorithm, space: EncodedTable, constraint: Constraint, options: Options, share: float
 ) -> int | None:
     """Return the most records that the algorithm may leave out by its own rule; None where it has none."""
-    own = algorithm.ability(Suppression)
-    if own is None:
+    suppression = algorithm.ability(Suppression)
+    if suppression is None:
         return None
-    records = own.records(options, constraint.k)
-    most = int(share * space.rows)
-    return most if records is None else min(most, records)
+    max_by_rule = suppression.max_records(options, constraint.k)
+    max_by_share = int(share * space.rows)
+    return max_by_share if max_by_rule is None else min(max_by_share, max_by_rule)
 
 
-def _runs(algorithm: Algorithm, space: EncodedTable, found: Runs | Ints, spare: int) -> Runs:
+def _check_assignment(
+    algorithm: Algorithm, space: EncodedTable, assignment: RunLengthLabels | Ints, max_suppressed: int
+) -> RunLengthLabels:
     """What an algorithm gave, as runs; ValueError unless it is a cluster for every record but so many."""
-    if not isinstance(found, Runs):
-        if found.shape != (space.rows,):
-            raise ValueError(f"{algorithm.name} gave labels of shape {found.shape} for {space.rows} records")
-        found = Runs.from_labels(space, found)
-    records = np.bincount(found.tuples, weights=found.counts, minlength=len(space.counts))
+    if not isinstance(assignment, RunLengthLabels):
+        if assignment.shape != (space.rows,):
+            raise ValueError(f"{algorithm.name} gave labels of shape {assignment.shape} for {space.rows} records")
+        assignment = RunLengthLabels.from_labels(space, assignment)
+    records = np.bincount(assignment.tuples, weights=assignment.counts, minlength=len(space.counts))
     if not np.array_equal(records, space.counts):
-        raise ValueError(f"{algorithm.name} gave runs of {found.rows} records for {space.rows}")
-    out = int(found.counts[found.clusters < 0].sum())
-    if out > spare:
-        raise ValueError(f"{algorithm.name} gave no cluster to {out} of {space.rows} records, more than {spare}")
-    return found
+        raise ValueError(f"{algorithm.name} gave runs of {assignment.n_records} records for {space.rows}")
+    n_suppressed = int(assignment.counts[assignment.clusters < 0].sum())
+    if n_suppressed > max_suppressed:
+        raise ValueError(
+            f"{algorithm.name} gave no cluster to {n_suppressed} of {space.rows} records, more than {max_suppressed}"
+        )
+    return assignment
 
 
-class _Stretch:
+class _ProgressSplit:
     """How far clustering and the search after it have come together; where the algorithm says nothing, the search."""
 
-    def __init__(self, progress: Progress | None, budget: Budget, rows: int) -> None:
-        moves = budget.moves if budget.seconds is None else int(budget.seconds * A_SECOND)
-        self._progress, self._rows = progress, rows
-        self._before = rows / max(moves + rows, 1)
-        self._said = False
+    def __init__(self, progress: OnSearchProgress | None, budget: SearchBudget, rows: int) -> None:
+        moves = budget.moves if budget.seconds is None else int(budget.seconds * MOVES_PER_SECOND)
+        self._on_progress, self._n_records = progress, rows
+        self._clustering_fraction = rows / max(moves + rows, 1)
+        self._has_reported = False
 
-    def work(self, check: Check, first: int, last: int, expected: Expected) -> Check:
+    def clustering_check(self, check: Check, first: int, last: int, on_estimate: OnEstimate) -> Check:
         """Return the check of clustering the records from `first` to `last`."""
-        each = self._before / max(self._rows, 1)
-        return Work(check, self._clustered, each * first, each * last, expected=expected)
+        fraction_per_record = self._clustering_fraction / max(self._n_records, 1)
+        return ProgressCheck(
+            check,
+            self._report_clustering,
+            fraction_per_record * first,
+            fraction_per_record * last,
+            on_estimate=on_estimate,
+        )
 
-    def _clustered(self, share: float) -> None:
-        self._said = True
-        if self._progress is not None:
-            self._progress(share, 0.0)
+    def _report_clustering(self, share: float) -> None:
+        self._has_reported = True
+        if self._on_progress is not None:
+            self._on_progress(share, 0.0)
 
-    def searched(self, done: float, saved: float) -> None:
+    def report_search(self, done: float, saved: float) -> None:
         """So much of the search is done, and of the loss gone."""
-        if self._progress is not None:
-            before = self._before if self._said else 0.0
-            self._progress(before + (1 - before) * done, saved)
+        if self._on_progress is not None:
+            clustering_fraction = self._clustering_fraction if self._has_reported else 0.0
+            self._on_progress(clustering_fraction + (1 - clustering_fraction) * done, saved)
 
 
-def _asked_for(space: EncodedTable, constraint: Constraint, options: Options, names: Names) -> Expected:
+def _refuse_if_too_large(
+    space: EncodedTable, constraint: Constraint, options: Options, names: MessageNames
+) -> OnEstimate:
     """Refuse work of too many steps, of an algorithm with the parameter `large`, unless that is set.
 
     TableTooLargeError.
     """
 
     def expected(steps: float, seconds: float) -> None:
-        if steps > progress.LARGEST and not options.get("large", True):
-            clusters = space.rows // constraint.least
-            raise errors.TableTooLargeError(names.function, len(space.counts), clusters, progress.roughly(seconds))
+        if steps > progress.MAX_STEPS and not options.get("large", True):
+            clusters = space.rows // constraint.min_records
+            raise errors.TableTooLargeError(
+                names.function, len(space.counts), clusters, progress.humanize_duration(seconds)
+            )
 
     return expected
 
 
-def _numbers(space: EncodedTable, blocks: Sequence[Ints]) -> Ints | None:
+def _block_numbers(space: EncodedTable, blocks: Sequence[Ints]) -> Ints | None:
     """Return the block of each tuple, if there are several."""
     if len(blocks) == 1:
         return None
@@ -201,57 +223,65 @@ def _numbers(space: EncodedTable, blocks: Sequence[Ints]) -> Ints | None:
     return numbers
 
 
-def _feasible(space: EncodedTable, constraint: Constraint, names: Names) -> None:
+def _check_feasible(space: EncodedTable, constraint: Constraint, names: MessageNames) -> None:
     """ModelNotMetError where the whole table misses a model; of several columns, the one that allows least."""
     if not constraint.models:
         return
-    everything = np.arange(space.rows)
-    worst = [(model, constraint.worst(space, everything, model)) for model in constraint.models]
-    for model, measured in worst:
-        if not model.met(measured):
-            alike = [(w, m) for m, w in worst if (m.model, m.form) == (model.model, model.form)]
-            pick = min if model.rule.is_higher else max
-            least, of = pick(alike, key=lambda pair: pair[0])
-            column = names.sensitive[of.sensitive] if names.sensitive else f"sensitive column {of.sensitive + 1}"
-            raise errors.ModelNotMetError(names.function, of.said, column, of.best(float(least)))
+    all_rows = np.arange(space.rows)
+    worst = [(model, constraint.worst_measure(space, all_rows, model)) for model in constraint.models]
+    for model, measure in worst:
+        if not model.is_satisfied(measure):
+            same_model = [(w, m) for m, w in worst if (m.model, m.form) == (model.model, model.form)]
+            pick = min if model.form_definition.is_higher else max
+            best_measure, limiting = pick(same_model, key=lambda pair: pair[0])
+            column = (
+                names.sensitive[limiting.sensitive] if names.sensitive else f"sensitive column {limiting.sensitive + 1}"
+            )
+            raise errors.ModelNotMetError(
+                names.function, limiting.parameter_text, column, limiting.best_request(float(best_measure))
+            )
 
 
-def _of_blocks(space: EncodedTable, blocks: Sequence[Ints], runs_of: Callable[[EncodedTable, Ints], Runs]) -> Runs:
+def _cluster_blocks(
+    space: EncodedTable, blocks: Sequence[Ints], runs_of: Callable[[EncodedTable, Ints], RunLengthLabels]
+) -> RunLengthLabels:
     """Return clusters of all records, made block by block from a block's space and tuples; -1 stays."""
     if len(blocks) == 1:
         return runs_of(space, blocks[0])
-    return Runs.joined((block, runs_of(space.subset(block), block)) for block in blocks)
+    return RunLengthLabels.concatenate((block, runs_of(space.subset(block), block)) for block in blocks)
 
 
-def _repair(constraint: Constraint, blocks: Sequence[Ints], check: Check, *, then: Repair | None = None) -> Repair:
+def _make_repair(
+    constraint: Constraint, blocks: Sequence[Ints], check: Check, *, block_repair: Repair | None = None
+) -> Repair:
     """Merge clusters that miss the model, block by block.
 
-    Where blocks are cells, `then` the blocks that these are of: persons may be in several cells, and clusters of
-    several may publish the same.
+    If `blocks` are cells, `block_repair` repairs the blocks that contain them afterwards: a person may be in several
+    cells, and clusters of different cells may publish the same values.
     """
 
-    def repair(among: EncodedTable, runs: Runs) -> Runs:
-        if constraint.counts_records(among):
+    def repair(table: EncodedTable, runs: RunLengthLabels) -> RunLengthLabels:
+        if constraint.counts_only_records(table):
             return runs
 
-        def of_block(part: EncodedTable, block: Ints) -> Runs:
-            own = runs if part is among else runs.some(block, len(among.counts))
-            return Runs.from_labels(part, merged(part, constraint, own.labels(), check))
+        def of_block(part: EncodedTable, block: Ints) -> RunLengthLabels:
+            own = runs if part is table else runs.subset(block, len(table.counts))
+            return RunLengthLabels.from_labels(part, merge_failing_clusters(part, constraint, own.labels(), check))
 
-        repaired = _of_blocks(among, blocks, of_block)
-        return repaired if then is None else then(among, repaired)
+        repaired = _cluster_blocks(table, blocks, of_block)
+        return repaired if block_repair is None else block_repair(table, repaired)
 
     return repair
 
 
-def _numbered(runs: Runs) -> Runs:
+def _renumber_clusters(runs: RunLengthLabels) -> RunLengthLabels:
     """Return the clusters numbered without gaps; -1 stays."""
-    used = np.zeros(runs.clusters_most, np.int32)
-    used[runs.kept().clusters] = 1
-    return runs if used.all() else runs.numbered(np.cumsum(used) - 1)
+    is_used = np.zeros(runs.next_cluster_number, np.int32)
+    is_used[runs.without_suppressed().clusters] = 1
+    return runs if is_used.all() else runs.with_cluster_numbers(np.cumsum(is_used) - 1)
 
 
-def _agreed(space: EncodedTable, names: Names) -> None:
+def _check_round_below_max_level(space: EncodedTable, names: MessageNames) -> None:
     """CoarsenAboveMaxLevelError where `round` would publish a class above max_level."""
     for j, attribute in enumerate(space.attributes):
         if isinstance(attribute, CategoricalAttribute) and attribute.max_level is not None and attribute.round > 1:
@@ -261,20 +291,20 @@ def _agreed(space: EncodedTable, names: Names) -> None:
                 raise errors.CoarsenAboveMaxLevelError(names.function, name, attribute.round)
 
 
-def _blocks(space: EncodedTable, constraint: Constraint, names: Names) -> list[Ints]:
+def _feasible_blocks(space: EncodedTable, constraint: Constraint, names: MessageNames) -> list[Ints]:
     """Return tuples of the blocks that max_level keeps apart; MaxLevelBlockTooSmallError."""
-    blocks = apart(space)
-    if not any(map(_limited, space.attributes)) or len(space.codes) == 0:
+    blocks = max_level_blocks(space)
+    if not any(map(_has_max_level, space.attributes)) or len(space.codes) == 0:
         return blocks
-    small = [block for block in blocks if not constraint.enough(space, block)]
-    if small:
-        limited = [n for n, a in zip(names.attributes, space.attributes, strict=True) if _limited(a)]
-        rows = sum(int(space.counts[block].sum()) for block in small)
-        raise errors.MaxLevelBlockTooSmallError(names.function, limited, rows, constraint.said)
+    failing_blocks = [block for block in blocks if not constraint.is_met_by_tuples(space, block)]
+    if failing_blocks:
+        limited = [n for n, a in zip(names.attributes, space.attributes, strict=True) if _has_max_level(a)]
+        rows = sum(int(space.counts[block].sum()) for block in failing_blocks)
+        raise errors.MaxLevelBlockTooSmallError(names.function, limited, rows, constraint.parameter_text)
     return blocks
 
 
-def apart(space: EncodedTable) -> list[Ints]:
+def max_level_blocks(space: EncodedTable) -> list[Ints]:
     """Return tuples of the blocks that max_level keeps apart, whatever is in them."""
     keys = [
         attribute.block(attribute.max_level)[space.codes[:, j]]
@@ -283,19 +313,19 @@ def apart(space: EncodedTable) -> list[Ints]:
     ]
     if not keys or len(space.codes) == 0:
         return [np.arange(len(space.codes))]
-    _, of = np.unique(np.stack(keys, axis=1), axis=0, return_inverse=True)
-    of = np.asarray(of).reshape(-1)
-    return [np.flatnonzero(of == block) for block in range(int(of.max()) + 1)]
+    _, block_of = np.unique(np.stack(keys, axis=1), axis=0, return_inverse=True)
+    block_of = np.asarray(block_of).reshape(-1)
+    return [np.flatnonzero(block_of == block) for block in range(int(block_of.max()) + 1)]
 
 
-def waiting(space: EncodedTable, constraint: Constraint) -> Runs:
+def clusterable_records(space: EncodedTable, constraint: Constraint) -> RunLengthLabels:
     """Cluster 0 for records that could be clustered, -1 for those that would have to wait for others: blocks that
     max_level keeps apart, or all of them, are too few or miss a model."""
     clusters = np.zeros(len(space.counts), np.int32)
-    for block in apart(space):
-        if not constraint.enough(space, block):
+    for block in max_level_blocks(space):
+        if not constraint.is_met_by_tuples(space, block):
             clusters[block] = -1
-    return Runs.of_tuples(space, clusters)
+    return RunLengthLabels.from_tuple_clusters(space, clusters)
 
 
 def _cells(space: EncodedTable, constraint: Constraint, blocks: list[Ints], cell: int | None) -> list[Ints]:
@@ -305,15 +335,15 @@ def _cells(space: EncodedTable, constraint: Constraint, blocks: list[Ints], cell
 
     def cut(block: Ints) -> list[Ints]:
         part = space if len(block) == len(space.codes) else space.subset(block)
-        least = 2 * constraint.least
+        least = 2 * constraint.min_records
 
         def enough(tuples: Ints) -> bool:
-            return int(part.counts[tuples].sum()) >= least and constraint.enough(part, tuples)
+            return int(part.counts[tuples].sum()) >= least and constraint.is_met_by_tuples(part, tuples)
 
         return [block[tuples] for tuples in coarse_partitions(part, cell, enough)]
 
     return [piece for block in blocks for piece in (cut(block) if len(block) > cell else [block])]
 
 
-def _limited(attribute: object) -> bool:
+def _has_max_level(attribute: object) -> bool:
     return isinstance(attribute, CategoricalAttribute) and attribute.max_level is not None

@@ -8,105 +8,115 @@ from functools import partial
 import numpy as np
 
 from dbanon.algorithms.base.registry import Algorithm, Options, OwnSearch
-from dbanon.algorithms.postprocess.improve import Budget
-from dbanon.algorithms.runner import Refinement, run
+from dbanon.algorithms.postprocess.improve import SearchBudget
+from dbanon.algorithms.runner import Refinement, run_algorithm
 from dbanon.encoding import encoded_table
 from dbanon.encoding.encoded_table import CategoricalAttribute, EncodedTable, NumericAttribute
 from dbanon.encoding.nearest_queries import MAX_TABLE_ENTRIES
 from dbanon.encoding.tuple_index import MAX_TABULAR_VALUES
 from dbanon.privacy_models.constraint import Constraint
-from dbanon.privacy_models.model_request import demands
+from dbanon.privacy_models.model_request import model_requirements
 from dbanon.table_functions.parameter_types import Choice
 
 ROWS = MAX_TABULAR_VALUES + 44
 """Enough for numbers that have more values than are asked by table."""
 
-K = 30
+SMALL_TABLE_K = 30
 """Few clusters: all but the compiling is quick."""
 
 MODELS: Mapping[str, Mapping[str, object]] = {"": {}, "l": {"l": 2}, "t": {"t": 0.9, "emd": "hierarchical"}}
 """What is asked of sensitive values: kernels are compiled with and without values, with and without a distance."""
 
 
-def steps(chosen: Sequence[Algorithm]) -> Iterator[tuple[str, Callable[[], None]]]:
+def warmup_steps(algorithms: Sequence[Algorithm]) -> Iterator[tuple[str, Callable[[], None]]]:
     """What needs to be compiled, and what compiles it."""
-    kinds = [(_table(many, persons), many, persons) for many in (False, True) for persons in (False, True)]
-    for algorithm in chosen:
+    kinds = [(_sample_table(many, persons), many, persons) for many in (False, True) for persons in (False, True)]
+    for algorithm in algorithms:
         for table, many, persons in kinds:
-            for name, asked in MODELS.items():
-                limits = Constraint(K, demands("warmup", "a table", asked, ["d"]))
+            for name, model_options in MODELS.items():
+                limits = Constraint(SMALL_TABLE_K, model_requirements("warmup", "a table", model_options, ["d"]))
                 with_ = [
                     *([name] if name else []),
                     *(["persons"] if persons else []),
                     *(["many values"] if many else []),
                 ]
                 step = algorithm.name + (f" with {', '.join(with_)}" if with_ else "")
-                for options in _options(algorithm, others=not name and not persons):
-                    yield step, partial(_clustered, algorithm, table, limits, options)
+                for options in _option_sets(algorithm, all_choices=not name and not persons):
+                    yield step, partial(_run_once, algorithm, table, limits, options)
         if algorithm.ability(OwnSearch):
-            yield from _squares(algorithm)
-        default = next(_options(algorithm, others=False))
-        yield f"{algorithm.name} with many categories", partial(_clustered, algorithm, _wide(), Constraint(K), default)
+            yield from _least_squares_steps(algorithm)
+        default = next(_option_sets(algorithm, all_choices=False))
+        yield (
+            f"{algorithm.name} with many categories",
+            partial(_run_once, algorithm, _many_categories_table(), Constraint(SMALL_TABLE_K), default),
+        )
 
 
-def _clustered(
+def _run_once(
     algorithm: Algorithm, table: EncodedTable, limits: Constraint, options: Options, objective: str = "precision"
 ) -> None:
-    budget = Budget(1) if algorithm.ability(OwnSearch) else None
-    run(algorithm, table, limits, options, refinement=Refinement(budget=budget, objective=objective))
+    budget = SearchBudget(1) if algorithm.ability(OwnSearch) else None
+    run_algorithm(algorithm, table, limits, options, refinement=Refinement(budget=budget, objective=objective))
 
 
-def _squares(algorithm: Algorithm) -> Iterator[tuple[str, Callable[[], None]]]:
+def _least_squares_steps(algorithm: Algorithm) -> Iterator[tuple[str, Callable[[], None]]]:
     """Yield the search for the least squares, which is of numbers alone."""
-    options = next(_options(algorithm, others=False))
+    options = next(_option_sets(algorithm, all_choices=False))
     for persons in (False, True):
-        made = _table(True, persons)
-        table = replace(made, attributes=made.attributes[:2], codes=np.ascontiguousarray(made.codes[:, :2]))
-        for name, asked in MODELS.items():
-            limits = Constraint(K, demands("warmup", "a table", asked, ["d"]))
+        sample = _sample_table(True, persons)
+        table = replace(sample, attributes=sample.attributes[:2], codes=np.ascontiguousarray(sample.codes[:, :2]))
+        for name, model_options in MODELS.items():
+            limits = Constraint(SMALL_TABLE_K, model_requirements("warmup", "a table", model_options, ["d"]))
             with_ = " and ".join([*([name] if name else []), *(["persons"] if persons else [])])
             step = f"{algorithm.name} with least squares" + (f", {with_}" if with_ else "")
-            yield step, partial(_clustered, algorithm, table, limits, options, "sse")
+            yield step, partial(_run_once, algorithm, table, limits, options, "sse")
 
 
-def _options(algorithm: Algorithm, others: bool) -> Iterator[Mapping[str, object]]:
-    """Yield the options of an algorithm as they are where none is given; `others`: and with each other choice."""
+def _option_sets(algorithm: Algorithm, all_choices: bool) -> Iterator[Mapping[str, object]]:
+    """Yield the options of an algorithm as they are where none is given; `all_choices`: and with each other choice."""
     default = {p.name: p.default for p in algorithm.own}
     yield default
-    for parameter in algorithm.own if others else ():
+    for parameter in algorithm.own if all_choices else ():
         if isinstance(parameter.kind, Choice):
             for choice in parameter.kind.words:
                 if choice != parameter.default:
                     yield {**default, parameter.name: choice}
 
 
-def _table(many: bool, persons: bool) -> EncodedTable:
-    """Return two numbers, of more values than are asked by table if `many`, a category, and a sensitive column."""
-    at = np.arange(ROWS)
-    values = (ROWS, ROWS) if many else (7, 5)
+def _sample_table(with_many_values: bool, with_persons: bool) -> EncodedTable:
+    """Return a small table of two numbers, a category and a sensitive column.
+
+    With `with_many_values` the numbers have more values than a distance table holds.
+    """
+    row = np.arange(ROWS)
+    values = (ROWS, ROWS) if with_many_values else (7, 5)
     numbers = [
         NumericAttribute(np.arange(n, dtype=float), integral=True, magnitudes=np.arange(n, dtype=float)) for n in values
     ]
     tree = CategoricalAttribute(np.array([-1, 0, 1, 1, 0, 4, 4], np.int32), np.array([2, 3, 5, 6], np.int32))
-    columns = [(at * 5 % values[0]).astype(np.int32), (at * 11 % values[1]).astype(np.int32), (at % 4).astype(np.int32)]
-    sensitive = (at // 2 % 4).astype(np.int32)
-    made, _ = encoded_table.encode_table(
+    columns = [
+        (row * 5 % values[0]).astype(np.int32),
+        (row * 11 % values[1]).astype(np.int32),
+        (row % 4).astype(np.int32),
+    ]
+    sensitive = (row // 2 % 4).astype(np.int32)
+    table, _ = encoded_table.encode_table(
         [*numbers, tree],
         columns,
-        at.astype(np.uint64),
-        (at // 3) if persons else None,
+        row.astype(np.uint64),
+        (row // 3) if with_persons else None,
         None,
         [(sensitive, 4, tree)],
     )
-    return made
+    return table
 
 
-def _wide() -> EncodedTable:
+def _many_categories_table() -> EncodedTable:
     """Return a category of so many values that their distances have no table, and a sensitive column."""
-    at, values = np.arange(ROWS), math.isqrt(MAX_TABLE_ENTRIES) + 1
+    row, values = np.arange(ROWS), math.isqrt(MAX_TABLE_ENTRIES) + 1
     tree = CategoricalAttribute(np.array([-1, *[0] * values], np.int32), np.arange(1, values + 1, dtype=np.int32))
-    sensitive = [((at % 4).astype(np.int32), 4, None)]
-    made, _ = encoded_table.encode_table(
-        [tree], [(at * 7).astype(np.int32)], at.astype(np.uint64), None, None, sensitive
+    sensitive = [((row % 4).astype(np.int32), 4, None)]
+    table, _ = encoded_table.encode_table(
+        [tree], [(row * 7).astype(np.int32)], row.astype(np.uint64), None, None, sensitive
     )
-    return made
+    return table

@@ -55,8 +55,8 @@ def warmup(names: Sequence[str] = (), told: Callable[[str, float], None] = lambd
             raise errors.UnknownAlgorithmError(name, [*algorithms, *systems])
     selected = names or (*algorithms, *systems)
     steps = [
-        *table_warmup.steps([algorithms[name] for name in selected if name in algorithms]),
-        *stream_warmup.steps([systems[name] for name in selected if name in systems]),
+        *table_warmup.warmup_steps([algorithms[name] for name in selected if name in algorithms]),
+        *stream_warmup.warmup_steps([systems[name] for name in selected if name in systems]),
     ]
     with compile_events.listen(compiled.append):
         for i, (step, work) in enumerate(steps):

@@ -15,7 +15,7 @@ from dbanon.policy.hierarchies.hierarchy_sql import rows
 from dbanon.policy.hierarchies.messages import tree_messages
 from dbanon.policy.hierarchies.storage import Hierarchy
 from dbanon.privacy_models import model_request, registry
-from dbanon.privacy_models.model import Form, Model
+from dbanon.privacy_models.model import ModelForm, PrivacyModel
 from dbanon.release.spec import resolve
 from dbanon.source import missing_codes, stored_policy
 from dbanon.source.catalog import Source
@@ -72,19 +72,19 @@ class _Measure:
     """One row of `anonymity`, or what one function measures: a form of a model of a sensitive column."""
 
     name: str
-    model: Model
-    form: Form
+    model: PrivacyModel
+    form: ModelForm
     sensitive: int
 
 
-def _model_of(function: str) -> Model:
+def _model_of(function: str) -> PrivacyModel:
     """Return the model that a function measures."""
     return next(m for m in registry.models() if m.function == function)
 
 
-def _fits(form: Form, judged: _Judged) -> bool:
+def _fits(form: ModelForm, judged: _Judged) -> bool:
     """Return whether a form can be measured of a sensitive column."""
-    return judged.hierarchy is not None or not form.order or (form.order == "order" and judged.is_number)
+    return judged.hierarchy is not None or not form.value_order or (form.value_order == "order" and judged.is_number)
 
 
 # --- the columns of a call -------------------------------------------------------------------------------
@@ -163,7 +163,7 @@ def _judged(
     SensitiveHierarchyMissingError.
     """
     model = None if function in (_K_ANONYMITY, _ALL) else _model_of(function)
-    form = model.form(options.get(model.chooses)) if model else None
+    form = model.form(options.get(model.form_parameter)) if model else None
     given: dict[str, str] = {}
     for key, value in options.per_column("hierarchies").items():
         name = source.column(function, key, "hierarchies")
@@ -171,17 +171,17 @@ def _judged(
             why = "it is not a sensitive column of this call."
             raise errors.UnsupportedSettingError(function, "hierarchies", source.shown, name, why)
         given[name] = value
-    if given and model and form and not form.order:
-        raise errors.UnusedArgumentError(function, "hierarchies", f"{model.chooses} is '{form.name}'")
+    if given and model and form and not form.value_order:
+        raise errors.UnusedArgumentError(function, "hierarchies", f"{model.form_parameter} is '{form.name}'")
     stored = {source.spelled(d.column): d.settings.hierarchy for d in declared if d.role.lower() == "sensitive"}
     found = []
     for name in sensitive:
         judged = _Judged(name, source.columns[name])
         hierarchy = given.get(name) or stored.get(name)
-        if hierarchy and (form is None or form.order):
+        if hierarchy and (form is None or form.value_order):
             shown = hierarchy if ";" not in hierarchy else "given as text"
             judged = replace(judged, hierarchy=find(name, hierarchy), shown=shown, asked=given.get(name))
-        elif form is not None and form.order == "hierarchy":
+        elif form is not None and form.value_order == "hierarchy":
             raise errors.SensitiveHierarchyMissingError(function, source.shown, name)
         found.append(judged)
     return found
@@ -291,29 +291,31 @@ def _measures(function: str, judged: Sequence[_Judged], options: Options) -> lis
         return []
     if function == _ALL:
         every = [(model, form) for model in registry.models() for form in model.forms]
-        return [_Measure(f.listed.name, m, f, i) for i, s in enumerate(judged) for m, f in every if _fits(f, s)]
+        return [_Measure(f.table_measure.name, m, f, i) for i, s in enumerate(judged) for m, f in every if _fits(f, s)]
     model = _model_of(function)
-    form = model.form(options.get(model.chooses))
+    form = model.form(options.get(model.form_parameter))
     return [_Measure(function, model, form, i) for i in range(len(judged))]
 
 
 def _shown(m: _Measure, judged: _Judged, options: Options, within: bool) -> dict[str, object]:
     """Template values of one measure; `within`: equal values of the other sensitive columns."""
-    form, listed = m.form, m.form.listed
+    form, listed = m.form, m.form.table_measure
     settings = {name: options.number(name) or default for name, default in form.settings.items()}
-    what = listed.what.format(**settings) + (" Within equal values of the other sensitive columns." if within else "")
+    what = listed.description.format(**settings) + (
+        " Within equal values of the other sensitive columns." if within else ""
+    )
     better = listed.better or form.bound.better
     return {
         "label": text(m.name),
-        "file": m.model.file,
+        "file": m.model.sql_file,
         "measure": listed.measure or form.name,
         "settings": {name: literal(value) for name, value in settings.items()},
-        "order": form.order,
+        "order": form.value_order,
         "sensitive": m.sensitive,
         "sensitive_label": text(judged.column),
         "better": text(better),
         "higher": better == "higher",
-        "most": Sql(f"'{form.bound.most}'::DOUBLE"),
+        "most": Sql(f"'{form.bound.max_measure}'::DOUBLE"),
         "what": text(what),
     }
 
@@ -348,12 +350,12 @@ def _function(name: str, parameters: tuple[Parameter, ...], doc: str, example: s
     return TableFunction(name, ("tbl",), parameters, doc, handler=measured, example=shown)
 
 
-def _of_model(model: Model) -> TableFunction:
+def _of_model(model: PrivacyModel) -> TableFunction:
     """Return the function that measures one model."""
-    ordered = (_HIERARCHIES,) if any(form.order for form in model.forms) else ()
+    ordered = (_HIERARCHIES,) if any(form.value_order for form in model.forms) else ()
     example = ", ".join([_EXAMPLE_JUDGED, *([model.example] if model.example else [])])
     parameters = (*_SENSITIVE, *model.parameters[1:], *ordered)
-    return _function(model.function, parameters, f"{_GIVES}: {model.gives}.", example)
+    return _function(model.function, parameters, f"{_GIVES}: {model.description}.", example)
 
 
 _OF_FORMS = tuple(

@@ -214,7 +214,7 @@ def _hierarchies(call: Call, entry: LedgerEntry, source: Source | None) -> dict[
 
 def _fingerprint(call: Call, entry: LedgerEntry, named: Mapping[str, str]) -> str | None:
     """Return the fingerprint of hierarchies as the ledger keeps it of a release; None where one is not there."""
-    counted = ("quasi", "sensitive") if model_request.ordered(entry.options) else ("quasi",)
+    counted = ("quasi", "sensitive") if model_request.uses_value_order(entry.options) else ("quasi",)
     used = {}
     for column, name in named.items():
         if entry.roles[column] in counted:

@@ -122,7 +122,9 @@ def resolve(
     quasi = tuple(Quasi(name, source.columns[name], _settings(asked, name, policy.get(name))) for name in order)
     sensitive = {name: policy.get(name) for name, role in roles.items() if role == "sensitive"}
     orders = (
-        {} if ontology is None and not model_request.ordered(options) else _orders(asked, sensitive, ontology or {})
+        {}
+        if ontology is None and not model_request.uses_value_order(options)
+        else _orders(asked, sensitive, ontology or {})
     )
     _only_quasi(asked, set(order), set(orders))
     persons = [name for name, role in roles.items() if role == "person"]

@@ -6,19 +6,27 @@ A NULL is a category of its own.
 import numpy as np
 
 from dbanon.encoding.encoded_table import Floats, SensitiveColumn
-from dbanon.privacy_models.model import Form, Listed, Metric, Model, ModelBound, Rules, Settings
+from dbanon.privacy_models.model import (
+    AchievedMetric,
+    KernelRules,
+    ModelBound,
+    ModelForm,
+    ModelSettings,
+    PrivacyModel,
+    TableMeasure,
+)
 from dbanon.table_functions.parameter_types import Float
 from dbanon.table_functions.parameters import Parameter
 
 
-def _share(settings: Settings, sensitive: SensitiveColumn, counts: Floats, sizes: Floats) -> Floats:
+def _max_share(settings: ModelSettings, sensitive: SensitiveColumn, counts: Floats, sizes: Floats) -> Floats:
     """Return the greatest share of a value."""
     return np.asarray(counts.max(axis=1) / sizes)
 
 
-MODEL = Model(
+MODEL = PrivacyModel(
     name="alpha",
-    place=3,
+    position=3,
     parameters=(
         Parameter(
             "alpha", Float(0, 1, above=True), "(alpha, k)-anonymity: greatest share of a sensitive value in a class."
@@ -26,17 +34,21 @@ MODEL = Model(
     ),
     source="Wong et al. 2006",
     function="alpha_k",
-    gives="greatest share of one sensitive value in a class",
+    description="greatest share of one sensitive value in a class",
     example="",
     forms=(
-        Form(
+        ModelForm(
             name="share",
-            bound=ModelBound("alpha", "lower", most=1.0),
-            measure=_share,
-            metric=Metric("alpha", "Achieved alpha of a sensitive column: greatest share of a value in a class."),
-            listed=Listed("alpha", "Greatest share of one value in a class."),
+            bound=ModelBound("alpha", "lower", max_measure=1.0),
+            measure=_max_share,
+            metric=AchievedMetric(
+                "alpha", "Achieved alpha of a sensitive column: greatest share of a value in a class."
+            ),
+            table_measure=TableMeasure("alpha", "Greatest share of one value in a class."),
             sentence="greatest share of a sensitive value in a class at most {alpha:.12g}",
-            rules=lambda settings, sensitive: Rules(most=np.full(sensitive.values + 1, settings["alpha"])),
+            kernel_rules=lambda settings, sensitive: KernelRules(
+                max_shares=np.full(sensitive.values + 1, settings["alpha"])
+            ),
         ),
     ),
 )

@@ -6,44 +6,54 @@ A NULL is a category of its own.
 import numpy as np
 
 from dbanon.encoding.encoded_table import Floats, SensitiveColumn
-from dbanon.privacy_models.model import SLACK, Form, Listed, Metric, Model, ModelBound, Rules, Settings, shares
+from dbanon.privacy_models.model import (
+    SLACK,
+    AchievedMetric,
+    KernelRules,
+    ModelBound,
+    ModelForm,
+    ModelSettings,
+    PrivacyModel,
+    TableMeasure,
+    shares,
+)
 from dbanon.table_functions.parameter_types import Choice, Float
 from dbanon.table_functions.parameters import Parameter
 
 
-def _basic(settings: Settings, sensitive: SensitiveColumn, counts: Floats, sizes: Floats) -> Floats:
+def _max_gain(settings: ModelSettings, sensitive: SensitiveColumn, counts: Floats, sizes: Floats) -> Floats:
     """Return the greatest relative gain of a share over the whole table."""
-    gains, _ = _gains(sensitive, counts)
+    gains, _ = _relative_gains(sensitive, counts)
     return np.asarray(gains.max(axis=1))
 
 
-def _enhanced(settings: Settings, sensitive: SensitiveColumn, counts: Floats, sizes: Floats) -> Floats:
+def _max_enhanced_gain(settings: ModelSettings, sensitive: SensitiveColumn, counts: Floats, sizes: Floats) -> Floats:
     """Return the same, infinite where a gain is above -ln of the share in the table."""
-    gains, q = _gains(sensitive, counts)
+    gains, q = _relative_gains(sensitive, counts)
     return np.asarray(np.where(gains > -np.log(q) + SLACK, np.inf, gains).max(axis=1))
 
 
-def _gains(sensitive: SensitiveColumn, counts: Floats) -> tuple[Floats, Floats]:
+def _relative_gains(sensitive: SensitiveColumn, counts: Floats) -> tuple[Floats, Floats]:
     """Return the relative gain of each value of the table by class, and the values' shares in the table."""
-    there = sensitive.share > 0
-    q = sensitive.share[there]
-    return np.maximum((shares(counts)[:, there] - q) / q, 0.0), q
+    occurs = sensitive.share > 0
+    q = sensitive.share[occurs]
+    return np.maximum((shares(counts)[:, occurs] - q) / q, 0.0), q
 
 
-def _rules_of_enhanced(settings: Settings, sensitive: SensitiveColumn) -> Rules:
+def _enhanced_kernel_rules(settings: ModelSettings, sensitive: SensitiveColumn) -> KernelRules:
     gain = np.minimum(np.full(sensitive.values + 1, settings["beta"]), -np.log(np.maximum(sensitive.share, 1e-300)))
-    return Rules(most=sensitive.share * (1 + gain))
+    return KernelRules(max_shares=sensitive.share * (1 + gain))
 
 
-_METRIC = Metric(
+_METRIC = AchievedMetric(
     "beta_likeness", "Achieved beta of a sensitive column: greatest relative gain of a value's share in a class."
 )
 _SENTENCE = "relative gain ({form}) of a sensitive value's share in a class at most {beta:.12g}"
-_WHAT = "Greatest relative gain of a value's share in a class over the whole table"
+_DESCRIPTION = "Greatest relative gain of a value's share in a class over the whole table"
 
-MODEL = Model(
+MODEL = PrivacyModel(
     name="beta_likeness",
-    place=5,
+    position=5,
     parameters=(
         Parameter(
             "beta",
@@ -57,33 +67,35 @@ MODEL = Model(
             "table.",
         ),
     ),
-    chooses="likeness",
+    form_parameter="likeness",
     source="Cao and Karras 2012",
     function="beta_likeness",
-    gives="greatest relative gain of a sensitive value's share in a class over the whole table",
+    description="greatest relative gain of a sensitive value's share in a class over the whole table",
     example="likeness = 'enhanced'",
     forms=(
-        Form(
+        ModelForm(
             name="basic",
             bound=ModelBound("beta", "lower"),
-            measure=_basic,
+            measure=_max_gain,
             metric=_METRIC,
-            listed=Listed("beta_basic", f"{_WHAT}."),
+            table_measure=TableMeasure("beta_basic", f"{_DESCRIPTION}."),
             sentence=_SENTENCE,
-            rules=lambda settings, sensitive: Rules(
-                most=sensitive.share * (1 + np.full(sensitive.values + 1, settings["beta"]))
+            kernel_rules=lambda settings, sensitive: KernelRules(
+                max_shares=sensitive.share * (1 + np.full(sensitive.values + 1, settings["beta"]))
             ),
-            compares=True,
+            uses_overall=True,
         ),
-        Form(
+        ModelForm(
             name="enhanced",
             bound=ModelBound("beta", "lower"),
-            measure=_enhanced,
+            measure=_max_enhanced_gain,
             metric=_METRIC,
-            listed=Listed("beta_enhanced", f"{_WHAT}; infinite where it is above -ln of the share in the table."),
+            table_measure=TableMeasure(
+                "beta_enhanced", f"{_DESCRIPTION}; infinite where it is above -ln of the share in the table."
+            ),
             sentence=_SENTENCE,
-            rules=_rules_of_enhanced,
-            compares=True,
+            kernel_rules=_enhanced_kernel_rules,
+            uses_overall=True,
         ),
     ),
 )

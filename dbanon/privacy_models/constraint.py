@@ -12,19 +12,19 @@ from typing import Protocol
 import numpy as np
 
 from dbanon.encoding.encoded_table import AnyInts, Bools, EncodedTable, Ints
-from dbanon.privacy_models.model_request import Demand
+from dbanon.privacy_models.model_request import ModelRequirement
 
-TALLIES = 2**20
+MAX_VALUE_COUNTS = 2**20
 """Numbers of records by group and value that are held at a time."""
 
 
-class Groups(Protocol):
+class MergeableClusters(Protocol):
     """Groups of records, by number."""
 
-    def hold_with(self, group: int, others: Ints) -> Bools:
+    def unions_satisfy(self, cluster: int, others: Ints) -> Bools:
         """Return whether the union of a group with each of some others makes a group."""
 
-    def unite(self, keep: int, gone: int) -> None:
+    def merge(self, keep: int, absorbed_cluster: int) -> None:
         """Put the records of one group into another."""
 
 
@@ -40,60 +40,62 @@ class Constraint:
     """
 
     k: int
-    models: tuple[Demand, ...] = ()
+    models: tuple[ModelRequirement, ...] = ()
     joint: bool = False
 
     @property
-    def least(self) -> int:
+    def min_records(self) -> int:
         """No group of fewer records can be enough."""
-        return max([self.k, *(m.least for m in self.models)])
+        return max([self.k, *(m.min_records for m in self.models)])
 
     @property
-    def said(self) -> str:
+    def parameter_text(self) -> str:
         """The whole model as parameters of a call."""
-        return ", ".join(dict.fromkeys([f"k = {self.k}", *(m.said for m in self.models)]))
+        return ", ".join(dict.fromkeys([f"k = {self.k}", *(m.parameter_text for m in self.models)]))
 
-    def counts_records(self, space: EncodedTable) -> bool:
+    def counts_only_records(self, space: EncodedTable) -> bool:
         """Return whether any `least` records make a group, whatever they are."""
         return space.persons is None and not self.models
 
-    def enough(self, space: EncodedTable, tuples: Ints) -> bool:
+    def is_met_by_tuples(self, space: EncodedTable, tuples: Ints) -> bool:
         """Return whether all records of some tuples make a group."""
         records = int(space.counts[tuples].sum())
         if records < self.k or (space.persons is None and not self.models):
             return records >= self.k
-        return self.holds(space, space.rows_of(tuples))
+        return self.is_met_by_records(space, space.rows_of(tuples))
 
-    def holds(self, space: EncodedTable, rows: Ints) -> bool:
+    def is_met_by_records(self, space: EncodedTable, rows: Ints) -> bool:
         """Return whether some records make a group."""
-        return self._people(space, rows) >= self.k and all(bool(m.met(self.worst(space, rows, m))) for m in self.models)
+        return self._n_persons(space, rows) >= self.k and all(
+            bool(m.is_satisfied(self.worst_measure(space, rows, m))) for m in self.models
+        )
 
-    def missed(self, space: EncodedTable, groups: list[Ints]) -> Ints:
+    def failing_clusters(self, space: EncodedTable, clusters: list[Ints]) -> Ints:
         """Which of several groups of records do not hold."""
         if space.persons is not None or (self.joint and len(space.sensitive) > 1):
-            return np.array([g for g, rows in enumerate(groups) if not self.holds(space, rows)], np.int64)
-        sizes = np.array([len(rows) for rows in groups], np.int64)
-        held = sizes >= self.k
+            return np.array([g for g, rows in enumerate(clusters) if not self.is_met_by_records(space, rows)], np.int64)
+        sizes = np.array([len(rows) for rows in clusters], np.int64)
+        is_met = sizes >= self.k
         for model in self.models:
             sensitive = space.sensitive[model.sensitive]
             values = sensitive.values + 1
-            step = max(TALLIES // values, 1)
-            for first in range(0, len(groups), step):
-                some = slice(first, first + step)
-                group = np.repeat(np.arange(len(sizes[some])), sizes[some])
-                cells = group * values + sensitive.codes[np.concatenate(groups[some])]
-                counts = np.bincount(cells, minlength=len(sizes[some]) * values).reshape(-1, values)
-                held[some] &= model.met(model.measure(sensitive, counts, sizes[some]))
-        return np.flatnonzero(~held)
+            step = max(MAX_VALUE_COUNTS // values, 1)
+            for first in range(0, len(clusters), step):
+                batch = slice(first, first + step)
+                cluster_of = np.repeat(np.arange(len(sizes[batch])), sizes[batch])
+                cells = cluster_of * values + sensitive.codes[np.concatenate(clusters[batch])]
+                counts = np.bincount(cells, minlength=len(sizes[batch]) * values).reshape(-1, values)
+                is_met[batch] &= model.is_satisfied(model.measure(sensitive, counts, sizes[batch]))
+        return np.flatnonzero(~is_met)
 
-    def groups(self, space: EncodedTable, rows: list[Ints]) -> Groups:
+    def mergeable_clusters(self, space: EncodedTable, rows: list[Ints]) -> MergeableClusters:
         """Return groups of records that will be united."""
         values = sum(space.sensitive[m.sensitive].values + 1 for m in self.models)
         if space.persons is not None or (self.joint and len(space.sensitive) > 1) or len(rows) * values > 2**24:
-            return _Rows(self, space, rows)
-        return _Tallies(self, space, rows)
+            return _ClusterRecords(self, space, rows)
+        return _ClusterValueCounts(self, space, rows)
 
-    def worst(self, space: EncodedTable, rows: Ints, model: Demand) -> np.float64:
+    def worst_measure(self, space: EncodedTable, rows: Ints, model: ModelRequirement) -> np.float64:
         """What a group measures by one model; in the joint form the worst of its parts."""
         sensitive = space.sensitive[model.sensitive]
         parts = [rows]
@@ -105,26 +107,26 @@ class Constraint:
         counts = np.zeros((len(parts), sensitive.values + 1), np.int64)
         sizes = np.zeros(len(parts), np.int64)
         for i, part_rows in enumerate(parts):
-            counts[i], sizes[i] = tally(space, part_rows, model.sensitive)
-        known = sizes > 0
-        measured = model.measure(sensitive, counts[known], sizes[known])
-        if len(measured) == 0:
-            return np.float64(-np.inf if model.rule.is_higher else np.inf)
-        return np.float64(measured.min() if model.rule.is_higher else measured.max())
+            counts[i], sizes[i] = value_counts(space, part_rows, model.sensitive)
+        not_empty = sizes > 0
+        measures = model.measure(sensitive, counts[not_empty], sizes[not_empty])
+        if len(measures) == 0:
+            return np.float64(-np.inf if model.form_definition.is_higher else np.inf)
+        return np.float64(measures.min() if model.form_definition.is_higher else measures.max())
 
-    def needed(self, space: EncodedTable, rows: Ints) -> int | None:
+    def n_records_needed(self, space: EncodedTable, rows: Ints) -> int | None:
         """How many of the rows, taken in order, make a group; None if no number of them does."""
-        first = self._needed_people(space, rows)
+        first = self._n_records_for_k(space, rows)
         if first is None or not self.models:
             return first
-        size = max(first, self.least)
+        size = max(first, self.min_records)
         while size <= len(rows):
-            if self.holds(space, rows[:size]):
+            if self.is_met_by_records(space, rows[:size]):
                 return size
             size += max(size // 8, 1)  # every size is looked at while it is small, one of eight later
-        return len(rows) if size > len(rows) >= self.least and self.holds(space, rows) else None
+        return len(rows) if size > len(rows) >= self.min_records and self.is_met_by_records(space, rows) else None
 
-    def _needed_people(self, space: EncodedTable, rows: Ints) -> int | None:
+    def _n_records_for_k(self, space: EncodedTable, rows: Ints) -> int | None:
         if space.persons is None:
             return self.k if len(rows) >= self.k else None
         distinct, first = np.unique(space.persons[rows], return_index=True)
@@ -132,88 +134,90 @@ class Constraint:
         return int(first[self.k - 1]) + 1 if len(first) >= self.k else None
 
     @staticmethod
-    def _people(space: EncodedTable, rows: Ints) -> int:
+    def _n_persons(space: EncodedTable, rows: Ints) -> int:
         if space.persons is None:
             return len(rows)
         persons = space.persons[rows]
         return len(np.unique(persons[persons >= 0]))
 
-    def left(self, space: EncodedTable) -> Left:
+    def remaining(self, space: EncodedTable) -> RemainingRecords:
         """Return all records of a space as what is left; enough while they might make a group."""
-        return Left(self.k, np.arange(space.rows) if space.persons is None else space.persons)
+        return RemainingRecords(self.k, np.arange(space.rows) if space.persons is None else space.persons)
 
 
-def tally(space: EncodedTable, rows: Ints, sensitive: int) -> tuple[Ints, int]:
+def value_counts(space: EncodedTable, rows: Ints, sensitive: int) -> tuple[Ints, int]:
     """Return records (distinct persons) of a group by sensitive value, and how many there are."""
     column = space.sensitive[sensitive]
     codes = column.codes[rows]
     if space.persons is None:
         return np.bincount(codes, minlength=column.values + 1), len(rows)
     persons = space.persons[rows]
-    known = persons >= 0
+    has_person = persons >= 0
     values = column.values + 1
-    pairs = np.unique(persons[known].astype(np.int64) * values + codes[known])
+    pairs = np.unique(persons[has_person].astype(np.int64) * values + codes[has_person])
     return np.bincount(pairs % values, minlength=values), len(np.unique(pairs // values))
 
 
-class _Rows:
+class _ClusterRecords:
     """Groups as their records."""
 
     def __init__(self, constraint: Constraint, space: EncodedTable, rows: list[Ints]) -> None:
         self.constraint, self.space, self.rows = constraint, space, list(rows)
 
-    def hold_with(self, group: int, others: Ints) -> Bools:
-        held = np.zeros(len(others), bool)
+    def unions_satisfy(self, cluster: int, others: Ints) -> Bools:
+        is_met = np.zeros(len(others), bool)
         for i, other in enumerate(others.tolist()):  # only the first that does is looked for
-            held[i] = self.constraint.holds(self.space, np.concatenate((self.rows[group], self.rows[other])))
-            if held[i]:
+            is_met[i] = self.constraint.is_met_by_records(
+                self.space, np.concatenate((self.rows[cluster], self.rows[other]))
+            )
+            if is_met[i]:
                 break
-        return held
+        return is_met
 
-    def unite(self, keep: int, gone: int) -> None:
-        self.rows[keep] = np.concatenate((self.rows[keep], self.rows[gone]))
+    def merge(self, keep: int, absorbed_cluster: int) -> None:
+        self.rows[keep] = np.concatenate((self.rows[keep], self.rows[absorbed_cluster]))
 
 
-class _Tallies:
+class _ClusterValueCounts:
     """Groups as numbers of records by sensitive value, where records are counted."""
 
     def __init__(self, constraint: Constraint, space: EncodedTable, rows: list[Ints]) -> None:
         self.constraint, self.space = constraint, space
         self.sizes = np.array([len(r) for r in rows], np.int64)
-        group, every = np.repeat(np.arange(len(rows)), self.sizes), np.concatenate(rows)
+        cluster_of, all_rows = np.repeat(np.arange(len(rows)), self.sizes), np.concatenate(rows)
         self.counts = {}
         for column in {m.sensitive for m in constraint.models}:
             values = space.sensitive[column].values + 1
-            cells = group * values + space.sensitive[column].codes[every]
+            cells = cluster_of * values + space.sensitive[column].codes[all_rows]
             self.counts[column] = np.bincount(cells, minlength=len(rows) * values).reshape(-1, values)
 
-    def hold_with(self, group: int, others: Ints) -> Bools:
-        sizes = self.sizes[group] + self.sizes[others]
-        held = np.asarray(sizes >= self.constraint.k)
+    def unions_satisfy(self, cluster: int, others: Ints) -> Bools:
+        sizes = self.sizes[cluster] + self.sizes[others]
+        is_met = np.asarray(sizes >= self.constraint.k)
         for model in self.constraint.models:
-            counts = self.counts[model.sensitive][others] + self.counts[model.sensitive][group]
-            held &= model.met(model.measure(self.space.sensitive[model.sensitive], counts, sizes))
-        return held
+            counts = self.counts[model.sensitive][others] + self.counts[model.sensitive][cluster]
+            is_met &= model.is_satisfied(model.measure(self.space.sensitive[model.sensitive], counts, sizes))
+        return is_met
 
-    def unite(self, keep: int, gone: int) -> None:
-        self.sizes[keep] += self.sizes[gone]
+    def merge(self, keep: int, absorbed_cluster: int) -> None:
+        self.sizes[keep] += self.sizes[absorbed_cluster]
         for counts in self.counts.values():
-            counts[keep] += counts[gone]
+            counts[keep] += counts[absorbed_cluster]
 
 
-class Left:
+class RemainingRecords:
     """What is left of the records while groups are taken away; a person counts while one of their rows is left."""
 
     def __init__(self, k: int, persons: AnyInts) -> None:
         self.k, self.persons = k, persons
         self.rows_of = np.bincount(persons[persons >= 0], minlength=1)
-        self.distinct = int((self.rows_of > 0).sum())
+        self.n_persons = int((self.rows_of > 0).sum())
 
-    def take(self, rows: Ints) -> None:
+    def remove(self, rows: Ints) -> None:
         persons = self.persons[rows]
         persons = persons[persons >= 0]
         np.subtract.at(self.rows_of, persons, 1)
-        self.distinct -= int((self.rows_of[np.unique(persons)] == 0).sum())
+        self.n_persons -= int((self.rows_of[np.unique(persons)] == 0).sum())
 
-    def enough(self) -> bool:
-        return self.distinct >= self.k
+    def can_form_class(self) -> bool:
+        return self.n_persons >= self.k

@@ -15,17 +15,17 @@ import numpy as np
 from dbanon.encoding.encoded_table import Bools, Floats, SensitiveColumn
 from dbanon.table_functions.parameters import Parameter
 
-Settings = Mapping[str, Any]
+ModelSettings = Mapping[str, Any]
 """Values of a model's parameters by name: numbers."""
 
 SLACK = 1e-12
 
-Measure = Callable[[Settings, SensitiveColumn, Floats, Floats], Floats]
+Measure = Callable[[ModelSettings, SensitiveColumn, Floats, Floats], Floats]
 """settings, column, counts (classes, values + 1), sizes (classes,) -> the measure of each class."""
 
 
 @dataclass(frozen=True)
-class Rules:
+class KernelRules:
     """A demand as compiled code judges it (dbanon.kernels.model_gathering): all that is given must hold.
 
     least: number of different values; entropy: least exp of the entropy; recursive: c and l; distance: the greatest,
@@ -34,32 +34,32 @@ class Rules:
     model, and another way than the compiled one is taken where there is one.
     """
 
-    least: int = 0
-    entropy: float = 0.0
+    min_distinct: int = 0
+    min_exp_entropy: float = 0.0
     recursive: tuple[float, int] = (0.0, 0)
     distance: tuple[float, int] = (0.0, -1)
-    most: Floats | None = None
-    aim: float = 1.0
-    exact: bool = True
+    max_shares: Floats | None = None
+    target_share: float = 1.0
+    is_exact: bool = True
 
 
 @dataclass(frozen=True)
-class Metric:
+class AchievedMetric:
     """What a release achieves by some forms of a model: name and meaning of a measure in `NAME_metrics`."""
 
     name: str
-    what: str
+    description: str
 
 
 @dataclass(frozen=True)
-class Listed:
+class TableMeasure:
     """What a form shows of any table: its name in `anonymity`, and the meaning of the number.
 
     `measure` is what its SQL file calls the number and `better` its direction, where they are not those of the form.
     """
 
     name: str
-    what: str
+    description: str
     measure: str = ""
     better: str = ""
 
@@ -77,12 +77,12 @@ class ModelBound:
     better: str
     strict: bool = False
     slack: float = SLACK
-    most: float = math.inf
+    max_measure: float = math.inf
     unreachable: str = ""
 
 
 @dataclass(frozen=True)
-class Form:
+class ModelForm:
     """One form of a model: a measure of every class, and what of it is enough.
 
     name: what the parameter that chooses the form is given, and what the SQL file calls the measure. settings:
@@ -101,34 +101,36 @@ class Form:
     name: str
     bound: ModelBound
     measure: Measure
-    metric: Metric
-    listed: Listed
+    metric: AchievedMetric
+    table_measure: TableMeasure
     sentence: str
-    settings: Settings = field(default_factory=dict)
-    least: Callable[[Settings], int] = lambda settings: 0
-    rules: Callable[[Settings, SensitiveColumn], Rules] = lambda settings, sensitive: Rules(exact=False)
-    compares: bool = False
-    counts_values: bool = False
-    kept_by_union: bool = True
-    order: str = ""
-    places: tuple[str, ...] = ()
-    instead: str = ""
+    settings: ModelSettings = field(default_factory=dict)
+    min_records: Callable[[ModelSettings], int] = lambda settings: 0
+    kernel_rules: Callable[[ModelSettings, SensitiveColumn], KernelRules] = lambda settings, sensitive: KernelRules(
+        is_exact=False
+    )
+    uses_overall: bool = False
+    is_distinct_count: bool = False
+    is_closed_under_union: bool = True
+    value_order: str = ""
+    order_columns: tuple[str, ...] = ()
+    alternative: str = ""
 
     @property
     def is_higher(self) -> bool:
         return self.bound.better == "higher"
 
-    def holds(self, measured: Floats | np.float64, bound: float) -> Bools:
+    def is_satisfied(self, measures: Floats | np.float64, bound: float) -> Bools:
         """Return whether measures are enough."""
         if self.is_higher:
-            return np.asarray(measured >= bound - SLACK)
+            return np.asarray(measures >= bound - SLACK)
         if self.bound.strict:
-            return np.asarray(measured < bound - self.bound.slack)
-        return np.asarray(measured <= bound + SLACK)
+            return np.asarray(measures < bound - self.bound.slack)
+        return np.asarray(measures <= bound + SLACK)
 
 
 @dataclass(frozen=True)
-class Model:
+class PrivacyModel:
     """One privacy model of sensitive columns.
 
     name: of its Python file, of its SQL file, and in messages; place: among the models in all lists. parameters: the
@@ -137,14 +139,14 @@ class Model:
     """
 
     name: str
-    place: int
+    position: int
     parameters: tuple[Parameter, ...]
-    forms: tuple[Form, ...]
+    forms: tuple[ModelForm, ...]
     source: str
     function: str
-    gives: str
+    description: str
     example: str
-    chooses: str = ""
+    form_parameter: str = ""
 
     @property
     def parameter(self) -> str:
@@ -152,16 +154,16 @@ class Model:
         return self.parameters[0].name
 
     @property
-    def file(self) -> str:
+    def sql_file(self) -> str:
         """Its SQL file: macros measure(name, of, settings) and, for a form with an order, places(form, ...)."""
         return f"privacy_models/{self.name}.sql"
 
-    def form(self, name: object) -> Form:
+    def form(self, name: object) -> ModelForm:
         """Return the form of a name; None: the default."""
         return next((f for f in self.forms if f.name == name), self.forms[0])
 
     @property
-    def metrics(self) -> tuple[Metric, ...]:
+    def metrics(self) -> tuple[AchievedMetric, ...]:
         """What a release achieves by its forms."""
         return tuple(dict.fromkeys(f.metric for f in self.forms))
 

@@ -3,14 +3,14 @@
 A NULL never counts.
 """
 
-from dbanon.privacy_models.l_diversity import distinct
-from dbanon.privacy_models.model import Form, Listed, Metric, Model, ModelBound, Rules
+from dbanon.privacy_models.l_diversity import distinct_values
+from dbanon.privacy_models.model import AchievedMetric, KernelRules, ModelBound, ModelForm, PrivacyModel, TableMeasure
 from dbanon.table_functions.parameter_types import Integer
 from dbanon.table_functions.parameters import Parameter
 
-MODEL = Model(
+MODEL = PrivacyModel(
     name="p_sensitivity",
-    place=4,
+    position=4,
     parameters=(
         Parameter(
             "p", Integer(2), "p-sensitive k-anonymity: least number of different sensitive values in every class."
@@ -18,21 +18,21 @@ MODEL = Model(
     ),
     source="Truta and Vinay 2006",
     function="p_sensitive",
-    gives="different sensitive values in a class",
+    description="different sensitive values in a class",
     example="",
     forms=(
-        Form(
+        ModelForm(
             name="distinct",
             bound=ModelBound("p", "higher"),
-            measure=distinct,
-            metric=Metric(
+            measure=distinct_values,
+            metric=AchievedMetric(
                 "p_sensitivity", "Achieved p of a sensitive column: least number of different values in a class."
             ),
-            listed=Listed("p_sensitive", "Least number of different values in a class."),
+            table_measure=TableMeasure("p_sensitive", "Least number of different values in a class."),
             sentence="at least {p} different sensitive values in every class",
-            least=lambda settings: int(settings["p"]),
-            rules=lambda settings, sensitive: Rules(least=int(settings["p"])),
-            counts_values=True,
+            min_records=lambda settings: int(settings["p"]),
+            kernel_rules=lambda settings, sensitive: KernelRules(min_distinct=int(settings["p"])),
+            is_distinct_count=True,
         ),
     ),
 )

@@ -4,21 +4,21 @@ import importlib
 import pkgutil
 from functools import cache
 
-from dbanon.privacy_models.model import Form, Metric, Model
+from dbanon.privacy_models.model import AchievedMetric, ModelForm, PrivacyModel
 from dbanon.table_functions.parameters import Parameter
 
 
 @cache
-def models() -> tuple[Model, ...]:
+def models() -> tuple[PrivacyModel, ...]:
     """Return all models in their places."""
     package = importlib.import_module(__package__)
     modules = (importlib.import_module(f"{__package__}.{m.name}") for m in pkgutil.iter_modules(package.__path__))
-    found = (getattr(module, "MODEL", None) for module in modules)
-    return tuple(sorted((m for m in found if isinstance(m, Model)), key=lambda m: m.place))
+    candidates = (getattr(module, "MODEL", None) for module in modules)
+    return tuple(sorted((m for m in candidates if isinstance(m, PrivacyModel)), key=lambda m: m.position))
 
 
 @cache
-def find(name: str) -> Model:
+def find_model(name: str) -> PrivacyModel:
     """Return the model of a name; KeyError."""
     return {m.name: m for m in models()}[name]
 
@@ -28,6 +28,6 @@ def parameters() -> tuple[Parameter, ...]:
     return tuple(p for m in models() for p in m.parameters)
 
 
-def metrics() -> tuple[tuple[Model, Form, Metric], ...]:
+def metrics() -> tuple[tuple[PrivacyModel, ModelForm, AchievedMetric], ...]:
     """What releases achieve by all models: each measure with its model and the first form that has it."""
     return tuple((m, next(f for f in m.forms if f.metric == metric), metric) for m in models() for metric in m.metrics)

@@ -8,53 +8,64 @@ from functools import partial
 import numpy as np
 
 from dbanon.encoding.encoded_table import Floats, SensitiveColumn
-from dbanon.privacy_models.model import Form, Listed, Metric, Model, ModelBound, Rules, Settings, shares
+from dbanon.privacy_models.model import (
+    AchievedMetric,
+    KernelRules,
+    ModelBound,
+    ModelForm,
+    ModelSettings,
+    PrivacyModel,
+    TableMeasure,
+    shares,
+)
 from dbanon.table_functions.parameter_types import Choice, Float
 from dbanon.table_functions.parameters import Parameter
 
 
-def _equal(settings: Settings, sensitive: SensitiveColumn, counts: Floats, sizes: Floats) -> Floats:
+def _equal_distance(settings: ModelSettings, sensitive: SensitiveColumn, counts: Floats, sizes: Floats) -> Floats:
     """Earth mover's distance from the whole table, all values equally far apart."""
     return np.asarray(np.abs(shares(counts) - sensitive.share).sum(axis=1) / 2)
 
 
-def _ordered(settings: Settings, sensitive: SensitiveColumn, counts: Floats, sizes: Floats) -> Floats:
+def _ordered_distance(settings: ModelSettings, sensitive: SensitiveColumn, counts: Floats, sizes: Floats) -> Floats:
     """Return values as far apart as their ranks."""
-    there = sensitive.share > 0  # values that are not released have no rank: no reader knows of them
-    off = shares(counts) - sensitive.share
-    between = np.abs(np.cumsum(off[:, there], axis=1))
-    return np.asarray(between.sum(axis=1) / max(int(there.sum()) - 1, 1))
+    occurs = sensitive.share > 0  # values that are not released have no rank: no reader knows of them
+    differences = shares(counts) - sensitive.share
+    between = np.abs(np.cumsum(differences[:, occurs], axis=1))
+    return np.asarray(between.sum(axis=1) / max(int(occurs.sum()) - 1, 1))
 
 
-def _hierarchical(settings: Settings, sensitive: SensitiveColumn, counts: Floats, sizes: Floats) -> Floats:
+def _hierarchical_distance(
+    settings: ModelSettings, sensitive: SensitiveColumn, counts: Floats, sizes: Floats
+) -> Floats:
     """Return values as far apart as their lowest common ancestor is high."""
-    off = shares(counts) - sensitive.share
+    differences = shares(counts) - sensitive.share
     parent, node, length = sensitive.edges()
-    extra = np.zeros((len(off), len(parent)))
-    for value, at in enumerate(node.tolist()):
-        extra[:, at] += off[:, value]
-    for at in range(len(parent) - 1, 0, -1):
-        extra[:, parent[at]] += extra[:, at]
+    extra = np.zeros((len(differences), len(parent)))
+    for value, place in enumerate(node.tolist()):
+        extra[:, place] += differences[:, value]
+    for place in range(len(parent) - 1, 0, -1):
+        extra[:, parent[place]] += extra[:, place]
     return np.asarray((np.abs(extra) * length).sum(axis=1))
 
 
-_WHAT = "Greatest earth mover's distance of a class from the whole table"
+_DESCRIPTION = "Greatest earth mover's distance of a class from the whole table"
 
-_form = partial(
-    Form,
-    bound=ModelBound("t", "lower", most=1.0),
-    metric=Metric(
+_t_closeness_form = partial(
+    ModelForm,
+    bound=ModelBound("t", "lower", max_measure=1.0),
+    metric=AchievedMetric(
         "t_closeness",
         "Achieved t of a sensitive column: greatest earth mover's distance of a class from the whole release.",
     ),
     sentence="earth mover's distance ({form}) of a class from the whole release at most {t:.12g}",
-    compares=True,
+    uses_overall=True,
 )
 """A form of the model: forms differ in how far apart values are."""
 
-MODEL = Model(
+MODEL = PrivacyModel(
     name="t_closeness",
-    place=2,
+    position=2,
     parameters=(
         Parameter("t", Float(0, 1), "t-closeness: greatest earth mover's distance of a class from the whole table."),
         Parameter(
@@ -64,36 +75,37 @@ MODEL = Model(
             "where it has one, else of the values), or by the hierarchy.",
         ),
     ),
-    chooses="emd",
+    form_parameter="emd",
     source="Li et al. 2007",
     function="t_closeness",
-    gives="earth mover's distance of a class from the whole table",
+    description="earth mover's distance of a class from the whole table",
     example="",
     forms=(
-        _form(
+        _t_closeness_form(
             name="equal",
-            measure=_equal,
-            listed=Listed("t_closeness_equal", f"{_WHAT}, all values equally far apart."),
-            rules=lambda settings, sensitive: Rules(distance=(settings["t"], 0)),
+            measure=_equal_distance,
+            table_measure=TableMeasure("t_closeness_equal", f"{_DESCRIPTION}, all values equally far apart."),
+            kernel_rules=lambda settings, sensitive: KernelRules(distance=(settings["t"], 0)),
         ),
-        _form(
+        _t_closeness_form(
             name="ordered",
-            measure=_ordered,
-            listed=Listed("t_closeness_ordered", f"{_WHAT}, values as far apart as their ranks."),
-            rules=lambda settings, sensitive: Rules(distance=(settings["t"], 1)),
-            order="order",
-            places=("place",),
+            measure=_ordered_distance,
+            table_measure=TableMeasure("t_closeness_ordered", f"{_DESCRIPTION}, values as far apart as their ranks."),
+            kernel_rules=lambda settings, sensitive: KernelRules(distance=(settings["t"], 1)),
+            value_order="order",
+            order_columns=("place",),
         ),
-        _form(
+        _t_closeness_form(
             name="hierarchical",
-            measure=_hierarchical,
-            listed=Listed(
-                "t_closeness_hierarchical", f"{_WHAT}, values as far apart as their lowest common ancestor is high."
+            measure=_hierarchical_distance,
+            table_measure=TableMeasure(
+                "t_closeness_hierarchical",
+                f"{_DESCRIPTION}, values as far apart as their lowest common ancestor is high.",
             ),
-            rules=lambda settings, sensitive: Rules(distance=(settings["t"], 2)),
-            order="hierarchy",
-            places=("cell", "weight"),
-            instead="equal",
+            kernel_rules=lambda settings, sensitive: KernelRules(distance=(settings["t"], 2)),
+            value_order="hierarchy",
+            order_columns=("cell", "weight"),
+            alternative="equal",
         ),
     ),
 )

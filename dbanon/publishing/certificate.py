@@ -189,7 +189,7 @@ class Certificate:
             self._columns("_classes"), self.columns, self.roles, bool(self.parameters.get("suppress"))
         )
         self._columns("_metrics")
-        self.demands = model_request.demands(
+        self.demands = model_request.model_requirements(
             function, entry.shown, self.parameters, [n for n, _ in self.shape.sensitive]
         )
 
@@ -448,7 +448,7 @@ class Certificate:
             return None
         return publication if same else None
 
-    def _cells(self, of: model_request.Demand, column: str) -> Sql | None:
+    def _cells(self, of: model_request.ModelRequirement, column: str) -> Sql | None:
         """Return SQL rows with the place of each value of a sensitive column; "" if its own order is used."""
         publication = self._made
         if publication is None:
@@ -463,7 +463,7 @@ class Certificate:
             query = plan.filled(
                 "publishing/certificate_cells.sql", publication, version=release, number=number, column=name
             )
-        elif self.columns[column].startswith("ENUM") and of.rule.places == (
+        elif self.columns[column].startswith("ENUM") and of.form_definition.order_columns == (
             "place",
         ):  # a file keeps the words and loses their order
             query = (

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from dbanon.privacy_models import registry
-from dbanon.privacy_models.model_request import Demand
+from dbanon.privacy_models.model_request import ModelRequirement
 from dbanon.release.spec.published_columns import classes_order
 from dbanon.sqltext.quote import Sql, identifier, join_sql, text
 from dbanon.sqltext.templates import fill
@@ -78,7 +78,7 @@ class TableLocations:
     members: Sql | None = None
 
 
-SensitivePlaces = Callable[[Demand, str], Sql | None]
+SensitivePlaces = Callable[[ModelRequirement, str], Sql | None]
 """SQL rows that say where the values of a column stand in its hierarchy; None where that is not known."""
 
 
@@ -90,7 +90,7 @@ class RecomputeQueries:
         of: ReleaseColumns,
         at: TableLocations,
         k: int,
-        demands: Sequence[Demand],
+        demands: Sequence[ModelRequirement],
         joint: bool,
         cells: SensitivePlaces,
     ) -> None:
@@ -242,11 +242,13 @@ class RecomputeQueries:
     def _model(self, base: str, column: str) -> Sql | None:
         """Return the SQL of a model of a sensitive column; None if persons must be counted, who are not published."""
         number = [n for n, _ in self.of.sensitive].index(column)
-        demand = next((d for d in self.demands if d.sensitive == number and d.rule.metric.name == base), None)
+        demand = next(
+            (d for d in self.demands if d.sensitive == number and d.form_definition.metric.name == base), None
+        )
         if demand is None or self.of.persons is not None:
             return None
         cells = None
-        if demand.rule.order:
+        if demand.form_definition.value_order:
             cells = self.cells(demand, column)
             if cells is None:
                 return None
@@ -258,11 +260,11 @@ class RecomputeQueries:
                 part=join_sql([self._cells(), *others]),
                 value=value,
                 release=self.at.release,
-                file=demand.of.file,
+                file=demand.privacy_model.sql_file,
                 form=demand.form,
                 settings={name: Sql(repr(value)) for name, value in demand.settings.items()},
-                higher=demand.rule.is_higher,
-                places=[Sql(name) for name in demand.rule.places],
+                higher=demand.form_definition.is_higher,
+                places=[Sql(name) for name in demand.form_definition.order_columns],
                 cells=cells,
             ).strip()
         )

@@ -8,10 +8,10 @@ import numpy as np
 import pyarrow as pa
 
 from dbanon import algorithms
-from dbanon.algorithms.base.assignments import met
+from dbanon.algorithms.base.assignments import intersect_partitions
 from dbanon.encoding import encoded_table
 from dbanon.privacy_models import constraint
-from dbanon.privacy_models.model_request import Demand
+from dbanon.privacy_models.model_request import ModelRequirement
 from dbanon.runtime import session
 from dbanon.runtime.version import __version__
 from dbanon.udf import cluster_input
@@ -51,7 +51,7 @@ def _clusters(asked: dict[str, Any], records: Any, domains: list[Any]) -> Any:
     algorithm = algorithms.find(asked["algorithm"])
     limits = limits_of(asked)
     if asked.get("waiting"):
-        runs = algorithms.waiting(table, limits)
+        runs = algorithms.clusterable_records(table, limits)
         return _answer(_parts(whole(records, "gid")[order], whole(records, "size")[order], runs))
     if asked["forest"] is not None:
         table = influenced(table, asked)
@@ -59,17 +59,18 @@ def _clusters(asked: dict[str, Any], records: Any, domains: list[Any]) -> Any:
     noise, values = asked["noise"], None
     if noise is not None:
         key = _noise_key(asked, table, whole(records, "tie")[order])
-        labels = algorithms.renumbered(runs.labels(), key)
-        values = _drawn(algorithms.drawn(table, labels, algorithms.Noise(**noise), key))
-        runs = algorithms.Runs.from_labels(table, labels)
+        labels = algorithms.shuffle_cluster_numbers(runs.labels(), key)
+        values = _drawn(algorithms.draw_noisy_records(table, labels, algorithms.Noise(**noise), key))
+        runs = algorithms.RunLengthLabels.from_labels(table, labels)
     parts = _parts(whole(records, "gid")[order], whole(records, "size")[order], runs)
-    wide = algorithms.widened(algorithm, table, limits, asked["options"], runs)
+    wide = algorithms.widen_clusters(algorithm, table, limits, asked["options"], runs)
     return _answer(parts, wide and _wide(table, *wide), values)
 
 
 def limits_of(asked: dict[str, Any]) -> constraint.Constraint:
     """Return the privacy model that a request asks for."""
-    return constraint.Constraint(asked["k"], tuple(Demand(**fields) for fields in asked["models"]), asked["joint"])
+    models = tuple(ModelRequirement(**fields) for fields in asked["models"])
+    return constraint.Constraint(asked["k"], models, asked["joint"])
 
 
 def _answer(parts: Any, wide: list[dict[str, object]] | None = None, drawn: Any = None) -> Any:
@@ -85,7 +86,7 @@ def _answer(parts: Any, wide: list[dict[str, object]] | None = None, drawn: Any 
     )
 
 
-def _drawn(found: algorithms.Drawn) -> Any:
+def _drawn(found: algorithms.NoisyRecords) -> Any:
     """Return rows of `drawn`."""
     rows, width = found.code.shape
     ends = pa.array(np.arange(rows + 1, dtype=np.int32) * width)
@@ -118,30 +119,34 @@ def _wide(
     return [{"cluster": c, "low": low, "high": high, "raised": node} for c, low, high, node in rows]
 
 
-def _parts(gid: encoded_table.Ints, sizes: encoded_table.Ints, runs: algorithms.Runs) -> Any:
+def _parts(gid: encoded_table.Ints, sizes: encoded_table.Ints, runs: algorithms.RunLengthLabels) -> Any:
     """Return the runs cut where groups end; groups, in canonical order, are tuples or parts of them."""
-    counts, group, run = met(sizes, runs.counts)
+    counts, group, run = intersect_partitions(sizes, runs.counts)
     last = np.cumsum(counts) - (np.cumsum(sizes) - sizes)[group]
     arrays = [gid[group], runs.clusters[run], (last - counts + 1).astype(np.int32), last.astype(np.int32)]
     return pa.StructArray.from_arrays([packed(a) for a in arrays], fields=list(PARTS.value_type))
 
 
-def _runs(asked: dict[str, Any], table: encoded_table.EncodedTable, limits: constraint.Constraint) -> algorithms.Runs:
+def _runs(
+    asked: dict[str, Any], table: encoded_table.EncodedTable, limits: constraint.Constraint
+) -> algorithms.RunLengthLabels:
     """Return the clusters of all records, from the cache where they are known."""
     current = session.session_by_token(asked["session"])
     moves, search = asked["improve"], current.search
-    budget = None if moves is None and search is None else algorithms.Budget(moves or 0)
+    budget = None if moves is None and search is None else algorithms.SearchBudget(moves or 0)
     if budget is not None and search is not None:
-        budget.seconds, budget.keep = search.seconds, True
+        budget.seconds, budget.keep_on_interrupt = search.seconds, True
 
-    def compute() -> algorithms.Runs:
+    def compute() -> algorithms.RunLengthLabels:
         with cluster_input.interruptible(asked) as check:
-            return algorithms.run(
+            return algorithms.run_algorithm(
                 algorithms.find(asked["algorithm"]),
                 table,
                 limits,
                 asked["options"],
-                algorithms.Names(tuple(a["name"] for a in asked["attributes"]), asked["sensitive"], asked["function"]),
+                algorithms.MessageNames(
+                    tuple(a["name"] for a in asked["attributes"]), asked["sensitive"], asked["function"]
+                ),
                 algorithms.Refinement(
                     asked["suppress"], asked["heights"], budget, current.on_progress, asked["objective"]
                 ),
@@ -150,11 +155,11 @@ def _runs(asked: dict[str, Any], table: encoded_table.EncodedTable, limits: cons
             )
 
     if search is None or budget is None:
-        found: algorithms.Runs = current.cache.get(content(asked, table), compute)
+        found: algorithms.RunLengthLabels = current.cache.get(content(asked, table), compute)
         return found
     runs = compute()
-    search.moves = budget.done
-    current.cache.put(content({**asked, "improve": budget.done}, table), runs)
+    search.moves = budget.n_moves_done
+    current.cache.put(content({**asked, "improve": budget.n_moves_done}, table), runs)
     return runs
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from dbanon import algorithms, errors
-from dbanon.algorithms.base.cluster_metrics import FIGURES, OF_STREAMS
+from dbanon.algorithms.base.cluster_metrics import CLUSTER_METRICS, STREAM_METRICS
 from dbanon.encoding.encoded_table import Attribute, EncodedTable, Ints, NumericAttribute
 from dbanon.privacy_models.constraint import Constraint
 from dbanon.runtime import session
@@ -93,13 +93,13 @@ class _Run:
         began = time.perf_counter()
         runs, options = self._clusters(self.table, seed, self.told)
         seconds = time.perf_counter() - began
-        wide = algorithms.widened(algorithms.find(asked["algorithm"]), self.table, self.limits, options, runs)
+        wide = algorithms.widen_clusters(algorithms.find(asked["algorithm"]), self.table, self.limits, options, runs)
         if self.unread is not None and not asked["looks"]:
             labels = np.empty(self.encoded.table.rows, np.int64)
             labels[self.unread.row] = runs.labels()
-            runs = algorithms.Runs.from_labels(self.encoded.table, labels)
+            runs = algorithms.RunLengthLabels.from_labels(self.encoded.table, labels)
         published = self.encoded.published(asked, runs, wide)
-        every = FIGURES | OF_STREAMS
+        every = CLUSTER_METRICS | STREAM_METRICS
         return {name: float(every[name](published)) for name in asked["metrics"]}, seconds
 
     def prepare(self) -> None:
@@ -113,24 +113,28 @@ class _Run:
         except errors.DbanonError:
             pass  # few records may miss what all of them meet
 
-    def _clusters(self, table: EncodedTable, seed: int, told: Told | None) -> tuple[algorithms.Runs, dict[str, Any]]:
+    def _clusters(
+        self, table: EncodedTable, seed: int, told: Told | None
+    ) -> tuple[algorithms.RunLengthLabels, dict[str, Any]]:
         """Return the clusters of a table, and the options that they were made with."""
         asked, options = self.asked, dict(self.asked["options"])
         if "seed" in options:
             options["seed"] += seed
-        names = algorithms.Names(tuple(a["name"] for a in asked["attributes"]), asked["sensitive"], asked["function"])
-        budget = None if asked["improve"] is None else algorithms.Budget(asked["improve"])
+        names = algorithms.MessageNames(
+            tuple(a["name"] for a in asked["attributes"]), asked["sensitive"], asked["function"]
+        )
+        budget = None if asked["improve"] is None else algorithms.SearchBudget(asked["improve"])
         refinement = algorithms.Refinement(asked["suppress"], asked["heights"], budget, told, asked["objective"])
         algorithm = algorithms.find(asked["algorithm"])
 
-        def compute() -> algorithms.Runs:
-            return algorithms.run(
+        def compute() -> algorithms.RunLengthLabels:
+            return algorithms.run_algorithm(
                 algorithm, table, self.limits, options, names, refinement, self.check, cell=asked["cell"]
             )
 
         if asked["timed"]:
             return compute(), options
-        found: algorithms.Runs = session.session_by_token(asked["session"]).cache.get(
+        found: algorithms.RunLengthLabels = session.session_by_token(asked["session"]).cache.get(
             content(asked | {"options": options}, table), compute
         )
         return found, options

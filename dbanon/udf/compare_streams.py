@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from dbanon.algorithms import PublishedEnds, Runs, streams
-from dbanon.algorithms.base.class_bounds import Extents
-from dbanon.algorithms.base.published_clusters import Published
-from dbanon.algorithms.streams import Arrivals, Model, State
-from dbanon.algorithms.streams.metrics import Left
+from dbanon.algorithms import PublishedEnds, RunLengthLabels, streams
+from dbanon.algorithms.base.class_bounds import ClassBounds
+from dbanon.algorithms.base.published_clusters import PublishedClusters
+from dbanon.algorithms.streams import Arrivals, StreamModel, StreamState
+from dbanon.algorithms.streams.metrics import StreamOutcome
 from dbanon.encoding.encoded_table import Ints
 from dbanon.udf import cluster_input, comparison_rows, stream_input
 from dbanon.udf.comparison_rows import COMPARISON, FEW, Check, Encoded, Told
@@ -72,33 +72,35 @@ class _Run:
         began = time.perf_counter()
         state = self._left(came, seed)
         seconds = time.perf_counter() - began
-        left = Left(self._published(state), self.came.arrived[self.came.row], state.step[self.came.row])
-        return left.of(self.asked["metrics"]), seconds
+        left = StreamOutcome(
+            self._published(state), self.came.arrived[self.came.row], state.published_at[self.came.row]
+        )
+        return left.metrics(self.asked["metrics"]), seconds
 
     def prepare(self) -> None:
         """See Measured."""
-        self._left(self.came.arrivals(self.asked).first(FEW * self.asked["k"]), 0)
+        self._left(self.came.arrivals(self.asked).head(FEW * self.asked["k"]), 0)
 
-    def _left(self, came: Arrivals, seed: int) -> State:
+    def _left(self, came: Arrivals, seed: int) -> StreamState:
         asked, options = self.asked, dict(self.asked["options"])
         if "seed" in options:
             options["seed"] += seed
-        model = Model(asked["k"], tuple(asked["need"]))
+        model = StreamModel(asked["k"], tuple(asked["need"]))
         return streams.find(asked["algorithm"]).run(came, model, options, self.check, None, True)
 
-    def _published(self, state: State) -> Published:
+    def _published(self, state: StreamState) -> PublishedClusters:
         """What the records are published with once all have left."""
-        labels = state.out[self.came.row]
+        labels = state.class_ids[self.came.row]
         numbers, labels[labels >= 0] = np.unique(labels[labels >= 0], return_inverse=True)
-        runs = Runs.from_labels(self.encoded.table, labels)
+        runs = RunLengthLabels.from_labels(self.encoded.table, labels)
         return self.encoded.published(self.asked, runs, self._wide(state, numbers, runs))
 
-    def _wide(self, state: State, numbers: Ints, runs: Runs) -> tuple[Ints, PublishedEnds] | None:
+    def _wide(self, state: StreamState, numbers: Ints, runs: RunLengthLabels) -> tuple[Ints, PublishedEnds] | None:
         """The codes of classes that publish something else than their records span; NULL is the code after the last."""
         system, table = streams.find(self.asked["algorithm"]), self.encoded.table
         if not system.maybe and not system.widens:
             return None
-        span = Extents.of_runs(table, runs)
+        span = ClassBounds.from_labels(table, runs)
         after = np.array([a.values for a in table.attributes])
         if system.maybe:  # a NULL is published as the class is
             ends = PublishedEnds.covering(span.low, self._greatest(runs, span.low))
@@ -108,9 +110,9 @@ class _Run:
         low, high = np.where(span.low == after, after, low), np.where(has_null, after, high)
         return np.arange(len(numbers)), PublishedEnds.covering(low, high)
 
-    def _greatest(self, runs: Runs, least: Ints) -> Ints:
+    def _greatest(self, runs: RunLengthLabels, least: Ints) -> Ints:
         """Return the greatest codes of clusters, of values alone where these have any."""
-        table, kept, high = self.encoded.table, runs.kept(), least.copy()
+        table, kept, high = self.encoded.table, runs.without_suppressed(), least.copy()
         for j, attribute in enumerate(table.attributes):
             codes = table.codes[kept.tuples, j]
             known = codes < attribute.values

@@ -12,9 +12,9 @@ import numpy as np
 import pyarrow as pa
 
 from dbanon import errors
-from dbanon.algorithms import PublishedEnds, Runs
-from dbanon.algorithms.base.cluster_query_error import Questions
-from dbanon.algorithms.base.published_clusters import Gaps, Interval, Published
+from dbanon.algorithms import PublishedEnds, RunLengthLabels
+from dbanon.algorithms.base.cluster_query_error import RangeQueries
+from dbanon.algorithms.base.published_clusters import PublishedClusters, PublishedIntervals, ValueGaps
 from dbanon.encoding.encoded_table import EncodedTable, Ints
 from dbanon.runtime import session
 from dbanon.udf import cluster_input
@@ -56,9 +56,9 @@ class Encoded:
 
     table: EncodedTable
     order: Ints
-    intervals: list[Interval]
+    intervals: list[PublishedIntervals]
     came: int
-    questions: Questions | None
+    questions: RangeQueries | None
 
     @classmethod
     def of(cls, asked: dict[str, Any], records: Any, domains: list[Any]) -> Encoded:
@@ -68,13 +68,15 @@ class Encoded:
         intervals = [_interval(domain) for domain in domains[len(domains) - numbers :]]
         table, order = cluster_input.table(asked, records, domains[: len(domains) - numbers])
         asks = "query_error" in asked["metrics"] and asked["queries"]
-        questions = Questions.of(table, intervals, asked["steps"], asked["queries"]) if asks else None
+        questions = RangeQueries.draw(table, intervals, asked["steps"], asked["queries"]) if asks else None
         return cls(table, order, intervals, came, questions)
 
-    def published(self, asked: dict[str, Any], runs: Runs, wide: tuple[Ints, PublishedEnds] | None) -> Published:
+    def published(
+        self, asked: dict[str, Any], runs: RunLengthLabels, wide: tuple[Ints, PublishedEnds] | None
+    ) -> PublishedClusters:
         """What clusters publish, `wide` ones more than they span."""
         heights = asked["heights"]
-        return Published(self.table, asked["k"], runs, wide, self.intervals, heights, self.came, self.questions)
+        return PublishedClusters(self.table, asked["k"], runs, wide, self.intervals, heights, self.came, self.questions)
 
 
 def rows_of(asked: dict[str, Any], records: int, made: Callable[[dict[str, Any], Check, Told], Measured]) -> Any:
@@ -148,11 +150,11 @@ def _spread(values: list[float]) -> dict[str, float | None]:
     return {"mean": statistics.fmean(values), "stddev": statistics.stdev(values) if len(values) > 1 else None}
 
 
-def _interval(domain: Any) -> Interval:
+def _interval(domain: Any) -> PublishedIntervals:
     """How a number is published."""
     place, below, above = (cluster_input.flat(domain.field(end), np.float64) for end in ("place", "below", "above"))
     low, high = (cluster_input.flat(domain.field(end), np.int64) for end in ("low", "high"))
     gaps = (
         cluster_input.flat(domain.field(name), np.float64) for name in ("step", "place_step", "below_gap", "above_gap")
     )
-    return Interval(place, below, above, low, high, Gaps(*gaps))
+    return PublishedIntervals(place, below, above, low, high, ValueGaps(*gaps))

@@ -38,16 +38,18 @@ def _diversified(asked: dict[str, Any], records: Any, given: list[Any]) -> Any:
     row_of = np.empty(len(rids), np.int64)
     row_of[rids[by_row]] = np.arange(len(rids))
     sizes = of.field("sizes").flatten().to_numpy(zero_copy_only=False).astype(np.int64)
-    shares = algorithms.Shares(asked["l"], _held(asked, values, row_of), sizes.reshape(len(rids), -1)[by_row])
+    shares = algorithms.LinkedDiversity(asked["l"], _held(asked, values, row_of), sizes.reshape(len(rids), -1)[by_row])
     with cluster_input.interruptible(asked) as check:
         labels = whole(of, "cluster")[by_row]
-        made = algorithms.diversified(asked["function"], space, algorithms.apart(space), labels, shares, check)
+        made = algorithms.diversify_clusters(
+            asked["function"], space, algorithms.max_level_blocks(space), labels, shares, check
+        )
     found = [packed(rids[by_row]), packed(made.astype(np.int32))]
     rows = pa.StructArray.from_arrays(found, fields=list(PEOPLE.value_type))
     return pa.StructArray.from_arrays([one(rows, PEOPLE), pa.nulls(1, pa.string())], fields=list(ANSWER))
 
 
-def _held(asked: dict[str, Any], values: Any, row_of: Ints) -> tuple[algorithms.Held, ...]:
+def _held(asked: dict[str, Any], values: Any, row_of: Ints) -> tuple[algorithms.LinkedValues, ...]:
     """Return the values of each column by person, in the order of the space's rows."""
     rows = row_of[whole(values, "rid")]
     holding, place, value = (whole(values, name) for name in ("holding", "place", "value"))
@@ -57,5 +59,5 @@ def _held(asked: dict[str, Any], values: Any, row_of: Ints) -> tuple[algorithms.
         mine = order[np.searchsorted(holding[order], i) : np.searchsorted(holding[order], i, side="right")]
         count = np.bincount(rows[mine], minlength=len(row_of))
         first = np.cumsum(count) - count
-        found.append(algorithms.Held(column["name"], column["table"], first, count, place[mine], value[mine]))
+        found.append(algorithms.LinkedValues(column["name"], column["table"], first, count, place[mine], value[mine]))
     return tuple(found)

@@ -35,31 +35,33 @@ def _influences(asked: dict[str, Any], records: Any, domains: list[Any]) -> Any:
         rows += [
             accuracies | {"sensitive": column, "place": place, "attribute": attribute["name"], "influence": scores[j],
                      "rank": rank, "zeta": found.zeta[j], "sigma": found.sigma[j]}
-            for j, (attribute, rank) in enumerate(zip(asked["attributes"], influence_forest.ranks(scores), strict=True))
+            for j, (attribute, rank) in enumerate(
+                zip(asked["attributes"], influence_forest.score_ranks(scores), strict=True)
+            )
         ]  # fmt: skip
     return pa.array([{"scores": rows}], INFLUENCE)
 
 
-def _forests(table: encoded_table.EncodedTable, asked: dict[str, Any]) -> list[influence_forest.Influence]:
+def _forests(table: encoded_table.EncodedTable, asked: dict[str, Any]) -> list[influence_forest.AttributeInfluence]:
     """Return the influences on each sensitive column, from the cache where they are known."""
     current = session.session_by_token(asked["session"])
-    settings = influence_forest.Settings(**asked["forest"]["settings"])
+    settings = influence_forest.ForestSettings(**asked["forest"]["settings"])
     found = []
     with cluster_input.interruptible(asked) as check:
         step = progress.progress_steps(current, check, settings.trees * len(table.sensitive))
         for sensitive in table.sensitive:
             packed = current.cache.get(
-                influence_forest.key(table, sensitive, settings),
-                lambda of=sensitive: influence_forest.influence(table, of, settings, step).packed(),  # type: ignore[misc]
+                influence_forest.influence_key(table, sensitive, settings),
+                lambda of=sensitive: influence_forest.attribute_influence(table, of, settings, step).to_array(),  # type: ignore[misc]
             )
-            found.append(influence_forest.Influence.unpacked(packed))
+            found.append(influence_forest.AttributeInfluence.from_array(packed))
     return found
 
 
 def influenced(table: encoded_table.EncodedTable, asked: dict[str, Any]) -> encoded_table.EncodedTable:
     """Return the space with the attributes' influence, and weights by it where that is asked for."""
-    scores = influence_forest.combined([f.scores(asked["forest"]["score"]) for f in _forests(table, asked)])
-    factors = influence_forest.weights(scores) if asked["forest"]["weigh"] else [1.0] * len(scores)
+    scores = influence_forest.combine_scores([f.scores(asked["forest"]["score"]) for f in _forests(table, asked)])
+    factors = influence_forest.weight_factors(scores) if asked["forest"]["weigh"] else [1.0] * len(scores)
     attributes = tuple(
         replace(a, influence=float(score), weight=a.weight * factor)
         for a, score, factor in zip(table.attributes, scores, factors, strict=True)

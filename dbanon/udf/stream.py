@@ -7,8 +7,8 @@ import numpy as np
 import pyarrow as pa
 
 from dbanon.algorithms import streams
-from dbanon.algorithms.streams import Arrivals, Model, State
-from dbanon.algorithms.streams.checkpoint import Meaning, StreamSegment
+from dbanon.algorithms.streams import Arrivals, StreamModel, StreamState
+from dbanon.algorithms.streams.checkpoint import NumberMeaning, StreamSegment
 from dbanon.encoding import encoded_table
 from dbanon.udf import cluster_input, stream_input
 from dbanon.udf.arrow_columns import items, packed
@@ -41,31 +41,31 @@ def _left(asked: dict[str, Any], groups: Any, rest: list[Any]) -> Any:
     attributes = stream_input.attributes(asked, domains)
     of, order = stream_input.places(groups, rest[0].values)
     people, hashes = stream_input.people(asked, groups, of, order, segment)
-    system, model = streams.find(asked["stream"]), Model(asked["k"], tuple(asked["need"]))
+    system, model = streams.find(asked["stream"]), StreamModel(asked["k"], tuple(asked["need"]))
     names = _names(asked, known_by) if segment is not None else []
     scales = stream_input.scales(attributes, segment, system, names) if segment is not None else None
     growth = None if segment is None or scales is None else (segment, scales)
     came = stream_input.arrivals(asked, groups, domains, attributes, of, order, people, growth=growth)
     before, meaning = None, None
     if segment is not None:
-        if system.kept.values:
+        if system.state_layout.has_value_numbers:
             came = replace(came, sensitive=_numbered(came.sensitive, known_by[-len(asked["sensitive"]) :], segment))
         is_number = [isinstance(a, encoded_table.NumericAttribute) for a in attributes]
         nodes = [None if number else list(map(str, n)) for number, n in zip(is_number, names, strict=True)]
         is_integral = [isinstance(a, encoded_table.NumericAttribute) and a.integral for a in attributes]
-        meaning = Meaning(came.places, nodes, hashes, is_integral)
-        before = segment.before(system, meaning, asked["function"], came.waiting)
-    ends = segment is None or segment.ends
+        meaning = NumberMeaning(came.places, nodes, hashes, is_integral)
+        before = segment.initial_state(system, meaning, asked["function"], came.n_pending)
+    ends = segment is None or segment.is_last
     with cluster_input.interruptible(asked) as check:
         state = system.run(came, model, asked["options"], check, before, ends)
-    again = np.full(came.records, -1, np.int64)
+    again = np.full(came.n_records, -1, np.int64)
     if segment is not None and meaning is not None:
         if system.widens:
             _span(came, state, len(segment.classes))
-        segment.after(system, state, meaning)
-        is_old = (state.out >= 0) & (state.out < len(segment.classes))
-        again[is_old] = segment.classes[state.out[is_old]]
-    columns = [packed(came.arrived), packed(state.out.astype(np.int32)), packed(state.step)]
+        segment.save(system, state, meaning)
+        is_old = (state.class_ids >= 0) & (state.class_ids < len(segment.classes))
+        again[is_old] = segment.classes[state.class_ids[is_old]]
+    columns = [packed(came.arrived), packed(state.class_ids.astype(np.int32)), packed(state.published_at)]
     columns.append(pa.array(again, mask=again < 0))
     left = pa.StructArray.from_arrays(columns, fields=list(RECORDS.value_type))
     wide = pa.array([_wide(attributes, state)], WIDE) if system.widens and segment is None else pa.nulls(1, WIDE)
@@ -83,19 +83,21 @@ def _numbered(sensitive: encoded_table.Ints, hashes: list[Any], segment: StreamS
     """Return the sensitive values by numbers that stay the same for as long as a stream goes on."""
     columns = []
     for i, codes in enumerate(sensitive.T):
-        known_as = segment.numbers(i, cluster_input.flat(hashes[i], np.uint64))
+        known_as = segment.value_numbers(i, cluster_input.flat(hashes[i], np.uint64))
         columns.append(np.where(codes >= 0, np.append(known_as, -1)[codes], -1))
     return np.stack(columns, axis=1) if columns else sensitive
 
 
-def _span(came: Arrivals, state: State, old: int) -> None:
+def _span(came: Arrivals, state: StreamState, old: int) -> None:
     """Make classes as narrow as what they publish: their records alone."""
     from dbanon.kernels.streams.intervals import shrink_to_records
 
     begun = np.zeros(len(state.lows), bool)
-    shrink_to_records(state.out, came.values, came.places.arrays(state.seen), old, begun, state.lows, state.highs)
+    shrink_to_records(
+        state.class_ids, came.values, came.places.arrays(state.seen_ranges), old, begun, state.lows, state.highs
+    )
 
 
-def _wide(attributes: list[encoded_table.Attribute], state: State) -> list[dict[str, object]]:
+def _wide(attributes: list[encoded_table.Attribute], state: StreamState) -> list[dict[str, object]]:
     low, high = stream_input.wide(attributes, state)
     return [{"cluster": c, "low": low[c].tolist(), "high": high[c].tolist()} for c in range(len(low))]

@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 
 from dbanon.algorithms import streams
-from dbanon.algorithms.streams import Arrivals, State, Stream
+from dbanon.algorithms.streams import Arrivals, StreamAlgorithm, StreamState
 from dbanon.algorithms.streams.arrivals import needed_scale, values_of_codes
 from dbanon.algorithms.streams.checkpoint import StreamSegment
-from dbanon.algorithms.streams.number_scales import Scale
+from dbanon.algorithms.streams.number_scales import NumberScale
 from dbanon.encoding import encoded_table
 from dbanon.udf import cluster_input
 from dbanon.udf.arrow_columns import items, known, numbers
@@ -48,7 +48,7 @@ def people(
         own, is_known = numbers(person, 0).astype(np.uint64)[of], known(person)[of]
     else:
         own, is_known = arrived.astype(np.uint64), np.full(len(arrived), True)
-    hashes = np.unique(np.concatenate([own[is_known], segment.people(streams.find(asked["stream"]))]))
+    hashes = np.unique(np.concatenate([own[is_known], segment.person_hashes(streams.find(asked["stream"]))]))
     people = np.full(len(own), -1, np.int64)
     people[is_known] = np.searchsorted(hashes, own[is_known])
     return people, hashes
@@ -63,7 +63,7 @@ def arrivals(
     arrived: encoded_table.Ints,
     people: encoded_table.Ints | None,
     *,
-    growth: tuple[StreamSegment, list[Scale | None]] | None = None,
+    growth: tuple[StreamSegment, list[NumberScale | None]] | None = None,
 ) -> Arrivals:
     """Return the records in the order of arrival; `growth` is a stream that grows, with the scales of its numbers."""
     segment, scales = growth or (None, None)
@@ -73,13 +73,13 @@ def arrivals(
     tested = values[: len(asked["need"])]
     sensitive = np.stack(tested, axis=1) if tested else np.empty((len(of), 0), np.int64)
     labels = None if asked["label"] is None else values[asked["label"]]
-    waiting = 0 if segment is None else int((arrived <= segment.arrived).sum())
-    came = streams.arrivals(
-        attributes, codes, people, sensitive, arrived=arrived, waiting=waiting, labels=labels, scales=scales
+    waiting = 0 if segment is None else int((arrived <= segment.n_arrived).sum())
+    came = streams.build_arrivals(
+        attributes, codes, people, sensitive, arrived=arrived, n_pending=waiting, labels=labels, scales=scales
     )
     if asked["looks_up"] and tested:
         kinds = [_kinds(codes_, domain) for codes_, domain in zip(tested, domains[width:], strict=False)]
-        came = replace(came, kinds=np.stack(kinds, axis=1))
+        came = replace(came, meanings=np.stack(kinds, axis=1))
     return came
 
 
@@ -95,8 +95,11 @@ def _kinds(codes: encoded_table.Ints, domain: Any) -> encoded_table.Ints:
 
 
 def scales(
-    attributes: list[encoded_table.Attribute], segment: StreamSegment, system: Stream, texts: list[list[str | None]]
-) -> list[Scale | None]:
+    attributes: list[encoded_table.Attribute],
+    segment: StreamSegment,
+    system: StreamAlgorithm,
+    texts: list[list[str | None]],
+) -> list[NumberScale | None]:
     """The scales of the numbers of a stream that grows; `texts` are by attribute the exact values of codes, where
     positions are not exact."""
     return [
@@ -107,7 +110,9 @@ def scales(
     ]
 
 
-def wide(attributes: list[encoded_table.Attribute], state: State) -> tuple[encoded_table.Ints, encoded_table.Ints]:
+def wide(
+    attributes: list[encoded_table.Attribute], state: StreamState
+) -> tuple[encoded_table.Ints, encoded_table.Ints]:
     """What classes of a stream that is read at once publish, as least and greatest codes (classes, attributes): of a
     category the first and the last one below its node."""
     low, high = np.empty(state.lows.shape, np.int64), np.empty(state.lows.shape, np.int64)

@@ -102,7 +102,9 @@ def create_tables(cursor: Any, entry: StreamEntry, publication: ReleaseSpec, opt
         f"CREATE TABLE {entry.waits} AS SELECT {reading.read}, NULL::BIGINT AS {reading.place}, "
         f"NULL::BIGINT AS {reading.row} FROM {source.sql} LIMIT 0"
     )
-    statement = _statement(entry, publication, options, reading, StreamSegment.of(None, 0, ends=False), is_first=True)
+    statement = _statement(
+        entry, publication, options, reading, StreamSegment.from_bytes(None, 0, is_last=False), is_first=True
+    )
     shown = [*statement.shown, statement.own["suppressed"]]
     types = {name: type_ for name, type_, *_ in cursor.execute(f"DESCRIBE {statement.sql}").fetchall()}
     cursor.execute(f"CREATE TABLE {entry.table()} ({join_sql(f'{identifier(c)} {types[c]}' for c in shown)})")
@@ -136,7 +138,7 @@ def read_new_rows(
         if pruned or entry.mark is None:
             _update_position(cursor, entry, publication, reading)
         return StreamRefreshResult(entry.shown, 0, 0, 0, entry.waiting, entry.classes)
-    segment = StreamSegment.of(entry.state, entry.arrived, ends=flush)
+    segment = StreamSegment.from_bytes(entry.state, entry.arrived, is_last=flush)
     statement = _statement(entry, publication, options, reading, segment)
     cursor.execute(f"CREATE TEMP TABLE {_STEP} AS {statement.sql}")
     last = stream_check.last_row(cursor, entry)
@@ -145,7 +147,7 @@ def read_new_rows(
     class_id = identifier(statement.class_id)
     ids = f"SELECT DISTINCT {reading.cluster}, {class_id} FROM {_STEP} WHERE {reading.cluster} >= 0"
     _update_ledger(
-        cursor, entry, publication, statement, reading, result, segment.written(dict(cursor.execute(ids).fetchall()))
+        cursor, entry, publication, statement, reading, result, segment.to_bytes(dict(cursor.execute(ids).fetchall()))
     )
     step = _refresh_records(statement, reading, options)
     order = ArrivalOrder.from_source(publication.source, publication.reading.order)
@@ -276,7 +278,7 @@ def _statement(
         before=entry.arrived,
         number=entry.classes,
         classes=None if is_first else entry.table("_classes"),
-        nodes={i: segment.nodes(i) for i in trees},
+        nodes={i: segment.node_names(i) for i in trees},
         place=reading.place,
         row=reading.row,
         cluster=reading.cluster,

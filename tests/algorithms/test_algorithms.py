@@ -19,7 +19,7 @@ from traced import tables
 from traced.tables import NUMBER, TREE, Groups, Traced, numbers
 
 from dbanon import algorithms
-from dbanon.algorithms.base.class_bounds import members
+from dbanon.algorithms.base.class_bounds import cluster_members
 from dbanon.privacy_models import registry
 from dbanon.privacy_models.constraint import Constraint
 
@@ -41,11 +41,11 @@ def missed(algorithm: algorithms.Algorithm, model: str, seed: int) -> int | None
     made = case(model, seed)
     built, _ = model_tables.encoded(made)
     asked = constraint(made)
-    if not asked.holds(built, np.arange(built.rows)):
+    if not asked.is_met_by_records(built, np.arange(built.rows)):
         return None
     options = {p.name: p.default for p in algorithm.own}
-    groups = members(by_row.labels(algorithm.run(built, asked, options, lambda: None)))
-    return sum(not asked.holds(built, rows) for rows in groups)
+    groups = cluster_members(by_row.labels(algorithm.run(built, asked, options, lambda: None)))
+    return sum(not asked.is_met_by_records(built, rows) for rows in groups)
 
 
 @pytest.mark.parametrize("model", [m for m in MODELS if m != "several"])

@@ -18,7 +18,7 @@ from test_gather import alike, with_unit
 from test_greedy import records
 
 from dbanon import algorithms
-from dbanon.algorithms.greedy.wkmca import variation
+from dbanon.algorithms.greedy.wkmca import column_variation
 from dbanon.encoding.encoded_table import CategoricalAttribute, EncodedTable, NumericAttribute
 from dbanon.privacy_models.constraint import Constraint
 
@@ -65,16 +65,16 @@ def plain_variation(made: EncodedTable, j: int) -> float:
     if isinstance(attribute, CategoricalAttribute):
         shares = [known.count(c) / len(known) for c in sorted(set(known))]
         return float(-(np.array(shares) * np.log(shares)).sum() / np.log(len(shares)))
-    return variation(made, j, attribute)
+    return column_variation(made, j, attribute)
 
 
 def test_the_weight_of_a_number_is_its_standard_deviation_over_its_mean() -> None:
     codes = np.array([[0], [1], [2]], np.int32)
     for values, expected in (([10.0, 20.0, 30.0], math.sqrt(200 / 3) / 20), ([-1.0, 0.0, 1.0], 1.0)):
         number = NumericAttribute(np.arange(3.0), True, magnitudes=np.array(values))
-        assert variation(EncodedTable((number,), codes, np.ones(3, np.int64), None, 3), 0, number) == pytest.approx(
-            expected
-        )
+        assert column_variation(
+            EncodedTable((number,), codes, np.ones(3, np.int64), None, 3), 0, number
+        ) == pytest.approx(expected)
 
 
 @given(tables())

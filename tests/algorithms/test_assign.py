@@ -15,7 +15,7 @@ from support import by_row
 from support.tables import SOME, Table, encoded, groups_of, labels_of, large, tables
 
 from dbanon import errors
-from dbanon.algorithms import find, run
+from dbanon.algorithms import find, run_algorithm
 from dbanon.algorithms.base import progress
 from dbanon.algorithms.centroid import moving_centers
 from dbanon.encoding import encoded_table
@@ -76,7 +76,7 @@ def test_every_record_is_in_the_cluster_of_the_plain_loop(
 def test_every_record_of_a_larger_table_is_in_the_cluster_of_the_plain_loop(
     name: str, seed: int, center: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(moving_centers, "STEPS", 30)
+    monkeypatch.setattr(moving_centers, "STEPS_PER_CALL", 30)
     table = large(seed)
     table = replace(table, records=table.records[:80], persons=None, ties=None)
     assert labels(table, name, seed=seed, **centered(center)) == expected(table, name, "random", seed, center)
@@ -136,17 +136,17 @@ def test_adjust_by_hand() -> None:
     """Centers 0, 10 and 20 with 5, 1 and 1 records, k = 2. From the first leave 4, 3, and of the two 1s the first; the
     record dealt first (the first 1) fills the cluster at 10, 3 the one at 20, and 4 goes back to the nearest of all."""
     made = encoded(Table([(v,) for v in (0, 1, 1, 3, 4, 10, 20)], [Number()], 2)).space
-    work = moving_centers.Work(made, 2, np.array([0, 5, 6]), np.arange(7), True, 1, lambda: None)
+    work = moving_centers.MovingCenters(made, 2, np.array([0, 5, 6]), np.arange(7), True, 1, lambda: None)
     found = np.array([0, 0, 0, 0, 0, 1, 2])
-    work.adjust(found)
+    work.adjust_sizes(found)
     assert found.tolist() == [0, 1, 0, 2, 0, 1, 2]
 
 
 def test_records_are_dealt_out_in_the_order_that_was_drawn() -> None:
     made = encoded(Table([(v,) for v in (0, 1, 1, 3, 4, 10, 20)], [Number()], 2)).space
-    work = moving_centers.Work(made, 2, np.array([0, 5, 6]), np.arange(7)[::-1].copy(), True, 1, lambda: None)
+    work = moving_centers.MovingCenters(made, 2, np.array([0, 5, 6]), np.arange(7)[::-1].copy(), True, 1, lambda: None)
     found = np.array([0, 0, 0, 0, 0, 1, 2])
-    work.adjust(found)
+    work.adjust_sizes(found)
     assert found.tolist() == [0, 0, 0, 2, 1, 1, 2]
 
 
@@ -155,7 +155,7 @@ def test_a_center_of_categories_is_the_mode() -> None:
     tree = Category(Tree([row.split(";") for row in WORKCLASS]))
     work = ["Federal-gov", "Local-gov", "State-gov", "State-gov", None, None]
     made = encoded(Table([(w,) for w in work], [tree], 2)).space
-    state = moving_centers.Work(made, 2, np.array([1, 2, 5]), np.arange(6), True, 1, lambda: None)
+    state = moving_centers.MovingCenters(made, 2, np.array([1, 2, 5]), np.arange(6), True, 1, lambda: None)
     moved = state.recenter(np.array([0, 0, 1, 1, 1, 2]))
     assert state.centers[:, 0].tolist() == [6, 8, 10]
     assert moved.tolist() == [0]
@@ -221,7 +221,7 @@ def test_clusters_that_lack_persons_are_merged(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_run_looks_for_interrupts_and_can_be_stopped_anywhere(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(moving_centers, "STEPS", 500)
+    monkeypatch.setattr(moving_centers, "STEPS_PER_CALL", 500)
     rng = np.random.default_rng(9)
     table = Table([(int(a), int(b)) for a, b in rng.integers(0, 90, (2000, 2))], [Number(), Number()], 5)
     made = encoded(table).space
@@ -252,14 +252,14 @@ def test_a_run_looks_for_interrupts_and_can_be_stopped_anywhere(name: str, monke
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_table_that_takes_very_long_must_be_asked_for(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(progress, "LARGEST", 20)
-    monkeypatch.setattr(moving_centers, "STEPS", 2)
+    monkeypatch.setattr(progress, "MAX_STEPS", 20)
+    monkeypatch.setattr(moving_centers, "STEPS_PER_CALL", 2)
     made = encoded(Table([(v,) for v in AGES], [Number()], 2)).space
     with pytest.raises(
         errors.TableTooLargeError, match=f"^{name}: 7 distinct tuples in 3 clusters take some .* large = true"
     ):
-        run(find(name), made, Constraint(2), options(name))
-    assert run(find(name), made, Constraint(2), options(name, large=True)).rows == 7
+        run_algorithm(find(name), made, Constraint(2), options(name))
+    assert run_algorithm(find(name), made, Constraint(2), options(name, large=True)).rows == 7
 
 
 def test_rounds_end_a_run_whose_centers_still_move() -> None:

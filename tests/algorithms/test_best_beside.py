@@ -18,7 +18,7 @@ from support import by_row, model_tables
 from support.model_tables import SENSITIVE, Case, constraint, grouped
 
 from dbanon import algorithms, errors
-from dbanon.algorithms import Budget
+from dbanon.algorithms import SearchBudget
 from dbanon.algorithms.base.registry import Check, Widening
 from dbanon.algorithms.optimizing import best, seeded_starts
 from dbanon.encoding.encoded_table import EncodedTable, Ints
@@ -70,7 +70,7 @@ def classes(made: Case, name: str, moves: int | None = None, **more: object) -> 
     built, order = model_tables.encoded(made)
     algorithm = algorithms.find(name)
     options = {p.name: p.default for p in algorithm.own} | more
-    refinement = algorithms.Refinement(budget=None if moves is None else Budget(moves))
+    refinement = algorithms.Refinement(budget=None if moves is None else SearchBudget(moves))
     labels = by_row.run(algorithm, built, constraint(made), options, refinement=refinement).tolist()
     return grouped(made, order, labels)
 
@@ -102,7 +102,7 @@ def test_best_loses_less_than_every_other_algorithm_where_covers_are_tried(
     make: Make, k: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With the least effort, too, as in tables of many tuples."""
-    monkeypatch.setattr(best, "FEW", 0)
+    monkeypatch.setattr(best, "MIN_TUPLES", 0)
     made = make(300, k)
     least = lost(made, "best", 1_000)
     for algorithm in algorithms.algorithms():
@@ -116,9 +116,9 @@ def test_best_loses_less_than_every_other_algorithm_where_covers_are_tried(
 @pytest.fixture
 def small_cells(monkeypatch: pytest.MonkeyPatch) -> None:
     """Growing is tried on small tables, too."""
-    monkeypatch.setattr(seeded_starts, "FEW", 500)
-    monkeypatch.setattr(seeded_starts, "SAMPLE", (2, 128))
-    monkeypatch.setattr(seeded_starts, "CELL", {"fast": 256, "normal": 512, "high": 10_000})
+    monkeypatch.setattr(seeded_starts, "MIN_TUPLES", 500)
+    monkeypatch.setattr(seeded_starts, "SAMPLE_CELLS", (2, 128))
+    monkeypatch.setattr(seeded_starts, "MAX_CELL_TUPLES", {"fast": 256, "normal": 512, "high": 10_000})
 
 
 @pytest.mark.whole
@@ -127,7 +127,7 @@ def small_cells(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_grows_is_the_start_where_it_loses_less(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     made = make(1_000, 5)
     start = lost(made, "best", 0)
-    monkeypatch.setattr(seeded_starts, "GROWING", ())
+    monkeypatch.setattr(seeded_starts, "GROWING_ALGORITHMS", ())
     assert start < lost(made, "best", 0)
 
 
@@ -137,13 +137,13 @@ def test_what_does_not_pay_on_some_cells_is_made_on_no_others(monkeypatch: pytes
 
     def careless(part: EncodedTable, limits: Constraint, options: Mapping[str, object], check: Check) -> Ints:
         asked.append(part.rows)
-        return np.arange(part.rows) % (part.rows // limits.least)
+        return np.arange(part.rows) % (part.rows // limits.min_records)
 
     made = continuous(1_000, 5)
-    monkeypatch.setattr(seeded_starts, "GROWING", (careless,))
+    monkeypatch.setattr(seeded_starts, "GROWING_ALGORITHMS", (careless,))
     start = lost(made, "best", 0)
     assert 0 < sum(asked) <= 2 * 128
-    monkeypatch.setattr(seeded_starts, "GROWING", ())
+    monkeypatch.setattr(seeded_starts, "GROWING_ALGORITHMS", ())
     assert start == lost(made, "best", 0)
 
 

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from oracle import covers
 
-from dbanon.algorithms.base.kernel_inputs import layout
+from dbanon.algorithms.base.kernel_inputs import build_kernel_inputs
 from dbanon.algorithms.base.loss import Loss
-from dbanon.algorithms.full_domain.levels import Levels
+from dbanon.algorithms.full_domain.levels import AttributeLevels
 from dbanon.algorithms.optimizing import generalization_covers
-from dbanon.algorithms.optimizing.generalization_covers import Lattice
+from dbanon.algorithms.optimizing.generalization_covers import CoverLattice
 from dbanon.encoding import encoded_table
 from dbanon.privacy_models.constraint import Constraint
 
@@ -41,7 +41,7 @@ def random_space(rng: random.Random) -> encoded_table.EncodedTable:
 def table_of(made: encoded_table.EncodedTable, least: int, heights: str) -> covers.Table:
     """The table as the oracle takes it: labels and losses of a level are those of what is equal there."""
     tuple_of = made.tuple_of
-    levels = [Levels.of(a, made.codes[:, j]) for j, a in enumerate(made.attributes)]
+    levels = [AttributeLevels.from_codes(a, made.codes[:, j]) for j, a in enumerate(made.attributes)]
     terms = Loss(made, 1, heights).terms
 
     def label(record: int, j: int, level: int) -> int:
@@ -73,18 +73,22 @@ def table_of(made: encoded_table.EncodedTable, least: int, heights: str) -> cove
 def test_a_cover_is_that_of_a_plain_loop(seed: int, heights: str) -> None:
     rng = random.Random(f"{seed} {heights}")
     made, k = random_space(rng), rng.choice([2, 3, 5, 10])
-    problem = layout(made, Constraint(k), heights)
-    lattice = Lattice.of(made, problem, heights, 10**9, lambda: None)
+    problem = build_kernel_inputs(made, Constraint(k), heights)
+    lattice = CoverLattice.from_inputs(made, problem, heights, 10**9, lambda: None)
     slow = table_of(made, k, heights)
     whole = max(sum(slow.lost(r, j, level) for j, level in enumerate(slow.top)) for r in range(made.rows))
     assert lattice.whole == whole
     if whole == 0:
         return
     worth = int(rng.choice([0.05, 0.17, 0.5, 1.0]) * whole)
-    turn, key = generalization_covers._cover(lattice, worth)
+    turn, key = generalization_covers._build_cover(lattice, worth)
     tuple_of = made.tuple_of
     expected = covers.cover(
-        slow, worth, generalization_covers.DEARER, generalization_covers.FEW, generalization_covers.DEAREST
+        slow,
+        worth,
+        generalization_covers.WORTH_FACTOR,
+        generalization_covers.MIN_COVERED_SHARE,
+        generalization_covers.MAX_WORTH_SHARE,
     )
     for number, groups in enumerate(expected):
         for group in groups:
@@ -98,14 +102,14 @@ def test_covers_are_orders_of_all_items() -> None:
     rng = random.Random(3)
     for _ in range(20):
         made = random_space(rng)
-        problem = layout(made, Constraint(3), "top")
-        for order in generalization_covers.covers(made, problem, "fast", "top", lambda: None):
+        problem = build_kernel_inputs(made, Constraint(3), "top")
+        for order in generalization_covers.cover_orders(made, problem, "fast", "top", lambda: None):
             assert np.sort(order).tolist() == list(range(len(problem.codes)))
 
 
 def test_no_cover_goes_on_for_long(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is left after enough looks is one group; one cover is always made."""
-    monkeypatch.setattr(generalization_covers, "LOOKS", {"fast": (50, 0)})
+    monkeypatch.setattr(generalization_covers, "MAX_LOOKS", {"fast": (50, 0)})
     made = random_space(random.Random(8))
-    problem = layout(made, Constraint(2), "top")
-    assert len(list(generalization_covers.covers(made, problem, "fast", "top", lambda: None))) == 2
+    problem = build_kernel_inputs(made, Constraint(2), "top")
+    assert len(list(generalization_covers.cover_orders(made, problem, "fast", "top", lambda: None))) == 2

@@ -20,12 +20,12 @@ from traced.tables import LETTERS, letters
 
 import dbanon
 from dbanon import algorithms
-from dbanon.algorithms.base.registry import MOST_LEFT_OUT
+from dbanon.algorithms.base.registry import MAX_SUPPRESSED
 from dbanon.algorithms.diversity.knn_gs import value_groups
-from dbanon.algorithms.greedy.mckl import by_width
+from dbanon.algorithms.greedy.mckl import attributes_by_loss_width
 from dbanon.encoding.encoded_table import CategoricalAttribute, EncodedTable, SensitiveColumn
 from dbanon.privacy_models.constraint import Constraint
-from dbanon.privacy_models.model_request import demands
+from dbanon.privacy_models.model_request import model_requirements
 
 Values = list[list[int]]
 
@@ -85,7 +85,7 @@ def test_loukides_and_shao_by_hand() -> None:
     1/4 + 1/2 * (1 - 0.811); d would bring 1/2, and alone loses 1. With the threshold 1/2 d is alone, and joins."""
     made = with_values(encoded(Table(letters("abbbd"), LETTERS, 2)).space, [[0, 0, 1, 0, 1]])
     assert clusters("loukides_shao", made, 2, threshold=0.5) == [[0, 1, 2, 3, 4]]
-    left_out = clusters("loukides_shao", made, 2, threshold=0.5, **{MOST_LEFT_OUT: 1})
+    left_out = clusters("loukides_shao", made, 2, threshold=0.5, **{MAX_SUPPRESSED: 1})
     assert left_out == [[0, 1, 2, 3]]
 
 
@@ -107,19 +107,20 @@ def test_mckl_takes_what_the_plain_loop_takes(table: Table, seed: int, columns: 
     made, k, pairs, values = drawn(table, seed, columns, 4)
     if made.rows < k:
         return
-    asked = Constraint(k, demands("mckl", "a table", {"l": least}, ["d", "e"][:columns]))
+    asked = Constraint(k, model_requirements("mckl", "a table", {"l": least}, ["d", "e"][:columns]))
     known = [[-1 if v == max(column) else v for v in column] for column in values]
     nulls = tuple(
         replace(s, value_counts=s.value_counts[:-1], codes=s.codes) for s in made.sensitive
     )  # the last value is NULL
     made = replace(made, sensitive=nulls)
     order = sorted(
-        range(made.rows), key=lambda r: ([pairs.rows[r][j] for j in by_width(made)], slow.first_alike(pairs, known, r))
+        range(made.rows),
+        key=lambda r: ([pairs.rows[r][j] for j in attributes_by_loss_width(made)], slow.first_alike(pairs, known, r)),
     )
     chosen = algorithms.find("mckl")
-    labels = by_row.labels(chosen.run(made, asked, {MOST_LEFT_OUT: spare}, lambda: None))
+    labels = by_row.labels(chosen.run(made, asked, {MAX_SUPPRESSED: spare}, lambda: None))
     found = [np.flatnonzero(labels == c).tolist() for c in range(int(labels.max()) + 1)]
-    expected = slow.mckl(pairs, asked.least, known, least, order, spare)
+    expected = slow.mckl(pairs, asked.min_records, known, least, order, spare)
     assert alike(told(pairs, known), found) == alike(told(pairs, known), expected)
 
 

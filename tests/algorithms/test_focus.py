@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from dbanon import algorithms
-from dbanon.algorithms.base.assignments import Runs
-from dbanon.algorithms.base.kernel_inputs import Layout, layout
-from dbanon.algorithms.base.packed_classes import Classes
-from dbanon.algorithms.postprocess.search_focus import focused, united
+from dbanon.algorithms.base.assignments import RunLengthLabels
+from dbanon.algorithms.base.kernel_inputs import KernelInputs, build_kernel_inputs
+from dbanon.algorithms.base.packed_classes import PackedClasses
+from dbanon.algorithms.postprocess.search_focus import focus_classes, reunite_classes
 from dbanon.encoding import encoded_table
 from dbanon.encoding.encoded_table import EncodedTable, Ints
 from dbanon.privacy_models.constraint import Constraint
@@ -17,7 +17,9 @@ from dbanon.privacy_models.constraint import Constraint
 K = 5
 
 
-def table_of(seed: int, n_equal: int, n_distinct: int, persons: bool) -> tuple[EncodedTable, Layout, Classes]:
+def table_of(
+    seed: int, n_equal: int, n_distinct: int, persons: bool
+) -> tuple[EncodedTable, KernelInputs, PackedClasses]:
     """Records of one pair of values and others of random ones, in classes along the first column."""
     draws = np.random.default_rng(seed)
     columns = [
@@ -28,15 +30,15 @@ def table_of(seed: int, n_equal: int, n_distinct: int, persons: bool) -> tuple[E
     built, _ = encoded_table.encode_table(
         attributes, columns, np.arange(rows).astype(np.uint64), np.arange(rows) if persons else None
     )
-    problem = layout(built, Constraint(K), "top")
+    problem = build_kernel_inputs(built, Constraint(K), "top")
     labels = np.minimum(np.arange(rows) // K, rows // K - 1)
-    return built, problem, Classes.of(problem, Runs.from_labels(built, labels))
+    return built, problem, PackedClasses.from_labels(problem, RunLengthLabels.from_labels(built, labels))
 
 
-def classes_of(classes: Classes) -> list[list[tuple[int, int]]]:
+def classes_of(classes: PackedClasses) -> list[list[tuple[int, int]]]:
     """The entries of each class, in any order of the classes."""
     found = []
-    for c in range(classes.number):
+    for c in range(classes.n_classes):
         at = slice(classes.starts[c], classes.starts[c + 1])
         assert classes.counts[at].sum() == classes.sizes[c]
         found.append(list(zip(classes.items[at].tolist(), classes.counts[at].tolist(), strict=True)))
@@ -54,20 +56,20 @@ def test_focused_sets_aside_only_classes_without_loss(
     n_equal: int, n_distinct: int, is_narrowed: bool, persons: bool
 ) -> None:
     _, problem, classes = table_of(n_equal + n_distinct, n_equal, n_distinct, persons)
-    searched, aside = focused(problem, classes, NO_BLOCKS, np.random.default_rng(1))
+    searched, aside = focus_classes(problem, classes, NO_BLOCKS, np.random.default_rng(1))
     assert (aside is not None) == is_narrowed
     if aside is not None:
-        assert aside.loss(problem) == 0
-        assert searched.number <= n_distinct * 16
-    assert classes_of(united(problem, searched, aside)) == classes_of(classes)
+        assert aside.total_loss(problem) == 0
+        assert searched.n_classes <= n_distinct * 16
+    assert classes_of(reunite_classes(problem, searched, aside)) == classes_of(classes)
 
 
 def test_focused_keeps_neighbours_of_the_same_block() -> None:
     """Two blocks that differ only in the second column: the neighbours come from the block of the class with loss."""
     _, problem, classes = table_of(5, 2_000, 10, False)
     blocks = np.arange(len(problem.codes), dtype=np.int64)
-    searched, aside = focused(problem, classes, blocks, np.random.default_rng(1))
-    assert aside is not None and searched.number < classes.number // 4
+    searched, aside = focus_classes(problem, classes, blocks, np.random.default_rng(1))
+    assert aside is not None and searched.n_classes < classes.n_classes // 4
 
 
 @pytest.mark.parametrize("persons", [False, True])
@@ -77,7 +79,7 @@ def test_best_of_mostly_equal_records_loses_no_more_than_kacpc(persons: bool) ->
     for name in ("best", "kacpc"):
         algorithm = algorithms.find(name)
         options = {p.name: p.default for p in algorithm.own}
-        runs = algorithms.run(algorithm, built, Constraint(K), options)
-        losses[name] = Classes.of(problem, runs).loss(problem)
+        runs = algorithms.run_algorithm(algorithm, built, Constraint(K), options)
+        losses[name] = PackedClasses.from_labels(problem, runs).total_loss(problem)
         assert np.bincount(runs.labels()).min() >= K
     assert losses["best"] <= losses["kacpc"]

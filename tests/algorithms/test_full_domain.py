@@ -15,13 +15,13 @@ from support.tables import SOME, Table, encoded, tables
 from test_greedy import records
 
 from dbanon import algorithms
-from dbanon.algorithms.base.registry import MOST_LEFT_OUT
+from dbanon.algorithms.base.registry import MAX_SUPPRESSED
 from dbanon.encoding.encoded_table import EncodedTable
 from dbanon.privacy_models.constraint import Constraint
 
 
 def partition(name: str, made: EncodedTable, k: int, most: int) -> list[list[int]]:
-    labels = by_row.labels(algorithms.find(name).run(made, Constraint(k), {MOST_LEFT_OUT: most}, lambda: None))
+    labels = by_row.labels(algorithms.find(name).run(made, Constraint(k), {MAX_SUPPRESSED: most}, lambda: None))
     return sorted(np.flatnonzero(labels == c).tolist() for c in set(labels.tolist()) - {-1})
 
 

@@ -13,7 +13,7 @@ from support.tables import SOME, Table, tables
 from test_gather import alike, small, with_unit
 
 from dbanon import algorithms
-from dbanon.algorithms.base.class_bounds import members
+from dbanon.algorithms.base.class_bounds import cluster_members
 from dbanon.privacy_models.constraint import Constraint
 
 
@@ -37,9 +37,9 @@ def test_crossing_takes_what_the_plain_loop_takes(table: Table, generations: int
         return float(int(draws.random_raw()) >> 11) * 2.0**-53
 
     pair = slow.in_turn if seed < 0 else slow.by_rank(draw)
-    begun = [rows.tolist() for rows in members(start)]
+    begun = [rows.tolist() for rows in cluster_members(start)]
     expected = slow.ga(pairs, begun, k, generations if len(begun) > 1 else 0, patience, pair)
-    assert alike(pairs, [rows.tolist() for rows in members(found)]) == alike(pairs, expected)
+    assert alike(pairs, [rows.tolist() for rows in cluster_members(found)]) == alike(pairs, expected)
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from support.tables import SOME, Table, encoded, tables
 from test_greedy import clusters_of, records, unit
 
 from dbanon import algorithms
-from dbanon.algorithms.base.distance_sums import sums_to_all
+from dbanon.algorithms.base.distance_sums import distance_sums_to_all
 from dbanon.encoding.encoded_table import EncodedTable
 from dbanon.privacy_models.constraint import Constraint
 
@@ -62,7 +62,7 @@ def test_sums_to_all_are_those_of_all_pairs(table: Table) -> None:
         pairs = with_unit(made, 1, "edges")
         everybody = range(len(pairs.rows))
         expected = [sum(pairs.distance(r, s) for s in everybody) for r in made.starts.tolist()]
-        assert sums_to_all(made).tolist() == expected
+        assert distance_sums_to_all(made).tolist() == expected
 
 
 @given(tables(), st.integers(1, 3), st.integers(1, 3))

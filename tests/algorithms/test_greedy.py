@@ -17,7 +17,7 @@ from support.model_tables import demanded
 from support.tables import MANY, SOME, Table, encoded, tables
 
 from dbanon import algorithms
-from dbanon.algorithms.greedy.mwck import entropies
+from dbanon.algorithms.greedy.mwck import normalized_entropies
 from dbanon.encoding import encoded_table
 from dbanon.encoding.encoded_table import EncodedTable, SensitiveColumn
 from dbanon.privacy_models.constraint import Constraint
@@ -128,8 +128,8 @@ def test_eld_grows_until_the_plain_loop_stops(table: Table, least: int, seed: in
     made = replace(made, sensitive=(SensitiveColumn(codes, np.bincount(codes, minlength=5)),))
     models = (demanded(l=least),) if least > 1 else ()
     limits = Constraint(k, models)
-    plain = slow.plain(made, unit(made, limits.least), "edges")
-    expected = slow.eld(plain, values, limits.least, least if models else 0, 0)
+    plain = slow.plain(made, unit(made, limits.min_records), "edges")
+    expected = slow.eld(plain, values, limits.min_records, least if models else 0, 0)
     assert labelled("eld", made, limits, **FIRST) == partition(expected)
     assert not models or all(len({values[r] for r in c} - {None}) >= least for c in expected)
 
@@ -141,7 +141,7 @@ def test_mwck_is_k_member_with_weights_by_entropy(table: Table, bins: int) -> No
     k = max(table.k, 2)
     if made.rows < k:
         return
-    shares = entropies(made, bins)
+    shares = normalized_entropies(made, bins)
     assert shares == pytest.approx(plain_entropies(made, bins))
     mean = sum(shares) / len(shares)
     factors = [s / mean if mean > 0 and s > 0 else 1.0 for s in shares]
@@ -217,4 +217,4 @@ def test_weights_of_mwck_by_hand() -> None:
     one = encoded_table.CategoricalAttribute(np.array([-1, 0], np.int32), np.array([1], np.int32))
     codes = [np.arange(8, dtype=np.int32), np.arange(8, dtype=np.int32) % 2, np.zeros(8, np.int32)]
     made, _ = encoded_table.encode_table([number, tree, one], codes, np.zeros(8, np.uint64), None)
-    assert entropies(made, 2) == pytest.approx([0.954434, 1.0, 0.0], abs=1e-6)
+    assert normalized_entropies(made, 2) == pytest.approx([0.954434, 1.0, 0.0], abs=1e-6)

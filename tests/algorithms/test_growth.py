@@ -12,8 +12,8 @@ from support import by_row
 
 from dbanon import algorithms, errors
 from dbanon.algorithms.base import grow_clusters
-from dbanon.algorithms.base.assignment_log import Dealt, next_rows
-from dbanon.algorithms.base.grow_clusters import grow
+from dbanon.algorithms.base.assignment_log import AssignmentLog, next_rows
+from dbanon.algorithms.base.grow_clusters import grow_groups
 from dbanon.encoding.distance import NumericDistances
 from dbanon.encoding.encoded_table import EncodedTable, Ints, NumericAttribute
 from dbanon.encoding.tuple_index import TupleIndex
@@ -33,46 +33,46 @@ class Neighbours:
         self.rows, self.size, self.limit = space.rows, size, limit
         self.taken, self.asked_for, self.left_over = 0, [], np.zeros(0, np.int64)
         self.labels = np.full(space.rows, -1, np.int64)
-        self.questions = 1
+        self.n_queries = 1
 
     @property
-    def records(self) -> int:
+    def n_remaining(self) -> int:
         return self.rows - self.taken
 
     @property
     def steps(self) -> int:
         return self.taken
 
-    def can_go_on(self) -> bool:
+    def can_form_group(self) -> bool:
         return self.rows - self.taken >= self.size
 
-    def form(self, first: int, most: int) -> int:
+    def form_groups(self, first: int, most: int) -> int:
         self.asked_for.append((first, most))
         formed = 0
-        while formed < most and self.can_go_on() and first + formed < self.limit:
+        while formed < most and self.can_form_group() and first + formed < self.limit:
             self.labels[self.taken : self.taken + self.size] = first + formed
             self.taken += self.size
             formed += 1
         return formed
 
-    def place(self, groups: int, check: Callable[[], None]) -> None:
+    def assign_leftovers(self, groups: int, check: Callable[[], None]) -> None:
         self.left_over = np.flatnonzero(self.labels < 0)
         self.labels[self.left_over] = 9
 
-    def found(self) -> Ints:
+    def assignment(self) -> Ints:
         return self.labels
 
 
 def test_groups_grow_until_what_is_left_is_too_little_which_is_placed() -> None:
     rules = Neighbours(numbers(5, 6), 2)
-    assert by_row.labels(grow(numbers(5, 6), rules, lambda: None)).tolist() == [0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 9]
+    assert by_row.labels(grow_groups(numbers(5, 6), rules, lambda: None)).tolist() == [0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 9]
     assert rules.left_over.tolist() == [10]
-    assert rules.asked_for[0] == (0, grow_clusters.FEWEST), "few at first, to look for interrupts soon"
+    assert rules.asked_for[0] == (0, grow_clusters.MIN_BATCH), "few at first, to look for interrupts soon"
     assert [first for first, _ in rules.asked_for] == [0, 4], "numbers go on where the groups before ended"
 
 
 def test_growth_ends_where_rules_form_nothing_more() -> None:
-    assert by_row.labels(grow(numbers(7), Neighbours(numbers(7), 2, limit=2), lambda: None)).tolist() == [
+    assert by_row.labels(grow_groups(numbers(7), Neighbours(numbers(7), 2, limit=2), lambda: None)).tolist() == [
         0,
         0,
         1,
@@ -85,12 +85,12 @@ def test_growth_ends_where_rules_form_nothing_more() -> None:
 
 @pytest.mark.parametrize("rules", [Neighbours(numbers(3), 4), Neighbours(numbers(3), 2, limit=0)])
 def test_records_that_make_no_group_are_one(rules: Neighbours) -> None:
-    assert by_row.labels(grow(numbers(3), rules, lambda: None)).tolist() == [0, 0, 0]
+    assert by_row.labels(grow_groups(numbers(3), rules, lambda: None)).tolist() == [0, 0, 0]
 
 
 def test_nothing_is_placed_where_nothing_is_left() -> None:
     rules = Neighbours(numbers(4), 2)
-    assert by_row.labels(grow(numbers(4), rules, lambda: None)).tolist() == [0, 0, 1, 1]
+    assert by_row.labels(grow_groups(numbers(4), rules, lambda: None)).tolist() == [0, 0, 1, 1]
     assert len(rules.left_over) == 0
 
 
@@ -104,22 +104,22 @@ def test_growth_can_be_interrupted_between_groups() -> None:
 
     rules = Neighbours(numbers(30), 2)
     with pytest.raises(errors.StatementInterruptedError):
-        grow(numbers(30), rules, check)
-    assert rules.taken == 2 * grow_clusters.FEWEST
+        grow_groups(numbers(30), rules, check)
+    assert rules.taken == 2 * grow_clusters.MIN_BATCH
 
 
 def test_records_of_a_tuple_are_dealt_in_canonical_order_over_several_calls() -> None:
     """Tuples of 4 and 3 records, at rows 0 and 4. First {0, 0, 1} and {0}, then {1, 0, 1}."""
     space = numbers(4, 3)
     index = TupleIndex(space, [NumericDistances(np.array([0, 1]), 0)])
-    dealt = Dealt()
+    dealt = AssignmentLog()
     end = [-1, 0]
     index.remove_records([0, 1], [3, 1])
-    assert dealt.take(np.array([[0, 2], [1, 1], end, [0, 1], end]), 0) == 2
+    assert dealt.add_groups(np.array([[0, 2], [1, 1], end, [0, 1], end]), 0) == 2
     assert next_rows(index, [1, 0], [2, 1]).tolist() == [5, 6, 3]
     index.remove_records([0, 1], [1, 2])
-    assert dealt.take(np.array([[1, 1], [0, 1], [1, 1], end]), 2) == 1
-    found = dealt.runs()
+    assert dealt.add_groups(np.array([[1, 1], [0, 1], [1, 1], end]), 2) == 1
+    found = dealt.to_labels()
     assert found.labels().tolist() == [0, 0, 1, 2, 0, 2, 2]
     assert found.tuples.tolist() == [0, 0, 0, 1, 1], "neighbours of one group are one run"
 

@@ -8,23 +8,23 @@ import numpy as np
 import pytest
 
 from dbanon import errors
-from dbanon.algorithms import Held, Shares, apart, diversified
+from dbanon.algorithms import LinkedDiversity, LinkedValues, diversify_clusters, max_level_blocks
 from dbanon.encoding.encoded_table import CategoricalAttribute, EncodedTable, NumericAttribute, encode_table
 
 Rows = list[list[int | None]]
 """The values of each person in the order of the rows, None for NULL."""
 
 
-def shares(least: int, *columns: Rows) -> Shares:
+def shares(least: int, *columns: Rows) -> LinkedDiversity:
     """One column a table."""
     held = []
     for table, rows in enumerate(columns):
         known = [[(at, v) for at, v in enumerate(own, 1) if v is not None] for own in rows]
         count = np.array([len(own) for own in known], np.int64)
         flat = np.array([pair for own in known for pair in own], np.int64).reshape(-1, 2)
-        held.append(Held(f"column {table}", table, np.cumsum(count) - count, count, flat[:, 0], flat[:, 1]))
+        held.append(LinkedValues(f"column {table}", table, np.cumsum(count) - count, count, flat[:, 0], flat[:, 1]))
     sizes = np.array([[len(rows[i]) for rows in columns] for i in range(len(columns[0]))], np.int64)
-    return Shares(least, tuple(held), sizes)
+    return LinkedDiversity(least, tuple(held), sizes)
 
 
 def plainly(least: int, people: list[int], *columns: Rows) -> bool:
@@ -54,7 +54,7 @@ def test_a_cluster_holds_as_the_definition_says(seed: int) -> None:
     columns = [drawn(rng, 40, 6), drawn(rng, 40, 9)]
     for _ in range(200):
         people, least = rng.sample(range(40), rng.randint(1, 12)), rng.randint(2, 4)
-        found = shares(least, *columns).holds(np.array(people, np.int64))
+        found = shares(least, *columns).is_met_by(np.array(people, np.int64))
         assert found == plainly(least, people, *columns)
 
 
@@ -64,7 +64,7 @@ def test_clusters_are_merged_until_all_hold(seed: int) -> None:
     columns, least = [drawn(rng, 60, 7), drawn(rng, 60, 12)], rng.randint(2, 3)
     labels = np.repeat(np.arange(12), 5)
     space = line(60)
-    merged = diversified("kacpc", space, apart(space), labels, shares(least, *columns), lambda: None)
+    merged = diversify_clusters("kacpc", space, max_level_blocks(space), labels, shares(least, *columns), lambda: None)
     clusters = [np.flatnonzero(merged == c).tolist() for c in range(merged.max() + 1)]
     assert sorted(p for people in clusters for p in people) == list(range(60))
     assert all(plainly(least, people, *columns) for people in clusters)
@@ -75,14 +75,21 @@ def test_what_holds_is_left_as_it_is() -> None:
     rows: Rows = [[0], [1], [0], [1]]
     space = line(4)
     labels = np.array([0, 0, 1, 1])
-    assert diversified("f", space, apart(space), labels, shares(2, rows), lambda: None).tolist() == [0, 0, 1, 1]
+    assert diversify_clusters("f", space, max_level_blocks(space), labels, shares(2, rows), lambda: None).tolist() == [
+        0,
+        0,
+        1,
+        1,
+    ]
 
 
 def test_a_partner_without_rows_is_the_last_choice() -> None:
     """The people at 0 and 1 miss l; those at 2 and 3, who are nearer, have no rows."""
     rows: Rows = [[0], [0], [], [], [1], [1]]
     space = line(6)
-    merged = diversified("f", space, apart(space), np.array([0, 0, 1, 1, 2, 2]), shares(2, rows), lambda: None)
+    merged = diversify_clusters(
+        "f", space, max_level_blocks(space), np.array([0, 0, 1, 1, 2, 2]), shares(2, rows), lambda: None
+    )
     assert merged.tolist() == [0, 0, 1, 1, 0, 0]
 
 
@@ -91,7 +98,9 @@ def test_all_people_together_may_not_hold() -> None:
     with pytest.raises(
         errors.ModelNotMetError, match="do not meet l = 3 on column 0; the most that they allow is l = 2"
     ):
-        diversified("f", space, apart(space), np.array([0, 0, 1, 1]), shares(3, [[0], [1], [0], [1]]), lambda: None)
+        diversify_clusters(
+            "f", space, max_level_blocks(space), np.array([0, 0, 1, 1]), shares(3, [[0], [1], [0], [1]]), lambda: None
+        )
 
 
 def test_what_max_level_keeps_apart_is_not_merged() -> None:
@@ -102,8 +111,8 @@ def test_what_max_level_keeps_apart_is_not_merged() -> None:
     space, _ = encode_table([tree], [codes], np.zeros(8, np.uint64), None)
     labels = np.array([0, 0, 1, 1, 2, 2, 3, 3])
     rows: Rows = [[0], [0], [1], [1], [2], [3], [2], [3]]
-    merged = diversified("f", space, apart(space), labels, shares(2, rows), lambda: None)
+    merged = diversify_clusters("f", space, max_level_blocks(space), labels, shares(2, rows), lambda: None)
     assert merged.tolist() == [0, 0, 0, 0, 1, 1, 2, 2]
     rows[2] = rows[3] = [0]
     with pytest.raises(errors.ModelNotMetError, match="no l above 1"):
-        diversified("f", space, apart(space), labels, shares(2, rows), lambda: None)
+        diversify_clusters("f", space, max_level_blocks(space), labels, shares(2, rows), lambda: None)

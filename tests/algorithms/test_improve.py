@@ -37,10 +37,10 @@ from support.tables import encoded_column
 
 import dbanon
 from dbanon import algorithms, errors
-from dbanon.algorithms import Budget
-from dbanon.algorithms.base.class_bounds import united
+from dbanon.algorithms import SearchBudget
+from dbanon.algorithms.base.class_bounds import unite_equal_classes
 from dbanon.algorithms.base.registry import Widening
-from dbanon.algorithms.postprocess.improve import BATCH
+from dbanon.algorithms.postprocess.improve import MOVES_PER_BATCH
 from dbanon.encoding import encoded_table
 from dbanon.privacy_models.constraint import Constraint
 
@@ -74,7 +74,7 @@ def one_loss(attribute: reference.Attribute, part: Sequence[Value], column: Sequ
 
 
 def run(
-    made: Case, name: str, budget: Budget | None, check: Callable[[], None] = lambda: None, **more: Any
+    made: Case, name: str, budget: SearchBudget | None, check: Callable[[], None] = lambda: None, **more: Any
 ) -> tuple[list[int], list[int]]:
     """Labels in canonical order, and that order."""
     built, order = model_tables.encoded(made)
@@ -85,7 +85,7 @@ def run(
         options["seed"] = more.pop("seed", 0)
     refinement = algorithms.Refinement(budget=budget, **more)
     labels = by_row.run(
-        algorithm, built, constraint(made), options, algorithms.Names(names, made.sensitive), refinement, check
+        algorithm, built, constraint(made), options, algorithms.MessageNames(names, made.sensitive), refinement, check
     )
     return labels.tolist(), order
 
@@ -106,13 +106,13 @@ def searched(made: Case, name: str, rng: random.Random) -> str:
     heights, suppress = rng.choice(["top", "edges"]), rng.choice([0.0, 0.0, 0.2])
     given = {"heights": heights, "suppress": suppress}
     try:
-        before, order = run(made, name, Budget(0), **given)
+        before, order = run(made, name, SearchBudget(0), **given)
     except errors.MaxLevelBlockTooSmallError:
         return "infeasible"
-    budget = Budget(rng.choice([1, 30, 300]))
+    budget = SearchBudget(rng.choice([1, 30, 300]))
     moves = budget.moves
     after, _ = run(made, name, budget, **given)
-    assert 0 <= budget.done <= moves, made
+    assert 0 <= budget.n_moves_done <= moves, made
     assert [label < 0 for label in after] == [label < 0 for label in before], made
     first, then = kept(made, order, before), kept(made, order, after)
     assert sorted(r for group in then for r in group) == sorted(r for group in first for r in group), made
@@ -164,8 +164,8 @@ ASKED: list[dict[str, Any]] = [{"k": 4}, {"k": 4, "l": 2}, {"k": 3, "l": 2, "mul
 def test_the_same_moves_and_seed_give_the_same_labels(asked: dict[str, Any]) -> None:
     made = replace(people(300), asked=asked)
     for name in ("kacpc", "best"):
-        assert run(made, name, Budget(700)) == run(made, name, Budget(700))
-    found = {tuple(run(made, "best", Budget(700), seed=seed)[0]) for seed in range(4)}
+        assert run(made, name, SearchBudget(700)) == run(made, name, SearchBudget(700))
+    found = {tuple(run(made, "best", SearchBudget(700), seed=seed)[0]) for seed in range(4)}
     assert len(found) > 1, "another seed searches elsewhere"
 
 
@@ -174,10 +174,10 @@ def test_more_moves_go_on_where_fewer_stopped_and_lose_no_more(asked: dict[str, 
     made = replace(people(300), asked=asked)
     losses = []
     for moves in (0, 100, 1_000, 10_000):
-        budget = Budget(moves)
+        budget = SearchBudget(moves)
         labels, order = run(made, "kacpc", budget)
         losses.append(loss_of(made, kept(made, order, labels), "top"))
-        assert budget.done == moves
+        assert budget.n_moves_done == moves
     assert losses == sorted(losses, reverse=True)
     assert losses[0] > losses[2] > losses[3]
 
@@ -185,12 +185,12 @@ def test_more_moves_go_on_where_fewer_stopped_and_lose_no_more(asked: dict[str, 
 @pytest.mark.parametrize("asked", ASKED, ids=str)
 def test_a_search_of_some_time_is_that_of_the_moves_it_counted(asked: dict[str, Any]) -> None:
     made = replace(people(300), asked=asked)
-    timed = Budget(0, seconds=0.1)
+    timed = SearchBudget(0, seconds=0.1)
     labels, _ = run(made, "kacpc", timed)
-    assert timed.done > 0
-    again = Budget(timed.done)
+    assert timed.n_moves_done > 0
+    again = SearchBudget(timed.n_moves_done)
     assert run(made, "kacpc", again)[0] == labels
-    assert again.done == timed.done
+    assert again.n_moves_done == timed.n_moves_done
 
 
 class Stop:
@@ -209,15 +209,15 @@ class Stop:
 def test_an_interrupt_stops_the_search_or_keeps_the_best_so_far(asked: dict[str, Any]) -> None:
     made = replace(people(300), asked=asked)
     counted = Stop(10**9)
-    start, order = run(made, "kacpc", Budget(0), check=counted)
+    start, order = run(made, "kacpc", SearchBudget(0), check=counted)
     calls = 10**9 - counted.left + 60
-    moves = 50 * max(BATCH)
+    moves = 50 * max(MOVES_PER_BATCH)
     with pytest.raises(errors.StatementInterruptedError):
-        run(made, "kacpc", Budget(moves), check=Stop(calls))
-    stopped = Budget(moves, keep=True)
+        run(made, "kacpc", SearchBudget(moves), check=Stop(calls))
+    stopped = SearchBudget(moves, keep_on_interrupt=True)
     labels, _ = run(made, "kacpc", stopped, check=Stop(calls))
-    assert 0 < stopped.done < moves
-    assert run(made, "kacpc", Budget(stopped.done))[0] == labels
+    assert 0 < stopped.n_moves_done < moves
+    assert run(made, "kacpc", SearchBudget(stopped.n_moves_done))[0] == labels
     assert loss_of(made, kept(made, order, labels), "top") < loss_of(made, kept(made, order, start), "top")
     assert made.unmet(kept(made, order, labels)) == []
 
@@ -225,8 +225,8 @@ def test_an_interrupt_stops_the_search_or_keeps_the_best_so_far(asked: dict[str,
 def test_what_is_done_is_told() -> None:
     told: list[tuple[float, float]] = []
     made = people(300)
-    start, order = run(made, "mondrian", Budget(0))
-    labels, _ = run(made, "mondrian", Budget(2_000, progress=lambda done, saved: told.append((done, saved))))
+    start, order = run(made, "mondrian", SearchBudget(0))
+    labels, _ = run(made, "mondrian", SearchBudget(2_000, on_progress=lambda done, saved: told.append((done, saved))))
     losses = [loss_of(made, kept(made, order, found), "top") for found in (start, labels)]
     assert told[-1] == (1.0, pytest.approx(1 - losses[1] / losses[0]))
     assert told == sorted(told)
@@ -262,15 +262,15 @@ LITTLE: dict[str, tuple[Case, bool]] = {
 @pytest.mark.parametrize("table", LITTLE)
 def test_tables_in_which_there_is_little_to_find(table: str, name: str) -> None:
     made, possible = LITTLE[table]
-    before, order = run(made, name, Budget(0))
-    budget = Budget(500)
+    before, order = run(made, name, SearchBudget(0))
+    budget = SearchBudget(500)
     after, _ = run(made, name, budget)
     if not possible:
-        assert budget.done == 0 or loss_of(made, kept(made, order, before), "top") > 0
+        assert budget.n_moves_done == 0 or loss_of(made, kept(made, order, before), "top") > 0
     assert made.unmet(kept(made, order, after)) == []
     assert loss_of(made, kept(made, order, after), "top") <= loss_of(made, kept(made, order, before), "top") + 1e-12
     if loss_of(made, kept(made, order, before), "top") == 0:
-        assert (after, budget.done) == (before, 0), "what loses nothing is left"
+        assert (after, budget.n_moves_done) == (before, 0), "what loses nothing is left"
 
 
 def test_all_distinct_numbers_are_improved() -> None:
@@ -286,7 +286,7 @@ def test_all_distinct_numbers_are_improved() -> None:
             built,
             Constraint(3),
             {"scale": "range"},
-            refinement=algorithms.Refinement(budget=Budget(moves)),
+            refinement=algorithms.Refinement(budget=SearchBudget(moves)),
         )
         sizes = np.bincount(labels)
         assert sizes.min() >= 3
@@ -299,7 +299,7 @@ def test_all_distinct_numbers_are_improved() -> None:
 def test_persons_of_many_records_and_nobody_known() -> None:
     """Three persons in all: k = 3 is one class however many records there are; nothing can be cut."""
     made = replace(of_columns([list(range(30))], 3), persons=[i % 3 if i % 5 else None for i in range(30)])
-    budget = Budget(300)
+    budget = SearchBudget(300)
     labels, order = run(made, "kacpc", budget)
     assert made.unmet(kept(made, order, labels)) == []
     one_person_less = replace(made, asked={"k": 4})
@@ -312,7 +312,7 @@ def test_null_among_values_and_the_root_of_a_hierarchy_are_published_alike() -> 
     built, order = model_tables.encoded(made)
     cluster_of = {"a1": 0, "c": 0, "a2": 1, None: 1}
     labels = np.array([cluster_of[made.records[r][0]] for r in order], np.int64)  # type: ignore[index]
-    assert len(set(united(built, labels).tolist())) == 1
+    assert len(set(unite_equal_classes(built, labels).tolist())) == 1
 
 
 # --- in SQL ----------------------------------------------------------------------------------------------------------

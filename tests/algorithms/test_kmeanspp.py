@@ -21,7 +21,7 @@ from support.tables import SOME, Table, encoded, groups_of, labels_of, tables
 from traced.tables import LETTERS, letters
 
 from dbanon import algorithms
-from dbanon.algorithms.base.registry import MOST_LEFT_OUT
+from dbanon.algorithms.base.registry import MAX_SUPPRESSED
 from dbanon.encoding.encoded_table import EncodedTable
 from dbanon.privacy_models.constraint import Constraint
 
@@ -30,7 +30,7 @@ ROUNDS = 7
 
 def labels(made: EncodedTable, k: int, most: int = 0, **options: object) -> list[int]:
     chosen = algorithms.find("kmeanspp_cloud")
-    asked = {p.name: p.default for p in chosen.own} | {"rounds": ROUNDS, MOST_LEFT_OUT: most} | options
+    asked = {p.name: p.default for p in chosen.own} | {"rounds": ROUNDS, MAX_SUPPRESSED: most} | options
     found: list[int] = by_row.labels(chosen.run(made, Constraint(k), asked, lambda: None)).tolist()
     return found
 

@@ -31,8 +31,8 @@ from support.model_tables import (
 from support.tables import MANY, Table, encoded, groups_of, tables
 
 from dbanon import algorithms, errors
-from dbanon.algorithms.full_domain.lattice_search import kept_by_union
-from dbanon.algorithms.full_domain.levels import Levels, grouped as numbered
+from dbanon.algorithms.full_domain.lattice_search import union_closed_constraint
+from dbanon.algorithms.full_domain.levels import AttributeLevels, group_rows as numbered
 from dbanon.encoding import encoded_table
 from dbanon.encoding.encoded_table import EncodedTable
 from dbanon.privacy_models.constraint import Constraint
@@ -174,7 +174,9 @@ def test_the_published_classes_meet_the_model_and_keep_blocks_apart(model: str) 
         built, order = encoded_case(made)
         names = tuple(f"q{j}" for j in range(len(made.attributes)))
         try:
-            labels = by_row.run(ALGORITHM, built, constraint(made), FULL, algorithms.Names(names, made.sensitive))
+            labels = by_row.run(
+                ALGORITHM, built, constraint(made), FULL, algorithms.MessageNames(names, made.sensitive)
+            )
         except (errors.ModelNotMetError, errors.MaxLevelBlockTooSmallError):
             continue
         if made.unmet([range(len(made.records))]):  # k is more than there are
@@ -202,9 +204,11 @@ def test_what_max_level_keeps_apart_is_searched_apart(seed: int) -> None:
         blocks.setdefault(top[record[0]], []).append(r)
     if min(map(len, blocks.values())) < 3:
         with pytest.raises(errors.MaxLevelBlockTooSmallError):
-            by_row.run(ALGORITHM, limited, Constraint(3), FULL, algorithms.Names(("area", "age")))
+            by_row.run(ALGORITHM, limited, Constraint(3), FULL, algorithms.MessageNames(("area", "age")))
         return
-    classes = groups_of(by_row.run(ALGORITHM, limited, Constraint(3), FULL, algorithms.Names(("area", "age"))).tolist())
+    classes = groups_of(
+        by_row.run(ALGORITHM, limited, Constraint(3), FULL, algorithms.MessageNames(("area", "age"))).tolist()
+    )
     for block in blocks.values():
         own = [part for part in classes if part[0] in block]
         assert sorted(r for part in own for r in part) == block
@@ -243,7 +247,7 @@ def test_a_union_of_classes_meets_what_they_meet(model: str) -> None:
         made = case(model, seed)
         rng = random.Random(seed)
         asked = kept(made)
-        limits = kept_by_union(encoded_case(made)[0], constraint(made))
+        limits = union_closed_constraint(encoded_case(made)[0], constraint(made))
         assert (limits.k, limits.models) == (made.asked["k"], constraint(replace(made, asked=asked)).models)
         assert limits.joint == (made.asked.get("multi") == "joint")
         parts: Groups = [[] for _ in range(rng.choice([2, 2, 3, 4]))]
@@ -277,7 +281,7 @@ def test_a_union_can_miss_what_classes_of_the_same_persons_meet() -> None:
     codes = np.array([0, 0, 1, 1, 1, 1, 0, 0], np.int32)
     made = replace(table.space, sensitive=(encoded_table.SensitiveColumn(codes, np.array([4, 2, 0])),))
     entropy = Constraint(2, (demanded(l=1.95, diversity="entropy"),))
-    assert kept_by_union(made, entropy) == Constraint(2)
+    assert union_closed_constraint(made, entropy) == Constraint(2)
     assert found(made, entropy) == [[0, 1, 2, 3], [4, 5, 6, 7]]
 
 
@@ -350,7 +354,7 @@ def test_levels_of_a_ragged_tree_are_steps_up() -> None:
     below the root. Three: all."""
     tree = encoded(Table([(row[0],) for row in AREA], [Category(Hierarchy(AREA))]))
     assert [r[0] for r in tree.records] == ["a1", "a2", "b1", "b2", "b3", "c"]
-    of = Levels.of(tree.space.attributes[0], tree.space.codes[:, 0])
+    of = AttributeLevels.from_codes(tree.space.attributes[0], tree.space.codes[:, 0])
     assert (of.numbers, of.blocks) == ((0, 1, 2, 3), (6, 4, 2, 1))
     by_level = [groups_of(of.up(0, level).tolist()) for level in range(4)]
     assert by_level[1:] == [[[0, 1], [2], [3, 4], [5]], [[0, 1, 2, 5], [3, 4]], [list(range(6))]]

@@ -16,22 +16,22 @@ from support.tables import SOME, Table, tables
 from test_gather import alike, found, small, with_unit
 
 from dbanon import algorithms
-from dbanon.algorithms.agglomerative.hierarchy_distances import shares
+from dbanon.algorithms.agglomerative.hierarchy_distances import level_distances
 from dbanon.algorithms.agglomerative.vulture_optimization import objective, vulture_centers
-from dbanon.algorithms.base.class_bounds import members
+from dbanon.algorithms.base.class_bounds import cluster_members
 from dbanon.encoding.encoded_table import SensitiveColumn
 from dbanon.privacy_models.constraint import Constraint
-from dbanon.privacy_models.model_request import demands
+from dbanon.privacy_models.model_request import model_requirements
 
 
 def test_the_distance_is_that_of_the_worked_numbers() -> None:
     """Six levels: the edges weigh 1, 1/2, 1/3, 1/4, 1/5, together 2.2833."""
-    up = 1 - shares(6, 1)
+    up = 1 - level_distances(6, 1)
     assert up[4] == pytest.approx(0.0876, abs=5e-5) == (1 / 5) / (137 / 60)
     assert up[3] == pytest.approx(0.1971, abs=5e-5)
     assert up[0] == 1 and up[5] == 0
-    assert (1 - shares(6, 0)).tolist() == pytest.approx([1, 0.8, 0.6, 0.4, 0.2, 0])
-    assert shares(1, 1).tolist() == [0]
+    assert (1 - level_distances(6, 0)).tolist() == pytest.approx([1, 0.8, 0.6, 0.4, 0.2, 0])
+    assert level_distances(1, 1).tolist() == [0]
 
 
 @given(tables(), st.sampled_from([1, 0, 2.5]), st.booleans())
@@ -56,10 +56,10 @@ def test_kapp_deals_and_merges_as_the_plain_loop_does(
     draws = np.random.default_rng(seed)
     values = [draws.integers(0, 4, made.rows).astype(np.int32) for _ in range(columns)]
     made = replace(made, sensitive=tuple(SensitiveColumn(v, np.bincount(v, minlength=6)) for v in values))
-    models = () if t is None else demands("kapp", "t", {"t": t}, [f"s{s}" for s in range(columns)])
+    models = () if t is None else model_requirements("kapp", "t", {"t": t}, [f"s{s}" for s in range(columns)])
     options = {"sensitive_clusters": number, "rounds": 20, "mode": "deterministic", "seed": 0, "optimizer": "kmeans++"}
     labels = by_row.labels(algorithms.find("kapp").run(made, Constraint(k, models), options, lambda: None))
-    found = sorted(members(labels), key=lambda rows: int(rows[0]))
+    found = sorted(cluster_members(labels), key=lambda rows: int(rows[0]))
     pairs = with_unit(made, k, "edges")
     expected = slow.kapp(pairs, [v.tolist() for v in values], k, number, 20, t)
     assert [rows.tolist() for rows in found] == sorted(expected)

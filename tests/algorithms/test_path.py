@@ -20,8 +20,8 @@ from support import model_tables
 from support.model_tables import MODELS, case, constraint, demanded
 
 from dbanon.algorithms.base import kernel_inputs as layouts
-from dbanon.algorithms.base.class_bounds import members
-from dbanon.algorithms.base.kernel_inputs import Layout, layout
+from dbanon.algorithms.base.class_bounds import cluster_members
+from dbanon.algorithms.base.kernel_inputs import KernelInputs, build_kernel_inputs
 from dbanon.encoding import encoded_table
 from dbanon.kernels import optimal_cut
 from dbanon.kernels.arrays import PathArrays
@@ -78,18 +78,18 @@ class Found:
     groups: list[list[int]]
 
 
-def cut_of(problem: Layout, rows: Sequence[int], most: int, penalty: int, unit: float) -> Found:
+def cut_of(problem: KernelInputs, rows: Sequence[int], most: int, penalty: int, unit: float) -> Found:
     items = problem.item_of[np.array(rows)].astype(np.int32)
     m, d = len(items), problem.codes.shape[1]
     total, back = np.empty(m + 1, np.int64), np.zeros(m + 1, np.int64)
-    room = PathArrays(*allocate_spans(problem.least, d), total, back)
+    room = PathArrays(*allocate_spans(problem.min_records, d), total, back)
     told = cut_sequence(
         items,
         m,
-        problem.least,
+        problem.min_records,
         most,
         penalty,
-        problem.measure,
+        problem.loss_arrays,
         *problem.model,
         problem.scratch,
         room,
@@ -103,7 +103,7 @@ def cut_of(problem: Layout, rows: Sequence[int], most: int, penalty: int, unit: 
     return Found(int(told) / unit, groups[::-1])
 
 
-def unit_of(problem: Layout, weights: Sequence[float]) -> float:
+def unit_of(problem: KernelInputs, weights: Sequence[float]) -> float:
     """The integer loss of an attribute of weight 1."""
     return max(int(u) / w for u, w in zip(problem.terms[:, 2], weights, strict=True))
 
@@ -207,13 +207,13 @@ def test_the_cut_loses_as_little_as_any(
     """Numbers, grids, bare NULLs, hierarchies by table of pairs and climbed, weights; any order of the rows."""
     rng = random.Random(f"{seed} {heights}")
     if climbed:
-        monkeypatch.setattr(layouts, "PAIRS", -1)
+        monkeypatch.setattr(layouts, "MAX_TABLE_VALUES", -1)
     if seed % 3:
         monkeypatch.setattr(optimal_cut, "MIN_JOINED_RUN", 2)  # a run of one record is not joined of two
     n, k = rng.randint(1, 40 if seed % 4 == 0 else 14), rng.choice([1, 2, 2, 3, 4])
     columns = [number(rng, n) if rng.random() < 0.5 else category(rng, n, heights) for _ in range(rng.randint(1, 4))]
     built, order = built_of(columns)
-    problem = layout(built, Constraint(k), heights)
+    problem = build_kernel_inputs(built, Constraint(k), heights)
     assert {int(kind) for kind in problem.terms[:, 0]} <= {0, 2 if climbed else 1}
 
     def loss(rows: Sequence[int]) -> float:
@@ -225,7 +225,7 @@ def test_the_cut_loses_as_little_as_any(
     rows = list(range(n))
     if rng.random() < 0.5:
         rng.shuffle(rows)
-    found = cut_of(problem, rows, problem.most, -1, unit_of(problem, [c.attribute.weight for c in columns]))
+    found = cut_of(problem, rows, problem.max_class_size, -1, unit_of(problem, [c.attribute.weight for c in columns]))
     expected = best_of_loop(rows, n, loss, meets, None)
     assert found.loss == pytest.approx(expected, abs=1e-9), "no longer run than 2k - 1 loses less"
     if n <= 9:
@@ -250,7 +250,7 @@ def test_runs_of_many_records_end_at_some_places_alone(seed: int, monkeypatch: p
     n, k = rng.randint(10, 60), rng.randint(min(2 * places, 2), 9)
     columns = [number(rng, n) if rng.random() < 0.5 else category(rng, n, "top") for _ in range(rng.randint(1, 3))]
     built, order = built_of(columns)
-    problem, step = layout(built, Constraint(k), "top"), max(k // places, 1)
+    problem, step = build_kernel_inputs(built, Constraint(k), "top"), max(k // places, 1)
 
     def loss(rows: Sequence[int]) -> float:
         return sum(c.loss([order[r] for r in rows]) for c in columns)
@@ -260,7 +260,9 @@ def test_runs_of_many_records_end_at_some_places_alone(seed: int, monkeypatch: p
         if i == n or i < 2 * k or (i % step == 0 and i <= n - k):
             runs = [(j, range(j, i)) for j in range(max(i - 2 * k + 1, 0), i - k + 1)]
             best[i] = min([best[j] + len(run) * loss(run) for j, run in runs if best[j] < math.inf], default=math.inf)
-    found = cut_of(problem, range(n), problem.most, -1, unit_of(problem, [c.attribute.weight for c in columns]))
+    found = cut_of(
+        problem, range(n), problem.max_class_size, -1, unit_of(problem, [c.attribute.weight for c in columns])
+    )
     assert found.loss == pytest.approx(best[n], abs=1e-9)
 
 
@@ -269,28 +271,28 @@ def test_a_hierarchy_of_more_values_than_have_a_table_is_climbed() -> None:
     parent = np.array([-1, *(n for i in range(20) for n in (0, *[1 + 16 * i] * 15))], np.int32)
     node = np.array([n for n in range(len(parent)) if parent[n] > 0], np.int32)
     tree = encoded_table.CategoricalAttribute(parent, node)
-    assert tree.values == 300 > layouts.PAIRS
+    assert tree.values == 300 > layouts.MAX_TABLE_VALUES
     rng = random.Random(3)
     codes = np.array(sorted(rng.choices(range(300), k=40)), np.int32)
     built, _ = encoded_table.encode_table([tree], [codes], np.zeros(40, np.uint64), None)
-    problem = layout(built, Constraint(3), "top")
+    problem = build_kernel_inputs(built, Constraint(3), "top")
     assert problem.terms[0, 0] == 2
 
     def loss(rows: Sequence[int]) -> float:
         held = {int(codes[r]) for r in rows}
         return 0.0 if len(held) == 1 else 0.5 if len({v // 15 for v in held}) == 1 else 1.0
 
-    found = cut_of(problem, range(40), problem.most, -1, unit_of(problem, [1.0]))
+    found = cut_of(problem, range(40), problem.max_class_size, -1, unit_of(problem, [1.0]))
     assert found.loss == pytest.approx(best_of_loop(range(40), 40, loss, lambda rows: len(rows) >= 3, None))
 
 
 # --- tables whose model is asked --------------------------------------------------------------------------------------
 
 
-def table_of(model: str, seed: int) -> tuple[model_tables.Case, encoded_table.EncodedTable, list[int], Layout]:
+def table_of(model: str, seed: int) -> tuple[model_tables.Case, encoded_table.EncodedTable, list[int], KernelInputs]:
     made = case(model, seed)
     built, order = model_tables.encoded(made)
-    return made, built, order, layout(built, constraint(made), "top")
+    return made, built, order, build_kernel_inputs(built, constraint(made), "top")
 
 
 def strict(made: model_tables.Case) -> bool:
@@ -308,16 +310,18 @@ def test_every_run_of_the_cut_meets_the_model_and_none_loses_less(model: str) ->
         rng = random.Random(seed)
         rows = rng.sample(range(built.rows), min(rng.randint(1, 9), built.rows))
         rows = sorted(rows) if rng.random() < 0.5 else rows
-        most = rng.choice([2 * problem.least - 1, 2 * problem.least, 3 * problem.least, problem.most])
+        most = rng.choice(
+            [2 * problem.min_records - 1, 2 * problem.min_records, 3 * problem.min_records, problem.max_class_size]
+        )
         unit = unit_of(problem, [1.0] * len(made.attributes))
-        loss, meets, sizes = case_loss(made, order), case_meets(made, order), max(most, 2 * problem.least - 1)
+        loss, meets, sizes = case_loss(made, order), case_meets(made, order), max(most, 2 * problem.min_records - 1)
         for penalty in (None, float(len(made.attributes))):
             found = cut_of(problem, rows, most, -1 if penalty is None else int(problem.terms[:, 2].sum()), unit)
-            if len(rows) < problem.least:
+            if len(rows) < problem.min_records:
                 assert found.loss == math.inf, made
                 continue
             # A run of too few is never made, whatever it costs.
-            few = case_few(problem.least, loss)
+            few = case_few(problem.min_records, loss)
             expected = best_of_loop(rows, sizes, few, meets, penalty)
             if strict(made):
                 assert found.loss >= expected - 1e-9, made
@@ -358,11 +362,18 @@ def test_cut_all_labels_the_runs_of_the_cut() -> None:
         rows = list(range(built.rows))
         items = problem.item_of.astype(np.int32)
         labels, penalty = np.full(len(rows), -7, np.int32), int(problem.terms[:, 2].sum())
-        given = (problem.least, problem.most, penalty, problem.measure, *problem.model, problem.scratch)
-        if len(rows) < problem.least:
+        given = (
+            problem.min_records,
+            problem.max_class_size,
+            penalty,
+            problem.loss_arrays,
+            *problem.model,
+            problem.scratch,
+        )
+        if len(rows) < problem.min_records:
             continue
         made, loss = cut_all_records(items, *given, labels)
-        found = cut_of(problem, rows, problem.most, penalty, 1.0)
+        found = cut_of(problem, rows, problem.max_class_size, penalty, 1.0)
         assert float(loss) == found.loss
         assert made == len(found.groups)
         # Labels count from the end of the line.
@@ -388,9 +399,9 @@ def test_groups_hold_where_all_algorithms_say_so(model: str) -> None:
             items = problem.item_of[rows].astype(np.int32)
             # Where the number of records is all that counts, those who call see to it.
             held = bool(is_valid_group(items, 0, size, *problem.model, *scratch)) and (
-                problem.mode > 0 or size >= problem.least
+                problem.mode > 0 or size >= problem.min_records
             )
-            expected = bool(asked.holds(built, np.array(rows)))
+            expected = bool(asked.is_met_by_records(built, np.array(rows)))
             assert held == expected or (strict(made) and not held), (made, rows)
             if turn == 0:
                 assert expected == made.meets([order[r] for r in rows]), (made, rows)
@@ -401,12 +412,12 @@ def test_groups_hold_where_all_algorithms_say_so(model: str) -> None:
         assert found.get((mode, False), 0) >= 10
 
 
-@pytest.mark.parametrize("tallies", [layouts.TALLIES, 0], ids=["counted", "from scratch"])
+@pytest.mark.parametrize("tallies", [layouts.MAX_VALUE_COUNTS, 0], ids=["counted", "from scratch"])
 @pytest.mark.parametrize("model", MODELS)
 def test_growing_group_holds_where_the_whole_group_does(
     model: str, tallies: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(layouts, "TALLIES", tallies)
+    monkeypatch.setattr(layouts, "MAX_VALUE_COUNTS", tallies)
     rng = random.Random(model)
     for seed in range(8):
         made, built, _, problem = table_of(model, 64_000 + seed)
@@ -432,12 +443,12 @@ def test_all_records_may_be_in_runs_that_miss_the_model(n: int) -> None:
     sensitive = (np.zeros(n, np.int32), 1, None)
     built, _ = encoded_table.encode_table([attribute], [codes], np.zeros(n, np.uint64), None, sensitive=[sensitive])
     asked = Constraint(n // 3, (demanded(l=2),))
-    problem = layout(built, asked, "top")
+    problem = build_kernel_inputs(built, asked, "top")
     labels, penalty = np.full(n, -7, np.int32), int(problem.terms[:, 2].sum())
-    given = (problem.least, problem.most, penalty, problem.measure, *problem.model, problem.scratch)
+    given = (problem.min_records, problem.max_class_size, penalty, problem.loss_arrays, *problem.model, problem.scratch)
     made, loss = cut_all_records(np.arange(n, dtype=np.int32), *given, labels)
     assert sorted(set(labels.tolist())) == list(range(made))
-    assert loss / penalty == pytest.approx(n + sum(len(g) * (len(g) - 1) / (n - 1) for g in members(labels)))
+    assert loss / penalty == pytest.approx(n + sum(len(g) * (len(g) - 1) / (n - 1) for g in cluster_members(labels)))
 
 
 def test_groups_hold_from_any_place_of_the_line() -> None:

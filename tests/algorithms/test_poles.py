@@ -21,7 +21,7 @@ from traced.tables import LETTERS, letters
 
 from dbanon import algorithms
 from dbanon.algorithms.partitioning import dissimilarity_tree, partition_tree
-from dbanon.algorithms.partitioning.part_distances import Distances
+from dbanon.algorithms.partitioning.part_distances import PartDistances
 from dbanon.encoding.encoded_table import EncodedTable, SensitiveColumn
 from dbanon.privacy_models.constraint import Constraint
 
@@ -66,7 +66,7 @@ def check_halves(made: EncodedTable, k: int, values: list[list[int]], asked: Con
         return len(group) >= k and all(len({values[m.sensitive][r] for r in group}) >= 2 for m in asked.models)
 
     found = clusters("dhkmeans", made, asked, pairs=pairs, rounds=4)
-    expected = slow.dhkmeans(plain, asked.least, enough, values, pairs, 4)
+    expected = slow.dhkmeans(plain, asked.min_records, enough, values, pairs, 4)
     assert sorted(found) == sorted(expected)
 
 
@@ -92,11 +92,11 @@ def test_pairs_are_alike_in_what_is_sensitive() -> None:
     made = encoded(Table([(v,) for v in (0, 1, 2, 8, 9, 10)], [Number()], 2)).space
     values = np.array([0, 1, 0, 0, 1, 1], np.int32)
     made = replace(made, sensitive=(SensitiveColumn(values, np.array([3, 3, 0])),))
-    from dbanon.algorithms.partitioning.dhkmeans import _Sampling
+    from dbanon.algorithms.partitioning.dhkmeans import _PairSampling
 
-    distances = Distances(made, "edges")
-    sampling = _Sampling(made, distances, {"seed": 0, "pairs": 100, "mode": "random"})
-    part = partition_tree.Part(np.arange(6), made.starts, made.counts)
+    distances = PartDistances(made, "edges")
+    sampling = _PairSampling(made, distances, {"seed": 0, "pairs": 100, "mode": "random"})
+    part = partition_tree.TablePart(np.arange(6), made.starts, made.counts)
     # 1 and 10 have the same value too, and are 9 apart.
     chosen = sampling.seeds(part, distances.codes(part.tuples))
     assert chosen == [distances.point(made.codes[1]), distances.point(made.codes[5])]
@@ -105,9 +105,9 @@ def test_pairs_are_alike_in_what_is_sensitive() -> None:
 def test_siblings_swap_what_brings_both_closer() -> None:
     """{a, d} and {b, c, e} are * both and lose 5; {d, e} is B and {a, b, c} A: 2 * 2/7 + 3 * 3/7."""
     made = encoded(Table(letters("abcde"), LETTERS, 2)).space
-    tree = dissimilarity_tree._Tree(made, Constraint(2), Distances(made, "leaves"))
+    tree = dissimilarity_tree._DissimilarityTree(made, Constraint(2), PartDistances(made, "leaves"))
     one, other = np.array([0, 3]), np.array([1, 2, 4])
-    tree.refine(one, other)
+    tree.swap_records(one, other)
     assert (one.tolist(), other.tolist()) == ([4, 3], [1, 2, 0])
 
 
@@ -121,8 +121,8 @@ def test_a_side_that_misses_the_model_takes_what_is_least_on_the_other_side() ->
     made = encoded(Table([(v,) for v in (0, 1, 2, 11, 12, 18, 19, 20)], [Number()], 2)).space
     values = np.array([0, 0, 0, 0, 1, 0, 1, 1], np.int32)
     made = replace(made, sensitive=(SensitiveColumn(values, np.array([5, 3, 0])),))
-    tree = dissimilarity_tree._Tree(made, Constraint(2, (demanded(l=2),)), Distances(made, "leaves"))
-    sides = tree.cut(partition_tree.Part(np.arange(8), made.starts, made.counts))
+    tree = dissimilarity_tree._DissimilarityTree(made, Constraint(2, (demanded(l=2),)), PartDistances(made, "leaves"))
+    sides = tree.cut_part(partition_tree.TablePart(np.arange(8), made.starts, made.counts))
     assert [side.tuples.tolist() for side in sides] == [[0, 1, 2, 3, 4], [5, 6, 7]]
 
 

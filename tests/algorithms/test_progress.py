@@ -13,7 +13,7 @@ import dbanon
 from dbanon import algorithms, errors
 from dbanon.algorithms.agglomerative import kaca
 from dbanon.algorithms.base import grow_clusters, progress
-from dbanon.algorithms.base.progress import STEP, Work, work
+from dbanon.algorithms.base.progress import MIN_REPORTED_FRACTION, ProgressCheck, as_progress_check
 from dbanon.algorithms.centroid import moving_centers
 from dbanon.algorithms.diversity import simdiv
 from dbanon.algorithms.greedy import loukides_shao
@@ -24,14 +24,14 @@ from dbanon.privacy_models.constraint import Constraint
 
 def test_a_part_of_a_stretch_says_its_share_of_the_whole_and_little_is_not_said() -> None:
     said: list[float] = []
-    whole = Work(lambda: None, said.append)
-    whole.come(0.5)
-    whole.come(0.5 + STEP / 2)
-    whole.part(0.5, 0.9).come(0.5)
-    whole.part(0.9, 1).come(3)
+    whole = ProgressCheck(lambda: None, said.append)
+    whole.advance(0.5)
+    whole.advance(0.5 + MIN_REPORTED_FRACTION / 2)
+    whole.subtask(0.5, 0.9).advance(0.5)
+    whole.subtask(0.9, 1).advance(3)
     assert said == pytest.approx([0.5, 0.7, 1.0])
-    assert work(whole) is whole
-    work(lambda: None).come(1)  # nobody listens
+    assert as_progress_check(whole) is whole
+    as_progress_check(lambda: None).advance(1)  # nobody listens
 
 
 def test_the_check_of_a_part_is_that_of_the_whole() -> None:
@@ -39,7 +39,7 @@ def test_the_check_of_a_part_is_that_of_the_whole() -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        Work(stop, lambda share: None).part(0, 0.5)()
+        ProgressCheck(stop, lambda share: None).subtask(0, 0.5)()
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_the_share_grows_from_the_beginning_to_the_end_and_the_release_is_the_sa
     shares = [done for done, _ in told]
     assert releases[0] == releases[1]
     assert shares == sorted(shares) and len(shares) > 20
-    assert shares[0] < 0.3 and shares[-1] == pytest.approx(1.0, abs=STEP)
+    assert shares[0] < 0.3 and shares[-1] == pytest.approx(1.0, abs=MIN_REPORTED_FRACTION)
 
 
 # --- how long it will take --------------------------------------------------------------------------------------------
@@ -89,12 +89,12 @@ def options(name: str, **given: object) -> dict[str, object]:
 
 def in_small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     """Searches that come back often, so that small tables are judged, too."""
-    monkeypatch.setattr(moving_centers, "STEPS", 100)
-    monkeypatch.setattr(kaca, "STEPS", 100)
-    monkeypatch.setattr(r_gather, "STEPS", 100)
-    monkeypatch.setattr(ga_clustering, "STEPS", 100)
-    monkeypatch.setattr(simdiv, "SAMPLE", 100)
-    monkeypatch.setattr(loukides_shao, "STEPS", 100)
+    monkeypatch.setattr(moving_centers, "STEPS_PER_CALL", 100)
+    monkeypatch.setattr(kaca, "STEPS_PER_CALL", 100)
+    monkeypatch.setattr(r_gather, "STEPS_PER_CALL", 100)
+    monkeypatch.setattr(ga_clustering, "STEPS_PER_CALL", 100)
+    monkeypatch.setattr(simdiv, "SAMPLE_GROUPS", 100)
+    monkeypatch.setattr(loukides_shao, "STEPS_PER_CALL", 100)
 
 
 def test_algorithms_of_superlinear_complexity_have_large() -> None:
@@ -110,7 +110,7 @@ def test_what_takes_too_long_is_refused_with_its_time_unless_it_is_asked_for(
     in_small_steps(monkeypatch)
     made, asked = points(600), Constraint(3)
     usual = by_row.run(algorithms.find(name), made, asked, options(name))
-    monkeypatch.setattr(progress, "LARGEST", 1)
+    monkeypatch.setattr(progress, "MAX_STEPS", 1)
     with pytest.raises(errors.TableTooLargeError) as refused:
         by_row.run(algorithms.find(name), made, asked, options(name))
     assert str(refused.value).startswith(f"{name}: 600 distinct tuples in 200 clusters take some ")
@@ -128,9 +128,12 @@ def test_cells_that_are_not_too_large_are_not_refused(monkeypatch: pytest.Monkey
     made, asked, kmember = points(1500), Constraint(3), algorithms.find("kmember")
     said: list[float] = []
     kmember.run(
-        made, asked, options("kmember"), Work(lambda: None, lambda _: None, expected=lambda n, _: said.append(n))
+        made,
+        asked,
+        options("kmember"),
+        ProgressCheck(lambda: None, lambda _: None, on_estimate=lambda n, _: said.append(n)),
     )
-    monkeypatch.setattr(progress, "LARGEST", said[0] / 2)
+    monkeypatch.setattr(progress, "MAX_STEPS", said[0] / 2)
     with pytest.raises(errors.TableTooLargeError):
         by_row.run(kmember, made, asked, options("kmember"))
     labels = by_row.run(kmember, made, asked, options("kmember"), cell=200)
@@ -141,16 +144,16 @@ def test_cells_that_are_not_too_large_are_not_refused(monkeypatch: pytest.Monkey
 def test_the_first_groups_tell_about_how_many_steps_all_take_and_say_the_same_each_time(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    kept: list[grow_clusters.Rules] = []
+    kept: list[grow_clusters.GrowthRules] = []
 
-    class Sampling(grow_clusters._Sampling):
-        def __init__(self, space: EncodedTable, rules: grow_clusters.Rules, of: Work) -> None:
+    class Sampling(grow_clusters._GrowthEstimate):
+        def __init__(self, space: EncodedTable, rules: grow_clusters.GrowthRules, of: ProgressCheck) -> None:
             super().__init__(space, rules, of)
             kept.append(rules)
 
-    monkeypatch.setattr(grow_clusters, "_Sampling", Sampling)
+    monkeypatch.setattr(grow_clusters, "_GrowthEstimate", Sampling)
     said: list[float] = []
-    heard = Work(lambda: None, lambda _: None, expected=lambda steps, _: said.append(steps))
+    heard = ProgressCheck(lambda: None, lambda _: None, on_estimate=lambda steps, _: said.append(steps))
     for _ in range(2):
         algorithms.find(name).run(points(3000), Constraint(5), options(name), heard)
     assert len(said) == 2 and said[0] == said[1]
@@ -158,9 +161,9 @@ def test_the_first_groups_tell_about_how_many_steps_all_take_and_say_the_same_ea
 
 
 def test_a_sample_is_what_its_share_of_the_whole_takes() -> None:
-    assert progress.Sample(0.01, 500, 0.2).whole() == pytest.approx((50_000, 20))
-    assert progress.Sample(0.01, 500, 0.2).whole(2) == pytest.approx((100_000, 40))
-    assert progress.later(10, 1000, 5) == 5 > 1 > progress.later(900, 1000, 5)
+    assert progress.WorkSample(0.01, 500, 0.2).extrapolate() == pytest.approx((50_000, 20))
+    assert progress.WorkSample(0.01, 500, 0.2).extrapolate(2) == pytest.approx((100_000, 40))
+    assert progress.cost_factor(10, 1000, 5) == 5 > 1 > progress.cost_factor(900, 1000, 5)
 
 
 @pytest.mark.parametrize(
@@ -171,20 +174,20 @@ def test_a_sample_is_what_its_share_of_the_whole_takes() -> None:
     ],
 )  # fmt: skip
 def test_a_length_of_time_is_said_roughly(seconds: float, said: str) -> None:
-    assert progress.roughly(seconds) == said
+    assert progress.humanize_duration(seconds) == said
 
 
 def test_what_is_left_is_said_once_it_can_be_told() -> None:
-    assert progress.remaining(60, 0.2) == ", some 4 minutes left"
-    assert progress.remaining(2, 0.01) == "", "too early"
-    assert progress.remaining(60, 0.0) == "", "nothing is done yet"
-    assert progress.remaining(60, 0.99) == "", "all but done"
+    assert progress.remaining_text(60, 0.2) == ", some 4 minutes left"
+    assert progress.remaining_text(2, 0.01) == "", "too early"
+    assert progress.remaining_text(60, 0.0) == "", "nothing is done yet"
+    assert progress.remaining_text(60, 0.99) == "", "all but done"
 
 
 def test_a_call_that_takes_too_long_is_an_error_with_what_helps(con: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     con.execute("CREATE TABLE people AS SELECT (i * 7919) % 10007 AS a, (i * 104729) % 9973 AS b FROM range(900) t(i)")
     call = "SELECT count(*) FROM kmember('people', k = 3, qi = ['a', 'b']{})"
-    monkeypatch.setattr(progress, "LARGEST", 1000)
+    monkeypatch.setattr(progress, "MAX_STEPS", 1000)
     with pytest.raises(Exception, match=r"kmember: 900 distinct tuples in 300 clusters take some .* on this machine"):
         con.execute(call.format(""))
     assert con.execute(call.format(", large := true")).fetchone() == (900,)

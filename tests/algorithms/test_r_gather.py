@@ -18,14 +18,14 @@ from test_gather import with_unit
 from test_greedy import records
 
 from dbanon import algorithms
-from dbanon.algorithms.base.registry import MOST_LEFT_OUT
-from dbanon.algorithms.hybrid.r_gather import Limits
+from dbanon.algorithms.base.registry import MAX_SUPPRESSED
+from dbanon.algorithms.hybrid.r_gather import LimitSearch
 from dbanon.encoding.encoded_table import EncodedTable
 from dbanon.privacy_models.constraint import Constraint
 
 
 def labels(made: EncodedTable, k: int, eps: float = 0.0) -> list[int]:
-    options = {"eps": eps, MOST_LEFT_OUT: made.rows}
+    options = {"eps": eps, MAX_SUPPRESSED: made.rows}
     return by_row.labels(algorithms.find("r_gather").run(made, Constraint(k), options, lambda: None)).tolist()
 
 
@@ -37,7 +37,7 @@ def groups(found: list[int]) -> list[list[int]]:
 def small(table: Table) -> tuple[EncodedTable, int, Plain, int]:
     made = records(encoded(table).space)
     k = min(max(table.k, 2), max(made.rows // 2, 1))
-    return made, k, with_unit(made, 1, "edges"), Limits(made, k, 0, lambda: None)._widest()
+    return made, k, with_unit(made, 1, "edges"), LimitSearch(made, k, 0, lambda: None)._widest()
 
 
 @given(tables())

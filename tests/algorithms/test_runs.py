@@ -14,7 +14,7 @@ from hypothesis import given, strategies as st
 from support.tables import SOME
 
 from dbanon import algorithms
-from dbanon.algorithms.base.assignments import Runs, met
+from dbanon.algorithms.base.assignments import RunLengthLabels, intersect_partitions
 from dbanon.algorithms.base.registry import Algorithm
 from dbanon.encoding.encoded_table import EncodedTable, Ints, NumericAttribute
 from dbanon.privacy_models.constraint import Constraint
@@ -34,21 +34,23 @@ def numbers(counts: list[int]) -> EncodedTable:
 def test_runs_are_the_labels(counts: list[int], seed: int) -> None:
     space = numbers(counts)
     labels = np.random.default_rng(seed).integers(-1, 3, space.rows)
-    runs = Runs.from_labels(space, labels)
+    runs = RunLengthLabels.from_labels(space, labels)
     assert runs.labels().tolist() == labels.tolist()
-    assert runs.rows == space.rows
+    assert runs.n_records == space.rows
     assert np.bincount(runs.tuples, runs.counts).tolist() == counts
     same = runs.tuples[1:] == runs.tuples[:-1]
     assert (runs.clusters[1:] != runs.clusters[:-1])[same].all(), "no two neighbours could be one"
-    assert runs.are_all_kept == bool((labels >= 0).all())
-    again = Runs.of(space.tuple_of, labels, np.ones(space.rows, np.int64))
+    assert runs.has_no_suppressed == bool((labels >= 0).all())
+    again = RunLengthLabels.from_runs(space.tuple_of, labels, np.ones(space.rows, np.int64))
     assert [a.tolist() for a in (again.tuples, again.clusters, again.counts)] == [
         a.tolist() for a in (runs.tuples, runs.clusters, runs.counts)
     ]
 
 
 def test_runs_of_a_tuple_stay_in_their_order_whatever_that_of_the_tuples() -> None:
-    runs = Runs.of(*(np.array(column) for column in ([1, 0, 1, 1, 0], [5, 7, 6, 6, 3], [2, 1, 1, 3, 2])))
+    runs = RunLengthLabels.from_runs(
+        *(np.array(column) for column in ([1, 0, 1, 1, 0], [5, 7, 6, 6, 3], [2, 1, 1, 3, 2]))
+    )
     assert runs.tuples.tolist() == [0, 0, 1, 1]
     assert runs.clusters.tolist() == [7, 3, 5, 6]
     assert runs.counts.tolist() == [1, 2, 2, 4]
@@ -60,7 +62,7 @@ def test_two_divisions_of_a_line_meet(first: list[int], seed: int) -> None:
     total, ends = sum(first), np.random.default_rng(seed).random(sum(first)) < 0.4
     ends[-1] = True
     second = np.diff(np.append(-1, np.flatnonzero(ends)))
-    pieces, of_first, of_second = met(np.array(first), second)
+    pieces, of_first, of_second = intersect_partitions(np.array(first), second)
     assert np.repeat(of_first, pieces).tolist() == np.repeat(np.arange(len(first)), first).tolist()
     assert np.repeat(of_second, pieces).tolist() == np.repeat(np.arange(len(second)), second).tolist()
     assert pieces.sum() == total
@@ -68,30 +70,30 @@ def test_two_divisions_of_a_line_meet(first: list[int], seed: int) -> None:
 
 def test_records_that_are_left_out_stay_so_where_others_are_dealt_anew() -> None:
     """Tuple 0 has records a b c d, of which b and c are left out; tuple 1 has e f g, of which e is."""
-    before = Runs.from_labels(numbers([4, 3]), np.array([0, -1, -1, 0, -1, 1, 1]))
-    after = before.dealt(Runs.of(np.array([0, 0, 1]), np.array([4, 5, 4]), np.array([1, 1, 2])))
+    before = RunLengthLabels.from_labels(numbers([4, 3]), np.array([0, -1, -1, 0, -1, 1, 1]))
+    after = before.reassigned(RunLengthLabels.from_runs(np.array([0, 0, 1]), np.array([4, 5, 4]), np.array([1, 1, 2])))
     assert after.labels().tolist() == [4, -1, -1, 5, -1, 4, 4]
 
 
 def test_some_tuples_are_numbered_anew() -> None:
-    runs = Runs.from_labels(numbers([2, 1, 3]), np.array([0, 1, 1, 2, 2, 0]))
-    some = runs.some(np.array([0, 2]), 3)
+    runs = RunLengthLabels.from_labels(numbers([2, 1, 3]), np.array([0, 1, 1, 2, 2, 0]))
+    some = runs.subset(np.array([0, 2]), 3)
     assert (some.tuples.tolist(), some.labels().tolist()) == ([0, 0, 1, 1], [0, 1, 2, 2, 0])
 
 
 @pytest.mark.parametrize(
     "name", ["kacpc", "ikac", "mdav", "kmember", "gaa_cp", "mondrian", "ldiversity_mondrian", "best"]
 )
-@pytest.mark.parametrize("more", [{}, {"suppress": 0.1}, {"budget": algorithms.Budget(50)}])
+@pytest.mark.parametrize("more", [{}, {"max_suppressed_share": 0.1}, {"budget": algorithms.SearchBudget(50)}])
 def test_counts_do_what_as_many_records_do(name: str, more: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     """Where only k is asked, nobody makes an array a record."""
     monkeypatch.setattr(EncodedTable, "tuple_of", property(lambda _: pytest.fail("an array a record")))
-    monkeypatch.setattr(Runs, "labels", lambda _: pytest.fail("an array a record"))
+    monkeypatch.setattr(RunLengthLabels, "labels", lambda _: pytest.fail("an array a record"))
     monkeypatch.setattr(EncodedTable, "with_reference_rows", lambda *_: pytest.fail("an array a record"))
     space = numbers(np.random.default_rng(2).integers(1, 12, 40).tolist())
     algorithm = algorithms.find(name)
     options = {p.name: p.default for p in algorithm.own} | ({"base": "incognito"} if name.startswith("l") else {})
-    runs = algorithms.run(algorithm, space, Constraint(4), options, refinement=algorithms.Refinement(**more))
+    runs = algorithms.run_algorithm(algorithm, space, Constraint(4), options, refinement=algorithms.Refinement(**more))
     assert np.bincount(runs.tuples, runs.counts).tolist() == space.counts.tolist()
     kept = runs.clusters >= 0
     assert np.bincount(runs.clusters[kept], runs.counts[kept]).min() >= 4
@@ -99,16 +101,16 @@ def test_counts_do_what_as_many_records_do(name: str, more: dict[str, Any], monk
 
 def test_an_algorithm_must_place_every_record() -> None:
     space = numbers([2, 3])
-    wrong: list[Runs | Ints] = [
-        Runs.of(np.array([0, 1]), np.array([0, 0]), np.array([2, 2])),
-        Runs.of(np.array([0, 1]), np.array([0, -1]), np.array([2, 3])),
+    wrong: list[RunLengthLabels | Ints] = [
+        RunLengthLabels.from_runs(np.array([0, 1]), np.array([0, 0]), np.array([2, 2])),
+        RunLengthLabels.from_runs(np.array([0, 1]), np.array([0, -1]), np.array([2, 3])),
         np.zeros(4, np.int64),
         np.array([0, 0, 0, 0, -1]),
     ]
     for found in wrong:
         made = Algorithm("wrong", "", "", lambda *_, found=found: found, "", "", True, "")  # type: ignore[misc]
         with pytest.raises(ValueError, match="wrong gave"):
-            algorithms.run(made, space, Constraint(2), {})
+            algorithms.run_algorithm(made, space, Constraint(2), {})
 
 
 @pytest.mark.exhaustive

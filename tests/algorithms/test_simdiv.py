@@ -28,8 +28,8 @@ from dbanon.privacy_models.constraint import Constraint
 from dbanon.udf import cluster
 
 DEFAULTS = {p.name: p.default for p in algorithms.find("simdiv").own}
-USUAL = simdiv.resolved(DEFAULTS)
-PAPER = simdiv.resolved(DEFAULTS | {"reproduce": "paper"})
+USUAL = simdiv.resolve_options(DEFAULTS)
+PAPER = simdiv.resolve_options(DEFAULTS | {"reproduce": "paper"})
 
 
 def diverse(made: EncodedTable, seed: int, columns: int = 1) -> EncodedTable:
@@ -143,7 +143,7 @@ def test_clusters_of_little_diversity_are_raised_as_described(
         _, block = np.unique(np.repeat(blocks, made.counts, axis=0), axis=0, return_inverse=True)
         _, labels = np.unique(labels * made.rows + block.reshape(-1), return_inverse=True)
     groups = [np.flatnonzero(labels == c).tolist() for c in range(labels.max() + 1)]
-    ends = simdiv.widen(made, labels, Constraint(k), chosen)
+    ends = simdiv.widen_by_needs(made, labels, Constraint(k), chosen)
     low, high = ends.low, ends.high
     assert [list(zip(a, b, strict=True)) for a, b in zip(low.tolist(), high.tolist(), strict=True)] == slow.raised(
         made, groups, k, chosen
@@ -203,10 +203,10 @@ def test_figure_9c_raises_the_country_of_clusters_without_diversity() -> None:
         (ages, continents), codes, np.array([4, 2]), None, 6, (SensitiveColumn(disease, np.array([3, 3, 0])),)
     )
     labels = np.array([0, 0, 2, 2, 1, 1])
-    ends = simdiv.widen(made, labels, Constraint(2), USUAL)
+    ends = simdiv.widen_by_needs(made, labels, Constraint(2), USUAL)
     low, high = ends.low, ends.high
     assert (low.tolist(), high.tolist()) == ([[0, 0], [0, 0], [0, 0]], [[0, 0], [0, 1], [0, 1]])
-    ends = simdiv.widen(made, labels, Constraint(2), PAPER)
+    ends = simdiv.widen_by_needs(made, labels, Constraint(2), PAPER)
     low, high = ends.low, ends.high
     assert (low.tolist(), high.tolist()) == ([[0, 0], [0, 1], [0, 0]], [[0, 0], [0, 1], [0, 0]]), "none has above k"
 
@@ -215,7 +215,7 @@ def test_cosines_and_diversities_of_the_algorithm_reference() -> None:
     def cosine(u: tuple[int, int], v: tuple[int, int]) -> float:
         numbers = [encoded_table.NumericAttribute(np.arange(5.0), True) for _ in range(2)]
         codes = np.array(sorted({u, v}), np.int32)
-        unit = simdiv.directions(EncodedTable(tuple(numbers), codes, np.ones(len(codes), np.int64), None, 2), "raw")
+        unit = simdiv.unit_vectors(EncodedTable(tuple(numbers), codes, np.ones(len(codes), np.int64), None, 2), "raw")
         return float(unit[0] @ unit[-1])
 
     assert cosine((1, 1), (1, 1)) == pytest.approx(1)
@@ -230,10 +230,10 @@ def test_cosines_and_diversities_of_the_algorithm_reference() -> None:
 
 
 def test_what_follows_from_reproduce() -> None:
-    assert {n: PAPER[n] for n in simdiv.LITERAL} == {
+    assert {n: PAPER[n] for n in simdiv.REPRODUCE_DEFAULTS} == {
         "div": "pair", "imbalance": "paper", "div_scale": "raw", "cs_scale": "raw", "influence": "paper",
     }  # fmt: skip
-    given_ = simdiv.resolved(DEFAULTS | {"reproduce": "paper", "div": "cluster"})
+    given_ = simdiv.resolve_options(DEFAULTS | {"reproduce": "paper", "div": "cluster"})
     assert (given_["div"], given_["imbalance"]) == ("cluster", "paper")
 
 
@@ -248,12 +248,15 @@ def test_a_union_of_raised_clusters_must_meet_the_model_of_persons() -> None:
     labels = np.array([0, 0, 1, 1])
     options = USUAL | {"t_div": 2.0}
     chosen = algorithms.find("simdiv")
-    found = algorithms.widened(chosen, made, model, options, algorithms.Runs.from_labels(made, labels))
+    found = algorithms.widen_clusters(
+        chosen, made, model, options, algorithms.RunLengthLabels.from_labels(made, labels)
+    )
     assert found is not None and (found[1].low.tolist(), found[1].high.tolist()) == ([[0], [0]], [[3], [3]])
     three = replace(made, persons=np.array([0, 1, 2, 1]))  # values of persons 0, 1, 2: 0, 1, 0
-    assert algorithms.widened(chosen, three, model, options, algorithms.Runs.from_labels(three, labels)) is None, (
-        "together two of three have value 0"
-    )
+    assert (
+        algorithms.widen_clusters(chosen, three, model, options, algorithms.RunLengthLabels.from_labels(three, labels))
+        is None
+    ), "together two of three have value 0"
 
 
 # --- in SQL -----------------------------------------------------------------------------------------------------------
@@ -410,11 +413,11 @@ def test_a_chain_that_would_take_very_long_must_be_asked_for(monkeypatch: pytest
     n = 400
     number = encoded_table.NumericAttribute(np.arange(float(n)), True)
     made = EncodedTable((number,), np.arange(n, dtype=np.int32)[:, None], np.ones(n, np.int64), None, n)
-    monkeypatch.setattr(progress, "LARGEST", n * n / 5)
+    monkeypatch.setattr(progress, "MAX_STEPS", n * n / 5)
     asked = USUAL | {"influence": "weights", "rank": "chain"}
     with pytest.raises(dbanon.errors.TableTooLargeError, match="large = true"):
-        algorithms.run(algorithms.find("simdiv"), made, Constraint(100), asked)
-    assert algorithms.run(algorithms.find("simdiv"), made, Constraint(100), asked | {"large": True}).rows == n
+        algorithms.run_algorithm(algorithms.find("simdiv"), made, Constraint(100), asked)
+    assert algorithms.run_algorithm(algorithms.find("simdiv"), made, Constraint(100), asked | {"large": True}).rows == n
 
 
 @pytest.mark.exhaustive

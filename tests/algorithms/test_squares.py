@@ -13,7 +13,7 @@ from oracle.metrics import Number, sse_share
 from oracle.partitions import partitions
 
 import dbanon
-from dbanon.algorithms.microaggregation.group_arrays import neighbours
+from dbanon.algorithms.microaggregation.group_arrays import nearest_neighbours
 
 Row = tuple[float | None, int | None, str]
 
@@ -171,7 +171,7 @@ def test_the_neighbours_are_the_nearest_of_all(axes: int) -> None:
     """With few axes exactly, by distance: which of those at one distance does not matter."""
     draws = np.random.default_rng(axes)
     at = np.round(draws.normal(size=(400, axes)), 1 if axes < 3 else 9)
-    near = neighbours(at, 7, lambda: None)
+    near = nearest_neighbours(at, 7, lambda: None)
     apart = ((at[:, None] - at[None]) ** 2).sum(axis=2)
     np.fill_diagonal(apart, np.inf)
     found = np.take_along_axis(apart, near.astype(np.int64), axis=1)

@@ -15,8 +15,8 @@ from support.model_tables import demanded
 from support.scale import examples
 
 from dbanon import algorithms
-from dbanon.algorithms.base.class_bounds import Extents, members
-from dbanon.algorithms.base.registry import MOST_LEFT_OUT, Algorithm as Registered, Check, Suppression
+from dbanon.algorithms.base.class_bounds import ClassBounds, cluster_members
+from dbanon.algorithms.base.registry import MAX_SUPPRESSED, Algorithm as Registered, Check, Suppression
 from dbanon.encoding import encoded_table
 from dbanon.encoding.encoded_table import Ints
 from dbanon.privacy_models.constraint import Constraint
@@ -127,7 +127,7 @@ def halves(number: int, told: list[int]) -> Registered:
     """Leaves out the first so many records, as far as it may, and halves the others; at most five by its own bound."""
 
     def run(made: encoded_table.EncodedTable, limits: Constraint, options: Mapping[str, object], check: Check) -> Ints:
-        told.append(int(str(options[MOST_LEFT_OUT])))
+        told.append(int(str(options[MAX_SUPPRESSED])))
         out = min(number, told[-1])
         labels = np.arange(made.rows) % 2
         labels[:out] = -1
@@ -154,7 +154,7 @@ def alternating(rows: int, values: list[int]) -> encoded_table.EncodedTable:
 @pytest.mark.parametrize(("share", "may"), [(0.0, 0), (0.2, 4), (1.0, 5)])
 def test_an_own_rule_is_told_how_many_it_may_leave_out(share: float, may: int) -> None:
     told: list[int] = []
-    made, leave = alternating(20, [0, 1] * 10), algorithms.Refinement(suppress=share)
+    made, leave = alternating(20, [0, 1] * 10), algorithms.Refinement(max_suppressed_share=share)
     labels = by_row.run(halves(5, told), made, Constraint(3), {}, refinement=leave)
     assert told == [may]
     assert np.flatnonzero(labels < 0).tolist() == list(range(may))
@@ -165,14 +165,18 @@ def test_more_than_it_may_leave_out_is_a_defect() -> None:
     made = alternating(20, [0, 1] * 10)
     wrong = replace(halves(5, []), run=lambda *given: np.arange(20) - 6)
     with pytest.raises(ValueError, match="halves gave no cluster to 6 of 20 records, more than 4"):
-        by_row.run(wrong, made, Constraint(3), {}, refinement=algorithms.Refinement(suppress=0.2))
+        by_row.run(wrong, made, Constraint(3), {}, refinement=algorithms.Refinement(max_suppressed_share=0.2))
 
 
 def test_what_is_left_out_comes_back_where_the_others_cannot_meet_the_model() -> None:
     """The four records that go have all of a value."""
     made = alternating(20, [1] * 4 + [0] * 16)
     labels = by_row.run(
-        halves(4, []), made, Constraint(3, (demanded(l=2),)), {}, refinement=algorithms.Refinement(suppress=0.2)
+        halves(4, []),
+        made,
+        Constraint(3, (demanded(l=2),)),
+        {},
+        refinement=algorithms.Refinement(max_suppressed_share=0.2),
     )
     assert (labels >= 0).all()
     assert all(len(set(made.sensitive[0].codes[labels == c].tolist())) == 2 for c in set(labels.tolist()))
@@ -181,7 +185,11 @@ def test_what_is_left_out_comes_back_where_the_others_cannot_meet_the_model() ->
 def test_all_left_out_is_one_cluster() -> None:
     everything = replace(halves(0, []), run=lambda *given: np.full(20, -1), abilities=(Suppression("all"),))
     labels = by_row.run(
-        everything, alternating(20, [0, 1] * 10), Constraint(3), {}, refinement=algorithms.Refinement(suppress=1.0)
+        everything,
+        alternating(20, [0, 1] * 10),
+        Constraint(3),
+        {},
+        refinement=algorithms.Refinement(max_suppressed_share=1.0),
     )
     assert labels.tolist() == [0] * 20
 
@@ -223,8 +231,8 @@ def test_the_share_holds_the_loss_falls_and_the_models_are_met(
     made, constraint, share = case
     chosen = algorithms.find(algorithm)
     options = {p.name: p.default for p in chosen.own}
-    still = algorithms.Refinement(budget=algorithms.Budget(0))  # who is left out is decided before a search
-    leave = replace(still, suppress=share)
+    still = algorithms.Refinement(budget=algorithms.SearchBudget(0))  # who is left out is decided before a search
+    leave = replace(still, max_suppressed_share=share)
     try:
         whole = by_row.run(chosen, made, constraint, options, refinement=still)
     except Exception as error:  # the whole table does not meet the model: then it does not here either
@@ -235,8 +243,11 @@ def test_the_share_holds_the_loss_falls_and_the_models_are_met(
     out = int((labels < 0).sum())
     assert out <= share * made.rows
     loss = [
-        float((e.losses(made) * e.sizes).sum() / e.sizes.sum())
-        for e in (Extents.of(made, members(whole)), Extents.of(made, members(labels)))
+        float((e.record_losses(made) * e.sizes).sum() / e.sizes.sum())
+        for e in (
+            ClassBounds.from_members(made, cluster_members(whole)),
+            ClassBounds.from_members(made, cluster_members(labels)),
+        )
     ]
     if chosen.ability(Suppression) is None:
         assert loss[1] < loss[0] if out else (labels == whole).all()

@@ -53,7 +53,7 @@ def test_every_record_is_in_the_cluster_of_the_plain_loop(table: Table, mode: st
 def test_every_record_of_a_larger_table_is_in_the_cluster_of_the_plain_loop(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(moving_centers, "STEPS", 30)
+    monkeypatch.setattr(moving_centers, "STEPS_PER_CALL", 30)
     table = large(seed)
     check(replace(table, records=table.records[:80], k=3, persons=None, ties=None), "random", seed, 5)
 
@@ -62,22 +62,22 @@ def test_a_column_that_tells_clusters_apart_counts_more() -> None:
     """Clusters {0, 2} and {8, 10}: of the first column 4 within and 64 between; of the other 50 and nothing. The shares
     are 1 and 0, and the weights go from a half each halfway there."""
     made = encoded(Table([(0, 0), (2, 10), (8, 5), (10, 5)], [Number(), Number()], 2)).space
-    means = wfcmeans._Means(made, np.array([0, 2]), lambda: None)
-    means.near = np.array([0, 0, 1, 1])
+    means = wfcmeans._WeightedMeans(made, np.array([0, 2]), lambda: None)
+    means.nearest = np.array([0, 0, 1, 1])
     means.recenter()
-    means.weigh()
+    means.update_weights()
     assert means.weights.tolist() == [0.75, 0.25]
-    assert means.stretch.tolist() == pytest.approx([0.75**0.5, 0.5])
+    assert means.column_factors.tolist() == pytest.approx([0.75**0.5, 0.5])
 
 
 def test_a_small_cluster_moves_the_center_of_what_it_joins() -> None:
     """Of {1 1}, {2}, {4}, {7 7 7} the second joins the first, whose center moves to 4/3. 4 is at 8/3 from it, at 3 from
     7; it would be at 3 from both if the center had stayed."""
     made = encoded(Table([(v,) for v in (1, 1, 2, 4, 7, 7, 7)], [Number()], 2)).space
-    means = wfcmeans._Means(made, np.array([4, 2, 3, 0]), lambda: None)
-    means.near = np.array([3, 1, 2, 0])
+    means = wfcmeans._WeightedMeans(made, np.array([4, 2, 3, 0]), lambda: None)
+    means.nearest = np.array([3, 1, 2, 0])
     means.recenter()
-    assert means.merged(2).tolist() == [3, 3, 3, 0]
+    assert means.merge_small_clusters(2).tolist() == [3, 3, 3, 0]
 
 
 @pytest.fixture

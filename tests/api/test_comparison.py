@@ -28,7 +28,7 @@ def clinic(tmp_path: Path) -> Path:
 def runs_made(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
     """Every run on the whole table, as it is made."""
     made: list[tuple[str, int]] = []
-    run = algorithms.run
+    run = algorithms.run_algorithm
 
     def noted(algorithm: Any, space: Any, constraint: Any, *more: Any, **named: Any) -> Any:
         found = run(algorithm, space, constraint, *more, **named)
@@ -36,7 +36,7 @@ def runs_made(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
             made.append((algorithm.name, constraint.k))
         return found
 
-    monkeypatch.setattr(algorithms, "run", noted)
+    monkeypatch.setattr(algorithms, "run_algorithm", noted)
     return made
 
 
@@ -76,7 +76,7 @@ def test_all_quasi_identifiers_are_others_than_some_of_them(clinic: Path, runs_m
 
 
 def test_a_comparison_that_was_stopped_goes_on_where_it_was(clinic: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    run, called = algorithms.run, []
+    run, called = algorithms.run_algorithm, []
 
     def failing(algorithm: Any, space: Any, *more: Any, **named: Any) -> Any:
         called.append(algorithm.name)
@@ -86,7 +86,7 @@ def test_a_comparison_that_was_stopped_goes_on_where_it_was(clinic: Path, monkey
 
     asked = {**ASKED, "k": [3, 5], "algorithms": ["mdav", "kacpc"], "d": [1, 2], "rows": [100, 200]}
     with dbanon.connect(clinic) as con:
-        monkeypatch.setattr(algorithms, "run", failing)
+        monkeypatch.setattr(algorithms, "run_algorithm", failing)
         with pytest.raises((Exception, KeyboardInterrupt)):
             dbanon.compare(con, "people", into="runs", **asked)
         monkeypatch.undo()

@@ -51,7 +51,7 @@ def drawn(seed: int, n: int = 60) -> list[tuple[int, int, int, int]]:
     return found
 
 
-def plainly(made: EncodedTable, settings: influence_forest.Settings) -> tuple[list[list[float]], list[float]]:
+def plainly(made: EncodedTable, settings: influence_forest.ForestSettings) -> tuple[list[list[float]], list[float]]:
     """Drops by tree and attribute, and accuracies, from trees that are fitted to the records one by one."""
     from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
@@ -98,8 +98,8 @@ def plainly(made: EncodedTable, settings: influence_forest.Settings) -> tuple[li
 @pytest.mark.parametrize("numeric", [False, True])
 def test_grouped_records_give_what_single_records_give(seed: int, numeric: bool) -> None:
     made = table(drawn(seed), [0.0, 3.0] if numeric else None)
-    settings = influence_forest.Settings(trees=12, seed=seed)
-    found = influence_forest.influence(made, made.sensitive[0], settings)
+    settings = influence_forest.ForestSettings(trees=12, seed=seed)
+    found = influence_forest.attribute_influence(made, made.sensitive[0], settings)
     drops, accuracies = plainly(made, settings)
     assert found.zeta == pytest.approx(np.mean(drops, axis=0), abs=1e-12)
     assert found.sigma == pytest.approx(np.std(drops, axis=0, ddof=1), abs=1e-12)
@@ -108,36 +108,38 @@ def test_grouped_records_give_what_single_records_give(seed: int, numeric: bool)
 
 def test_what_decides_has_all_the_influence_and_what_is_constant_none() -> None:
     made = table([(i % 2, i % 3, 0, i % 2) for i in range(90)])
-    found = influence_forest.influence(made, made.sensitive[0], influence_forest.Settings(trees=40))
+    found = influence_forest.attribute_influence(made, made.sensitive[0], influence_forest.ForestSettings(trees=40))
     assert found.accuracy == found.test_accuracy == 1.0
     assert found.zeta[0] > 0.4 and found.zeta[1:].tolist() == [0.0, 0.0]
-    assert influence_forest.ranks(found.scores("zeta_over_sigma").tolist()) == [1, 2, 3]
+    assert influence_forest.score_ranks(found.scores("zeta_over_sigma").tolist()) == [1, 2, 3]
 
 
 def test_scores_are_those_of_the_equations() -> None:
-    found = influence_forest.Influence(np.array([0.2, 0.1, 0.0, -0.1]), np.array([0.1, 0.4, 0.0, 0.1]), 0.9, 0.9)
+    found = influence_forest.AttributeInfluence(
+        np.array([0.2, 0.1, 0.0, -0.1]), np.array([0.1, 0.4, 0.0, 0.1]), 0.9, 0.9
+    )
     assert found.scores("zeta_over_sigma").tolist() == [2.0, 0.25, 0.0, 0.0]
     assert found.scores("paper").tolist() == [0.5, 4.0, 0.0, 0.0]
     assert found.scores("mean").tolist() == [0.2, 0.1, 0.0, 0.0]
-    assert influence_forest.ranks([1.0, 3.0, 3.0, 0.0]) == [3, 1, 2, 4]
-    assert influence_forest.weights(np.array([3.0, 1.0, 0.0])) == [2.25, 0.75, 0.001]
-    assert influence_forest.weights(np.zeros(2)) == [1.0, 1.0]
-    assert influence_forest.combined([np.array([3.0, 1.0]), np.array([0.0, 8.0])]).tolist() == [0.375, 0.625]
+    assert influence_forest.score_ranks([1.0, 3.0, 3.0, 0.0]) == [3, 1, 2, 4]
+    assert influence_forest.weight_factors(np.array([3.0, 1.0, 0.0])) == [2.25, 0.75, 0.001]
+    assert influence_forest.weight_factors(np.zeros(2)) == [1.0, 1.0]
+    assert influence_forest.combine_scores([np.array([3.0, 1.0]), np.array([0.0, 8.0])]).tolist() == [0.375, 0.625]
 
 
 def test_a_sensitive_null_is_a_class_and_is_left_out_of_a_regression() -> None:
     rows = [(i % 2, 0, 2 if i % 2 else i % 4 // 2) for i in range(80)]
     made = table(rows, [0.0, 1.0])  # code 2: NULL
-    settings = influence_forest.Settings(trees=10)
+    settings = influence_forest.ForestSettings(trees=10)
     as_class = SensitiveColumn(made.sensitive[0].codes, made.sensitive[0].value_counts)
-    assert influence_forest.influence(made, as_class, settings).zeta[0] > 0
-    assert influence_forest.influence(made, made.sensitive[0], settings).zeta.tolist() == [0.0, 0.0]
+    assert influence_forest.attribute_influence(made, as_class, settings).zeta[0] > 0
+    assert influence_forest.attribute_influence(made, made.sensitive[0], settings).zeta.tolist() == [0.0, 0.0]
 
 
 @pytest.mark.parametrize("rows", [[(0, 0), (1, 1)], [(0, 0)] * 5, [(0, 0)]])
 def test_tables_of_next_to_nothing_have_an_influence(rows: list[tuple[int, ...]]) -> None:
     made = table(rows)
-    found = influence_forest.influence(made, made.sensitive[0], influence_forest.Settings(trees=3))
+    found = influence_forest.attribute_influence(made, made.sensitive[0], influence_forest.ForestSettings(trees=3))
     assert np.isfinite(found.zeta).all() and np.isfinite(found.sigma).all()
 
 
@@ -147,7 +149,7 @@ def test_an_interrupt_ends_the_forest() -> None:
 
     made = table(drawn(1))
     with pytest.raises(errors.StatementInterruptedError):
-        influence_forest.influence(made, made.sensitive[0], influence_forest.Settings(), stop)
+        influence_forest.attribute_influence(made, made.sensitive[0], influence_forest.ForestSettings(), stop)
 
 
 # --- in SQL -----------------------------------------------------------------------------------------------------------

@@ -23,7 +23,7 @@ WORST = ["model", "sensitive", "achieved", "better", "class", "size", "value"]
 ALL = ["model", "sensitive", "achieved", "better", "worst_classes", "records_in_worst", "description"]
 MEASURING = [f.name for f in anonymity.FUNCTIONS if f.name != "anonymity"]
 JUDGING = [name for name in MEASURING if name != "k_anonymity"]
-OTHERS = {f.listed.name for m in registry.models() for f in m.forms if (m.name, f.name) not in models.ORACLES}
+OTHERS = {f.table_measure.name for m in registry.models() for f in m.forms if (m.name, f.name) not in models.ORACLES}
 """Measures that the tests of models alone hold to their definitions."""
 HOSTILE = ["x'); DROP TABLE t; --", "🦆 {{ q }}", 'a "b"', "value", "class_id", "select", "é\n;", "{% if %}"]
 TREE = "Flu;Infectious;*\nHIV;Infectious;*\nCancer;Oncology;*"

@@ -64,12 +64,12 @@ class Seen:
 
     def __init__(self) -> None:
         self.moves, self.space = 0, None
-        self._improved, self._run = runner.improved, cluster.algorithms.run
-        runner.improved, cluster.algorithms.run = self.improved, self.run  # type: ignore[assignment]
+        self._improved, self._run = runner.improve_clusters, cluster.algorithms.run
+        runner.improve_clusters, cluster.algorithms.run = self.improved, self.run  # type: ignore[assignment]
 
     def improved(self, space: Any, constraint: Any, labels: Any, search: Any, *rest: Any) -> Any:
         found = self._improved(space, constraint, labels, search, *rest)
-        self.moves = search.budget.done
+        self.moves = search.budget.n_moves_done
         return found
 
     def run(self, algorithm: Any, space: Any, *rest: Any, **named: Any) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 import numba
 import numpy as np
 
-from dbanon.algorithms.nearest_neighbour.kacpc import modal
+from dbanon.algorithms.nearest_neighbour.kacpc import modal_codes
 from dbanon.encoding import distance, encoded_table
 
 
@@ -57,7 +57,7 @@ def seconds(table: encoded_table.EncodedTable, k: int, most: float = 10.0) -> tu
         return None, True
     tables = np.concatenate([row.row(c) for row, n in zip(rows, widths, strict=True) for c in range(n)])
     starts = np.cumsum([0, *(widths**2)])[:-1]
-    first = modal(table)
+    first = modal_codes(table)
     start = sum(rows[j].row(first[j])[table.codes[:, j]] for j in range(len(rows)))
     seed, left = int(np.argmin(start)), table.counts.copy()
     sums = np.zeros(len(left), np.int64)

@@ -39,7 +39,7 @@ STAFF = [
 def run(name: str, made: encoded_table.EncodedTable, k: int, names: tuple[str, ...] = ("workclass",)) -> list[int]:
     algorithm = algorithms.find(name)
     options = {p.name: p.default for p in algorithm.own}
-    return by_row.run(algorithm, made, Constraint(k), options, algorithms.Names(names)).tolist()
+    return by_row.run(algorithm, made, Constraint(k), options, algorithms.MessageNames(names)).tolist()
 
 
 # Through cluster.run

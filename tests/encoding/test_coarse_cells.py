@@ -14,7 +14,7 @@ from support.model_tables import demanded
 from support.tables import MANY, Table, encoded, large, tables
 
 from dbanon import algorithms
-from dbanon.algorithms.base.class_bounds import united
+from dbanon.algorithms.base.class_bounds import unite_equal_classes
 from dbanon.encoding import encoded_table
 from dbanon.encoding.coarse_partitions import coarse_partitions
 from dbanon.privacy_models.constraint import Constraint
@@ -143,7 +143,7 @@ def test_clusters_of_two_cells_that_publish_the_same_are_judged_together() -> No
     assert [len(cell) for cell in coarse_partitions(made, 4, lambda tuples: len(tuples) >= 4)] == [4, 4, 4, 4]
     for name in ("mondrian", "kacpc", "mdav"):
         labels = run(name, made, asked, 4)
-        seen = united(made, labels)
+        seen = unite_equal_classes(made, labels)
         assert not len(asked.missed(made, [np.flatnonzero(seen == n) for n in range(int(seen.max()) + 1)]))
 
 

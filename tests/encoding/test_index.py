@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from support import by_row
 from support.scale import examples
 
-from dbanon.algorithms.nearest_neighbour.dispatch import gather
-from dbanon.algorithms.nearest_neighbour.kacpc import modal
+from dbanon.algorithms.nearest_neighbour.dispatch import form_nearest_groups
+from dbanon.algorithms.nearest_neighbour.kacpc import modal_codes
 from dbanon.encoding import attribute_partitions, code_regions, distance, nearest_queries, tuple_index, tuple_trie
 from dbanon.encoding.encoded_table import CategoricalAttribute, EncodedTable, Ints, NumericAttribute
 from dbanon.encoding.nearest_queries import ClusterGatherer
@@ -157,7 +157,7 @@ def whole(members: list[tuple[int, int]]) -> dict[int, int]:
 def test_whole_clusterings_are_those_of_single_questions(space: EncodedTable, k: int, sign: int, steps: int) -> None:
     fast, plain = both(space)
     gathering = ClusterGatherer(fast, fast.distance_sum_query(), sign)
-    begin = plain.least(plain.to(np.array(modal(space))))
+    begin = plain.least(plain.to(np.array(modal_codes(space))))
     while fast.records >= k:
         members, seeds = gathering.gather_clusters(k, begin, steps)
         expected: list[tuple[int, dict[int, int]]] = []
@@ -198,14 +198,15 @@ def test_compiled_and_single_steps_give_the_same_labels(space: EncodedTable, k: 
 
         def next(self, index: TupleIndex, sums: SumQuery, made: int) -> int:
             if not made:
-                return index.least_tuple(index.distance_query(modal(space)))
+                return index.least_tuple(index.distance_query(modal_codes(space)))
             return index.least_tuple(sums) if self.sign > 0 else index.greatest_tuple(sums)
 
     if space.rows < k:
         return
     tables = distance.kacpc_distances(space, k, True)
     labels = [
-        by_row.labels(gather(space, model, tables, Rule(sign), lambda: None)) for model in (Constraint(k), Slow(k))
+        by_row.labels(form_nearest_groups(space, model, tables, Rule(sign), lambda: None))
+        for model in (Constraint(k), Slow(k))
     ]
     assert labels[0].tolist() == labels[1].tolist()
 

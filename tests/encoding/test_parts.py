@@ -7,7 +7,7 @@ import random
 import numpy as np
 import pytest
 
-from dbanon.algorithms.nearest_neighbour.kacpc import modal
+from dbanon.algorithms.nearest_neighbour.kacpc import modal_codes
 from dbanon.encoding import attribute_partitions, code_regions, distance, nearest_queries
 from dbanon.encoding.encoded_table import Attribute, CategoricalAttribute, Codes, EncodedTable, Ints, NumericAttribute
 from dbanon.encoding.nearest_queries import ClusterGatherer
@@ -64,7 +64,7 @@ def groups(space: EncodedTable, k: int, by_parts: bool) -> list[tuple[int, list[
     taken = ClusterGatherer(index, index.distance_sum_query(), 1)
     assert ClusterGatherer.uses_partitions(index, 1) == by_parts
     made: list[tuple[int, list[tuple[int, int]]]] = []
-    begin = index.least_tuple(index.distance_query(modal(space)))
+    begin = index.least_tuple(index.distance_query(modal_codes(space)))
     while index.records >= k:
         members, seeds = taken.gather_clusters(k, begin, 7)
         ends = np.flatnonzero(members[:, 0] < 0)

@@ -634,12 +634,12 @@ def test_one_class_of_everything_passes(people: Any, spoil: Any) -> None:
 
 
 @pytest.fixture
-def algorithm(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[registry.Run], Any]]:
+def algorithm(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[registry.AlgorithmFunction], Any]]:
     """Registers an algorithm `broken` and gives a connection that has it."""
     opened: list[Any] = []
     caches = (functions.table_functions, frame_references._function_name_pattern)
 
-    def register(run: registry.Run) -> Any:
+    def register(run: registry.AlgorithmFunction) -> Any:
         made = registry.Algorithm("broken", "Broken", "test", run, "-", "RECON", True, "O(1)")
         monkeypatch.setitem(registry._REGISTRY, "broken", made)
         for cached in caches:

@@ -62,7 +62,7 @@ def test_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ages 20, 22, 30 | 50, 50, NULL: scales 10 and 0; chances 1/4, 3/4, 1/2 are noise of -ln 2, ln 2, 0 scales."""
     made = numbers([20, 22, 30, 50, 50, None])
     chances(monkeypatch, lambda name, n: [0.25, 0.75, 0.5] * 2 if name.startswith("values") else [0.1, 0.2, 0.3] * 2)
-    found = noises.drawn(made, np.array([0, 0, 0, 1, 1, 1]), RKA, KEY)
+    found = noises.draw_noisy_records(made, np.array([0, 0, 0, 1, 1, 1]), RKA, KEY)
     assert found.cluster.tolist() == [0, 0, 0, 1, 1, 1]
     assert found.seat.tolist() == [1, 2, 3, 1, 2, 3]
     assert found.code[:, 0].tolist() == [-1, -1, -1, 3, 3, -1]
@@ -70,11 +70,11 @@ def test_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found.position[:3, 0].tolist() == [0.0, 9.0, 10.0]
     assert np.isnan(found.position[3:, 0]).all()
     chances(monkeypatch, lambda name, n: [0.25, 0.75, 0.5] * 2 if name.startswith("values") else [0.3, 0.1, 0.2] * 2)
-    found = noises.drawn(made, np.array([0, 0, 0, 1, 1, 1]), RKA, KEY)
+    found = noises.draw_noisy_records(made, np.array([0, 0, 0, 1, 1, 1]), RKA, KEY)
     assert found.position[:3, 0].tolist() == [9.0, 10.0, 0.0]
     assert found.code[3:, 0].tolist() == [3, -1, 3]
     # By the range of the column, 30, and beyond it.
-    found = noises.drawn(made, np.array([0, 0, 0, 1, 1, 1]), MR, KEY)
+    found = noises.draw_noisy_records(made, np.array([0, 0, 0, 1, 1, 1]), MR, KEY)
     expected = [2 + 30 * math.log(2), 10.0, -30 * math.log(2)]
     assert found.position[:3, 0].tolist() == [round(p) for p in expected]
 
@@ -84,11 +84,11 @@ def test_a_category_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
     made = words(["a", "a", "b"])
     share = math.e / (math.e + math.exp(0.5))
     chances(monkeypatch, lambda name, n: [share - 1e-9, share + 1e-9, 1 - 2.0**-53])
-    found = noises.drawn(made, np.zeros(3, np.int64), RKA, KEY)
+    found = noises.draw_noisy_records(made, np.zeros(3, np.int64), RKA, KEY)
     assert found.code[:, 0].tolist() == [0, 1, 1]
     made = words(["a", None, None])
     chances(monkeypatch, lambda name, n: [1e-9, 0.5, 0.9])
-    assert noises.drawn(made, np.zeros(3, np.int64), RKA, KEY).code[:, 0].tolist() == [0, -1, -1]
+    assert noises.draw_noisy_records(made, np.zeros(3, np.int64), RKA, KEY).code[:, 0].tolist() == [0, -1, -1]
 
 
 @given(tables(), st.integers(0, 10**6), st.sampled_from([0.01, 1.0, 100.0]), st.booleans())
@@ -98,7 +98,7 @@ def test_whatever_the_table(table: Table, seed: int, epsilon: float, by_column: 
     labels = np.random.default_rng(seed).integers(-1, 3, made.rows)
     labels = np.unique(labels, return_inverse=True)[1].reshape(-1) - int((labels == -1).any())
     asked = Noise("", epsilon, by_column, not by_column)
-    found = noises.drawn(made, labels, asked, seed.to_bytes(4, "big"))
+    found = noises.draw_noisy_records(made, labels, asked, seed.to_bytes(4, "big"))
     assert (found.cluster >= 0).all()
     assert Counter(found.cluster.tolist()) == Counter(labels[labels >= 0].tolist())
     for c in range(int(labels.max(initial=-1)) + 1):
@@ -131,7 +131,7 @@ def test_noise_of_the_range_of_a_column_hides_values_that_doubles_cannot_tell_ap
     """Beside -2^50, which is left out, 0 and 0.1 are at one place: each is hidden as a value of its own."""
     made = numbers([-(2.0**50), 0.0, 0.1], integral=False)
     assert made.attributes[0].positions[1] == made.attributes[0].positions[2]
-    found = noises.drawn(made, np.array([-1, 0, 1]), MR, KEY)
+    found = noises.draw_noisy_records(made, np.array([-1, 0, 1]), MR, KEY)
     assert found.code[:, 0].tolist() == [-1, -1] and found.position[:, 0].tolist() == [0.0, 0.0]
 
 
@@ -142,7 +142,7 @@ def test_laplace_and_its_scale() -> None:
     for epsilon in (0.5, 2.0):
         # Clusters of eight neighbours in the middle of the range: nothing is cut off at its ends.
         labels = np.arange(40_000) // 8
-        found = noises.drawn(made, labels, Noise("", epsilon), KEY)
+        found = noises.draw_noisy_records(made, labels, Noise("", epsilon), KEY)
         noise = np.sort(found.position[:, 0].reshape(-1, 8)) - np.arange(40_000).reshape(-1, 8)
         assert abs(noise.mean()) < 0.2 / epsilon
         # Shuffled: seats have nothing to do with values, so the noise is looked at by the mean of each cluster.
@@ -155,7 +155,7 @@ def test_seats_have_nothing_to_do_with_values() -> None:
     columns = [np.arange(60_000, dtype=np.int32), np.arange(60_000, dtype=np.int32)]
     attribute = encoded_table.NumericAttribute(np.arange(60_000.0), integral=False)
     made, _ = encoded_table.encode_table([attribute, attribute], columns, np.arange(60_000, dtype=np.uint64), None)
-    found = noises.drawn(made, np.arange(60_000) // 3, Noise("", 100.0), KEY)
+    found = noises.draw_noisy_records(made, np.arange(60_000) // 3, Noise("", 100.0), KEY)
     rank = found.position.reshape(-1, 3, 2).argsort(axis=1)
     together = Counter(zip(*(map(tuple, rank[:, :, j].tolist()) for j in (0, 1)), strict=True))
     orders = list(itertools.permutations(range(3)))
@@ -173,7 +173,7 @@ def test_categories_are_drawn_as_often_as_the_mechanism_says() -> None:
     labels = np.concatenate([np.arange(int((codes == c).sum())) // n for c, n in ((0, 3), (1, 2), (2, 1))])
     for epsilon in (1.0, 2.0):
         weight = np.exp(epsilon * np.array([3, 2, 1]) / 2)
-        found = noises.drawn(made, labels, Noise("", epsilon), KEY)
+        found = noises.draw_noisy_records(made, labels, Noise("", epsilon), KEY)
         share = np.bincount(found.code[:, 0], minlength=3) / len(labels)
         assert share == pytest.approx(weight / weight.sum(), abs=0.005)
 
@@ -191,14 +191,14 @@ def test_the_stream_follows_from_its_key_alone() -> None:
 
 def test_clusters_are_numbered_anew() -> None:
     labels = np.array([0, 0, 1, -1, 2, 3, 3, 4])
-    found = noises.renumbered(labels, KEY)
+    found = noises.shuffle_cluster_numbers(labels, KEY)
     assert found[3] == -1
     assert sorted({(a, b) for a, b in zip(labels.tolist(), found.tolist(), strict=True) if a >= 0}) == sorted(
         zip(range(5), (found[np.flatnonzero(labels == c)[0]] for c in range(5)), strict=True)
     )
-    orders = {tuple(noises.renumbered(np.arange(5), bytes([i])).tolist()) for i in range(200)}
+    orders = {tuple(noises.shuffle_cluster_numbers(np.arange(5), bytes([i])).tolist()) for i in range(200)}
     assert len(orders) > 60  # of 120
-    assert noises.renumbered(np.array([-1, -1]), KEY).tolist() == [-1, -1]
+    assert noises.shuffle_cluster_numbers(np.array([-1, -1]), KEY).tolist() == [-1, -1]
 
 
 # --- in SQL -------------------------------------------------------------------------------------------------

@@ -112,20 +112,20 @@ _FAULTS = {
     ),
     "algorithms take too few values for enough": Fault(
         "dbanon/privacy_models/model.py",
-        "measured >= bound - SLACK",
-        "measured >= bound - 1",
+        "measures >= bound - SLACK",
+        "measures >= bound - 1",
         ("tests/privacy_models/test_conformance.py", "tests/privacy_models/test_model_contract.py"),
     ),
     "a cluster that misses the model is not repaired": Fault(
         "dbanon/algorithms/postprocess/merge_small_clusters.py",
-        "    if not bad:\n",
-        "    if bad:\n",
+        "    if not failing:\n",
+        "    if failing:\n",
         ("tests/privacy_models/test_model_contract.py", "tests/algorithms/test_algorithms.py"),
     ),
     "more is suppressed than allowed": Fault(
         "dbanon/algorithms/postprocess/suppress_outliers.py",
-        "budget = int(share * space.rows)",
-        "budget = int(share * space.rows) + 1",
+        "budget = int(max_share * space.rows)",
+        "budget = int(max_share * space.rows) + 1",
         ("tests/algorithms/test_suppress.py",),
     ),
     "persons are counted as records": Fault(

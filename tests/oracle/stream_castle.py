@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from math import isnan, nan
 
-from dbanon.algorithms.streams import SUPPRESSED, WAITING, Arrivals
+from dbanon.algorithms.streams import PENDING, SUPPRESSED, Arrivals
 from oracle.stream_common import Plain, Span
 
 
@@ -16,22 +16,22 @@ class Castle:
 
     def __init__(self, came: Arrivals, k: int, need: Sequence[int], delta: int, beta: int, mu: int) -> None:
         self.plain, self.k, self.need, self.beta = Plain(came), k, need, beta
-        self.out = [WAITING] * came.records
-        self.step = [0] * came.records
+        self.out = [PENDING] * came.n_records
+        self.step = [0] * came.n_records
         self.classes: list[list[Span]] = []
         self.kept: list[int] = []
         self.open: list[list[int]] = []
         self.losses: list[float] = []
         self.mu = mu
-        for record in range(came.records):
+        for record in range(came.n_records):
             self.now = record + 1
             self.plain.see(record)
             self._select(record)
             for x in [r for r in range(record + 1) if self.now - (r + 1) >= delta]:
-                if self.out[x] == WAITING:
+                if self.out[x] == PENDING:
                     self._due(x)
-        for x in range(came.records):
-            if self.out[x] == WAITING:
+        for x in range(came.n_records):
+            if self.out[x] == PENDING:
                 self._due(x)
 
     def _tau(self) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from dbanon.algorithms.streams import SUPPRESSED, WAITING, Arrivals
+from dbanon.algorithms.streams import PENDING, SUPPRESSED, Arrivals
 from oracle.stream_common import Plain, Span
 
 
@@ -14,16 +14,16 @@ class Cudsa:
 
     def __init__(self, came: Arrivals, k: int, need: Sequence[int], options: Mapping[str, object]) -> None:
         self.plain, self.k, self.need = Plain(came), k, need
-        self.labels = [0] * came.records if came.labels is None else came.labels.tolist()
+        self.labels = [0] * came.n_records if came.labels is None else came.labels.tolist()
         self.w = 1.0 if came.labels is None else float(str(options["w"]))
         self.store, delta = int(str(options["store"])), int(str(options["delta"]))
-        self.out = [WAITING] * came.records
-        self.step = [0] * came.records
+        self.out = [PENDING] * came.n_records
+        self.step = [0] * came.n_records
         self.classes: list[list[Span]] = []
         self.groups: list[list[int]] = []
         self.kept: list[int] = []
         self.window: list[int] = []
-        for record in range(came.records):
+        for record in range(came.n_records):
             self.now = record + 1
             self.plain.see(record)
             self.window.append(record)

@@ -7,7 +7,7 @@ from math import isnan, nan
 
 import numpy as np
 
-from dbanon.algorithms.streams import SUPPRESSED, WAITING, Arrivals
+from dbanon.algorithms.streams import PENDING, SUPPRESSED, Arrivals
 from oracle.stream_common import Plain, Span
 
 
@@ -18,14 +18,14 @@ class Faanst:
         self.plain, self.k, self.need = Plain(came), k, need
         self.delta, self.mode, self.by = options["delta"], options["mode"], options["clusters"]
         self.threshold, self.state = options["threshold"], int(np.random.PCG64(options["seed"]).random_raw()) | 1
-        self.out = [WAITING] * came.records
-        self.step = [0] * came.records
+        self.out = [PENDING] * came.n_records
+        self.step = [0] * came.n_records
         self.classes: list[list[Span]] = []
         self.kept: list[int] = []
         self.window: list[int] = []
         self.clusters: list[list[int]] = []
         held, self.now = 0, 0
-        for record in range(came.records):
+        for record in range(came.n_records):
             self.now = record + 1
             self.plain.see(record)
             self.window.append(record)

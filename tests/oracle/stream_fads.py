@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dbanon.algorithms.streams import SUPPRESSED, WAITING, Arrivals
+from dbanon.algorithms.streams import PENDING, SUPPRESSED, Arrivals
 from oracle.stream_common import Plain, Span
 
 
@@ -14,13 +14,13 @@ class Fads:
 
     def __init__(self, came: Arrivals, k: int, need: Sequence[int], delta: int, life: int) -> None:
         self.plain, self.k, self.need, self.life = Plain(came), k, need, life
-        self.out = [WAITING] * came.records
-        self.step = [0] * came.records
+        self.out = [PENDING] * came.n_records
+        self.step = [0] * came.n_records
         self.classes: list[list[Span]] = []
         self.born: list[int] = []
         self.kept: list[int] = []
         self.window: list[int] = []
-        for record in range(came.records):
+        for record in range(came.n_records):
             self.now = record + 1
             self.plain.see(record)
             self.window.append(record)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from math import inf, isnan
 
-from dbanon.algorithms.streams import SUPPRESSED, WAITING, Arrivals
+from dbanon.algorithms.streams import PENDING, SUPPRESSED, Arrivals
 from oracle.stream_common import Plain, Span
 
 
@@ -16,12 +16,12 @@ class _Window:
 
     def __init__(self, came: Arrivals, k: int, need: Sequence[int], delta: int, store: int) -> None:
         self.plain, self.k, self.need, self.store = Plain(came), k, need, store
-        self.out = [WAITING] * came.records
-        self.step = [0] * came.records
+        self.out = [PENDING] * came.n_records
+        self.step = [0] * came.n_records
         self.classes: list[list[Span]] = []
         self.kept: list[int] = []
         self.window: list[int] = []
-        for record in range(came.records):
+        for record in range(came.n_records):
             self.now = record + 1
             self.plain.see(record)
             self.window.append(record)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from dbanon.algorithms.streams import SUPPRESSED, WAITING, Arrivals
+from dbanon.algorithms.streams import PENDING, SUPPRESSED, Arrivals
 from oracle.stream_common import Plain, Span
 
 
@@ -14,27 +14,27 @@ class PuriHaritha:
     def __init__(self, came: Arrivals, k: int, need: Sequence[int], options: Mapping[str, object]) -> None:
         self.plain, self.k, self.need = Plain(came), k, need
         self.said = came.sensitive.tolist()
-        if came.kinds is not None:
-            self.plain.sensitive = came.kinds.tolist()
+        if came.meanings is not None:
+            self.plain.sensitive = came.meanings.tolist()
         delta = int(str(options["delta"]))
         self.beta = int(str(options["beta"]))
         self.last, self.life = int(str(options["groups"])), int(str(options["life"]))
-        self.out = [WAITING] * came.records
-        self.step = [0] * came.records
+        self.out = [PENDING] * came.n_records
+        self.step = [0] * came.n_records
         self.classes: list[list[Span]] = []
         self.born: list[int] = []
         self.kept: list[int] = []
         self.sets: list[set[tuple[int, int]]] = []
         self.open: list[list[int]] = []
-        for record in range(came.records):
+        for record in range(came.n_records):
             self.now = record + 1
             self.plain.see(record)
             self._arrive(record)
             for old in range(max(0, self.now - delta), self.now):
-                if self.now - old >= delta and self.out[old] == WAITING:
+                if self.now - old >= delta and self.out[old] == PENDING:
                     self._due(old)
-        for record in range(came.records):
-            if self.out[record] == WAITING:
+        for record in range(came.n_records):
+            if self.out[record] == PENDING:
                 self._due(record)
 
     def _arrive(self, t: int) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from math import inf, isnan
 
-from dbanon.algorithms.streams import SUPPRESSED, WAITING, Arrivals
+from dbanon.algorithms.streams import PENDING, SUPPRESSED, Arrivals
 from oracle.stream_common import Plain, Span
 
 
@@ -26,22 +26,22 @@ class Swaf:
 
     def __init__(self, came: Arrivals, k: int, need: Sequence[int], delta: int) -> None:
         self.plain, self.k, self.need = Plain(came), k, need
-        self.out = [WAITING] * came.records
-        self.step = [0] * came.records
+        self.out = [PENDING] * came.n_records
+        self.step = [0] * came.n_records
         self.classes: list[list[Span]] = []
         self.root = Region(None, [(0, 0) if nodes else (-inf, inf) for nodes in self.plain.nodes])
         self.at: dict[int, Region] = {}
         window: list[int] = []
-        for record in range(came.records):
+        for record in range(came.n_records):
             self.now = record + 1
             self.plain.see(record)
             window.append(record)
             self._enter(record)
             while window and self.now - window[0] >= delta:
                 self._due(window[0])
-                window = [r for r in window if self.out[r] == WAITING]
+                window = [r for r in window if self.out[r] == PENDING]
         for record in window:
-            if self.out[record] == WAITING:
+            if self.out[record] == PENDING:
                 self._due(record)
         regions = [self.root]
         for region in regions:
@@ -107,7 +107,7 @@ class Swaf:
 
     def _due(self, x: int) -> None:
         region: Region | None = self.at[x]
-        while region and self.out[x] == WAITING:
+        while region and self.out[x] == PENDING:
             if region.number is not None and self.plain.covers(self.classes[region.number], x):
                 self._leave([x], region.number)
             elif self.plain.people[x] >= 0:
@@ -117,7 +117,7 @@ class Swaf:
                     self.classes.append(self._published(region, batch))
                     self._leave(batch, region.number)
             region = region.above
-        if self.out[x] == WAITING:
+        if self.out[x] == PENDING:
             self._leave([x], SUPPRESSED)
 
     def _oldest(self, region: Region) -> list[int]:

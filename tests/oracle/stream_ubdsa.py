@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from dbanon.algorithms.streams import SUPPRESSED, WAITING, Arrivals
+from dbanon.algorithms.streams import PENDING, SUPPRESSED, Arrivals
 from oracle.stream_common import Plain, Span
 
 
@@ -22,21 +22,21 @@ class Ubdsa:
         self.plain, self.k, self.need = Plain(came), k, need
         self.beta, self.store = int(str(options["beta"])), int(str(options["store"]))
         self.theta, delta = float(str(options["theta"])), int(str(options["delta"]))
-        self.out = [WAITING] * came.records
-        self.step = [0] * came.records
+        self.out = [PENDING] * came.n_records
+        self.step = [0] * came.n_records
         self.classes: list[list[Span]] = []
         self.kept: list[int] = []
         self.open: list[Cluster] = []
         self.opened = 0
-        for record in range(came.records):
+        for record in range(came.n_records):
             self.now = record + 1
             self.plain.see(record)
             self._arrive(record)
             for old in range(max(0, self.now - delta), self.now):
-                if self.now - old >= delta and self.out[old] == WAITING:
+                if self.now - old >= delta and self.out[old] == PENDING:
                     self._due(old)
-        for record in range(came.records):
-            if self.out[record] == WAITING:
+        for record in range(came.n_records):
+            if self.out[record] == PENDING:
                 self._due(record)
 
     def _arrive(self, t: int) -> None:

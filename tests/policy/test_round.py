@@ -327,11 +327,11 @@ def test_an_algorithm_weighs_the_loss_that_is_published(seed: int) -> None:
         height = [(max(map(len, below[node])) - len(node)) / deepest for node in published]
         share = [sum(nodes[leaf] in below[n] for leaf in leaves) / len(leaves) if i else 0.0
                  for n, i in zip(published, inner, strict=True)]  # fmt: skip
-        assert class_bounds.losses(made, low, high) == pytest.approx(top)
+        assert class_bounds.record_losses(made, low, high) == pytest.approx(top)
         for heights, expected in (("top", top), ("edges", height), ("leaves", share)):
             loss = Loss(made, 2, heights)
             assert loss.of(low, high) / loss.terms[0].unit == pytest.approx(expected, abs=1e-12)
-        numbers = class_bounds.classes(made, low, high).tolist()
+        numbers = class_bounds.class_numbers(made, low, high).tolist()
         assert len(set(zip(numbers, published, strict=True))) == len(set(numbers)) == len(set(published))
 
 

@@ -24,8 +24,8 @@ from dbanon import algorithms, errors
 from dbanon.algorithms.base.common_parameters import COMMON
 from dbanon.cli.manual import function_page, metric_page
 from dbanon.privacy_models import registry
-from dbanon.privacy_models.model import Form, Model
-from dbanon.privacy_models.model_request import Demand
+from dbanon.privacy_models.model import ModelForm, PrivacyModel
+from dbanon.privacy_models.model_request import ModelRequirement
 from dbanon.sqltext.quote import Sql, join_sql, literal
 from dbanon.sqltext.templates import fill_text
 from dbanon.table_functions.parameter_types import Integer
@@ -38,7 +38,7 @@ TABLES = 30
 """Random tables of a form."""
 
 
-def oracle(model: Model, form: Form) -> Oracle:
+def oracle(model: PrivacyModel, form: ModelForm) -> Oracle:
     """The definition of a form, which shares nothing with the package."""
     known = models.ORACLES.get((model.name, form.name))
     if known is None:
@@ -46,15 +46,15 @@ def oracle(model: Model, form: Form) -> Oracle:
     return known
 
 
-def asked(model: Model, form: Form) -> dict[str, Any]:
+def asked(model: PrivacyModel, form: ModelForm) -> dict[str, Any]:
     """Parameters that ask for a form: of whole numbers for 2, of others for 0.4."""
-    chosen = {model.chooses: form.name} if model.chooses else {}
+    chosen = {model.form_parameter: form.name} if model.form_parameter else {}
     return {model.parameter: 2 if isinstance(model.parameters[0].kind, Integer) else 0.4, **chosen}
 
 
-def table_of(model: Model, form: Form, seed: int) -> tuple[Case, list[list[int]]]:
+def table_of(model: PrivacyModel, form: ModelForm, seed: int) -> tuple[Case, list[list[int]]]:
     """A random table of which a form is asked, and a random grouping of its records."""
-    made = case("hierarchical t" if form.order == "hierarchy" else "p", seed)
+    made = case("hierarchical t" if form.value_order == "hierarchy" else "p", seed)
     kept = {name: value for name, value in made.asked.items() if name in ("k", "multi")}
     made = replace(made, asked=kept | asked(model, form), max_levels=[None] * len(made.max_levels))
     rng = random.Random(seed)
@@ -62,15 +62,17 @@ def table_of(model: Model, form: Form, seed: int) -> tuple[Case, list[list[int]]
     return made, [[r for r, g in enumerate(group) if g == number] for number in sorted(set(group))]
 
 
-def defined(made: Case, of: Demand, classes: Sequence[Class]) -> models.Achieved:
+def defined(made: Case, of: ModelRequirement, classes: Sequence[Class]) -> models.Achieved:
     """What classes achieve by the definition."""
     column = made.columns[of.sensitive]
     joint = made.asked.get("multi") == "joint"
-    return oracle(of.of, of.rule)(classes, of.settings, of.sensitive, joint, column.order, column.rows)
+    return oracle(of.privacy_model, of.form_definition)(
+        classes, of.settings, of.sensitive, joint, column.order, column.rows
+    )
 
 
 @every_form
-def test_arrays_and_definition_agree(model: Model, form: Form) -> None:
+def test_arrays_and_definition_agree(model: PrivacyModel, form: ModelForm) -> None:
     compared = 0
     for seed in range(TABLES):
         made, groups = table_of(model, form, seed)
@@ -83,13 +85,16 @@ def test_arrays_and_definition_agree(model: Model, form: Form) -> None:
                 if models.size(made.classes([group])[0]) == 0:
                     continue  # nobody is known: no class of a release
                 rows = np.array(sorted(place[record] for record in group))
-                assert float(limits.worst(space, rows, of)) == pytest.approx(float(value), abs=1e-9), (seed, group)
+                assert float(limits.worst_measure(space, rows, of)) == pytest.approx(float(value), abs=1e-9), (
+                    seed,
+                    group,
+                )
                 compared += 1
     assert compared > TABLES
 
 
 @every_form
-def test_sql_and_definition_agree(model: Model, form: Form) -> None:
+def test_sql_and_definition_agree(model: PrivacyModel, form: ModelForm) -> None:
     """The macro of the model's file on counts of classes."""
     with duckdb.connect() as con:
         for seed in range(TABLES):
@@ -99,7 +104,7 @@ def test_sql_and_definition_agree(model: Model, form: Form) -> None:
             for of in constraint(made).models:
                 _counts(con, made, of, classes)
                 tree = made.columns[of.sensitive].rows is not None
-                if form.order:
+                if form.value_order:
                     places = "model.places(form, sql('overall'), rows, leaves)"
                     known = {name: Sql(name) if tree else None for name in ("rows", "leaves")}
                     con.execute(f"CREATE OR REPLACE TABLE places AS {_filled(model, places, form=form.name, **known)}")
@@ -113,12 +118,12 @@ def test_sql_and_definition_agree(model: Model, form: Form) -> None:
                 assert [found[i] for i in range(len(classes))] == pytest.approx(expected, abs=1e-9), seed
 
 
-def _filled(model: Model, call: str, **values: object) -> Sql:
+def _filled(model: PrivacyModel, call: str, **values: object) -> Sql:
     """What a macro of the model's file gives."""
-    return fill_text(f"{{% import '{model.file}' as model %}}{{{{ {call} }}}}", values)
+    return fill_text(f"{{% import '{model.sql_file}' as model %}}{{{{ {call} }}}}", values)
 
 
-def _counts(con: Any, made: Case, of: Demand, classes: Sequence[Class]) -> None:
+def _counts(con: Any, made: Case, of: ModelRequirement, classes: Sequence[Class]) -> None:
     """Tables of what classes hold of a sensitive column, and of its hierarchy."""
     column, type_ = made.columns[of.sensitive], made.columns[of.sensitive].type
     held = [(i, v, n) for i, part in enumerate(classes) for v, n in models.held(part, of.sensitive).items()]
@@ -147,7 +152,9 @@ def _nodes(rows: Sequence[Sequence[str]]) -> tuple[list[tuple[str, str | None, s
 
 
 @every_form
-def test_all_records_together_meet_it_or_the_call_says_how_much_they_allow(model: Model, form: Form) -> None:
+def test_all_records_together_meet_it_or_the_call_says_how_much_they_allow(
+    model: PrivacyModel, form: ModelForm
+) -> None:
     ends = set()
     for seed in range(TABLES):
         made, _ = table_of(model, form, seed)
@@ -158,7 +165,11 @@ def test_all_records_together_meet_it_or_the_call_says_how_much_they_allow(model
         met = all(bool(of.met(np.float64(value))) for of, value in reached)
         try:
             by_row.run(
-                algorithms.find("mondrian"), space, replace(limits, k=1), {}, algorithms.Names((), made.sensitive)
+                algorithms.find("mondrian"),
+                space,
+                replace(limits, k=1),
+                {},
+                algorithms.MessageNames((), made.sensitive),
             )
             assert met, seed
         except errors.ModelNotMetError as error:
@@ -170,7 +181,7 @@ def test_all_records_together_meet_it_or_the_call_says_how_much_they_allow(model
 
 @every_form
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
-def test_every_algorithm_meets_it(algorithm: str, model: Model, form: Form) -> None:
+def test_every_algorithm_meets_it(algorithm: str, model: PrivacyModel, form: ModelForm) -> None:
     met = 0
     for seed in range(6):
         made, _ = table_of(model, form, seed)
@@ -179,13 +190,15 @@ def test_every_algorithm_meets_it(algorithm: str, model: Model, form: Form) -> N
         chosen = algorithms.find(algorithm)
         options = {p.name: p.default for p in chosen.own}
         try:
-            labels = by_row.run(chosen, space, constraint(made), options, algorithms.Names((), made.sensitive))
+            labels = by_row.run(chosen, space, constraint(made), options, algorithms.MessageNames((), made.sensitive))
         except (errors.ModelNotMetError, errors.TooFewRecordsError, errors.KOutOfRangeError):
             continue
         classes = made.classes(grouped(made, order, labels.tolist()))
         for of in constraint(made).models:
             value = float(defined(made, of, classes).table)
-            assert of.rule.holds(np.float64(value), of.bound + (1e-9 if not of.rule.is_higher else -1e-9)), (
+            assert of.form_definition.is_satisfied(
+                np.float64(value), of.bound + (1e-9 if not of.form_definition.is_higher else -1e-9)
+            ), (
                 seed,
                 value,
             )
@@ -226,16 +239,16 @@ def broken(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     con.close()
 
 
-def arguments(model: Model, form: Form, k: int = 3) -> str:
+def arguments(model: PrivacyModel, form: ModelForm, k: int = 3) -> str:
     given = {"k": k, "qi": ["age"], "sensitive": ["disease"], **asked(model, form)}
-    if form.order:
+    if form.value_order:
         given["hierarchies"] = {"disease": "illness"}
     return ", ".join(f"{name} := {value!r}" for name, value in given.items())
 
 
 @every_form
 def test_the_gate_refuses_a_class_that_misses_it(
-    broken: Any, monkeypatch: pytest.MonkeyPatch, model: Model, form: Form
+    broken: Any, monkeypatch: pytest.MonkeyPatch, model: PrivacyModel, form: ModelForm
 ) -> None:
     monkeypatch.setitem(globals(), "_cuts", [])
     assert len(broken.execute(f"FROM kacpc('people', {arguments(model, form)})").fetchall()) == 9
@@ -246,12 +259,12 @@ def test_the_gate_refuses_a_class_that_misses_it(
 
 
 @every_form
-def test_the_certificate_says_it_and_computes_it_anew(model: Model, form: Form, tmp_path: Path) -> None:
+def test_the_certificate_says_it_and_computes_it_anew(model: PrivacyModel, form: ModelForm, tmp_path: Path) -> None:
     path = tmp_path / "people.duckdb"
     with dbanon.connect(path) as con:
         dbanon.load_hierarchy(con, "illness", ILLNESS)
         con.execute(f"CREATE TABLE people AS {MIXED}")
-        given = {"hierarchies": {"disease": "illness"}} if form.order else {}
+        given = {"hierarchies": {"disease": "illness"}} if form.value_order else {}
         dbanon.create_release(
             con, "safe", "kacpc", "people", k=3, qi=["age"], sensitive=["disease"], **asked(model, form), **given
         )
@@ -267,7 +280,7 @@ def test_the_certificate_says_it_and_computes_it_anew(model: Model, form: Form, 
 
 
 @every_form
-def test_any_table_is_measured_by_it(model: Model, form: Form) -> None:
+def test_any_table_is_measured_by_it(model: PrivacyModel, form: ModelForm) -> None:
     with dbanon.connect() as con:
         for name, rows in (("illness", ILLNESS), ("cause", CAUSE)):
             dbanon.load_hierarchy(con, name, rows)
@@ -282,8 +295,8 @@ def test_any_table_is_measured_by_it(model: Model, form: Form) -> None:
                 [(number[r], *values) for r, values in enumerate(made.values)],
             )
             trees = {name: SENSITIVE[name].hierarchy for name in made.sensitive if SENSITIVE[name].hierarchy}
-            named = f", hierarchies := {trees!r}" if form.order and trees else ""
-            chosen = f", {model.chooses} := '{form.name}'" if model.chooses else ""
+            named = f", hierarchies := {trees!r}" if form.value_order and trees else ""
+            chosen = f", {model.form_parameter} := '{form.name}'" if model.form_parameter else ""
             multi = f", multi := '{made.asked['multi']}'" if "multi" in made.asked else ""
             call = f"('t', qi := ['g'], sensitive := {made.sensitive!r}{multi}{named}"
             own = con.execute(f"FROM {model.function}{call}{chosen})").fetchall()
@@ -291,14 +304,14 @@ def test_any_table_is_measured_by_it(model: Model, form: Form) -> None:
             for of in constraint(made).models:
                 name = made.sensitive[of.sensitive]
                 (value,) = {row[2] for row in own if row[1] == name}
-                listed = [row for row in everything if row[:2] == (form.listed.name, name)]
-                if form.order == "order" and SENSITIVE[name].type == "VARCHAR" and SENSITIVE[name].rows is None:
+                listed = [row for row in everything if row[:2] == (form.table_measure.name, name)]
+                if form.value_order == "order" and SENSITIVE[name].type == "VARCHAR" and SENSITIVE[name].rows is None:
                     assert not listed, "texts have no order of their own"
                     continue
                 (shown,) = listed
                 assert shown[2] == value
-                assert shown[3] == (form.listed.better or form.bound.better)
-                if not form.listed.measure:
+                assert shown[3] == (form.table_measure.better or form.bound.better)
+                if not form.table_measure.measure:
                     expected = float(defined(made, of, made.classes(groups)).table)
                     assert shown[2] == pytest.approx(expected, abs=1e-9), (seed, made.sensitive)
 
@@ -311,17 +324,17 @@ def test_parameters_of_models_stand_together_in_the_order_of_their_places() -> N
     first = every.index(registry.models()[0].parameter)
     own = [p.name for m in registry.models() for p in m.parameters]
     assert every[first : first + len(own)] == own
-    assert len({m.place for m in registry.models()}) == len(registry.models())
+    assert len({m.position for m in registry.models()}) == len(registry.models())
 
 
 @pytest.mark.parametrize("model", registry.models(), ids=lambda m: m.name)
-def test_it_is_documented(model: Model) -> None:
+def test_it_is_documented(model: PrivacyModel) -> None:
     page = function_page.common_parameters_page()
     for parameter in model.parameters:
         assert f"`{parameter.name}`" in page
-    assert function_page.escape_markdown(model.gives) in function_page.page(model.function)
+    assert function_page.escape_markdown(model.description) in function_page.page(model.function)
     assert model.function in table_functions()
     for metric in model.metrics:
         assert f"## {metric.name}" in metric_page.page()
-    names = [f.listed.name for f in model.forms]
+    names = [f.table_measure.name for f in model.forms]
     assert len(set(names)) == len(names)

@@ -30,59 +30,59 @@ def ints(*values: int) -> np.ndarray:
 def test_k_records_are_enough() -> None:
     space = space_of([2, 1, 3])
     model = Constraint(3)
-    assert model.least == 3
-    assert [model.enough(space, ints(*t)) for t in [(0,), (0, 1), (2,), (1, 2)]] == [False, True, True, True]
+    assert model.min_records == 3
+    assert [model.is_met_by_tuples(space, ints(*t)) for t in [(0,), (0, 1), (2,), (1, 2)]] == [False, True, True, True]
 
 
 def test_k_persons_are_enough_however_many_records_they_have() -> None:
     """Tuple 0: A, A; tuple 1: B; tuple 2: A, C, unknown."""
     space = space_of([2, 1, 3], [A, A, B, A, C, UNKNOWN])
     model = Constraint(2)
-    assert model.least == 2
-    assert [model.enough(space, ints(*t)) for t in [(0,), (1,), (0, 1), (2,)]] == [False, False, True, True]
-    assert Constraint(3).enough(space, ints(0, 1, 2))
-    assert not Constraint(3).enough(space, ints(0, 2)), "A and C; the unknown person never counts"
-    assert not Constraint(4).enough(space, ints(0, 1, 2))
+    assert model.min_records == 2
+    assert [model.is_met_by_tuples(space, ints(*t)) for t in [(0,), (1,), (0, 1), (2,)]] == [False, False, True, True]
+    assert Constraint(3).is_met_by_tuples(space, ints(0, 1, 2))
+    assert not Constraint(3).is_met_by_tuples(space, ints(0, 2)), "A and C; the unknown person never counts"
+    assert not Constraint(4).is_met_by_tuples(space, ints(0, 1, 2))
 
 
 def test_unknown_persons_are_nobody() -> None:
     space = space_of([3], [UNKNOWN] * 3)
-    assert not Constraint(1).enough(space, ints(0))
-    assert Constraint(1).needed(space, ints(0, 1, 2)) is None
-    assert not Constraint(1).left(space).enough()
+    assert not Constraint(1).is_met_by_tuples(space, ints(0))
+    assert Constraint(1).n_records_needed(space, ints(0, 1, 2)) is None
+    assert not Constraint(1).remaining(space).can_form_class()
 
 
 def test_needed_counts_records() -> None:
     space = space_of([2, 1, 3])
-    assert Constraint(3).needed(space, ints(5, 0, 2, 1)) == 3
-    assert Constraint(4).needed(space, ints(5, 0, 2, 1)) == 4
-    assert Constraint(5).needed(space, ints(5, 0, 2, 1)) is None
+    assert Constraint(3).n_records_needed(space, ints(5, 0, 2, 1)) == 3
+    assert Constraint(4).n_records_needed(space, ints(5, 0, 2, 1)) == 4
+    assert Constraint(5).n_records_needed(space, ints(5, 0, 2, 1)) is None
 
 
 def test_needed_counts_persons_in_the_order_in_which_they_join() -> None:
     space = space_of([2, 1, 3], [A, A, B, A, C, UNKNOWN])
-    assert Constraint(2).needed(space, ints(0, 1, 3, 2, 4)) == 4, "A, A, A, B"
-    assert Constraint(2).needed(space, ints(5, 0, 1, 4)) == 4, "unknown, A, A, C"
-    assert Constraint(1).needed(space, ints(5, 0)) == 2
-    assert Constraint(3).needed(space, ints(0, 1, 3, 4, 5)) is None
+    assert Constraint(2).n_records_needed(space, ints(0, 1, 3, 2, 4)) == 4, "A, A, A, B"
+    assert Constraint(2).n_records_needed(space, ints(5, 0, 1, 4)) == 4, "unknown, A, A, C"
+    assert Constraint(1).n_records_needed(space, ints(5, 0)) == 2
+    assert Constraint(3).n_records_needed(space, ints(0, 1, 3, 4, 5)) is None
 
 
 def test_what_is_left_is_enough_until_fewer_than_k_records_remain() -> None:
-    left = Constraint(3).left(space_of([2, 1, 3]))
-    left.take(ints(0, 4, 5))
-    assert left.enough()
-    left.take(ints(1))
-    assert not left.enough()
+    left = Constraint(3).remaining(space_of([2, 1, 3]))
+    left.remove(ints(0, 4, 5))
+    assert left.can_form_class()
+    left.remove(ints(1))
+    assert not left.can_form_class()
 
 
 def test_a_person_is_left_while_one_row_is_left() -> None:
-    left = Constraint(2).left(space_of([2, 1, 3], [A, A, B, A, C, UNKNOWN]))
-    left.take(ints(2, 0))
-    assert left.enough(), "A and C"
-    left.take(ints(1, 5))
-    assert left.enough(), "one row of A is left"
-    left.take(ints(3))
-    assert not left.enough(), "C alone"
+    left = Constraint(2).remaining(space_of([2, 1, 3], [A, A, B, A, C, UNKNOWN]))
+    left.remove(ints(2, 0))
+    assert left.can_form_class(), "A and C"
+    left.remove(ints(1, 5))
+    assert left.can_form_class(), "one row of A is left"
+    left.remove(ints(3))
+    assert not left.can_form_class(), "C alone"
 
 
 def distinct(persons: Sequence[int]) -> int:
@@ -101,15 +101,15 @@ def test_the_model_agrees_with_counting_persons(data: st.DataObject) -> None:
     rows = data.draw(st.permutations(range(len(persons))))
     rows = rows[: data.draw(st.integers(1, len(rows)))]
     prefixes = [n for n in range(1, len(rows) + 1) if distinct([counted[r] for r in rows[:n]]) >= k]
-    assert model.needed(space, ints(*rows)) == (prefixes[0] if prefixes else None)
-    assert model.enough(space, ints(*rows)) == bool(prefixes)
-    left = model.left(space)
+    assert model.n_records_needed(space, ints(*rows)) == (prefixes[0] if prefixes else None)
+    assert model.is_met_by_tuples(space, ints(*rows)) == bool(prefixes)
+    left = model.remaining(space)
     remaining = dict(enumerate(counted))
-    assert left.enough() == (distinct(list(remaining.values())) >= k)
+    assert left.can_form_class() == (distinct(list(remaining.values())) >= k)
     while rows:
         cut = data.draw(st.integers(1, len(rows)))
-        left.take(ints(*rows[:cut]))
+        left.remove(ints(*rows[:cut]))
         for row in rows[:cut]:
             del remaining[row]
         rows = rows[cut:]
-        assert left.enough() == (distinct(list(remaining.values())) >= k)
+        assert left.can_form_class() == (distinct(list(remaining.values())) >= k)

@@ -54,7 +54,7 @@ def clustered(made: Case, algorithm: str) -> list[list[int]]:
     chosen = algorithms.find(algorithm)
     names = tuple(f"q{j}" for j in range(len(made.attributes)))
     options = {p.name: p.default for p in chosen.own}
-    labels = by_row.run(chosen, built, constraint(made), options, algorithms.Names(names, made.sensitive))
+    labels = by_row.run(chosen, built, constraint(made), options, algorithms.MessageNames(names, made.sensitive))
     assert labels.shape == (len(made.records),), made
     assert labels.min() >= 0, made
     return grouped(made, order, labels.tolist())

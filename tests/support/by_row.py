@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from dbanon import algorithms
-from dbanon.algorithms import Runs
+from dbanon.algorithms import RunLengthLabels
 from dbanon.encoding.encoded_table import Ints
 
 
 def run(*given: Any, **named: Any) -> Ints:
     """`cluster.run`, its clusters by record."""
-    return algorithms.run(*given, **named).labels()
+    return algorithms.run_algorithm(*given, **named).labels()
 
 
-def labels(found: Runs | Ints) -> Ints:
+def labels(found: RunLengthLabels | Ints) -> Ints:
     """What an algorithm gave, by record."""
-    return found.labels() if isinstance(found, Runs) else found
+    return found.labels() if isinstance(found, RunLengthLabels) else found

@@ -18,7 +18,7 @@ from dbanon import algorithms
 from dbanon.encoding import encoded_table
 from dbanon.privacy_models import model_request
 from dbanon.privacy_models.constraint import Constraint
-from dbanon.privacy_models.model_request import Demand
+from dbanon.privacy_models.model_request import ModelRequirement
 from dbanon.sqltext.quote import text
 from support.tables import Table, encoded_column, groups_of, published
 
@@ -242,13 +242,13 @@ def encoded(made: Case) -> tuple[encoded_table.EncodedTable, list[int]]:
 
 def constraint(made: Case) -> Constraint:
     """What is asked, as the package has it."""
-    asked = model_request.demands("a test", "t", made.asked, made.sensitive)
+    asked = model_request.model_requirements("a test", "t", made.asked, made.sensitive)
     return Constraint(made.asked["k"], asked, made.asked.get("multi") == "joint")
 
 
-def demanded(**options: object) -> Demand:
+def demanded(**options: object) -> ModelRequirement:
     """What parameters ask of the first sensitive column."""
-    return model_request.demands("a test", "t", options, ["s"])[0]
+    return model_request.model_requirements("a test", "t", options, ["s"])[0]
 
 
 # For SQL

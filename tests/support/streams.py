@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dbanon.algorithms.streams import SUPPRESSED, WAITING, Arrivals, Model, State, arrivals, find
+from dbanon.algorithms.streams import PENDING, SUPPRESSED, Arrivals, StreamModel, StreamState, build_arrivals, find
 from dbanon.encoding.encoded_table import Attribute, CategoricalAttribute, NumericAttribute
 
 FLAT = CategoricalAttribute(np.array([-1, 0, 0, 0], np.int32), np.array([1, 2, 3], np.int32))
@@ -38,29 +38,29 @@ def random_arrivals(
     ][attributes_used]
     codes = np.stack([random.integers(0, a.values + nulls, records) for a in attributes], axis=1).astype(np.int32)
     people = random.integers(-1, max(records // 2, 2), records) if persons else None
-    return arrivals(attributes, codes, people, random.integers(-1, 3, (records, sensitive)))
+    return build_arrivals(attributes, codes, people, random.integers(-1, 3, (records, sensitive)))
 
 
-def refuse_broken(came: Arrivals, model: Model, left: State, delta: int, *, maybe: bool = False) -> None:
+def refuse_broken(came: Arrivals, model: StreamModel, left: StreamState, delta: int, *, maybe: bool = False) -> None:
     """AssertionError unless what left keeps the promise of a stream that has ended: each record left once, in time,
     covered by its class, and every class had k persons and enough sensitive values when it was first published.
 
     `maybe`: a NULL may stand in a class of values.
     """
-    assert (left.out != WAITING).all()
-    assert (left.out >= SUPPRESSED).all()
-    assert (left.step >= came.arrived).all()
-    assert (left.step - came.arrived <= delta).all()
+    assert (left.class_ids != PENDING).all()
+    assert (left.class_ids >= SUPPRESSED).all()
+    assert (left.published_at >= came.arrived).all()
+    assert (left.published_at - came.arrived <= delta).all()
     members = defaultdict(list)
-    for record, number in enumerate(left.out.tolist()):
+    for record, number in enumerate(left.class_ids.tolist()):
         if number != SUPPRESSED:
             members[number].append(record)
-    assert set(members) == set(range(len(left.born)))
+    assert set(members) == set(range(len(left.made_at)))
     for number, records in members.items():
-        first = min(left.step[records])
-        batch = [r for r in records if left.step[r] == first]
+        first = min(left.published_at[records])
+        batch = [r for r in records if left.published_at[r] == first]
         assert len({int(came.people[r]) for r in batch} - {-1}) >= model.k
-        for column, need in enumerate(model.need):
+        for column, need in enumerate(model.min_values):
             assert len({int(came.sensitive[r, column]) for r in batch} - {-1}) >= need
         for a in range(came.values.shape[1]):
             low, high = left.lows[number, a], left.highs[number, a]
@@ -77,25 +77,28 @@ def refuse_broken(came: Arrivals, model: Model, left: State, delta: int, *, mayb
 
 def resumed(
     came: Arrivals,
-    run: Callable[[Arrivals, State | None, bool], State],
+    run: Callable[[Arrivals, StreamState | None, bool], StreamState],
     cuts: Sequence[int],
     by_record: Sequence[str] = (),
-) -> State:
+) -> StreamState:
     """What leaves a stream that is put aside before each record of `cuts` (ascending) and taken up again, as though it
     had come at once; `by_record` are the arrays of `own` that have a place for each record."""
-    out, step = np.full(came.records, WAITING), np.zeros(came.records, np.int64)
+    out, step = np.full(came.n_records, PENDING), np.zeros(came.n_records, np.int64)
     rows, before = np.empty(0, np.int64), None
-    ends = [*cuts, came.records]
+    ends = [*cuts, came.n_records]
     for turn, (start, end) in enumerate(zip((0, *cuts), ends, strict=True)):
         waiting, rows = len(rows), np.append(rows, np.arange(start, end))
         columns = (a[rows] for a in (came.values, came.people, came.sensitive, came.arrived))
-        known = (None if a is None else a[rows] for a in (came.labels, came.kinds))
+        known = (None if a is None else a[rows] for a in (came.labels, came.meanings))
         left = run(Arrivals(came.places, *columns, waiting, *known), before, turn == len(cuts))
-        out[rows], step[rows] = left.out, left.step
-        stays = left.out == WAITING
+        out[rows], step[rows] = left.class_ids, left.published_at
+        stays = left.class_ids == PENDING
         own = {name: a[stays] if name in by_record else a for name, a in left.own.items()}
-        before, rows = replace(left, out=left.out[stays], step=left.step[stays], own=own), rows[stays]
-    return replace(left, out=out, step=step)
+        before, rows = (
+            replace(left, class_ids=left.class_ids[stays], published_at=left.published_at[stays], own=own),
+            rows[stays],
+        )
+    return replace(left, class_ids=out, published_at=step)
 
 
 def random_cuts(seed: int, records: int) -> list[int]:
@@ -104,25 +107,27 @@ def random_cuts(seed: int, records: int) -> list[int]:
     return sorted(random.integers(0, records + 1, random.integers(1, 8)).tolist())
 
 
-def alike(one: State, other: State) -> None:
+def alike(one: StreamState, other: StreamState) -> None:
     """AssertionError unless the same records left with the same classes at the same time."""
-    for name in ("out", "step", "lows", "highs", "born", "kept"):
+    for name in ("class_ids", "published_at", "lows", "highs", "made_at", "reusable"):
         np.testing.assert_array_equal(getattr(one, name), getattr(other, name), name)
 
 
-def check_plain_loop(left: State, plain: Any, seed: int) -> None:
+def check_plain_loop(left: StreamState, plain: Any, seed: int) -> None:
     """Refuse a state that differs from that of the plain loop of its algorithm, in what left, when, and as what."""
-    assert (left.out.tolist(), left.step.tolist()) == (plain.out, plain.step), seed
+    assert (left.class_ids.tolist(), left.published_at.tolist()) == (plain.out, plain.step), seed
     classes = [list(zip(*c, strict=True)) for c in zip(left.lows.tolist(), left.highs.tolist(), strict=True)]
     assert classes == plain.classes, seed
-    assert left.kept.tolist() == plain.kept, seed
+    assert left.reusable.tolist() == plain.kept, seed
 
 
-def check_cuts(name: str, run: Callable[..., State], seed: int, came: Arrivals, model: Model, options: Any) -> None:
+def check_cuts(
+    name: str, run: Callable[..., StreamState], seed: int, came: Arrivals, model: StreamModel, options: Any
+) -> None:
     """Refuse a stream that publishes otherwise where it is put aside at random places and goes on from its state."""
 
-    def go_on(some: Arrivals, before: State | None, ends: bool) -> State:
+    def go_on(some: Arrivals, before: StreamState | None, ends: bool) -> StreamState:
         return run(some, model, options, before, ends)
 
-    cut = resumed(came, go_on, random_cuts(seed, came.records), find(name).kept.by_record)
+    cut = resumed(came, go_on, random_cuts(seed, came.n_records), find(name).state_layout.by_record)
     alike(cut, run(came, model, options))

@@ -21,7 +21,7 @@ import pytest
 import dbanon
 from dbanon import errors
 from dbanon.algorithms import streams as stream_algorithms
-from dbanon.algorithms.streams import WAITING, State, streams
+from dbanon.algorithms.streams import PENDING, StreamState, streams
 from dbanon.udf import stream
 from dbanon.views import stream_refresh, streaming
 
@@ -427,17 +427,17 @@ def test_releases_and_streams_of_the_same_people_are_told_of_each_other() -> Non
         streaming.create_stream(con, "again", "fads", "events", **CALL)
 
 
-def overdue(state: State) -> State:
+def overdue(state: StreamState) -> StreamState:
     """Nobody leaves."""
-    return replace(state, out=np.full(len(state.out), WAITING))
+    return replace(state, out=np.full(len(state.out), PENDING))
 
 
-def not_covered(state: State) -> State:
+def not_covered(state: StreamState) -> StreamState:
     """All that leave join the class that was published first."""
     return replace(state, out=np.where(state.out >= 0, 0, state.out))
 
 
-def too_small(state: State) -> State:
+def too_small(state: StreamState) -> StreamState:
     """The first record that leaves is a class of its own, likewise one that a class of before has."""
     out, gone = state.out.copy(), np.flatnonzero(state.out >= 0)
     out[gone[0]] = len(state.born)
@@ -446,7 +446,7 @@ def too_small(state: State) -> State:
     return replace(state, out=out, lows=again[0], highs=again[1], born=again[2])
 
 
-def left_before_it_came(state: State) -> State:
+def left_before_it_came(state: StreamState) -> StreamState:
     step, gone = state.step.copy(), np.flatnonzero(state.out >= 0)
     step[gone[-1]] = 1
     return replace(state, step=step)
@@ -455,14 +455,14 @@ def left_before_it_came(state: State) -> State:
 @pytest.mark.whole
 @pytest.mark.parametrize("spoil", [overdue, not_covered, too_small, left_before_it_came])
 def test_the_gate_refuses_what_breaks_a_promise_later(
-    spoil: Callable[[State], State], monkeypatch: pytest.MonkeyPatch
+    spoil: Callable[[StreamState], StreamState], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     con = grown()
     before = rows(con, "FROM safe"), rows(con, "FROM dbanon.stream")
     come(con, 5, 60, 120)
     real = stream_algorithms.find
 
-    def find(name: str) -> stream_algorithms.Stream:
+    def find(name: str) -> stream_algorithms.StreamAlgorithm:
         system = real(name)
         return replace(system, run=lambda *given: spoil(system.run(*given)))
 

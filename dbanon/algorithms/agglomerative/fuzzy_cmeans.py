@@ -8,59 +8,67 @@ from dbanon.encoding.encoded_table import Floats, Ints
 
 Draws = npt.NDArray[np.uint64]
 
-STILL = 2.0**-20
+CONVERGENCE_STEP = 2.0**-20
 """Centers that move by no more than this on each axis stand still."""
 
 
-def fuzzy_centers(points: Floats, counts: Ints, number: int, draws: Draws | None, rounds: int, check: Check) -> Floats:
+def fuzzy_centers(
+    points: Floats, counts: Ints, n_centers: int, draws: Draws | None, rounds: int, check: Check
+) -> Floats:
     """Return centers (number, axes) of points (axes, points), each of which stands for so many; exponent 2.
 
     The first centers are chosen as k-means++ does, by `draws` of 64 bits; without draws the first point, then again and
     again the one farthest from all of them. Sums go point by point, so that all machines agree.
     """
-    centers = _first(points, counts, number, draws)
+    centers = _initial_centers(points, counts, n_centers, draws)
     for _ in range(rounds):
         check()
-        near = [1 / np.maximum(squares(points, center), 2.0**-60) for center in centers]
-        whole = sum(near, np.zeros(points.shape[1]))
-        moved = np.empty_like(centers)
-        for c, part in enumerate(near):
-            weight = counts * (part / whole) ** 2
+        closeness = [1 / np.maximum(square_distances(points, center), 2.0**-60) for center in centers]
+        total_closeness = sum(closeness, np.zeros(points.shape[1]))
+        new_centers = np.empty_like(centers)
+        for c, part in enumerate(closeness):
+            weight = counts * (part / total_closeness) ** 2
             sums = np.cumsum(np.vstack((weight, points * weight)), axis=1)[:, -1]
-            moved[c] = sums[1:] / sums[0]
-        still = bool((np.abs(moved - centers) <= STILL).all())
-        centers = moved
-        if still:
+            new_centers[c] = sums[1:] / sums[0]
+        has_converged = bool((np.abs(new_centers - centers) <= CONVERGENCE_STEP).all())
+        centers = new_centers
+        if has_converged:
             break
     return centers
 
 
-def squares(points: Floats, center: Floats) -> Floats:
+def square_distances(points: Floats, center: Floats) -> Floats:
     """Return squared distances of points (axes, points) to a center."""
-    return sum(((at - c) * (at - c) for at, c in zip(points, center, strict=True)), np.zeros(points.shape[1]))
+    return sum(
+        (
+            (coordinates - center_coordinate) * (coordinates - center_coordinate)
+            for coordinates, center_coordinate in zip(points, center, strict=True)
+        ),
+        np.zeros(points.shape[1]),
+    )
 
 
-def nearest(points: Floats, centers: Floats) -> tuple[Ints, Floats]:
+def nearest_centers(points: Floats, centers: Floats) -> tuple[Ints, Floats]:
     """Return the first of the nearest centers of each point, to which most of it belongs, and the squared distance."""
-    of, least = np.zeros(points.shape[1], np.int64), squares(points, centers[0])
+    center_of, min_distance = np.zeros(points.shape[1], np.int64), square_distances(points, centers[0])
     for c, center in enumerate(centers[1:], 1):
-        away = squares(points, center)
-        of[away < least], least = c, np.minimum(least, away)
-    return of, least
+        distances = square_distances(points, center)
+        center_of[distances < min_distance], min_distance = c, np.minimum(min_distance, distances)
+    return center_of, min_distance
 
 
-def _first(points: Floats, counts: Ints, number: int, draws: Draws | None) -> Floats:
+def _initial_centers(points: Floats, counts: Ints, n_centers: int, draws: Draws | None) -> Floats:
     weight = counts.astype(np.float64)
-    away = np.full(points.shape[1], np.inf)
-    chosen = []
-    for c in range(number):
+    min_distances = np.full(points.shape[1], np.inf)
+    initial = []
+    for c in range(n_centers):
         if draws is None:
-            at = int(np.argmax(away)) if c else 0
+            point = int(np.argmax(min_distances)) if c else 0
         else:
-            until = np.cumsum(weight)
-            at = int(np.searchsorted(until, (int(draws[c]) >> 11) * 2.0**-53 * until[-1], side="right"))
-            at = min(at, points.shape[1] - 1)
-        chosen.append(points[:, at])
-        away = np.minimum(away, squares(points, points[:, at]))
-        weight = counts * away
-    return np.array(chosen)
+            cumulative = np.cumsum(weight)
+            point = int(np.searchsorted(cumulative, (int(draws[c]) >> 11) * 2.0**-53 * cumulative[-1], side="right"))
+            point = min(point, points.shape[1] - 1)
+        initial.append(points[:, point])
+        min_distances = np.minimum(min_distances, square_distances(points, points[:, point]))
+        weight = counts * min_distances
+    return np.array(initial)

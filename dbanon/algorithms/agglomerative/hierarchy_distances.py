@@ -9,20 +9,20 @@ from dbanon.encoding.encoded_table import Attribute, EncodedTable, Floats, Ints,
 
 
 @dataclass(frozen=True)
-class Ladder:
+class HierarchyCosts:
     """One attribute as a hierarchy, whose nodes are in preorder: parent of each, the last node of its subtree, and
     `way`, the cost of raising it to the root; `node` by code. NULL is the last node, a child of the root; `unit` is the
     cost of the whole way, of at most so many `levels`."""
 
     parent: Ints
     last: Ints
-    way: Ints
+    cost_to_root: Ints
     node: Ints
     unit: int
     levels: int
 
 
-def ladders(space: EncodedTable, beta: float) -> list[Ladder]:
+def hierarchy_costs(space: EncodedTable, beta: float) -> list[HierarchyCosts]:
     """Return the ladders of all attributes.
 
     Costs are rounded once to a multiple of 2^-s, s the largest for which those of all records of the whole run stay
@@ -30,10 +30,10 @@ def ladders(space: EncodedTable, beta: float) -> list[Ladder]:
     """
     total = space.total * sum(a.weight for a in space.attributes)
     scale = 2.0 ** (62 - math.frexp(total)[1])
-    return [_ladder(a, beta, a.weight * scale) for a in space.attributes]
+    return [_attribute_costs(a, beta, a.weight * scale) for a in space.attributes]
 
 
-def shares(levels: int, beta: float) -> Floats:
+def level_distances(n_levels: int, beta: float) -> Floats:
     """The weighted hierarchical distance from each level to the root, level 1, in a hierarchy of so many: the edge
     below level j weighs 1 / j^beta, and all of them together are 1.
 
@@ -41,27 +41,29 @@ def shares(levels: int, beta: float) -> Floats:
     [1.0, 0.562, 0.3431, 0.1971, 0.0876, 0.0]
     """
     to_root = [0.0]
-    for j in range(1, levels):
+    for j in range(1, n_levels):
         to_root.append(to_root[-1] + 1 / float(j) ** beta)
     return np.array(to_root) / (to_root[-1] or 1.0)
 
 
-def _ladder(attribute: Attribute, beta: float, unit: float) -> Ladder:
+def _attribute_costs(attribute: Attribute, beta: float, unit: float) -> HierarchyCosts:
     if isinstance(attribute, NumericAttribute):
-        parent, last, depth, node = _blocks(attribute)
-        shown = depth
+        parent, last, depth, node = _number_hierarchy(attribute)
+        published_depth = depth
     else:
         parent, last, depth = (a.astype(np.int64) for a in (attribute.parent, attribute.last, attribute.depth))
-        node, shown = attribute.node.astype(np.int64), depth[attribute.published_node]
+        node, published_depth = attribute.node.astype(np.int64), depth[attribute.published_node]
     levels = int(depth.max()) + 1
-    way = np.rint(shares(levels, beta)[shown] * unit).astype(np.int64)
-    null, whole = len(parent), round(unit)
+    cost_to_root = np.rint(level_distances(levels, beta)[published_depth] * unit).astype(np.int64)
+    null, root_cost = len(parent), round(unit)
     last = np.append(last, null)
     last[0] = null
-    return Ladder(np.append(parent, 0), last, np.append(way, whole), np.append(node, null), whole, levels + 1)
+    return HierarchyCosts(
+        np.append(parent, 0), last, np.append(cost_to_root, root_cost), np.append(node, null), root_cost, levels + 1
+    )
 
 
-def _blocks(number: NumericAttribute) -> tuple[Ints, Ints, Ints, Ints]:
+def _number_hierarchy(number: NumericAttribute) -> tuple[Ints, Ints, Ints, Ints]:
     """Parent, last node of the subtree and depth of the blocks of 1, 2, 4, 8 ... distinct values, and the block of one
     value of each code."""
     values = max(number.values, 1)

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from dbanon.algorithms.agglomerative.hierarchy_distances import ladders
+from dbanon.algorithms.agglomerative.hierarchy_distances import hierarchy_costs
 from dbanon.algorithms.base import progress
-from dbanon.algorithms.base.assignments import Runs, heads
+from dbanon.algorithms.base.assignments import RunLengthLabels, chain_heads
 from dbanon.algorithms.base.registry import LARGE, Assignment, Check, Options, register
 from dbanon.encoding.encoded_table import EncodedTable
 from dbanon.kernels.arrays import CenterTree
@@ -12,10 +12,10 @@ from dbanon.privacy_models.constraint import Constraint
 from dbanon.table_functions.parameter_types import Boolean, Float
 from dbanon.table_functions.parameters import Parameter
 
-STEPS = 2**19
+STEPS_PER_CALL = 2**19
 """Boxes that are looked at, some 50 ms, after which the kernel comes back to look for interrupts."""
 
-EACH = 2.5
+BOX_COST = 2.5
 """What a box costs in steps of dbanon.algorithms.base.progress."""
 
 
@@ -31,73 +31,102 @@ def kaca(space: EncodedTable, constraint: Constraint, options: Options, check: C
     ones. Under persons or models a class has at least as many records as any of them needs, and the shared repair
     follows. O(tuples^2) time without the tree of boxes, O(n) memory.
     """
-    merging = Merging(space, constraint.least, float(str(options["beta_edge"])), bool(options["stub"]))
-    merging.finish(check)
-    return merging.found()
+    merging = ClassMerger(space, constraint.min_records, float(str(options["beta_edge"])), bool(options["stub"]))
+    merging.merge_small_classes(check)
+    return merging.assignment()
 
 
-class Merging:
+class ClassMerger:
     """Classes by their first tuple: `tree` as dbanon.kernels.merge_small has it, `sizes` (0: united with
     another), and their records as chains of entries, a tuple and a count each."""
 
     def __init__(self, space: EncodedTable, k: int, beta: float, stub: bool) -> None:
         self.k, self.stub, tuples = k, stub, len(space.counts)
-        rungs = ladders(space, beta)
-        at = np.cumsum([0, *(len(r.parent) + 1 for r in rungs)])
-        parent, last, way, height = (np.zeros(int(at[-1]), np.int64) for _ in range(4))
-        points = np.empty((tuples, len(rungs) + 1), np.int64)
-        for j, rung in enumerate(rungs):
-            part = slice(int(at[j]), int(at[j + 1]) - 1)
-            parent[part], last[part], way[part], height[part] = rung.parent, rung.last, rung.way, rung.unit - rung.way
-            points[:, j] = rung.node[space.codes[:, j]]
-        points[:, -1] = sum((r.way[r.node[space.codes[:, j]]] for j, r in enumerate(rungs)), np.zeros(1, np.int64))
-        trees = np.append(np.ones(len(rungs), np.int64), 0)
-        axes = trees, np.zeros(len(trees), np.int64), np.append(at, at[-1]), parent, last, height
-        self.way, self.sizes = way, space.counts.copy()
-        room, each = 2 * tuples if stub else tuples, np.arange(tuples)
-        of, counts = np.empty(room, np.int64), np.empty(room, np.int64)
-        of[:tuples], counts[:tuples] = each, space.counts
-        self.chains = each.copy(), each.copy(), np.full(room, -1, np.int64), of, counts, np.array([tuples])
+        hierarchies = hierarchy_costs(space, beta)
+        starts = np.cumsum([0, *(len(hierarchy.parent) + 1 for hierarchy in hierarchies)])
+        parent, last, cost_to_root, height = (np.zeros(int(starts[-1]), np.int64) for _ in range(4))
+        points = np.empty((tuples, len(hierarchies) + 1), np.int64)
+        for j, hierarchy in enumerate(hierarchies):
+            part = slice(int(starts[j]), int(starts[j + 1]) - 1)
+            parent[part], last[part], cost_to_root[part], height[part] = (
+                hierarchy.parent,
+                hierarchy.last,
+                hierarchy.cost_to_root,
+                hierarchy.unit - hierarchy.cost_to_root,
+            )
+            points[:, j] = hierarchy.node[space.codes[:, j]]
+        points[:, -1] = sum(
+            (hierarchy.cost_to_root[hierarchy.node[space.codes[:, j]]] for j, hierarchy in enumerate(hierarchies)),
+            np.zeros(1, np.int64),
+        )
+        trees = np.append(np.ones(len(hierarchies), np.int64), 0)
+        axes = trees, np.zeros(len(trees), np.int64), np.append(starts, starts[-1]), parent, last, height
+        self.cost_to_root, self.sizes = cost_to_root, space.counts.copy()
+        max_entries, tuple_numbers = 2 * tuples if stub else tuples, np.arange(tuples)
+        entry_tuple, counts = np.empty(max_entries, np.int64), np.empty(max_entries, np.int64)
+        entry_tuple[:tuples], counts[:tuples] = tuple_numbers, space.counts
+        self.chains = (
+            tuple_numbers.copy(),
+            tuple_numbers.copy(),
+            np.full(max_entries, -1, np.int64),
+            entry_tuple,
+            counts,
+            np.array([tuples]),
+        )
         nodes, d = max(2 * tuples - 1, 1), points.shape[1]
         boxes = (
             np.empty((nodes, 2 * d), np.int64),
             *(np.empty(nodes, np.int64) for _ in range(3)),
             np.empty(tuples, np.int64),
         )
-        self.tree = CenterTree(points, axes, boxes, 128 * (d + 1) + 4 * sum(r.levels for r in rungs))
+        self.tree = CenterTree(
+            points, axes, boxes, 128 * (d + 1) + 4 * sum(hierarchy.levels for hierarchy in hierarchies)
+        )
 
-    def finish(self, check: Check) -> None:
+    def merge_small_classes(self, check: Check) -> None:
         """Merge until no class is too small."""
         from dbanon.kernels.centers import build_center_tree
         from dbanon.kernels.merge_small import merge_small_classes
 
-        work = progress.work(check)
-        small, state = int((self.sizes < self.k).sum()), np.array([0, len(self.sizes), 1, 0])
-        pauses, rebuild, done = progress.Pauses(work), 0, small == 0
-        while not done:
-            work()
+        progress_check = progress.as_progress_check(check)
+        n_small, state = int((self.sizes < self.k).sum()), np.array([0, len(self.sizes), 1, 0])
+        estimate, rebuild, is_done = progress.KernelEstimate(progress_check), 0, n_small == 0
+        while not is_done:
+            progress_check()
             if state[3] >= rebuild:  # boxes grow as classes are raised
                 alive = np.flatnonzero(self.sizes)
                 build_center_tree(alive, self.tree)
                 rebuild = int(state[3]) + max(len(alive) // 8, 64)
-            clock, before = progress.clock(), int(state[3])
-            done = merge_small_classes(
-                state, STEPS, rebuild - before, self.k, self.stub, self.tree, self.sizes, self.way, self.chains
+            clock, n_merged = progress.thread_seconds(), int(state[3])
+            is_done = merge_small_classes(
+                state,
+                STEPS_PER_CALL,
+                rebuild - n_merged,
+                self.k,
+                self.stub,
+                self.tree,
+                self.sizes,
+                self.cost_to_root,
+                self.chains,
             )
-            work.come(state[3] / small)
-            if not done and state[3] < rebuild:
-                pauses.paused(progress.Sample((state[3] - before) / small, STEPS * EACH, progress.clock() - clock))
+            progress_check.advance(state[3] / n_small)
+            if not is_done and state[3] < rebuild:
+                estimate.report_return(
+                    progress.WorkSample(
+                        (state[3] - n_merged) / n_small, STEPS_PER_CALL * BOX_COST, progress.thread_seconds() - clock
+                    )
+                )
 
-    def found(self) -> Runs:
+    def assignment(self) -> RunLengthLabels:
         """Return the classes, in the order of their first tuples."""
         head, _, following, tuples, counts, used = self.chains
         entries = int(used[0])
         alive = self.sizes > 0
         number = np.full(entries, -1, np.int64)
         number[head[alive]] = np.arange(int(alive.sum()))
-        classes = number[heads(following[:entries])]
-        there = np.lexsort((classes, tuples[:entries]))
-        return Runs.of(tuples[there], classes[there], counts[there])
+        classes = number[chain_heads(following[:entries])]
+        order = np.lexsort((classes, tuples[:entries]))
+        return RunLengthLabels.from_runs(tuples[order], classes[order], counts[order])
 
 
 register(

@@ -8,12 +8,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from dbanon.algorithms.agglomerative.fuzzy_cmeans import fuzzy_centers, nearest
+from dbanon.algorithms.agglomerative.fuzzy_cmeans import fuzzy_centers, nearest_centers
 from dbanon.algorithms.agglomerative.vulture_optimization import vulture_centers
 from dbanon.algorithms.base import progress
-from dbanon.algorithms.base.assignments import Runs
-from dbanon.algorithms.base.class_bounds import Extents, members
-from dbanon.algorithms.base.grow_clusters import FEWEST, SAMPLE
+from dbanon.algorithms.base.assignments import RunLengthLabels
+from dbanon.algorithms.base.class_bounds import ClassBounds, cluster_members
+from dbanon.algorithms.base.grow_clusters import MIN_BATCH, SAMPLE_GROUPS
 from dbanon.algorithms.base.loss import Loss
 from dbanon.algorithms.base.registry import (
     LARGE,
@@ -22,23 +22,23 @@ from dbanon.algorithms.base.registry import (
     Assignment,
     Check,
     Options,
-    one_cluster_below_2k,
     register,
+    single_cluster_below_2k,
 )
 from dbanon.algorithms.centroid.kmeans import ROUNDS
-from dbanon.algorithms.greedy.least_loss import least_growth
+from dbanon.algorithms.greedy.least_loss import assign_by_least_growth
 from dbanon.encoding import distance
 from dbanon.encoding.distance import NumericDistances
 from dbanon.encoding.encoded_table import Bools, Codes, EncodedTable, Ints
 from dbanon.encoding.tuple_index import SumQuery, TupleIndex
-from dbanon.privacy_models.constraint import Constraint, tally
+from dbanon.privacy_models.constraint import Constraint, value_counts
 from dbanon.privacy_models.model import SLACK
-from dbanon.privacy_models.model_request import Demand
+from dbanon.privacy_models.model_request import ModelRequirement
 from dbanon.table_functions.parameter_types import Choice, Integer
 from dbanon.table_functions.parameters import Parameter
 
 
-@one_cluster_below_2k
+@single_cluster_below_2k
 def kapp(space: EncodedTable, constraint: Constraint, options: Options, check: Check) -> Assignment:
     """KAPP, reconstructed from the algorithm that the review of clustering methods prints without its formulas.
 
@@ -55,57 +55,57 @@ def kapp(space: EncodedTable, constraint: Constraint, options: Options, check: C
     Which records are together depends on sensitive values, which no model judges: an attacker who knows the method can
     learn from it more than from other algorithms.
     """
-    work = progress.work(check)
-    labels = Dealing(space, constraint.least, options, check).classes(work.part(0, 0.5))
+    progress_check = progress.as_progress_check(check)
+    labels = SpreadClasses(space, constraint.min_records, options, check).assign_classes(progress_check.subtask(0, 0.5))
     closeness = [m for m in constraint.models if m.model == "t_closeness"]
     if not closeness:
         return labels
-    loss = Loss(space, constraint.least, "edges")
-    return _close(space, constraint, closeness, loss, labels, work.part(0.5, 1))
+    loss = Loss(space, constraint.min_records, "edges")
+    return _merge_deviating(space, constraint, closeness, loss, labels, progress_check.subtask(0.5, 1))
 
 
 # --- classes that deal out the clusters of sensitive values -----------------------------------------------------------
 
 
-class Rows:
+class TupleDistances:
     """Distances of the codes of a tuple, by attribute. Rows of tables are kept: seeds have few different values."""
 
     def __init__(self, tables: Sequence[distance.DistanceTable], codes: Codes) -> None:
         self.tables, self.codes = tables, codes.tolist()
-        self.kept: list[dict[int, Ints]] = [{} for _ in tables]
+        self.cached_rows: list[dict[int, Ints]] = [{} for _ in tables]
 
-    def of(self, codes: Codes) -> Rows:
+    def move_to(self, codes: Codes) -> TupleDistances:
         """Return those of another tuple."""
         self.codes = codes.tolist()
         return self
 
     def row(self, j: int) -> Ints:
         """Return the distances to all values of an attribute."""
-        kept, code = self.kept[j], self.codes[j]
-        if code not in kept:
+        cache, code = self.cached_rows[j], self.codes[j]
+        if code not in cache:
             row = self.tables[j].row(code)
-            if len(kept) * len(row) > distance.MAX_CACHED_ENTRIES:
-                kept.clear()
-            kept[code] = row
-        return kept[code]
+            if len(cache) * len(row) > distance.MAX_CACHED_ENTRIES:
+                cache.clear()
+            cache[code] = row
+        return cache[code]
 
-    def question(self, index: TupleIndex) -> SumQuery:
+    def index_query(self, index: TupleIndex) -> SumQuery:
         """Return the distance to the tuple, asked of an index."""
         return index.interval_query([self.row(j) for j in sorted(index.tabular)], self.codes, self.codes)
 
-    def to(self, codes: Codes) -> Ints:
+    def distances_to(self, codes: Codes) -> Ints:
         """Return the distances to some tuples."""
         total = np.zeros(len(codes), np.int64)
         for j, table in enumerate(self.tables):
             total += (
-                _along(table, self.codes[j], codes[:, j])
+                _axis_distances(table, self.codes[j], codes[:, j])
                 if isinstance(table, NumericDistances)
                 else self.row(j)[codes[:, j]]
             )
         return total
 
 
-def _along(axis: NumericDistances, code: int, codes: Codes) -> Ints:
+def _axis_distances(axis: NumericDistances, code: int, codes: Codes) -> Ints:
     """Return the distances of a value of an axis to some."""
     last, null = len(axis.positions) - 1, codes == len(axis.positions)
     if code > last:
@@ -113,37 +113,37 @@ def _along(axis: NumericDistances, code: int, codes: Codes) -> Ints:
     return np.where(null, axis.null, np.abs(axis.positions[np.minimum(codes, last)] - axis.positions[code]))
 
 
-class Pool:
+class ClusterPool:
     """The records of one cluster of sensitive values that are in no class yet: `rows`, in canonical order, and an index
     of their tuples; `first` are the rows in the order in which they begin classes."""
 
     def __init__(self, space: EncodedTable, rows: Ints, first: Ints, tables: Sequence[distance.DistanceTable]) -> None:
-        self.rows, self.first, self.next = rows, first, 0
+        self.rows, self.first, self.next_first = rows, first, 0
         tuple_of = np.searchsorted(space.starts, rows, side="right") - 1
         self.tuples, counts = np.unique(tuple_of, return_counts=True)
         self.space = EncodedTable(space.attributes, space.codes[self.tuples], counts, None, space.total)
         self.index = TupleIndex(self.space, tables)
-        self.at = self.space.starts.copy()
+        self.next_place = self.space.starts.copy()
 
-    def next_of(self, t: int, free: Bools) -> int:
+    def next_free_row(self, t: int, is_free: Bools) -> int:
         """Return the first free row of a tuple."""
-        while not free[self.rows[self.at[t]]]:
-            self.at[t] += 1
-        return int(self.rows[self.at[t]])
+        while not is_free[self.rows[self.next_place[t]]]:
+            self.next_place[t] += 1
+        return int(self.rows[self.next_place[t]])
 
 
-class Dealing:
+class SpreadClasses:
     """Classes of k records of as many clusters of sensitive values as there are."""
 
     def __init__(self, space: EncodedTable, k: int, options: Options, check: Check) -> None:
         self.space, self.k, self.loss = space, k, Loss(space, k, "edges")
-        tables = self.loss.tables(space)
-        self.rows = Rows(tables, space.codes[0])
-        of, away = _sensitive_clusters(space, k, options, check)
-        order = np.lexsort((np.arange(space.rows), away, of))
-        parts = np.split(order, np.cumsum(np.bincount(of))[:-1])
-        self.pools = [Pool(space, np.sort(first), first, tables) for first in parts if len(first)]
-        self.free = np.ones(space.rows, bool)
+        tables = self.loss.pair_tables(space)
+        self.distances = TupleDistances(tables, space.codes[0])
+        cluster_of, distance_rank = _sensitive_clusters(space, k, options, check)
+        order = np.lexsort((np.arange(space.rows), distance_rank, cluster_of))
+        parts = np.split(order, np.cumsum(np.bincount(cluster_of))[:-1])
+        self.pools = [ClusterPool(space, np.sort(first), first, tables) for first in parts if len(first)]
+        self.is_free = np.ones(space.rows, bool)
         self.tuple_of = space.tuple_of
 
     @property
@@ -151,99 +151,103 @@ class Dealing:
         """What was looked at so far."""
         return sum(pool.index.steps for pool in self.pools)
 
-    def classes(self, work: progress.Work) -> Ints:
+    def assign_classes(self, progress_check: progress.ProgressCheck) -> Ints:
         """Return the class of every record."""
-        labels, made, left = np.full(self.space.rows, -1, np.int64), 0, self.space.rows
+        labels, n_classes, n_remaining = np.full(self.space.rows, -1, np.int64), 0, self.space.rows
         clock, steps = 0.0, 0
-        while left >= self.k:
-            work()
-            if made == FEWEST:
-                clock, steps = progress.clock(), self.steps
-            rows = self._class()
-            labels[rows], left = made, left - self.k
-            made += 1
-            work.come(1 - left / self.space.rows)
-            if made == FEWEST + SAMPLE:
-                share = SAMPLE * self.k / self.space.rows
-                work.expect(*progress.Sample(share, self.steps - steps, progress.clock() - clock).whole())
+        while n_remaining >= self.k:
+            progress_check()
+            if n_classes == MIN_BATCH:
+                clock, steps = progress.thread_seconds(), self.steps
+            rows = self._next_class()
+            labels[rows], n_remaining = n_classes, n_remaining - self.k
+            n_classes += 1
+            progress_check.advance(1 - n_remaining / self.space.rows)
+            if n_classes == MIN_BATCH + SAMPLE_GROUPS:
+                share = SAMPLE_GROUPS * self.k / self.space.rows
+                progress_check.on_estimate(
+                    *progress.WorkSample(share, self.steps - steps, progress.thread_seconds() - clock).extrapolate()
+                )
         rest = np.flatnonzero(labels < 0)
         if len(rest):
-            groups = Runs.from_labels(self.space, labels)
-            labels[rest] = least_growth(self.space, self.loss, groups, self.tuple_of[rest], work)
+            groups = RunLengthLabels.from_labels(self.space, labels)
+            labels[rest] = assign_by_least_growth(self.space, self.loss, groups, self.tuple_of[rest], progress_check)
         return labels
 
-    def _class(self) -> Ints:
+    def _next_class(self) -> Ints:
         """Return the rows of the next class."""
         pools = self.pools
-        begins = max(range(len(pools)), key=lambda c: (pools[c].index.records, -c))
-        pool = pools[begins]
-        while not self.free[pool.first[pool.next]]:
-            pool.next += 1
-        seed = int(pool.first[pool.next])
-        self.free[seed] = False
+        seed_pool = max(range(len(pools)), key=lambda c: (pools[c].index.records, -c))
+        pool = pools[seed_pool]
+        while not self.is_free[pool.first[pool.next_first]]:
+            pool.next_first += 1
+        seed = int(pool.first[pool.next_first])
+        self.is_free[seed] = False
         pool.index.remove_records(np.searchsorted(pool.tuples, self.tuple_of[[seed]]), np.ones(1, np.int64))
-        rows, held = [seed], [int(c == begins) for c in range(len(pools))]
-        around = self.rows.of(self.space.codes[self.tuple_of[seed]])
-        near = [_Nearest(p, around, self.k // len(pools) + 1) for p in pools]
+        rows, n_taken = [seed], [int(c == seed_pool) for c in range(len(pools))]
+        around = self.distances.move_to(self.space.codes[self.tuple_of[seed]])
+        nearest_records = [_NearestRecords(p, around, self.k // len(pools) + 1) for p in pools]
         heads: list[tuple[int, int, int, int]] = []
         for c in range(len(pools)):
-            self._offer(heads, held[c], near[c], c)
-        taken: list[tuple[int, int]] = []
+            self._offer_next(heads, n_taken[c], nearest_records[c], c)
+        taken_tuples: list[tuple[int, int]] = []
         while len(rows) < self.k:
             _, _, row, c = heapq.heappop(heads)
             rows.append(row)
-            self.free[row] = False
-            taken.append((c, near[c].now()))
-            near[c].go_on()
-            held[c] += 1
-            self._offer(heads, held[c], near[c], c)
+            self.is_free[row] = False
+            taken_tuples.append((c, nearest_records[c].current_tuple()))
+            nearest_records[c].advance()
+            n_taken[c] += 1
+            self._offer_next(heads, n_taken[c], nearest_records[c], c)
         for c in range(len(pools)):
-            tuples, counts = np.unique([t for of, t in taken if of == c], return_counts=True)
+            tuples, counts = np.unique([t for pool_number, t in taken_tuples if pool_number == c], return_counts=True)
             if len(tuples):
                 pools[c].index.remove_records(tuples, counts)
         return np.array(rows)
 
-    def _offer(self, heads: list[tuple[int, int, int, int]], held: int, near: _Nearest, c: int) -> None:
+    def _offer_next(
+        self, heads: list[tuple[int, int, int, int]], n_taken: int, nearest_records: _NearestRecords, c: int
+    ) -> None:
         """The next record of a pool, if there is one, waits for its turn: fewest records first, then the nearest."""
-        head = near.head(self.free)
+        head = nearest_records.head(self.is_free)
         if head is not None:
-            heapq.heappush(heads, (held, *head, c))
+            heapq.heappush(heads, (n_taken, *head, c))
 
 
-class _Nearest:
+class _NearestRecords:
     """The records of a pool by their distance to a tuple, so many at a time."""
 
-    def __init__(self, pool: Pool, rows: Rows, reach: int) -> None:
-        self.pool, self.rows, self.reach = pool, rows, reach
-        self.question, self.at, self.used = rows.question(pool.index), 0, 0
-        self._ask()
+    def __init__(self, pool: ClusterPool, distances: TupleDistances, reach: int) -> None:
+        self.pool, self.distances, self.reach = pool, distances, reach
+        self.question, self.place, self.n_used = distances.index_query(pool.index), 0, 0
+        self._search()
 
-    def _ask(self) -> None:
+    def _search(self) -> None:
         self.tuples, self.counts = self.pool.index.nearest(self.question, self.reach)
-        self.away = self.rows.to(self.pool.space.codes[self.tuples])
+        self.distances_found = self.distances.distances_to(self.pool.space.codes[self.tuples])
 
-    def now(self) -> int:
+    def current_tuple(self) -> int:
         """Return the tuple of the next record."""
-        return int(self.tuples[self.at])
+        return int(self.tuples[self.place])
 
-    def head(self, free: Bools) -> tuple[int, int] | None:
+    def head(self, is_free: Bools) -> tuple[int, int] | None:
         """Return the distance and row of the next record."""
-        if self.at == len(self.tuples):
+        if self.place == len(self.tuples):
             if int(self.counts.sum()) >= self.pool.index.records:
                 return None
-            done = int(self.counts.sum())
+            n_passed = int(self.counts.sum())
             self.reach *= 4
-            self._ask()  # of the last tuple there may be more now
-            until = np.cumsum(self.counts)
-            self.at = int(np.searchsorted(until, done, side="right"))
-            self.used = done - int(until[self.at] - self.counts[self.at])
-        return int(self.away[self.at]), self.pool.next_of(self.now(), free)
+            self._search()  # of the last tuple there may be more now
+            cumulative = np.cumsum(self.counts)
+            self.place = int(np.searchsorted(cumulative, n_passed, side="right"))
+            self.n_used = n_passed - int(cumulative[self.place] - self.counts[self.place])
+        return int(self.distances_found[self.place]), self.pool.next_free_row(self.current_tuple(), is_free)
 
-    def go_on(self) -> None:
+    def advance(self) -> None:
         """One record was taken."""
-        self.used += 1
-        if self.used == self.counts[self.at]:
-            self.at, self.used = self.at + 1, 0
+        self.n_used += 1
+        if self.n_used == self.counts[self.place]:
+            self.place, self.n_used = self.place + 1, 0
 
 
 def _sensitive_clusters(space: EncodedTable, k: int, options: Options, check: Check) -> tuple[Ints, Ints]:
@@ -251,77 +255,90 @@ def _sensitive_clusters(space: EncodedTable, k: int, options: Options, check: Ch
     if not space.sensitive:
         return np.zeros(space.rows, np.int64), np.zeros(space.rows, np.int64)
     codes = np.stack([s.codes for s in space.sensitive])
-    distinct, of, counts = np.unique(codes, axis=1, return_inverse=True, return_counts=True)
+    distinct, tuple_index, counts = np.unique(codes, axis=1, return_inverse=True, return_counts=True)
     points = distinct / np.maximum(distinct.max(axis=1), 1)[:, None]
-    asked = options["sensitive_clusters"]
-    number = min(k if asked is None else int(str(asked)), len(counts))
+    requested = options["sensitive_clusters"]
+    n_clusters = min(k if requested is None else int(str(requested)), len(counts))
     seed, rounds = int(str(options["seed"])), int(str(options["rounds"]))
     if options["optimizer"] == "vultures":
-        centers = vulture_centers(points, counts, number, seed, rounds, check)
+        centers = vulture_centers(points, counts, n_clusters, seed, rounds, check)
     else:
         random = options["mode"] != "deterministic"
-        draws = np.random.PCG64(seed).random_raw(number) if random else None  # its stream is promised
-        centers = fuzzy_centers(points, counts, number, draws, rounds, check)
-    cluster, away = nearest(points, centers)
-    rank = np.unique(away, return_inverse=True)[1]
-    of = of.reshape(-1)
-    return cluster[of], rank.reshape(-1)[of]
+        draws = np.random.PCG64(seed).random_raw(n_clusters) if random else None  # its stream is promised
+        centers = fuzzy_centers(points, counts, n_clusters, draws, rounds, check)
+    cluster, distances = nearest_centers(points, centers)
+    rank = np.unique(distances, return_inverse=True)[1]
+    tuple_index = tuple_index.reshape(-1)
+    return cluster[tuple_index], rank.reshape(-1)[tuple_index]
 
 
 # --- classes that merge until they are close --------------------------------------------------------------------------
 
 
-class Deviation:
+class ClassDeviations:
     """How far the sensitive values of classes are from those of the whole table: earth mover's distances, summed."""
 
-    def __init__(self, space: EncodedTable, constraint: Constraint, models: Sequence[Demand], rows: list[Ints]) -> None:
+    def __init__(
+        self, space: EncodedTable, constraint: Constraint, models: Sequence[ModelRequirement], rows: list[Ints]
+    ) -> None:
         self.space, self.constraint, self.models, self.rows = space, constraint, models, rows
-        self.apart = space.persons is not None or (constraint.joint and len(space.sensitive) > 1)
-        self.counts = [] if self.apart else [[tally(space, r, m.sensitive)[0] for r in rows] for m in models]
+        self.needs_records = space.persons is not None or (constraint.joint and len(space.sensitive) > 1)
+        self.counts = (
+            [] if self.needs_records else [[value_counts(space, r, m.sensitive)[0] for r in rows] for m in models]
+        )
 
-    def of(self, c: int) -> float:
-        if self.apart:
-            return sum(float(self.constraint.worst(self.space, self.rows[c], m)) for m in self.models)
+    def deviation(self, c: int) -> float:
+        if self.needs_records:
+            return sum(float(self.constraint.worst_measure(self.space, self.rows[c], m)) for m in self.models)
         total, size = 0.0, np.array([len(self.rows[c])])
         for model, counts in zip(self.models, self.counts, strict=True):
             total += float(model.measure(self.space.sensitive[model.sensitive], counts[c][None, :], size)[0])
         return total
 
-    def unite(self, keep: int, gone: int) -> None:
-        self.rows[keep] = np.concatenate((self.rows[keep], self.rows[gone]))
+    def merge(self, keep: int, absorbed: int) -> None:
+        self.rows[keep] = np.concatenate((self.rows[keep], self.rows[absorbed]))
         for counts in self.counts:
-            counts[keep] = counts[keep] + counts[gone]
+            counts[keep] = counts[keep] + counts[absorbed]
 
 
-def _close(
-    space: EncodedTable, constraint: Constraint, models: Sequence[Demand], loss: Loss, labels: Ints, work: progress.Work
+def _merge_deviating(
+    space: EncodedTable,
+    constraint: Constraint,
+    models: Sequence[ModelRequirement],
+    loss: Loss,
+    labels: Ints,
+    progress_check: progress.ProgressCheck,
 ) -> Ints:
     """Return the classes, each united with the nearest until its deviation is at most t."""
-    rows = members(labels)
-    extents, deviation = Extents.of(space, rows), Deviation(space, constraint, models, rows)
-    low, high = extents.low, extents.high
-    alive, into, most = np.ones(len(rows), bool), np.arange(len(rows)), min(m.bound for m in models)
-    merges, clock = 0, progress.clock()
+    rows = cluster_members(labels)
+    bounds, deviation = ClassBounds.from_members(space, rows), ClassDeviations(space, constraint, models, rows)
+    low, high = bounds.low, bounds.high
+    is_alive, merged_into, max_deviation = np.ones(len(rows), bool), np.arange(len(rows)), min(m.bound for m in models)
+    merges, clock = 0, progress.thread_seconds()
     for c in range(len(rows)):
-        while alive[c] and deviation.of(c) > most + SLACK:
-            work()
-            others = np.flatnonzero(alive)
+        while is_alive[c] and deviation.deviation(c) > max_deviation + SLACK:
+            progress_check()
+            others = np.flatnonzero(is_alive)
             others = others[others != c]
             if len(others) == 0:
                 break
-            united = loss.of(np.minimum(low[others], low[c]), np.maximum(high[others], high[c]))
-            other = int(others[np.argmin(united)])
-            deviation.unite(c, other)
+            union_losses = loss.record_losses(np.minimum(low[others], low[c]), np.maximum(high[others], high[c]))
+            other = int(others[np.argmin(union_losses)])
+            deviation.merge(c, other)
             low[c], high[c] = np.minimum(low[c], low[other]), np.maximum(high[c], high[other])
-            alive[other], into[other] = False, c
+            is_alive[other], merged_into[other] = False, c
             merges += 1
-            if merges == SAMPLE:
-                steps = SAMPLE * len(rows) * len(space.attributes)
-                work.expect(*progress.Sample(SAMPLE / len(rows), steps, progress.clock() - clock).whole(0.5))
-        work.come((c + 1) / len(rows))
-    while (into[into] != into).any():
-        into = into[into]
-    return into[labels]
+            if merges == SAMPLE_GROUPS:
+                steps = SAMPLE_GROUPS * len(rows) * len(space.attributes)
+                progress_check.on_estimate(
+                    *progress.WorkSample(
+                        SAMPLE_GROUPS / len(rows), steps, progress.thread_seconds() - clock
+                    ).extrapolate(0.5)
+                )
+        progress_check.advance((c + 1) / len(rows))
+    while (merged_into[merged_into] != merged_into).any():
+        merged_into = merged_into[merged_into]
+    return merged_into[labels]
 
 
 register(

@@ -5,34 +5,34 @@ from collections.abc import Callable
 
 import numpy as np
 
-from dbanon.algorithms.agglomerative.fuzzy_cmeans import squares
+from dbanon.algorithms.agglomerative.fuzzy_cmeans import square_distances
 from dbanon.algorithms.base.registry import Check
 from dbanon.encoding.encoded_table import Floats, Ints
 
 POPULATION = 30
 """Vultures (the number of the paper on KAPP)."""
 
-BEST, EXPLORE, CIRCLE, GATHER, STARVING = 0.8, 0.6, 0.4, 0.6, 2.5
+BEST_SHARE, EXPLORE_SHARE, CIRCLE_SHARE, GATHER_SHARE, STARVING_EXPONENT = 0.8, 0.6, 0.4, 0.6, 2.5
 """L1, P1, P2, P3 and w of the paper; its L2 is 1 - L1."""
 
-FLIGHT = 0.696575
+LEVY_SCALE = 0.696575
 """The scale of a step of a Levy flight of exponent 1.5."""
 
 GRID = 2.0**20
 """Places are rounded to this part of the range, lest machines whose sines differ in the last bit part ways."""
 
 
-def vulture_centers(points: Floats, counts: Ints, number: int, seed: int, rounds: int, check: Check) -> Floats:
+def vulture_centers(points: Floats, counts: Ints, n_centers: int, seed: int, rounds: int, check: Check) -> Floats:
     """Centers (number, axes) of points (axes, points) from 0 to 1, each of which stands for so many: the best of all
     places that the vultures came to, in the sum of squared memberships times squared distances (fuzzy c-means).
 
     Draws are those of the seed. O(rounds * vultures * number * points) time.
     """
-    draw = _draws(seed)
-    shape = number, points.shape[0]
-    places = [_rounded(draw(*shape)) for _ in range(POPULATION)]
+    draw = _uniform_draws(seed)
+    shape = n_centers, points.shape[0]
+    places = [_round_place(draw(*shape)) for _ in range(POPULATION)]
     first = second = (math.inf, places[0])
-    for turn in range(rounds + 1):
+    for round_number in range(rounds + 1):
         check()
         for place in places:
             reached = objective(points, counts, place), place
@@ -40,40 +40,40 @@ def vulture_centers(points: Floats, counts: Ints, number: int, seed: int, rounds
                 first, second = reached, first
             elif first[0] < reached[0] < second[0]:
                 second = reached
-        done = turn / max(rounds, 1)
-        restless = math.sin(math.pi / 2 * done) ** STARVING + math.cos(math.pi / 2 * done) - 1
+        fraction = round_number / max(rounds, 1)
+        restless = math.sin(math.pi / 2 * fraction) ** STARVING_EXPONENT + math.cos(math.pi / 2 * fraction) - 1
         for i, place in enumerate(places):
-            leader = (first if draw(1)[0] < BEST else second)[1]
-            hunger = (2 * draw(1)[0] + 1) * (2 * draw(1)[0] - 1) * (1 - done) + (4 * draw(1)[0] - 2) * restless
-            places[i] = _rounded(_moved(place, leader, (first[1], second[1]), hunger, draw))
+            leader = (first if draw(1)[0] < BEST_SHARE else second)[1]
+            hunger = (2 * draw(1)[0] + 1) * (2 * draw(1)[0] - 1) * (1 - fraction) + (4 * draw(1)[0] - 2) * restless
+            places[i] = _round_place(_next_place(place, leader, (first[1], second[1]), hunger, draw))
     return first[1]
 
 
 def objective(points: Floats, counts: Ints, centers: Floats) -> float:
     """What fuzzy c-means minimizes, with exponent 2."""
-    near = sum((1 / np.maximum(squares(points, c), 2.0**-60) for c in centers), np.zeros(points.shape[1]))
+    near = sum((1 / np.maximum(square_distances(points, c), 2.0**-60) for c in centers), np.zeros(points.shape[1]))
     return float(np.cumsum(counts / near)[-1])
 
 
 Draw = Callable[..., Floats]
 
 
-def _moved(place: Floats, leader: Floats, best: tuple[Floats, Floats], hunger: float, draw: Draw) -> Floats:
+def _next_place(place: Floats, leader: Floats, best: tuple[Floats, Floats], hunger: float, draw: Draw) -> Floats:
     """Where a vulture goes, by its hunger: explores, circles around the leader, or gathers with the others."""
     if abs(hunger) >= 1:
-        if draw(1)[0] <= EXPLORE:
+        if draw(1)[0] <= EXPLORE_SHARE:
             return leader - np.abs(2 * draw(*place.shape) * leader - place) * hunger
         return leader - hunger + draw(*place.shape) * draw(*place.shape)
     if abs(hunger) >= 0.5:
-        if draw(1)[0] <= CIRCLE:
+        if draw(1)[0] <= CIRCLE_SHARE:
             return np.abs(2 * draw(*place.shape) * leader - place) * (hunger + draw(*place.shape)) - (leader - place)
         turns = leader * place / (2 * math.pi)
         return leader - turns * (draw(*place.shape) * np.cos(place) + draw(*place.shape) * np.sin(place))
-    if draw(1)[0] <= GATHER:
+    if draw(1)[0] <= GATHER_SHARE:
         steps = [b - b * place / _away_from_zero(b - place * place) * hunger for b in best]
         return (steps[0] + steps[1]) / 2
-    normal, other = (_normal(draw, place) for _ in range(2))
-    flight = 0.01 * normal * FLIGHT / np.maximum(np.abs(other), 1e-9) ** (1 / 1.5)
+    normal, other = (_draw_normal(draw, place) for _ in range(2))
+    flight = 0.01 * normal * LEVY_SCALE / np.maximum(np.abs(other), 1e-9) ** (1 / 1.5)
     return leader - np.abs(leader - place) * hunger * flight
 
 
@@ -81,15 +81,15 @@ def _away_from_zero(values: Floats) -> Floats:
     return np.asarray(np.where(np.abs(values) < 1e-9, 1e-9, values))
 
 
-def _normal(draw: Draw, place: Floats) -> Floats:
+def _draw_normal(draw: Draw, place: Floats) -> Floats:
     return np.asarray(np.sqrt(-2 * np.log(1 - draw(*place.shape))) * np.cos(2 * math.pi * draw(*place.shape)))
 
 
-def _rounded(place: Floats) -> Floats:
+def _round_place(place: Floats) -> Floats:
     return np.asarray(np.rint(np.clip(place, 0.0, 1.0) * GRID) / GRID)
 
 
-def _draws(seed: int) -> Draw:
+def _uniform_draws(seed: int) -> Draw:
     """Return numbers from 0 to 1, in any shape."""
     stream = np.random.PCG64(seed)  # its stream, unlike a Generator's, is promised
 

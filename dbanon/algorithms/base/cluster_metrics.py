@@ -10,57 +10,59 @@ from collections.abc import Callable
 
 import numpy as np
 
-from dbanon.algorithms.base.published_clusters import Published
+from dbanon.algorithms.base.published_clusters import PublishedClusters
 from dbanon.encoding.encoded_table import Ints
 
 
-def _squares(sizes: Ints) -> float:
+def _sum_of_squares(sizes: Ints) -> float:
     return float(sum(size * size for size in sizes.tolist()))
 
 
-def _suppressed(of: Published, sizes: Ints) -> float:
-    return _squares(sizes) + float((of.came - of.released) * of.came)
+def _discernibility_with_suppression(published: PublishedClusters, sizes: Ints) -> float:
+    return _sum_of_squares(sizes) + float(
+        (published.n_input_records - published.n_published) * published.n_input_records
+    )
 
 
-def _each(of: Published) -> int:
+def _n_cells(published: PublishedClusters) -> int:
     """Cells of the released records."""
-    return of.released * of.attributes
+    return published.n_published * published.n_attributes
 
 
-FIGURES: dict[str, Callable[[Published], float]] = {
-    "precision": lambda of: 1 - of.lost(of.heights) / _each(of),
-    "ncp": lambda of: of.lost("leaves"),
-    "gcp": lambda of: of.lost("leaves") / _each(of),
-    "information_loss": lambda of: of.lost(of.heights),
-    "total_information_loss": lambda of: of.lost("edges"),
-    "numeric_information_loss": lambda of: of.lost("edges", categories=False),
+CLUSTER_METRICS: dict[str, Callable[[PublishedClusters], float]] = {
+    "precision": lambda of: 1 - of.total_loss(of.heights) / _n_cells(of),
+    "ncp": lambda of: of.total_loss("leaves"),
+    "gcp": lambda of: of.total_loss("leaves") / _n_cells(of),
+    "information_loss": lambda of: of.total_loss(of.heights),
+    "total_information_loss": lambda of: of.total_loss("edges"),
+    "numeric_information_loss": lambda of: of.total_loss("edges", categories=False),
     "square_error": lambda of: of.square_error(of.class_of),
     "square_error_clusters": lambda of: of.square_error(np.arange(len(of.sizes))),
-    "sse_share": Published.sse_share,
-    "discernibility": lambda of: _squares(of.class_sizes),
-    "discernibility_clusters": lambda of: _squares(of.sizes),
-    "discernibility_suppression": lambda of: _suppressed(of, of.class_sizes),
-    "discernibility_suppression_clusters": lambda of: _suppressed(of, of.sizes),
-    "c_avg": lambda of: of.released / len(of.class_sizes) / of.k,
-    "c_avg_clusters": lambda of: of.released / len(of.sizes) / of.k,
-    "records": lambda of: of.released,
-    "suppressed": lambda of: of.left_out,
-    "k": lambda of: int(of.units.min()),
+    "sse_share": PublishedClusters.sse_share,
+    "discernibility": lambda of: _sum_of_squares(of.class_sizes),
+    "discernibility_clusters": lambda of: _sum_of_squares(of.sizes),
+    "discernibility_suppression": lambda of: _discernibility_with_suppression(of, of.class_sizes),
+    "discernibility_suppression_clusters": lambda of: _discernibility_with_suppression(of, of.sizes),
+    "c_avg": lambda of: of.n_published / len(of.class_sizes) / of.k,
+    "c_avg_clusters": lambda of: of.n_published / len(of.sizes) / of.k,
+    "records": lambda of: of.n_published,
+    "suppressed": lambda of: of.n_suppressed,
+    "k": lambda of: int(of.class_risk_sizes.min()),
     "classes": lambda of: len(of.class_sizes),
     "clusters": lambda of: len(of.sizes),
-    "class_size_average": lambda of: of.released / len(of.class_sizes),
+    "class_size_average": lambda of: of.n_published / len(of.class_sizes),
     "class_size_greatest": lambda of: int(of.class_sizes.max()),
-    "risk_highest": lambda of: float((1 / of.units).max()),
-    "risk_average": lambda of: float((of.class_sizes / of.units).sum() / of.released),
-    "homogeneous_share": Published.homogeneous,
-    "query_error": lambda of: math.nan if of.questions is None else of.questions.error(of),
+    "risk_highest": lambda of: float((1 / of.class_risk_sizes).max()),
+    "risk_average": lambda of: float((of.class_sizes / of.class_risk_sizes).sum() / of.n_published),
+    "homogeneous_share": PublishedClusters.homogeneous_share,
+    "query_error": lambda of: math.nan if of.queries is None else of.queries.error(of),
 }
 """Measures by the names that NAME_metrics has for them (`suppressed` is its `suppressed:outlier`), and the mean of
 query_error()'s medians of counts."""
 
-OF_STREAMS: dict[str, Callable[[Published], float]] = {
-    "average_loss": lambda of: (of.lost("leaves") / of.attributes + of.left_out) / of.space.rows,
-    "suppression": lambda of: of.left_out / of.space.rows,
+STREAM_METRICS: dict[str, Callable[[PublishedClusters], float]] = {
+    "average_loss": lambda of: (of.total_loss("leaves") / of.n_attributes + of.n_suppressed) / of.space.rows,
+    "suppression": lambda of: of.n_suppressed / of.space.rows,
     **dict.fromkeys(("average_delay", "delay", "reuse"), lambda of: math.nan),
 }
 """Measures that streams have beside those, by the names of their NAME_metrics; a table, which leaves all at once, has

@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from dbanon.algorithms.base.loss import Loss, Term
+from dbanon.algorithms.base.loss import Loss, LossTerm
 from dbanon.encoding.encoded_table import CategoricalAttribute, EncodedTable, Ints
 
 
-def sums_to_all(space: EncodedTable) -> Ints:
+def distance_sums_to_all(space: EncodedTable) -> Ints:
     """The distance (of the k-member paper, weighted) of each tuple to all records together, exactly, in units of the
     loss of `Loss(space, 1, "edges")`. O(tuples * attributes + nodes * levels) time."""
     total = np.zeros(len(space.counts), np.int64)
@@ -14,35 +14,37 @@ def sums_to_all(space: EncodedTable) -> Ints:
         codes = space.codes[:, j]
         records = np.bincount(codes, weights=space.counts, minlength=term.attribute.values + 1).astype(np.int64)
         attribute, null = term.attribute, int(records[-1])
-        known = (
-            _in_tree(term, attribute, records[:-1])
+        value_sums = (
+            _tree_sums(term, attribute, records[:-1])
             if isinstance(attribute, CategoricalAttribute)
-            else _on_axis(term, records[:-1])
+            else _axis_sums(term, records[:-1])
         )
-        total += np.append(known + null * term.unit, (space.rows - null) * term.unit)[codes]
+        total += np.append(value_sums + null * term.unit, (space.rows - null) * term.unit)[codes]
     return total
 
 
-def _on_axis(term: Term, records: Ints) -> Ints:
+def _axis_sums(term: LossTerm, records: Ints) -> Ints:
     """Return summed |a - b| of each value to those of all records, which are not NULL."""
-    before, below = np.cumsum(records) - records, np.cumsum(records * term.places) - records * term.places
-    after = int(records.sum()) - before
-    above = int((records * term.places).sum()) - below
-    return np.asarray(term.places * (before - after) + above - below, np.int64)
+    n_before, sum_below = np.cumsum(records) - records, np.cumsum(records * term.places) - records * term.places
+    n_from_here = int(records.sum()) - n_before
+    sum_from_here = int((records * term.places).sum()) - sum_below
+    return np.asarray(term.places * (n_before - n_from_here) + sum_from_here - sum_below, np.int64)
 
 
-def _in_tree(term: Term, tree: CategoricalAttribute, records: Ints) -> Ints:
+def _tree_sums(term: LossTerm, tree: CategoricalAttribute, records: Ints) -> Ints:
     """Return summed heights of the lowest common ancestors of each value with those of all records.
 
     A value shares with the records below an ancestor, but not below the next node on the way, that ancestor.
     """
-    own = np.zeros(len(tree.parent), np.int64)
-    own[tree.node] = records
-    until = np.cumsum(own)
-    below = until[tree.last] - until + own
-    outside = np.zeros(len(tree.parent), np.int64)
+    node_records = np.zeros(len(tree.parent), np.int64)
+    node_records[tree.node] = records
+    cumulative = np.cumsum(node_records)
+    subtree_records = cumulative[tree.last] - cumulative + node_records
+    sum_outside = np.zeros(len(tree.parent), np.int64)
     for nodes in tree.levels[1:]:
-        above = tree.parent[nodes]
-        outside[nodes] = outside[above] + term.height[above] * (below[above] - below[nodes])
+        parents = tree.parent[nodes]
+        sum_outside[nodes] = sum_outside[parents] + term.height[parents] * (
+            subtree_records[parents] - subtree_records[nodes]
+        )
     node = tree.node
-    return np.asarray(outside[node] + term.height[node] * (below[node] - own[node]), np.int64)
+    return np.asarray(sum_outside[node] + term.height[node] * (subtree_records[node] - node_records[node]), np.int64)

@@ -24,28 +24,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dbanon.algorithms.base import progress
-from dbanon.algorithms.base.assignment_log import Dealt
-from dbanon.algorithms.base.assignments import Runs
-from dbanon.algorithms.base.kernel_inputs import layout
+from dbanon.algorithms.base.assignment_log import AssignmentLog
+from dbanon.algorithms.base.assignments import RunLengthLabels
+from dbanon.algorithms.base.kernel_inputs import build_kernel_inputs
 from dbanon.algorithms.base.registry import Assignment, Check
 from dbanon.encoding.encoded_table import EncodedTable
 from dbanon.privacy_models.constraint import Constraint
 
-FEWEST, MOST = 4, 2**22
+MIN_BATCH, MAX_BATCH = 4, 2**22
 """Groups that are made between two looks for interrupts, at least and at most."""
 
-PAUSE = 0.1
+CHECK_INTERVAL_S = 0.1
 """Seconds between two looks for interrupts, where groups are made one after another in compiled code."""
 
-SAMPLE, ENOUGH = 64, 10**8
+SAMPLE_GROUPS, SAMPLE_STEPS = 64, 10**8
 """Groups by which it is judged how long all of them take, or the steps after which fewer will do. The first FEWEST are
 not among them: kernels may have been compiled for them."""
 
-ROOM = 2**22
+MAX_MEMBERS = 2**22
 """Members of groups that are held at a time."""
 
 
-class Rules(ABC):
+class GrowthRules(ABC):
     """The rules of one clustering, and what is left of its records.
 
     Attributes:
@@ -59,11 +59,11 @@ class Rules(ABC):
     """
 
     index: Any
-    dealt: Dealt
-    questions, harder, fewer = 1, 1.0, progress.FEWER
+    log: AssignmentLog
+    n_queries, sparse_cost_factor, dense_cost_factor = 1, 1.0, progress.DENSE_COST_FACTOR
 
     @property
-    def records(self) -> int:
+    def n_remaining(self) -> int:
         """Records that are left."""
         return int(self.index.records)
 
@@ -73,24 +73,27 @@ class Rules(ABC):
         return int(self.index.steps)
 
     @abstractmethod
-    def can_go_on(self) -> bool:
+    def can_form_group(self) -> bool:
         """Return whether what is left might make a group."""
 
     @abstractmethod
-    def form(self, first: int, most: int) -> int:
-        """Makes up to `most` groups, each a seed and records that join until it is enough, numbered from `first` on;
-        gives how many, and 0 where what is left makes none."""
+    def form_groups(self, first_number: int, max_groups: int) -> int:
+        """Form up to `max_groups` groups, numbered from `first_number`, and return how many were formed.
+
+        A group is a seed and the records that join it until it meets the requirement. 0 means that the remaining
+        records form no group.
+        """
 
     @abstractmethod
-    def place(self, groups: int, check: Check) -> None:
+    def assign_leftovers(self, n_groups: int, check: Check) -> None:
         """Put records that are in none of so many groups, in canonical order, into one."""
 
-    def found(self) -> Assignment:
+    def assignment(self) -> Assignment:
         """Return the group of every record."""
-        return self.dealt.runs()
+        return self.log.to_labels()
 
 
-class CountedRules(Rules):
+class KernelCountedRules(GrowthRules):
     """What rules have in common whose kernel counts: the records that are left, and the tuples that were looked at.
 
     Attributes:
@@ -103,74 +106,80 @@ class CountedRules(Rules):
 
     step_cost = 1.0
 
-    def __init__(self, space: EncodedTable, k: int, state: NDArray[Any], least: int = 1) -> None:
-        self.space, self.k, self.state, self.looked = space, k, state, 0
-        self.problem = layout(space, Constraint(least), "edges")
-        self.codes_of = np.cumsum([0, *(a.values + 1 for a in space.attributes)])
+    def __init__(self, space: EncodedTable, k: int, state: NDArray[Any], min_records: int = 1) -> None:
+        self.space, self.k, self.state, self.n_examined = space, k, state, 0
+        self.kernel_inputs = build_kernel_inputs(space, Constraint(min_records), "edges")
+        self.code_offsets = np.cumsum([0, *(a.values + 1 for a in space.attributes)])
         self.labels = np.full(space.rows, -1, np.int64)
 
     @property
-    def records(self) -> int:
+    def n_remaining(self) -> int:
         return int(self.state[1])
 
     @property
     def steps(self) -> int:
-        return round(self.looked * self.step_cost)
+        return round(self.n_examined * self.step_cost)
 
-    def found(self) -> Assignment:
+    def assignment(self) -> Assignment:
         return self.labels
 
 
-def grow(space: EncodedTable, rules: Rules, check: Check) -> Assignment:
+def grow_groups(space: EncodedTable, rules: GrowthRules, check: Check) -> Assignment:
     """Return the group of every record; one group where none could be made."""
-    groups, most, work = 0, FEWEST, progress.work(check)
-    sample = _Sampling(space, rules, work)
-    while rules.can_go_on():
+    n_groups, batch, progress_check = 0, MIN_BATCH, progress.as_progress_check(check)
+    sample = _GrowthEstimate(space, rules, progress_check)
+    while rules.can_form_group():
         check()
-        most = sample.most(groups, most)
+        batch = sample.next_batch(n_groups, batch)
         clock = time.perf_counter()
-        formed = rules.form(groups, most)
-        if formed == 0:
+        n_formed = rules.form_groups(n_groups, batch)
+        if n_formed == 0:
             break
-        groups += formed
-        took = max(time.perf_counter() - clock, 1e-6)
-        work.come(1 - rules.records / space.rows)
-        most = int(min(max(most * PAUSE / took, FEWEST), 8 * most, MOST))
-    if groups == 0:
-        return Runs.one(space)
-    rules.place(groups, check)
-    return rules.found()
+        n_groups += n_formed
+        elapsed_s = max(time.perf_counter() - clock, 1e-6)
+        progress_check.advance(1 - rules.n_remaining / space.rows)
+        batch = int(min(max(batch * CHECK_INTERVAL_S / elapsed_s, MIN_BATCH), 8 * batch, MAX_BATCH))
+    if n_groups == 0:
+        return RunLengthLabels.single_cluster(space)
+    rules.assign_leftovers(n_groups, check)
+    return rules.assignment()
 
 
-class _Sampling:
+class _GrowthEstimate:
     """The first groups, by which it is judged how long all of them take."""
 
-    def __init__(self, space: EncodedTable, rules: Rules, work: progress.Work) -> None:
+    def __init__(self, space: EncodedTable, rules: GrowthRules, work: progress.ProgressCheck) -> None:
         self._space, self._rules, self._work = space, rules, work
-        self._before: tuple[int, int, int, float] | None = None
-        self._is_judged = False
+        self._sample_start: tuple[int, int, int, float] | None = None
+        self._is_estimated = False
 
-    def most(self, groups: int, most: int) -> int:
+    def next_batch(self, n_groups: int, batch: int) -> int:
         """How many groups are to be made after so many; the same on every machine until all is judged."""
-        if self._is_judged:
-            return most
-        if groups < FEWEST:
-            return FEWEST - groups
+        if self._is_estimated:
+            return batch
+        if n_groups < MIN_BATCH:
+            return MIN_BATCH - n_groups
         rules = self._rules
-        if self._before is None:
-            self._before = groups, rules.records, rules.steps, progress.clock()
-        first, records, steps, clock = self._before
+        if self._sample_start is None:
+            self._sample_start = n_groups, rules.n_remaining, rules.steps, progress.thread_seconds()
+        first, records, steps, clock = self._sample_start
         steps = rules.steps - steps
-        if groups < FEWEST + SAMPLE and steps < ENOUGH:
-            return min(FEWEST + SAMPLE - groups, FEWEST)
-        self._is_judged = True
-        share = max(records - rules.records, 1) / self._space.rows
-        sample = progress.Sample(share, steps, progress.clock() - clock)
-        each = steps / (max(groups - first, 1) * rules.questions)
-        self._work.expect(*sample.whole(progress.later(each, len(self._space.counts), rules.harder, rules.fewer)))
-        return most
+        if n_groups < MIN_BATCH + SAMPLE_GROUPS and steps < SAMPLE_STEPS:
+            return min(MIN_BATCH + SAMPLE_GROUPS - n_groups, MIN_BATCH)
+        self._is_estimated = True
+        fraction = max(records - rules.n_remaining, 1) / self._space.rows
+        sample = progress.WorkSample(fraction, steps, progress.thread_seconds() - clock)
+        steps_per_query = steps / (max(n_groups - first, 1) * rules.n_queries)
+        self._work.on_estimate(
+            *sample.extrapolate(
+                progress.cost_factor(
+                    steps_per_query, len(self._space.counts), rules.sparse_cost_factor, rules.dense_cost_factor
+                )
+            )
+        )
+        return batch
 
 
-def within_room(groups: int, least: int) -> int:
+def limit_batch(n_groups: int, min_records: int) -> int:
     """As many groups of so many records, or fewer, as there is room for."""
-    return min(groups, max(ROOM // (least + 2), FEWEST))
+    return min(n_groups, max(MAX_MEMBERS // (min_records + 2), MIN_BATCH))

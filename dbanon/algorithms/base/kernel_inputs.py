@@ -9,28 +9,28 @@ from typing import Any
 
 import numpy as np
 
-from dbanon.algorithms.base.assignments import Runs
-from dbanon.algorithms.base.loss import Loss, Term
-from dbanon.algorithms.base.model_arrays import model_rules, scratch
+from dbanon.algorithms.base.assignments import RunLengthLabels
+from dbanon.algorithms.base.loss import Loss, LossTerm
+from dbanon.algorithms.base.model_arrays import model_rules, model_scratch
 from dbanon.encoding.encoded_table import AnyInts, CategoricalAttribute, Codes, EncodedTable, Ints, NumericAttribute
 from dbanon.kernels.arrays import LossArrays, ModelScratch
 from dbanon.privacy_models.constraint import Constraint
 
-PAIRS = 256
+MAX_TABLE_VALUES = 256
 """Hierarchies of at most so many values have a table of the losses of all pairs."""
 
-SOUGHT = 8
+MAX_SIZE_FACTOR = 8
 """Where models judge more than the number of records, classes of up to so many times the least are looked for."""
 
-TALLIES = 2**24
+MAX_VALUE_COUNTS = 2**24
 """Counts of values in all parts, while a group grows; where there would be more, each group is counted from scratch."""
 
-ORDERS = 16
+N_ORDERS = 16
 """Orders of the siblings of each hierarchy; numbers go up in every other one, and down."""
 
 
 @dataclass(frozen=True)
-class Layout:
+class KernelInputs:
     """Arrays of a space: terms and data (dbanon.kernels.loss), model (the two forms of dbanon.kernels.model_check),
     lines (dbanon.kernels.local_search); codes (items, attributes), sizes (items,), the records of each, and, by row,
     the item. `mode` is 0 where k records are enough, so that items are the tuples, 1 where models judge records, 2
@@ -40,95 +40,97 @@ class Layout:
     data: Ints
     mode: int
     model: tuple[Any, Any]
-    lines: tuple[Any, ...]
+    rank_orders: tuple[Any, ...]
     codes: Codes
     sizes: Ints
-    by_row: Ints | None
-    least: int
+    item_by_row: Ints | None
+    min_records: int
 
     @property
     def item_of(self) -> Ints:
         """The item of every row; where items are tuples, made anew each time."""
-        return np.repeat(np.arange(len(self.sizes)), self.sizes) if self.by_row is None else self.by_row
+        return np.repeat(np.arange(len(self.sizes)), self.sizes) if self.item_by_row is None else self.item_by_row
 
-    def entries(self, runs: Runs) -> tuple[AnyInts, AnyInts, AnyInts]:
+    def cluster_items(self, runs: RunLengthLabels) -> tuple[AnyInts, AnyInts, AnyInts]:
         """Item, cluster and number of records of runs; those that are left out are not in it."""
-        if self.by_row is None:
-            kept = runs.kept()
-            return kept.tuples, kept.clusters, kept.counts
+        if self.item_by_row is None:
+            published = runs.without_suppressed()
+            return published.tuples, published.clusters, published.counts
         labels = runs.labels()
         rows = np.flatnonzero(labels >= 0)
-        return self.by_row[rows], labels[rows], np.ones(len(rows), np.int64)
+        return self.item_by_row[rows], labels[rows], np.ones(len(rows), np.int64)
 
-    def dealt(self, space: EncodedTable, before: Runs, items: AnyInts, clusters: AnyInts, counts: AnyInts) -> Runs:
+    def reassigned(
+        self, space: EncodedTable, before: RunLengthLabels, items: AnyInts, clusters: AnyInts, counts: AnyInts
+    ) -> RunLengthLabels:
         """The runs in which the records that `before` does not leave out are dealt, in canonical order, to the
         clusters: so many of each item, items ascending."""
-        if self.by_row is None:
-            return before.dealt(Runs.of(items, clusters, counts))
+        if self.item_by_row is None:
+            return before.reassigned(RunLengthLabels.from_runs(items, clusters, counts))
         labels = before.labels()
         rows = np.flatnonzero(labels >= 0)
-        labels[rows[np.argsort(self.by_row[rows], kind="stable")]] = np.repeat(clusters, counts)
-        return Runs.from_labels(space, labels)
+        labels[rows[np.argsort(self.item_by_row[rows], kind="stable")]] = np.repeat(clusters, counts)
+        return RunLengthLabels.from_labels(space, labels)
 
     @property
     def scratch(self) -> ModelScratch:
         """What kernels that judge groups write to."""
-        asked, apart = self.model
-        if asked is None and apart is None:
+        record_model, person_model = self.model
+        if record_model is None and person_model is None:
             return ModelScratch(np.zeros(0, np.int64), None)
-        return ModelScratch(*scratch(apart[1] if asked is None else asked[2]))
+        return ModelScratch(*model_scratch(person_model[1] if record_model is None else record_model[2]))
 
     @property
-    def measure(self) -> LossArrays:
+    def loss_arrays(self) -> LossArrays:
         """What tells the loss of a class."""
         return LossArrays(self.codes, self.terms, self.data)
 
     @property
-    def most(self) -> int:
+    def max_class_size(self) -> int:
         """Most records of a class that is looked for: one of twice the least can be cut without loss, unless a model
         judges more than their number."""
-        return 2 * self.least - 1 if self.mode == 0 else SOUGHT * self.least
+        return 2 * self.min_records - 1 if self.mode == 0 else MAX_SIZE_FACTOR * self.min_records
 
 
-def layout(space: EncodedTable, constraint: Constraint, heights: str) -> Layout:
+def build_kernel_inputs(space: EncodedTable, constraint: Constraint, heights: str) -> KernelInputs:
     """Return the arrays of a space. O(tuples) memory where k records are enough, else O(rows)."""
-    terms, data = _terms(space, heights)
-    by_row, codes, sizes, mode = None, space.codes, space.counts, _mode(space, constraint)
+    terms, data = _loss_terms(space, heights)
+    by_row, codes, sizes, mode = None, space.codes, space.counts, _model_mode(space, constraint)
     if mode == 1:
         tuple_of = space.tuple_of
-        first, by_row = _distinct(np.column_stack([tuple_of, *(s.codes for s in space.sensitive)]))
+        first, by_row = _distinct_keys(np.column_stack([tuple_of, *(s.codes for s in space.sensitive)]))
         codes, sizes = space.codes[tuple_of[first]], np.bincount(by_row, minlength=len(first))
     elif mode == 2:
         by_row, codes, sizes = np.arange(space.rows), space.codes[space.tuple_of], np.ones(space.rows, np.int64)
-    model = (None, None) if by_row is None else _model(space, constraint, mode, by_row, len(codes))
+    model = (None, None) if by_row is None else _model_arrays(space, constraint, mode, by_row, len(codes))
     codes = np.ascontiguousarray(codes, np.int32)
-    return Layout(terms, data, mode, model, _lines(space), codes, sizes, by_row, constraint.least)
+    return KernelInputs(terms, data, mode, model, _rank_orders(space), codes, sizes, by_row, constraint.min_records)
 
 
-def _mode(space: EncodedTable, constraint: Constraint) -> int:
-    if constraint.counts_records(space):
+def _model_mode(space: EncodedTable, constraint: Constraint) -> int:
+    if constraint.counts_only_records(space):
         return 0
     return 2 if space.persons is not None or (constraint.joint and len(space.sensitive) > 1) else 1
 
 
-def _distinct(key: Any) -> tuple[Ints, Ints]:
+def _distinct_keys(key: Any) -> tuple[Ints, Ints]:
     """Return the first row of each distinct key, and the number of the key by row."""
     order = np.lexsort(key.T[::-1])
-    new = np.append(True, (key[order[1:]] != key[order[:-1]]).any(axis=1))
+    is_first = np.append(True, (key[order[1:]] != key[order[:-1]]).any(axis=1))
     number = np.empty(len(key), np.int64)
-    number[order] = np.cumsum(new) - 1
-    return order[new], number
+    number[order] = np.cumsum(is_first) - 1
+    return order[is_first], number
 
 
 # --- losses ----------------------------------------------------------------------------------------------
 
 
-def _terms(space: EncodedTable, heights: str) -> tuple[Ints, Ints]:
+def _loss_terms(space: EncodedTable, heights: str) -> tuple[Ints, Ints]:
     terms = np.zeros((len(space.attributes), 6), np.int64)
     data: list[Ints] = []
     place = 0
     for j, term in enumerate(Loss(space, 1, heights).terms):
-        arrays, kind, null = _arrays(term)
+        arrays, kind, null = _loss_term_arrays(term)
         terms[j, :4] = kind, term.attribute.values, term.unit, null
         for i, array in enumerate(arrays):
             terms[j, 4 + i] = place
@@ -137,19 +139,19 @@ def _terms(space: EncodedTable, heights: str) -> tuple[Ints, Ints]:
     return terms, np.concatenate([*data, np.zeros(1, np.int64)])
 
 
-def _arrays(term: Term) -> tuple[list[Ints], int, int]:
+def _loss_term_arrays(term: LossTerm) -> tuple[list[Ints], int, int]:
     """Arrays of one attribute, its kind, and what NULL alone loses."""
     attribute = term.attribute
     if isinstance(attribute, NumericAttribute):
         below = above = term.places
         if attribute.ends is not None and len(attribute.ends.upper_position) and attribute.ends.upper_position[-1] > 0:
-            whole = attribute.ends.upper_position[-1]
+            full_width = attribute.ends.upper_position[-1]
             below, above = (
-                np.rint(end / whole * term.unit).astype(np.int64)
+                np.rint(end / full_width * term.unit).astype(np.int64)
                 for end in (attribute.ends.lower_position, attribute.ends.upper_position)
             )
         return [below, above], 0, term.unit if attribute.with_bare_null else 0
-    if attribute.values <= PAIRS:
+    if attribute.values <= MAX_TABLE_VALUES:
         codes = np.arange(attribute.values + 1)
         low, high = (m.ravel() for m in np.meshgrid(codes, codes, indexing="ij"))
         return [term.losses(np.minimum(low, high), np.maximum(low, high))], 1, 0
@@ -161,19 +163,19 @@ def _arrays(term: Term) -> tuple[list[Ints], int, int]:
 # --- the privacy model ------------------------------------------------------------------------------------
 
 
-def _model(space: EncodedTable, constraint: Constraint, mode: int, item_of: Ints, items: int) -> tuple[Any, Any]:
-    judged = space if constraint.models else replace(space, sensitive=())
-    rules = model_rules(judged, constraint.models)
+def _model_arrays(space: EncodedTable, constraint: Constraint, mode: int, item_of: Ints, items: int) -> tuple[Any, Any]:
+    model_table = space if constraint.models else replace(space, sensitive=())
+    rules = model_rules(model_table, constraint.models)
     if mode == 2:
-        pairs, people = _people(space, constraint)
-        return None, (constraint.k, rules, pairs, people, _seen(rules, pairs, people))
+        pairs, people = _person_ids(space, constraint)
+        return None, (constraint.k, rules, pairs, people, _growth_scratch(rules, pairs, people))
     values = np.zeros((len(space.sensitive), items), np.int32)
     for s, sensitive in enumerate(space.sensitive):
         values[s, item_of] = sensitive.codes
     return (constraint.k, values, rules), None
 
 
-def _people(space: EncodedTable, constraint: Constraint) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+def _person_ids(space: EncodedTable, constraint: Constraint) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
     """Ids of (part, value, person) and of (part, person) by record; a person is a record where none is declared."""
     columns = len(space.sensitive) if constraint.models else 0
     person = np.arange(space.rows) if space.persons is None else space.persons
@@ -181,27 +183,27 @@ def _people(space: EncodedTable, constraint: Constraint) -> tuple[tuple[Any, ...
     parts: list[Ints] = []
     values: list[Ints] = []
     people: list[Ints] = []
-    known = np.flatnonzero(person >= 0)
+    has_person = np.flatnonzero(person >= 0)
     pairs = bodies = 0
     for s in range(columns + 1):
         part = np.zeros(space.rows, np.int64)
         if constraint.joint and s < columns and columns > 1:
-            _, part = _distinct(np.column_stack([o.codes for i, o in enumerate(space.sensitive) if i != s]))
+            _, part = _distinct_keys(np.column_stack([o.codes for i, o in enumerate(space.sensitive) if i != s]))
         if s < columns:
             value = space.sensitive[s].codes
-            first, number = _distinct(np.column_stack((part, value, person))[known])
-            pair[s, known] = number + pairs
-            parts.append(part[known][first])
-            values.append(np.asarray(value[known][first], np.int64))
+            first, number = _distinct_keys(np.column_stack((part, value, person))[has_person])
+            pair[s, has_person] = number + pairs
+            parts.append(part[has_person][first])
+            values.append(np.asarray(value[has_person][first], np.int64))
             pairs += len(first)
-        first, number = _distinct(np.column_stack((part, person))[known])
-        body[s, known] = number + bodies
-        people.append(part[known][first])
+        first, number = _distinct_keys(np.column_stack((part, person))[has_person])
+        body[s, has_person] = number + bodies
+        people.append(part[has_person][first])
         bodies += len(first)
-    return (pair, _joined(parts), _joined(values)), (body, _joined(people))
+    return (pair, _concatenate(parts), _concatenate(values)), (body, _concatenate(people))
 
 
-def _seen(rules: tuple[Any, ...], pairs: tuple[Any, ...], people: tuple[Any, ...]) -> tuple[Any, ...]:
+def _growth_scratch(rules: tuple[Any, ...], pairs: tuple[Any, ...], people: tuple[Any, ...]) -> tuple[Any, ...]:
     """Scratch for counting a group that grows: marks of ids, and a row for each part of each column, with its counts of
     values, what else is known of it, and where the rows of each column begin; no rows where there would be too many."""
     from dbanon.kernels.model_check import FIRST
@@ -209,30 +211,32 @@ def _seen(rules: tuple[Any, ...], pairs: tuple[Any, ...], people: tuple[Any, ...
     marks = np.zeros(FIRST + len(people[1]) + len(pairs[1]), np.int64)
     ends = people[0].max(axis=1, initial=-1) + 1
     first = np.concatenate(([0], ends[:-1]))
-    most = [people[1][begin:end].max(initial=-1) + 1 for begin, end in zip(first, ends, strict=True)]
-    first_part = np.cumsum([0, *most[:-1]])
+    n_parts = [people[1][begin:end].max(initial=-1) + 1 for begin, end in zip(first, ends, strict=True)]
+    first_part = np.cumsum([0, *n_parts[:-1]])
     width = int(rules[0][-1])
-    rows = int(first_part[-1]) if first_part[-1] * width <= TALLIES else 0
+    rows = int(first_part[-1]) if first_part[-1] * width <= MAX_VALUE_COUNTS else 0
     return marks, np.zeros((rows, width), np.int64), np.zeros((rows, 6), np.int64), first_part
 
 
-def _joined(arrays: list[Ints]) -> Ints:
+def _concatenate(arrays: list[Ints]) -> Ints:
     return np.concatenate([np.zeros(0, np.int64), *arrays])
 
 
 # --- lines ------------------------------------------------------------------------------------------------
 
 
-def _lines(space: EncodedTable) -> tuple[Any, ...]:
+def _rank_orders(space: EncodedTable) -> tuple[Any, ...]:
     """Ranks of the codes of each attribute in several orders (siblings shuffled), and where an attribute's begin."""
     sizes = [a.values if isinstance(a, CategoricalAttribute) else 0 for a in space.attributes]
-    at = np.cumsum([0, *sizes])
-    ranks = np.zeros((ORDERS, max(int(at[-1]), 1)), np.int32)
+    starts = np.cumsum([0, *sizes])
+    ranks = np.zeros((N_ORDERS, max(int(starts[-1]), 1)), np.int32)
     draws = np.random.Generator(np.random.PCG64(0))
     for j, attribute in enumerate(space.attributes):
         if isinstance(attribute, CategoricalAttribute):
-            ranks[:, at[j] : at[j + 1]] = _leaf_ranks(attribute, draws.random((ORDERS, len(attribute.parent))))
-    return ranks, at[:-1].copy()
+            ranks[:, starts[j] : starts[j + 1]] = _leaf_ranks(
+                attribute, draws.random((N_ORDERS, len(attribute.parent)))
+            )
+    return ranks, starts[:-1].copy()
 
 
 def _leaf_ranks(tree: CategoricalAttribute, draws: Any) -> Ints:
@@ -248,12 +252,12 @@ def _leaf_ranks(tree: CategoricalAttribute, draws: Any) -> Ints:
     step, place = np.empty(nodes, np.int64), np.zeros(nodes, np.int64)
     for rank, draw in zip(ranks[1:], draws[1:], strict=True):
         siblings = np.argsort(tree.parent + draw, kind="stable")
-        own = size[siblings]
-        before = np.cumsum(own) - own
-        step[siblings] = before - before[eldest] + 1
+        subtree_sizes = size[siblings]
+        offsets = np.cumsum(subtree_sizes) - subtree_sizes
+        step[siblings] = offsets - offsets[eldest] + 1
         for level in tree.levels[1:]:
             place[level] = place[tree.parent[level]] + step[level]
-        taken = np.zeros(nodes, np.int64)
-        taken[place[tree.node]] = 1
-        rank[:] = np.cumsum(taken)[place[tree.node]] - 1
+        has_leaf = np.zeros(nodes, np.int64)
+        has_leaf[place[tree.node]] = 1
+        rank[:] = np.cumsum(has_leaf)[place[tree.node]] - 1
     return ranks

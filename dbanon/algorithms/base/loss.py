@@ -29,7 +29,7 @@ HEIGHTS = ("edges", "leaves", "top")
 
 
 @dataclass(frozen=True)
-class Term:
+class LossTerm:
     """The loss of one attribute: `places` of a number, or a tree with `height[node]`, that of what a lowest common
     ancestor is published as; `unit` is all of it."""
 
@@ -45,11 +45,11 @@ class Term:
         none, mixed = low == values, (high == values) & (low < values)
         if isinstance(self.attribute, CategoricalAttribute):
             node = np.append(self.attribute.node, 0)
-            own = self.height[common(self.attribute, node[low], node[high])]
+            losses = self.height[lowest_common_ancestors(self.attribute, node[low], node[high])]
         else:
-            at = np.append(self.places, 0)
-            own = at[high] - at[low]
-        return np.where(none, 0, np.where(mixed, self.unit, own))
+            positions = np.append(self.places, 0)
+            losses = positions[high] - positions[low]
+        return np.where(none, 0, np.where(mixed, self.unit, losses))
 
 
 class Loss:
@@ -62,14 +62,14 @@ class Loss:
         total = sum(a.weight for a in space.attributes) * max(2 * k + 1, space.total // k)
         shift = 62 - math.frexp(total)[1] if total > 0 else 0
         self.unit = 2.0**shift
-        self.terms = [_term(a, self.unit, heights) for a in space.attributes]
+        self.terms = [_loss_term(a, self.unit, heights) for a in space.attributes]
 
-    def of(self, low: Ints, high: Ints) -> Ints:
+    def record_losses(self, low: Ints, high: Ints) -> Ints:
         """Return the loss of a record in clusters of the codes low to high (clusters, attributes)."""
-        own = (term.losses(low[:, j], high[:, j]) for j, term in enumerate(self.terms))
-        return sum(own, np.zeros(len(low), np.int64))
+        term_losses = (term.losses(low[:, j], high[:, j]) for j, term in enumerate(self.terms))
+        return sum(term_losses, np.zeros(len(low), np.int64))
 
-    def tables(self, space: EncodedTable) -> list[DistanceTable]:
+    def pair_tables(self, space: EncodedTable) -> list[DistanceTable]:
         """Return the loss of two records as a distance.
 
         A number with NULLs is asked by table: what a mixed cluster loses is no distance to an interval.
@@ -78,16 +78,16 @@ class Loss:
         return [
             NumericDistances(term.places, term.unit)
             if isinstance(term.attribute, NumericAttribute) and not null
-            else Pairs(term)
+            else PairLosses(term)
             for term, null in zip(self.terms, has_null, strict=True)
         ]
 
 
 @dataclass(frozen=True)
-class Pairs:
+class PairLosses:
     """Rows of an attribute's loss of two values."""
 
-    term: Term
+    term: LossTerm
 
     def row(self, code: int) -> Ints:
         """Return the loss of one value with every value and, last, with NULL, by code."""
@@ -109,17 +109,17 @@ class Pairs:
         return row
 
 
-def _term(attribute: Attribute, scale: float, heights: str) -> Term:
+def _loss_term(attribute: Attribute, scale: float, heights: str) -> LossTerm:
     unit = attribute.weight * scale
     nothing = np.zeros(0, np.int64)
     if isinstance(attribute, NumericAttribute):
-        return Term(attribute, round(unit), rounded_positions(attribute, unit), nothing, nothing)
-    share = shares(attribute, heights)[attribute.published_node]
+        return LossTerm(attribute, round(unit), rounded_positions(attribute, unit), nothing, nothing)
+    share = height_shares(attribute, heights)[attribute.published_node]
     height = np.rint(share * unit).astype(np.int64)
-    return Term(attribute, round(unit), nothing, height, subtree_end_codes(attribute))
+    return LossTerm(attribute, round(unit), nothing, height, subtree_end_codes(attribute))
 
 
-def shares(tree: CategoricalAttribute, heights: str) -> Floats:
+def height_shares(tree: CategoricalAttribute, heights: str) -> Floats:
     """Height of each node over that of the root; 0 for leaves."""
     if heights == "leaves":
         return np.where(tree.is_inner, tree.leaves / tree.leaves[0], 0.0)
@@ -128,16 +128,16 @@ def shares(tree: CategoricalAttribute, heights: str) -> Floats:
     return np.asarray(tree.height / max(int(tree.height[0]), 1))
 
 
-def common(tree: CategoricalAttribute, first: Codes, last: Codes) -> Ints:
+def lowest_common_ancestors(tree: CategoricalAttribute, first: Codes, last: Codes) -> Ints:
     """Lowest common ancestor of pairs of nodes. O(pairs * depth)."""
     parent, depth = tree.parent, tree.depth
-    a, b = first.astype(np.int64), last.astype(np.int64)
+    first_node, last_node = first.astype(np.int64), last.astype(np.int64)
     for _ in range(2 * int(depth.max()) + 1):
-        apart = a != b
-        if not apart.any():
+        differs = first_node != last_node
+        if not differs.any():
             break
-        lower_a = apart & (depth[a] >= depth[b])
-        lower_b = apart & ~lower_a
-        a = np.where(lower_a, parent[a], a)
-        b = np.where(lower_b, parent[b], b)
-    return a
+        raise_first = differs & (depth[first_node] >= depth[last_node])
+        raise_last = differs & ~raise_first
+        first_node = np.where(raise_first, parent[first_node], first_node)
+        last_node = np.where(raise_last, parent[last_node], last_node)
+    return first_node

@@ -9,10 +9,10 @@ import numpy as np
 from dbanon.encoding.encoded_table import CategoricalAttribute, Codes, EncodedTable, Floats, Ints, NumericAttribute
 from dbanon.table_functions.parameter_types import Float
 
-EPSILON = Float(0.001, 100)
+EPSILON_RANGE = Float(0.001, 100)
 """What a call may ask for; beyond, numbers are not hidden at all or nothing but noise."""
 
-FINE = 2.0**-30
+GRID_SHARE = 2.0**-30
 """Noisy numbers of a continuous column are multiples of about this share of its range, lest their last bits tell which
 value they were made from."""
 
@@ -26,14 +26,14 @@ class Noise:
     are published as those of classes. `asked` is how the call says so.
     """
 
-    asked: str
+    request: str
     epsilon: float
     by_column: bool = False
     categories: bool = True
 
 
 @dataclass(frozen=True)
-class Drawn:
+class NoisyRecords:
     """What is published of every record that is not left out: its cluster and its seat there (from 1), (records,); the
     code of a value of the table (-1: none) or the place of a noisy number beside the least value that is released (NaN:
     none), (records, attributes). A NULL
@@ -45,20 +45,20 @@ class Drawn:
     position: Floats
 
 
-def uniforms(key: bytes, name: str, count: int) -> Floats:
+def uniforms(key: bytes, name: str, n_draws: int) -> Floats:
     """Return numbers above 0 and below 1 that nobody foretells without the key (SHAKE-256), the same on every
     machine."""
-    stream = hashlib.shake_256(key + name.encode()).digest(8 * count)
+    stream = hashlib.shake_256(key + name.encode()).digest(8 * n_draws)
     return ((np.frombuffer(stream, "<u8") >> np.uint64(12)).astype(np.float64) + 0.5) * 2.0**-52
 
 
-def renumbered(labels: Ints, key: bytes) -> Ints:
+def shuffle_cluster_numbers(labels: Ints, key: bytes) -> Ints:
     """Return the clusters in another order: theirs tells where in the table they are. -1 stays."""
     place = np.argsort(uniforms(key, "clusters", int(labels.max(initial=-1)) + 1), kind="stable")
     return np.where(labels >= 0, np.append(place, -1)[labels], -1)
 
 
-def drawn(space: EncodedTable, labels: Ints, noise: Noise, key: bytes) -> Drawn:
+def draw_noisy_records(space: EncodedTable, labels: Ints, noise: Noise, key: bytes) -> NoisyRecords:
     """What the records of each cluster are published with; every column is shuffled within it.
 
     A number is its value and noise, or, where all values of the cluster are equal, the value. A category is drawn from
@@ -74,61 +74,65 @@ def drawn(space: EncodedTable, labels: Ints, noise: Noise, key: bytes) -> Drawn:
     code = np.full((len(cluster), len(space.attributes)), -1, np.int32)
     position = np.full(code.shape, np.nan)
     for j, attribute in enumerate(space.attributes):
-        chance = uniforms(key, f"values {j}", len(cluster))
-        own = space.codes[tuples, j].astype(np.int64)
+        draws = uniforms(key, f"values {j}", len(cluster))
+        values = space.codes[tuples, j].astype(np.int64)
         if isinstance(attribute, CategoricalAttribute):
             if noise.categories:
-                picked = _picked(own, group, attribute.values + 1, noise.epsilon, chance)
-                code[:, j] = np.where(picked == attribute.values, -1, picked)
+                drawn_codes = _drawn_categories(values, group, attribute.values + 1, noise.epsilon, draws)
+                code[:, j] = np.where(drawn_codes == attribute.values, -1, drawn_codes)
             continue
-        exact, noisy = _noisy(attribute, own, first, group, noise, chance)
+        exact, noisy = _noisy_numbers(attribute, values, first, group, noise, draws)
         seats = np.lexsort((uniforms(key, f"seats {j}", len(cluster)), group))
         code[:, j], position[:, j] = exact[seats], noisy[seats]
-    return Drawn(cluster, np.arange(len(cluster)) - first[group] + 1, code, position)
+    return NoisyRecords(cluster, np.arange(len(cluster)) - first[group] + 1, code, position)
 
 
-def _noisy(
-    number: NumericAttribute, own: Ints, first: Ints, group: Ints, noise: Noise, chance: Floats
+def _noisy_numbers(
+    number: NumericAttribute, values: Ints, first: Ints, group: Ints, noise: Noise, draws: Floats
 ) -> tuple[Ints, Floats]:
     """Return codes of values that are published as they are, else -1; and positions of noisy ones, else NaN."""
-    known = own < number.values
-    if not known.any():
-        return np.full(len(own), -1, np.int64), np.full(len(own), np.nan)
-    low = np.minimum.reduceat(np.where(known, own, number.values), first)
-    high = np.maximum.reduceat(np.where(known, own, -1), first)
+    has_value = values < number.values
+    if not has_value.any():
+        return np.full(len(values), -1, np.int64), np.full(len(values), np.nan)
+    low = np.minimum.reduceat(np.where(has_value, values, number.values), first)
+    high = np.maximum.reduceat(np.where(has_value, values, -1), first)
     # What is left out has no part in it: neither in the range of the column, nor in its ends.
     place = np.append(number.positions - number.positions[low.min()], np.nan)
-    last = float(place[high.max()])
-    at = place[own]
+    max_position = float(place[high.max()])
+    positions = place[values]
     with np.errstate(over="ignore"):  # beyond the greatest double lies infinity, and the end of the column
-        width = np.full(len(first), last) if noise.by_column else np.where(high > low, place[high] - place[low], 0.0)
+        width = (
+            np.full(len(first), max_position)
+            if noise.by_column
+            else np.where(high > low, place[high] - place[low], 0.0)
+        )
         scale = width / noise.epsilon
-    centred = chance - 0.5
-    step = 1.0 if number.integral else 2.0 ** np.floor(np.log2(last * FINE)) if last > 0 else 1.0
+    centred = draws - 0.5
+    step = 1.0 if number.integral else 2.0 ** np.floor(np.log2(max_position * GRID_SHARE)) if max_position > 0 else 1.0
     with np.errstate(over="ignore"):
-        noisy = at - scale[group] * np.sign(centred) * np.log1p(-2 * np.abs(centred))
+        noisy = positions - scale[group] * np.sign(centred) * np.log1p(-2 * np.abs(centred))
         if not noise.by_column:
-            noisy = np.clip(noisy, 0.0, last)
+            noisy = np.clip(noisy, 0.0, max_position)
         noisy = np.rint(noisy / step) * step
     if not noise.by_column:
-        noisy = np.minimum(noisy, last)
-    hidden = known & ((high > low)[group] | (noise.by_column and high.max() > low.min()))
-    return np.where(known & ~hidden, own, -1), np.where(hidden, noisy, np.nan)
+        noisy = np.minimum(noisy, max_position)
+    hidden = has_value & ((high > low)[group] | (noise.by_column and high.max() > low.min()))
+    return np.where(has_value & ~hidden, values, -1), np.where(hidden, noisy, np.nan)
 
 
-def _picked(own: Ints, group: Ints, values: int, epsilon: float, chance: Floats) -> Ints:
+def _drawn_categories(codes: Ints, group: Ints, n_values: int, epsilon: float, draws: Floats) -> Ints:
     """A code for each record, drawn from those of its group by the exponential mechanism with their numbers of records
     as utility."""
-    cells, records = np.unique(group * values + own, return_counts=True)
-    of, value = cells // values, cells % values
-    begin = np.searchsorted(of, np.arange(int(group.max(initial=-1)) + 2))
-    most = np.maximum.reduceat(records, begin[:-1]) if len(records) else records
-    weight = np.exp(epsilon * (records - most[of]) / 2)
+    cells, records = np.unique(group * n_values + codes, return_counts=True)
+    cell_group, value = cells // n_values, cells % n_values
+    begin = np.searchsorted(cell_group, np.arange(int(group.max(initial=-1)) + 2))
+    max_records = np.maximum.reduceat(records, begin[:-1]) if len(records) else records
+    weight = np.exp(epsilon * (records - max_records[cell_group]) / 2)
     total = np.add.reduceat(weight, begin[:-1]) if len(weight) else weight
     # Ends of the cells on one line, on which each group has its place of length 1.
-    passed = np.cumsum(weight / total[of]) if len(weight) else weight
-    passed -= np.append(0.0, passed)[begin[:-1]][of]
-    ends = of + np.minimum(passed, 1.0)
-    ends[begin[1:] - 1] = of[begin[1:] - 1] + 1.0
+    cumulative = np.cumsum(weight / total[cell_group]) if len(weight) else weight
+    cumulative -= np.append(0.0, cumulative)[begin[:-1]][cell_group]
+    ends = cell_group + np.minimum(cumulative, 1.0)
+    ends[begin[1:] - 1] = cell_group[begin[1:] - 1] + 1.0
     # A sum that is rounded may lie in the next place.
-    return np.asarray(value[np.clip(np.searchsorted(ends, group + chance), begin[group], begin[group + 1] - 1)])
+    return np.asarray(value[np.clip(np.searchsorted(ends, group + draws), begin[group], begin[group + 1] - 1)])

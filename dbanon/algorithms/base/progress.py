@@ -12,114 +12,118 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-SECONDS = 3e-8
+SECONDS_PER_STEP = 3e-8
 """What a step takes, about."""
 
-STEP = 0.005
+MIN_REPORTED_FRACTION = 0.005
 """Less than this is not worth saying."""
 
-LARGEST = 4 * 10**9
+MAX_STEPS = 4 * 10**9
 """Steps beyond which a run must be asked for: one or two minutes."""
 
-DENSE = 0.25
+DENSE_SHARE = 0.25
 """Share of all tuples from which on a question is said to look at most of them."""
 
-FEWER = 0.6
+DENSE_COST_FACTOR = 0.6
 """Questions that look at most tuples cost less as these become fewer: on average this much of the first (measured: 0.5
 to 0.8)."""
 
-FIRST = 5.0
+MIN_REPORTED_S = 5.0
 """Seconds after which it is said how many more there will be, and how many are worth saying."""
 
-Expected = Callable[[float, float], None]
+OnEstimate = Callable[[float, float], None]
 """Called with the steps and the seconds that the whole work will take; raises where these must be asked for."""
 
 
-class Work:
+class ProgressCheck:
     """A check of work that also says how far the work has come, as a share of a stretch from `first` to `last`."""
 
     def __init__(
         self,
         check: Callable[[], None],
-        told: Callable[[float], None],
+        on_progress: Callable[[float], None],
         first: float = 0,
         last: float = 1,
         *,
-        expected: Expected = lambda steps, seconds: None,
+        on_estimate: OnEstimate = lambda steps, seconds: None,
     ) -> None:
-        self._check, self._told = check, told
+        self._check, self._on_progress = check, on_progress
         self._first, self._last = first, last
-        self._said = first
-        self.expect = expected
+        self._reported = first
+        self.on_estimate = on_estimate
 
     def __call__(self) -> None:
         self._check()
 
-    def come(self, share: float) -> None:
+    def advance(self, fraction: float) -> None:
         """So much of the stretch is done."""
-        now = self._first + (self._last - self._first) * min(share, 1.0)
-        if now >= self._said + STEP:
-            self._said = now
-            self._told(now)
+        overall_fraction = self._first + (self._last - self._first) * min(fraction, 1.0)
+        if overall_fraction >= self._reported + MIN_REPORTED_FRACTION:
+            self._reported = overall_fraction
+            self._on_progress(overall_fraction)
 
-    def part(self, first: float, last: float) -> Work:
+    def subtask(self, first: float, last: float) -> ProgressCheck:
         """Return the check of a part of this stretch."""
-        wide = self._last - self._first
-        begin, end = self._first + wide * first, self._first + wide * last
-        return Work(self._check, self._told, begin, end, expected=self.expect)
+        width = self._last - self._first
+        begin, end = self._first + width * first, self._first + width * last
+        return ProgressCheck(self._check, self._on_progress, begin, end, on_estimate=self.on_estimate)
 
 
-def work(check: Callable[[], None]) -> Work:
+def as_progress_check(check: Callable[[], None]) -> ProgressCheck:
     """Return the check as one that can say how far work has come; where nobody listens it says nothing."""
-    return check if isinstance(check, Work) else Work(check, lambda share: None)
+    return check if isinstance(check, ProgressCheck) else ProgressCheck(check, lambda share: None)
 
 
 @dataclass(frozen=True)
-class Sample:
+class WorkSample:
     """A part of the work that was done: a share of it, in so many steps and seconds."""
 
-    share: float
+    fraction: float
     steps: float
     seconds: float
 
-    def whole(self, factor: float = 1.0) -> tuple[float, float]:
+    def extrapolate(self, cost_factor: float = 1.0) -> tuple[float, float]:
         """Return steps and seconds of all of it, where the rest is so many times as hard."""
-        return self.steps / self.share * factor, self.seconds / self.share * factor
+        return self.steps / self.fraction * cost_factor, self.seconds / self.fraction * cost_factor
 
 
-class Pauses:
+class KernelEstimate:
     """Judges how long all work takes by what a kernel does until it comes back for the second time: it may be compiled
     for the first."""
 
     def __init__(self, check: Callable[[], None]) -> None:
-        self._work, self._number = work(check), 0
+        self._progress, self._n_returns = as_progress_check(check), 0
 
-    def paused(self, sample: Sample, factor: float = 1.0) -> None:
-        """A kernel came back after a part of the work; all of it is `factor` times as much."""
-        self._number += 1
-        if self._number == 2:
-            self._work.expect(*sample.whole(factor))
+    def report_return(self, sample: WorkSample, cost_factor: float = 1.0) -> None:
+        """A kernel came back after a part of the work; all of it is `cost_factor` times as much."""
+        self._n_returns += 1
+        if self._n_returns == 2:
+            self._progress.on_estimate(*sample.extrapolate(cost_factor))
 
 
-def later(steps: float, tuples: int, harder: float, fewer: float = FEWER) -> float:
+def cost_factor(steps: float, n_tuples: int, sparse_factor: float, dense_factor: float = DENSE_COST_FACTOR) -> float:
     """How many times as hard the questions of all groups are, on average, as the first ones, which looked at so many
-    of the tuples each: `harder` where these were few, else `fewer`."""
-    return harder if steps < DENSE * tuples else fewer
+    of the tuples each: `sparse_factor` where these were few, else `dense_factor`."""
+    return sparse_factor if steps < DENSE_SHARE * n_tuples else dense_factor
 
 
-def clock() -> float:
+def thread_seconds() -> float:
     """Seconds that this thread has worked: what else the machine does is none of them."""
     return time.thread_time()
 
 
-def remaining(seconds: float, done: float) -> str:
+def remaining_text(seconds: float, fraction: float) -> str:
     """How much longer it will take, after a comma, where so many seconds have done a share of it; nothing where that
     cannot be told, or is not worth saying."""
-    left = seconds * (1 - done) / done if done > 0 else 0.0
-    return f", {roughly(left)} left" if seconds >= FIRST and left >= FIRST else ""
+    remaining_s = seconds * (1 - fraction) / fraction if fraction > 0 else 0.0
+    return (
+        f", {humanize_duration(remaining_s)} left"
+        if seconds >= MIN_REPORTED_S and remaining_s >= MIN_REPORTED_S
+        else ""
+    )
 
 
-def roughly(seconds: float) -> str:
+def humanize_duration(seconds: float) -> str:
     """Return a length of time as people say it: 'some 40 minutes'."""
     unit, name = next(
         (unit, name)

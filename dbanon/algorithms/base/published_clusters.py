@@ -10,16 +10,16 @@ from typing import Protocol
 
 import numpy as np
 
-from dbanon.algorithms.base.assignments import Runs
-from dbanon.algorithms.base.class_bounds import Extents, classes, published_nodes
-from dbanon.algorithms.base.loss import shares
+from dbanon.algorithms.base.assignments import RunLengthLabels
+from dbanon.algorithms.base.class_bounds import ClassBounds, class_numbers, published_nodes
+from dbanon.algorithms.base.loss import height_shares
 from dbanon.algorithms.base.registry import PublishedEnds
-from dbanon.algorithms.base.standardize import varies, within, z_scores
+from dbanon.algorithms.base.standardize import has_several_values, sum_of_squares_within, z_scores
 from dbanon.encoding.encoded_table import Bools, CategoricalAttribute, EncodedTable, Floats, Ints, NumericAttribute
 
 
 @dataclass(frozen=True)
-class Gaps:
+class ValueGaps:
     """Distances between neighbouring values of a number, by code.
 
     `step` and `place_step` are from the value before, in the units of `Number.positions` and of `Interval.place`;
@@ -27,41 +27,43 @@ class Gaps:
     """
 
     step: Floats
-    place_step: Floats
-    below: Floats
-    above: Floats
+    position_step: Floats
+    to_low_end: Floats
+    to_high_end: Floats
 
 
 @dataclass(frozen=True)
-class Interval:
+class PublishedIntervals:
     """How a number is published: places of the values and of the lower and the upper end by code, in one unit, and the
     ranks of the ends."""
 
-    place: Floats
-    below: Floats
-    above: Floats
-    low: Ints
-    high: Ints
-    gaps: Gaps
+    position: Floats
+    low_end: Floats
+    high_end: Floats
+    low_rank: Ints
+    high_rank: Ints
+    gaps: ValueGaps
 
-    def measured_from(self, code: int) -> Interval:
+    def relative_to(self, code: int) -> PublishedIntervals:
         """Return the same interval ends as distances from the value of a code; those below it are not meant.
 
         Distances from a far smaller value, which may be suppressed, are equal as doubles.
         """
-        place = _sums_from(code, self.gaps.place_step)
-        return replace(self, place=place, below=place - self.gaps.below, above=place + self.gaps.above)
+        place = _sums_from(code, self.gaps.position_step)
+        return replace(
+            self, position=place, low_end=place - self.gaps.to_low_end, high_end=place + self.gaps.to_high_end
+        )
 
 
-class Questions(Protocol):
+class ReleaseQueries(Protocol):
     """Questions about a release, of which the error can be computed."""
 
-    def error(self, of: Published) -> float:
+    def error(self, published_clusters: PublishedClusters) -> float:
         """Return the mean relative error of the answers from a release."""
 
 
 @dataclass(frozen=True)
-class Published:
+class PublishedClusters:
     """Clusters and what they publish.
 
     `runs` are the clusters, numbered without gaps (-1: left out); `wide` those that are published with more than their
@@ -71,158 +73,166 @@ class Published:
 
     space: EncodedTable
     k: int
-    runs: Runs
-    wide: tuple[Ints, PublishedEnds] | None
-    intervals: Sequence[Interval]
+    runs: RunLengthLabels
+    widened: tuple[Ints, PublishedEnds] | None
+    intervals: Sequence[PublishedIntervals]
     heights: str
-    came: int
-    questions: Questions | None = None
+    n_input_records: int
+    queries: ReleaseQueries | None = None
 
     @property
-    def attributes(self) -> int:
+    def n_attributes(self) -> int:
         """Number of quasi-identifiers."""
         return len(self.space.attributes)
 
     @cached_property
-    def extents(self) -> Extents:
+    def bounds(self) -> ClassBounds:
         """Codes that clusters are published with."""
-        found = Extents.of_runs(self.space, self.runs)
-        if self.wide is not None:
-            clusters, ends = self.wide
-            found.low[clusters], found.high[clusters] = ends.low, ends.high
-        return found
+        bounds = ClassBounds.from_labels(self.space, self.runs)
+        if self.widened is not None:
+            clusters, ends = self.widened
+            bounds.low[clusters], bounds.high[clusters] = ends.low, ends.high
+        return bounds
 
     @cached_property
     def raised_nodes(self) -> Ints:
         """Nodes that clusters publish in place of what covers their codes, or -1 (clusters, attributes)."""
-        nodes = np.full(self.extents.low.shape, -1, np.int64)
-        if self.wide is not None:
-            clusters, ends = self.wide
+        nodes = np.full(self.bounds.low.shape, -1, np.int64)
+        if self.widened is not None:
+            clusters, ends = self.widened
             nodes[clusters] = ends.raised_nodes
         return nodes
 
     @cached_property
-    def released_numbers(self) -> Mapping[int, tuple[Interval, NumericAttribute]]:
+    def published_numbers(self) -> Mapping[int, tuple[PublishedIntervals, NumericAttribute]]:
         """Each number among the attributes, by its place there, as the released records show it: how it is published,
         and its positions. Both are distances from the least released value."""
-        found, intervals = {}, iter(self.intervals)
+        numbers, intervals = {}, iter(self.intervals)
         for j, attribute in enumerate(self.space.attributes):
             if isinstance(attribute, NumericAttribute):
-                interval, code = next(intervals), int(self.extents.low[:, j].min())
+                interval, code = next(intervals), int(self.bounds.low[:, j].min())
                 if 0 < code < attribute.values:
                     attribute = replace(attribute, positions=_sums_from(code, interval.gaps.step))
-                    interval = interval.measured_from(code)
-                found[j] = interval, attribute
-        return found
+                    interval = interval.relative_to(code)
+                numbers[j] = interval, attribute
+        return numbers
 
     @cached_property
     def sizes(self) -> Ints:
         """Records of each cluster."""
-        return self.extents.sizes.astype(np.int64)
+        return self.bounds.sizes.astype(np.int64)
 
     @cached_property
     def class_of(self) -> Ints:
         """The class of each cluster: clusters that publish the same are one."""
         numbers = iter(self.intervals)
-        low, high = self.extents.low.copy(), self.extents.high.copy()
+        low, high = self.bounds.low.copy(), self.bounds.high.copy()
         for j, attribute in enumerate(self.space.attributes):
             if isinstance(attribute, NumericAttribute):
-                of = next(numbers)
-                known = high[:, j] < attribute.values
-                low[known, j], high[known, j] = of.low[low[known, j]], of.high[high[known, j]]
-        return classes(self.space, low, high, are_ends=True, raised_nodes=self.raised_nodes)
+                interval = next(numbers)
+                is_number = high[:, j] < attribute.values
+                low[is_number, j], high[is_number, j] = (
+                    interval.low_rank[low[is_number, j]],
+                    interval.high_rank[high[is_number, j]],
+                )
+        return class_numbers(self.space, low, high, are_ends=True, raised_nodes=self.raised_nodes)
 
     @cached_property
     def class_sizes(self) -> Ints:
         """Records of each class."""
-        return _sums(self.class_of, self.sizes)
+        return _group_sums(self.class_of, self.sizes)
 
     @cached_property
-    def units(self) -> Ints:
+    def class_risk_sizes(self) -> Ints:
         """Persons of each class where these are counted, else its records."""
         if self.space.persons is None:
             return self.class_sizes
         labels = self.runs.labels()
-        known = (labels >= 0) & (self.space.persons >= 0)
-        persons = self.space.persons[known].astype(np.int64)
-        pairs = np.unique(np.stack((self.class_of[labels[known]], persons)), axis=1)
+        is_counted = (labels >= 0) & (self.space.persons >= 0)
+        persons = self.space.persons[is_counted].astype(np.int64)
+        pairs = np.unique(np.stack((self.class_of[labels[is_counted]], persons)), axis=1)
         return np.bincount(pairs[0], minlength=len(self.class_sizes))
 
     @cached_property
-    def released(self) -> int:
+    def n_published(self) -> int:
         """Records that are in a class."""
         return int(self.sizes.sum())
 
     @cached_property
-    def left_out(self) -> int:
+    def n_suppressed(self) -> int:
         """Records that are in none."""
-        return self.space.rows - self.released
+        return self.space.rows - self.n_published
 
-    def lost(self, heights: str, *, categories: bool = True) -> float:
+    def total_loss(self, heights: str, *, categories: bool = True) -> float:
         """What all records lose, numbers and (by `heights` of inner nodes) categories."""
         total = np.zeros(len(self.sizes))
         for j, attribute in enumerate(self.space.attributes):
-            low, high = self.extents.low[:, j], self.extents.high[:, j]
+            low, high = self.bounds.low[:, j], self.bounds.high[:, j]
             none, mixed = low == attribute.values, (high == attribute.values) & (low < attribute.values)
             if isinstance(attribute, NumericAttribute):
-                own = _widths(self.released_numbers[j][0], low, high, ~none & ~mixed)
-                own[none] = float(attribute.with_bare_null)
+                losses = _relative_widths(self.published_numbers[j][0], low, high, ~none & ~mixed)
+                losses[none] = float(attribute.with_bare_null)
             elif categories:
-                own = shares(attribute, heights)[published_nodes(attribute, low, high, self.raised_nodes[:, j])]
-                own[none] = 0.0
+                losses = height_shares(attribute, heights)[
+                    published_nodes(attribute, low, high, self.raised_nodes[:, j])
+                ]
+                losses[none] = 0.0
             else:
                 continue
-            own[mixed] = 1.0
-            total += own
+            losses[mixed] = 1.0
+            total += losses
         return math.fsum((total * self.sizes).tolist())
 
     def square_error(self, group_of: Ints) -> float:
         """Summed square distances of records to the middle of their group of clusters: of numbers to the mean, over the
         range; of categories 1 where it is not the mode."""
-        kept = self.runs.kept()
-        group, counts = group_of[kept.clusters], kept.counts.astype(np.float64)
-        sizes = _weighed(group, counts, 0)
+        published = self.runs.without_suppressed()
+        group, counts = group_of[published.clusters], published.counts.astype(np.float64)
+        sizes = _group_weights(group, counts, 0)
         total = 0.0
         for j, attribute in enumerate(self.space.attributes):
-            codes = self.space.codes[kept.tuples, j]
-            known = codes < attribute.values
-            filled = _weighed(group[known], counts[known], len(sizes))
+            codes = self.space.codes[published.tuples, j]
+            has_value = codes < attribute.values
+            n_values = _group_weights(group[has_value], counts[has_value], len(sizes))
             if isinstance(attribute, CategoricalAttribute):
-                own = filled - _most(group[known], codes[known], counts[known], len(sizes))
+                errors = n_values - _mode_counts(group[has_value], codes[has_value], counts[has_value], len(sizes))
             else:
-                positions = self.released_numbers[j][1].positions
-                own = _deviations(group[known], positions[codes[known]], counts[known], filled)
-            total += math.fsum(np.where(filled == 0, 0.0, np.where(filled < sizes, sizes, own)).tolist())
+                positions = self.published_numbers[j][1].positions
+                errors = _square_deviations(group[has_value], positions[codes[has_value]], counts[has_value], n_values)
+            total += math.fsum(np.where(n_values == 0, 0.0, np.where(n_values < sizes, sizes, errors)).tolist())
         return total
 
     def sse_share(self) -> float:
         """100 SSE / SST of the z-scores of the numbers, where a NULL lies at the mean and, on an axis of its own, one
         standard deviation off; columns of one value do not count."""
-        kept = self.runs.kept()
-        group, counts = self.class_of[kept.clusters], kept.counts.astype(np.float64)
+        published = self.runs.without_suppressed()
+        group, counts = self.class_of[published.clusters], published.counts.astype(np.float64)
         shares = []
-        for j, (_, attribute) in self.released_numbers.items():
-            codes = self.space.codes[kept.tuples, j]
-            if varies(attribute, codes):
-                at = np.stack(z_scores(attribute, codes, counts), axis=1)
-                shares.append(within(at, group, counts) / within(at, np.zeros_like(group), counts))
+        for j, (_, attribute) in self.published_numbers.items():
+            codes = self.space.codes[published.tuples, j]
+            if has_several_values(attribute, codes):
+                points = np.stack(z_scores(attribute, codes, counts), axis=1)
+                shares.append(
+                    sum_of_squares_within(points, group, counts)
+                    / sum_of_squares_within(points, np.zeros_like(group), counts)
+                )
         return 100 * math.fsum(shares) / len(shares) if shares else 0.0
 
-    def homogeneous(self) -> float:
+    def homogeneous_share(self) -> float:
         """Share of the records whose class has one value of a sensitive column; NaN where there is no such column."""
         if not self.space.sensitive:
             return math.nan
         labels = self.runs.labels()
-        kept = labels >= 0
-        of = self.class_of[labels[kept]]
-        alike = np.zeros(len(self.class_sizes), bool)
+        is_published = labels >= 0
+        record_class = self.class_of[labels[is_published]]
+        is_homogeneous = np.zeros(len(self.class_sizes), bool)
         for column in self.space.sensitive:
-            codes = column.codes[kept]
-            least, greatest = np.full(len(alike), column.values), np.zeros(len(alike), np.int64)
-            np.minimum.at(least, of, codes)
-            np.maximum.at(greatest, of, codes)
-            alike |= least == greatest
-        return float(self.class_sizes[alike].sum() / self.released)
+            codes = column.codes[is_published]
+            min_code, max_code = np.full(len(is_homogeneous), column.values), np.zeros(len(is_homogeneous), np.int64)
+            np.minimum.at(min_code, record_class, codes)
+            np.maximum.at(max_code, record_class, codes)
+            is_homogeneous |= min_code == max_code
+        return float(self.class_sizes[is_homogeneous].sum() / self.n_published)
 
 
 def _sums_from(code: int, steps: Floats) -> Floats:
@@ -232,40 +242,42 @@ def _sums_from(code: int, steps: Floats) -> Floats:
     return sums
 
 
-def _sums(group_of: Ints, sizes: Ints) -> Ints:
+def _group_sums(group_of: Ints, sizes: Ints) -> Ints:
     """Return summed sizes of each group, as whole numbers."""
     return np.bincount(group_of, sizes).astype(np.int64)
 
 
-def _widths(of: Interval, low: Ints, high: Ints, seen: Bools) -> Floats:
+def _relative_widths(intervals: PublishedIntervals, low: Ints, high: Ints, has_range: Bools) -> Floats:
     """Return widths of intervals over that of all that is seen; 0 where nothing is."""
     widths = np.zeros(len(low))
-    if seen.any():
-        first, last = of.below[low[seen]], of.above[high[seen]]
+    if has_range.any():
+        first, last = intervals.low_end[low[has_range]], intervals.high_end[high[has_range]]
         reach = float(last.max() - first.min())
         if reach > 0:
-            widths[seen] = (last - first) / reach
+            widths[has_range] = (last - first) / reach
     return widths
 
 
-def _most(group: Ints, codes: Ints, counts: Floats, groups: int) -> Floats:
+def _mode_counts(group: Ints, codes: Ints, counts: Floats, n_groups: int) -> Floats:
     """Return records of the most frequent value of each group."""
-    pairs, of = np.unique(np.stack((group, codes.astype(np.int64))), axis=1, return_inverse=True)
-    most = np.zeros(groups)
-    np.maximum.at(most, pairs[0], _weighed(np.asarray(of, np.int64).reshape(-1), counts, pairs.shape[1]))
-    return most
+    pairs, pair_of = np.unique(np.stack((group, codes.astype(np.int64))), axis=1, return_inverse=True)
+    max_counts = np.zeros(n_groups)
+    np.maximum.at(
+        max_counts, pairs[0], _group_weights(np.asarray(pair_of, np.int64).reshape(-1), counts, pairs.shape[1])
+    )
+    return max_counts
 
 
-def _deviations(group: Ints, places: Floats, counts: Floats, filled: Floats) -> Floats:
+def _square_deviations(group: Ints, places: Floats, counts: Floats, n_values: Floats) -> Floats:
     """Return summed square distances to the mean of each group, over the range of all."""
     reach = float(np.ptp(places)) if len(places) else 0.0
     if reach == 0:
-        return np.zeros(len(filled))
-    scaled = (places - places.min()) / reach
-    mean = _weighed(group, scaled * counts, len(filled)) / np.maximum(filled, 1)
-    return _weighed(group, counts * (scaled - mean[group]) ** 2, len(filled))
+        return np.zeros(len(n_values))
+    relative = (places - places.min()) / reach
+    mean = _group_weights(group, relative * counts, len(n_values)) / np.maximum(n_values, 1)
+    return _group_weights(group, counts * (relative - mean[group]) ** 2, len(n_values))
 
 
-def _weighed(group: Ints, weights: Floats, groups: int) -> Floats:
+def _group_weights(group: Ints, weights: Floats, n_groups: int) -> Floats:
     """Return summed weights of each group."""
-    return np.asarray(np.bincount(group, weights=weights, minlength=groups), np.float64)
+    return np.asarray(np.bincount(group, weights=weights, minlength=n_groups), np.float64)

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from dbanon import errors
-from dbanon.algorithms.base.assignments import Runs
+from dbanon.algorithms.base.assignments import RunLengthLabels
 from dbanon.algorithms.base.common_parameters import COMMON
 from dbanon.algorithms.base.noise import Noise
 from dbanon.encoding.encoded_table import EncodedTable, Ints
@@ -29,24 +29,28 @@ Check = Callable[[], None]
 Options = Mapping[str, object]
 """Values of an algorithm's own parameters."""
 
-Assignment = Runs | Ints
+Assignment = RunLengthLabels | Ints
 """The clusters, from 0: as runs, or as the number of every canonical row."""
 
-Run = Callable[[EncodedTable, Constraint, Options, Check], Assignment]
+AlgorithmFunction = Callable[[EncodedTable, Constraint, Options, Check], Assignment]
 """space, privacy model, own options, check -> clusters."""
 
 
-def one_cluster_below_2k(run: Run) -> Run:
+def single_cluster_below_2k(run: AlgorithmFunction) -> AlgorithmFunction:
     """Return the algorithm, asked only where there are records for two clusters; fewer are one."""
 
     @wraps(run)
     def checked(space: EncodedTable, constraint: Constraint, options: Options, check: Check) -> Assignment:
-        return Runs.one(space) if space.rows < 2 * constraint.least else run(space, constraint, options, check)
+        return (
+            RunLengthLabels.single_cluster(space)
+            if space.rows < 2 * constraint.min_records
+            else run(space, constraint, options, check)
+        )
 
     return checked
 
 
-EVERY_MODEL = ("k", *(m.parameter for m in registry.models()), "person")
+ALL_MODELS = ("k", *(m.parameter for m in registry.models()), "person")
 """What algorithms meet that ask the privacy model itself whether a cluster is enough."""
 
 SEED = Parameter("seed", Integer(0, MAX_SEED), "Seed of the random choices; the same seed gives the same release.", 0)
@@ -73,7 +77,7 @@ EVIDENCE = {
 
 
 @dataclass(frozen=True)
-class Family:
+class AlgorithmFamily:
     """The algorithms of one folder of `dbanon.algorithms`: their name, the title of their section, and their idea."""
 
     name: str
@@ -82,21 +86,27 @@ class Family:
 
 
 FAMILIES = {
-    "nearest_neighbour": Family(
+    "nearest_neighbour": AlgorithmFamily(
         "gather", "Gather the nearest", "A seed and the records nearest to it, until k are together."
     ),
-    "greedy": Family("greedy", "Take what costs least", "Clusters grow by the record that raises the loss least."),
-    "centroid": Family(
+    "greedy": AlgorithmFamily(
+        "greedy", "Take what costs least", "Clusters grow by the record that raises the loss least."
+    ),
+    "centroid": AlgorithmFamily(
         "assign", "Assign to centers and seeds", "Centers or seeds first, then every record joins one of them."
     ),
-    "hybrid": Family("mixed", "Of two families", "One method begins, another finishes."),
-    "agglomerative": Family(
+    "hybrid": AlgorithmFamily("mixed", "Of two families", "One method begins, another finishes."),
+    "agglomerative": AlgorithmFamily(
         "merge", "Merge small classes", "Many small classes are united, step by step, with the nearest one."
     ),
-    "diversity": Family("pick", "Pick by sensitive values", "Clusters take records of different sensitive values."),
-    "partitioning": Family("split", "Split", "One class is cut in two as long as both parts are enough."),
-    "full_domain": Family("lattice", "Raise whole columns", "Each column is published on one level for all records."),
-    "optimizing": Family(
+    "diversity": AlgorithmFamily(
+        "pick", "Pick by sensitive values", "Clusters take records of different sensitive values."
+    ),
+    "partitioning": AlgorithmFamily("split", "Split", "One class is cut in two as long as both parts are enough."),
+    "full_domain": AlgorithmFamily(
+        "lattice", "Raise whole columns", "Each column is published on one level for all records."
+    ),
+    "optimizing": AlgorithmFamily(
         "search", "Search for the least loss", "The best of several lines, improved by a local search."
     ),
 }
@@ -115,7 +125,7 @@ class Exclusion:
 
 
 @dataclass(frozen=True)
-class Influence:
+class InfluenceWeighting:
     """Works by what attributes tell of sensitive values, where `is_wanted`; own parameters are those of the forest."""
 
     is_wanted: Callable[[Options], bool]
@@ -129,7 +139,7 @@ class NoiseRelease:
     """
 
     noise: Callable[[Options], Noise | None]
-    only: Mapping[str, str] = field(default_factory=dict)
+    noise_only: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -137,7 +147,7 @@ class OwnSearch:
     """Improves its clusters by so many moves of a search where the call does not say
     (dbanon.algorithms.postprocess.improve)."""
 
-    moves: Callable[[EncodedTable, Constraint, Options], int]
+    n_moves: Callable[[EncodedTable, Constraint, Options], int]
 
 
 @dataclass(frozen=True)
@@ -158,9 +168,9 @@ class PublishedEnds:
         """Return ends that publish what just covers the codes."""
         return cls(low, high, np.full(low.shape, -1, np.int64))
 
-    def of_clusters(self, rows: Ints) -> PublishedEnds:
+    def subset(self, clusters: Ints) -> PublishedEnds:
         """Return the ends of some of the clusters."""
-        return PublishedEnds(self.low[rows], self.high[rows], self.raised_nodes[rows])
+        return PublishedEnds(self.low[clusters], self.high[clusters], self.raised_nodes[clusters])
 
 
 @dataclass(frozen=True)
@@ -178,14 +188,14 @@ class Suppression:
     that this says, and at most `records` of options and k (None: no bound but the share). The algorithm finds the least
     of both for its part of the table in its options, as MOST_LEFT_OUT; what it must keep then is its own concern."""
 
-    what: str
-    records: Callable[[Options, int], int | None] = lambda options, k: None
+    rule: str
+    max_records: Callable[[Options, int], int | None] = lambda options, k: None
 
 
-MOST_LEFT_OUT = "most_left_out"
+MAX_SUPPRESSED = "most_left_out"
 """The option that tells an algorithm how many records it may leave out."""
 
-Ability = Exclusion | Influence | NoiseRelease | OwnSearch | Suppression | Widening
+Ability = Exclusion | InfluenceWeighting | NoiseRelease | OwnSearch | Suppression | Widening
 
 A = TypeVar("A", bound=Ability)
 
@@ -210,7 +220,7 @@ class Algorithm:
     name: str
     title: str
     family: str
-    run: Run
+    run: AlgorithmFunction
     source: str
     evidence: str
     deterministic: bool
@@ -224,7 +234,7 @@ class Algorithm:
     summary: str = ""
 
     @property
-    def known_by(self) -> str:
+    def evidence_text(self) -> str:
         """How the steps are known."""
         return EVIDENCE[self.evidence]
 
@@ -232,10 +242,13 @@ class Algorithm:
     def parameters(self) -> tuple[Parameter, ...]:
         """All parameters of the table function."""
         common = (replace(p, default=self.defaults[p.name]) if p.name in self.defaults else p for p in COMMON)
-        own = self.ability(Suppression)
-        if own is not None:
-            said = f"Greatest share of the records that may be left out: {own.what}. Reported in metrics and classes."
-            common = (replace(p, doc=said) if p.name == "suppress" else p for p in common)
+        suppression = self.ability(Suppression)
+        if suppression is not None:
+            rule = suppression.rule
+            suppress_doc = (
+                f"Greatest share of the records that may be left out: {rule}. Reported in metrics and classes."
+            )
+            common = (replace(p, doc=suppress_doc) if p.name == "suppress" else p for p in common)
         return (*common, *self.own)
 
     def ability(self, kind: type[A]) -> A | None:
@@ -253,7 +266,7 @@ _COMPLEXITY = re.compile(r"O\([^.]* memory")
 """How the docstring of an algorithm ends."""
 
 
-def register(run: Run, *, references: Iterable[Mapping[str, str]] = (), **fields: Any) -> Algorithm:
+def register(run: AlgorithmFunction, *, references: Iterable[Mapping[str, str]] = (), **fields: Any) -> Algorithm:
     """Add an algorithm; its name becomes a table function.
 
     Args:

@@ -10,7 +10,7 @@ from dbanon.encoding.encoded_table import EncodedTable, Ints
 
 
 @dataclass(frozen=True)
-class Kinds:
+class SensitiveGroups:
     """The records with the same sensitive values are a kind; those of a kind and a tuple are an item.
 
     of (rows,): kind of every record; values (columns, kinds): codes of the sensitive values. Items are sorted by kind,
@@ -19,54 +19,66 @@ class Kinds:
     the first item of every kind.
     """
 
-    of: Ints
+    group_of: Ints
     values: Ints
     rows: Ints
     item_of: Ints
-    at: Ints
+    item_starts: Ints
     tuples: Ints
-    kinds: Ints
-    begins: Ints
+    item_groups: Ints
+    group_starts: Ints
 
     @classmethod
-    def by(cls, space: EncodedTable, codes: Ints) -> Kinds:
+    def from_codes(cls, space: EncodedTable, codes: Ints) -> SensitiveGroups:
         """Return the kinds of a space by some codes of every record (columns, rows). O(n log n) time, O(n) memory."""
-        values, of = np.unique(codes, axis=1, return_inverse=True)
-        of = np.asarray(of, np.int64).reshape(-1)
+        values, group_of = np.unique(codes, axis=1, return_inverse=True)
+        group_of = np.asarray(group_of, np.int64).reshape(-1)
         tuple_of = space.tuple_of
-        rows = np.lexsort((tuple_of, of))
-        new = (of[rows[1:]] != of[rows[:-1]]) | (tuple_of[rows[1:]] != tuple_of[rows[:-1]])
-        at = np.flatnonzero(np.append(True, new))
+        rows = np.lexsort((tuple_of, group_of))
+        is_first = (group_of[rows[1:]] != group_of[rows[:-1]]) | (tuple_of[rows[1:]] != tuple_of[rows[:-1]])
+        starts = np.flatnonzero(np.append(True, is_first))
         item_of = np.empty(len(rows), np.int64)
-        item_of[rows] = np.cumsum(np.append(True, new)) - 1
-        kinds = of[rows[at]]
+        item_of[rows] = np.cumsum(np.append(True, is_first)) - 1
+        kinds = group_of[rows[starts]]
         begins = np.searchsorted(kinds, np.arange(values.shape[1] + 1))
         return cls(
-            of, np.asarray(values, np.int64), rows, item_of, np.append(at, len(rows)), tuple_of[rows[at]], kinds, begins
+            group_of,
+            np.asarray(values, np.int64),
+            rows,
+            item_of,
+            np.append(starts, len(rows)),
+            tuple_of[rows[starts]],
+            kinds,
+            begins,
         )
 
     @property
     def sizes(self) -> Ints:
         """Records of each item."""
-        return np.diff(self.at)
+        return np.diff(self.item_starts)
 
     @property
-    def first(self) -> Ints:
+    def first_records(self) -> Ints:
         """The first record of each item."""
-        return self.rows[self.at[:-1]]
+        return self.rows[self.item_starts[:-1]]
 
-    def in_order(self) -> Items:
+    def in_record_order(self) -> OrderedItems:
         """Return the items in the order of their first records."""
-        order = np.argsort(self.first)
+        order = np.argsort(self.first_records)
         rank = np.empty(len(order), np.int64)
         rank[order] = np.arange(len(order))
-        return Items(
-            self.rows, rank[self.item_of], self.at[1:][order], self.sizes[order], self.tuples[order], self.kinds[order]
+        return OrderedItems(
+            self.rows,
+            rank[self.item_of],
+            self.item_starts[1:][order],
+            self.sizes[order],
+            self.tuples[order],
+            self.item_groups[order],
         )
 
 
 @dataclass(frozen=True)
-class Items:
+class OrderedItems:
     """Items in the order of their first records, which is that of the tuples.
 
     rows: the records, those of an item one after another; `item_of` (rows,) the item of every record. By item: where
@@ -76,9 +88,9 @@ class Items:
     rows: Ints
     item_of: Ints
     ends: Ints
-    left: Ints
+    n_remaining: Ints
     tuples: Ints
-    kinds: Ints
+    groups: Ints
 
 
 def sensitive_codes(space: EncodedTable) -> Ints:

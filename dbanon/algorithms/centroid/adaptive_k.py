@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from dbanon.algorithms.base.assignment_log import Dealt
-from dbanon.algorithms.base.assignments import Runs
-from dbanon.algorithms.base.grow_clusters import CountedRules, grow
+from dbanon.algorithms.base.assignment_log import AssignmentLog
+from dbanon.algorithms.base.assignments import RunLengthLabels
+from dbanon.algorithms.base.grow_clusters import KernelCountedRules, grow_groups
 from dbanon.algorithms.base.loss import Loss
 from dbanon.algorithms.base.registry import LARGE, MODE, SEED, Assignment, Check, Options, register
-from dbanon.algorithms.centroid.sorted_seeds import EACH, HEIGHTS, every_kth
-from dbanon.algorithms.greedy.least_loss import least_growth
+from dbanon.algorithms.centroid.sorted_seeds import CLUSTER_COST, LOSS_HEIGHTS, every_kth_record
+from dbanon.algorithms.greedy.least_loss import assign_by_least_growth
 from dbanon.encoding.encoded_table import EncodedTable
 from dbanon.privacy_models.constraint import Constraint
 
@@ -21,39 +21,48 @@ def adaptive_k(space: EncodedTable, constraint: Constraint, options: Options, ch
     for all records that joined any cluster so far. When fewer than k records are left, they join the cluster whose
     whole loss grows least. The loss is that of the k-member papers. O(n^2) time, O(n) memory.
     """
-    return grow(space, Adaptive(space, constraint.least, options), check)
+    return grow_groups(space, AdaptiveGroups(space, constraint.min_records, options), check)
 
 
-class Adaptive(CountedRules):
+class AdaptiveGroups(KernelCountedRules):
     """Clusters that begin at told seeds and grow while records are cheap."""
 
-    step_cost = EACH
+    step_cost = CLUSTER_COST
 
     def __init__(self, space: EncodedTable, k: int, options: Options) -> None:
         super().__init__(space, k, np.array([0, space.rows, 0, 0], np.float64), k)
-        self.left = space.counts.astype(np.int64)
-        self.seeds = space.tuple_of[every_kth(space, k, options)]
-        self.dealt = Dealt()
+        self.n_remaining_of = space.counts.astype(np.int64)
+        self.seeds = space.tuple_of[every_kth_record(space, k, options)]
+        self.log = AssignmentLog()
 
-    def can_go_on(self) -> bool:
-        return self.records >= self.k and self.state[0] < len(self.seeds)
+    def can_form_group(self) -> bool:
+        return self.n_remaining >= self.k and self.state[0] < len(self.seeds)
 
-    def form(self, first: int, most: int) -> int:
+    def form_groups(self, first_number: int, max_groups: int) -> int:
         from dbanon.kernels import min_loss_assignment
 
-        members = np.empty((self.records + min(most, self.records) + 1, 2), np.int64)
-        used, looked = min_loss_assignment.adaptive_steps(
-            self.seeds, self.state, most, self.k, self.problem.measure, self.left, self.codes_of, members
+        members = np.empty((self.n_remaining + min(max_groups, self.n_remaining) + 1, 2), np.int64)
+        used, n_examined = min_loss_assignment.adaptive_steps(
+            self.seeds,
+            self.state,
+            max_groups,
+            self.k,
+            self.kernel_inputs.loss_arrays,
+            self.n_remaining_of,
+            self.code_offsets,
+            members,
         )
-        self.looked += int(looked)
-        return self.dealt.take(members[:used], first)
+        self.n_examined += int(n_examined)
+        return self.log.add_groups(members[:used], first_number)
 
-    def place(self, groups: int, check: Check) -> None:
-        loss = Loss(self.space, 1, HEIGHTS)
-        self.dealt.place(self.left, lambda groups, tuples: least_growth(self.space, loss, groups, tuples, check))
+    def assign_leftovers(self, n_groups: int, check: Check) -> None:
+        loss = Loss(self.space, 1, LOSS_HEIGHTS)
+        self.log.assign_remaining(
+            self.n_remaining_of, lambda groups, tuples: assign_by_least_growth(self.space, loss, groups, tuples, check)
+        )
 
-    def found(self) -> Runs:
-        return self.dealt.runs()
+    def assignment(self) -> RunLengthLabels:
+        return self.log.to_labels()
 
 
 register(

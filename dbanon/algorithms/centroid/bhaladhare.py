@@ -3,7 +3,14 @@
 from dataclasses import replace
 
 from dbanon.algorithms.base.registry import LARGE, MODE, SEED, Check, Options, register
-from dbanon.algorithms.centroid.sorted_seeds import A, B, Clusters, by_first, one_of_each, seeded
+from dbanon.algorithms.centroid.sorted_seeds import (
+    A_PARAMETER,
+    B_PARAMETER,
+    SeededClusters,
+    as_algorithm,
+    one_record_per_group,
+    rows_by_first_columns,
+)
 from dbanon.encoding.encoded_table import EncodedTable, Ints
 
 
@@ -19,10 +26,10 @@ def bhaladhare(space: EncodedTable, k: int, options: Options, check: Check) -> I
     Which records are together depends on sensitive values, which no model judges: an attacker who knows the method can
     learn from it more than from other algorithms.
     """
-    rows = by_first(space, int(str(options["a"])), int(str(options["b"])))
+    rows = rows_by_first_columns(space, int(str(options["a"])), int(str(options["b"])))
     number = space.rows // k
-    clusters = Clusters(space, k, one_of_each(rows[: number * k].reshape(number, k), options), check)
-    clusters.fill(rows[clusters.labels[rows] < 0])
+    clusters = SeededClusters(space, k, one_record_per_group(rows[: number * k].reshape(number, k), options), check)
+    clusters.assign(rows[clusters.labels[rows] < 0])
     return clusters.labels
 
 
@@ -34,18 +41,18 @@ def organized(space: EncodedTable, k: int, options: Options, check: Check) -> In
     last records join the cluster whose whole loss grows least. O(n log n) time, O(n) memory.
     """
     a = int(str(options["a"]))
-    rows = by_first(space, a, a)
+    rows = rows_by_first_columns(space, a, a)
     number = space.rows // k
     groups = rows[: number * k].reshape(number, k)
-    clusters = Clusters(space, k, groups[:, 0], check)
+    clusters = SeededClusters(space, k, groups[:, 0], check)
     for i in range(1, k):
-        clusters.take(groups[:, i])
-    clusters.fill(rows[number * k :])
+        clusters.add_one_each(groups[:, i])
+    clusters.assign(rows[number * k :])
     return clusters.labels
 
 
 register(
-    seeded(bhaladhare),
+    as_algorithm(bhaladhare),
     title="Systematic clustering by a combination of quasi-identifiers and sensitive columns",
     summary=(
         "as `systematic`, but records are sorted by some quasi-identifiers and sensitive columns together, "
@@ -53,15 +60,19 @@ register(
     ),
     source="Bhaladhare and Jinwala, as the review of clustering methods describes them",
     evidence="RECON",
-    own=(A, B, SEED, MODE, LARGE),
+    own=(A_PARAMETER, B_PARAMETER, SEED, MODE, LARGE),
     reads=("sensitive",),
 )
 register(
-    seeded(organized),
+    as_algorithm(organized),
     title="Organized clustering",
     summary="each k records in a row, sorted as for `bhaladhare`, are a cluster",
     source="Ashoka and Poornima, as the review of clustering methods describes them",
     evidence="RECON",
-    own=(replace(A, doc="Quasi-identifiers and sensitive columns, the first ones, that records are sorted by."),),
+    own=(
+        replace(
+            A_PARAMETER, doc="Quasi-identifiers and sensitive columns, the first ones, that records are sorted by."
+        ),
+    ),
     reads=("sensitive",),
 )

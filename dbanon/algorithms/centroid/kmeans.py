@@ -7,55 +7,59 @@ import numpy as np
 
 from dbanon.algorithms.base import progress
 from dbanon.algorithms.base.registry import LARGE, SEED, register
-from dbanon.algorithms.centroid.moving_centers import EVENLY, Work, centers_first
+from dbanon.algorithms.centroid.moving_centers import EVEN_MODE, MovingCenters, as_algorithm
 from dbanon.encoding.encoded_table import Ints
 from dbanon.table_functions.parameter_types import Integer
 from dbanon.table_functions.parameters import Parameter
 
 
-def _rounds(work: Work, assigned: Callable[[], Ints]) -> tuple[Ints, Ints]:
+def _move_centers(clusters: MovingCenters, assign: Callable[[], Ints]) -> tuple[Ints, Ints]:
     """Assigns records and moves centers until these are the centers of an earlier round, or for `rounds` rounds; gives
     the labels of the last round and the centers that they were made with."""
-    seen = {_hash(work.centers)}
-    for done in range(work.rounds):
-        work.check()
-        progress.work(work.check).come(done / work.rounds)
-        before = work.centers.copy()
-        labels = assigned()
-        work.recenter(labels)
-        now = _hash(work.centers)
-        if now in seen:
+    center_hashes = {_hash_centers(clusters.centers)}
+    for round_number in range(clusters.rounds):
+        clusters.check()
+        progress.as_progress_check(clusters.check).advance(round_number / clusters.rounds)
+        previous_centers = clusters.centers.copy()
+        labels = assign()
+        clusters.recenter(labels)
+        current_hash = _hash_centers(clusters.centers)
+        if current_hash in center_hashes:
             break
-        seen.add(now)
-    return labels, before
+        center_hashes.add(current_hash)
+    return labels, previous_centers
 
 
-def _hash(centers: Ints) -> bytes:
+def _hash_centers(centers: Ints) -> bytes:
     return hashlib.blake2b(centers.tobytes(), digest_size=16).digest()
 
 
-def _nearest(work: Work) -> Callable[[], Ints]:
+def _nearest_center_function(clusters: MovingCenters) -> Callable[[], Ints]:
     """A function that gives the first of the nearest centers of all records, asked anew where centers have moved."""
-    near = np.zeros(len(work.points), np.int64)
-    before = np.empty(0, np.int64)
+    nearest = np.zeros(len(clusters.points), np.int64)
+    previous_centers = np.empty(0, np.int64)
 
-    def now() -> Ints:
-        nonlocal before
-        moved = (work.centers != before).any(axis=1) if len(before) else np.ones(len(work.centers), bool)
-        before = work.centers.copy()
-        if moved.any():
+    def nearest_centers() -> Ints:
+        nonlocal previous_centers
+        has_moved = (
+            (clusters.centers != previous_centers).any(axis=1)
+            if len(previous_centers)
+            else np.ones(len(clusters.centers), bool)
+        )
+        previous_centers = clusters.centers.copy()
+        if has_moved.any():
             # A center that has stayed can only lose a record to one that has moved.
-            stayed = ~moved[near]
-            work.build(np.flatnonzero(moved))
-            work.place(np.flatnonzero(stayed), near, known=True)
-            work.build(np.arange(len(work.centers)))
-            work.place(np.flatnonzero(~stayed), near, known=True)
-        return near[work.tuple_of]
+            is_unmoved = ~has_moved[nearest]
+            clusters.build_tree(np.flatnonzero(has_moved))
+            clusters.find_nearest(np.flatnonzero(is_unmoved), nearest, keep_earlier=True)
+            clusters.build_tree(np.arange(len(clusters.centers)))
+            clusters.find_nearest(np.flatnonzero(~is_unmoved), nearest, keep_earlier=True)
+        return nearest[clusters.tuple_of]
 
-    return now
+    return nearest_centers
 
 
-def no1(work: Work) -> Ints:
+def no1(clusters: MovingCenters) -> Ints:
     """Return algorithm No. 1 (Figures 1 and 4): k-means whose clusters are adjusted to k records in every round.
 
     floor(n/k) random records are the first centers. In each round all records go to the nearest center, ADJUST moves
@@ -66,53 +70,53 @@ def no1(work: Work) -> Ints:
     The paper ends when no center changes, which need never be: on Adult centers still move after 100 rounds, for a
     precision that is 0.002 above that of 30.
     """
-    nearest = _nearest(work)
+    nearest = _nearest_center_function(clusters)
 
-    def assigned() -> Ints:
+    def assign() -> Ints:
         labels = nearest()
-        work.adjust(labels)
+        clusters.adjust_sizes(labels)
         return labels
 
-    return _rounds(work, assigned)[0]
+    return _move_centers(clusters, assign)[0]
 
 
-def no2(work: Work) -> Ints:
+def no2(clusters: MovingCenters) -> Ints:
     """Return algorithm No. 2 (Figure 3): k-means in which a cluster of k records is closed while others have fewer.
 
     As No. 1 without ADJUST: in each round the records, in canonical order, go to the nearest center among the clusters
     of fewer than k records while there is one, and to the nearest of all then. O(rounds * n^2 / k) time at worst, O(n)
     memory.
     """
-    records = np.arange(len(work.tuple_of))
+    records = np.arange(len(clusters.tuple_of))
 
-    def assigned() -> Ints:
+    def assign() -> Ints:
         labels = np.full(len(records), -1, np.int64)
-        work.deal(records, np.full(len(work.centers), work.k, np.int64), labels)
+        clusters.fill_clusters(records, np.full(len(clusters.centers), clusters.k, np.int64), labels)
         return labels
 
-    return _rounds(work, assigned)[0]
+    return _move_centers(clusters, assign)[0]
 
 
-def no3(work: Work) -> Ints:
+def no3(clusters: MovingCenters) -> Ints:
     """Return algorithm No. 3 (Figure 2): plain k-means, and ADJUST once, at the end.
 
     Starts, and ends its rounds, as No. 1. A cluster without records keeps its center. O(rounds * n^2 / k) time at
     worst, O(n) memory.
     """
-    return settled(work)
+    return adjusted_kmeans(clusters)
 
 
-def settled(work: Work) -> Ints:
+def adjusted_kmeans(clusters: MovingCenters) -> Ints:
     """Return the clusters of k-means, adjusted once its rounds are over."""
-    labels = plain(work)
-    work.adjust(labels)
+    labels = unadjusted_kmeans(clusters)
+    clusters.adjust_sizes(labels)
     return labels
 
 
-def plain(work: Work) -> Ints:
+def unadjusted_kmeans(clusters: MovingCenters) -> Ints:
     """Return the clusters of k-means before any adjustment, of any number of records, and the centers that made
     them."""
-    labels, work.centers = _rounds(work, _nearest(work))
+    labels, clusters.centers = _move_centers(clusters, _nearest_center_function(clusters))
     return labels
 
 
@@ -128,11 +132,11 @@ for _method, _title, _summary in (
     (no3, "k-means adjusted at the end", "k-means whose clusters are adjusted to k at the end"),
 ):
     register(
-        centers_first(_method),
+        as_algorithm(_method),
         name=f"kmeans_{_method.__name__}",
         title=_title,
         summary=_summary,
         source=f"three-variants paper, Algorithm No. {_method.__name__[-1]}",
         evidence="SEED",
-        own=(SEED, EVENLY, ROUNDS, LARGE),
+        own=(SEED, EVEN_MODE, ROUNDS, LARGE),
     )

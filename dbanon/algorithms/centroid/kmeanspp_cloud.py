@@ -9,8 +9,8 @@ from dbanon.algorithms.base import progress
 from dbanon.algorithms.base.random_seeds import random_order
 from dbanon.algorithms.base.registry import (
     LARGE,
+    MAX_SUPPRESSED,
     MODE,
-    MOST_LEFT_OUT,
     SEED,
     Assignment,
     Check,
@@ -18,22 +18,27 @@ from dbanon.algorithms.base.registry import (
     Suppression,
     register,
 )
-from dbanon.algorithms.centroid.kmeans import settled
-from dbanon.algorithms.centroid.moving_centers import NONE, Work, as_numbers, axes_of
+from dbanon.algorithms.centroid.kmeans import adjusted_kmeans
+from dbanon.algorithms.centroid.moving_centers import (
+    NULL_POSITION,
+    MovingCenters,
+    axes_and_points,
+    categories_as_numbers,
+)
 from dbanon.encoding.encoded_table import Bools, Codes, EncodedTable, Floats, Ints, NumericAttribute
 from dbanon.privacy_models.constraint import Constraint
 from dbanon.table_functions.parameter_types import Float, Integer
 from dbanon.table_functions.parameters import Parameter
 
-ROUNDS = 100
+DEFAULT_ROUNDS = 100
 
-SAMPLE = 32
+SAMPLE_SEEDS = 32
 """Seeds by which it is judged how long all of them take."""
 
-SLACK = 1e-9
+DEVIATION_SLACK = 1e-9
 """A number is farther than so many deviations from the mean where that is more than an error of rounding."""
 
-EACH = 0.5
+DISTANCE_COST = 0.5
 """What the distance of a tuple to a seed costs in dbanon.algorithms.base.progress."""
 
 
@@ -49,98 +54,106 @@ def kmeanspp_cloud(space: EncodedTable, constraint: Constraint, options: Options
 
     Deterministic: the first record, then the one farthest from the nearest of those before.
     """
-    most = min(int(str(options[MOST_LEFT_OUT])), space.rows - constraint.least)
-    stays = np.flatnonzero(~_far_out(space, float(str(options["deviations"])), most))
-    part = as_numbers(space if len(stays) == len(space.counts) else space.subset(stays))
+    max_suppressed = min(int(str(options[MAX_SUPPRESSED])), space.rows - constraint.min_records)
+    kept_tuples = np.flatnonzero(~_outlier_tuples(space, float(str(options["deviations"])), max_suppressed))
+    part = categories_as_numbers(space if len(kept_tuples) == len(space.counts) else space.subset(kept_tuples))
     labels = np.full(space.rows, -1, np.int64)
-    labels[space.rows_of(stays)] = _clustered(part, constraint.least, options, check)
+    labels[space.rows_of(kept_tuples)] = _cluster_without_outliers(part, constraint.min_records, options, check)
     return labels
 
 
-def _clustered(space: EncodedTable, k: int, options: Options, check: Check) -> Ints:
+def _cluster_without_outliers(space: EncodedTable, k: int, options: Options, check: Check) -> Ints:
     number = space.rows // k
     if number < 2:
         return np.zeros(space.rows, np.int64)
     order = random_order(space, options)
-    seeds = space.starts[apart(space, number, options, check)]
-    return settled(Work(space, k, seeds, order, True, int(str(options["rounds"])), check))
+    seeds = space.starts[kmeanspp_seeds(space, number, options, check)]
+    return adjusted_kmeans(MovingCenters(space, k, seeds, order, True, int(str(options["rounds"])), check))
 
 
-def _far_out(space: EncodedTable, deviations: float, most: int) -> Bools:
+def _outlier_tuples(space: EncodedTable, deviations: float, max_suppressed: int) -> Bools:
     """Return whether each tuple has a number so many standard deviations from its mean.
 
     Of more than so many records those with the most deviations come first (ties: the first tuple); NULLs are not far
     from anything.
     """
-    far = np.zeros(len(space.counts))
+    max_deviation = np.zeros(len(space.counts))
     for j, attribute in enumerate(space.attributes):
         if isinstance(attribute, NumericAttribute):
-            far = np.maximum(far, _deviations(attribute, space.codes[:, j], space.counts))
-    beyond = np.flatnonzero(far > deviations + SLACK)
-    beyond = beyond[np.argsort(-far[beyond], kind="stable")]
-    out = np.zeros(len(far), bool)
-    out[beyond[np.cumsum(space.counts[beyond]) <= most]] = True
-    return out
+            max_deviation = np.maximum(
+                max_deviation, _standard_deviations_off(attribute, space.codes[:, j], space.counts)
+            )
+    outliers = np.flatnonzero(max_deviation > deviations + DEVIATION_SLACK)
+    outliers = outliers[np.argsort(-max_deviation[outliers], kind="stable")]
+    is_outlier = np.zeros(len(max_deviation), bool)
+    is_outlier[outliers[np.cumsum(space.counts[outliers]) <= max_suppressed]] = True
+    return is_outlier
 
 
-def _deviations(attribute: NumericAttribute, codes: Codes, counts: Ints) -> Floats:
+def _standard_deviations_off(attribute: NumericAttribute, codes: Codes, counts: Ints) -> Floats:
     """Standard deviations of each tuple's number from the mean; sums are rounded once, so their order is no matter."""
     records = np.bincount(codes, weights=counts, minlength=attribute.values + 1)[:-1]
-    known = int(records.sum())
+    n_values = int(records.sum())
     places = attribute.positions / max(float(attribute.positions.max(initial=0.0)), 1.0e-300)
-    if known == 0:
+    if n_values == 0:
         return np.zeros(len(codes))
-    away = np.abs(places - math.fsum(places * records) / known)
-    deviation = math.sqrt(math.fsum(away * away * records) / known)
-    return np.append(away / deviation if deviation > 0 else np.zeros(len(away)), 0.0)[codes]
+    distances = np.abs(places - math.fsum(places * records) / n_values)
+    deviation = math.sqrt(math.fsum(distances * distances * records) / n_values)
+    return np.append(distances / deviation if deviation > 0 else np.zeros(len(distances)), 0.0)[codes]
 
 
-def apart(space: EncodedTable, number: int, options: Options, check: Check) -> Ints:
+def kmeanspp_seeds(space: EncodedTable, n_seeds: int, options: Options, check: Check) -> Ints:
     """Return tuples of so many seeds, chosen as k-means++ does, of numbers alone. O(number * tuples) time."""
-    (_, null, *_), points = axes_of(space)
-    axes = [(np.ascontiguousarray(column), column == NONE, int(null[a])) for a, column in enumerate(points.T)]
+    (_, null, *_), points = axes_and_points(space)
+    axes = [(np.ascontiguousarray(column), column == NULL_POSITION, int(null[a])) for a, column in enumerate(points.T)]
     draws = np.random.PCG64(int(str(options["seed"]))).jumped()  # its stream, unlike a Generator's, is promised
     is_random = options["mode"] == "random"
     record = int(draws.random_raw()) % space.rows if is_random else 0
-    seeds = np.empty(number, np.int64)
+    seeds = np.empty(n_seeds, np.int64)
     seeds[0] = np.searchsorted(space.starts, record, side="right") - 1
-    near = np.full(len(space.counts), NONE)
-    clock = progress.clock()
-    for i in range(1, number):
-        if i % SAMPLE == 0:
+    nearest = np.full(len(space.counts), NULL_POSITION)
+    clock = progress.thread_seconds()
+    for i in range(1, n_seeds):
+        if i % SAMPLE_SEEDS == 0:
             check()
-        if i == SAMPLE:
-            steps = float(len(near)) * number * EACH
-            progress.work(check).expect(steps, (progress.clock() - clock) * number / SAMPLE)
-        np.minimum(near, _distances(axes, int(seeds[i - 1])), out=near)
-        greatest = int(near.max())
+        if i == SAMPLE_SEEDS:
+            steps = float(len(nearest)) * n_seeds * DISTANCE_COST
+            progress.as_progress_check(check).on_estimate(
+                steps, (progress.thread_seconds() - clock) * n_seeds / SAMPLE_SEEDS
+            )
+        np.minimum(nearest, _distances(axes, int(seeds[i - 1])), out=nearest)
+        greatest = int(nearest.max())
         if greatest == 0:
-            rest = np.arange(number - i) * space.rows // (number - i)
+            rest = np.arange(n_seeds - i) * space.rows // (n_seeds - i)
             seeds[i:] = np.searchsorted(space.starts, rest, side="right") - 1
             break
-        seeds[i] = _drawn(near / greatest, space.counts, int(draws.random_raw())) if is_random else near.argmax()
+        seeds[i] = (
+            _draw_by_square(nearest / greatest, space.counts, int(draws.random_raw()))
+            if is_random
+            else nearest.argmax()
+        )
     return seeds
 
 
-Axis = tuple[Ints, Ints, int]
+NumberAxis = tuple[Ints, Ints, int]
 
 
-def _distances(axes: list[Axis], seed: int) -> Ints:
+def _distances(axes: list[NumberAxis], seed: int) -> Ints:
     """Return the distance of each tuple to one of them."""
     total = np.zeros(len(axes[0][0]), np.int64)
-    for at, is_null, null in axes:
+    for positions, is_null, null in axes:
         if is_null[seed]:
             total += np.where(is_null, 0, null)
         else:
-            total += np.where(is_null, null, np.abs(at - at[seed]))
+            total += np.where(is_null, null, np.abs(positions - positions[seed]))
     return total
 
 
-def _drawn(distances: Floats, counts: Ints, raw: int) -> int:
+def _draw_by_square(distances: Floats, counts: Ints, raw: int) -> int:
     """Return a tuple with a probability in proportion to its records and the square of its distance."""
-    until = np.cumsum(distances * distances * counts)
-    at = (raw >> 11) * 2.0**-53 * until[-1]
-    return int(np.searchsorted(until, min(at, math.nextafter(until[-1], 0.0)), side="right"))
+    cumulative = np.cumsum(distances * distances * counts)
+    target = (raw >> 11) * 2.0**-53 * cumulative[-1]
+    return int(np.searchsorted(cumulative, min(target, math.nextafter(cumulative[-1], 0.0)), side="right"))
 
 
 register(
@@ -167,7 +180,9 @@ register(
             "records move in canonical order.",
             "random",
         ),
-        Parameter("rounds", Integer(1), "Rounds after which centers that still move are left as they are.", ROUNDS),
+        Parameter(
+            "rounds", Integer(1), "Rounds after which centers that still move are left as they are.", DEFAULT_ROUNDS
+        ),
         LARGE,
     ),
     defaults={"suppress": 1.0},

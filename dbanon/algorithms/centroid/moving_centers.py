@@ -10,50 +10,50 @@ import numpy as np
 
 from dbanon.algorithms.base import progress
 from dbanon.algorithms.base.random_seeds import spread_rows
-from dbanon.algorithms.base.registry import MODE, Check, Options, Run, one_cluster_below_2k
+from dbanon.algorithms.base.registry import MODE, AlgorithmFunction, Check, Options, single_cluster_below_2k
 from dbanon.encoding.distance import rounded_positions
 from dbanon.encoding.encoded_table import CategoricalAttribute, EncodedTable, Ints, NumericAttribute
 from dbanon.kernels.arrays import CenterTree
 from dbanon.privacy_models.constraint import Constraint
 from dbanon.table_functions.parameters import Parameter
 
-STEPS = 2**20
+STEPS_PER_CALL = 2**20
 """Steps of a search, some 50 ms, after which a kernel comes back to look for interrupts."""
 
-EACH = 2.5
+SEARCH_STEP_COST = 2.5
 """A step of a search looks at two boxes, and costs so many of dbanon.algorithms.base.progress."""
 
-NONE = 2**62
+NULL_POSITION = 2**62
 """The coordinate of a NULL on the axis of a number."""
 
 Axes = tuple[Ints, ...]
 
 
-def axes_of(space: EncodedTable) -> tuple[Axes, Ints]:
+def axes_and_points(space: EncodedTable) -> tuple[Axes, Ints]:
     """Return the axes, hierarchies first, and the tuples' coordinates on them, as `dbanon.kernels.centers` has them."""
     total = space.total * sum(a.weight for a in space.attributes)
     scale = 2.0 ** (62 - math.frexp(total)[1])
     order = sorted(range(len(space.attributes)), key=lambda j: isinstance(space.attributes[j], NumericAttribute))
     attributes, codes = [space.attributes[j] for j in order], space.codes[:, order]
     sizes = [len(a.parent) + 1 if isinstance(a, CategoricalAttribute) else 0 for a in attributes]
-    at = np.append(0, np.cumsum(sizes)).astype(np.int64)
-    parent, last, height = (np.full(int(at[-1]), -1, np.int64) for _ in range(3))
+    starts = np.append(0, np.cumsum(sizes)).astype(np.int64)
+    parent, last, height = (np.full(int(starts[-1]), -1, np.int64) for _ in range(3))
     points = np.empty(codes.shape, np.int64)
     for j, attribute in enumerate(attributes):
         unit = attribute.weight * scale
         if isinstance(attribute, NumericAttribute):
-            points[:, j] = np.append(rounded_positions(attribute, unit), NONE)[codes[:, j]]
+            points[:, j] = np.append(rounded_positions(attribute, unit), NULL_POSITION)[codes[:, j]]
             continue
-        part = slice(int(at[j]), int(at[j + 1]) - 1)
-        parent[part], last[part], above = attribute.parent, *_subtrees(attribute)
-        height[part] = [round(h / max(int(above[0]), 1) * unit) for h in above.tolist()]
+        part = slice(int(starts[j]), int(starts[j + 1]) - 1)
+        parent[part], last[part], heights = attribute.parent, *_subtree_ends_and_heights(attribute)
+        height[part] = [round(h / max(int(heights[0]), 1) * unit) for h in heights.tolist()]
         points[:, j] = np.append(attribute.node, len(attribute.parent))[codes[:, j]]
     trees = np.array([isinstance(a, CategoricalAttribute) for a in attributes], np.int64)
     null = np.array([round(a.weight * scale) for a in attributes], np.int64)
-    return (trees, null, at, parent, last, height), points
+    return (trees, null, starts, parent, last, height), points
 
 
-def as_numbers(space: EncodedTable) -> EncodedTable:
+def categories_as_numbers(space: EncodedTable) -> EncodedTable:
     """Return the space with each category a number: 0, 1, 2 ... for the values that occur, in the order of the leaves.
 
     Codes stay as they are.
@@ -67,7 +67,7 @@ def as_numbers(space: EncodedTable) -> EncodedTable:
     return replace(space, attributes=tuple(attributes))
 
 
-def _subtrees(tree: CategoricalAttribute) -> tuple[Ints, Ints]:
+def _subtree_ends_and_heights(tree: CategoricalAttribute) -> tuple[Ints, Ints]:
     """Return the last node of each node's subtree, and its height in edges (Hsub)."""
     last, height = np.arange(len(tree.parent)), np.zeros(len(tree.parent), np.int64)
     for node in range(len(tree.parent) - 1, 0, -1):
@@ -78,7 +78,7 @@ def _subtrees(tree: CategoricalAttribute) -> tuple[Ints, Ints]:
 
 
 @dataclass
-class Work:
+class MovingCenters:
     """A table and the centers of its clusters, which move.
 
     `k`: least number of records of a cluster; `seeds`: their first records; `order`: the records in the order in which
@@ -89,13 +89,13 @@ class Work:
     k: int
     seeds: Ints
     order: Ints
-    modes: bool
+    with_modes: bool
     rounds: int
     check: Check
 
     def __post_init__(self) -> None:
         self.tuple_of = self.space.tuple_of
-        self.axes, self.points = axes_of(self.space)
+        self.axes, self.points = axes_and_points(self.space)
         self.centers = self.points[self.tuple_of[self.seeds]]
         nodes, d = max(2 * len(self.centers) - 1, 1), self.points.shape[1]
         self.boxes = (
@@ -104,95 +104,101 @@ class Work:
             np.empty(len(self.centers), np.int64),
         )
         deep = sum(int(a.depth.max()) for a in self.space.attributes if isinstance(a, CategoricalAttribute))
-        self.room = 128 * (d + 1) + 4 * deep
-        self.pauses = progress.Pauses(self.check)
+        self.stack_size = 128 * (d + 1) + 4 * deep
+        self.estimate = progress.KernelEstimate(self.check)
 
     @property
     def tree(self) -> CenterTree:
         """The centers, as the kernels take them."""
-        return CenterTree(self.centers, self.axes, self.boxes, self.room)
+        return CenterTree(self.centers, self.axes, self.boxes, self.stack_size)
 
-    def paused(self, share: float, seconds: float) -> None:
+    def report_search(self, fraction: float, seconds: float) -> None:
         """A search of all tuples or records came back after STEPS, in which it did this share of it.
 
         By the second time it is judged how long all searches take, one a round: kernels may be compiled for the first.
         """
-        self.pauses.paused(progress.Sample(share, STEPS * EACH, seconds), self.rounds)
+        self.estimate.report_return(
+            progress.WorkSample(fraction, STEPS_PER_CALL * SEARCH_STEP_COST, seconds), self.rounds
+        )
 
-    def build(self, which: Ints) -> None:
+    def build_tree(self, centers: Ints) -> None:
         """The tree of some centers."""
         from dbanon.kernels import assign_to_centers as kernels
 
-        kernels.build_center_tree(which, self.tree)
+        kernels.build_center_tree(centers, self.tree)
 
-    def place(self, tuples: Ints, near: Ints, known: bool) -> None:
-        """`near` of some tuples becomes the first of the nearest centers in the tree; where `known`, unless the center
-        that it names comes before."""
+    def find_nearest(self, tuples: Ints, nearest: Ints, keep_earlier: bool) -> None:
+        """Write the nearest center in the tree of each of `tuples` to `nearest`; ties go to the first center.
+
+        With `keep_earlier` a tuple keeps the center that `nearest` names if that is as near and comes first.
+        """
         from dbanon.kernels import assign_to_centers as kernels
 
         begin = 0
         while begin < len(tuples):
             self.check()
-            clock, was = progress.clock(), begin
-            begin = kernels.assign_nearest(begin, STEPS, tuples, self.points, self.tree, near, known)
+            clock, previous = progress.thread_seconds(), begin
+            begin = kernels.assign_nearest(begin, STEPS_PER_CALL, tuples, self.points, self.tree, nearest, keep_earlier)
             if begin < len(tuples):
-                self.paused((begin - was) / len(tuples), progress.clock() - clock)
+                self.report_search((begin - previous) / len(tuples), progress.thread_seconds() - clock)
 
-    def deal(self, records: Ints, free: Ints, labels: Ints) -> None:
+    def fill_clusters(self, records: Ints, n_free: Ints, labels: Ints) -> None:
         """Records, in order, join the nearest cluster with a place left, and when none has any the nearest of all."""
         from dbanon.kernels import assign_to_centers as kernels
 
-        near, begin = np.full(len(self.points), -1, np.int64), 0
-        if free.any():
-            self.build(np.flatnonzero(free))
-            while begin < len(records) and self.boxes[3][0] < NONE:
+        nearest, begin = np.full(len(self.points), -1, np.int64), 0
+        if n_free.any():
+            self.build_tree(np.flatnonzero(n_free))
+            while begin < len(records) and self.boxes[3][0] < NULL_POSITION:
                 self.check()
-                clock, was = progress.clock(), begin
+                clock, previous = progress.thread_seconds(), begin
                 begin = kernels.assign_with_capacity(
-                    begin, STEPS, records, self.tuple_of, self.points, self.tree, near, free, labels
+                    begin, STEPS_PER_CALL, records, self.tuple_of, self.points, self.tree, nearest, n_free, labels
                 )
-                if begin < len(records) and self.boxes[3][0] < NONE:
-                    self.paused((begin - was) / len(records), progress.clock() - clock)
+                if begin < len(records) and self.boxes[3][0] < NULL_POSITION:
+                    self.report_search((begin - previous) / len(records), progress.thread_seconds() - clock)
         rest = records[begin:]
         if len(rest):
-            self.build(np.arange(len(self.centers)))
-            self.place(np.unique(self.tuple_of[rest]), near, known=False)
-            labels[rest] = near[self.tuple_of[rest]]
+            self.build_tree(np.arange(len(self.centers)))
+            self.find_nearest(np.unique(self.tuple_of[rest]), nearest, keep_earlier=False)
+            labels[rest] = nearest[self.tuple_of[rest]]
 
-    def adjust(self, labels: Ints) -> None:
+    def adjust_sizes(self, labels: Ints) -> None:
         """ADJUST (three-variants paper, Figure 4): clusters of more than k records give away those farthest from their
         centers, which go to the nearest cluster of fewer than k while there is one, and to the nearest of all then."""
         from dbanon.kernels import assign_to_centers as kernels
 
-        free = np.empty(len(self.centers), np.int64)
-        kernels.trim_clusters(self.k, labels, self.tuple_of, self.points, self.centers, self.axes, free)
-        self.deal(self.order[labels[self.order] < 0], free, labels)
+        n_free = np.empty(len(self.centers), np.int64)
+        kernels.trim_clusters(self.k, labels, self.tuple_of, self.points, self.centers, self.axes, n_free)
+        self.fill_clusters(self.order[labels[self.order] < 0], n_free, labels)
 
     def recenter(self, labels: Ints) -> Ints:
         """Return centers of the clusters; gives which of them moved. One without records keeps its center."""
         from dbanon.kernels import assign_to_centers as kernels
 
-        moved: Ints = np.flatnonzero(
+        moved_centers: Ints = np.flatnonzero(
             kernels.update_centers(labels, self.tuple_of, self.points, self.centers, self.axes)
         )
-        return moved
+        return moved_centers
 
 
-def centers_first(method: Callable[[Work], Ints]) -> Run:
+def as_algorithm(method: Callable[[MovingCenters], Ints]) -> AlgorithmFunction:
     """Return the method as algorithms are called."""
 
-    @one_cluster_below_2k
+    @single_cluster_below_2k
     @functools.wraps(method)
     def run(space: EncodedTable, constraint: Constraint, options: Options, check: Check) -> Ints:
-        seeds, order = spread_rows(space, space.rows // constraint.least, options)
+        seeds, order = spread_rows(space, space.rows // constraint.min_records, options)
         rounds = cast(int, options.get("rounds", 1))
-        work = Work(space, constraint.least, seeds, order, options.get("centroid_cat") != "lca", rounds, check)
+        work = MovingCenters(
+            space, constraint.min_records, seeds, order, options.get("centroid_cat") != "lca", rounds, check
+        )
         return method(work)
 
     return run
 
 
-EVENLY = Parameter(
+EVEN_MODE = Parameter(
     "mode",
     MODE.kind,
     "Deterministic: the first centers are every (n / clusters)th record, and records move in canonical order.",

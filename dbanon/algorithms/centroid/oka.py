@@ -5,13 +5,13 @@ import numpy as np
 from dbanon.algorithms.base import progress
 from dbanon.algorithms.base.registry import LARGE, SEED, register
 from dbanon.algorithms.centroid import moving_centers
-from dbanon.algorithms.centroid.moving_centers import EVENLY, NONE, Work, centers_first
+from dbanon.algorithms.centroid.moving_centers import EVEN_MODE, NULL_POSITION, MovingCenters, as_algorithm
 from dbanon.encoding.encoded_table import Ints
 from dbanon.table_functions.parameter_types import Choice
 from dbanon.table_functions.parameters import Parameter
 
 
-def oka(work: Work) -> Ints:
+def oka(clusters: MovingCenters) -> Ints:
     """OKA, the one-pass k-means of Lin and Wei (2008).
 
     floor(n/k) random records are the first centers. The others join, in canonical order, the cluster with the nearest
@@ -22,44 +22,50 @@ def oka(work: Work) -> Ints:
     A center never moves away from the record that joined, and no other moves: so all records of one tuple join the
     same cluster, and one question answers for them.
     """
-    labels = absorbed(work)
-    work.adjust(labels)
+    labels = one_pass_clusters(clusters)
+    clusters.adjust_sizes(labels)
     return labels
 
 
-def absorbed(work: Work) -> Ints:
+def one_pass_clusters(work: MovingCenters) -> Ints:
     """Return the clusters before the adjustment, of any number of records; the centers move."""
     from dbanon.kernels import assign_to_centers as kernels
 
-    left = work.space.counts.copy()
-    np.subtract.at(left, work.tuple_of[work.seeds], 1)
-    clusters, d = work.centers.shape
+    n_remaining = work.space.counts.copy()
+    np.subtract.at(n_remaining, work.tuple_of[work.seeds], 1)
+    n_clusters, d = work.centers.shape
     numbers = work.axes[0] == 0
-    known = ((work.centers != NONE) & numbers).astype(np.int64)
-    sums = np.where(known > 0, work.centers, 0)
-    entries = int(np.minimum(clusters * np.diff(work.axes[2]), clusters + len(left)).sum()) if work.modes else 0
+    n_values = ((work.centers != NULL_POSITION) & numbers).astype(np.int64)
+    sums = np.where(n_values > 0, work.centers, 0)
+    entries = (
+        int(np.minimum(n_clusters * np.diff(work.axes[2]), n_clusters + len(n_remaining)).sum())
+        if work.with_modes
+        else 0
+    )
     keys = np.full(2 ** (2 * entries).bit_length(), -1, np.int64)
-    state = (sums, known, np.ones((clusters, d), np.int64), keys, np.zeros(len(keys), np.int64), work.modes)
-    if work.modes:
+    state = (sums, n_values, np.ones((n_clusters, d), np.int64), keys, np.zeros(len(keys), np.int64), work.with_modes)
+    if work.with_modes:
         kernels.count_center_values(work.centers, work.axes, keys, state[4])
-    near = np.full(len(left), -1, np.int64)
+    nearest = np.full(len(n_remaining), -1, np.int64)
     begin, rebuild = 0, 0
-    while begin < len(left):
+    while begin < len(n_remaining):
         if begin >= rebuild:  # boxes grow as centers move
-            work.build(np.arange(clusters))
-            rebuild = begin + max(clusters // 8, 256)
+            work.build_tree(np.arange(n_clusters))
+            rebuild = begin + max(n_clusters // 8, 256)
         work.check()
-        clock, was, end = progress.clock(), begin, min(rebuild, len(left))
-        begin = kernels.assign_and_move(begin, end, moving_centers.STEPS, left, work.points, work.tree, state, near)
+        clock, previous, end = progress.thread_seconds(), begin, min(rebuild, len(n_remaining))
+        begin = kernels.assign_and_move(
+            begin, end, moving_centers.STEPS_PER_CALL, n_remaining, work.points, work.tree, state, nearest
+        )
         if begin < end:
-            work.paused((begin - was) / len(left), progress.clock() - clock)
-        progress.work(work.check).come(begin / len(left))
-    labels = near[work.tuple_of]
-    labels[work.seeds] = np.arange(clusters)
+            work.report_search((begin - previous) / len(n_remaining), progress.thread_seconds() - clock)
+        progress.as_progress_check(work.check).advance(begin / len(n_remaining))
+    labels = nearest[work.tuple_of]
+    labels[work.seeds] = np.arange(n_clusters)
     return labels
 
 
-CENTER = Parameter(
+CATEGORY_CENTER = Parameter(
     "centroid_cat",
     Choice(("lca", "mode")),
     "Center of a category: the lowest common ancestor of the values, or the most frequent one.",
@@ -67,10 +73,10 @@ CENTER = Parameter(
 )
 
 register(
-    centers_first(oka),
+    as_algorithm(oka),
     title="One-pass k-means (OKA)",
     summary=("one-pass k-means: records join the nearest center, which moves at once; then clusters are adjusted to k"),
     source="Lin and Wei 2008; baseline of Wang et al. 2022 and the three-variants paper",
     evidence="LIT",
-    own=(SEED, EVENLY, CENTER, LARGE),
+    own=(SEED, EVEN_MODE, CATEGORY_CENTER, LARGE),
 )

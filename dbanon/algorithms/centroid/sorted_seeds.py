@@ -6,106 +6,114 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from dbanon.algorithms.base import progress
-from dbanon.algorithms.base.assignments import Runs
-from dbanon.algorithms.base.kernel_inputs import Layout, layout
+from dbanon.algorithms.base.assignments import RunLengthLabels
+from dbanon.algorithms.base.kernel_inputs import KernelInputs, build_kernel_inputs
 from dbanon.algorithms.base.random_seeds import generator
-from dbanon.algorithms.base.registry import Assignment, Check, Options, Run
+from dbanon.algorithms.base.registry import AlgorithmFunction, Assignment, Check, Options
 from dbanon.encoding.encoded_table import EncodedTable, Ints
 from dbanon.privacy_models.constraint import Constraint
 from dbanon.table_functions.parameter_types import Integer
 from dbanon.table_functions.parameters import Parameter
 
-STEPS = 2**22
+STEPS_PER_CALL = 2**22
 """Clusters that are looked at between two looks for interrupts."""
 
-EACH = 0.5
+CLUSTER_COST = 0.5
 """What looking at one costs in dbanon.algorithms.base.progress: most are left out at the first attribute."""
 
-HEIGHTS = "edges"
+LOSS_HEIGHTS = "edges"
 """The loss is that of the k-member papers."""
 
 
-class Clusters:
+class SeededClusters:
     """Clusters that begin with a record each (canonical rows) and grow; `labels` of all records, -1 until they join."""
 
     def __init__(self, space: EncodedTable, k: int, seeds: Ints, check: Check) -> None:
         self.k, self.tuple_of, self.check = k, space.tuple_of, check
-        self.problem: Layout = layout(space, Constraint(k), HEIGHTS)
+        self.kernel_inputs: KernelInputs = build_kernel_inputs(space, Constraint(k), LOSS_HEIGHTS)
         self.labels = np.full(space.rows, -1, np.int64)
         self.spans = np.zeros((len(seeds), len(space.attributes), 4), np.int64)
         self.sizes, self.losses = np.zeros((2, len(seeds)), np.int64)
-        self.take(seeds)
+        self.add_one_each(seeds)
 
-    def take(self, rows: Ints) -> None:
+    def add_one_each(self, rows: Ints) -> None:
         """Each cluster takes one of the rows."""
         from dbanon.kernels import min_loss_assignment
 
-        items, labels = self.tuple_of[rows], np.arange(len(rows))
+        row_tuples, labels = self.tuple_of[rows], np.arange(len(rows))
         min_loss_assignment.add_labelled_tuples(
-            items, labels, self.problem.measure, self.spans, self.sizes, self.losses
+            row_tuples, labels, self.kernel_inputs.loss_arrays, self.spans, self.sizes, self.losses
         )
         self.labels[rows] = labels
 
-    def fill(self, rows: Ints) -> None:
+    def assign(self, rows: Ints) -> None:
         """The rows, in order, join the clusters of fewer than k records, and once there are none, any."""
-        work = progress.work(self.check)
-        expected = len(rows) * len(self.sizes) / 2 * EACH
-        items, labels = self.tuple_of[rows], np.empty(len(rows), np.int64)
-        begin, clock = 0, progress.clock()
+        progress_check = progress.as_progress_check(self.check)
+        expected = len(rows) * len(self.sizes) / 2 * CLUSTER_COST
+        row_tuples, labels = self.tuple_of[rows], np.empty(len(rows), np.int64)
+        begin, clock = 0, progress.thread_seconds()
         for cap in (self.k, len(self.labels) + 1):
             while begin < len(rows) and (self.sizes < cap).any():
                 self.check()
-                begin = self._some(begin, items, cap, labels)
+                begin = self._assign_steps(begin, row_tuples, cap, labels)
                 if expected:
-                    seconds = (progress.clock() - clock) * expected / (STEPS * EACH)
-                    work.expect(expected, seconds)
+                    seconds = (progress.thread_seconds() - clock) * expected / (STEPS_PER_CALL * CLUSTER_COST)
+                    progress_check.on_estimate(expected, seconds)
                     expected = 0
-                work.come(begin / len(rows))
+                progress_check.advance(begin / len(rows))
         self.labels[rows] = labels
 
-    def _some(self, begin: int, items: Ints, cap: int, labels: Ints) -> int:
+    def _assign_steps(self, begin: int, row_tuples: Ints, cap: int, labels: Ints) -> int:
         from dbanon.kernels import min_loss_assignment
 
-        next_, _ = min_loss_assignment.assign_tuples(
-            begin, STEPS, items, cap, self.problem.measure, self.spans, self.sizes, self.losses, labels
+        position, _ = min_loss_assignment.assign_tuples(
+            begin,
+            STEPS_PER_CALL,
+            row_tuples,
+            cap,
+            self.kernel_inputs.loss_arrays,
+            self.spans,
+            self.sizes,
+            self.losses,
+            labels,
         )
-        return int(next_)
+        return int(position)
 
 
-Seeded = Callable[[EncodedTable, int, Options, Check], Ints]
+SeededMethod = Callable[[EncodedTable, int, Options, Check], Ints]
 """From space, least number of records and own options to the cluster of every record."""
 
 
-def seeded(method: Seeded) -> Run:
+def as_algorithm(method: SeededMethod) -> AlgorithmFunction:
     """Return the method as algorithms are called."""
 
     @functools.wraps(method)
     def run(space: EncodedTable, constraint: Constraint, options: Options, check: Check) -> Assignment:
-        k = constraint.least
-        return Runs.one(space) if space.rows < 2 * k else method(space, k, options, check)
+        k = constraint.min_records
+        return RunLengthLabels.single_cluster(space) if space.rows < 2 * k else method(space, k, options, check)
 
     return run
 
 
-def every_kth(space: EncodedTable, k: int, options: Options) -> Ints:
+def every_kth_record(space: EncodedTable, k: int, options: Options) -> Ints:
     """Return every k-th record, from a random one of the first k on; in the deterministic mode from the middle one."""
     begin = (k + 1) // 2 - 1 if options["mode"] == "deterministic" else int(generator(options).integers(k))
     return begin + np.arange(space.rows // k) * k
 
 
-def one_of_each(groups: Ints, options: Options) -> Ints:
+def one_record_per_group(groups: Ints, options: Options) -> Ints:
     """Return a random one of each row (groups, k); in the deterministic mode the first."""
     if options["mode"] == "deterministic":
         return np.asarray(groups[:, 0], np.int64)
-    chosen = generator(options).integers(groups.shape[1], size=len(groups))
-    return np.asarray(groups[np.arange(len(groups)), chosen], np.int64)
+    places = generator(options).integers(groups.shape[1], size=len(groups))
+    return np.asarray(groups[np.arange(len(groups)), places], np.int64)
 
 
-A = Parameter("a", Integer(0), "Quasi-identifiers, the first ones, that records are sorted by.", 1)
-B = Parameter("b", Integer(0), "Sensitive columns, the first ones, that records are sorted by then.", 1)
+A_PARAMETER = Parameter("a", Integer(0), "Quasi-identifiers, the first ones, that records are sorted by.", 1)
+B_PARAMETER = Parameter("b", Integer(0), "Sensitive columns, the first ones, that records are sorted by then.", 1)
 
 
-def by_first(space: EncodedTable, a: int, b: int) -> Ints:
+def rows_by_first_columns(space: EncodedTable, a: int, b: int) -> Ints:
     """The records sorted by the first a quasi-identifiers, then by the first b sensitive columns, then canonically."""
     tuple_of = space.tuple_of
     keys: Sequence[Ints] = [

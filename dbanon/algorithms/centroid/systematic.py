@@ -3,7 +3,7 @@
 import numpy as np
 
 from dbanon.algorithms.base.registry import LARGE, MODE, SEED, Check, Options, register
-from dbanon.algorithms.centroid.sorted_seeds import Clusters, every_kth, seeded
+from dbanon.algorithms.centroid.sorted_seeds import SeededClusters, as_algorithm, every_kth_record
 from dbanon.encoding.encoded_table import EncodedTable, Ints
 
 
@@ -15,14 +15,14 @@ def systematic(space: EncodedTable, k: int, options: Options, check: Check) -> I
     the cluster of fewer than k records whose whole loss grows least; the last ones, once all have k, any. O(n^2 / k)
     time, O(n) memory.
     """
-    seeds = every_kth(space, k, options)
-    clusters = Clusters(space, k, seeds, check)
-    clusters.fill(np.flatnonzero(clusters.labels < 0))
+    seeds = every_kth_record(space, k, options)
+    clusters = SeededClusters(space, k, seeds, check)
+    clusters.assign(np.flatnonzero(clusters.labels < 0))
     return clusters.labels
 
 
 register(
-    seeded(systematic),
+    as_algorithm(systematic),
     title="Systematic clustering",
     summary=(
         "every k-th record of the sorted table is a seed; the others join, in order, where the loss grows "

@@ -6,9 +6,9 @@ import numpy as np
 
 from dbanon.algorithms.base import progress
 from dbanon.algorithms.base.random_seeds import spread_rows
-from dbanon.algorithms.base.registry import LARGE, SEED, Check, Options, one_cluster_below_2k, register
+from dbanon.algorithms.base.registry import LARGE, SEED, Check, Options, register, single_cluster_below_2k
 from dbanon.algorithms.centroid import moving_centers as search
-from dbanon.algorithms.centroid.moving_centers import EVENLY, NONE, as_numbers
+from dbanon.algorithms.centroid.moving_centers import EVEN_MODE, NULL_POSITION, categories_as_numbers
 from dbanon.encoding.distance import rounded_positions
 from dbanon.encoding.encoded_table import EncodedTable, Floats, Ints, NumericAttribute
 from dbanon.kernels.arrays import CenterTree
@@ -16,18 +16,18 @@ from dbanon.privacy_models.constraint import Constraint
 from dbanon.table_functions.parameter_types import Integer
 from dbanon.table_functions.parameters import Parameter
 
-UNIT = 2**30
+RANGE_STEPS = 2**30
 """The range of a column in places: squares of distances stay below 2^61."""
 
-LEAST = 1e-12
+MIN_DEVIATION = 1e-12
 """What the records of a column deviate from their centers at least."""
 
 
-EACH = 0.5
+SEARCH_STEP_COST = 0.5
 """What a step of the search costs in dbanon.algorithms.base.progress."""
 
 
-@one_cluster_below_2k
+@single_cluster_below_2k
 def wfcmeans(space: EncodedTable, constraint: Constraint, options: Options, check: Check) -> Ints:
     """WF-C-means, weighted feature C-means (Chiu and Tsai 2007), from its abstract and the feature-weight
     self-adjustment k-means of the same authors.
@@ -40,47 +40,47 @@ def wfcmeans(space: EncodedTable, constraint: Constraint, options: Options, chec
     one. Columns are scaled to their ranges; categories are read as numbers, in the order of the leaves, which the paper
     does not have. O(rounds * n^2 / k) time at worst, O(n) memory.
     """
-    seeds, _ = spread_rows(space, space.rows // constraint.least, options)
-    means = _Means(as_numbers(space), seeds, check)
+    seeds, _ = spread_rows(space, space.rows // constraint.min_records, options)
+    means = _WeightedMeans(categories_as_numbers(space), seeds, check)
     rounds = int(str(options["rounds"]))
-    for done in range(rounds):
-        progress.work(check).come(done / rounds)
-        before = means.near.copy()
+    for round_number in range(rounds):
+        progress.as_progress_check(check).advance(round_number / rounds)
+        previous = means.nearest.copy()
         means.assign(rounds)
         means.recenter()
-        if done and np.array_equal(before, means.near):
+        if round_number and np.array_equal(previous, means.nearest):
             break
-        means.weigh()
-    return means.merged(constraint.least)[means.tuple_of]
+        means.update_weights()
+    return means.merge_small_clusters(constraint.min_records)[means.tuple_of]
 
 
-class _Means:
+class _WeightedMeans:
     """The centers of clusters, the weights of columns, and the nearest center of each tuple."""
 
     def __init__(self, space: EncodedTable, seeds: Ints, check: Check) -> None:
         self.space, self.check, self.tuple_of = space, check, space.tuple_of
         columns = [
-            np.append(rounded_positions(a, float(UNIT)), NONE)[codes]
+            np.append(rounded_positions(a, float(RANGE_STEPS)), NULL_POSITION)[codes]
             for a, codes in zip(space.attributes, space.codes.T, strict=True)
             if isinstance(a, NumericAttribute)
         ]
         self.points = np.stack(columns, axis=1)
         self.centers = self.points[self.tuple_of[seeds]]
-        self.near = np.zeros(len(self.points), np.int64)
+        self.nearest = np.zeros(len(self.points), np.int64)
         self.weights: Floats = np.full(len(columns), 1 / len(columns))
         self.average = self._averages()
         none, zero = np.zeros(0, np.int64), np.zeros(len(columns) + 1, np.int64)
-        self.axes = (zero[1:], np.full(len(columns), UNIT), zero, none, none, none)
+        self.axes = (zero[1:], np.full(len(columns), RANGE_STEPS), zero, none, none, none)
         nodes = 2 * len(seeds) - 1
         self.boxes = (
             np.empty((nodes, 2 * len(columns)), np.int64),
             *(np.empty(nodes, np.int64) for _ in range(3)),
             np.empty(len(seeds), np.int64),
         )
-        self.pauses = progress.Pauses(check)
+        self.estimate = progress.KernelEstimate(check)
 
     @property
-    def stretch(self) -> Floats:
+    def column_factors(self) -> Floats:
         """What coordinates are multiplied by: the roots of the weights, which sum to 1."""
         declared = np.array([a.weight for a in self.space.attributes]) * self.weights
         return np.asarray(np.sqrt(declared / math.fsum(declared)))
@@ -89,82 +89,94 @@ class _Means:
         """`near` becomes the first of the nearest centers of each tuple."""
         from dbanon.kernels import square_centers as kernels
 
-        stretch = self.stretch
-        points, tree = _stretched(self.points, stretch), self._tree(stretch)
+        stretch = self.column_factors
+        points, tree = _scale_positions(self.points, stretch), self._tree(stretch)
         kernels.build_center_tree(np.arange(len(self.centers)), tree)
         begin = 0
         while begin < len(points):
             self.check()
-            clock, was = progress.clock(), begin
-            begin = kernels.assign_nearest_squared(begin, search.STEPS, points, tree, self.near)
+            clock, previous = progress.thread_seconds(), begin
+            begin = kernels.assign_nearest_squared(begin, search.STEPS_PER_CALL, points, tree, self.nearest)
             if begin < len(points):
-                share, seconds = (begin - was) / len(points), progress.clock() - clock
-                self.pauses.paused(progress.Sample(share, search.STEPS * EACH, seconds), rounds)
+                share, seconds = (begin - previous) / len(points), progress.thread_seconds() - clock
+                self.estimate.report_return(
+                    progress.WorkSample(share, search.STEPS_PER_CALL * SEARCH_STEP_COST, seconds), rounds
+                )
 
     def recenter(self) -> None:
         """Centers become means, rounded to whole places; one without records stays."""
         from dbanon.kernels import assign_to_centers as kernels
 
-        kernels.update_centers(self.near[self.tuple_of], self.tuple_of, self.points, self.centers, self.axes)
+        kernels.update_centers(self.nearest[self.tuple_of], self.tuple_of, self.points, self.centers, self.axes)
 
-    def weigh(self) -> None:
+    def update_weights(self) -> None:
         """The weights of columns move halfway to their shares. Sums are rounded once, so their order is no matter."""
         counts, shares = self.space.counts, []
-        for at, center, average in zip(self.points.T, self.centers.T, self.average, strict=True):
-            known = at != NONE
-            own = center[self.near[known]]
-            within = math.fsum((((at[known] - own) / UNIT) ** 2 * counts[known]).tolist())
-            between = math.fsum((((own - average) / UNIT) ** 2 * counts[known]).tolist())
-            shares.append(between / max(within, LEAST))
-        whole = math.fsum(shares)
-        if whole > 0:
-            self.weights = (self.weights + np.array(shares) / whole) / 2
+        for positions, center, average in zip(self.points.T, self.centers.T, self.average, strict=True):
+            has_value = positions != NULL_POSITION
+            own_centers = center[self.nearest[has_value]]
+            within_squares = math.fsum(
+                (((positions[has_value] - own_centers) / RANGE_STEPS) ** 2 * counts[has_value]).tolist()
+            )
+            between_squares = math.fsum((((own_centers - average) / RANGE_STEPS) ** 2 * counts[has_value]).tolist())
+            shares.append(between_squares / max(within_squares, MIN_DEVIATION))
+        total_share = math.fsum(shares)
+        if total_share > 0:
+            self.weights = (self.weights + np.array(shares) / total_share) / 2
 
-    def merged(self, k: int) -> Ints:
+    def merge_small_clusters(self, k: int) -> Ints:
         """Return the cluster of each tuple once those of fewer than k records have joined others."""
         from dbanon.kernels import square_centers as kernels
 
-        clusters, counts, stretch = len(self.centers), self.space.counts, self.stretch
-        sizes = _sums(self.near, counts, clusters)
-        known = [_sums(self.near, np.where(at == NONE, 0, counts), clusters) for at in self.points.T]
-        sums = [_sums(self.near, np.where(at == NONE, 0, at * counts), clusters) for at in self.points.T]
+        clusters, counts, stretch = len(self.centers), self.space.counts, self.column_factors
+        sizes = _cluster_sums(self.nearest, counts, clusters)
+        n_values = [
+            _cluster_sums(self.nearest, np.where(positions == NULL_POSITION, 0, counts), clusters)
+            for positions in self.points.T
+        ]
+        sums = [
+            _cluster_sums(self.nearest, np.where(positions == NULL_POSITION, 0, positions * counts), clusters)
+            for positions in self.points.T
+        ]
         small = np.flatnonzero((sizes > 0) & (sizes < k))
         small = small[np.argsort(sizes[small], kind="stable")]
-        into, tree = np.arange(clusters), self._tree(stretch)
+        merged_into, tree = np.arange(clusters), self._tree(stretch)
         kernels.build_center_tree(np.flatnonzero(sizes >= k), tree)
-        kernels.merge_small_clusters(small, stretch, tree, np.stack(sums, axis=1), np.stack(known, axis=1), into)
-        return into[self.near]
+        kernels.merge_small_clusters(
+            small, stretch, tree, np.stack(sums, axis=1), np.stack(n_values, axis=1), merged_into
+        )
+        return merged_into[self.nearest]
 
     def _tree(self, stretch: Floats) -> CenterTree:
         """Return the centers in coordinates that are stretched, and room for their tree."""
-        axes = (self.axes[0], _units(stretch), *self.axes[2:])
-        return CenterTree(_stretched(self.centers, stretch), axes, self.boxes, 128 * (len(stretch) + 1))
+        axes = (self.axes[0], _column_ranges(stretch), *self.axes[2:])
+        return CenterTree(_scale_positions(self.centers, stretch), axes, self.boxes, 128 * (len(stretch) + 1))
 
     def _averages(self) -> list[int]:
         """Return the mean of each column, rounded to whole places."""
         counts, averages = self.space.counts, []
-        for at in self.points.T:
-            known = int(counts[at != NONE].sum())
-            total = int((at * counts)[at != NONE].sum())
-            averages.append((2 * total + known) // max(2 * known, 1))
+        for positions in self.points.T:
+            n_values = int(counts[positions != NULL_POSITION].sum())
+            total = int((positions * counts)[positions != NULL_POSITION].sum())
+            averages.append((2 * total + n_values) // max(2 * n_values, 1))
         return averages
 
 
-def _stretched(places: Ints, stretch: Floats) -> Ints:
-    return np.where(places == NONE, NONE, np.rint(places * stretch).astype(np.int64))
+def _scale_positions(positions: Ints, column_factors: Floats) -> Ints:
+    return np.where(positions == NULL_POSITION, NULL_POSITION, np.rint(positions * column_factors).astype(np.int64))
 
 
-def _units(stretch: Floats) -> Ints:
+def _column_ranges(column_factors: Floats) -> Ints:
     """Return the range of each column, which is also the distance of a NULL to a value."""
-    return np.rint(UNIT * stretch).astype(np.int64)
+    return np.rint(RANGE_STEPS * column_factors).astype(np.int64)
 
 
-def _sums(labels: Ints, amounts: Ints, clusters: int) -> Ints:
+def _cluster_sums(labels: Ints, amounts: Ints, clusters: int) -> Ints:
     """Sums of whole numbers by cluster."""
     order = np.argsort(labels, kind="stable")
-    until = np.append(0, np.cumsum(amounts[order]))
+    cumulative = np.append(0, np.cumsum(amounts[order]))
     ends = np.searchsorted(labels[order], np.arange(clusters + 1))
-    return np.diff(until[ends])
+    return np.diff(cumulative[ends])
 
 
 register(
@@ -179,7 +191,7 @@ register(
     evidence="LIT-m",
     own=(
         SEED,
-        EVENLY,
+        EVEN_MODE,
         Parameter("rounds", Integer(1), "Rounds after which centers that still move are left as they are.", 100),
         LARGE,
     ),

@@ -14,15 +14,15 @@ from dbanon.algorithms.base import progress
 from dbanon.algorithms.base.registry import Check
 from dbanon.encoding.encoded_table import Attribute, EncodedTable, Floats, Ints, NumericAttribute
 
-FEW, EACH = 32, 0.25
+SAMPLE_RECORDS, COSINE_COST = 32, 0.25
 """Records of a chain by which it is judged how long all take, and what a cosine costs, in steps of
 dbanon.algorithms.base.progress."""
 
-STEP = 2.0**40
+STEPS_PER_UNIT = 2.0**40
 """Steps of 1 in which similarities and diversities are counted."""
 
 
-def directions(space: EncodedTable, scale: str) -> Floats:
+def unit_vectors(space: EncodedTable, scale: str) -> Floats:
     """Return vectors of length 1 of the tuples.
 
     The last coordinate is that of zero vectors, which have no direction.
@@ -50,25 +50,27 @@ def _coordinates(attribute: Attribute, scale: str) -> Floats:
     return np.append(values, 0.0)
 
 
-def ranked_rows(space: EncodedTable, unit: Floats, rank: str, check: Check) -> Ints:
+def rows_by_similarity(space: EncodedTable, unit: Floats, rank: str, check: Check) -> Ints:
     """Records by summed similarity to all others, greatest first (Algorithm 1): the sum of the cosines to all is the
     cosine to the sum of all, so no pair is looked at. `chain`: each is the one most similar to the record before."""
     from dbanon.kernels import simdiv as kernels
 
-    everything = (unit * space.counts[:, None]).sum(axis=0)
-    total = sum((axis * whole for axis, whole in zip(unit.T, everything, strict=True)), np.zeros(len(unit)))
-    order = np.argsort(-np.rint((total - 1) / space.rows * STEP), kind="stable")
+    sum_of_vectors = (unit * space.counts[:, None]).sum(axis=0)
+    total = sum(
+        (axis * axis_total for axis, axis_total in zip(unit.T, sum_of_vectors, strict=True)), np.zeros(len(unit))
+    )
+    order = np.argsort(-np.rint((total - 1) / space.rows * STEPS_PER_UNIT), kind="stable")
     if rank == "sum":
         return space.rows_of(order)
     check()
     tuples = np.empty(space.rows, np.int64)
-    steps = space.rows * len(unit) * EACH
-    if steps > progress.LARGEST:
+    steps = space.rows * len(unit) * COSINE_COST
+    if steps > progress.MAX_STEPS:
         kernels.fill_similarity_order(unit, space.counts, int(order[0]), tuples[:1])  # compiles
-        clock = progress.clock()
-        kernels.fill_similarity_order(unit, space.counts, int(order[0]), tuples[:FEW])
-        some = progress.Sample(FEW / space.rows, steps, progress.clock() - clock)
-        progress.work(check).expect(steps, some.whole()[1])
+        clock = progress.thread_seconds()
+        kernels.fill_similarity_order(unit, space.counts, int(order[0]), tuples[:SAMPLE_RECORDS])
+        sample = progress.WorkSample(SAMPLE_RECORDS / space.rows, steps, progress.thread_seconds() - clock)
+        progress.as_progress_check(check).on_estimate(steps, sample.extrapolate()[1])
     kernels.fill_similarity_order(unit, space.counts, int(order[0]), tuples)
     rows = np.empty(space.rows, np.int64)
     rows[np.argsort(tuples, kind="stable")] = np.arange(space.rows)  # the records of a tuple in canonical order

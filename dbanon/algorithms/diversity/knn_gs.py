@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from dbanon.algorithms.base.grow_clusters import CountedRules, grow
+from dbanon.algorithms.base.grow_clusters import KernelCountedRules, grow_groups
 from dbanon.algorithms.base.loss import Loss
 from dbanon.algorithms.base.random_seeds import random_order
 from dbanon.algorithms.base.registry import (
@@ -12,10 +12,10 @@ from dbanon.algorithms.base.registry import (
     Assignment,
     Check,
     Options,
-    one_cluster_below_2k,
     register,
+    single_cluster_below_2k,
 )
-from dbanon.algorithms.base.sensitive_groups import Kinds
+from dbanon.algorithms.base.sensitive_groups import SensitiveGroups
 from dbanon.encoding import distance
 from dbanon.encoding.encoded_table import EncodedTable, Ints, SensitiveColumn
 from dbanon.kernels.arrays import GroupPools
@@ -23,11 +23,11 @@ from dbanon.privacy_models.constraint import Constraint
 from dbanon.table_functions.parameter_types import Integer
 from dbanon.table_functions.parameters import Parameter
 
-MOST = 2**16
+MAX_CLUSTERS_PER_CALL = 2**16
 """Clusters that are made at a time."""
 
 
-@one_cluster_below_2k
+@single_cluster_below_2k
 def knn_gs(space: EncodedTable, constraint: Constraint, options: Options, check: Check) -> Assignment:
     """KNN-(G,S), the single-machine form, reconstructed from the summary of its paper and the review of clustering
     methods.
@@ -42,7 +42,7 @@ def knn_gs(space: EncodedTable, constraint: Constraint, options: Options, check:
     Which records are together depends on sensitive values; what is asked of these by a model is met by the shared
     repair.
     """
-    return grow(space, _OfGroups(space, constraint.least, options), check)
+    return grow_groups(space, _GroupBalancedClusters(space, constraint.min_records, options), check)
 
 
 def value_groups(sensitive: SensitiveColumn, groups: int, level: int | None) -> Ints:
@@ -56,42 +56,53 @@ def value_groups(sensitive: SensitiveColumn, groups: int, level: int | None) -> 
     return np.asarray(np.minimum(middle * groups // max(2 * int(records.sum()), 1), groups - 1), np.int64)
 
 
-class _OfGroups(CountedRules):
+class _GroupBalancedClusters(KernelCountedRules):
     """Clusters with records of each group, in compiled code."""
 
     def __init__(self, space: EncodedTable, k: int, options: Options) -> None:
         super().__init__(space, k, np.array([0, space.rows], np.int64))
-        groups, level, each = (options[name] for name in ("groups", "level", "each"))
+        groups, level, requested = (options[name] for name in ("groups", "level", "each"))
         above = None if level is None else int(str(level))
-        found = [value_groups(s, int(str(groups)), above)[s.codes] for s in space.sensitive]
-        kinds = Kinds.by(space, np.stack(found))
-        self.left_of = np.bincount(kinds.of)
-        least = -(-k // len(self.left_of))
-        self.each = least if each is None else min(max(int(str(each)), least), space.rows)
-        self.items, self.place_of = kinds.in_order(), np.argsort(kinds.rows)
+        record_groups = [value_groups(s, int(str(groups)), above)[s.codes] for s in space.sensitive]
+        sensitive_groups = SensitiveGroups.from_codes(space, np.stack(record_groups))
+        self.n_remaining_of = np.bincount(sensitive_groups.group_of)
+        min_per_group = -(-k // len(self.n_remaining_of))
+        self.n_per_group = (
+            min_per_group if requested is None else min(max(int(str(requested)), min_per_group), space.rows)
+        )
+        self.ordered_items, self.row_places = sensitive_groups.in_record_order(), np.argsort(sensitive_groups.rows)
         self.order = random_order(space, options)
         self.seeds: list[int] = []
 
-    def can_go_on(self) -> bool:
-        return self.records >= self.k
+    def can_form_group(self) -> bool:
+        return self.n_remaining >= self.k
 
-    def form(self, first: int, most: int) -> int:
+    def form_groups(self, first_number: int, max_groups: int) -> int:
         from dbanon.kernels.bucket_growth import grow_group_clusters
 
-        items, seeds = self.items, np.empty(min(most, MOST), np.int64)
+        ordered, seeds = self.ordered_items, np.empty(min(max_groups, MAX_CLUSTERS_PER_CALL), np.int64)
         arrays = GroupPools(
-            self.order, items.item_of, items.tuples, items.kinds, items.ends, items.rows, self.place_of, items.left,
-            self.left_of,
-        )  # fmt: skip
-        given = (arrays, self.problem.measure, self.codes_of, self.labels, seeds)
-        made, looked = grow_group_clusters(self.state, len(seeds), first, self.k, self.each, *given)
-        self.looked += int(looked)
-        self.seeds += seeds[:made].tolist()
-        return int(made)
+            self.order,
+            ordered.item_of,
+            ordered.tuples,
+            ordered.groups,
+            ordered.ends,
+            ordered.rows,
+            self.row_places,
+            ordered.n_remaining,
+            self.n_remaining_of,
+        )
+        fixed_inputs = (arrays, self.kernel_inputs.loss_arrays, self.code_offsets, self.labels, seeds)
+        n_formed, n_examined = grow_group_clusters(
+            self.state, len(seeds), first_number, self.k, self.n_per_group, *fixed_inputs
+        )
+        self.n_examined += int(n_examined)
+        self.seeds += seeds[:n_formed].tolist()
+        return int(n_formed)
 
-    def place(self, groups: int, check: Check) -> None:
+    def assign_leftovers(self, n_groups: int, check: Check) -> None:
         rows = np.flatnonzero(self.labels < 0)
-        tables = Loss(self.space, 1, "edges").tables(self.space)
+        tables = Loss(self.space, 1, "edges").pair_tables(self.space)
         seeds = self.space.codes[self.seeds]
         for row, t in zip(rows.tolist(), self.space.tuple_of[rows].tolist(), strict=True):
             check()

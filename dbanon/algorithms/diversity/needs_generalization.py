@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dbanon.algorithms.base.class_bounds import Extents, members
-from dbanon.algorithms.base.loss import common
+from dbanon.algorithms.base.class_bounds import ClassBounds, cluster_members
+from dbanon.algorithms.base.loss import lowest_common_ancestors
 from dbanon.encoding.distance import subtree_end_codes
 from dbanon.encoding.encoded_table import (
     CategoricalAttribute,
@@ -19,7 +19,7 @@ from dbanon.encoding.encoded_table import (
 
 
 @dataclass(frozen=True)
-class Needs:
+class RaisingRule:
     """When a cluster is raised, and by how much.
 
     A cluster of diversity at most `least` (of several sensitive columns, the lowest; `normalized`: see `diversities`)
@@ -27,32 +27,32 @@ class Needs:
     (`influential = 'first'`: the one of greatest), by `levels` levels.
     """
 
-    least: float
-    normalized: bool
-    always: bool
+    max_diversity: float
+    is_normalized: bool
+    is_always: bool
     influential: str
     levels: int
 
 
-def raised(space: EncodedTable, labels: Ints, k: int, influence: Floats, needs: Needs) -> tuple[Ints, Ints]:
+def raised_bounds(space: EncodedTable, labels: Ints, k: int, influence: Floats, rule: RaisingRule) -> tuple[Ints, Ints]:
     """Least and greatest codes that clusters are published with (clusters, attributes), never above max_level. O(n)
     time and memory."""
-    rows = members(labels)
-    extents = Extents.of(space, rows)
-    low, high = extents.low.copy(), extents.high.copy()
+    rows = cluster_members(labels)
+    bounds = ClassBounds.from_members(space, rows)
+    low, high = bounds.low.copy(), bounds.high.copy()
     if not space.sensitive:
         return low, high
-    diversity = np.min([diversities(s, rows, needs.normalized) for s in space.sensitive], axis=0)
-    poor = (diversity <= needs.least + 2.0**-40) & (needs.always | (extents.sizes > k))
+    diversity = np.min([diversities(s, rows, rule.is_normalized) for s in space.sensitive], axis=0)
+    is_poor = (diversity <= rule.max_diversity + 2.0**-40) & (rule.is_always | (bounds.sizes > k))
     for j, attribute in enumerate(space.attributes):
-        if influence[j] < influence.mean() if needs.influential == "mean" else j != int(np.argmax(influence)):
+        if influence[j] < influence.mean() if rule.influential == "mean" else j != int(np.argmax(influence)):
             continue
-        some = np.flatnonzero(poor & (high[:, j] < attribute.values))
-        for _ in range(needs.levels):
-            raise_ = _interval if isinstance(attribute, NumericAttribute) else _node
-            before = low[some, j], high[some, j]
-            low[some, j], high[some, j] = after = raise_(attribute, *before)  # type: ignore[arg-type]
-            if np.array_equal(before, after):  # nothing is above: of the levels that are left, none is
+        raised_clusters = np.flatnonzero(is_poor & (high[:, j] < attribute.values))
+        for _ in range(rule.levels):
+            raise_ = _next_larger_interval if isinstance(attribute, NumericAttribute) else _next_larger_node
+            old_codes = low[raised_clusters, j], high[raised_clusters, j]
+            low[raised_clusters, j], high[raised_clusters, j] = new_codes = raise_(attribute, *old_codes)  # type: ignore[arg-type]
+            if np.array_equal(old_codes, new_codes):  # nothing is above: of the levels that are left, none is
                 break
     return low, high
 
@@ -64,15 +64,15 @@ def diversities(sensitive: SensitiveColumn, groups: list[Ints], normalized: bool
     values = sensitive.values + 1
     cells, counts = np.unique(group * values + sensitive.codes[np.concatenate(groups)], return_counts=True)
     sizes = np.bincount(group)
-    held = np.bincount(cells // values, weights=counts * np.log(counts), minlength=len(groups))
-    index = np.log(sizes) - held / sizes
+    log_sums = np.bincount(cells // values, weights=counts * np.log(counts), minlength=len(groups))
+    index = np.log(sizes) - log_sums / sizes
     if not normalized:
         return np.asarray(index)
-    most = np.minimum(sizes, int((sensitive.value_counts > 0).sum()))
-    return np.where(most > 1, index / np.log(np.maximum(most, 2)), 0.0)
+    max_values = np.minimum(sizes, int((sensitive.value_counts > 0).sum()))
+    return np.where(max_values > 1, index / np.log(np.maximum(max_values, 2)), 0.0)
 
 
-def _node(tree: CategoricalAttribute, low: Ints, high: Ints) -> tuple[Ints, Ints]:
+def _next_larger_node(tree: CategoricalAttribute, low: Ints, high: Ints) -> tuple[Ints, Ints]:
     """Return the codes below the next ancestor that has other values of the table too.
 
     Those given where there is none.
@@ -81,25 +81,25 @@ def _node(tree: CategoricalAttribute, low: Ints, high: Ints) -> tuple[Ints, Ints
         subtree_end_codes(tree).astype(np.int64),
         np.searchsorted(tree.node, np.arange(len(tree.parent))),
     )
-    node = common(tree, tree.node[low], tree.node[high]).astype(np.int64)
+    node = lowest_common_ancestors(tree, tree.node[low], tree.node[high]).astype(np.int64)
     limit = np.zeros(len(low), np.int64) if tree.max_level is None else tree.block(tree.max_level)[low]
     first, last = low.copy(), high.copy()
     for _ in range(int(tree.depth.max()) + 1):
-        up = (first == low) & (last == high) & (node != limit) & (node != 0)
-        if not up.any():
+        is_raised = (first == low) & (last == high) & (node != limit) & (node != 0)
+        if not is_raised.any():
             break
-        node = np.where(up, tree.parent[node], node)
-        first, last = np.where(up, first_of[node], first), np.where(up, values_end[node] - 1, last)
+        node = np.where(is_raised, tree.parent[node], node)
+        first, last = np.where(is_raised, first_of[node], first), np.where(is_raised, values_end[node] - 1, last)
     return first, last
 
 
-def _interval(number: NumericAttribute, low: Ints, high: Ints) -> tuple[Ints, Ints]:
+def _next_larger_interval(number: NumericAttribute, low: Ints, high: Ints) -> tuple[Ints, Ints]:
     """The next larger interval of a number without a hierarchy: the smallest of its blocks of 1, 2, 4, 8 ... distinct
     values that has the interval within it and is larger."""
     first, last = low.copy(), high.copy()
     for level in range(number.height + 1):
-        apart = (first == low) & (last == high)
+        is_unchanged = (first == low) & (last == high)
         begin, end = number.block(low, level)
-        fits = apart & (high <= end)
+        fits = is_unchanged & (high <= end)
         first, last = np.where(fits, begin, first), np.where(fits, end, last)
     return first, last

@@ -11,19 +11,29 @@ from dbanon.table_functions.parameters import Parameter
 PARTS = Parameter("parts", Integer(1, 100_000), "Parts of similar records that are clustered one by one.", 10)
 
 
-def united(parts: Ints, number: int, least: int, away: Callable[[int], Ints]) -> tuple[Ints, Ints]:
-    """Parts of all records, numbered without gaps, where those of fewer records than `least` are part of the nearest
-    one, the first part first; and the part that each was before. `away` gives the distances of a part to all parts,
-    which keep their centers."""
-    sizes = np.bincount(parts, minlength=number)
-    into = np.arange(number)
-    while (sizes > 0).sum() > 1 and ((sizes > 0) & (sizes < least)).any():
-        small = int(np.flatnonzero((sizes > 0) & (sizes < least))[0])
+def merge_small_parts(
+    parts: Ints, n_parts: int, min_records: int, distances_from: Callable[[int], Ints]
+) -> tuple[Ints, Ints]:
+    """Merge parts of fewer than `min_records` records into the nearest part, the first small part first.
+
+    Args:
+        parts: (records,) the part of every record.
+        n_parts: The number of parts.
+        min_records: Least number of records of a part.
+        distances_from: Returns the distances of a part to all parts; merged parts keep the center of the larger one.
+
+    Returns:
+        (records,) the part of every record, numbered without gaps, and the old number of each of these parts.
+    """
+    sizes = np.bincount(parts, minlength=n_parts)
+    merged_into = np.arange(n_parts)
+    while (sizes > 0).sum() > 1 and ((sizes > 0) & (sizes < min_records)).any():
+        small = int(np.flatnonzero((sizes > 0) & (sizes < min_records))[0])
         others = np.flatnonzero(sizes > 0)
         others = others[others != small]
-        nearest = int(others[np.argmin(away(small)[others])])
-        into[into == small] = nearest
+        nearest = int(others[np.argmin(distances_from(small)[others])])
+        merged_into[merged_into == small] = nearest
         sizes[nearest] += sizes[small]
         sizes[small] = 0
     numbers = np.cumsum(sizes > 0) - 1
-    return np.asarray(numbers[into[parts]], np.int64), np.flatnonzero(sizes > 0)
+    return np.asarray(numbers[merged_into[parts]], np.int64), np.flatnonzero(sizes > 0)

@@ -3,22 +3,22 @@
 import numpy as np
 
 from dbanon.algorithms.base import leftovers, progress
-from dbanon.algorithms.base.grow_clusters import CountedRules, grow
+from dbanon.algorithms.base.grow_clusters import KernelCountedRules, grow_groups
 from dbanon.algorithms.base.random_seeds import spread_rows
-from dbanon.algorithms.base.registry import LARGE, SEED, Assignment, Check, Options, one_cluster_below_2k, register
-from dbanon.algorithms.base.sensitive_groups import Kinds, sensitive_codes
-from dbanon.algorithms.centroid.kmeans import ROUNDS, plain
-from dbanon.algorithms.centroid.moving_centers import EVENLY, Work
-from dbanon.algorithms.diversity.partitions import PARTS, united
+from dbanon.algorithms.base.registry import LARGE, SEED, Assignment, Check, Options, register, single_cluster_below_2k
+from dbanon.algorithms.base.sensitive_groups import SensitiveGroups, sensitive_codes
+from dbanon.algorithms.centroid.kmeans import ROUNDS, unadjusted_kmeans
+from dbanon.algorithms.centroid.moving_centers import EVEN_MODE, MovingCenters
+from dbanon.algorithms.diversity.partitions import PARTS, merge_small_parts
 from dbanon.encoding.encoded_table import EncodedTable, Ints
 from dbanon.kernels.arrays import BucketPools
 from dbanon.privacy_models.constraint import Constraint
 
-BEFORE = 0.2
+KMEANS_FRACTION = 0.2
 """Share of the progress that k-means is said to be."""
 
 
-@one_cluster_below_2k
+@single_cluster_below_2k
 def pppc(space: EncodedTable, constraint: Constraint, options: Options, check: Check) -> Assignment:
     """PPPC, privacy-preserving parallel clustering, the single-machine form, reconstructed from the review of
     clustering methods.
@@ -33,11 +33,15 @@ def pppc(space: EncodedTable, constraint: Constraint, options: Options, check: C
     Which records are together depends on sensitive values; what is asked of these by a model is met by the shared
     repair.
     """
-    work = progress.work(check)
-    return grow(space, _Buckets(space, constraint.least, options, work.part(0, BEFORE)), work.part(BEFORE, 1))
+    progress_check = progress.as_progress_check(check)
+    return grow_groups(
+        space,
+        _ValueBuckets(space, constraint.min_records, options, progress_check.subtask(0, KMEANS_FRACTION)),
+        progress_check.subtask(KMEANS_FRACTION, 1),
+    )
 
 
-class _Buckets(CountedRules):
+class _ValueBuckets(KernelCountedRules):
     """Clusters of the parts, in compiled code."""
 
     step_cost = 0.5
@@ -47,46 +51,64 @@ class _Buckets(CountedRules):
 
         super().__init__(space, k, np.array([0, space.rows], np.int64))
         seeds, order = spread_rows(space, min(int(str(options["parts"])), space.rows), options)
-        work = Work(space, k, seeds, order, True, int(str(options["rounds"])), check)
-        parts, number = plain(work), len(seeds)
+        centers_search = MovingCenters(space, k, seeds, order, True, int(str(options["rounds"])), check)
+        parts, n_parts = unadjusted_kmeans(centers_search), len(seeds)
 
-        def away(part: int) -> Ints:
-            center = np.repeat(work.centers[[part]], number, axis=0)
-            return np.asarray(center_distances(center, np.arange(number), work.centers, work.axes))
+        def distances_from(part: int) -> Ints:
+            center = np.repeat(centers_search.centers[[part]], n_parts, axis=0)
+            return np.asarray(center_distances(center, np.arange(n_parts), centers_search.centers, centers_search.axes))
 
-        self.parts, kept = united(parts, number, k, away)
-        kinds = self.kinds = Kinds.by(space, np.concatenate((self.parts[None], sensitive_codes(space))))
-        part_of = kinds.values[0]
-        centers = kept[part_of[kinds.kinds]]
-        self.away = center_distances(work.points[kinds.tuples], centers, work.centers, work.axes)
-        self.left, self.left_of, self.left_in = kinds.sizes, np.bincount(kinds.of), np.bincount(self.parts)
-        self.begins_of = np.searchsorted(part_of, np.arange(len(kept) + 1))
-        self.first_of = np.minimum.reduceat(kinds.first, kinds.begins[:-1])
+        self.parts, center_of_part = merge_small_parts(parts, n_parts, k, distances_from)
+        groups = self.sensitive_groups = SensitiveGroups.from_codes(
+            space, np.concatenate((self.parts[None], sensitive_codes(space)))
+        )
+        part_of = groups.values[0]
+        centers = center_of_part[part_of[groups.item_groups]]
+        self.center_distances = center_distances(
+            centers_search.points[groups.tuples], centers, centers_search.centers, centers_search.axes
+        )
+        self.n_remaining_items, self.n_remaining_groups, self.n_remaining_parts = (
+            groups.sizes,
+            np.bincount(groups.group_of),
+            np.bincount(self.parts),
+        )
+        self.part_starts = np.searchsorted(part_of, np.arange(len(center_of_part) + 1))
+        self.first_of_group = np.minimum.reduceat(groups.first_records, groups.group_starts[:-1])
 
-    def can_go_on(self) -> bool:
-        return bool((self.left_in >= self.k).any())
+    def can_form_group(self) -> bool:
+        return bool((self.n_remaining_parts >= self.k).any())
 
-    def form(self, first: int, most: int) -> int:
+    def form_groups(self, first_number: int, max_groups: int) -> int:
         from dbanon.kernels.bucket_growth import grow_bucket_clusters
 
-        kinds = self.kinds
-        items = BucketPools(
-            self.begins_of, kinds.begins, self.first_of, kinds.tuples, kinds.at[1:], kinds.rows, self.left,
-            self.left_of, self.left_in, self.away,
-        )  # fmt: skip
-        measure = self.problem.measure
-        made, looked = grow_bucket_clusters(self.state, most, first, self.k, items, measure, self.codes_of, self.labels)
-        self.looked += int(looked)
-        return int(made)
+        sensitive_groups = self.sensitive_groups
+        bucket_items = BucketPools(
+            self.part_starts,
+            sensitive_groups.group_starts,
+            self.first_of_group,
+            sensitive_groups.tuples,
+            sensitive_groups.item_starts[1:],
+            sensitive_groups.rows,
+            self.n_remaining_items,
+            self.n_remaining_groups,
+            self.n_remaining_parts,
+            self.center_distances,
+        )
+        loss_arrays = self.kernel_inputs.loss_arrays
+        n_formed, n_examined = grow_bucket_clusters(
+            self.state, max_groups, first_number, self.k, bucket_items, loss_arrays, self.code_offsets, self.labels
+        )
+        self.n_examined += int(n_examined)
+        return int(n_formed)
 
-    def place(self, groups: int, check: Check) -> None:
+    def assign_leftovers(self, n_groups: int, check: Check) -> None:
         tuple_of = self.space.tuple_of
         order = np.argsort(self.parts, kind="stable")
         for rows in np.split(order, np.cumsum(np.bincount(self.parts))[:-1]):
             labels = self.labels[rows]
             first = int(labels[labels >= 0].min())
             labels = np.where(labels < 0, -1, labels - first)
-            leftovers.join(self.problem, tuple_of[rows], labels, check)
+            leftovers.assign_leftovers(self.kernel_inputs, tuple_of[rows], labels, check)
             self.labels[rows] = labels + first
 
 
@@ -96,6 +118,6 @@ register(
     summary="parts by k-means, and in these clusters of a record of each of the most frequent sensitive values",
     source="Lawrance and Jesudhasan 2021, as the review of clustering methods describes it",
     evidence="RECON",
-    own=(PARTS, ROUNDS, SEED, EVENLY, LARGE),
+    own=(PARTS, ROUNDS, SEED, EVEN_MODE, LARGE),
     reads=("sensitive",),
 )

@@ -5,14 +5,14 @@ from collections.abc import Callable
 import numpy as np
 
 from dbanon.algorithms.base import progress
-from dbanon.algorithms.base.distance_sums import sums_to_all
-from dbanon.algorithms.base.kernel_inputs import layout
+from dbanon.algorithms.base.distance_sums import distance_sums_to_all
+from dbanon.algorithms.base.kernel_inputs import build_kernel_inputs
 from dbanon.algorithms.base.loss import Loss
 from dbanon.algorithms.base.random_seeds import generator
-from dbanon.algorithms.base.registry import LARGE, SEED, Assignment, Check, Options, one_cluster_below_2k, register
+from dbanon.algorithms.base.registry import LARGE, SEED, Assignment, Check, Options, register, single_cluster_below_2k
 from dbanon.algorithms.base.sensitive_groups import sensitive_codes
-from dbanon.algorithms.centroid.moving_centers import EVENLY
-from dbanon.algorithms.diversity.partitions import PARTS, united
+from dbanon.algorithms.centroid.moving_centers import EVEN_MODE
+from dbanon.algorithms.diversity.partitions import PARTS, merge_small_parts
 from dbanon.encoding import distance
 from dbanon.encoding.encoded_table import EncodedTable, Ints
 from dbanon.kernels.arrays import MergedClusters
@@ -20,23 +20,23 @@ from dbanon.privacy_models.constraint import Constraint
 from dbanon.table_functions.parameter_types import Float
 from dbanon.table_functions.parameters import Parameter
 
-ROUNDS = 20
+MAX_ROUNDS = 20
 """Rounds after which medoids that still move are left as they are."""
 
-STEPS = 2**22
+STEPS_PER_CALL = 2**22
 """Clusters that are looked at between two looks for interrupts."""
 
-EACH = 0.5
+STEP_COST = 0.5
 """What looking at one, or at a distance to a center, costs in dbanon.algorithms.base.progress."""
 
-SECONDS = 3e-8
+SECONDS_PER_STEP = 3e-8
 """What a step takes."""
 
-Away = Callable[[int], Ints]
+DistancesFrom = Callable[[int], Ints]
 """Distances of all tuples to one."""
 
 
-@one_cluster_below_2k
+@single_cluster_below_2k
 def s_cpm(space: EncodedTable, constraint: Constraint, options: Options, check: Check) -> Assignment:
     """S-CPM, the semantic-similarity cluster based privacy preservation model, the single-machine form, reconstructed
     from the review of clustering methods.
@@ -51,36 +51,45 @@ def s_cpm(space: EncodedTable, constraint: Constraint, options: Options, check: 
     Which records are together depends on sensitive values; what is asked of these by a model is met by the shared
     repair.
     """
-    k = constraint.least
-    work = progress.work(check)
-    parts = _parts(space, k, options, work)[space.tuple_of]
+    k = constraint.min_records
+    progress_check = progress.as_progress_check(check)
+    parts = _medoid_parts(space, k, options, progress_check)[space.tuple_of]
     sizes = np.bincount(parts)
-    _expect(work, float((sizes.astype(np.float64) ** 2).sum()) / 2)
-    merging, done, labels, clusters = _Merging(space, k, float(str(options["penalty"]))), 0, np.empty_like(parts), 0
+    _report_estimate(progress_check, float((sizes.astype(np.float64) ** 2).sum()) / 2)
+    merging, n_done, labels, clusters = (
+        _ClusterMerger(space, k, float(str(options["penalty"]))),
+        0,
+        np.empty_like(parts),
+        0,
+    )
     for rows in np.split(np.argsort(parts, kind="stable"), np.cumsum(sizes)[:-1]):
-        found = merging.clusters(rows, work)
-        labels[rows] = found + clusters
-        clusters += int(found.max()) + 1
-        done += len(rows)
-        work.come(done / space.rows)
+        part_labels = merging.merge_part(rows, progress_check)
+        labels[rows] = part_labels + clusters
+        clusters += int(part_labels.max()) + 1
+        n_done += len(rows)
+        progress_check.advance(n_done / space.rows)
     return labels
 
 
-def _expect(work: progress.Work, looks: float) -> None:
-    work.expect(looks * EACH, looks * EACH * SECONDS)
+def _report_estimate(progress_check: progress.ProgressCheck, n_steps: float) -> None:
+    progress_check.on_estimate(n_steps * STEP_COST, n_steps * STEP_COST * SECONDS_PER_STEP)
 
 
-class _Merging:
+class _ClusterMerger:
     """Clusters of parts that begin as single records, in compiled code."""
 
     def __init__(self, space: EncodedTable, k: int, penalty: float) -> None:
-        self.k, self.tuple_of, self.problem = k, space.tuple_of, layout(space, Constraint(1), "edges")
+        self.k, self.tuple_of, self.kernel_inputs = (
+            k,
+            space.tuple_of,
+            build_kernel_inputs(space, Constraint(1), "edges"),
+        )
         self.codes, columns = sensitive_codes(space), len(space.attributes)
         # What a column of weight 1 can lose.
-        self.penalty = penalty * float(self.problem.terms[:, 2].sum()) / sum(a.weight for a in space.attributes)
+        self.penalty = penalty * float(self.kernel_inputs.terms[:, 2].sum()) / sum(a.weight for a in space.attributes)
         self.columns = columns
 
-    def clusters(self, rows: Ints, check: Check) -> Ints:
+    def merge_part(self, rows: Ints, check: Check) -> Ints:
         """Return the cluster of each record of a part, numbered from 0."""
         from dbanon.kernels.agglomerate import merge_clusters
 
@@ -89,11 +98,18 @@ class _Merging:
         marks = np.zeros((len(self.codes), int(self.codes.max()) + 1), np.int64)
         spans = np.empty((number, self.columns, 3), np.int64)
         clusters = MergedClusters(alive, spans, sizes, losses, head, tail, following, marks)
-        given = (self.k, self.penalty, self.tuple_of[rows], self.codes[:, rows], self.problem.measure, clusters)
+        fixed_inputs = (
+            self.k,
+            self.penalty,
+            self.tuple_of[rows],
+            self.codes[:, rows],
+            self.kernel_inputs.loss_arrays,
+            clusters,
+        )
         is_done = False
         while not is_done:
             check()
-            _, is_done = merge_clusters(state, STEPS, *given)
+            _, is_done = merge_clusters(state, STEPS_PER_CALL, *fixed_inputs)
         labels = np.full(number, -1, np.int64)
         for c, member in enumerate(head[alive[: int(state[0])]].tolist()):
             while member >= 0:
@@ -105,54 +121,58 @@ class _Merging:
 # --- parts ------------------------------------------------------------------------------------------------------------
 
 
-def _parts(space: EncodedTable, k: int, options: Options, check: Check) -> Ints:
+def _medoid_parts(space: EncodedTable, k: int, options: Options, check: Check) -> Ints:
     """Return the part of each tuple."""
-    tables = Loss(space, 1, "edges").tables(space)
+    tables = Loss(space, 1, "edges").pair_tables(space)
 
-    def away(t: int) -> Ints:
+    def distances_from(t: int) -> Ints:
         return distance.distances_to_tuples(tables, space.codes[t], space.codes)
 
-    number = min(int(str(options["parts"])), space.rows)
-    _expect(progress.work(check), float(number) * len(space.counts) * ROUNDS)
+    n_parts = min(int(str(options["parts"])), space.rows)
+    _report_estimate(progress.as_progress_check(check), float(n_parts) * len(space.counts) * MAX_ROUNDS)
     if options["mode"] == "deterministic":
-        records = np.arange(number) * space.rows // number
+        records = np.arange(n_parts) * space.rows // n_parts
         medoids = np.unique(np.searchsorted(space.starts, records, side="right") - 1)
     else:
-        medoids = _plus_plus(space, number, generator(options), away, check)
-    nearest = _nearest(medoids, away, check)
-    for _ in range(ROUNDS):
-        moved = np.array([_medoid(space, np.flatnonzero(nearest == p)) for p in range(len(medoids))])
-        if (moved == medoids).all():
+        medoids = _kmeanspp_medoids(space, n_parts, generator(options), distances_from, check)
+    nearest = _nearest_medoids(medoids, distances_from, check)
+    for _ in range(MAX_ROUNDS):
+        new_medoids = np.array([_medoid(space, np.flatnonzero(nearest == p)) for p in range(len(medoids))])
+        if (new_medoids == medoids).all():
             break
-        medoids = moved
-        nearest = _nearest(medoids, away, check)
-    parts, _ = united(np.repeat(nearest, space.counts), len(medoids), k, lambda p: away(int(medoids[p]))[medoids])
+        medoids = new_medoids
+        nearest = _nearest_medoids(medoids, distances_from, check)
+    parts, _ = merge_small_parts(
+        np.repeat(nearest, space.counts), len(medoids), k, lambda p: distances_from(int(medoids[p]))[medoids]
+    )
     return parts[space.starts]
 
 
-def _plus_plus(space: EncodedTable, number: int, draws: np.random.Generator, away: Away, check: Check) -> Ints:
+def _kmeanspp_medoids(
+    space: EncodedTable, n_medoids: int, draws: np.random.Generator, distances_from: DistancesFrom, check: Check
+) -> Ints:
     """Tuples of records that are drawn one after another, each by its squared distance to the nearest one before;
     fewer where all records are at distance 0."""
-    chosen = [int(np.searchsorted(space.starts, draws.integers(space.rows), side="right")) - 1]
-    least = away(chosen[0])
-    while len(chosen) < number and least.any():
+    medoids = [int(np.searchsorted(space.starts, draws.integers(space.rows), side="right")) - 1]
+    min_distances = distances_from(medoids[0])
+    while len(medoids) < n_medoids and min_distances.any():
         check()
-        weights = np.cumsum(space.counts * (least / least.max()) ** 2)
-        drawn = int(np.searchsorted(weights, draws.random() * weights[-1], side="right"))
-        chosen.append(min(drawn, len(weights) - 1))
-        least = np.minimum(least, away(chosen[-1]))
-    return np.array(sorted(chosen), np.int64)
+        weights = np.cumsum(space.counts * (min_distances / min_distances.max()) ** 2)
+        drawn_tuple = int(np.searchsorted(weights, draws.random() * weights[-1], side="right"))
+        medoids.append(min(drawn_tuple, len(weights) - 1))
+        min_distances = np.minimum(min_distances, distances_from(medoids[-1]))
+    return np.array(sorted(medoids), np.int64)
 
 
-def _nearest(medoids: Ints, away: Away, check: Check) -> Ints:
+def _nearest_medoids(medoids: Ints, distances_from: DistancesFrom, check: Check) -> Ints:
     """Return the nearest medoid of each tuple, the first of several; every medoid is in its own part."""
-    least = away(int(medoids[0]))
-    nearest = np.zeros(len(least), np.int64)
+    min_distances = distances_from(int(medoids[0]))
+    nearest = np.zeros(len(min_distances), np.int64)
     for p, medoid in enumerate(medoids[1:].tolist(), 1):
         check()
-        now = away(medoid)
-        nearest[now < least] = p
-        least = np.minimum(least, now)
+        distances = distances_from(medoid)
+        nearest[distances < min_distances] = p
+        min_distances = np.minimum(min_distances, distances)
     nearest[medoids] = np.arange(len(medoids))
     return nearest
 
@@ -160,7 +180,7 @@ def _nearest(medoids: Ints, away: Away, check: Check) -> Ints:
 def _medoid(space: EncodedTable, tuples: Ints) -> int:
     """Of some tuples the first with the least summed distance to the records of all of them."""
     part = EncodedTable(space.attributes, space.codes[tuples], space.counts[tuples], None, space.total)
-    return int(tuples[np.argmin(sums_to_all(part))])
+    return int(tuples[np.argmin(distance_sums_to_all(part))])
 
 
 register(
@@ -178,7 +198,7 @@ register(
             "penalty", Float(0, 1000), "Weight of equal sensitive values against loss where clusters merge.", 0.1
         ),
         SEED,
-        EVENLY,
+        EVEN_MODE,
         LARGE,
     ),
     reads=("sensitive",),

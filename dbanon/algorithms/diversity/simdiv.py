@@ -18,28 +18,28 @@ from dbanon.algorithms.base.registry import (
     SEED,
     Check,
     Exclusion,
-    Influence,
+    InfluenceWeighting,
     Options,
     PublishedEnds,
     Widening,
-    one_cluster_below_2k,
     register,
+    single_cluster_below_2k,
 )
-from dbanon.algorithms.diversity.cosine_similarity import STEP, directions, ranked_rows
-from dbanon.algorithms.diversity.needs_generalization import Needs, raised
+from dbanon.algorithms.diversity.cosine_similarity import STEPS_PER_UNIT, rows_by_similarity, unit_vectors
+from dbanon.algorithms.diversity.needs_generalization import RaisingRule, raised_bounds
 from dbanon.encoding.encoded_table import EncodedTable, Floats, Ints
 from dbanon.kernels.arrays import FillOptions
 from dbanon.privacy_models.constraint import Constraint
 from dbanon.table_functions.parameter_types import Boolean, Choice, Float, Integer, Interval, PerColumn
 from dbanon.table_functions.parameters import Parameter
 
-WORK, SAMPLE = 2**26, 2**22
+GROUPS_PER_CALL, SAMPLE_GROUPS = 2**26, 2**22
 """Groups that are looked at before interrupts are looked for, and before it is judged how long all take."""
 
-EACH = 3
+GROUP_COST = 3
 """What a look at a group costs, in steps of dbanon.algorithms.base.progress."""
 
-LITERAL = {
+REPRODUCE_DEFAULTS = {
     "div": ("cluster", "pair"),
     "imbalance": ("always", "paper"),
     "div_scale": ("normalized", "raw"),
@@ -49,13 +49,15 @@ LITERAL = {
 """Options whose default follows `reproduce`: usually, and for the paper to the letter."""
 
 
-def resolved(options: Options) -> dict[str, Any]:
+def resolve_options(options: Options) -> dict[str, Any]:
     """Return the options, where those that were not given follow `reproduce`."""
-    literal = int(options["reproduce"] == "paper")
-    return dict(options) | {n: options[n] if options[n] is not None else d[literal] for n, d in LITERAL.items()}
+    column = int(options["reproduce"] == "paper")
+    return dict(options) | {
+        n: options[n] if options[n] is not None else d[column] for n, d in REPRODUCE_DEFAULTS.items()
+    }
 
 
-@one_cluster_below_2k
+@single_cluster_below_2k
 def simdiv(space: EncodedTable, constraint: Constraint, options: Options, check: Check) -> Ints:
     """SimDiv (Majeed et al. 2024, Algorithms 1-3): floor(n/k) clusters of k records, and fewer than k residuals.
 
@@ -68,45 +70,63 @@ def simdiv(space: EncodedTable, constraint: Constraint, options: Options, check:
     """
     from dbanon.kernels import simdiv as kernels
 
-    settings = resolved(options)
-    k = constraint.least
+    settings = resolve_options(options)
+    k = constraint.min_records
     clusters = space.rows // k
-    unit = directions(space, settings["cs_scale"])
+    unit = unit_vectors(space, settings["cs_scale"])
     tuple_of = space.tuple_of
-    ranked = ranked_rows(space, unit, settings["rank"], check)
+    ranked = rows_by_similarity(space, unit, settings["rank"], check)
     first = int(np.argmax(influences(space, settings)))
     top = space.codes[:, first].astype(np.int64)
-    least = round(settings["t_cs"] * STEP)
+    min_similarity = round(settings["t_cs"] * STEPS_PER_UNIT)
     check()
-    seeds = kernels.slice_centers(ranked, tuple_of, unit, top, space.attributes[first].values, k, least)
+    seeds = kernels.slice_centers(ranked, tuple_of, unit, top, space.attributes[first].values, k, min_similarity)
     labels = np.full(space.rows, -1, np.int64)
     labels[seeds] = np.arange(clusters)
     if space.sensitive:
         codes = np.stack([s.codes for s in space.sensitive]).astype(np.int64)
-        kinds = [(s.values, int((s.value_counts > 0).sum())) for s in space.sensitive]
+        value_counts = [(s.values, int((s.value_counts > 0).sum())) for s in space.sensitive]
     else:  # nothing to be diverse in
-        codes, kinds = np.zeros((1, space.rows), np.int64), [(0, 1)]
-    sensitive = (codes, *np.array(kinds, np.int64).T.copy())
-    groups = _groups(tuple_of, codes, labels)
-    of_kinds = _kinds(groups[1])
+        codes, value_counts = np.zeros((1, space.rows), np.int64), [(0, 1)]
+    sensitive = (codes, *np.array(value_counts, np.int64).T.copy())
+    groups = _group_records(tuple_of, codes, labels)
+    groups_by_value = _groups_by_value(groups[1])
     centers = np.stack((seeds, tuple_of[seeds]), axis=1)
-    chosen = FillOptions(
-        k, settings["alpha_pr"], settings["beta_ut"], least, settings["div"] == "pair", bool(settings["avoid_uniform"])
+    fill_options = FillOptions(
+        k,
+        settings["alpha_pr"],
+        settings["beta_ut"],
+        min_similarity,
+        settings["div"] == "pair",
+        bool(settings["avoid_uniform"]),
     )
-    steps, work, full, clock = len(groups[0]) * clusters / 2 * EACH, progress.work(check), 0, 0.0
-    is_judged = steps <= progress.LARGEST
-    while full < clusters:
+    steps, progress_check, n_full, clock = (
+        len(groups[0]) * clusters / 2 * GROUP_COST,
+        progress.as_progress_check(check),
+        0,
+        0.0,
+    )
+    is_estimated = steps <= progress.MAX_STEPS
+    while n_full < clusters:
         check()
-        before, clock = full, progress.clock()
-        full = kernels.fill_clusters(
-            full, WORK if is_judged else SAMPLE, centers, unit, groups, of_kinds, sensitive, chosen, labels
+        previous, clock = n_full, progress.thread_seconds()
+        n_full = kernels.fill_clusters(
+            n_full,
+            GROUPS_PER_CALL if is_estimated else SAMPLE_GROUPS,
+            centers,
+            unit,
+            groups,
+            groups_by_value,
+            sensitive,
+            fill_options,
+            labels,
         )
-        work.come(full / clusters)
-        if not is_judged and before > 0:  # the kernel may be compiled for the first
-            done = progress.Sample((full - before) / clusters, steps, progress.clock() - clock)
-            work.expect(steps, done.whole(progress.FEWER)[1])
-            is_judged = True
-    _residuals(ranked[labels[ranked] < 0], unit, tuple_of, seeds, labels, _most(k, settings["cap"]))
+        progress_check.advance(n_full / clusters)
+        if not is_estimated and previous > 0:  # the kernel may be compiled for the first
+            sample = progress.WorkSample((n_full - previous) / clusters, steps, progress.thread_seconds() - clock)
+            progress_check.on_estimate(steps, sample.extrapolate(progress.DENSE_COST_FACTOR)[1])
+            is_estimated = True
+    _assign_residuals(ranked[labels[ranked] < 0], unit, tuple_of, seeds, labels, _max_cluster_size(k, settings["cap"]))
     return labels
 
 
@@ -115,7 +135,7 @@ def influences(space: EncodedTable, options: Mapping[str, Any]) -> Floats:
     return np.array([a.weight if options["influence"] == "weights" else a.influence for a in space.attributes])
 
 
-def _groups(tuple_of: Ints, codes: Ints, labels: Ints) -> tuple[Any, ...]:
+def _group_records(tuple_of: Ints, codes: Ints, labels: Ints) -> tuple[Any, ...]:
     """Return records without a label, grouped by tuple and sensitive values (see `dbanon.kernels.simdiv`)."""
     rows = np.flatnonzero(labels < 0)
     key = tuple_of[rows]
@@ -123,38 +143,40 @@ def _groups(tuple_of: Ints, codes: Ints, labels: Ints) -> tuple[Any, ...]:
         _, key = np.unique(key * (int(column.max(initial=0)) + 1) + column[rows], return_inverse=True)
         key = np.asarray(key).reshape(-1)
     order = np.argsort(key, kind="stable")
-    rows, ordered = rows[order], key[order]
-    begin = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1])) if len(rows) else np.empty(0, np.int64)
+    rows, sorted_keys = rows[order], key[order]
+    begin = np.flatnonzero(np.append(True, sorted_keys[1:] != sorted_keys[:-1])) if len(rows) else np.empty(0, np.int64)
     members = rows[begin]
     group_codes = np.ascontiguousarray(codes[:, members].T)
-    left = np.diff(np.append(begin, len(rows)))
-    return tuple_of[members], group_codes, rows, begin, np.zeros(len(begin), np.int64), left
+    n_remaining = np.diff(np.append(begin, len(rows)))
+    return tuple_of[members], group_codes, rows, begin, np.zeros(len(begin), np.int64), n_remaining
 
 
-def _kinds(group_codes: Ints) -> tuple[Ints, Ints, Ints, Ints]:
+def _groups_by_value(group_codes: Ints) -> tuple[Ints, Ints, Ints, Ints]:
     """Groups by their sensitive values: groups of each kind one after another, where kinds begin, how many groups each
     has, and the codes of each."""
-    codes, kind = np.unique(group_codes, axis=0, return_inverse=True)
-    kind = np.asarray(kind).reshape(-1)
-    live = np.bincount(kind, minlength=len(codes))
-    return np.argsort(kind, kind="stable"), np.cumsum(live) - live, live, np.ascontiguousarray(codes)
+    codes, combination = np.unique(group_codes, axis=0, return_inverse=True)
+    combination = np.asarray(combination).reshape(-1)
+    n_groups = np.bincount(combination, minlength=len(codes))
+    return np.argsort(combination, kind="stable"), np.cumsum(n_groups) - n_groups, n_groups, np.ascontiguousarray(codes)
 
 
-def _residuals(rest: Ints, unit: Floats, tuple_of: Ints, seeds: Ints, labels: Ints, most: float) -> None:
+def _assign_residuals(rows: Ints, unit: Floats, tuple_of: Ints, seeds: Ints, labels: Ints, max_size: float) -> None:
     """Label what is left (Algorithm 3, lines 23-26). Where all clusters have their greatest size, it is ignored."""
     sizes = np.bincount(labels[labels >= 0], minlength=len(seeds))
     centers = unit[tuple_of[seeds]]
-    for row in rest.tolist():
-        own = unit[tuple_of[row]]
-        similar = sum((axis * of for axis, of in zip(centers.T, own, strict=True)), np.zeros(len(centers)))
-        cosines = np.rint(similar * STEP)
-        open_ = sizes < most
-        c = int(np.argmax(np.where(open_, cosines, -np.inf) if open_.any() else cosines))
-        labels[row] = c
-        sizes[c] += 1
+    for row in rows.tolist():
+        vector = unit[tuple_of[row]]
+        similar = sum(
+            (axis * coordinate for axis, coordinate in zip(centers.T, vector, strict=True)), np.zeros(len(centers))
+        )
+        cosines = np.rint(similar * STEPS_PER_UNIT)
+        is_open = sizes < max_size
+        cluster = int(np.argmax(np.where(is_open, cosines, -np.inf) if is_open.any() else cosines))
+        labels[row] = cluster
+        sizes[cluster] += 1
 
 
-def _most(k: int, cap: str) -> float:
+def _max_cluster_size(k: int, cap: str) -> float:
     """Return the greatest size of a cluster that residuals join.
 
     The paper names three factors "depending on k"; which is for which k is this project's choice.
@@ -164,18 +186,20 @@ def _most(k: int, cap: str) -> float:
     return k + math.ceil(k / part) if part else math.inf
 
 
-def widen(space: EncodedTable, labels: Ints, constraint: Constraint, options: Options) -> PublishedEnds:
+def widen_by_needs(space: EncodedTable, labels: Ints, constraint: Constraint, options: Options) -> PublishedEnds:
     """Needs-based generalization (Majeed et al. 2024, Algorithm 4): see
     `dbanon.algorithms.diversity.needs_generalization`."""
-    settings = resolved(options)
-    needs = Needs(
-        least=settings["t_div"],
-        normalized=settings["div_scale"] == "normalized",
-        always=settings["imbalance"] == "always",
+    settings = resolve_options(options)
+    rule = RaisingRule(
+        max_diversity=settings["t_div"],
+        is_normalized=settings["div_scale"] == "normalized",
+        is_always=settings["imbalance"] == "always",
         influential=settings["influential"],
         levels=settings["levels"],
     )
-    return PublishedEnds.covering(*raised(space, labels, constraint.least, influences(space, settings), needs))
+    return PublishedEnds.covering(
+        *raised_bounds(space, labels, constraint.min_records, influences(space, settings), rule)
+    )
 
 
 def _bounds(options: Options) -> Mapping[str, tuple[str, str]]:
@@ -276,7 +300,7 @@ register(
     reads=("sensitive", "magnitudes"),
     abilities=(
         Exclusion(_bounds, lambda options: bool(options["drop_duplicates"])),
-        Influence(lambda options: options["influence"] != "weights"),
-        Widening(widen),
+        InfluenceWeighting(lambda options: options["influence"] != "weights"),
+        Widening(widen_by_needs),
     ),
 )

@@ -4,19 +4,19 @@ from dataclasses import replace
 
 import numpy as np
 
-from dbanon.algorithms.base.assignments import Runs
+from dbanon.algorithms.base.assignments import RunLengthLabels
 from dbanon.algorithms.base.registry import (
-    EVERY_MODEL,
-    MOST_LEFT_OUT,
+    ALL_MODELS,
+    MAX_SUPPRESSED,
     Assignment,
     Check,
     Options,
     Suppression,
     register,
 )
-from dbanon.algorithms.full_domain.lattice_search import Search
-from dbanon.algorithms.full_domain.levels import Frequencies, Levels
-from dbanon.algorithms.full_domain.recoding import FULL, MOST, RECODING
+from dbanon.algorithms.full_domain.lattice_search import LatticeSearch
+from dbanon.algorithms.full_domain.levels import AttributeLevels, FrequencySet
+from dbanon.algorithms.full_domain.recoding import FULL_RECODING, MAX_SUPPRESSED_PARAMETER, RECODING
 from dbanon.encoding.encoded_table import EncodedTable
 from dbanon.privacy_models.constraint import Constraint
 
@@ -29,22 +29,22 @@ def datafly(space: EncodedTable, constraint: Constraint, options: Options, check
     are steps up a hierarchy; of a number without one, blocks of 1, 2, 4, 8 ... distinct values; NULL joins the other
     values at the top. At most `most` records, by default k, are left out. O(n) time a step, O(n) memory.
     """
-    levels = [Levels.of(a, space.codes[:, j]) for j, a in enumerate(space.attributes)]
-    blocks = tuple(of.steps[0][space.codes[:, j]] for j, of in enumerate(levels))
-    search = Search(space, levels, Frequencies((0,) * len(levels), blocks, space.counts), check)
-    most, node = int(str(options[MOST_LEFT_OUT])), [0] * len(levels)
+    levels = [AttributeLevels.from_codes(a, space.codes[:, j]) for j, a in enumerate(space.attributes)]
+    blocks = tuple(attribute_levels.steps[0][space.codes[:, j]] for j, attribute_levels in enumerate(levels))
+    search = LatticeSearch(space, levels, FrequencySet((0,) * len(levels), blocks, space.counts), check)
+    max_suppressed, node = int(str(options[MAX_SUPPRESSED])), [0] * len(levels)
     while True:
         check()
-        group, groups = search.base.groups(levels, tuple(node))
-        missed = search.missed(group, groups, constraint)
-        out = int(space.counts[missed[group]].sum())
-        higher = [j for j, of in enumerate(levels) if node[j] + 1 < len(of.numbers)]
-        if out <= most or not higher:
+        group, groups = search.base.groups_above(levels, tuple(node))
+        is_failing = search.failing_groups(group, groups, constraint)
+        n_failing = int(space.counts[is_failing[group]].sum())
+        raisable = [j for j, attribute_levels in enumerate(levels) if node[j] + 1 < len(attribute_levels.numbers)]
+        if n_failing <= max_suppressed or not raisable:
             break
-        node[max(higher, key=lambda j: (levels[j].blocks[node[j]], -j))] += 1
-    if out > most:  # the top of what max_level leaves
-        return Runs.one(space)
-    return Runs.of_tuples(space, np.where(missed[group], -1, group))
+        node[max(raisable, key=lambda j: (levels[j].n_blocks[node[j]], -j))] += 1
+    if n_failing > max_suppressed:  # the top of what max_level leaves
+        return RunLengthLabels.single_cluster(space)
+    return RunLengthLabels.from_tuple_clusters(space, np.where(is_failing[group], -1, group))
 
 
 register(
@@ -57,11 +57,16 @@ register(
     source="Datafly, as the review of clustering methods names it",
     evidence="LIT-m",
     complexity="O(n) time a level, O(n) memory",
-    own=(replace(MOST, doc="Most records that may be left out, beside the share suppress; default k."), RECODING),
+    own=(
+        replace(
+            MAX_SUPPRESSED_PARAMETER, doc="Most records that may be left out, beside the share suppress; default k."
+        ),
+        RECODING,
+    ),
     defaults={"suppress": 1.0},
-    meets=EVERY_MODEL,
+    meets=ALL_MODELS,
     abilities=(
-        FULL,
+        FULL_RECODING,
         Suppression(
             "those in classes that miss the privacy model, once they are few",
             lambda options, k: k if options["most"] is None else int(str(options["most"])),

@@ -1,16 +1,16 @@
 """Incognito: the best of all full-domain generalizations."""
 
 from dbanon.algorithms.base.registry import (
-    EVERY_MODEL,
-    MOST_LEFT_OUT,
+    ALL_MODELS,
+    MAX_SUPPRESSED,
     Assignment,
     Check,
     Options,
     Suppression,
     register,
 )
-from dbanon.algorithms.full_domain.lattice_search import full_domain
-from dbanon.algorithms.full_domain.recoding import FULL, MOST, RECODING
+from dbanon.algorithms.full_domain.lattice_search import search_full_domain
+from dbanon.algorithms.full_domain.recoding import FULL_RECODING, MAX_SUPPRESSED_PARAMETER, RECODING
 from dbanon.encoding.encoded_table import EncodedTable
 from dbanon.privacy_models.constraint import Constraint
 
@@ -23,15 +23,15 @@ def incognito(space: EncodedTable, constraint: Constraint, options: Options, che
     Levels are steps up a hierarchy; of a number without one, blocks of 1, 2, 4, 8 ... distinct values; NULL joins the
     other values at the top. Exponential in the columns, O(n) time a node, O(n) memory. Raises TooManyLevelsError.
     """
-    return full_domain(space, constraint, "incognito", check, int(str(options[MOST_LEFT_OUT])))
+    return search_full_domain(space, constraint, "incognito", check, int(str(options[MAX_SUPPRESSED])))
 
 
-def records(options: Options, k: int) -> int | None:
+def max_suppressed_records(options: Options, k: int) -> int | None:
     """Return the most records to be left out, beside the share."""
     return None if options["most"] is None else int(str(options["most"]))
 
 
-SUPPRESSION = Suppression("those in classes that miss the privacy model", records)
+SUPPRESSION = Suppression("those in classes that miss the privacy model", max_suppressed_records)
 
 register(
     incognito,
@@ -40,7 +40,7 @@ register(
     source="LeFevre et al. 2005",
     evidence="LIT-m",
     complexity="exponential in the columns, O(n) time a node, O(n) memory",
-    own=(MOST, RECODING),
-    meets=EVERY_MODEL,
-    abilities=(FULL, SUPPRESSION),
+    own=(MAX_SUPPRESSED_PARAMETER, RECODING),
+    meets=ALL_MODELS,
+    abilities=(FULL_RECODING, SUPPRESSION),
 )

@@ -8,18 +8,20 @@ from itertools import combinations
 import numpy as np
 
 from dbanon import errors
-from dbanon.algorithms.base.assignments import Runs
+from dbanon.algorithms.base.assignments import RunLengthLabels
 from dbanon.algorithms.base.loss import Loss
 from dbanon.algorithms.base.registry import Check
-from dbanon.algorithms.full_domain.levels import Frequencies, Levels, Node, sums
+from dbanon.algorithms.full_domain.levels import AttributeLevels, FrequencySet, Node, group_records
 from dbanon.encoding.encoded_table import Bools, EncodedTable, Ints
 from dbanon.privacy_models.constraint import Constraint
 
-LARGEST = 2_000_000
+MAX_NODES = 2_000_000
 """Most nodes, over all sets of attributes."""
 
 
-def full_domain(space: EncodedTable, constraint: Constraint, name: str, check: Check, most: int = 0) -> Runs:
+def search_full_domain(
+    space: EncodedTable, constraint: Constraint, name: str, check: Check, max_suppressed: int = 0
+) -> RunLengthLabels:
     """The classes of the best full-domain generalization, found as Incognito does (LeFevre, DeWitt and Ramakrishnan
     2005), with the privacy model as the test of a group (Machanavajjhala et al. 2006): the label of every record.
 
@@ -34,33 +36,35 @@ def full_domain(space: EncodedTable, constraint: Constraint, name: str, check: C
     classes meets where the classes do (`kept_by_union`). On all attributes every candidate is tested with the whole
     model, in the order of its sum of levels, until that is more than one that passes has: none is taken for granted.
 
-    `most`: so many records may stand in classes that miss the model; they are left out (-1), and count as if they lost
-    all. Then what passes below is only asked of k and of numbers of values, as a class that misses another model can
-    spoil one that it is joined with.
+    `max_suppressed`: so many records may be in classes that miss the model; they are suppressed (-1) and count as a
+    full loss. Smaller sets of attributes are then tested only for k and for numbers of distinct values, because a class
+    that misses another model can spoil one that it is united with.
 
     Raises TooManyLevelsError. Exponential in the attributes, O(tuples) time a node, O(tuples * attributes + nodes)
     memory.
     """
-    of = [Levels.of(a, space.codes[:, j]) for j, a in enumerate(space.attributes)]
-    raised = [j for j, levels in enumerate(of) if len(levels.numbers) > 1]
-    nodes = math.prod(len(of[j].numbers) + 1 for j in raised)
-    if nodes > LARGEST:
-        raise errors.TooManyLevelsError(name, nodes, LARGEST)
-    if not raised:
-        return Runs.one(space)
-    blocks = tuple(of[j].steps[0][space.codes[:, j]] for j in raised)
-    base = Frequencies((0,) * len(raised), blocks, space.counts)
-    search = Search(space, [of[j] for j in raised], base, check, most)
+    levels = [AttributeLevels.from_codes(a, space.codes[:, j]) for j, a in enumerate(space.attributes)]
+    raisable = [j for j, attribute_levels in enumerate(levels) if len(attribute_levels.numbers) > 1]
+    nodes = math.prod(len(levels[j].numbers) + 1 for j in raisable)
+    if nodes > MAX_NODES:
+        raise errors.TooManyLevelsError(name, nodes, MAX_NODES)
+    if not raisable:
+        return RunLengthLabels.single_cluster(space)
+    blocks = tuple(levels[j].steps[0][space.codes[:, j]] for j in raisable)
+    base = FrequencySet((0,) * len(raisable), blocks, space.counts)
+    search = LatticeSearch(space, [levels[j] for j in raisable], base, check, max_suppressed)
     passing: dict[tuple[int, ...], Bools] = {}
-    part = kept_by_union(space, constraint, counts_only=most > 0)
-    for size in range(1, len(raised)):
-        subsets = combinations(range(len(raised)), size)
-        passing = {some: search.passing(some, search.candidates(some, passing), part) for some in subsets}
-    everything = tuple(range(len(raised)))
-    return search.best(search.candidates(everything, passing), constraint)
+    part = union_closed_constraint(space, constraint, counts_only=max_suppressed > 0)
+    for size in range(1, len(raisable)):
+        subsets = combinations(range(len(raisable)), size)
+        passing = {
+            subset: search.passing_nodes(subset, search.candidate_nodes(subset, passing), part) for subset in subsets
+        }
+    all_attributes = tuple(range(len(raisable)))
+    return search.best_labels(search.candidate_nodes(all_attributes, passing), constraint)
 
 
-def kept_by_union(space: EncodedTable, constraint: Constraint, *, counts_only: bool = False) -> Constraint:
+def union_closed_constraint(space: EncodedTable, constraint: Constraint, *, counts_only: bool = False) -> Constraint:
     """Return the part of a privacy model that a union of disjoint classes meets wherever each of them does.
 
     k and numbers of different values only grow, whatever is counted. Where records are counted, a value's share in the
@@ -70,116 +74,120 @@ def kept_by_union(space: EncodedTable, constraint: Constraint, *, counts_only: b
     values is left out.
     """
     by_records = space.persons is None and not counts_only
-    models = tuple(m for m in constraint.models if m.rule.counts_values or (by_records and m.rule.kept_by_union))
+    models = tuple(
+        m
+        for m in constraint.models
+        if m.form_definition.is_distinct_count or (by_records and m.form_definition.is_closed_under_union)
+    )
     return Constraint(constraint.k, models, constraint.joint)
 
 
 @dataclass(frozen=True)
-class Search:
+class LatticeSearch:
     """The records by their blocks on the lowest levels, and the levels of their attributes.
 
     At most `most` records may stand in groups that miss the model.
     """
 
     space: EncodedTable
-    levels: list[Levels]
-    base: Frequencies
+    levels: list[AttributeLevels]
+    base: FrequencySet
     check: Check
-    most: int = 0
+    max_suppressed: int = 0
 
-    def candidates(self, some: tuple[int, ...], passing: dict[tuple[int, ...], Bools]) -> Bools:
+    def candidate_nodes(self, attributes: tuple[int, ...], passing: dict[tuple[int, ...], Bools]) -> Bools:
         """Return nodes of some attributes that pass on all sets of one attribute less."""
-        alive = np.ones([len(self.levels[j].numbers) for j in some], bool)
-        if len(some) > 1:
-            for i in range(len(some)):
-                alive &= np.expand_dims(passing[some[:i] + some[i + 1 :]], i)
-        return alive
+        is_candidate = np.ones([len(self.levels[j].numbers) for j in attributes], bool)
+        if len(attributes) > 1:
+            for i in range(len(attributes)):
+                is_candidate &= np.expand_dims(passing[attributes[:i] + attributes[i + 1 :]], i)
+        return is_candidate
 
-    def passing(self, some: tuple[int, ...], alive: Bools, constraint: Constraint) -> Bools:
+    def passing_nodes(self, attributes: tuple[int, ...], is_candidate: Bools, constraint: Constraint) -> Bools:
         """Return nodes of some attributes whose groups meet the constraint."""
-        passed = np.zeros_like(alive)
-        floor = self._floor(some, alive)
-        for _, node in self._bottom_up(some, alive):
-            if not passed[node] and self._meets(some, floor, node, constraint):
-                passed[tuple(slice(level, None) for level in node)] = True
-        return passed
+        is_passing = np.zeros_like(is_candidate)
+        floor = self._floor_frequencies(attributes, is_candidate)
+        for _, node in self._bottom_up(attributes, is_candidate):
+            if not is_passing[node] and self._meets(attributes, floor, node, constraint):
+                is_passing[tuple(slice(level, None) for level in node)] = True
+        return is_passing
 
-    def best(self, alive: Bools, constraint: Constraint) -> Runs:
+    def best_labels(self, is_candidate: Bools, constraint: Constraint) -> RunLengthLabels:
         """Return the label of every record on the best node of all attributes; one class where none passes."""
-        everything = tuple(range(len(self.levels)))
-        floor = self._floor(everything, alive)
+        all_attributes = tuple(range(len(self.levels)))
+        floor = self._floor_frequencies(all_attributes, is_candidate)
         loss = Loss(self.space, 1, "leaves")  # 1: sums over all records are exact
-        labels, least, total = np.zeros(len(self.space.counts), np.int64), -1, -1
-        for levels, node in self._bottom_up(everything, alive):
-            if total >= 0 and levels > total:
+        labels, min_loss, min_levels = np.zeros(len(self.space.counts), np.int64), -1, -1
+        for levels, node in self._bottom_up(all_attributes, is_candidate):
+            if min_levels >= 0 and levels > min_levels:
                 break
-            if self._meets(everything, floor, node, constraint):
-                group, loss_here = self.judged(loss, node, constraint)
-                if total < 0 or loss_here < least:
-                    labels, least, total = group, loss_here, levels
-        return Runs.of_tuples(self.space, labels)
+            if self._meets(all_attributes, floor, node, constraint):
+                group, loss_here = self.groups_and_loss(loss, node, constraint)
+                if min_levels < 0 or loss_here < min_loss:
+                    labels, min_loss, min_levels = group, loss_here, levels
+        return RunLengthLabels.from_tuple_clusters(self.space, labels)
 
-    def _bottom_up(self, some: tuple[int, ...], alive: Bools) -> Iterator[tuple[int, Node]]:
+    def _bottom_up(self, attributes: tuple[int, ...], is_candidate: Bools) -> Iterator[tuple[int, Node]]:
         """Yield the sum of levels and node, ascending."""
-        nodes = np.argwhere(alive)
-        levels = (np.array(self.levels[j].numbers)[nodes[:, i]] for i, j in enumerate(some))
-        sums = sum(levels, np.zeros(len(nodes), np.int64))
-        for at in np.argsort(sums, kind="stable").tolist():
-            yield int(sums[at]), tuple(nodes[at].tolist())
+        nodes = np.argwhere(is_candidate)
+        levels = (np.array(self.levels[j].numbers)[nodes[:, i]] for i, j in enumerate(attributes))
+        level_sums = sum(levels, np.zeros(len(nodes), np.int64))
+        for position in np.argsort(level_sums, kind="stable").tolist():
+            yield int(level_sums[position]), tuple(nodes[position].tolist())
 
-    def _floor(self, some: tuple[int, ...], alive: Bools) -> Frequencies:
+    def _floor_frequencies(self, attributes: tuple[int, ...], is_candidate: Bools) -> FrequencySet:
         """Return the frequency set of the highest node below all candidates, which all of them are rolled up from."""
-        node = tuple(np.argwhere(alive).min(axis=0).tolist()) if alive.any() else (0,) * len(some)
-        return self._tuples(some).up([self.levels[j] for j in some], node)
+        node = tuple(np.argwhere(is_candidate).min(axis=0).tolist()) if is_candidate.any() else (0,) * len(attributes)
+        return self._tuple_frequencies(attributes).roll_up([self.levels[j] for j in attributes], node)
 
-    def _tuples(self, some: tuple[int, ...]) -> Frequencies:
+    def _tuple_frequencies(self, attributes: tuple[int, ...]) -> FrequencySet:
         """Return the records by some attributes; equal ones are not yet together."""
-        return Frequencies((0,) * len(some), tuple(self.base.blocks[j] for j in some), self.base.records)
+        return FrequencySet((0,) * len(attributes), tuple(self.base.blocks[j] for j in attributes), self.base.records)
 
-    def passes(self, node: Node, constraint: Constraint) -> bool:
+    def is_passing(self, node: Node, constraint: Constraint) -> bool:
         """Return whether a node of all attributes meets the constraint, but for so many records as may miss it."""
         return self._meets(tuple(range(len(self.levels))), self.base, node, constraint)
 
-    def _meets(self, some: tuple[int, ...], floor: Frequencies, node: Node, constraint: Constraint) -> bool:
+    def _meets(self, attributes: tuple[int, ...], floor: FrequencySet, node: Node, constraint: Constraint) -> bool:
         """Whether all groups on a node meet the constraint, but for so many records as may miss it; sizes are looked at
         first, then the smallest groups."""
         self.check()
-        levels = [self.levels[j] for j in some]
-        group, groups = floor.groups(levels, node)
-        sizes = sums(group, groups, floor.records)
-        out = int(sizes[sizes < constraint.least].sum())
-        if out > self.most or constraint.counts_records(self.space):
-            return out <= self.most
-        group, groups = self._tuples(some).groups(levels, node)
-        out = 0
+        levels = [self.levels[j] for j in attributes]
+        group, groups = floor.groups_above(levels, node)
+        sizes = group_records(group, groups, floor.records)
+        n_failing = int(sizes[sizes < constraint.min_records].sum())
+        if n_failing > self.max_suppressed or constraint.counts_only_records(self.space):
+            return n_failing <= self.max_suppressed
+        group, groups = self._tuple_frequencies(attributes).groups_above(levels, node)
+        n_failing = 0
         for rows in self._smallest_first(group, groups):
-            out += sum(len(rows[g]) for g in constraint.missed(self.space, rows).tolist())
-            if out > self.most:
+            n_failing += sum(len(rows[g]) for g in constraint.failing_clusters(self.space, rows).tolist())
+            if n_failing > self.max_suppressed:
                 return False
         return True
 
-    def judged(self, loss: Loss, node: Node, constraint: Constraint) -> tuple[Ints, int]:
+    def groups_and_loss(self, loss: Loss, node: Node, constraint: Constraint) -> tuple[Ints, int]:
         """The group of every tuple on a node of all attributes, -1 where it misses the constraint, and the loss of all
         records; those that are left out lose all."""
-        group, groups = self.base.groups(self.levels, node)
-        missed = self.missed(group, groups, constraint)
-        total = self._loss_of(loss, group, groups, missed)
-        return np.where(missed[group], -1, group), total
+        group, groups = self.base.groups_above(self.levels, node)
+        is_failing = self.failing_groups(group, groups, constraint)
+        total = self._total_loss(loss, group, groups, is_failing)
+        return np.where(is_failing[group], -1, group), total
 
-    def missed(self, group: Ints, groups: int, constraint: Constraint) -> Bools:
+    def failing_groups(self, group: Ints, n_groups: int, constraint: Constraint) -> Bools:
         """Which groups of tuples miss the constraint."""
-        sizes = sums(group, groups, self.space.counts)
-        if constraint.counts_records(self.space):
-            return np.asarray(sizes < constraint.least)
-        missed, by_size, first = np.zeros(groups, bool), np.argsort(sizes, kind="stable"), 0
-        for rows in self._smallest_first(group, groups):
-            missed[by_size[first + constraint.missed(self.space, rows)]] = True
+        sizes = group_records(group, n_groups, self.space.counts)
+        if constraint.counts_only_records(self.space):
+            return np.asarray(sizes < constraint.min_records)
+        is_failing, by_size, first = np.zeros(n_groups, bool), np.argsort(sizes, kind="stable"), 0
+        for rows in self._smallest_first(group, n_groups):
+            is_failing[by_size[first + constraint.failing_clusters(self.space, rows)]] = True
             first += len(rows)
-        return missed
+        return is_failing
 
     def _smallest_first(self, group: Ints, groups: int) -> Iterator[list[Ints]]:
         """Yield the rows of groups, ever more of them at a time; `group` of each tuple."""
-        sizes = sums(group, groups, self.space.counts)
+        sizes = group_records(group, groups, self.space.counts)
         by_size = np.argsort(sizes, kind="stable")
         rank = np.empty_like(by_size)
         rank[by_size] = np.arange(len(by_size))
@@ -193,11 +201,11 @@ class Search:
             yield np.split(rows, np.cumsum(sizes[by_size[first:last]])[:-1])
             first, step = last, 8 * step
 
-    def _loss_of(self, loss: Loss, group: Ints, groups: int, missed: Bools) -> int:
+    def _total_loss(self, loss: Loss, group: Ints, n_groups: int, is_failing: Bools) -> int:
         """The loss of all records in groups, of each tuple, as they are published; all is lost where one is missed."""
         order = np.argsort(group, kind="stable")
-        first = np.searchsorted(group[order], np.arange(groups))
+        first = np.searchsorted(group[order], np.arange(n_groups))
         codes = self.space.codes[order].astype(np.int64)
         low, high = np.minimum.reduceat(codes, first), np.maximum.reduceat(codes, first)
-        own = np.where(missed, sum(term.unit for term in loss.terms), loss.of(low, high))
-        return int((own * sums(group, groups, self.space.counts)).sum())
+        group_losses = np.where(is_failing, sum(term.unit for term in loss.terms), loss.record_losses(low, high))
+        return int((group_losses * group_records(group, n_groups, self.space.counts)).sum())

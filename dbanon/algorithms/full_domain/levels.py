@@ -14,7 +14,7 @@ Node = tuple[int, ...]
 
 
 @dataclass(frozen=True)
-class Levels:
+class AttributeLevels:
     """The levels of one attribute at which its records stand in different blocks, from the values themselves up.
 
     numbers: the level's number in the hierarchy; steps[0]: the block of each code at the first level (-1: does not
@@ -24,10 +24,10 @@ class Levels:
 
     numbers: tuple[int, ...]
     steps: tuple[Ints, ...]
-    blocks: tuple[int, ...]
+    n_blocks: tuple[int, ...]
 
     @classmethod
-    def of(cls, attribute: Attribute, codes: AnyInts) -> Levels:
+    def from_codes(cls, attribute: Attribute, codes: AnyInts) -> AttributeLevels:
         """Return the levels of an attribute for some codes of it.
 
         Of a tree: the ancestors so many steps above each value, up to max_level; of a number: blocks of 1, 2, 4, 8 ...
@@ -38,25 +38,27 @@ class Levels:
         first = np.full(attribute.values + 1, -1, np.int64)
         first[present] = np.arange(len(present))
         numbers, steps, blocks = [0], [first], [len(present)]
-        some = present  # a code of each block
-        for number in range(1, _top(attribute) + 1):
-            _, begin, of = np.unique(_blocks(attribute, some, number), return_index=True, return_inverse=True)
-            if len(begin) < len(some):
-                some = some[begin]
+        block_codes = present  # a code of each block
+        for number in range(1, _top_level(attribute) + 1):
+            _, begin, upper_block = np.unique(
+                _block_keys(attribute, block_codes, number), return_index=True, return_inverse=True
+            )
+            if len(begin) < len(block_codes):
+                block_codes = block_codes[begin]
                 numbers.append(number)
-                steps.append(of.reshape(-1))
-                blocks.append(len(some))
+                steps.append(upper_block.reshape(-1))
+                blocks.append(len(block_codes))
         return cls(tuple(numbers), tuple(steps), tuple(blocks))
 
-    def up(self, low: int, high: int) -> Ints:
+    def blocks_above(self, low: int, high: int) -> Ints:
         """Return the block at one level of each block at a lower one, or the same."""
-        of = np.arange(self.blocks[low])
+        block_above = np.arange(self.n_blocks[low])
         for level in range(low + 1, high + 1):
-            of = self.steps[level][of]
-        return of
+            block_above = self.steps[level][block_above]
+        return block_above
 
 
-def _top(attribute: Attribute) -> int:
+def _top_level(attribute: Attribute) -> int:
     """Return the level at which everything is one."""
     if isinstance(attribute, NumericAttribute):
         return max(attribute.height, 1)
@@ -64,10 +66,10 @@ def _top(attribute: Attribute) -> int:
     return height if attribute.max_level is None else min(height, attribute.max_level)
 
 
-def _blocks(attribute: Attribute, codes: Ints, level: int) -> Ints:
+def _block_keys(attribute: Attribute, codes: Ints, level: int) -> Ints:
     """What tells blocks of a level apart, by code."""
     limited = not isinstance(attribute, NumericAttribute) and attribute.max_level is not None
-    if level == _top(attribute) and not limited:
+    if level == _top_level(attribute) and not limited:
         return np.zeros(len(codes), np.int64)
     if isinstance(attribute, NumericAttribute):
         return np.where(codes == attribute.values, -1, attribute.block(codes, level)[0])
@@ -75,7 +77,7 @@ def _blocks(attribute: Attribute, codes: Ints, level: int) -> Ints:
 
 
 @dataclass(frozen=True)
-class Frequencies:
+class FrequencySet:
     """A frequency set: the groups of records of some attributes on a node.
 
     blocks (attributes, groups); records (groups,).
@@ -85,24 +87,29 @@ class Frequencies:
     blocks: tuple[Ints, ...]
     records: Ints
 
-    def groups(self, levels: Sequence[Levels], node: Node) -> tuple[Ints, int]:
+    def groups_above(self, levels: Sequence[AttributeLevels], node: Node) -> tuple[Ints, int]:
         """Return the group that each group belongs to on a node above, and how many there are."""
-        above = [of.up(low, high) for of, low, high in zip(levels, self.node, node, strict=True)]
+        above = [
+            attribute_levels.blocks_above(low, high)
+            for attribute_levels, low, high in zip(levels, self.node, node, strict=True)
+        ]
         columns = [up[blocks] for up, blocks in zip(above, self.blocks, strict=True)]
-        return grouped(columns, [of.blocks[level] for of, level in zip(levels, node, strict=True)])
+        return group_rows(
+            columns, [attribute_levels.n_blocks[level] for attribute_levels, level in zip(levels, node, strict=True)]
+        )
 
-    def up(self, levels: Sequence[Levels], node: Node) -> Frequencies:
+    def roll_up(self, levels: Sequence[AttributeLevels], node: Node) -> FrequencySet:
         """Return the frequency set of a node above: rolled up, without a look at the records."""
-        group, groups = self.groups(levels, node)
+        group, groups = self.groups_above(levels, node)
         blocks = []
-        for of, low, high, column in zip(levels, self.node, node, self.blocks, strict=True):
+        for attribute_levels, low, high, column in zip(levels, self.node, node, self.blocks, strict=True):
             column_above = np.empty(groups, np.int64)
-            column_above[group] = of.up(low, high)[column]
+            column_above[group] = attribute_levels.blocks_above(low, high)[column]
             blocks.append(column_above)
-        return Frequencies(node, tuple(blocks), sums(group, groups, self.records))
+        return FrequencySet(node, tuple(blocks), group_records(group, groups, self.records))
 
 
-def grouped(columns: Sequence[Ints], sizes: Sequence[int]) -> tuple[Ints, int]:
+def group_rows(columns: Sequence[Ints], sizes: Sequence[int]) -> tuple[Ints, int]:
     """Return a number of each row from 0, equal where all columns are, and how many there are.
 
     `sizes`: values of a column.
@@ -115,6 +122,6 @@ def grouped(columns: Sequence[Ints], sizes: Sequence[int]) -> tuple[Ints, int]:
     return key, len(distinct)
 
 
-def sums(group: Ints, groups: int, records: Ints) -> Ints:
+def group_records(group: Ints, n_groups: int, records: Ints) -> Ints:
     """Return records by group. Sums of doubles are exact for less than 2^53 records."""
-    return np.bincount(group, weights=records, minlength=groups).astype(np.int64)
+    return np.bincount(group, weights=records, minlength=n_groups).astype(np.int64)

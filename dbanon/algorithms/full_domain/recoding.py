@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from dbanon.algorithms.base.class_bounds import Extents, members, published_nodes
+from dbanon.algorithms.base.class_bounds import ClassBounds, cluster_members, published_nodes
 from dbanon.algorithms.base.registry import Options, PublishedEnds, Widening
-from dbanon.algorithms.full_domain.levels import Levels
+from dbanon.algorithms.full_domain.levels import AttributeLevels
 from dbanon.encoding.encoded_table import CategoricalAttribute, EncodedTable, Ints
 from dbanon.privacy_models.constraint import Constraint
 from dbanon.table_functions.parameter_types import Choice, Integer
@@ -18,7 +18,9 @@ RECODING = Parameter(
     "makes sense.",
     "full",
 )
-MOST = Parameter("most", Integer(0), "Most records that may be left out, beside the share suppress.")
+MAX_SUPPRESSED_PARAMETER = Parameter(
+    "most", Integer(0), "Most records that may be left out, beside the share suppress."
+)
 
 
 def level_ends(space: EncodedTable, labels: Ints, constraint: Constraint, options: Options) -> PublishedEnds:
@@ -35,29 +37,29 @@ def level_ends(space: EncodedTable, labels: Ints, constraint: Constraint, option
         constraint: Not read.
         options: Not read.
     """
-    extents = Extents.of(space, members(labels))
-    low, high = extents.low.copy(), extents.high.copy()
-    raised = np.full(low.shape, -1, np.int64)
-    kept = space.codes[np.unique(space.tuple_of[np.flatnonzero(labels >= 0)])]
+    bounds = ClassBounds.from_members(space, cluster_members(labels))
+    low, high = bounds.low.copy(), bounds.high.copy()
+    raised_nodes = np.full(low.shape, -1, np.int64)
+    published_codes = space.codes[np.unique(space.tuple_of[np.flatnonzero(labels >= 0)])]
     for j, attribute in enumerate(space.attributes):
-        levels = Levels.of(attribute, kept[:, j])
-        level, block = _level(levels, low[:, j], high[:, j])
+        levels = AttributeLevels.from_codes(attribute, published_codes[:, j])
+        level, block = _common_level(levels, low[:, j], high[:, j])
         if block[-1] >= 0 and (block[:-1] == block[-1]).any():
             low[:, j], high[:, j] = 0, attribute.values
             continue
-        known = high[:, j] < attribute.values
+        has_value = high[:, j] < attribute.values
         if isinstance(attribute, CategoricalAttribute):
-            nodes = attribute.block(levels.numbers[level])[low[known, j]]
-            covering = published_nodes(attribute, low[known, j], high[known, j])
-            raised[known, j] = np.where(attribute.published_node[nodes] == covering, -1, nodes)
+            nodes = attribute.block(levels.numbers[level])[low[has_value, j]]
+            covering = published_nodes(attribute, low[has_value, j], high[has_value, j])
+            raised_nodes[has_value, j] = np.where(attribute.published_node[nodes] == covering, -1, nodes)
         else:
-            first, last = _ends(block[:-1])
-            of = block[low[known, j]]
-            low[known, j], high[known, j] = first[of], last[of]
-    return PublishedEnds(low, high, raised)
+            first, last = _block_ends(block[:-1])
+            cluster_block = block[low[has_value, j]]
+            low[has_value, j], high[has_value, j] = first[cluster_block], last[cluster_block]
+    return PublishedEnds(low, high, raised_nodes)
 
 
-def _level(levels: Levels, low: Ints, high: Ints) -> tuple[int, Ints]:
+def _common_level(levels: AttributeLevels, low: Ints, high: Ints) -> tuple[int, Ints]:
     """Return the lowest level on which every cluster is in one block, by its place in `levels.numbers`, and the block
     of each code there."""
     block = levels.steps[0]
@@ -68,7 +70,7 @@ def _level(levels: Levels, low: Ints, high: Ints) -> tuple[int, Ints]:
     return len(levels.numbers) - 1, block
 
 
-def _ends(block: Ints) -> tuple[Ints, Ints]:
+def _block_ends(block: Ints) -> tuple[Ints, Ints]:
     """Return the least and the greatest code of each block; codes that do not occur are in none."""
     codes = np.flatnonzero(block >= 0)
     first, last = np.full(int(block.max(initial=0)) + 1, len(block)), np.full(int(block.max(initial=0)) + 1, -1)
@@ -77,4 +79,4 @@ def _ends(block: Ints) -> tuple[Ints, Ints]:
     return first, last
 
 
-FULL = Widening(level_ends, lambda options: options["recoding"] == "full")
+FULL_RECODING = Widening(level_ends, lambda options: options["recoding"] == "full")

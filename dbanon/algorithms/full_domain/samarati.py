@@ -4,13 +4,13 @@ import math
 from collections.abc import Iterator, Sequence
 
 from dbanon import errors
-from dbanon.algorithms.base.assignments import Runs
+from dbanon.algorithms.base.assignments import RunLengthLabels
 from dbanon.algorithms.base.loss import Loss
-from dbanon.algorithms.base.registry import EVERY_MODEL, MOST_LEFT_OUT, Assignment, Check, Options, register
+from dbanon.algorithms.base.registry import ALL_MODELS, MAX_SUPPRESSED, Assignment, Check, Options, register
 from dbanon.algorithms.full_domain.incognito import SUPPRESSION
-from dbanon.algorithms.full_domain.lattice_search import LARGEST, Search
-from dbanon.algorithms.full_domain.levels import Frequencies, Levels, Node
-from dbanon.algorithms.full_domain.recoding import FULL, MOST, RECODING
+from dbanon.algorithms.full_domain.lattice_search import MAX_NODES, LatticeSearch
+from dbanon.algorithms.full_domain.levels import AttributeLevels, FrequencySet, Node
+from dbanon.algorithms.full_domain.recoding import FULL_RECODING, MAX_SUPPRESSED_PARAMETER, RECODING
 from dbanon.encoding.encoded_table import EncodedTable
 from dbanon.privacy_models.constraint import Constraint
 
@@ -27,28 +27,30 @@ def samarati(space: EncodedTable, constraint: Constraint, options: Options, chec
 
     Exponential in the columns, O(n) time a generalization, O(n) memory. Raises TooManyLevelsError.
     """
-    levels = [Levels.of(a, space.codes[:, j]) for j, a in enumerate(space.attributes)]
-    nodes = math.prod(len(of.numbers) for of in levels)
-    if nodes > LARGEST:
-        raise errors.TooManyLevelsError("samarati", nodes, LARGEST)
-    blocks = tuple(of.steps[0][space.codes[:, j]] for j, of in enumerate(levels))
-    base = Frequencies((0,) * len(levels), blocks, space.counts)
-    search = Search(space, levels, base, check, int(str(options[MOST_LEFT_OUT])))
-    tops = [len(of.numbers) - 1 for of in levels]
+    levels = [AttributeLevels.from_codes(a, space.codes[:, j]) for j, a in enumerate(space.attributes)]
+    nodes = math.prod(len(attribute_levels.numbers) for attribute_levels in levels)
+    if nodes > MAX_NODES:
+        raise errors.TooManyLevelsError("samarati", nodes, MAX_NODES)
+    blocks = tuple(attribute_levels.steps[0][space.codes[:, j]] for j, attribute_levels in enumerate(levels))
+    base = FrequencySet((0,) * len(levels), blocks, space.counts)
+    search = LatticeSearch(space, levels, base, check, int(str(options[MAX_SUPPRESSED])))
+    tops = [len(attribute_levels.numbers) - 1 for attribute_levels in levels]
     low, high = 0, sum(tops)
     while low < high:
         middle = (low + high) // 2
-        if any(search.passes(node, constraint) for node in at_height(tops, middle)):
+        if any(search.is_passing(node, constraint) for node in nodes_at_height(tops, middle)):
             high = middle
         else:
             low = middle + 1
     loss = Loss(space, 1, "leaves")  # 1: sums over all records are exact
-    passing = (node for node in at_height(tops, high) if search.passes(node, constraint))
-    found = min((search.judged(loss, node, constraint) for node in passing), key=lambda j: j[1], default=None)
-    return Runs.one(space) if found is None else Runs.of_tuples(space, found[0])
+    passing = (node for node in nodes_at_height(tops, high) if search.is_passing(node, constraint))
+    best = min((search.groups_and_loss(loss, node, constraint) for node in passing), key=lambda j: j[1], default=None)
+    return (
+        RunLengthLabels.single_cluster(space) if best is None else RunLengthLabels.from_tuple_clusters(space, best[0])
+    )
 
 
-def at_height(tops: Sequence[int], height: int) -> Iterator[Node]:
+def nodes_at_height(tops: Sequence[int], height: int) -> Iterator[Node]:
     """Yield all nodes of a height, the first attribute lowest first; `tops` are the greatest levels."""
     if not tops:
         if height == 0:
@@ -56,7 +58,7 @@ def at_height(tops: Sequence[int], height: int) -> Iterator[Node]:
         return
     rest = sum(tops[1:])
     for level in range(max(height - rest, 0), min(tops[0], height) + 1):
-        for others in at_height(tops[1:], height - level):
+        for others in nodes_at_height(tops[1:], height - level):
             yield (level, *others)
 
 
@@ -67,7 +69,7 @@ register(
     source="Samarati's binary search, as Wang et al. 2022 name it",
     evidence="LIT-m",
     complexity="exponential in the columns, O(n) time a node, O(n) memory",
-    own=(MOST, RECODING),
-    meets=EVERY_MODEL,
-    abilities=(FULL, SUPPRESSION),
+    own=(MAX_SUPPRESSED_PARAMETER, RECODING),
+    meets=ALL_MODELS,
+    abilities=(FULL_RECODING, SUPPRESSION),
 )

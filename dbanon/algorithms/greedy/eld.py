@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from dbanon.algorithms.base.grow_clusters import grow
+from dbanon.algorithms.base.grow_clusters import grow_groups
 from dbanon.algorithms.base.loss import Loss
 from dbanon.algorithms.base.registry import LARGE, MODE, SEED, Assignment, Check, Options, register
-from dbanon.algorithms.greedy.least_loss import FAR, LeastLoss, Seeding
+from dbanon.algorithms.greedy.least_loss import FARTHEST_SEED, GreedySeeding, LeastLossGroups
 from dbanon.encoding.encoded_table import EncodedTable
 from dbanon.kernels.arrays import DiverseRecords
 from dbanon.privacy_models.constraint import Constraint
@@ -19,42 +19,54 @@ def eld(space: EncodedTable, constraint: Constraint, options: Options, check: Ch
     values; leftovers go where the whole loss grows least. Clusters grow where sensitive values are skewed. Other models
     and forms of l, and persons, are met by the shared repair. O(n^2) without the index, O(n) memory.
     """
-    loss = Loss(space, constraint.least, "edges")
-    return grow(space, UntilDiverse(space, constraint, loss, Seeding.of(space, FAR, options)), check)
+    loss = Loss(space, constraint.min_records, "edges")
+    return grow_groups(
+        space,
+        DiverseLeastLoss(space, constraint, loss, GreedySeeding.from_options(space, FARTHEST_SEED, options)),
+        check,
+    )
 
 
-class UntilDiverse(LeastLoss):
+class DiverseLeastLoss(LeastLossGroups):
     """Groups as k-member makes them, which grow until they have `l` different values too."""
 
-    def __init__(self, space: EncodedTable, constraint: Constraint, loss: Loss, seeding: Seeding) -> None:
+    def __init__(self, space: EncodedTable, constraint: Constraint, loss: Loss, seeding: GreedySeeding) -> None:
         super().__init__(space, constraint, loss, seeding)
-        self.wanted = _wanted(space, constraint)
+        self.required_values = _required_values(space, constraint)
         self.members = np.empty((len(space.counts) + 2 + 2**18, 2), np.int64)
 
-    def form(self, first: int, most: int) -> int:
+    def form_groups(self, first_number: int, max_groups: int) -> int:
         from dbanon.kernels.eld import eld_steps
 
         used, self.reference, _ = eld_steps(
-            self.index.arrays, self.terms, self.question.table_sums, self.question.axis_arrays, self.least, self.wanted,
-            self.reference, first == 0, most, self.members,
-        )  # fmt: skip
+            self.index.arrays,
+            self.terms,
+            self.question.table_sums,
+            self.question.axis_arrays,
+            self.min_records,
+            self.required_values,
+            self.reference,
+            first_number == 0,
+            max_groups,
+            self.members,
+        )
         self.index.recount_records()
-        return self.dealt.take(self.members[:used], first)
+        return self.log.add_groups(self.members[:used], first_number)
 
 
-def _wanted(space: EncodedTable, constraint: Constraint) -> DiverseRecords:
+def _required_values(space: EncodedTable, constraint: Constraint) -> DiverseRecords:
     """What clusters need of sensitive values, and those of all records."""
     columns = max(len(space.sensitive), 1)
     width = max([s.values for s in space.sensitive], default=0) + 1
-    least, left_of = np.zeros(columns, np.int64), np.zeros((columns, width), np.int64)
+    min_values, n_remaining = np.zeros(columns, np.int64), np.zeros((columns, width), np.int64)
     codes = np.full((columns, space.rows), -1, np.int64)
     for model in constraint.models:
-        if model.rule.counts_values:
-            least[model.sensitive] = max(least[model.sensitive], int(model.bound))
+        if model.form_definition.is_distinct_count:
+            min_values[model.sensitive] = max(min_values[model.sensitive], int(model.bound))
     for s, sensitive in enumerate(space.sensitive):
         codes[s] = np.where(sensitive.codes == sensitive.values, -1, sensitive.codes)
-        left_of[s, : sensitive.values] = np.bincount(sensitive.codes, minlength=sensitive.values + 1)[:-1]
-    return DiverseRecords(least, codes, space.starts, space.counts, left_of)
+        n_remaining[s, : sensitive.values] = np.bincount(sensitive.codes, minlength=sensitive.values + 1)[:-1]
+    return DiverseRecords(min_values, codes, space.starts, space.counts, n_remaining)
 
 
 register(

@@ -1,7 +1,7 @@
 """GAA-CP: greedy growth by the share of leaves below the common ancestor."""
 
 from dbanon.algorithms.base.registry import LARGE, MODE, SEED, Assignment, Check, Options, register
-from dbanon.algorithms.greedy.least_loss import FAR, RANDOM, greedy
+from dbanon.algorithms.greedy.least_loss import FARTHEST_SEED, RANDOM_SEED, grow_least_loss_groups
 from dbanon.encoding.encoded_table import EncodedTable
 from dbanon.privacy_models.constraint import Constraint
 from dbanon.table_functions.parameter_types import Choice
@@ -15,7 +15,9 @@ def gaa_cp(space: EncodedTable, constraint: Constraint, options: Options, check:
     the common ancestor (NCP). With `next = 'random'` (default) it is `kmembers_random` with that loss; `next = 'far'`
     begins at the record farthest from the seed before. O(n^2) without the index, O(n) memory.
     """
-    return greedy(space, constraint, options, check, FAR if options["next"] == "far" else RANDOM, "leaves")
+    return grow_least_loss_groups(
+        space, constraint, options, check, FARTHEST_SEED if options["next"] == "far" else RANDOM_SEED, "leaves"
+    )
 
 
 register(

@@ -1,7 +1,7 @@
 """Greedy k-member, and k-members with random seeds."""
 
 from dbanon.algorithms.base.registry import LARGE, MODE, SEED, Assignment, Check, Options, register
-from dbanon.algorithms.greedy.least_loss import FAR, RANDOM, greedy
+from dbanon.algorithms.greedy.least_loss import FARTHEST_SEED, RANDOM_SEED, grow_least_loss_groups
 from dbanon.encoding.encoded_table import EncodedTable
 from dbanon.privacy_models.constraint import Constraint
 
@@ -13,7 +13,7 @@ def kmember(space: EncodedTable, constraint: Constraint, options: Options, check
     record that raises the information loss least, k - 1 times. Sizes k to 2k - 1. O(n^2) evaluations without the
     index, which leaves most of them out; O(n) memory.
     """
-    return greedy(space, constraint, options, check, FAR, "edges")
+    return grow_least_loss_groups(space, constraint, options, check, FARTHEST_SEED, "edges")
 
 
 def kmembers_random(space: EncodedTable, constraint: Constraint, options: Options, check: Check) -> Assignment:
@@ -22,7 +22,7 @@ def kmembers_random(space: EncodedTable, constraint: Constraint, options: Option
     As k-member, but each cluster begins at a random record. The paper states O(n); every step looks at all records
     that are left, so it is O(n^2) without the index. O(n) memory.
     """
-    return greedy(space, constraint, options, check, RANDOM, "edges")
+    return grow_least_loss_groups(space, constraint, options, check, RANDOM_SEED, "edges")
 
 
 register(

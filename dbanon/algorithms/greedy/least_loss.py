@@ -8,23 +8,23 @@ from typing import Any
 
 import numpy as np
 
-from dbanon.algorithms.base.assignment_log import Dealt
-from dbanon.algorithms.base.assignments import Runs
-from dbanon.algorithms.base.class_bounds import Extents
-from dbanon.algorithms.base.grow_clusters import Rules, grow, within_room
-from dbanon.algorithms.base.loss import Loss, Term
+from dbanon.algorithms.base.assignment_log import AssignmentLog
+from dbanon.algorithms.base.assignments import RunLengthLabels
+from dbanon.algorithms.base.class_bounds import ClassBounds
+from dbanon.algorithms.base.grow_clusters import GrowthRules, grow_groups, limit_batch
+from dbanon.algorithms.base.loss import Loss, LossTerm
 from dbanon.algorithms.base.random_seeds import generator, random_tuple
 from dbanon.algorithms.base.registry import Assignment, Check, Options
 from dbanon.encoding.encoded_table import CategoricalAttribute, EncodedTable, Ints, NumericAttribute
 from dbanon.encoding.tuple_index import TupleIndex
 from dbanon.privacy_models.constraint import Constraint
 
-FAR, RANDOM, FIRST = 0, 1, 2
+FARTHEST_SEED, RANDOM_SEED, FIRST_SEED = 0, 1, 2
 """Seeds: the record farthest from the seed before, a random one, the first one left."""
 
 
 @dataclass(frozen=True)
-class Seeding:
+class GreedySeeding:
     """Where groups begin: FAR, RANDOM or FIRST; the first FAR seed is the farthest from the tuple `reference`."""
 
     rule: int
@@ -32,16 +32,16 @@ class Seeding:
     reference: int
 
     @classmethod
-    def of(cls, space: EncodedTable, rule: int, options: Options) -> Seeding:
+    def from_options(cls, space: EncodedTable, rule: int, options: Options) -> GreedySeeding:
         """Return the rule of a call. In the deterministic mode a random record is the first one."""
         draws = generator(options)
-        reference = random_tuple(space, options, draws) if rule == FAR else 0
-        if rule == RANDOM and options["mode"] == "deterministic":
-            rule = FIRST
+        reference = random_tuple(space, options, draws) if rule == FARTHEST_SEED else 0
+        if rule == RANDOM_SEED and options["mode"] == "deterministic":
+            rule = FIRST_SEED
         return cls(rule, draws, reference)
 
 
-class LeastLoss(Rules):
+class LeastLossGroups(GrowthRules):
     """Groups of k records, each of which is the one with which a record of the group loses least.
 
     Under persons or models of sensitive values a group has at least as many records as any of them needs; where that
@@ -52,89 +52,109 @@ class LeastLoss(Rules):
     """
 
     def __init__(
-        self, space: EncodedTable, constraint: Constraint, loss: Loss, seeding: Seeding, before: Runs | None = None
+        self,
+        space: EncodedTable,
+        constraint: Constraint,
+        loss: Loss,
+        seeding: GreedySeeding,
+        preassigned: RunLengthLabels | None = None,
     ) -> None:
-        self.space, self.least, self.loss, self.seeding = space, constraint.least, loss, seeding
-        self.reference, self.questions = seeding.reference, self.least
-        self.harder = 5.0 if seeding.rule == FAR else 1.0
-        self.index = TupleIndex(space, loss.tables(space))
-        self.dealt = Dealt()
-        self.kept, self.aside = 0, np.zeros(len(space.counts), np.int64)
-        if before is not None:
-            self._stand_aside(before)
-        self.terms = arrays([loss.terms[j] for j in self.index.tabular])
+        self.space, self.min_records, self.loss, self.seeding = space, constraint.min_records, loss, seeding
+        self.reference, self.n_queries = seeding.reference, self.min_records
+        self.sparse_cost_factor = 5.0 if seeding.rule == FARTHEST_SEED else 1.0
+        self.index = TupleIndex(space, loss.pair_tables(space))
+        self.log = AssignmentLog()
+        self.n_preassigned, self.n_set_aside = 0, np.zeros(len(space.counts), np.int64)
+        if preassigned is not None:
+            self._set_aside(preassigned)
+        self.terms = term_arrays([loss.terms[j] for j in self.index.tabular])
         self.question = self.index.zero_query()
 
-    def _stand_aside(self, before: Runs) -> None:
-        taken = np.bincount(before.tuples, weights=before.counts, minlength=len(self.aside)).astype(np.int64)
-        self.index.remove_records(np.flatnonzero(taken), taken[taken > 0])
-        kept, out = before.clusters >= 0, before.clusters < 0
-        self.dealt.put(before.tuples[kept], before.counts[kept], before.clusters[kept])
-        np.add.at(self.aside, before.tuples[out], before.counts[out])
-        self.kept = before.clusters_most
+    def _set_aside(self, preassigned: RunLengthLabels) -> None:
+        n_taken = np.bincount(preassigned.tuples, weights=preassigned.counts, minlength=len(self.n_set_aside)).astype(
+            np.int64
+        )
+        self.index.remove_records(np.flatnonzero(n_taken), n_taken[n_taken > 0])
+        has_cluster, is_unassigned = preassigned.clusters >= 0, preassigned.clusters < 0
+        self.log.add(
+            preassigned.tuples[has_cluster], preassigned.counts[has_cluster], preassigned.clusters[has_cluster]
+        )
+        np.add.at(self.n_set_aside, preassigned.tuples[is_unassigned], preassigned.counts[is_unassigned])
+        self.n_preassigned = preassigned.next_cluster_number
 
-    def can_go_on(self) -> bool:
-        return self.records >= self.least
+    def can_form_group(self) -> bool:
+        return self.n_remaining >= self.min_records
 
-    def form(self, first: int, most: int) -> int:
+    def form_groups(self, first_number: int, max_groups: int) -> int:
         from dbanon.kernels.greedy import greedy_steps
 
-        groups = within_room(most, self.least)
-        members = np.empty((groups * (self.least + 1), 2), np.int64)
+        groups = limit_batch(max_groups, self.min_records)
+        members = np.empty((groups * (self.min_records + 1), 2), np.int64)
         used, self.reference = greedy_steps(
-            self.index.arrays, self.terms, self.question.table_sums, self.question.axis_arrays, self.least,
+            self.index.arrays, self.terms, self.question.table_sums, self.question.axis_arrays, self.min_records,
             self.seeding.rule,
             self.reference, self.seeding.draws.random(groups), groups, members,
         )  # fmt: skip
         self.index.recount_records()
-        return self.dealt.take(members[:used], first + self.kept)
+        return self.log.add_groups(members[:used], first_number + self.n_preassigned)
 
-    def place(self, groups: int, check: Check) -> None:
-        self.dealt.place(
-            self.index.remaining + self.aside,
-            lambda groups, tuples: least_growth(self.space, self.loss, groups, tuples, check),
+    def assign_leftovers(self, n_groups: int, check: Check) -> None:
+        self.log.assign_remaining(
+            self.index.remaining + self.n_set_aside,
+            lambda groups, tuples: assign_by_least_growth(self.space, self.loss, groups, tuples, check),
         )
 
 
-def greedy(
+def grow_least_loss_groups(
     space: EncodedTable, constraint: Constraint, options: Options, check: Check, rule: int, heights: str
 ) -> Assignment:
     """Return groups of records that lose least together. `rule`: FAR, RANDOM or FIRST; `heights`: see `Loss`."""
-    loss = Loss(space, constraint.least, heights)
-    return grow(space, LeastLoss(space, constraint, loss, Seeding.of(space, rule, options)), check)
+    loss = Loss(space, constraint.min_records, heights)
+    return grow_groups(
+        space, LeastLossGroups(space, constraint, loss, GreedySeeding.from_options(space, rule, options)), check
+    )
 
 
-def least_growth(space: EncodedTable, loss: Loss, groups: Runs, tuples: Ints, check: Check) -> Ints:
+def assign_by_least_growth(
+    space: EncodedTable, loss: Loss, groups: RunLengthLabels, tuples: Ints, check: Check
+) -> Ints:
     """The groups that leftovers, a tuple each, join in their order: where (size + 1) times the loss with them exceeds
     size times the loss without them least (MINIL). Ties go to the earlier group."""
-    extents = Extents.of_runs(space, groups)
-    low, high, sizes = extents.low, extents.high, extents.sizes.astype(np.int64)
-    own = loss.of(low, high)
-    joined = np.empty(len(tuples), np.int64)
+    bounds = ClassBounds.from_labels(space, groups)
+    low, high, sizes = bounds.low, bounds.high, bounds.sizes.astype(np.int64)
+    losses = loss.record_losses(low, high)
+    joined_groups = np.empty(len(tuples), np.int64)
     for i, t in enumerate(tuples.tolist()):
         check()
         code = space.codes[t]
-        grown = loss.of(np.minimum(low, code), np.maximum(high, code))
-        c = int(np.argmin(grown * (sizes + 1) - own * sizes))
-        joined[i] = c
-        low[c], high[c], sizes[c], own[c] = np.minimum(low[c], code), np.maximum(high[c], code), sizes[c] + 1, grown[c]
-    return joined
+        grown_losses = loss.record_losses(np.minimum(low, code), np.maximum(high, code))
+        best = int(np.argmin(grown_losses * (sizes + 1) - losses * sizes))
+        joined_groups[i] = best
+        low[best], high[best], sizes[best], losses[best] = (
+            np.minimum(low[best], code),
+            np.maximum(high[best], code),
+            sizes[best] + 1,
+            grown_losses[best],
+        )
+    return joined_groups
 
 
-def arrays(terms: Sequence[Term]) -> tuple[Any, ...]:
+def term_arrays(terms: Sequence[LossTerm]) -> tuple[Any, ...]:
     """Terms of attributes that are asked by table, for the kernels (see `dbanon.kernels.greedy`)."""
     attributes = [t.attribute for t in terms]
     trees = [a for a in attributes if isinstance(a, CategoricalAttribute)]
     nodes = [len(a.parent) if isinstance(a, CategoricalAttribute) else 0 for a in attributes]
-    of = [a.node if isinstance(a, CategoricalAttribute) else t.places for t, a in zip(terms, attributes, strict=True)]
+    code_nodes = [
+        a.node if isinstance(a, CategoricalAttribute) else t.places for t, a in zip(terms, attributes, strict=True)
+    ]
 
-    def whole(parts: Iterable[Any]) -> Ints:
+    def concatenate(parts: Iterable[Any]) -> Ints:
         return np.concatenate([np.zeros(0, np.int64), *parts]).astype(np.int64)
 
     return (
         np.array([isinstance(a, NumericAttribute) for a in attributes], np.int64),
         np.array([t.unit for t in terms], np.int64),
-        np.cumsum([0, *nodes]), np.cumsum([0, *(a.values for a in attributes)]), whole(a.parent for a in trees),
-        whole(t.height for t in terms), whole(t.last for t in terms),
-        whole(np.searchsorted(a.node, np.arange(len(a.parent))) for a in trees), whole(of),
+        np.cumsum([0, *nodes]), np.cumsum([0, *(a.values for a in attributes)]), concatenate(a.parent for a in trees),
+        concatenate(t.height for t in terms), concatenate(t.last for t in terms),
+        concatenate(np.searchsorted(a.node, np.arange(len(a.parent))) for a in trees), concatenate(code_nodes),
     )  # fmt: skip

@@ -5,13 +5,13 @@ from dataclasses import replace
 import numpy as np
 
 from dbanon.algorithms.base import leftovers, progress
-from dbanon.algorithms.base.assignments import Runs
-from dbanon.algorithms.base.kernel_inputs import layout
+from dbanon.algorithms.base.assignments import RunLengthLabels
+from dbanon.algorithms.base.kernel_inputs import build_kernel_inputs
 from dbanon.algorithms.base.random_seeds import random_order
 from dbanon.algorithms.base.registry import (
     LARGE,
+    MAX_SUPPRESSED,
     MODE,
-    MOST_LEFT_OUT,
     SEED,
     Assignment,
     Check,
@@ -19,17 +19,17 @@ from dbanon.algorithms.base.registry import (
     Suppression,
     register,
 )
-from dbanon.algorithms.base.sensitive_groups import Kinds, sensitive_codes
+from dbanon.algorithms.base.sensitive_groups import SensitiveGroups, sensitive_codes
 from dbanon.encoding.encoded_table import EncodedTable, Ints, SensitiveColumn
 from dbanon.kernels.arrays import LossArrays, ThresholdGrowth, ThresholdOptions, ThresholdPools
 from dbanon.privacy_models.constraint import Constraint
 from dbanon.table_functions.parameter_types import Float
 from dbanon.table_functions.parameters import Parameter
 
-STEPS = 2**22
+STEPS_PER_CALL = 2**22
 """Items that are looked at between two looks for interrupts."""
 
-EACH = 0.5
+ITEM_COST = 0.5
 """What looking at one costs in dbanon.algorithms.base.progress."""
 
 
@@ -47,66 +47,94 @@ def loukides_shao(space: EncodedTable, constraint: Constraint, options: Options,
     Which records are together depends on sensitive values, which no model judges: an attacker who knows the method can
     learn from it more than from other algorithms.
     """
-    if space.rows < constraint.least:
-        return Runs.one(space)
-    problem, tuple_of = layout(space, Constraint(1), "edges"), space.tuple_of
+    if space.rows < constraint.min_records:
+        return RunLengthLabels.single_cluster(space)
+    kernel_inputs, tuple_of = build_kernel_inputs(space, Constraint(1), "edges"), space.tuple_of
     if not space.sensitive:  # as if all records had one value
         one = SensitiveColumn(np.zeros(space.rows, np.int32), np.array([space.rows, 0]))
         space = replace(space, sensitive=(one,))
-    labels = _Growth(space, problem.measure, options).labels(check)
+    labels = _ThresholdGrowth(space, kernel_inputs.loss_arrays, options).labels(check)
     sizes = np.bincount(labels)
-    small = sizes < constraint.least
-    if small.all():
-        return Runs.one(space)
-    out = small & (np.cumsum(sizes * small) <= int(str(options.get(MOST_LEFT_OUT, 0))))
-    numbers = np.where(small, -1, np.cumsum(~small) - 1)
-    kept = ~out[labels]
+    is_small = sizes < constraint.min_records
+    if is_small.all():
+        return RunLengthLabels.single_cluster(space)
+    is_suppressed = is_small & (np.cumsum(sizes * is_small) <= int(str(options.get(MAX_SUPPRESSED, 0))))
+    numbers = np.where(is_small, -1, np.cumsum(~is_small) - 1)
+    is_published = ~is_suppressed[labels]
     labels = numbers[labels]
-    some = labels[kept]
-    leftovers.join(problem, tuple_of[kept], some, check)
-    labels[kept] = some
+    published_labels = labels[is_published]
+    leftovers.assign_leftovers(kernel_inputs, tuple_of[is_published], published_labels, check)
+    labels[is_published] = published_labels
     return labels
 
 
-class _Growth:
+class _ThresholdGrowth:
     """The clusters while they grow, in compiled code."""
 
     def __init__(self, space: EncodedTable, measure: LossArrays, options: Options) -> None:
-        kinds = Kinds.by(space, sensitive_codes(space))
-        self.rows, left = space.rows, kinds.sizes
-        whole = float(measure[1][:, 2].sum())
-        weight, threshold = float(str(options["protection"])), float(str(options["threshold"])) * whole
+        groups = SensitiveGroups.from_codes(space, sensitive_codes(space))
+        self.rows, n_remaining = space.rows, groups.sizes
+        total_loss = float(measure[1][:, 2].sum())
+        weight, threshold = float(str(options["protection"])), float(str(options["threshold"])) * total_loss
         number_of = np.array([(s.value_counts > 0).sum() for s in space.sensitive])
         codes_of = np.cumsum([0, *(a.values + 1 for a in space.attributes)])
         values = max(s.values for s in space.sensitive) + 1
         # Where a cluster begins, what is left, and what is known of the last cluster.
-        self.state, self.found = np.zeros(4, np.int64), np.full(space.rows, -1, np.int64)
-        items = ThresholdPools(
-            random_order(space, options), kinds.item_of, kinds.at[1:], kinds.first, kinds.rows, np.argsort(kinds.rows),
-            kinds.tuples, kinds.kinds, kinds.values, kinds.begins, left, number_of,
-        )  # fmt: skip
+        self.state, self.cluster_of = np.zeros(4, np.int64), np.full(space.rows, -1, np.int64)
+        threshold_items = ThresholdPools(
+            random_order(space, options),
+            groups.item_of,
+            groups.item_starts[1:],
+            groups.first_records,
+            groups.rows,
+            np.argsort(groups.rows),
+            groups.tuples,
+            groups.item_groups,
+            groups.values,
+            groups.group_starts,
+            n_remaining,
+            number_of,
+        )
         growth = ThresholdGrowth(
-            np.zeros((len(space.attributes), 4), np.int64), np.zeros((len(space.sensitive), values), np.int64),
-            np.zeros((len(space.sensitive), 1)), np.zeros(len(left), np.int64),
-            np.full(kinds.values.shape[1], -1, np.int64),
-        )  # fmt: skip
-        self.given = (ThresholdOptions(threshold, weight, whole), items, measure, codes_of, growth, self.found)
-        self.left = left
+            np.zeros((len(space.attributes), 4), np.int64),
+            np.zeros((len(space.sensitive), values), np.int64),
+            np.zeros((len(space.sensitive), 1)),
+            np.zeros(len(n_remaining), np.int64),
+            np.full(groups.values.shape[1], -1, np.int64),
+        )
+        self.kernel_inputs = (
+            ThresholdOptions(threshold, weight, total_loss),
+            threshold_items,
+            measure,
+            codes_of,
+            growth,
+            self.cluster_of,
+        )
+        self.n_remaining = n_remaining
 
     def labels(self, check: Check) -> Ints:
         """Return the cluster of every record."""
         from dbanon.kernels.loss_threshold import threshold_steps
 
-        work, clock, steps, told = progress.work(check), progress.clock(), 0, False
-        while self.left.any() or self.state[2] > 0:
+        progress_check, clock, steps, is_estimated = (
+            progress.as_progress_check(check),
+            progress.thread_seconds(),
+            0,
+            False,
+        )
+        while self.n_remaining.any() or self.state[2] > 0:
             check()
-            steps += int(threshold_steps(self.state, STEPS, *self.given))
-            done = 1 - int(self.left.sum()) / self.rows
-            if not told:
-                told = True
-                work.expect(*progress.Sample(done, steps * EACH, progress.clock() - clock).whole(progress.FEWER))
-            work.come(done)
-        return self.found
+            steps += int(threshold_steps(self.state, STEPS_PER_CALL, *self.kernel_inputs))
+            fraction = 1 - int(self.n_remaining.sum()) / self.rows
+            if not is_estimated:
+                is_estimated = True
+                progress_check.on_estimate(
+                    *progress.WorkSample(fraction, steps * ITEM_COST, progress.thread_seconds() - clock).extrapolate(
+                        progress.DENSE_COST_FACTOR
+                    )
+                )
+            progress_check.advance(fraction)
+        return self.cluster_of
 
 
 register(

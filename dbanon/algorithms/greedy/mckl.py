@@ -2,15 +2,15 @@
 
 import numpy as np
 
-from dbanon.algorithms.base.grow_clusters import CountedRules, grow
+from dbanon.algorithms.base.grow_clusters import KernelCountedRules, grow_groups
 from dbanon.algorithms.base.loss import Loss
-from dbanon.algorithms.base.registry import LARGE, MOST_LEFT_OUT, Assignment, Check, Options, Suppression, register
-from dbanon.algorithms.base.sensitive_groups import Kinds, sensitive_codes
+from dbanon.algorithms.base.registry import LARGE, MAX_SUPPRESSED, Assignment, Check, Options, Suppression, register
+from dbanon.algorithms.base.sensitive_groups import SensitiveGroups, sensitive_codes
 from dbanon.encoding.encoded_table import EncodedTable, Ints
 from dbanon.kernels.arrays import CappedPools, ClusterMembers, LossClusters, ValueCaps
 from dbanon.privacy_models.constraint import Constraint
 
-STEPS = 2**22
+STEPS_PER_CALL = 2**22
 """Clusters that are looked at between two looks for interrupts."""
 
 
@@ -30,10 +30,10 @@ def mckl(space: EncodedTable, constraint: Constraint, options: Options, check: C
     Other models and forms of l, and persons, are met by the shared repair. The published value of a class is what just
     covers it; the paper's tree of cuts at medians orders nothing here. O(n^2 / k) time, O(n) memory.
     """
-    return grow(space, _Capped(space, constraint, int(str(options.get(MOST_LEFT_OUT, 0)))), check)
+    return grow_groups(space, _CappedGroups(space, constraint, int(str(options.get(MAX_SUPPRESSED, 0)))), check)
 
 
-def by_width(space: EncodedTable) -> list[int]:
+def attributes_by_loss_width(space: EncodedTable) -> list[int]:
     """Return the attributes, that on which a class of all records loses most first."""
     terms = Loss(space, 1, "edges").terms
     low, high = space.codes.min(axis=0, keepdims=True), space.codes.max(axis=0, keepdims=True)
@@ -41,63 +41,81 @@ def by_width(space: EncodedTable) -> list[int]:
     return sorted(range(len(widths)), key=lambda j: -widths[j])
 
 
-class _Capped(CountedRules):
+class _CappedGroups(KernelCountedRules):
     """Clusters of k records, in compiled code."""
 
-    def __init__(self, space: EncodedTable, constraint: Constraint, spare: int) -> None:
-        super().__init__(space, constraint.least, np.array([0, space.rows, 0], np.int64))
-        self.spare = spare
+    def __init__(self, space: EncodedTable, constraint: Constraint, max_suppressed: int) -> None:
+        super().__init__(space, constraint.min_records, np.array([0, space.rows, 0], np.int64))
+        self.max_suppressed = max_suppressed
         self.codes = sensitive_codes(space) if space.sensitive else np.zeros((1, space.rows), np.int64)
-        self.least = np.ones(len(self.codes), np.int64)
+        self.min_values = np.ones(len(self.codes), np.int64)
         for model in constraint.models:
-            if model.rule.counts_values:
-                self.least[model.sensitive] = max(self.least[model.sensitive], int(model.bound))
+            if model.form_definition.is_distinct_count:
+                self.min_values[model.sensitive] = max(self.min_values[model.sensitive], int(model.bound))
         for s, sensitive in enumerate(space.sensitive):
             self.codes[s, self.codes[s] == sensitive.values] = -1
-        kinds = Kinds.by(space, self.codes)
-        self.items = kinds.in_order()
-        self.values = np.ascontiguousarray(kinds.values[:, self.items.kinds])
-        self.order = np.lexsort(tuple(space.codes[self.items.tuples, j] for j in reversed(by_width(space))))
+        groups = SensitiveGroups.from_codes(space, self.codes)
+        self.ordered_items = groups.in_record_order()
+        self.values = np.ascontiguousarray(groups.values[:, self.ordered_items.groups])
+        self.order = np.lexsort(
+            tuple(space.codes[self.ordered_items.tuples, j] for j in reversed(attributes_by_loss_width(space)))
+        )
         self.counts = np.zeros((len(self.codes), int(self.codes.max()) + 1), np.int64)
 
-    def can_go_on(self) -> bool:
-        return self.records >= self.k and self.state[0] < len(self.order) and self.state[2] == 0
+    def can_form_group(self) -> bool:
+        return self.n_remaining >= self.k and self.state[0] < len(self.order) and self.state[2] == 0
 
-    def form(self, first: int, most: int) -> int:
+    def form_groups(self, first_number: int, max_groups: int) -> int:
         from dbanon.kernels.value_caps import grow_capped_clusters
 
-        items = self.items
-        arrays = CappedPools(items.tuples, items.ends, items.rows, items.left)
-        caps = ValueCaps(self.values, self.least, self.counts, np.zeros(len(self.least), np.int64))
-        made, looked = grow_capped_clusters(
-            self.state, most, first, self.k, self.order, arrays, caps, self.problem.measure, self.codes_of, self.labels
+        ordered = self.ordered_items
+        arrays = CappedPools(ordered.tuples, ordered.ends, ordered.rows, ordered.n_remaining)
+        caps = ValueCaps(self.values, self.min_values, self.counts, np.zeros(len(self.min_values), np.int64))
+        n_formed, n_examined = grow_capped_clusters(
+            self.state,
+            max_groups,
+            first_number,
+            self.k,
+            self.order,
+            arrays,
+            caps,
+            self.kernel_inputs.loss_arrays,
+            self.code_offsets,
+            self.labels,
         )
-        self.looked += int(looked)
-        return int(made)
+        self.n_examined += int(n_examined)
+        return int(n_formed)
 
-    def place(self, groups: int, check: Check) -> None:
+    def assign_leftovers(self, n_groups: int, check: Check) -> None:
         from dbanon.kernels import min_loss_assignment, value_caps
 
-        spans = np.zeros((groups, len(self.problem.terms), 4), np.int64)
-        sizes, losses = np.zeros((2, groups), np.int64)
+        spans = np.zeros((n_groups, len(self.kernel_inputs.terms), 4), np.int64)
+        sizes, losses = np.zeros((2, n_groups), np.int64)
         tuple_of = self.space.tuple_of
-        min_loss_assignment.add_labelled_tuples(tuple_of, self.labels, self.problem.measure, spans, sizes, losses)
-        clusters, members = LossClusters(spans, sizes, losses), ClusterMembers(*_members(self.labels), self.labels)
-        rows, begin, spare = np.flatnonzero(self.labels < 0), 0, self.spare
+        min_loss_assignment.add_labelled_tuples(
+            tuple_of, self.labels, self.kernel_inputs.loss_arrays, spans, sizes, losses
+        )
+        clusters, members = (
+            LossClusters(spans, sizes, losses),
+            ClusterMembers(*_member_chains(self.labels), self.labels),
+        )
+        rows, begin, max_suppressed = np.flatnonzero(self.labels < 0), 0, self.max_suppressed
         while begin < len(rows):
             check()
-            given = (self.least, tuple_of, self.codes, members, self.problem.measure, clusters)
-            begin, spare, _ = value_caps.join_capped_clusters(begin, STEPS, rows, spare, *given)
+            fixed_inputs = (self.min_values, tuple_of, self.codes, members, self.kernel_inputs.loss_arrays, clusters)
+            begin, max_suppressed, _ = value_caps.join_capped_clusters(
+                begin, STEPS_PER_CALL, rows, max_suppressed, *fixed_inputs
+            )
 
 
-def _members(labels: Ints) -> tuple[Ints, Ints]:
+def _member_chains(labels: Ints) -> tuple[Ints, Ints]:
     """The members of each cluster as a chain: the one before each, -1 for the first, and the last one by cluster."""
     rows = np.argsort(labels, kind="stable")[int((labels < 0).sum()) :]
-    of = labels[rows]
-    before = np.full(len(labels), -1, np.int64)
-    same = of[1:] == of[:-1]
-    before[rows[1:][same]] = rows[:-1][same]
-    return before, rows[np.append(np.flatnonzero(~same), len(rows) - 1)]
+    cluster_of = labels[rows]
+    previous = np.full(len(labels), -1, np.int64)
+    is_same_cluster = cluster_of[1:] == cluster_of[:-1]
+    previous[rows[1:][is_same_cluster]] = rows[:-1][is_same_cluster]
+    return previous, rows[np.append(np.flatnonzero(~is_same_cluster), len(rows) - 1)]
 
 
 register(

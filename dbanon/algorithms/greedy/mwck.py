@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from dbanon.algorithms.base.registry import LARGE, MODE, SEED, Assignment, Check, Options, register
-from dbanon.algorithms.greedy.least_loss import FAR, greedy
+from dbanon.algorithms.greedy.least_loss import FARTHEST_SEED, grow_least_loss_groups
 from dbanon.encoding.encoded_table import EncodedTable, NumericAttribute
 from dbanon.privacy_models.constraint import Constraint
 from dbanon.table_functions.parameter_types import Integer
@@ -20,28 +20,36 @@ def mwck(space: EncodedTable, constraint: Constraint, options: Options, check: C
     ones. Clusters begin at the record farthest from the seed before; leftovers go where the weighted loss grows least.
     O(n^2) without the index, O(n) memory.
     """
-    shares = entropies(space, int(str(options["bins"])))
+    shares = normalized_entropies(space, int(str(options["bins"])))
     mean = sum(shares) / len(shares)
     factors = [share / mean if mean > 0 else 1.0 for share in shares]
     # A column of one value has no distances, whatever its weight.
     attributes = tuple(
         replace(a, weight=a.weight * (f if f > 0 else 1.0)) for a, f in zip(space.attributes, factors, strict=True)
     )
-    return greedy(replace(space, attributes=attributes), constraint, options, check, FAR, "edges")
+    return grow_least_loss_groups(
+        replace(space, attributes=attributes), constraint, options, check, FARTHEST_SEED, "edges"
+    )
 
 
-def entropies(space: EncodedTable, bins: int) -> list[float]:
+def normalized_entropies(space: EncodedTable, bins: int) -> list[float]:
     """Entropy of each attribute's values over the greatest of as many values, 0 to 1. A NULL is a value."""
     shares = []
     for j, attribute in enumerate(space.attributes):
         cell = space.codes[:, j].astype(np.int64)
         if isinstance(attribute, NumericAttribute):
             width = float(attribute.positions[-1]) if attribute.values else 0.0
-            at = np.append(attribute.positions / width if width > 0 else attribute.positions, 0.0)
-            cell = np.where(cell == attribute.values, bins, np.minimum((at[cell] * bins).astype(np.int64), bins - 1))
+            positions = np.append(attribute.positions / width if width > 0 else attribute.positions, 0.0)
+            cell = np.where(
+                cell == attribute.values, bins, np.minimum((positions[cell] * bins).astype(np.int64), bins - 1)
+            )
         records = np.bincount(cell, weights=space.counts)
-        p = records[records > 0] / max(space.rows, 1)
-        shares.append(float(-(p * np.log(p)).sum() / np.log(len(p))) if len(p) > 1 else 0.0)
+        probabilities = records[records > 0] / max(space.rows, 1)
+        shares.append(
+            float(-(probabilities * np.log(probabilities)).sum() / np.log(len(probabilities)))
+            if len(probabilities) > 1
+            else 0.0
+        )
     return shares
 
 

@@ -1,8 +1,8 @@
 """RKA: the clusters of k-member, published as classes or hidden in noise."""
 
-from dbanon.algorithms.base.noise import EPSILON, Noise
+from dbanon.algorithms.base.noise import EPSILON_RANGE, Noise
 from dbanon.algorithms.base.registry import LARGE, MODE, SEED, Assignment, Check, NoiseRelease, Options, register
-from dbanon.algorithms.greedy.least_loss import FAR, greedy
+from dbanon.algorithms.greedy.least_loss import FARTHEST_SEED, grow_least_loss_groups
 from dbanon.encoding.encoded_table import EncodedTable
 from dbanon.privacy_models.constraint import Constraint
 from dbanon.table_functions.parameter_types import Choice
@@ -16,10 +16,10 @@ def rka(space: EncodedTable, constraint: Constraint, options: Options, check: Ch
     By default the intervals and nodes of the clusters are published: k-anonymous, without noise. `release = 'noise'`
     publishes values (see `hidden`): not k-anonymous for who looks at the rows. O(n^2) without the index, O(n) memory.
     """
-    return greedy(space, constraint, options, check, FAR, "edges")
+    return grow_least_loss_groups(space, constraint, options, check, FARTHEST_SEED, "edges")
 
 
-def hidden(options: Options) -> Noise | None:
+def requested_noise(options: Options) -> Noise | None:
     """The noise that `rka` publishes: of a scale of the cluster's range over epsilon, categories drawn (card 1.8b)."""
     if options["release"] != "noise":
         return None
@@ -46,7 +46,7 @@ register(
         ),
         Parameter(
             "epsilon",
-            EPSILON,
+            EPSILON_RANGE,
             "Of release = 'noise', default 1: the scale of a number's noise is the range in its cluster over "
             "epsilon; a category is drawn in proportion to exp(epsilon * records / 2).",
         ),
@@ -54,5 +54,5 @@ register(
         MODE,
         LARGE,
     ),
-    abilities=(NoiseRelease(hidden, only={"epsilon": "release is not 'noise'"}),),
+    abilities=(NoiseRelease(requested_noise, noise_only={"epsilon": "release is not 'noise'"}),),
 )

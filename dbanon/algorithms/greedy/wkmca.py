@@ -5,12 +5,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from dbanon.algorithms.base.assignments import Runs
-from dbanon.algorithms.base.distance_sums import sums_to_all
-from dbanon.algorithms.base.grow_clusters import grow
+from dbanon.algorithms.base.assignments import RunLengthLabels
+from dbanon.algorithms.base.distance_sums import distance_sums_to_all
+from dbanon.algorithms.base.grow_clusters import grow_groups
 from dbanon.algorithms.base.loss import Loss
 from dbanon.algorithms.base.registry import LARGE, MODE, SEED, Assignment, Check, Options, register
-from dbanon.algorithms.greedy.least_loss import FAR, LeastLoss, Seeding
+from dbanon.algorithms.greedy.least_loss import FARTHEST_SEED, GreedySeeding, LeastLossGroups
 from dbanon.encoding.encoded_table import Attribute, EncodedTable, NumericAttribute
 from dbanon.privacy_models.constraint import Constraint
 from dbanon.table_functions.parameter_types import Float
@@ -28,23 +28,29 @@ def wkmca(space: EncodedTable, constraint: Constraint, options: Options, check: 
     and what is left join, in canonical order, the cluster whose weighted whole loss grows least: nobody is left out.
     O(n^2) without the index, O(n) memory.
     """
-    weighted = _weighted(space)
-    aside = _outliers(weighted, math.ceil(float(str(options["outliers"])) * space.rows))
-    if space.rows - aside.rows < constraint.least:
-        return Runs.one(space)
-    loss = Loss(weighted, constraint.least, "edges")
-    return grow(weighted, LeastLoss(weighted, constraint, loss, Seeding.of(space, FAR, options), aside), check)
+    weighted = _reweighted(space)
+    outliers = _outliers(weighted, math.ceil(float(str(options["outliers"])) * space.rows))
+    if space.rows - outliers.n_records < constraint.min_records:
+        return RunLengthLabels.single_cluster(space)
+    loss = Loss(weighted, constraint.min_records, "edges")
+    return grow_groups(
+        weighted,
+        LeastLossGroups(
+            weighted, constraint, loss, GreedySeeding.from_options(space, FARTHEST_SEED, options), outliers
+        ),
+        check,
+    )
 
 
-def _weighted(space: EncodedTable) -> EncodedTable:
-    shares = [variation(space, j, a) for j, a in enumerate(space.attributes)]
+def _reweighted(space: EncodedTable) -> EncodedTable:
+    shares = [column_variation(space, j, a) for j, a in enumerate(space.attributes)]
     mean = sum(shares) / len(shares)
     factors = [share / mean if share > 0 else 1.0 for share in shares]  # one of no variation has no distances
     attributes = (replace(a, weight=a.weight * f) for a, f in zip(space.attributes, factors, strict=True))
     return replace(space, attributes=tuple(attributes))
 
 
-def variation(space: EncodedTable, j: int, attribute: Attribute) -> float:
+def column_variation(space: EncodedTable, j: int, attribute: Attribute) -> float:
     """How much a column says, 0 to 1. NULLs are left out."""
     records = np.bincount(space.codes[:, j], weights=space.counts, minlength=attribute.values + 1)[:-1]
     share = records[records > 0] / max(records.sum(), 1.0)
@@ -60,12 +66,12 @@ def variation(space: EncodedTable, j: int, attribute: Attribute) -> float:
     return 1.0 if deviation >= abs(mean) else deviation / abs(mean)
 
 
-def _outliers(space: EncodedTable, number: int) -> Runs:
+def _outliers(space: EncodedTable, n_outliers: int) -> RunLengthLabels:
     """Return the records of the greatest summed distance to all; ties: the first ones."""
-    far = np.argsort(-sums_to_all(space), kind="stable")
-    counts = np.diff(np.minimum(np.cumsum(space.counts[far]), number), prepend=0)
-    some = far[counts > 0]
-    return Runs.of(some, np.full(len(some), -1), counts[counts > 0])
+    farthest_first = np.argsort(-distance_sums_to_all(space), kind="stable")
+    counts = np.diff(np.minimum(np.cumsum(space.counts[farthest_first]), n_outliers), prepend=0)
+    outlier_tuples = farthest_first[counts > 0]
+    return RunLengthLabels.from_runs(outlier_tuples, np.full(len(outlier_tuples), -1), counts[counts > 0])
 
 
 register(

@@ -5,29 +5,29 @@ from dataclasses import replace
 import numpy as np
 
 from dbanon.algorithms.base import progress
-from dbanon.algorithms.base.assignments import Runs
-from dbanon.algorithms.base.kernel_inputs import layout
+from dbanon.algorithms.base.assignments import RunLengthLabels
+from dbanon.algorithms.base.kernel_inputs import build_kernel_inputs
 from dbanon.algorithms.base.registry import LARGE, SEED, Assignment, Check, Options, register
-from dbanon.algorithms.centroid.moving_centers import EVENLY
+from dbanon.algorithms.centroid.moving_centers import EVEN_MODE
 from dbanon.algorithms.hybrid.oka_kmember import oka_kmember
 from dbanon.encoding.encoded_table import EncodedTable, Ints
 from dbanon.privacy_models.constraint import Constraint
 from dbanon.table_functions.parameter_types import Integer
 from dbanon.table_functions.parameters import Parameter
 
-STEPS = 2**20
+STEPS_PER_CALL = 2**20
 """Tuples that are looked at, some 50 ms, after which the kernel comes back to look for interrupts."""
 
-SECONDS = 3e-8
+SECONDS_PER_TUPLE = 3e-8
 """What it takes to look at a tuple, about."""
 
-DRAWN = 4096
+GENERATIONS_PER_DRAW = 4096
 """Generations whose random numbers are drawn at a time."""
 
-GENERATIONS, PATIENCE = 10, 1
+GENERATIONS_PER_CLUSTER, PATIENCE_PER_CLUSTER = 10, 1
 """Generations, and those in a row without a gain, for each cluster where the call does not say."""
 
-BEGIN = 0.3
+START_FRACTION = 0.3
 """Share of the work, about, of the clusters at the beginning."""
 
 
@@ -44,51 +44,60 @@ def ga_clustering(space: EncodedTable, constraint: Constraint, options: Options,
     models a cluster has at least as many records as any of them needs, and the shared repair follows. O(n^2) time at
     worst for the beginning, O(k^2) a generation; O(n) memory.
     """
-    work = progress.work(check)
-    start = oka_kmember(space, constraint, {**options, "centroid_cat": "lca"}, work.part(0, BEGIN))
-    labels = start.labels() if isinstance(start, Runs) else start
-    number = int(labels.max()) + 1
-    if number < 2:
+    progress_check = progress.as_progress_check(check)
+    start = oka_kmember(
+        space, constraint, {**options, "centroid_cat": "lca"}, progress_check.subtask(0, START_FRACTION)
+    )
+    labels = start.labels() if isinstance(start, RunLengthLabels) else start
+    n_clusters = int(labels.max()) + 1
+    if n_clusters < 2:
         return labels
-    return _evolved(space, constraint.least, labels, number, options, work.part(BEGIN, 1))
+    return _evolve_clusters(
+        space, constraint.min_records, labels, n_clusters, options, progress_check.subtask(START_FRACTION, 1)
+    )
 
 
-def _evolved(space: EncodedTable, k: int, labels: Ints, number: int, options: Options, work: progress.Work) -> Ints:
+def _evolve_clusters(
+    space: EncodedTable, k: int, labels: Ints, n_clusters: int, options: Options, progress_check: progress.ProgressCheck
+) -> Ints:
     from dbanon.kernels.genetic import evolve, update_losses
 
-    measure = layout(replace(space, persons=None, sensitive=()), Constraint(k), "edges").measure
-    rows, sizes = np.argsort(labels, kind="stable"), np.bincount(labels, minlength=number)
+    loss_arrays = build_kernel_inputs(replace(space, persons=None, sensitive=()), Constraint(k), "edges").loss_arrays
+    rows, sizes = np.argsort(labels, kind="stable"), np.bincount(labels, minlength=n_clusters)
     begins, following = np.cumsum(sizes) - sizes, np.full(len(rows), -1, np.int64)
     following[rows[:-1]] = rows[1:]
     following[rows[begins + sizes - 1]] = -1
-    losses, tuple_of = np.zeros(number, np.int64), space.tuple_of
-    clusters = rows[begins], following, sizes, losses, np.arange(number)
-    update_losses(tuple_of, measure, clusters)
+    losses, tuple_of = np.zeros(n_clusters, np.int64), space.tuple_of
+    clusters = rows[begins], following, sizes, losses, np.arange(n_clusters)
+    update_losses(tuple_of, loss_arrays, clusters)
     clusters[-1][:] = np.argsort(-losses, kind="stable")
 
     generations, patience = (
-        number * each if options[name] is None else int(str(options[name]))
-        for name, each in (("generations", GENERATIONS), ("patience", PATIENCE))
+        n_clusters * per_cluster if options[name] is None else int(str(options[name]))
+        for name, per_cluster in (("generations", GENERATIONS_PER_CLUSTER), ("patience", PATIENCE_PER_CLUSTER))
     )
     draws = np.random.PCG64(int(str(options["seed"])))  # its stream, unlike a Generator's, is promised
-    pool = 2 * space.rows / number
+    pool = 2 * space.rows / n_clusters
     distinct = min(pool, len(space.counts))
     steps = generations * distinct * (distinct / 2 + pool)
-    work.expect(steps, steps * SECONDS)
-    state, drawn = np.array([0, 0, 0, 1, 0]), np.zeros(0)
+    progress_check.on_estimate(steps, steps * SECONDS_PER_TUPLE)
+    state, random_numbers = np.array([0, 0, 0, 1, 0]), np.zeros(0)
     while state[0] < generations and state[1] < patience:
-        work()
-        if options["mode"] != "deterministic" and state[4] == len(drawn):
-            drawn, state[4] = (draws.random_raw(2 * DRAWN) >> np.uint64(11)).astype(np.float64) * 2.0**-53, 0
-        evolve(state, STEPS, generations, patience, drawn, k, tuple_of, measure, clusters)
-        work.come(state[0] / generations)
+        progress_check()
+        if options["mode"] != "deterministic" and state[4] == len(random_numbers):
+            random_numbers, state[4] = (
+                (draws.random_raw(2 * GENERATIONS_PER_DRAW) >> np.uint64(11)).astype(np.float64) * 2.0**-53,
+                0,
+            )
+        evolve(state, STEPS_PER_CALL, generations, patience, random_numbers, k, tuple_of, loss_arrays, clusters)
+        progress_check.advance(state[0] / generations)
     head = clusters[0]
-    found, on = np.empty_like(labels), np.arange(number)
-    while len(on):
-        found[head] = on
-        there = following[head] >= 0
-        head, on = following[head[there]], on[there]
-    return found
+    new_labels, open_clusters = np.empty_like(labels), np.arange(n_clusters)
+    while len(open_clusters):
+        new_labels[head] = open_clusters
+        has_next = following[head] >= 0
+        head, open_clusters = following[head[has_next]], open_clusters[has_next]
+    return new_labels
 
 
 register(
@@ -105,7 +114,7 @@ register(
         Parameter("generations", Integer(0), "Pairs of clusters that are crossed; default: 10 a cluster."),
         Parameter("patience", Integer(1), "Pairs in a row without a gain after which it ends; default: 1 a cluster."),
         SEED,
-        EVENLY,
+        EVEN_MODE,
         LARGE,
     ),
 )

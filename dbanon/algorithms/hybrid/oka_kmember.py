@@ -2,14 +2,14 @@
 
 import numpy as np
 
-from dbanon.algorithms.base.assignments import Runs
-from dbanon.algorithms.base.grow_clusters import grow
+from dbanon.algorithms.base.assignments import RunLengthLabels
+from dbanon.algorithms.base.grow_clusters import grow_groups
 from dbanon.algorithms.base.loss import Loss
 from dbanon.algorithms.base.random_seeds import spread_rows
 from dbanon.algorithms.base.registry import LARGE, SEED, Assignment, Check, Options, register
-from dbanon.algorithms.centroid.moving_centers import EVENLY, Work
-from dbanon.algorithms.centroid.oka import CENTER, absorbed
-from dbanon.algorithms.greedy.least_loss import FAR, LeastLoss, Seeding
+from dbanon.algorithms.centroid.moving_centers import EVEN_MODE, MovingCenters
+from dbanon.algorithms.centroid.oka import CATEGORY_CENTER, one_pass_clusters
+from dbanon.algorithms.greedy.least_loss import FARTHEST_SEED, GreedySeeding, LeastLossGroups
 from dbanon.encoding.encoded_table import EncodedTable
 from dbanon.privacy_models.constraint import Constraint
 
@@ -21,31 +21,41 @@ def oka_kmember(space: EncodedTable, constraint: Constraint, options: Options, c
     together. All others are clustered by k-member; what is left at the end joins the cluster of either kind whose
     whole loss grows least. Where no cluster has k records, this is k-member. O(n^2) time at worst, O(n) memory.
     """
-    kept = _kept(space, constraint, options, check)
-    rules = LeastLoss(space, constraint, Loss(space, constraint.least, "edges"), Seeding.of(space, FAR, options), kept)
-    if rules.can_go_on():
-        return grow(space, rules, check)
-    rules.place(0, check)
-    return rules.found()
+    cores = _one_pass_cores(space, constraint, options, check)
+    rules = LeastLossGroups(
+        space,
+        constraint,
+        Loss(space, constraint.min_records, "edges"),
+        GreedySeeding.from_options(space, FARTHEST_SEED, options),
+        cores,
+    )
+    if rules.can_form_group():
+        return grow_groups(space, rules, check)
+    rules.assign_leftovers(0, check)
+    return rules.assignment()
 
 
-def _kept(space: EncodedTable, constraint: Constraint, options: Options, check: Check) -> Runs | None:
+def _one_pass_cores(
+    space: EncodedTable, constraint: Constraint, options: Options, check: Check
+) -> RunLengthLabels | None:
     """Return the clusters that stay as they are, if there are any."""
     from dbanon.kernels import assign_to_centers as kernels
 
-    number = space.rows // constraint.least
-    if number < 2:
+    n_clusters = space.rows // constraint.min_records
+    if n_clusters < 2:
         return None
-    seeds, order = spread_rows(space, number, options)
-    work = Work(space, constraint.least, seeds, order, options["centroid_cat"] == "mode", 1, check)
-    labels = absorbed(work)
-    free = np.empty(number, np.int64)
-    kernels.trim_clusters(work.k, labels, work.tuple_of, work.points, work.centers, work.axes, free)
-    stays = free == 0
-    if not stays.any():
+    seeds, order = spread_rows(space, n_clusters, options)
+    clusters = MovingCenters(space, constraint.min_records, seeds, order, options["centroid_cat"] == "mode", 1, check)
+    labels = one_pass_clusters(clusters)
+    n_free = np.empty(n_clusters, np.int64)
+    kernels.trim_clusters(
+        clusters.k, labels, clusters.tuple_of, clusters.points, clusters.centers, clusters.axes, n_free
+    )
+    is_full = n_free == 0
+    if not is_full.any():
         return None
-    numbers = np.append(np.where(stays, np.cumsum(stays) - 1, -1), -1)
-    return Runs.from_labels(space, numbers[labels]).kept()
+    numbers = np.append(np.where(is_full, np.cumsum(is_full) - 1, -1), -1)
+    return RunLengthLabels.from_labels(space, numbers[labels]).without_suppressed()
 
 
 register(
@@ -54,5 +64,5 @@ register(
     summary="one-pass k-means; the k nearest of its large clusters stay, the others are clustered by k-member",
     source="the hybrid method, as the review of clustering methods describes it",
     evidence="LIT-m",
-    own=(SEED, EVENLY, CENTER, LARGE),
+    own=(SEED, EVEN_MODE, CATEGORY_CENTER, LARGE),
 )

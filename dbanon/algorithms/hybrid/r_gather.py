@@ -7,38 +7,38 @@ from typing import Any
 import numpy as np
 
 from dbanon.algorithms.base import progress
-from dbanon.algorithms.base.assignments import Runs, heads
+from dbanon.algorithms.base.assignments import RunLengthLabels, chain_heads
 from dbanon.algorithms.base.registry import (
     LARGE,
-    MOST_LEFT_OUT,
+    MAX_SUPPRESSED,
     Assignment,
     Check,
     Options,
     Suppression,
-    one_cluster_below_2k,
     register,
+    single_cluster_below_2k,
 )
-from dbanon.algorithms.centroid.moving_centers import NONE, Work
+from dbanon.algorithms.centroid.moving_centers import NULL_POSITION, MovingCenters
 from dbanon.encoding.encoded_table import EncodedTable, Ints
 from dbanon.kernels.arrays import RecordTree
 from dbanon.privacy_models.constraint import Constraint
 from dbanon.table_functions.parameter_types import Float
 from dbanon.table_functions.parameters import Parameter
 
-STEPS = 2**19
+STEPS_PER_CALL = 2**19
 """Boxes that are looked at, some 50 ms, after which kernels come back to look for interrupts."""
 
-EACH = 2.5
+BOX_COST = 2.5
 """What a box costs in steps of dbanon.algorithms.base.progress."""
 
-TESTS = 12
+EXPECTED_TRIALS = 12
 """Limits that are tried, about."""
 
-BEFORE = 0.3
+PREPARATION_FRACTION = 0.3
 """Share of the work, about, that goes before the first limit is tried."""
 
 
-@one_cluster_below_2k
+@single_cluster_below_2k
 def r_gather(space: EncodedTable, constraint: Constraint, options: Options, check: Check) -> Assignment:
     """r-gather (Aggarwal et al. 2006): the greatest distance of a record to the center of its cluster is at most twice
     the least that clusters of k records around records can have.
@@ -55,185 +55,222 @@ def r_gather(space: EncodedTable, constraint: Constraint, options: Options, chec
     the shared repair follows. O(n^2) time a limit without the tree of boxes, O(n) memory.
     """
     share = float(str(options["eps"]))
-    spare = min(int(share * space.rows + 1e-9), int(str(options.get(MOST_LEFT_OUT, space.rows))))
-    work = Limits(space, constraint.least, spare, check)
-    return work.least(work.spread_apart if spare > 0 else work.flowing)
+    max_suppressed = min(int(share * space.rows + 1e-9), int(str(options.get(MAX_SUPPRESSED, space.rows))))
+    search = LimitSearch(space, constraint.min_records, max_suppressed, check)
+    return search.clusters_of_least_limit(search.try_spread_centers if max_suppressed > 0 else search.try_flow)
 
 
 @dataclass(frozen=True)
-class Tried:
+class LimitTrial:
     """A limit that was tried: any from `first` up to, but without, `end` has the same answer, `found` (None: none)."""
 
     first: int
     end: int
-    found: Runs | None
+    clusters: RunLengthLabels | None
 
 
-class Limits:
+class LimitSearch:
     """A table, and what clusters of at least k records a limit allows."""
 
-    def __init__(self, space: EncodedTable, k: int, spare: int, check: Check) -> None:
+    def __init__(self, space: EncodedTable, k: int, max_suppressed: int, check: Check) -> None:
         from dbanon.kernels.centers import build_center_tree
 
-        self.space, self.k, self.spare, self.check = space, k, spare, progress.work(check)
-        each = np.arange(len(space.counts))
-        self.work = Work(space, k, space.starts, each, True, 1, check)
-        build_center_tree(each.copy(), self.work.tree)
-        self.seen, self.pauses = np.array([0, 0, NONE]), progress.Pauses(self.check)
-        self.tree = RecordTree(*self.work.tree, space.counts, self.seen)
-        parent, node = self.work.boxes[2], self.work.boxes[4]
-        self.open = np.zeros(len(parent), np.int64)  # tuples below each node
+        self.space, self.k, self.max_suppressed, self.check = (
+            space,
+            k,
+            max_suppressed,
+            progress.as_progress_check(check),
+        )
+        tuples = np.arange(len(space.counts))
+        self.centers = MovingCenters(space, k, space.starts, tuples, True, 1, check)
+        build_center_tree(tuples.copy(), self.centers.tree)
+        self.counters, self.estimate = np.array([0, 0, NULL_POSITION]), progress.KernelEstimate(self.check)
+        self.tree = RecordTree(*self.centers.tree, space.counts, self.counters)
+        parent, node = self.centers.boxes[2], self.centers.boxes[4]
+        self.n_tuples_below = np.zeros(len(parent), np.int64)  # tuples below each node
         while len(node):
-            np.add.at(self.open, node, 1)
+            np.add.at(self.n_tuples_below, node, 1)
             node = parent[node]
             node = node[node >= 0]
-        self.all = np.ones(len(parent), np.int64)
+        self.all_open = np.ones(len(parent), np.int64)
 
-    def least(self, tried: Callable[[int], Tried]) -> Runs:
+    def clusters_of_least_limit(self, try_limit: Callable[[int], LimitTrial]) -> RunLengthLabels:
         """What the least limit that bisection finds allows."""
-        low = self._reach() - 1 if self.spare == 0 else -1
-        high = self._widest()
-        best: Runs | None = None
-        feasible_from, missed_until, limit, whole = high + 1, low, low + 1, high - low
+        low = self._min_limit() - 1 if self.max_suppressed == 0 else -1
+        high = self._max_distance()
+        best: RunLengthLabels | None = None
+        feasible_from, infeasible_until, limit, initial_width = high + 1, low, low + 1, high - low
         while True:
             if limit >= feasible_from:
                 high = limit
-            elif limit < missed_until:
+            elif limit < infeasible_until:
                 low = limit
             else:
-                self.check.come(1 - (1 - BEFORE) * np.log2(1 + high - low) / np.log2(1 + whole))
-                now = tried(limit)
-                if now.found is None:
-                    low, missed_until = limit, now.end
+                self.check.advance(
+                    1 - (1 - PREPARATION_FRACTION) * np.log2(1 + high - low) / np.log2(1 + initial_width)
+                )
+                trial = try_limit(limit)
+                if trial.clusters is None:
+                    low, infeasible_until = limit, trial.end
                 else:
-                    high, feasible_from, best = limit, now.first, now.found
+                    high, feasible_from, best = limit, trial.first, trial.clusters
             if best is not None and high <= low + 1:
                 return best
             limit = (low + high + 1) // 2
 
-    def flowing(self, limit: int) -> Tried:
+    def try_flow(self, limit: int) -> LimitTrial:
         """Return clusters of records within a limit of their centers, if there are any."""
         from dbanon.kernels.r_gather import balance_loads
 
-        self.seen[1:] = 0, NONE
-        center_of, centers = self._spread(limit, 1, 0)
+        self.counters[1:] = 0, NULL_POSITION
+        center_of, centers = self._mark_centers(limit, 1, 0)
         counts = self.space.counts
         load = np.bincount(center_of, weights=counts, minlength=len(centers)).astype(np.int64)
-        of, number, following = np.zeros((3, self.space.rows), np.int64)
-        of[: len(counts)], number[: len(counts)], following[:] = center_of, counts, -1
-        used = np.array([len(counts)])
-        c = 0
-        while 0 <= c < len(centers):
-            c = self._step(c, len(centers), lambda begin: balance_loads(
-                begin, STEPS, limit, self.k, self.tree, self.all, centers, load, (of, number, following, used),
-            ))  # fmt: skip
-        if c < 0:
-            return self._tried(None)
-        entries = int(used[0])
-        tuple_of, there = heads(following[:entries]), np.flatnonzero(number[:entries])
-        return self._tried(self._settled(tuple_of[there], of[there], number[there], centers))
+        assigned_center, n_assigned, following = np.zeros((3, self.space.rows), np.int64)
+        assigned_center[: len(counts)], n_assigned[: len(counts)], following[:] = center_of, counts, -1
+        n_entries = np.array([len(counts)])
+        center = 0
+        chains = (assigned_center, n_assigned, following, n_entries)
+        while 0 <= center < len(centers):
+            center = self._run_kernel(
+                center,
+                len(centers),
+                lambda begin: balance_loads(
+                    begin, STEPS_PER_CALL, limit, self.k, self.tree, self.all_open, centers, load, chains
+                ),
+            )
+        if center < 0:
+            return self._trial(None)
+        entries = int(n_entries[0])
+        tuple_of, not_empty = chain_heads(following[:entries]), np.flatnonzero(n_assigned[:entries])
+        return self._trial(
+            self._keep_nearest_k(tuple_of[not_empty], assigned_center[not_empty], n_assigned[not_empty], centers)
+        )
 
-    def spread_apart(self, limit: int) -> Tried:
+    def try_spread_centers(self, limit: int) -> LimitTrial:
         """Return clusters around centers more than two limits apart, with few left out, if there are any."""
         from dbanon.kernels.centers import center_distances
 
-        self.seen[1:] = 0, NONE
-        _, centers = self._spread(limit, 2, self.k)
+        self.counters[1:] = 0, NULL_POSITION
+        _, centers = self._mark_centers(limit, 2, self.k)
         if len(centers) == 0:
-            return self._tried(None)
+            return self._trial(None)
         tuples = np.arange(len(self.space.counts))
-        near = self._nearest(tuples, centers)
-        allows = (center_distances(self.tree.points, centers[near], self.tree.points, self.tree.axes) + 2) // 3
-        out = allows > limit
-        self.seen[1] = max(self.seen[1], allows[~out].max())
-        self.seen[2] = min(self.seen[2], allows[out].min(initial=NONE))
-        if int(self.space.counts[out].sum()) > self.spare:
-            return self._tried(None)
-        return self._tried(Runs.of_tuples(self.space, np.where(out, -1, near)))
+        nearest = self._nearest(tuples, centers)
+        needed_limit = (center_distances(self.tree.points, centers[nearest], self.tree.points, self.tree.axes) + 2) // 3
+        is_outlier = needed_limit > limit
+        self.counters[1] = max(self.counters[1], needed_limit[~is_outlier].max())
+        self.counters[2] = min(self.counters[2], needed_limit[is_outlier].min(initial=NULL_POSITION))
+        if int(self.space.counts[is_outlier].sum()) > self.max_suppressed:
+            return self._trial(None)
+        return self._trial(RunLengthLabels.from_tuple_clusters(self.space, np.where(is_outlier, -1, nearest)))
 
     # --- steps -------------------------------------------------------------------------------------------
 
-    def _widest(self) -> int:
+    def _max_distance(self) -> int:
         """Return no two records are farther apart than this."""
-        points, null = self.work.points, self.work.axes[1]
-        places = np.where(points < NONE, points, 0).max(axis=0)
-        return int(np.where(self.work.axes[0] > 0, null, np.maximum(null, places)).sum())
+        points, null = self.centers.points, self.centers.axes[1]
+        places = np.where(points < NULL_POSITION, points, 0).max(axis=0)
+        return int(np.where(self.centers.axes[0] > 0, null, np.maximum(null, places)).sum())
 
-    def _reach(self) -> int:
+    def _min_limit(self) -> int:
         """Return the greatest distance within which any record has k - 1 others."""
         from dbanon.kernels.r_gather import update_max_radius
 
-        most, t, tuples = np.zeros(1, np.int64), 0, len(self.space.counts)
+        max_reach, t, tuples = np.zeros(1, np.int64), 0, len(self.space.counts)
         while t < tuples:
-            t = self._step(t, tuples, lambda begin: update_max_radius(begin, STEPS, self.k, self.tree, most), BEFORE)
-            self.check.come(BEFORE * t / tuples)
-        return int(most[0])
+            t = self._run_kernel(
+                t,
+                tuples,
+                lambda begin: update_max_radius(begin, STEPS_PER_CALL, self.k, self.tree, max_reach),
+                PREPARATION_FRACTION,
+            )
+            self.check.advance(PREPARATION_FRACTION * t / tuples)
+        return int(max_reach[0])
 
-    def _spread(self, limit: int, times: int, need: int) -> tuple[Ints, Ints]:
+    def _mark_centers(self, limit: int, factor: int, min_records: int) -> tuple[Ints, Ints]:
         """Return the center that marked each tuple, and the centers."""
         from dbanon.kernels.r_gather import select_centers
 
         tuples = len(self.space.counts)
-        open_, center_of, centers = self.open.copy(), np.full(tuples, -1, np.int64), np.empty(tuples, np.int64)
-        t, number = 0, 0
+        n_open, center_of, centers = (
+            self.n_tuples_below.copy(),
+            np.full(tuples, -1, np.int64),
+            np.empty(tuples, np.int64),
+        )
+        t, n_centers = 0, 0
         while t < tuples:
 
-            def on(begin: int) -> int:
-                nonlocal number
-                begin, number = select_centers(
-                    begin, STEPS, limit, times, need, self.tree, open_, center_of, centers, number
+            def continue_spread(begin: int) -> int:
+                nonlocal n_centers
+                begin, n_centers = select_centers(
+                    begin, STEPS_PER_CALL, limit, factor, min_records, self.tree, n_open, center_of, centers, n_centers
                 )
                 return begin
 
-            t = self._step(t, tuples, on)
-        return center_of, centers[:number]
+            t = self._run_kernel(t, tuples, continue_spread)
+        return center_of, centers[:n_centers]
 
-    def _step(self, begin: int, end: int, kernel: Callable[[int], int], whole: float = (1 - BEFORE) / TESTS) -> int:
-        """Return a kernel goes on until it comes back; gives where.
+    def _run_kernel(
+        self,
+        begin: int,
+        end: int,
+        kernel: Callable[[int], int],
+        work_fraction: float = (1 - PREPARATION_FRACTION) / EXPECTED_TRIALS,
+    ) -> int:
+        """Run a kernel from position `begin` until it returns, and return the position that it reached.
 
-        `whole`: about what share of all work this kind is. By the second time it is judged how long all takes: kernels
-        may be compiled for the first.
+        `work_fraction` is the approximate share of this kind of work in all work. The second return gives the estimate
+        of the total time; the first one may include compilation.
         """
         self.check()
-        clock, before = progress.clock(), int(self.seen[0])
-        now = kernel(begin)
-        if begin < now < end:
-            steps = float(self.seen[0] - before) * EACH
-            self.pauses.paused(progress.Sample((now - begin) / end * whole, steps, progress.clock() - clock))
-        return now
+        clock, steps_before = progress.thread_seconds(), int(self.counters[0])
+        position = kernel(begin)
+        if begin < position < end:
+            steps = float(self.counters[0] - steps_before) * BOX_COST
+            self.estimate.report_return(
+                progress.WorkSample((position - begin) / end * work_fraction, steps, progress.thread_seconds() - clock)
+            )
+        return position
 
-    def _tried(self, found: Runs | None) -> Tried:
-        return Tried(int(self.seen[1]), int(self.seen[2]), found)
+    def _trial(self, clusters: RunLengthLabels | None) -> LimitTrial:
+        return LimitTrial(int(self.counters[1]), int(self.counters[2]), clusters)
 
-    def _settled(self, tuples: Ints, of: Ints, counts: Ints, centers: Ints) -> Runs:
+    def _keep_nearest_k(self, tuples: Ints, assigned_center: Ints, counts: Ints, centers: Ints) -> RunLengthLabels:
         """Of the records that a flow gave a center the k nearest stay, the others go to the nearest center."""
         from dbanon.kernels.centers import center_distances
 
-        away = center_distances(self.tree.points[tuples], centers[of], self.tree.points, self.tree.axes)
-        order = np.lexsort((tuples, away, of))
-        tuples, of, counts = tuples[order], of[order], counts[order]
-        until = np.cumsum(counts)
-        begins = np.flatnonzero(np.append(True, of[1:] != of[:-1]))
-        before = until - counts - np.repeat((until - counts)[begins], np.diff(np.append(begins, len(of))))
-        stay = np.clip(self.k - before, 0, counts)
-        others = np.flatnonzero(counts > stay)
-        near = self._nearest(np.unique(tuples[others]), centers)[tuples[others]]
-        tuples, of = np.concatenate((tuples, tuples[others])), np.concatenate((of, near))
-        counts = np.concatenate((stay, (counts - stay)[others]))
-        order = np.lexsort((of, tuples))
+        distance = center_distances(
+            self.tree.points[tuples], centers[assigned_center], self.tree.points, self.tree.axes
+        )
+        order = np.lexsort((tuples, distance, assigned_center))
+        tuples, assigned_center, counts = tuples[order], assigned_center[order], counts[order]
+        cumulative = np.cumsum(counts)
+        begins = np.flatnonzero(np.append(True, assigned_center[1:] != assigned_center[:-1]))
+        n_before = (
+            cumulative
+            - counts
+            - np.repeat((cumulative - counts)[begins], np.diff(np.append(begins, len(assigned_center))))
+        )
+        n_kept = np.clip(self.k - n_before, 0, counts)
+        others = np.flatnonzero(counts > n_kept)
+        nearest = self._nearest(np.unique(tuples[others]), centers)[tuples[others]]
+        tuples, assigned_center = np.concatenate((tuples, tuples[others])), np.concatenate((assigned_center, nearest))
+        counts = np.concatenate((n_kept, (counts - n_kept)[others]))
+        order = np.lexsort((assigned_center, tuples))
         order = order[counts[order] > 0]
-        return Runs.of(tuples[order], of[order], counts[order])
+        return RunLengthLabels.from_runs(tuples[order], assigned_center[order], counts[order])
 
     def _nearest(self, tuples: Ints, centers: Ints) -> Ints:
         """Return the first of the nearest centers of some tuples; 0 for the others."""
-        work = Work(self.space, self.k, self.space.starts[centers], tuples, True, 1, self.check)
-        near = np.zeros(len(self.space.counts), np.int64)
-        work.build(np.arange(len(centers)))
-        work.place(tuples, near, known=False)
-        return near
+        clusters = MovingCenters(self.space, self.k, self.space.starts[centers], tuples, True, 1, self.check)
+        nearest = np.zeros(len(self.space.counts), np.int64)
+        clusters.build_tree(np.arange(len(centers)))
+        clusters.find_nearest(tuples, nearest, keep_earlier=False)
+        return nearest
 
 
-def _most(options: Mapping[str, Any], k: int) -> int | None:
+def _max_outliers(options: Mapping[str, Any], k: int) -> int | None:
     return None if float(str(options["eps"])) > 0 else 0
 
 
@@ -251,6 +288,6 @@ register(
     own=(Parameter("eps", Float(0, 1), "Share of the records that may be left out as outliers.", 0.0), LARGE),
     defaults={"suppress": 1.0},
     abilities=(
-        Suppression("those farther than three times the radius from all centers, the share eps at most", _most),
+        Suppression("those farther than three times the radius from all centers, the share eps at most", _max_outliers),
     ),
 )

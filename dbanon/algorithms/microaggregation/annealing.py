@@ -13,128 +13,159 @@ from typing import Any
 
 import numpy as np
 
-from dbanon.algorithms.base.assignments import Runs
-from dbanon.algorithms.base.class_bounds import members
-from dbanon.algorithms.base.kernel_inputs import Layout, layout
+from dbanon.algorithms.base.assignments import RunLengthLabels
+from dbanon.algorithms.base.class_bounds import cluster_members
+from dbanon.algorithms.base.kernel_inputs import KernelInputs, build_kernel_inputs
 from dbanon.algorithms.base.registry import Check
-from dbanon.algorithms.base.standardize import points, within
+from dbanon.algorithms.base.standardize import standardized_points, sum_of_squares_within
 from dbanon.algorithms.microaggregation import annealing_schedule
-from dbanon.algorithms.microaggregation.group_arrays import Groups, halved, neighbours
-from dbanon.algorithms.postprocess.improve import Budget, Search
-from dbanon.algorithms.postprocess.suppress_outliers import Repair, rest_of
+from dbanon.algorithms.microaggregation.group_arrays import GroupArrays, halve_large_groups, nearest_neighbours
+from dbanon.algorithms.postprocess.improve import LocalSearch, SearchBudget
+from dbanon.algorithms.postprocess.suppress_outliers import Repair, published_table
 from dbanon.encoding.encoded_table import EncodedTable, Floats, Ints
 from dbanon.kernels.arrays import MoveOptions
 from dbanon.privacy_models.constraint import Constraint
 
-EXCHANGES = 16
+MIN_EXCHANGES = 16
 """Exchanges that a move tries beside one cut; in large groups as many as these have records."""
 
-NEAR = 30
+MAX_NEIGHBOURS = 30
 """Most neighbours that a record has; three times the least number of records where that is less."""
 
-Moves = Callable[[Groups, int, float], float]
+AnnealingMoves = Callable[[GroupArrays, int, float], float]
 """Makes so many moves at a heat; gives what they gain."""
 
-Start = Callable[[Ints], Groups]
+GroupsFromLabels = Callable[[Ints], GroupArrays]
 """Groups by labels."""
 
 
-def lowered(
-    space: EncodedTable, constraint: Constraint, runs: Runs, search: Search, repair: Repair, check: Check
-) -> Runs:
+def anneal_clusters(
+    space: EncodedTable,
+    constraint: Constraint,
+    runs: RunLengthLabels,
+    search: LocalSearch,
+    repair: Repair,
+    check: Check,
+) -> RunLengthLabels:
     """Return the clusters after a search; who is left out stays so, and the SSE is never above that of the start.
 
     O(n log n + moves * size of a few classes) time, O(n * attributes) memory. `repair` unites classes until they meet
     the model.
     """
-    rest = rest_of(space, constraint, runs)
-    problem = layout(rest, constraint, "top")
+    rest = published_table(space, constraint, runs)
+    kernel_inputs = build_kernel_inputs(rest, constraint, "top")
     labels = runs.labels()
-    kept = labels >= 0
-    counts = np.bincount(space.tuple_of[kept], minlength=len(space.counts)).astype(np.float64)
-    at = points(space, counts)[space.tuple_of]
+    is_published = labels >= 0
+    counts = np.bincount(space.tuple_of[is_published], minlength=len(space.counts)).astype(np.float64)
+    at = standardized_points(space, counts)[space.tuple_of]
     if at.shape[1] == 0:
         return runs
-    before = _squares(at, labels)
-    if before == 0:
+    start_sse = _sum_of_squares(at, labels)
+    if start_sse == 0:
         return runs
-    found = _searched(problem, at, labels, search, before, check)
-    if problem.mode == 0:  # records of a tuple are alike: they go to their classes in order
-        found = found[np.lexsort((found, space.tuple_of))]
-    _, found[kept] = np.unique(found[kept], return_inverse=True)
-    better = Runs.from_labels(space, found)
-    if not constraint.counts_records(space):
+    new_labels = _annealed_labels(kernel_inputs, at, labels, search, start_sse, check)
+    if kernel_inputs.mode == 0:  # records of a tuple are alike: they go to their classes in order
+        new_labels = new_labels[np.lexsort((new_labels, space.tuple_of))]
+    _, new_labels[is_published] = np.unique(new_labels[is_published], return_inverse=True)
+    annealed_runs = RunLengthLabels.from_labels(space, new_labels)
+    if not constraint.counts_only_records(space):
         # What the kernels judged is judged again by the code that all algorithms share, and so are classes that publish
         # the same values and are one class for a reader.
-        better = repair(rest, better)
-        if len(constraint.missed(rest, members(better.labels()))):
+        annealed_runs = repair(rest, annealed_runs)
+        if len(constraint.failing_clusters(rest, cluster_members(annealed_runs.labels()))):
             return runs
-    return better if _squares(at, better.labels()) < before else runs
+    return annealed_runs if _sum_of_squares(at, annealed_runs.labels()) < start_sse else runs
 
 
-def _squares(at: Floats, labels: Ints) -> float:
+def _sum_of_squares(points: Floats, labels: Ints) -> float:
     """Return the SSE of all records but those that are left out."""
-    kept = labels >= 0
-    return within(at[kept], labels[kept], np.ones(int(kept.sum())))
+    is_published = labels >= 0
+    return sum_of_squares_within(points[is_published], labels[is_published], np.ones(int(is_published.sum())))
 
 
-def _searched(problem: Layout, at: Floats, labels: Ints, asked: Search, before: float, check: Check) -> Ints:
+def _annealed_labels(
+    kernel_inputs: KernelInputs, points: Floats, labels: Ints, local_search: LocalSearch, start_sse: float, check: Check
+) -> Ints:
     """Return labels of all records after the search."""
     from dbanon.kernels.microaggregation_moves import reduce_squares
 
-    limits = problem.least, problem.most
-    if problem.mode == 0:
-        labels = halved(at, labels, limits)
-    small = np.bincount(labels[labels >= 0]) <= problem.most
-    searched = np.where((labels >= 0) & np.append(small, False)[labels], labels, -1)
+    limits = kernel_inputs.min_records, kernel_inputs.max_class_size
+    if kernel_inputs.mode == 0:
+        labels = halve_large_groups(points, labels, limits)
+    has_few_records = np.bincount(labels[labels >= 0]) <= kernel_inputs.max_class_size
+    searched = np.where((labels >= 0) & np.append(has_few_records, False)[labels], labels, -1)
     if not (searched >= 0).any():
         return labels
-    near = neighbours(at, min(3 * problem.least, NEAR), check)
-    widest = 4 if problem.least <= 10 else 3 if problem.least <= 20 else 2
-    item = problem.item_of if problem.by_row is not None else np.zeros(0, np.int64)
-    judged = (item, *problem.model, *problem.scratch, np.zeros(problem.most, np.int32))
-    room = _room(widest * problem.most, widest, at.shape[1])
-    draws = np.random.Generator(np.random.PCG64(asked.seed))
+    neighbour_lists = nearest_neighbours(points, min(3 * kernel_inputs.min_records, MAX_NEIGHBOURS), check)
+    max_groups_per_cut = 4 if kernel_inputs.min_records <= 10 else 3 if kernel_inputs.min_records <= 20 else 2
+    item = kernel_inputs.item_of if kernel_inputs.item_by_row is not None else np.zeros(0, np.int64)
+    model_inputs = (
+        item,
+        *kernel_inputs.model,
+        *kernel_inputs.scratch,
+        np.zeros(kernel_inputs.max_class_size, np.int32),
+    )
+    cut_scratch = _cut_scratch(max_groups_per_cut * kernel_inputs.max_class_size, max_groups_per_cut, points.shape[1])
+    draws = np.random.Generator(np.random.PCG64(local_search.seed))
     state = draws.integers(1, 2**63, 1, np.int64).astype(np.uint64)
-    each = max(EXCHANGES, problem.least)
+    n_exchanges = max(MIN_EXCHANGES, kernel_inputs.min_records)
 
-    def search(groups: Groups, number: int, heat: float) -> float:
-        options, arrays = MoveOptions(number, each, widest, heat), (groups.records, groups.groups, groups.free)
-        return float(reduce_squares(options, *arrays, limits, judged, room, state))
+    def search(groups: GroupArrays, number: int, heat: float) -> float:
+        options, arrays = (
+            MoveOptions(number, n_exchanges, max_groups_per_cut, heat),
+            (groups.records, groups.groups, groups.free),
+        )
+        return float(reduce_squares(options, *arrays, limits, model_inputs, cut_scratch, state))
 
-    if asked.budget.seconds is not None:  # what is compiled on the first call is not part of the time
-        search(Groups.of(at, searched, limits, near), 0, 0.0)
-    group = _annealed(search, lambda of: Groups.of(at, of, limits, near), searched, asked.budget, before, check)
-    return np.where(group >= 0, group + len(small), labels)
+    if local_search.budget.seconds is not None:  # what is compiled on the first call is not part of the time
+        search(GroupArrays.from_labels(points, searched, limits, neighbour_lists), 0, 0.0)
+    group = _anneal(
+        search,
+        lambda of: GroupArrays.from_labels(points, of, limits, neighbour_lists),
+        searched,
+        local_search.budget,
+        start_sse,
+        check,
+    )
+    return np.where(group >= 0, group + len(has_few_records), labels)
 
 
-def _annealed(search: Moves, start: Start, labels: Ints, budget: Budget, before: float, check: Check) -> Ints:
-    """Return the groups of the best state that a batch of moves ended in. `before`: the SSE at first.
+def _anneal(
+    search: AnnealingMoves, start: GroupsFromLabels, labels: Ints, budget: SearchBudget, start_sse: float, check: Check
+) -> Ints:
+    """Return the groups of the best state that a batch of moves ended in. `start_sse`: the SSE at first.
 
     Each round begins at the best state of those before (see dbanon.algorithms.microaggregation.annealing_schedule).
     """
-    clock, best, most, records = time.perf_counter(), labels, 0.0, len(labels)
-    for turn in count():
-        batch, length = annealing_schedule.batch(records, turn), annealing_schedule.length(records, turn)
-        groups, saved = start(best), most
-        for made in range(0, length, batch):
-            passed = (time.perf_counter() - clock) / budget.seconds if budget.seconds else budget.done / budget.moves
-            budget.progress(min(passed, 1.0), most / before)
-            if passed >= 1 or budget.is_interrupted(check):
+    clock, best, best_saved, records = time.perf_counter(), labels, 0.0, len(labels)
+    for round_number in count():
+        batch, length = (
+            annealing_schedule.moves_per_heat(records, round_number),
+            annealing_schedule.round_moves(records, round_number),
+        )
+        groups, saved = start(best), best_saved
+        for moves_in_round in range(0, length, batch):
+            fraction = (
+                (time.perf_counter() - clock) / budget.seconds if budget.seconds else budget.n_moves_done / budget.moves
+            )
+            budget.on_progress(min(fraction, 1.0), best_saved / start_sse)
+            if fraction >= 1 or budget.is_interrupted(check):
                 return best
-            number = min(batch, length - made)
+            number = min(batch, length - moves_in_round)
             if budget.seconds is None:
-                number = min(number, budget.moves - budget.done)
-            saved += search(groups, number, before / records * annealing_schedule.heat(records, turn, made))
-            if saved > most:
-                best, most = groups.records[1].astype(np.int64), saved
-            budget.done += number
+                number = min(number, budget.moves - budget.n_moves_done)
+            saved += search(
+                groups, number, start_sse / records * annealing_schedule.heat(records, round_number, moves_in_round)
+            )
+            if saved > best_saved:
+                best, best_saved = groups.records[1].astype(np.int64), saved
+            budget.n_moves_done += number
     return best
 
 
-def _room(records: int, groups: int, axes: int) -> tuple[Any, ...]:
+def _cut_scratch(n_records: int, n_groups: int, n_axes: int) -> tuple[Any, ...]:
     """What a cut of so many records of so many groups writes to."""
     return (
-        np.zeros(groups, np.int64), np.zeros(records, np.int32), np.zeros(records), np.zeros(records, np.int32),
-        np.zeros(axes), np.zeros(records + 1), np.zeros(records + 1, np.int32),
+        np.zeros(n_groups, np.int64), np.zeros(n_records, np.int32), np.zeros(n_records), np.zeros(n_records, np.int32),
+        np.zeros(n_axes), np.zeros(n_records + 1), np.zeros(n_records + 1, np.int32),
     )  # fmt: skip

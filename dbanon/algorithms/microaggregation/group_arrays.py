@@ -11,12 +11,12 @@ import numpy as np
 from dbanon.algorithms.base.registry import Check
 from dbanon.encoding.encoded_table import Floats, Ints
 
-BLOCK = 10_000
+RECORDS_PER_CALL = 10_000
 """Records whose neighbours are looked for between two looks for interrupts."""
 
 
 @dataclass(frozen=True)
-class Groups:
+class GroupArrays:
     """`records`: points, group (-1: stays where it is), place in it and neighbours; `groups`: member, size, sums and
     gain; `free`: the number of free groups, and these."""
 
@@ -25,72 +25,72 @@ class Groups:
     free: Ints
 
     @classmethod
-    def of(cls, at: Floats, labels: Ints, limits: tuple[int, int], near: Any) -> Groups:
+    def from_labels(cls, points: Floats, labels: Ints, limits: tuple[int, int], neighbour_lists: Any) -> GroupArrays:
         """Return the groups that labels (-1: none) say. O(n * (axes + most / least)) memory."""
-        least, most = limits
-        inside = np.flatnonzero(labels >= 0)
-        order = inside[np.argsort(labels[inside], kind="stable")]
+        min_records, max_records = limits
+        grouped_rows = np.flatnonzero(labels >= 0)
+        order = grouped_rows[np.argsort(labels[grouped_rows], kind="stable")]
         names, first, sizes = np.unique(labels[order], return_index=True, return_counts=True)
-        room = max(len(inside) // least, len(names)) + 1
-        group, place = np.full(len(at), -1, np.int32), np.zeros(len(at), np.int32)
-        of = np.repeat(np.arange(len(names)), sizes)
-        group[order], place[order] = of, np.arange(len(order)) - first[of]
-        member, size = np.zeros((room, most), np.int32), np.zeros(room, np.int64)
-        member[of, place[order]] = order
+        max_groups = max(len(grouped_rows) // min_records, len(names)) + 1
+        group, place = np.full(len(points), -1, np.int32), np.zeros(len(points), np.int32)
+        group_index = np.repeat(np.arange(len(names)), sizes)
+        group[order], place[order] = group_index, np.arange(len(order)) - first[group_index]
+        member, size = np.zeros((max_groups, max_records), np.int32), np.zeros(max_groups, np.int64)
+        member[group_index, place[order]] = order
         size[: len(names)] = sizes
-        sums, gain = np.zeros((room, at.shape[1])), np.zeros(room)
-        for j, axis in enumerate(at.T):
-            sums[: len(names), j] = np.bincount(of, axis[order], len(names))
+        sums, gain = np.zeros((max_groups, points.shape[1])), np.zeros(max_groups)
+        for j, axis in enumerate(points.T):
+            sums[: len(names), j] = np.bincount(group_index, axis[order], len(names))
         gain[: len(names)] = (sums[: len(names)] ** 2).sum(axis=1) / sizes
-        unused = np.arange(room - 1, len(names) - 1, -1)
+        unused = np.arange(max_groups - 1, len(names) - 1, -1)
         free = np.concatenate(([len(unused)], unused, np.zeros(len(names), np.int64)))
-        return cls((at, group, place, near), (member, size, sums, gain), free)
+        return cls((points, group, place, neighbour_lists), (member, size, sums, gain), free)
 
 
-def neighbours(at: Floats, wanted: int, check: Check) -> Any:
+def nearest_neighbours(points: Floats, n_neighbours: int, check: Check) -> Any:
     """Return the nearest of all others of each point (points, wanted): nearly always, where axes are many.
 
     O(n log n + n * 1024 * axes) time.
     """
     from dbanon.kernels.knn_tree import MAX_LEAF_POINTS, find_neighbours
 
-    n, axes = at.shape
+    n, axes = points.shape
     size = 2 * (2 * n // MAX_LEAF_POINTS + 1) + 1
     nodes = tuple(np.zeros(size, np.int64) for _ in range(3))
     boxes = np.zeros((size, axes)), np.zeros((size, axes))
-    order, near = np.arange(n), np.zeros((n, min(wanted, n - 1)), np.int32)
-    for first in range(0, n, BLOCK):
+    order, neighbour_lists = np.arange(n), np.zeros((n, min(n_neighbours, n - 1)), np.int32)
+    for first in range(0, n, RECORDS_PER_CALL):
         check()
-        find_neighbours(first, min(first + BLOCK, n), at, order, nodes, boxes, near)
-    return near
+        find_neighbours(first, min(first + RECORDS_PER_CALL, n), points, order, nodes, boxes, neighbour_lists)
+    return neighbour_lists
 
 
-def halved(at: Floats, labels: Ints, limits: tuple[int, int]) -> Ints:
+def halve_large_groups(points: Floats, labels: Ints, limits: tuple[int, int]) -> Ints:
     """Groups of more than `most` records are halved along their widest axis until there is none: that only lowers
     squares, and where only their number counts, each half is a group."""
-    least, most = limits
+    min_records, max_records = limits
     sizes = np.bincount(labels[labels >= 0])
-    if sizes.max(initial=0) <= most:
+    if sizes.max(initial=0) <= max_records:
         return labels
-    labels, next_one = labels.copy(), len(sizes)
+    labels, next_label = labels.copy(), len(sizes)
     order = np.argsort(labels, kind="stable")
     ends = np.searchsorted(labels[order], np.arange(len(sizes)), side="right")
-    for group in np.flatnonzero(sizes > most):
-        halves = list(_halves(at, order[ends[group] - sizes[group] : ends[group]], least, most))
+    for group in np.flatnonzero(sizes > max_records):
+        halves = list(_halves(points, order[ends[group] - sizes[group] : ends[group]], min_records, max_records))
         for number, half in enumerate(halves[1:]):
-            labels[half] = next_one + number
-        next_one += len(halves) - 1
+            labels[half] = next_label + number
+        next_label += len(halves) - 1
     return labels
 
 
-def _halves(at: Floats, rows: Ints, least: int, most: int) -> Iterator[Ints]:
-    waiting = [rows]
-    while waiting:
-        part = waiting.pop()
-        if len(part) <= most:
+def _halves(points: Floats, rows: Ints, min_records: int, max_records: int) -> Iterator[Ints]:
+    pending = [rows]
+    while pending:
+        part = pending.pop()
+        if len(part) <= max_records:
             yield part
             continue
-        axis = int(np.ptp(at[part], axis=0).argmax())
-        ordered = part[np.argsort(at[part, axis], kind="stable")]
-        middle = len(part) // 2 // least * least
-        waiting += [ordered[middle:], ordered[:middle]]
+        axis = int(np.ptp(points[part], axis=0).argmax())
+        sorted_rows = part[np.argsort(points[part, axis], kind="stable")]
+        middle = len(part) // 2 // min_records * min_records
+        pending += [sorted_rows[middle:], sorted_rows[:middle]]

@@ -1,33 +1,39 @@
 """Where the search for the least squares starts: MDAV, in cells where tuples are many."""
 
-from dbanon.algorithms.base.assignments import Runs
-from dbanon.algorithms.base.grow_clusters import grow
+from dbanon.algorithms.base.assignments import RunLengthLabels
+from dbanon.algorithms.base.grow_clusters import grow_groups
 from dbanon.algorithms.base.registry import Check
-from dbanon.algorithms.nearest_neighbour.mdav import FarthestFromAverage, places
+from dbanon.algorithms.nearest_neighbour.mdav import FarthestFromAverage, scaled_positions
 from dbanon.encoding.coarse_partitions import coarse_partitions
 from dbanon.encoding.encoded_table import EncodedTable, Ints
 from dbanon.privacy_models.constraint import Constraint
 
-WORK, CELL = 4e9, 2048
+MAX_DIFFERENCES, MIN_CELL_TUPLES = 4e9, 2048
 """Differences of numbers that MDAV may take, which are the square of the tuples over k, and the least tuples of a cell
 for it where they were more."""
 
 
-def start(space: EncodedTable, constraint: Constraint, check: Check) -> Runs:
+def initial_mdav_clusters(space: EncodedTable, constraint: Constraint, check: Check) -> RunLengthLabels:
     """Return clusters of MDAV (Domingo-Ferrer and Torra 2005) in z-scores.
 
     Where these would take too long, tuples are cut into cells first. O(n) memory.
     """
-    least = 2 * constraint.least
-    cell_of = int(max(WORK * constraint.least / (len(space.counts) * len(space.attributes)), CELL))
+    min_records = 2 * constraint.min_records
+    cell_tuples = int(
+        max(MAX_DIFFERENCES * constraint.min_records / (len(space.counts) * len(space.attributes)), MIN_CELL_TUPLES)
+    )
 
     def enough(tuples: Ints) -> bool:
-        return int(space.counts[tuples].sum()) >= least
+        return int(space.counts[tuples].sum()) >= min_records
 
-    at = places(space, "std")
+    positions = scaled_positions(space, "std")
 
-    def clustered(cell: Ints) -> Runs:
+    def clustered(cell: Ints) -> RunLengthLabels:
         part = space if len(cell) == len(space.counts) else space.subset(cell)
-        return Runs.assigned(part, grow(part, FarthestFromAverage(part, constraint.least, at), check))
+        return RunLengthLabels.from_assignment(
+            part, grow_groups(part, FarthestFromAverage(part, constraint.min_records, positions), check)
+        )
 
-    return Runs.joined((cell, clustered(cell)) for cell in coarse_partitions(space, cell_of, enough))
+    return RunLengthLabels.concatenate(
+        (cell, clustered(cell)) for cell in coarse_partitions(space, cell_tuples, enough)
+    )

@@ -2,10 +2,16 @@
 
 from collections.abc import Sequence
 
-from dbanon.algorithms.base.grow_clusters import grow
+from dbanon.algorithms.base.grow_clusters import grow_groups
 from dbanon.algorithms.base.registry import Assignment, Check
-from dbanon.algorithms.nearest_neighbour.constrained_growth import Diverse
-from dbanon.algorithms.nearest_neighbour.nearest_groups import FixedSize, FixedSizeAt, Leftovers, Seeding, UntilEnough
+from dbanon.algorithms.nearest_neighbour.constrained_growth import ConstrainedGroups
+from dbanon.algorithms.nearest_neighbour.nearest_groups import (
+    AssignLeftovers,
+    FixedSize,
+    FixedSizeWithSeeds,
+    GrowUntilMet,
+    SeedRule,
+)
 from dbanon.encoding.distance import DistanceTable
 from dbanon.encoding.encoded_table import EncodedTable
 from dbanon.encoding.nearest_queries import ClusterGatherer
@@ -13,30 +19,32 @@ from dbanon.encoding.tuple_index import TupleIndex
 from dbanon.privacy_models.constraint import Constraint
 
 
-def gather(
+def form_nearest_groups(
     space: EncodedTable,
     constraint: Constraint,
     tables: Sequence[DistanceTable],
-    seeding: Seeding,
+    seeding: SeedRule,
     check: Check,
     *,
-    leftovers: Leftovers | None = None,
+    leftovers: AssignLeftovers | None = None,
 ) -> Assignment:
     """Groups of one seed and its nearest records each; what is left joins the group with the nearest seed, or under
     models of sensitive values the nearest that still meets them, or what `leftovers` says."""
     index = TupleIndex(space, tables)
-    rules: type[FixedSize | UntilEnough] = UntilEnough
-    compiled = constraint.models and all(m.rules(space.sensitive[m.sensitive]).exact for m in constraint.models)
-    if constraint.counts_records(space):
+    rules: type[FixedSize | GrowUntilMet] = GrowUntilMet
+    has_kernel_rules = constraint.models and all(
+        m.kernel_rules(space.sensitive[m.sensitive]).is_exact for m in constraint.models
+    )
+    if constraint.counts_only_records(space):
         if ClusterGatherer.can_keep_tables(index) or ClusterGatherer.uses_partitions(index, seeding.sign):
-            rules = FixedSize if seeding.sign else FixedSizeAt
+            rules = FixedSize if seeding.sign else FixedSizeWithSeeds
     elif (
         seeding.sign
         and leftovers is None
         and ClusterGatherer.can_keep_tables(index)
         and space.persons is None
         and not constraint.joint
-        and compiled
+        and has_kernel_rules
     ):
-        return grow(space, Diverse(constraint, index, seeding), check)
-    return grow(space, rules(constraint, index, seeding, leftovers), check)
+        return grow_groups(space, ConstrainedGroups(constraint, index, seeding), check)
+    return grow_groups(space, rules(constraint, index, seeding, leftovers), check)

@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from dbanon.algorithms.base.assignments import Runs
-from dbanon.algorithms.base.grow_clusters import grow
+from dbanon.algorithms.base.assignments import RunLengthLabels
+from dbanon.algorithms.base.grow_clusters import grow_groups
 from dbanon.algorithms.base.loss import Loss
-from dbanon.algorithms.base.registry import EVERY_MODEL, LARGE, Assignment, Check, Options, register
-from dbanon.algorithms.nearest_neighbour.nearest_groups import InOrder, UntilEnough
+from dbanon.algorithms.base.registry import ALL_MODELS, LARGE, Assignment, Check, Options, register
+from dbanon.algorithms.nearest_neighbour.nearest_groups import GrowUntilMet, SeedsInOrder
 from dbanon.encoding.encoded_table import EncodedTable, Floats, Ints, NumericAttribute
 from dbanon.encoding.tuple_index import TupleIndex
 from dbanon.privacy_models.constraint import Constraint
@@ -29,35 +29,35 @@ def gccg(space: EncodedTable, constraint: Constraint, options: Options, check: C
     """
     score = scores(space)
     by_score = np.argsort(score, kind="stable")
-    part_of = parts_by_score(space.counts[by_score], int(str(options["parts"])), constraint.least)
+    part_of = parts_by_score(space.counts[by_score], int(str(options["parts"])), constraint.min_records)
     n_parts = int(part_of[-1]) + 1
     labels, clusters = np.empty(space.rows, np.int64), 0
     for number in range(n_parts):
         tuples = np.sort(by_score[part_of == number])
         part = space if n_parts == 1 else space.subset(tuples)
-        found = _clustered(part, score[tuples], constraint, check)
-        labels[space.rows_of(tuples)] = found + clusters
-        clusters += int(found.max()) + 1
+        part_labels = _cluster_part(part, score[tuples], constraint, check)
+        labels[space.rows_of(tuples)] = part_labels + clusters
+        clusters += int(part_labels.max()) + 1
     return labels
 
 
-def parts_by_score(counts: Ints, parts: int, least: int) -> Ints:
-    """Return the part of each tuple, from 0: at most `parts` parts in a row, of at least `least` records each.
+def parts_by_score(counts: Ints, n_parts: int, min_records: int) -> Ints:
+    """Return the part of each tuple, from 0: at most `n_parts` parts in a row, of at least `min_records` records each.
 
     Args:
         counts: (tuples,) records of each tuple, in the order of the score.
-        parts: The number of parts to cut the records into.
-        least: Fewest records of a part; all records together may be fewer.
+        n_parts: The number of parts to cut the records into.
+        min_records: Fewest records of a part; all records together may be fewer.
 
     O(tuples).
     """
     ends = np.cumsum(counts)
     n_records = int(ends[-1])
-    part_of = (ends - 1) * min(parts, max(n_records // least, 1)) // n_records
+    part_of = (ends - 1) * min(n_parts, max(n_records // min_records, 1)) // n_records
     last_tuples = np.flatnonzero(np.append(part_of[1:] != part_of[:-1], True))
     cuts: list[int] = []
     for last in ends[last_tuples].tolist():
-        if last - (cuts[-1] if cuts else 0) >= least:
+        if last - (cuts[-1] if cuts else 0) >= min_records:
             cuts.append(last)
     return np.searchsorted(cuts[:-1], ends, side="left").astype(np.int64)
 
@@ -75,40 +75,44 @@ def scores(space: EncodedTable) -> Floats:
     return np.round(total, 12)
 
 
-def _clustered(space: EncodedTable, score: Floats, constraint: Constraint, check: Check) -> Ints:
+def _cluster_part(space: EncodedTable, score: Floats, constraint: Constraint, check: Check) -> Ints:
     """Return the cluster of every record of a part."""
-    k = constraint.least
+    k = constraint.min_records
     if space.rows < 2 * k:
         return np.zeros(space.rows, np.int64)
     rows = space.rows_of(np.argsort(score, kind="stable"))
     centers = rows[np.arange(space.rows // k) * k + (k - 1) // 2]
-    found = grow(space, Reserved(constraint, TupleIndex(space, Loss(space, k, "edges").tables(space)), centers), check)
-    return found.labels() if isinstance(found, Runs) else found
+    assignment = grow_groups(
+        space,
+        ReservedCenters(constraint, TupleIndex(space, Loss(space, k, "edges").pair_tables(space)), centers),
+        check,
+    )
+    return assignment.labels() if isinstance(assignment, RunLengthLabels) else assignment
 
 
-class Reserved(UntilEnough):
+class ReservedCenters(GrowUntilMet):
     """Groups of one center each, which no other group takes."""
 
     def __init__(self, constraint: Constraint, index: TupleIndex, centers: Ints) -> None:
-        super().__init__(constraint, index, InOrder(centers, index.space.tuple_of))
+        super().__init__(constraint, index, SeedsInOrder(centers, index.space.tuple_of))
         self.tuples, counts = np.unique(index.space.tuple_of[centers], return_counts=True)
-        self.own = dict(zip(self.tuples.tolist(), index.space.starts[self.tuples].tolist(), strict=True))
+        self.next_reserved_row = dict(zip(self.tuples.tolist(), index.space.starts[self.tuples].tolist(), strict=True))
         index.remove_records(self.tuples, counts)
         self.centers = index.space.tuple_of[centers].tolist()
 
-    def can_go_on(self) -> bool:
-        return len(self.seeds) < len(self.centers) and super().can_go_on()
+    def can_form_group(self) -> bool:
+        return len(self.seeds) < len(self.centers) and super().can_form_group()
 
-    def seed(self) -> int:
+    def next_seed(self) -> int:
         return int(self.centers[len(self.seeds)])
 
-    def taken(self, seed: int) -> Ints:
+    def take_seed(self, seed: int) -> Ints:
         """Return the record of a center, which stands aside from the beginning."""
-        row = self.own[seed]
-        self.own[seed] = row + 1
+        row = self.next_reserved_row[seed]
+        self.next_reserved_row[seed] = row + 1
         return np.array([row])
 
-    def put_back(self, seed: int) -> None:
+    def return_seed(self, seed: int) -> None:
         """A center that found no group is left."""
 
 
@@ -119,7 +123,7 @@ register(
     source="GCCG, as the review of clustering methods describes it",
     evidence="RECON",
     complexity="O(distinct tuples * n / k) time without the index, O(n) memory",
-    meets=EVERY_MODEL,
+    meets=ALL_MODELS,
     own=(
         Parameter("parts", Integer(1, 100_000), "Parts of the records by score that are clustered one by one.", 1),
         LARGE,

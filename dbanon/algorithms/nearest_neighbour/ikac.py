@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from dbanon.algorithms.base.loss import Loss
 from dbanon.algorithms.base.random_seeds import generator, random_tuple
-from dbanon.algorithms.base.registry import EVERY_MODEL, LARGE, MODE, SEED, Assignment, Check, Options, register
-from dbanon.algorithms.nearest_neighbour.dispatch import gather
+from dbanon.algorithms.base.registry import ALL_MODELS, LARGE, MODE, SEED, Assignment, Check, Options, register
+from dbanon.algorithms.nearest_neighbour.dispatch import form_nearest_groups
 from dbanon.encoding.encoded_table import EncodedTable
 from dbanon.encoding.tuple_index import SumQuery, TupleIndex
 from dbanon.privacy_models.constraint import Constraint
@@ -14,14 +14,14 @@ from dbanon.table_functions.parameters import Parameter
 
 
 @dataclass(frozen=True)
-class FarthestFromAll:
+class FarthestSeeds:
     """IKAC's seeds: first any record, then the record with the greatest summed distance to all earlier seeds."""
 
     first: int
     sign: int = -1
 
-    def next(self, index: TupleIndex, sums: SumQuery, groups: int) -> int:
-        return index.greatest_tuple(sums) if groups else self.first
+    def next_seed(self, index: TupleIndex, sums: SumQuery, n_groups: int) -> int:
+        return index.greatest_tuple(sums) if n_groups else self.first
 
 
 def ikac(space: EncodedTable, constraint: Constraint, options: Options, check: Check) -> Assignment:
@@ -33,12 +33,12 @@ def ikac(space: EncodedTable, constraint: Constraint, options: Options, check: C
     what is left goes to the nearest centroid. Distance: ranges of numbers, shares of leaves below the common ancestor.
     O(tuples * n/k) time, O(n) memory.
     """
-    tables = Loss(space, constraint.least, "leaves").tables(space)
+    tables = Loss(space, constraint.min_records, "leaves").pair_tables(space)
     first = random_tuple(space, options, generator(options))
     if options["first"] == "far-from-random":
         index = TupleIndex(space, tables)
         first = index.greatest_tuple(index.distance_query(space.codes[first]))
-    return gather(space, constraint, tables, FarthestFromAll(first), check)
+    return form_nearest_groups(space, constraint, tables, FarthestSeeds(first), check)
 
 
 register(
@@ -51,7 +51,7 @@ register(
     source="Zheng et al. 2018, as Wang et al. 2022, section 4.1, and the review of clustering methods describe it",
     evidence="RECON",
     complexity="O(distinct tuples * n / k) time, O(n) memory",
-    meets=EVERY_MODEL,
+    meets=ALL_MODELS,
     own=(
         SEED,
         MODE,

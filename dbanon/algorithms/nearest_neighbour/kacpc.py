@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dbanon.algorithms.base.registry import EVERY_MODEL, Assignment, Check, Options, register
-from dbanon.algorithms.nearest_neighbour.dispatch import gather
+from dbanon.algorithms.base.registry import ALL_MODELS, Assignment, Check, Options, register
+from dbanon.algorithms.nearest_neighbour.dispatch import form_nearest_groups
 from dbanon.encoding import distance
 from dbanon.encoding.encoded_table import EncodedTable
 from dbanon.encoding.tuple_index import SumQuery, TupleIndex
@@ -15,18 +15,18 @@ from dbanon.table_functions.parameters import Parameter
 
 
 @dataclass(frozen=True)
-class NearestToAll:
+class ClosestSeeds:
     """KACPC's seeds (Wang et al. 2022, section 4.1): first the record nearest to the modal record, then the record with
     the least summed distance to all earlier seeds."""
 
     space: EncodedTable
     sign: int = 1
 
-    def next(self, index: TupleIndex, sums: SumQuery, groups: int) -> int:
-        return index.least_tuple(sums if groups else index.distance_query(modal(self.space)))
+    def next_seed(self, index: TupleIndex, sums: SumQuery, n_groups: int) -> int:
+        return index.least_tuple(sums if n_groups else index.distance_query(modal_codes(self.space)))
 
 
-def modal(space: EncodedTable) -> list[int]:
+def modal_codes(space: EncodedTable) -> list[int]:
     """The most frequent code of every attribute; ties to the least code, so to the smallest number, the first leaf,
     and NULL last."""
     codes = []
@@ -43,8 +43,8 @@ def kacpc(space: EncodedTable, constraint: Constraint, options: Options, check: 
     clusters with the nearest centroids. With persons or another model, a cluster takes nearest records until the model
     holds. O(tuples * n/k) time, O(n) memory.
     """
-    tables = distance.kacpc_distances(space, constraint.least, bool(options["prune_unused"]))
-    return gather(space, constraint, tables, NearestToAll(space), check)
+    tables = distance.kacpc_distances(space, constraint.min_records, bool(options["prune_unused"]))
+    return form_nearest_groups(space, constraint, tables, ClosestSeeds(space), check)
 
 
 register(
@@ -56,7 +56,7 @@ register(
     source="Wang et al. 2022, Algorithm 1, Equations 1-6",
     evidence="SEED",
     complexity="O(distinct tuples * n / k) time, O(n) memory",
-    meets=EVERY_MODEL,
+    meets=ALL_MODELS,
     own=(
         Parameter(
             "prune_unused",

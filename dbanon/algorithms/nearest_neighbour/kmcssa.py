@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from dbanon.algorithms.base.distance_sums import sums_to_all
+from dbanon.algorithms.base.distance_sums import distance_sums_to_all
 from dbanon.algorithms.base.loss import Loss
-from dbanon.algorithms.base.registry import EVERY_MODEL, LARGE, Assignment, Check, Options, register
-from dbanon.algorithms.nearest_neighbour.dispatch import gather
-from dbanon.algorithms.nearest_neighbour.nearest_groups import InOrder
+from dbanon.algorithms.base.registry import ALL_MODELS, LARGE, Assignment, Check, Options, register
+from dbanon.algorithms.nearest_neighbour.dispatch import form_nearest_groups
+from dbanon.algorithms.nearest_neighbour.nearest_groups import SeedsInOrder
 from dbanon.encoding.encoded_table import EncodedTable
 from dbanon.privacy_models.constraint import Constraint
 
@@ -20,9 +20,11 @@ def kmcssa(space: EncodedTable, constraint: Constraint, options: Options, check:
     papers. With persons or another model, a cluster takes nearest records until the model holds. The sums are made
     attribute by attribute, so they take O(n); the clusters O(tuples * n/k) without the index; O(n) memory.
     """
-    tables = Loss(space, constraint.least, "edges").tables(space)
-    closest_first = np.argsort(sums_to_all(space), kind="stable")
-    return gather(space, constraint, tables, InOrder(space.rows_of(closest_first), space.tuple_of), check)
+    tables = Loss(space, constraint.min_records, "edges").pair_tables(space)
+    closest_first = np.argsort(distance_sums_to_all(space), kind="stable")
+    return form_nearest_groups(
+        space, constraint, tables, SeedsInOrder(space.rows_of(closest_first), space.tuple_of), check
+    )
 
 
 register(
@@ -32,6 +34,6 @@ register(
     source="KMCSSA, as the review of clustering methods describes it",
     evidence="RECON",
     complexity="O(distinct tuples * n / k) time without the index, O(n) memory",
-    meets=EVERY_MODEL,
+    meets=ALL_MODELS,
     own=(LARGE,),
 )

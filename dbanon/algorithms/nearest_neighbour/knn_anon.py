@@ -1,12 +1,12 @@
 """KNN: random records and their nearest neighbours."""
 
-from dbanon.algorithms.base.assignments import Runs
+from dbanon.algorithms.base.assignments import RunLengthLabels
 from dbanon.algorithms.base.loss import Loss
 from dbanon.algorithms.base.random_seeds import random_order
-from dbanon.algorithms.base.registry import EVERY_MODEL, LARGE, MODE, SEED, Assignment, Check, Options, register
-from dbanon.algorithms.greedy.least_loss import least_growth
-from dbanon.algorithms.nearest_neighbour.dispatch import gather
-from dbanon.algorithms.nearest_neighbour.nearest_groups import InOrder
+from dbanon.algorithms.base.registry import ALL_MODELS, LARGE, MODE, SEED, Assignment, Check, Options, register
+from dbanon.algorithms.greedy.least_loss import assign_by_least_growth
+from dbanon.algorithms.nearest_neighbour.dispatch import form_nearest_groups
+from dbanon.algorithms.nearest_neighbour.nearest_groups import SeedsInOrder
 from dbanon.encoding.encoded_table import EncodedTable, Ints
 from dbanon.privacy_models.constraint import Constraint
 
@@ -19,13 +19,13 @@ def knn_anon(space: EncodedTable, constraint: Constraint, options: Options, chec
     With persons or another model, a cluster takes nearest records until the model holds. O(tuples * n/k) time without
     the index, O(n) memory.
     """
-    loss = Loss(space, constraint.least, "leaves")
+    loss = Loss(space, constraint.min_records, "leaves")
 
-    def leftovers(groups: Runs, tuples: Ints) -> Ints:
-        return least_growth(space, loss, groups, tuples, check)
+    def leftovers(groups: RunLengthLabels, tuples: Ints) -> Ints:
+        return assign_by_least_growth(space, loss, groups, tuples, check)
 
-    seeding = InOrder(random_order(space, options), space.tuple_of)
-    return gather(space, constraint, loss.tables(space), seeding, check, leftovers=leftovers)
+    seeding = SeedsInOrder(random_order(space, options), space.tuple_of)
+    return form_nearest_groups(space, constraint, loss.pair_tables(space), seeding, check, leftovers=leftovers)
 
 
 register(
@@ -35,6 +35,6 @@ register(
     source="the comparison of k-member, KNN and greedy clustering in the review of clustering methods",
     evidence="LIT",
     complexity="O(distinct tuples * n / k) time without the index, O(n) memory",
-    meets=EVERY_MODEL,
+    meets=ALL_MODELS,
     own=(SEED, MODE, LARGE),
 )

@@ -4,8 +4,8 @@ import math
 
 import numpy as np
 
-from dbanon.algorithms.base.assignment_log import Dealt
-from dbanon.algorithms.base.grow_clusters import Rules, grow, within_room
+from dbanon.algorithms.base.assignment_log import AssignmentLog
+from dbanon.algorithms.base.grow_clusters import GrowthRules, grow_groups, limit_batch
 from dbanon.algorithms.base.registry import LARGE, Assignment, Check, Options, register
 from dbanon.encoding.encoded_table import Attribute, Codes, EncodedTable, Floats, NumericAttribute
 from dbanon.encoding.tuple_tree import TuplePoints
@@ -14,7 +14,7 @@ from dbanon.privacy_models.constraint import Constraint
 from dbanon.table_functions.parameter_types import Choice
 from dbanon.table_functions.parameters import Parameter
 
-FAR = 64
+MIN_FARTHEST = 64
 """At least so many of the tuples that are farthest from the average are remembered."""
 
 
@@ -26,55 +26,55 @@ def mdav(space: EncodedTable, constraint: Constraint, options: Options, check: C
     deviation), 0 or 1 for categories; hierarchies only generalize. Under persons or models a cluster has at least as
     many records as any of them needs, and the shared repair follows. O(n^2 / k) without the index, O(n) memory.
     """
-    rules = FarthestFromAverage(space, constraint.least, places(space, str(options["scale"])))
-    return grow(space, rules, check)
+    rules = FarthestFromAverage(space, constraint.min_records, scaled_positions(space, str(options["scale"])))
+    return grow_groups(space, rules, check)
 
 
-class FarthestFromAverage(Rules):
+class FarthestFromAverage(GrowthRules):
     """Groups of k records around the record farthest from the average of what is left, and around the one farthest
     from that; the last k to 2k - 1 are a group."""
 
-    questions = 2
+    n_queries = 2
 
-    def __init__(self, space: EncodedTable, k: int, places: list[Floats]) -> None:
+    def __init__(self, space: EncodedTable, k: int, positions: list[Floats]) -> None:
         units = np.array([round(a.weight * 2.0**30) for a in space.attributes], np.int64)
-        self.k, self.points = k, TuplePoints(space, places, units)
-        self.index, self.dealt = self.points, Dealt()
+        self.k, self.points = k, TuplePoints(space, positions, units)
+        self.index, self.log = self.points, AssignmentLog()
         self.totals = self.points.totals()
-        far = max(4 * math.isqrt(len(space.counts)), FAR)
-        self.outer = FarthestTuples(np.zeros((far, 2), np.int64), np.zeros(len(units)), np.array([0, 2**40]))
+        n_farthest = max(4 * math.isqrt(len(space.counts)), MIN_FARTHEST)
+        self.farthest = FarthestTuples(np.zeros((n_farthest, 2), np.int64), np.zeros(len(units)), np.array([0, 2**40]))
 
-    def can_go_on(self) -> bool:
+    def can_form_group(self) -> bool:
         return self.points.records >= 2 * self.k
 
-    def form(self, first: int, most: int) -> int:
+    def form_groups(self, first_number: int, max_groups: int) -> int:
         from dbanon.kernels.mdav import mdav_steps
 
-        groups = within_room(most, self.k)
+        groups = limit_batch(max_groups, self.k)
         members = np.empty(((groups + 1) * (self.k + 1), 2), np.int64)  # they are made two at a time
-        used = mdav_steps(*self.points.arrays, self.totals, self.outer, self.k, groups, members)
-        return self.dealt.take(members[:used], first)
+        used = mdav_steps(*self.points.arrays, self.totals, self.farthest, self.k, groups, members)
+        return self.log.add_groups(members[:used], first_number)
 
-    def place(self, groups: int, check: Check) -> None:
+    def assign_leftovers(self, n_groups: int, check: Check) -> None:
         tuples = np.flatnonzero(self.points.remaining)
-        self.dealt.put(tuples, self.points.remaining[tuples], np.full(len(tuples), groups))
+        self.log.add(tuples, self.points.remaining[tuples], np.full(len(tuples), n_groups))
 
 
-def places(space: EncodedTable, scale: str) -> list[Floats]:
+def scaled_positions(space: EncodedTable, scale: str) -> list[Floats]:
     """By attribute the scaled place of each value of a number; nothing for a category."""
-    return [_places(space, a, space.codes[:, j], scale) for j, a in enumerate(space.attributes)]
+    return [_column_positions(space, a, space.codes[:, j], scale) for j, a in enumerate(space.attributes)]
 
 
-def _places(space: EncodedTable, attribute: Attribute, codes: Codes, scale: str) -> Floats:
+def _column_positions(space: EncodedTable, attribute: Attribute, codes: Codes, scale: str) -> Floats:
     if not isinstance(attribute, NumericAttribute):
         return np.empty(0)
     positions = attribute.positions
     width = float(positions[-1]) if len(positions) else 0.0
     if scale == "std":
-        known = codes < attribute.values
-        at, counts = positions[codes[known]], space.counts[known]
-        mean = float((at * counts).sum() / max(counts.sum(), 1))
-        width = float(np.sqrt((counts * (at - mean) ** 2).sum() / max(counts.sum(), 1)))
+        has_value = codes < attribute.values
+        values, counts = positions[codes[has_value]], space.counts[has_value]
+        mean = float((values * counts).sum() / max(counts.sum(), 1))
+        width = float(np.sqrt((counts * (values - mean) ** 2).sum() / max(counts.sum(), 1)))
     return positions / width if width > 0 else np.zeros(len(positions))
 
 

@@ -6,11 +6,11 @@ from dataclasses import replace
 import numpy as np
 
 from dbanon.algorithms.base import progress
-from dbanon.algorithms.base.assignments import Runs
-from dbanon.algorithms.base.grow_clusters import grow
-from dbanon.algorithms.base.progress import Work
+from dbanon.algorithms.base.assignments import RunLengthLabels
+from dbanon.algorithms.base.grow_clusters import grow_groups
+from dbanon.algorithms.base.progress import ProgressCheck
 from dbanon.algorithms.base.registry import LARGE, Assignment, Check, Options, register
-from dbanon.algorithms.nearest_neighbour.mdav import SCALE, FarthestFromAverage, places
+from dbanon.algorithms.nearest_neighbour.mdav import SCALE, FarthestFromAverage, scaled_positions
 from dbanon.encoding.encoded_table import Attribute, Codes, EncodedTable, Floats, Ints, NumericAttribute
 from dbanon.privacy_models.constraint import Constraint
 from dbanon.table_functions.parameter_types import Integer
@@ -28,72 +28,88 @@ def multilevel_mdav(space: EncodedTable, constraint: Constraint, options: Option
     O(n^2 / (k * coarser)) time for the first of two levels without the index, O(n * coarser) for the last; O(n) memory.
     """
     levels, coarser = int(str(options["levels"])), int(str(options["coarser"]))
-    scaled = places(space, str(options["scale"]))
-    work, found = progress.work(check), Runs.one(space)
+    scaled = scaled_positions(space, str(options["scale"]))
+    progress_check, groups = progress.as_progress_check(check), RunLengthLabels.single_cluster(space)
     for level in range(levels):
-        above = levels - 1 - level
-        k = min(constraint.least * coarser**above, space.rows)
-        table, at = (space, scaled) if above == 0 else averages(space, scaled, 2**above, str(options["scale"]))
-        found = _divided(table, at, found, k, work.part(level / levels, (level + 1) / levels))
-    return found
+        n_levels_below = levels - 1 - level
+        k = min(constraint.min_records * coarser**n_levels_below, space.rows)
+        table, positions = (
+            (space, scaled)
+            if n_levels_below == 0
+            else averaged_table(space, scaled, 2**n_levels_below, str(options["scale"]))
+        )
+        groups = _split_groups(
+            table, positions, groups, k, progress_check.subtask(level / levels, (level + 1) / levels)
+        )
+    return groups
 
 
-def averages(
-    space: EncodedTable, scaled: Sequence[Floats], length: int, scale: str
+def averaged_table(
+    space: EncodedTable, scaled: Sequence[Floats], n_periods: int, scale: str
 ) -> tuple[EncodedTable, list[Floats]]:
     """Return the table in which so many numbers in a row are one, and the scaled places of its values."""
     numbers = [j for j, a in enumerate(space.attributes) if isinstance(a, NumericAttribute)]
-    kinds: list[Attribute] = []
+    attributes: list[Attribute] = []
     columns: list[Codes] = []
     for j, attribute in enumerate(space.attributes):
         if not isinstance(attribute, NumericAttribute):
-            kinds.append(attribute)
+            attributes.append(attribute)
             columns.append(space.codes[:, j])
-    for first in range(0, len(numbers), length):
-        number, codes = _average(space, scaled, numbers[first : first + length])
-        kinds.append(number)
+    for first in range(0, len(numbers), n_periods):
+        number, codes = _average_numbers(space, scaled, numbers[first : first + n_periods])
+        attributes.append(number)
         columns.append(codes)
-    table = EncodedTable(tuple(kinds), np.stack(columns, axis=1).astype(np.int32), space.counts, None, space.total)
-    return table, places(table, scale)
+    table = EncodedTable(tuple(attributes), np.stack(columns, axis=1).astype(np.int32), space.counts, None, space.total)
+    return table, scaled_positions(table, scale)
 
 
-def _average(space: EncodedTable, scaled: Sequence[Floats], some: Sequence[int]) -> tuple[NumericAttribute, Codes]:
+def _average_numbers(
+    space: EncodedTable, scaled: Sequence[Floats], numbers: Sequence[int]
+) -> tuple[NumericAttribute, Codes]:
     """Return the average of some numbers, and the code of each tuple; NULL where none is known."""
-    total, known = np.zeros((2, len(space.counts)))
-    for j in some:
+    total, total_weight = np.zeros((2, len(space.counts)))
+    for j in numbers:
         codes, weight = space.codes[:, j], space.attributes[j].weight
-        there = codes < space.attributes[j].values
-        total += np.where(there, np.append(scaled[j], 0.0)[codes] * weight, 0.0)
-        known += np.where(there, weight, 0.0)
-    values, of = np.unique(total[known > 0] / known[known > 0], return_inverse=True)
+        has_value = codes < space.attributes[j].values
+        total += np.where(has_value, np.append(scaled[j], 0.0)[codes] * weight, 0.0)
+        total_weight += np.where(has_value, weight, 0.0)
+    values, value_code = np.unique(total[total_weight > 0] / total_weight[total_weight > 0], return_inverse=True)
     codes = np.full(len(total), len(values), np.int32)
-    codes[known > 0] = of.reshape(-1)
-    weight = sum(space.attributes[j].weight for j in some)
+    codes[total_weight > 0] = value_code.reshape(-1)
+    weight = sum(space.attributes[j].weight for j in numbers)
     return NumericAttribute(values - values[0] if len(values) else values, False, weight), codes
 
 
-def _divided(table: EncodedTable, at: list[Floats], groups: Runs, k: int, work: Work) -> Runs:
+def _split_groups(
+    table: EncodedTable, positions: list[Floats], groups: RunLengthLabels, k: int, progress_check: ProgressCheck
+) -> RunLengthLabels:
     """Return the groups of MDAV within each group."""
-    parts, done, alone = [], 0, groups.clusters_most == 1
-    for number, (own, records) in enumerate(_members(groups)):
-        work()
-        part = replace(table, codes=table.codes[own], counts=records)
-        rules, clock = FarthestFromAverage(part, k, at), progress.clock()
-        found = grow(part, rules, work if alone else Work(work, lambda share: None))
-        parts.append((own, Runs.assigned(part, found)))
-        done += part.rows
-        work.come(done / table.rows)
+    parts, n_done, is_single_group = [], 0, groups.next_cluster_number == 1
+    for number, (tuples, records) in enumerate(_group_tuples(groups)):
+        progress_check()
+        part = replace(table, codes=table.codes[tuples], counts=records)
+        rules, clock = FarthestFromAverage(part, k, positions), progress.thread_seconds()
+        assignment = grow_groups(
+            part, rules, progress_check if is_single_group else ProgressCheck(progress_check, lambda share: None)
+        )
+        parts.append((tuples, RunLengthLabels.from_assignment(part, assignment)))
+        n_done += part.rows
+        progress_check.advance(n_done / table.rows)
         if number == 1:  # kernels may be compiled for the first
-            work.expect(*progress.Sample(part.rows / table.rows, rules.steps, progress.clock() - clock).whole())
-    return Runs.joined(parts)
+            progress_check.on_estimate(
+                *progress.WorkSample(
+                    part.rows / table.rows, rules.steps, progress.thread_seconds() - clock
+                ).extrapolate()
+            )
+    return RunLengthLabels.concatenate(parts)
 
 
-def _members(groups: Runs) -> Iterator[tuple[Ints, Ints]]:
+def _group_tuples(groups: RunLengthLabels) -> Iterator[tuple[Ints, Ints]]:
     """Yield the tuples of each group, and how many records of each."""
     order = np.argsort(groups.clusters, kind="stable")
     begins = np.flatnonzero(np.append(True, np.diff(groups.clusters[order]) > 0))
-    for some in np.split(order, begins[1:]):
-        yield groups.tuples[some].astype(np.int64), groups.counts[some].astype(np.int64)
+    for run_numbers in np.split(order, begins[1:]):
+        yield groups.tuples[run_numbers].astype(np.int64), groups.counts[run_numbers].astype(np.int64)
 
 
 register(

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from dbanon.algorithms.base.grow_clusters import grow, within_room
+from dbanon.algorithms.base.grow_clusters import grow_groups, limit_batch
 from dbanon.algorithms.base.registry import LARGE, Assignment, Check, Options, register
-from dbanon.algorithms.nearest_neighbour.mdav import SCALE, FarthestFromAverage, places
+from dbanon.algorithms.nearest_neighbour.mdav import SCALE, FarthestFromAverage, scaled_positions
 from dbanon.encoding.encoded_table import EncodedTable, Floats
 from dbanon.privacy_models.constraint import Constraint
 from dbanon.table_functions.parameter_types import Float
@@ -22,8 +22,8 @@ def v_mdav(space: EncodedTable, constraint: Constraint, options: Options, check:
     reconstructed. Under persons or models a cluster has at least as many records as any of them needs, and the shared
     repair follows. O(n^2) time without the index, O(n) memory.
     """
-    scaled = places(space, str(options["scale"]))
-    return grow(space, VariableSize(space, constraint.least, scaled, float(str(options["gamma"]))), check)
+    scaled = scaled_positions(space, str(options["scale"]))
+    return grow_groups(space, VariableSize(space, constraint.min_records, scaled, float(str(options["gamma"]))), check)
 
 
 class VariableSize(FarthestFromAverage):
@@ -33,35 +33,35 @@ class VariableSize(FarthestFromAverage):
         from dbanon.kernels.mdav import fill_average
 
         super().__init__(space, k, scaled)
-        self.gamma, self.questions = gamma, k + 2
+        self.gamma, self.n_queries = gamma, k + 2
         self.average = np.empty(len(space.attributes))
         fill_average(self.average, self.points.attribute_terms[0], self.totals)
 
-    def can_go_on(self) -> bool:
+    def can_form_group(self) -> bool:
         return self.points.records >= self.k
 
-    def form(self, first: int, most: int) -> int:
+    def form_groups(self, first_number: int, max_groups: int) -> int:
         from dbanon.kernels.v_mdav import v_mdav_steps
 
-        groups = within_room(most, 2 * self.k)
+        groups = limit_batch(max_groups, 2 * self.k)
         members = np.empty((groups * 2 * self.k, 2), np.int64)
         used = v_mdav_steps(*self.points.arrays, self.average, self.gamma, self.k, groups, members)
-        return self.dealt.take(members[:used], first)
+        return self.log.add_groups(members[:used], first_number)
 
-    def place(self, groups: int, check: Check) -> None:
-        runs = self.dealt.runs()
+    def assign_leftovers(self, n_groups: int, check: Check) -> None:
+        runs = self.log.to_labels()
         for t in np.flatnonzero(self.points.remaining).tolist():
             check()
             nearest = runs.clusters[np.argmin(self._distances(t)[runs.tuples])]
-            self.dealt.put(np.array([t]), self.points.remaining[[t]], np.array([nearest]))
+            self.log.add(np.array([t]), self.points.remaining[[t]], np.array([nearest]))
 
     def _distances(self, t: int) -> Floats:
         """Return the distances of all tuples to one of them."""
-        at, coordinates = self.points.points[1][:, 0], self.points.points[2]
-        x, q = coordinates[at], coordinates[at[t]]
+        columns, coordinates = self.points.points[1][:, 0], self.points.points[2]
+        positions, reference = coordinates[columns], coordinates[columns[t]]
         numeric, units = self.points.attribute_terms
-        unequal = np.where((x == q) | (np.isnan(x) & np.isnan(q)), 0, units)
-        squared = np.rint((x - q) ** 2 * units)
+        unequal = np.where((positions == reference) | (np.isnan(positions) & np.isnan(reference)), 0, units)
+        squared = np.rint((positions - reference) ** 2 * units)
         return np.asarray(np.where(numeric & ~np.isnan(squared), squared, unequal).sum(axis=1))
 
 

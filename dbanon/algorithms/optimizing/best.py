@@ -9,45 +9,45 @@ from collections.abc import Iterator
 import numpy as np
 
 from dbanon.algorithms.base import progress
-from dbanon.algorithms.base.assignments import Runs
-from dbanon.algorithms.base.kernel_inputs import layout
-from dbanon.algorithms.base.packed_classes import Classes
+from dbanon.algorithms.base.assignments import RunLengthLabels
+from dbanon.algorithms.base.kernel_inputs import build_kernel_inputs
+from dbanon.algorithms.base.packed_classes import PackedClasses
 from dbanon.algorithms.base.registry import SEED, Check, Options, OwnSearch, register
 from dbanon.algorithms.microaggregation import annealing_schedule
-from dbanon.algorithms.microaggregation.initial_clusters import start
-from dbanon.algorithms.optimizing.generalization_covers import covers
-from dbanon.algorithms.optimizing.orderings import Best, Line, ordered
-from dbanon.algorithms.optimizing.seeded_starts import FEW, LARGE, less_lost
+from dbanon.algorithms.microaggregation.initial_clusters import initial_mdav_clusters
+from dbanon.algorithms.optimizing.generalization_covers import cover_orders
+from dbanon.algorithms.optimizing.orderings import BestOrder, Line, items_along
+from dbanon.algorithms.optimizing.seeded_starts import MAX_FAST_TUPLES, MIN_TUPLES, try_grown_clusters
 from dbanon.algorithms.partitioning.mondrian import mondrian
 from dbanon.encoding.encoded_table import EncodedTable, NumericAttribute
 from dbanon.privacy_models.constraint import Constraint
 from dbanon.table_functions.parameter_types import Choice
 from dbanon.table_functions.parameters import Parameter
 
-MOVES = {"fast": 40_000, "normal": 400_000, "high": 3_000_000}
+EFFORT_MOVES = {"fast": 40_000, "normal": 400_000, "high": 3_000_000}
 """Moves of the search after the start, by effort."""
 
-EACH = {"fast": 2, "normal": 15, "high": 100}
+MOVES_PER_TUPLE = {"fast": 2, "normal": 15, "high": 100}
 """Moves for each tuple, where that is more."""
 
-LEAST = 50
+FULL_MOVES_MAX_K = 50
 """Classes of more records than this have fewer moves in proportion."""
 
-WORK = {"fast": 6_000_000, "normal": 30_000_000, "high": 100_000_000}
+LINE_WORK = {"fast": 6_000_000, "normal": 30_000_000, "high": 100_000_000}
 """Lines are tried until records times greatest class size come to this; one is always tried."""
 
-JUDGING = 8
+MODEL_COST_FACTOR = 8
 """Where a model judges more than the number of records, a line (a move) costs so many times more."""
 
-MANY = 64
+MANY_VALUES = 64
 """Numbers of more values are coarsened in some lines, where there are several of them."""
 
 
-LINES = 0.2
+LINES_FRACTION = 0.2
 """Share of the time that lines take, where Mondrian is tried too."""
 
 
-def best(space: EncodedTable, constraint: Constraint, options: Options, check: Check) -> Runs:
+def best(space: EncodedTable, constraint: Constraint, options: Options, check: Check) -> RunLengthLabels:
     """The best of several starts: the records in a line are cut into classes with the least loss of all cuts, as
     multivariate microaggregation by Hansen and Mukherjee's method does (Domingo-Ferrer et al. 2006), here with the loss
     of generalization (KACPC paper, Eq. 1).
@@ -64,83 +64,90 @@ def best(space: EncodedTable, constraint: Constraint, options: Options, check: C
     from k = 50 on. O(lines * n * k) time up to k = 128, O(lines * n) above, O(n) memory.
     """
     if options.get("objective") == "sse":
-        return start(space, constraint, check)
+        return initial_mdav_clusters(space, constraint, check)
     effort, heights = str(options["effort"]), str(options.get("heights", "top"))
-    problem = layout(space, constraint, heights)
-    whole = progress.work(check)
-    many = [j for j, a in enumerate(space.attributes) if isinstance(a, NumericAttribute) and a.values > MANY]
-    if len(many) < 2:
-        many = []
-    so_far = Best(problem, space, Runs.one(space))
-    _along_lines(so_far, many, effort, whole.part(0, LINES if many else 1))
-    along_lines, thorough = so_far.loss, effort == "high"
-    numbers = 2 * len(many) >= len(space.attributes)
-    hopeless = effort == "fast" and numbers and len(space.counts) > LARGE
-    if thorough or (len(space.counts) >= FEW and not hopeless):
-        for order in covers(space, problem, effort, heights, whole):
-            so_far.offered(order)
-    found = so_far.runs
-    if not thorough and so_far.loss < along_lines and not numbers:
-        return found
-    if many:
-        split = mondrian(space, constraint, {}, whole.part(LINES, 1))
-        if Classes.of(problem, split).loss(problem) < so_far.loss:
-            found = split
-    return less_lost(space, constraint, problem, found, options, whole.part(1, 1))
+    kernel_inputs = build_kernel_inputs(space, constraint, heights)
+    progress_check = progress.as_progress_check(check)
+    fine_numbers = [
+        j for j, a in enumerate(space.attributes) if isinstance(a, NumericAttribute) and a.values > MANY_VALUES
+    ]
+    if len(fine_numbers) < 2:
+        fine_numbers = []
+    best_line = BestOrder(kernel_inputs, space, RunLengthLabels.single_cluster(space))
+    _try_lines(best_line, fine_numbers, effort, progress_check.subtask(0, LINES_FRACTION if fine_numbers else 1))
+    along_lines, has_high_effort = best_line.loss, effort == "high"
+    is_mostly_numbers = 2 * len(fine_numbers) >= len(space.attributes)
+    skips_covers = effort == "fast" and is_mostly_numbers and len(space.counts) > MAX_FAST_TUPLES
+    if has_high_effort or (len(space.counts) >= MIN_TUPLES and not skips_covers):
+        for order in cover_orders(space, kernel_inputs, effort, heights, progress_check):
+            best_line.try_order(order)
+    clusters = best_line.runs
+    if not has_high_effort and best_line.loss < along_lines and not is_mostly_numbers:
+        return clusters
+    if fine_numbers:
+        split = mondrian(space, constraint, {}, progress_check.subtask(LINES_FRACTION, 1))
+        if PackedClasses.from_labels(kernel_inputs, split).total_loss(kernel_inputs) < best_line.loss:
+            clusters = split
+    return try_grown_clusters(space, constraint, kernel_inputs, clusters, options, progress_check.subtask(1, 1))
 
 
-def _along_lines(so_far: Best, many: list[int], effort: str, whole: progress.Work) -> None:
+def _try_lines(
+    best_line: BestOrder, fine_numbers: list[int], effort: str, progress_check: progress.ProgressCheck
+) -> None:
     """Try lines while neighbours of the best one lose less and there is time."""
-    problem, space = so_far.problem, so_far.space
-    work = space.rows * problem.most * (1 if problem.mode == 0 else JUDGING)
-    lines = max(WORK[effort] // max(work, 1), 1)
-    tried: dict[Line, int] = {}
+    kernel_inputs, space = best_line.kernel_inputs, best_line.space
+    line_work = space.rows * kernel_inputs.max_class_size * (1 if kernel_inputs.mode == 0 else MODEL_COST_FACTOR)
+    max_lines = max(LINE_WORK[effort] // max(line_work, 1), 1)
+    losses: dict[Line, int] = {}
 
     def loss_of(line: Line) -> int:
-        whole()
-        if line not in tried:
-            tried[line] = so_far.offered(ordered(problem, line))
-            whole.come(len(tried) / lines)
-        return tried[line]
+        progress_check()
+        if line not in losses:
+            losses[line] = best_line.try_order(items_along(kernel_inputs, line))
+            progress_check.advance(len(losses) / max_lines)
+        return losses[line]
 
-    line = _first(space, many, max(space.rows // problem.least, 1))
-    value = loss_of(line)
-    better = True
-    while better:
-        better = False
-        for other in _neighbours(line, many):
-            if len(tried) < lines and loss_of(other) < value:
-                line, value, better = other, tried[other], True
+    line = _first_line(space, fine_numbers, max(space.rows // kernel_inputs.min_records, 1))
+    min_loss = loss_of(line)
+    has_improved = True
+    while has_improved:
+        has_improved = False
+        for other in _neighbour_lines(line, fine_numbers):
+            if len(losses) < max_lines and loss_of(other) < min_loss:
+                line, min_loss, has_improved = other, losses[other], True
 
 
-def _first(space: EncodedTable, many: list[int], classes: int) -> Line:
-    """Attributes of few values first; of `many` numbers all but the last coarsened to a grid of about so many cells."""
+def _first_line(space: EncodedTable, fine_numbers: list[int], n_classes: int) -> Line:
+    """Return the first line to try: attributes of few values first.
+
+    All `fine_numbers` but the last are coarsened so that their grid has about `n_classes` cells.
+    """
     order = sorted(range(len(space.attributes)), key=lambda j: (space.attributes[j].values, j))
-    cells = max(classes ** (1 / max(len(many), 1)), 2.0)
+    cells = max(n_classes ** (1 / max(len(fine_numbers), 1)), 2.0)
     return tuple(
-        (j, max(int(np.log2(space.attributes[j].values / cells)), 0) if j in many and j != order[-1] else 0)
+        (j, max(int(np.log2(space.attributes[j].values / cells)), 0) if j in fine_numbers and j != order[-1] else 0)
         for j in order
     )
 
 
-def _neighbours(line: Line, many: list[int]) -> Iterator[Line]:
+def _neighbour_lines(line: Line, fine_numbers: list[int]) -> Iterator[Line]:
     """Yield lines with two neighbours exchanged, or a number half or twice as coarse."""
     for i in range(len(line) - 1):
         yield (*line[:i], line[i + 1], line[i], *line[i + 2 :])
     for i, (j, bits) in enumerate(line):
         for other in (bits - 1, bits + 1):
-            if j in many and other >= 0:
+            if j in fine_numbers and other >= 0:
                 yield (*line[:i], (j, other), *line[i + 1 :])
 
 
-def _moves(space: EncodedTable, constraint: Constraint, options: Options) -> int:
+def _search_moves(space: EncodedTable, constraint: Constraint, options: Options) -> int:
     """Moves of the search after the start."""
     if options.get("objective") == "sse":
-        return annealing_schedule.moves(space, constraint, str(options["effort"]))
+        return annealing_schedule.effort_moves(space, constraint, str(options["effort"]))
     effort = str(options["effort"])
-    moves = max(MOVES[effort], EACH[effort] * len(space.counts))
-    moves //= 1 if constraint.counts_records(space) else JUDGING
-    return moves * LEAST // max(constraint.least, LEAST)
+    moves = max(EFFORT_MOVES[effort], MOVES_PER_TUPLE[effort] * len(space.counts))
+    moves //= 1 if constraint.counts_only_records(space) else MODEL_COST_FACTOR
+    return moves * FULL_MOVES_MAX_K // max(constraint.min_records, FULL_MOVES_MAX_K)
 
 
 register(
@@ -164,5 +171,5 @@ register(
             "fast",
         ),
     ),
-    abilities=(OwnSearch(_moves),),
+    abilities=(OwnSearch(_search_moves),),
 )

@@ -5,81 +5,90 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dbanon.algorithms.base.assignments import Runs, met
-from dbanon.algorithms.base.kernel_inputs import Layout
+from dbanon.algorithms.base.assignments import RunLengthLabels, intersect_partitions
+from dbanon.algorithms.base.kernel_inputs import KernelInputs
 from dbanon.encoding.encoded_table import Codes, EncodedTable, Ints
 
 Line = tuple[tuple[int, int], ...]
 """Attributes, the first matters most, and by how many bits each is coarsened."""
 
 
-def ordered(problem: Layout, line: Line) -> Codes:
+def items_along(kernel_inputs: KernelInputs, line: Line) -> Codes:
     """Return the items along a line.
 
     Of the last attribute every other run goes down, so that what meets at the end of a run is alike.
     """
-    keys = [problem.codes[:, j].astype(np.int64) >> bits for j, bits in line]
-    runs = _packed(keys[:-1])
-    front = np.lexsort(runs[::-1]) if runs else np.arange(len(problem.codes))
-    new = np.zeros(len(front), bool)
+    keys = [kernel_inputs.codes[:, j].astype(np.int64) >> bits for j, bits in line]
+    runs = _combine_keys(keys[:-1])
+    front = np.lexsort(runs[::-1]) if runs else np.arange(len(kernel_inputs.codes))
+    is_first = np.zeros(len(front), bool)
     for key in runs:
-        new[1:] |= key[front[1:]] != key[front[:-1]]
+        is_first[1:] |= key[front[1:]] != key[front[:-1]]
     run = np.empty(len(front), np.int64)
-    run[front] = np.cumsum(new)
+    run[front] = np.cumsum(is_first)
     last = np.where(run % 2 == 0, keys[-1], -keys[-1])
-    return np.lexsort(_packed([run, last - last.min()])[::-1]).astype(np.int32)
+    return np.lexsort(_combine_keys([run, last - last.min()])[::-1]).astype(np.int32)
 
 
-def _packed(keys: Sequence[Ints]) -> list[Ints]:
+def _combine_keys(keys: Sequence[Ints]) -> list[Ints]:
     """Return keys of whole numbers from 0 on in fewer keys of the same order."""
-    packed: list[Ints] = []
-    room = 0
+    combined: list[Ints] = []
+    max_factor = 0
     for key in keys:
         size = int(key.max(initial=0)) + 1
-        if size > room:
-            packed.append(key)
-            room = 2**62
+        if size > max_factor:
+            combined.append(key)
+            max_factor = 2**62
         else:
-            packed[-1] = packed[-1] * size + key
-        room //= size
-    return packed
+            combined[-1] = combined[-1] * size + key
+        max_factor //= size
+    return combined
 
 
-def cut(problem: Layout, order: Codes) -> tuple[int, Ints]:
+def optimal_cut_sizes(kernel_inputs: KernelInputs, order: Codes) -> tuple[int, Ints]:
     """Return the loss and the sizes of the classes that lose least of all that an order can be cut into."""
     from dbanon.kernels.optimal_cut import cut_all_records
 
-    records = np.repeat(order, problem.sizes[order])
+    records = np.repeat(order, kernel_inputs.sizes[order])
     labels = np.empty(len(records), np.int32)
-    penalty = int(problem.terms[:, 2].sum())
+    penalty = int(kernel_inputs.terms[:, 2].sum())
     _, loss = cut_all_records(
-        records, problem.least, problem.most, penalty, problem.measure, *problem.model, problem.scratch, labels
+        records,
+        kernel_inputs.min_records,
+        kernel_inputs.max_class_size,
+        penalty,
+        kernel_inputs.loss_arrays,
+        *kernel_inputs.model,
+        kernel_inputs.scratch,
+        labels,
     )
     ends = np.flatnonzero(labels[1:] != labels[:-1]) + 1
     return int(loss), np.diff(ends, prepend=0, append=len(labels))
 
 
-def along(problem: Layout, space: EncodedTable, order: Codes, classes: Ints) -> Runs:
+def classes_along(kernel_inputs: KernelInputs, space: EncodedTable, order: Codes, class_sizes: Ints) -> RunLengthLabels:
     """Return classes of so many records each along an order of the items; the last has the number 0."""
-    counts, place, which = met(problem.sizes[order], classes)
-    items = order[place]
-    by_item = np.argsort(items, kind="stable")
-    clusters = (len(classes) - 1 - which)[by_item]
-    return problem.dealt(space, Runs.one(space), items[by_item], clusters, counts[by_item])
+    counts, place, class_numbers = intersect_partitions(kernel_inputs.sizes[order], class_sizes)
+    ordered_items = order[place]
+    by_item = np.argsort(ordered_items, kind="stable")
+    clusters = (len(class_sizes) - 1 - class_numbers)[by_item]
+    return kernel_inputs.reassigned(
+        space, RunLengthLabels.single_cluster(space), ordered_items[by_item], clusters, counts[by_item]
+    )
 
 
 @dataclass
-class Best:
+class BestOrder:
     """The classes of the orders so far that lose least; `loss` is -1 before the first."""
 
-    problem: Layout
+    kernel_inputs: KernelInputs
     space: EncodedTable
-    runs: Runs
+    runs: RunLengthLabels
     loss: int = -1
 
-    def offered(self, order: Codes) -> int:
+    def try_order(self, order: Codes) -> int:
         """Return the loss along another order."""
-        loss, classes = cut(self.problem, order)
+        loss, classes = optimal_cut_sizes(self.kernel_inputs, order)
         if self.loss < 0 or loss < self.loss:
-            self.loss, self.runs = loss, along(self.problem, self.space, order, classes)
+            self.loss, self.runs = loss, classes_along(self.kernel_inputs, self.space, order, classes)
         return loss

@@ -7,85 +7,99 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dbanon.algorithms.base.assignments import Runs
-from dbanon.algorithms.base.kernel_inputs import Layout
-from dbanon.algorithms.base.packed_classes import Classes
-from dbanon.algorithms.base.registry import Check, Options, Run
+from dbanon.algorithms.base.assignments import RunLengthLabels
+from dbanon.algorithms.base.kernel_inputs import KernelInputs
+from dbanon.algorithms.base.packed_classes import PackedClasses
+from dbanon.algorithms.base.registry import AlgorithmFunction, Check, Options
 from dbanon.algorithms.greedy.kmember import kmember
 from dbanon.algorithms.nearest_neighbour.kacpc import kacpc
-from dbanon.algorithms.postprocess.merge_small_clusters import merged
+from dbanon.algorithms.postprocess.merge_small_clusters import merge_failing_clusters
 from dbanon.encoding.coarse_partitions import coarse_partitions
 from dbanon.encoding.encoded_table import EncodedTable, Ints
 from dbanon.privacy_models.constraint import Constraint
 
-GROWING: tuple[Run, ...] = (kacpc, kmember)
+GROWING_ALGORITHMS: tuple[AlgorithmFunction, ...] = (kacpc, kmember)
 
-CELL = {"fast": 2048, "normal": 16_384, "high": 65_536}
+MAX_CELL_TUPLES = {"fast": 2048, "normal": 16_384, "high": 65_536}
 """Most tuples of a cell, by effort: what grows looks at all tuples of its cell again and again."""
 
-SAMPLE = (4, 2048)
+SAMPLE_CELLS = (4, 2048)
 """With less effort than high, what grows is tried first on so many cells of so many tuples."""
 
-ALONE = 2
+ALONE_RATIO = 2
 """Tuples are alone where there are fewer records than so many times as many."""
 
-FEW = 5_000
+MIN_TUPLES = 5_000
 """With less effort than high, nothing grows in tables of fewer tuples: lines are cut there along many orders, and
 a first call would wait for the compilation of more kernels."""
 
 
-LARGE = 200_000
+MAX_FAST_TUPLES = 200_000
 """With the least effort, nothing grows in tables of more tuples either: it takes longer than all else."""
 
 
-def less_lost(
-    space: EncodedTable, constraint: Constraint, problem: Layout, found: Runs, options: Options, check: Check
-) -> Runs:
-    """The clusters with the least loss of `found` and those that grow; `found` where growing does not pay on a sample.
+def try_grown_clusters(
+    space: EncodedTable,
+    constraint: Constraint,
+    kernel_inputs: KernelInputs,
+    start: RunLengthLabels,
+    options: Options,
+    check: Check,
+) -> RunLengthLabels:
+    """The clusters with the least loss of `start` and those that grow; `start` where growing does not pay on a sample.
 
     O(tuples * cell) evaluations without the index, O(n) memory.
     """
     effort = str(options["effort"])
-    thorough = effort == "high"
-    if not thorough and (len(space.counts) < FEW or space.rows >= ALONE * len(space.counts)):
-        return found
-    if effort == "fast" and len(space.counts) > LARGE:
-        return found
-    own = {"seed": options.get("seed", 0), "mode": "deterministic", "large": True, "prune_unused": True}
-    tried = () if thorough else _sample(_cells(space, constraint, SAMPLE[1]))
-    pieces = _cells(space, constraint, CELL[effort])
-    least = _lost(problem, found)
-    best = least.sum()
-    for run in GROWING:
-        if tried:
-            sampled = _lost(problem, _in_cells(space, constraint, tried, run, own, check))
-            if sampled.sum() >= least[np.concatenate(tried)].sum():
+    has_high_effort = effort == "high"
+    if not has_high_effort and (len(space.counts) < MIN_TUPLES or space.rows >= ALONE_RATIO * len(space.counts)):
+        return start
+    if effort == "fast" and len(space.counts) > MAX_FAST_TUPLES:
+        return start
+    run_options = {"seed": options.get("seed", 0), "mode": "deterministic", "large": True, "prune_unused": True}
+    sample = () if has_high_effort else _sample_cells(_cells(space, constraint, SAMPLE_CELLS[1]))
+    pieces = _cells(space, constraint, MAX_CELL_TUPLES[effort])
+    start_losses = _tuple_losses(kernel_inputs, start)
+    best_loss = start_losses.sum()
+    for run in GROWING_ALGORITHMS:
+        if sample:
+            sample_losses = _tuple_losses(
+                kernel_inputs, _run_in_cells(space, constraint, sample, run, run_options, check)
+            )
+            if sample_losses.sum() >= start_losses[np.concatenate(sample)].sum():
                 continue
-        grown = _in_cells(space, constraint, pieces, run, own, check)
-        lost = _lost(problem, grown).sum()
-        if lost < best:
-            best, found = lost, grown
-    return found
+        candidate = _run_in_cells(space, constraint, pieces, run, run_options, check)
+        candidate_loss = _tuple_losses(kernel_inputs, candidate).sum()
+        if candidate_loss < best_loss:
+            best_loss, start = candidate_loss, candidate
+    return start
 
 
-def _cells(space: EncodedTable, constraint: Constraint, most: int) -> list[Ints]:
+def _cells(space: EncodedTable, constraint: Constraint, max_tuples: int) -> list[Ints]:
     """Return tuples of cells of at most so many, as far as each has records for two groups and meets the model."""
 
     def enough(tuples: Ints) -> bool:
-        return int(space.counts[tuples].sum()) >= 2 * constraint.least and constraint.enough(space, tuples)
+        return int(space.counts[tuples].sum()) >= 2 * constraint.min_records and constraint.is_met_by_tuples(
+            space, tuples
+        )
 
-    return coarse_partitions(space, most, enough)
+    return coarse_partitions(space, max_tuples, enough)
 
 
-def _sample(pieces: Sequence[Ints]) -> tuple[Ints, ...]:
+def _sample_cells(pieces: Sequence[Ints]) -> tuple[Ints, ...]:
     """Return some cells, evenly over all."""
-    which = np.unique(np.linspace(0, len(pieces) - 1, SAMPLE[0]).round().astype(np.int64))
-    return tuple(pieces[i] for i in which)
+    numbers = np.unique(np.linspace(0, len(pieces) - 1, SAMPLE_CELLS[0]).round().astype(np.int64))
+    return tuple(pieces[i] for i in numbers)
 
 
-def _in_cells(
-    space: EncodedTable, constraint: Constraint, pieces: Sequence[Ints], run: Run, options: Options, check: Check
-) -> Runs:
+def _run_in_cells(
+    space: EncodedTable,
+    constraint: Constraint,
+    pieces: Sequence[Ints],
+    run: AlgorithmFunction,
+    options: Options,
+    check: Check,
+) -> RunLengthLabels:
     """Return clusters made cell by cell; records of no cell are left out."""
     parts = []
     for piece in pieces:
@@ -93,22 +107,22 @@ def _in_cells(
         part = space if len(piece) == len(space.counts) else space.subset(piece)
         if run is kmember:  # which asks all values for what they cost, again and again
             part = part.without_absent_values()
-        runs = Runs.assigned(part, run(part, constraint, options, check))
-        if not constraint.counts_records(part):
-            runs = Runs.from_labels(part, merged(part, constraint, runs.labels(), check))
+        runs = RunLengthLabels.from_assignment(part, run(part, constraint, options, check))
+        if not constraint.counts_only_records(part):
+            runs = RunLengthLabels.from_labels(part, merge_failing_clusters(part, constraint, runs.labels(), check))
         parts.append((piece, runs))
     rest = np.setdiff1d(np.arange(len(space.counts)), np.concatenate(pieces), assume_unique=True)
-    left_out = Runs.of(np.arange(len(rest)), np.full(len(rest), -1), space.counts[rest])
-    return Runs.joined([*parts, (rest, left_out)])
+    suppressed = RunLengthLabels.from_runs(np.arange(len(rest)), np.full(len(rest), -1), space.counts[rest])
+    return RunLengthLabels.concatenate([*parts, (rest, suppressed)])
 
 
-def _lost(problem: Layout, runs: Runs) -> Ints:
+def _tuple_losses(kernel_inputs: KernelInputs, runs: RunLengthLabels) -> Ints:
     """Return the loss by tuple: each record has its part of what its cluster loses."""
     from dbanon.kernels.local_search import class_losses
 
-    classes = Classes.of(problem, runs)
-    losses = class_losses(classes.items, classes.starts, classes.sizes, classes.number, problem.measure)
-    kept = runs.kept()
-    sizes = np.bincount(kept.clusters, weights=kept.counts)
-    each = losses[: len(sizes)] / np.maximum(sizes, 1)
-    return np.bincount(runs.tuples, np.where(runs.clusters >= 0, each[runs.clusters], 0.0) * runs.counts)
+    classes = PackedClasses.from_labels(kernel_inputs, runs)
+    losses = class_losses(classes.items, classes.starts, classes.sizes, classes.n_classes, kernel_inputs.loss_arrays)
+    published = runs.without_suppressed()
+    sizes = np.bincount(published.clusters, weights=published.counts)
+    record_losses = losses[: len(sizes)] / np.maximum(sizes, 1)
+    return np.bincount(runs.tuples, np.where(runs.clusters >= 0, record_losses[runs.clusters], 0.0) * runs.counts)

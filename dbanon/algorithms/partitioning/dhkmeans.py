@@ -4,20 +4,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dbanon.algorithms.base.assignments import Runs
-from dbanon.algorithms.base.registry import EVERY_MODEL, LARGE, MODE, SEED, Check, Options, register
-from dbanon.algorithms.partitioning.part_distances import Distances, Point
-from dbanon.algorithms.partitioning.partition_tree import Part, level_by_level, united
+from dbanon.algorithms.base.assignments import RunLengthLabels
+from dbanon.algorithms.base.registry import ALL_MODELS, LARGE, MODE, SEED, Check, Options, register
+from dbanon.algorithms.partitioning.part_distances import PartDistances, Point
+from dbanon.algorithms.partitioning.partition_tree import TablePart, parts_to_labels, split_by_level
 from dbanon.encoding.encoded_table import Bools, Codes, EncodedTable, Ints
 from dbanon.privacy_models.constraint import Constraint
 from dbanon.table_functions.parameter_types import Integer
 from dbanon.table_functions.parameters import Parameter
 
-EACH = 30.0
+TUPLE_COST = 30.0
 """What a tuple of a part costs in dbanon.algorithms.base.progress: some rounds, two distances in each."""
 
 
-def dhkmeans(space: EncodedTable, constraint: Constraint, options: Options, check: Check) -> Runs:
+def dhkmeans(space: EncodedTable, constraint: Constraint, options: Options, check: Check) -> RunLengthLabels:
     """DHkmeans-l-diversity, hierarchical k-means (Ashkouti et al. 2021), reconstructed from the review of clustering
     methods.
 
@@ -32,71 +32,75 @@ def dhkmeans(space: EncodedTable, constraint: Constraint, options: Options, chec
     The paper has no k apart from l: k = l is what it means. Where cuts begin depends on sensitive values, which no
     model judges: an attacker who knows the method can learn from it more than from other algorithms.
     """
-    distances = Distances(space, "edges")
-    sampling = _Sampling(space, distances, options)
+    distances = PartDistances(space, "edges")
+    sampling = _PairSampling(space, distances, options)
     rounds = int(str(options["rounds"]))
 
-    def cut(part: Part) -> list[Part]:
-        if int(part.counts.sum()) < 2 * constraint.least:
+    def cut_part(part: TablePart) -> list[TablePart]:
+        if int(part.counts.sum()) < 2 * constraint.min_records:
             return []
         codes = distances.codes(part.tuples)
-        of_second = _halves(distances, codes, part.counts, sampling.seeds(part, codes), rounds)
-        sides = [part.some(~of_second), part.some(of_second)]
-        return sides if all(side.enough(space, constraint) for side in sides) else []
+        of_second = _two_means(distances, codes, part.counts, sampling.seeds(part, codes), rounds)
+        sides = [part.subset(~of_second), part.subset(of_second)]
+        return sides if all(side.meets(space, constraint) for side in sides) else []
 
-    return united([part for part, _ in level_by_level(space, constraint.least, cut, check, EACH)])
+    classes = split_by_level(space, constraint.min_records, cut_part, check, TUPLE_COST)
+    return parts_to_labels([part for part, _ in classes])
 
 
-def _halves(distances: Distances, codes: Codes, counts: Ints, centers: list[Point], rounds: int) -> Bools:
+def _two_means(distances: PartDistances, codes: Codes, counts: Ints, centers: list[Point], rounds: int) -> Bools:
     """Return whether each tuple belongs to the second of two centers, after 2-means."""
     of_second = None
     for _ in range(rounds):
-        before, of_second = of_second, distances.to(centers[1], codes) < distances.to(centers[0], codes)
-        if before is not None and (before == of_second).all():
+        previous, of_second = (
+            of_second,
+            distances.distances_to(centers[1], codes) < distances.distances_to(centers[0], codes),
+        )
+        if previous is not None and (previous == of_second).all():
             break
-        for i, some in enumerate((~of_second, of_second)):
-            if some.any():
-                centers[i] = distances.average(codes[:, some], counts[some])
+        for i, is_member in enumerate((~of_second, of_second)):
+            if is_member.any():
+                centers[i] = distances.average(codes[:, is_member], counts[is_member])
     return np.asarray(of_second)
 
 
 @dataclass
-class _Sampling:
+class _PairSampling:
     """Pairs of records of parts: random ones, or in the deterministic mode records spread evenly, each with the one
     half of the part behind it."""
 
     space: EncodedTable
-    distances: Distances
+    distances: PartDistances
     options: Options
 
     def __post_init__(self) -> None:
         self.draws = np.random.PCG64(int(str(self.options["seed"])))  # its stream, unlike a Generator's, is promised
-        self.most = int(str(self.options["pairs"]))
+        self.max_pairs = int(str(self.options["pairs"]))
 
-    def seeds(self, part: Part, codes: Codes) -> list[Point]:
+    def seeds(self, part: TablePart, codes: Codes) -> list[Point]:
         """Return the first centers of a part."""
         pairs = self._pairs(int(part.counts.sum()))
         ends = np.cumsum(part.counts)
-        items = np.searchsorted(ends, pairs, side="right")
-        score = self.distances.between(codes[:, items[0]], codes[:, items[1]]) / self.distances.unit
+        places = np.searchsorted(ends, pairs, side="right")
+        score = self.distances.pair_distances(codes[:, places[0]], codes[:, places[1]]) / self.distances.unit
         if self.space.sensitive:
-            rows = part.first[items] + pairs - (ends - part.counts)[items]
+            rows = part.first[places] + pairs - (ends - part.counts)[places]
             equal = [s.codes[rows[0]] == s.codes[rows[1]] for s in self.space.sensitive]
             score += np.mean(equal, axis=0)
         best = score.argmax()
-        return [self.distances.point(codes[:, item]) for item in items[:, best]]
+        return [self.distances.point(codes[:, place]) for place in places[:, best]]
 
-    def _pairs(self, records: int) -> Ints:
+    def _pairs(self, n_records: int) -> Ints:
         """Return pairs of different numbers below the number of records (2, pairs)."""
-        if records * (records - 1) // 2 <= self.most:
-            return np.stack(np.triu_indices(records, 1))
+        if n_records * (n_records - 1) // 2 <= self.max_pairs:
+            return np.stack(np.triu_indices(n_records, 1))
         if self.options["mode"] == "deterministic":
-            first = np.arange(self.most) * records // self.most
-            return np.stack((first, (first + records // 2) % records))
-        one, other = (self.draws.random_raw(self.most) for _ in range(2))
-        first = (one % np.uint64(records)).astype(np.int64)
-        ahead = 1 + (other % np.uint64(records - 1)).astype(np.int64)
-        return np.stack((first, (first + ahead) % records))
+            first = np.arange(self.max_pairs) * n_records // self.max_pairs
+            return np.stack((first, (first + n_records // 2) % n_records))
+        one, other = (self.draws.random_raw(self.max_pairs) for _ in range(2))
+        first = (one % np.uint64(n_records)).astype(np.int64)
+        ahead = 1 + (other % np.uint64(n_records - 1)).astype(np.int64)
+        return np.stack((first, (first + ahead) % n_records))
 
 
 register(
@@ -122,5 +126,5 @@ register(
         LARGE,
     ),
     defaults={"l": 2},
-    meets=EVERY_MODEL,
+    meets=ALL_MODELS,
 )

@@ -4,13 +4,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dbanon.algorithms.base.registry import EVERY_MODEL, LARGE, Check, Options, register
-from dbanon.algorithms.partitioning.part_distances import Distances
-from dbanon.algorithms.partitioning.partition_tree import Part, after, level_by_level
+from dbanon.algorithms.base.registry import ALL_MODELS, LARGE, Check, Options, register
+from dbanon.algorithms.partitioning.part_distances import PartDistances
+from dbanon.algorithms.partitioning.partition_tree import TablePart, cut_after, split_by_level
 from dbanon.encoding.encoded_table import Bools, Codes, EncodedTable, Ints
 from dbanon.privacy_models.constraint import Constraint
 
-EACH = 10.0
+TUPLE_COST = 10.0
 """What a tuple of a part costs in dbanon.algorithms.base.progress."""
 
 
@@ -25,74 +25,74 @@ def dissimilarity_tree(space: EncodedTable, constraint: Constraint, options: Opt
     most, while it does and the model holds, at most as often as the smaller has records. Distances and loss are by
     shares of leaves (NCP). O(n log n) time for balanced cuts, O(n^2 / k) at worst; O(n) memory.
     """
-    tree = _Tree(space, constraint, Distances(space, "leaves"))
-    found = level_by_level(space, constraint.least, tree.cut, check, EACH)
-    rows = [part.rows() for part, _ in found]
+    tree = _DissimilarityTree(space, constraint, PartDistances(space, "leaves"))
+    classes = split_by_level(space, constraint.min_records, tree.cut_part, check, TUPLE_COST)
+    rows = [part.rows() for part, _ in classes]
     by_parent: dict[int, list[int]] = {}
-    for number, (_, parent) in enumerate(found):
+    for number, (_, parent) in enumerate(classes):
         by_parent.setdefault(parent, []).append(number)
     labels = np.empty(space.rows, np.int64)
     for siblings in by_parent.values():
-        if len(siblings) == 2 and max(len(rows[c]) for c in siblings) < 2 * constraint.least:
+        if len(siblings) == 2 and max(len(rows[c]) for c in siblings) < 2 * constraint.min_records:
             check()
             one, other = siblings
-            tree.refine(rows[one], rows[other])
+            tree.swap_records(rows[one], rows[other])
         for number in siblings:
             labels[rows[number]] = number
     return labels
 
 
 @dataclass(frozen=True)
-class _Tree:
+class _DissimilarityTree:
     space: EncodedTable
     constraint: Constraint
-    distances: Distances
+    distances: PartDistances
 
-    def cut(self, part: Part) -> list[Part]:
+    def cut_part(self, part: TablePart) -> list[TablePart]:
         """Return the sides of the two poles; none where the part is a class."""
-        least = self.constraint.least
-        if int(part.counts.sum()) < 2 * least or len(part.tuples) == 1:
+        min_records = self.constraint.min_records
+        if int(part.counts.sum()) < 2 * min_records or len(part.tuples) == 1:
             return []
         distances, codes = self.distances, self.distances.codes(part.tuples)
-        center = distances.to(distances.average(codes, part.counts), codes).argmin()
-        away = distances.to(distances.point(codes[:, center]), codes)
-        if not away.any():
+        center = distances.distances_to(distances.average(codes, part.counts), codes).argmin()
+        center_distances = distances.distances_to(distances.point(codes[:, center]), codes)
+        if not center_distances.any():
             return []
-        to_one = distances.to(distances.point(codes[:, away.argmax()]), codes)
-        to_other = distances.to(distances.point(codes[:, to_one.argmax()]), codes)
+        to_one = distances.distances_to(distances.point(codes[:, center_distances.argmax()]), codes)
+        to_other = distances.distances_to(distances.point(codes[:, to_one.argmax()]), codes)
         of_other = to_other < to_one
-        sides = [part.some(~of_other), part.some(of_other)]
-        short = [i for i, side in enumerate(sides) if not side.enough(self.space, self.constraint)]
-        if len(short) != 1:
-            return [] if short else sides
-        order = np.lexsort((np.abs(to_one - to_other), of_other != bool(short[0])))
-        return self._filled(part, order, int(sides[short[0]].counts.sum()))
+        sides = [part.subset(~of_other), part.subset(of_other)]
+        failing_sides = [i for i, side in enumerate(sides) if not side.meets(self.space, self.constraint)]
+        if len(failing_sides) != 1:
+            return [] if failing_sides else sides
+        order = np.lexsort((np.abs(to_one - to_other), of_other != bool(failing_sides[0])))
+        return self._fill_side(part, order, int(sides[failing_sides[0]].counts.sum()))
 
-    def _filled(self, part: Part, order: Ints, own: int) -> list[Part]:
+    def _fill_side(self, part: TablePart, order: Ints, n_own: int) -> list[TablePart]:
         """Return the part cut where the first records in an order, the side's own and then more, are enough."""
-        least, records = self.constraint.least, int(part.counts.sum())
-        size = max(own + 1, least)
-        while records - size >= least:
-            sides = after(part, order, size)
-            if all(side.enough(self.space, self.constraint) for side in sides):
+        min_records, records = self.constraint.min_records, int(part.counts.sum())
+        size = max(n_own + 1, min_records)
+        while records - size >= min_records:
+            sides = cut_after(part, order, size)
+            if all(side.meets(self.space, self.constraint) for side in sides):
                 return sides
             size += max(size // 8, 1)  # every size is looked at while it is small, one of eight later
         return []
 
-    def refine(self, one: Ints, other: Ints) -> None:
+    def swap_records(self, one: Ints, other: Ints) -> None:
         """Swap records (canonical rows) of two clusters in place."""
         tuple_of = self.tuple_of
-        by_records = self.constraint.counts_records(self.space)
+        by_records = self.constraint.counts_only_records(self.space)
         if min(len(one), len(other)) < 2:
             return
         for _ in range(min(len(one), len(other))):
-            of = [self.distances.codes(tuple_of(rows)) for rows in (one, other)]
-            found = self._best_swap(*of)
-            if found is None:
+            codes = [self.distances.codes(tuple_of(rows)) for rows in (one, other)]
+            swap = self._best_swap(*codes)
+            if swap is None:
                 return
-            a, b = found
+            a, b = swap
             one[a], other[b] = other[b], one[a]
-            if not by_records and not all(self.constraint.holds(self.space, rows) for rows in (one, other)):
+            if not by_records and not all(self.constraint.is_met_by_records(self.space, rows) for rows in (one, other)):
                 one[a], other[b] = other[b], one[a]
                 return
 
@@ -103,28 +103,32 @@ class _Tree:
     def _best_swap(self, one: Codes, other: Codes) -> tuple[int, int] | None:
         """The records of two clusters (attributes, records), by place, whose swap lowers their loss most; None where
         none does. Only those without which a cluster spans less can lower it, with any of the other."""
-        low_one, high_one, ends_one = _without(one)
-        low_other, high_other, ends_other = _without(other)
+        low_one, high_one, ends_one = _bounds_without_each(one)
+        low_other, high_other, ends_other = _bounds_without_each(other)
         a, b = np.nonzero(ends_one[:, None] | ends_other[None, :])
         if len(a) == 0:
             return None
-        lost = self.distances.lost
-        whole = one.shape[1] * lost(one.min(1, keepdims=True), one.max(1, keepdims=True))
-        whole += other.shape[1] * lost(other.min(1, keepdims=True), other.max(1, keepdims=True))
-        after_ = one.shape[1] * lost(np.minimum(low_one[:, a], other[:, b]), np.maximum(high_one[:, a], other[:, b]))
-        after_ += other.shape[1] * lost(np.minimum(low_other[:, b], one[:, a]), np.maximum(high_other[:, b], one[:, a]))
-        best = int(after_.argmin())
-        return (int(a[best]), int(b[best])) if after_[best] < whole[0] else None
+        losses = self.distances.cluster_losses
+        current_loss = one.shape[1] * losses(one.min(1, keepdims=True), one.max(1, keepdims=True))
+        current_loss += other.shape[1] * losses(other.min(1, keepdims=True), other.max(1, keepdims=True))
+        swapped_loss = one.shape[1] * losses(
+            np.minimum(low_one[:, a], other[:, b]), np.maximum(high_one[:, a], other[:, b])
+        )
+        swapped_loss += other.shape[1] * losses(
+            np.minimum(low_other[:, b], one[:, a]), np.maximum(high_other[:, b], one[:, a])
+        )
+        best = int(swapped_loss.argmin())
+        return (int(a[best]), int(b[best])) if swapped_loss[best] < current_loss[0] else None
 
 
-def _without(codes: Codes) -> tuple[Codes, Codes, Bools]:
+def _bounds_without_each(codes: Codes) -> tuple[Codes, Codes, Bools]:
     """Least and greatest codes of a cluster (attributes, records) without each of its records, and where that is less
     than with it."""
     ascending = np.sort(codes, axis=1)
-    least, greatest = ascending[:, :1], ascending[:, -1:]
-    low = np.where(codes == least, ascending[:, 1:2], least)
-    high = np.where(codes == greatest, ascending[:, -2:-1], greatest)
-    return low, high, np.asarray(((low > least) | (high < greatest)).any(axis=0))
+    min_codes, max_codes = ascending[:, :1], ascending[:, -1:]
+    low = np.where(codes == min_codes, ascending[:, 1:2], min_codes)
+    high = np.where(codes == max_codes, ascending[:, -2:-1], max_codes)
+    return low, high, np.asarray(((low > min_codes) | (high < max_codes)).any(axis=0))
 
 
 register(
@@ -138,5 +142,5 @@ register(
     evidence="RECON",
     complexity="O(n log n) time for balanced cuts, O(n^2 / k) at worst, O(n) memory",
     own=(LARGE,),
-    meets=EVERY_MODEL,
+    meets=ALL_MODELS,
 )

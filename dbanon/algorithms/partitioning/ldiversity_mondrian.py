@@ -1,7 +1,7 @@
 """The l-diversity baseline: Mondrian, or the best full-domain generalization, that meets l."""
 
-from dbanon.algorithms.base.registry import EVERY_MODEL, Assignment, Check, Options, Widening, register
-from dbanon.algorithms.full_domain.lattice_search import full_domain
+from dbanon.algorithms.base.registry import ALL_MODELS, Assignment, Check, Options, Widening, register
+from dbanon.algorithms.full_domain.lattice_search import search_full_domain
 from dbanon.algorithms.full_domain.recoding import level_ends
 from dbanon.algorithms.partitioning.mondrian import mondrian
 from dbanon.encoding.encoded_table import EncodedTable
@@ -14,7 +14,7 @@ def ldiversity_mondrian(space: EncodedTable, constraint: Constraint, options: Op
     """The l-diversity baseline: strict Mondrian whose cuts meet the whole model, or with base 'incognito' the best
     full-domain generalization that meets it (see `dbanon.algorithms.full_domain.lattice_search`)."""
     if options["base"] == "incognito":
-        return full_domain(space, constraint, "ldiversity_mondrian", check)
+        return search_full_domain(space, constraint, "ldiversity_mondrian", check)
     return mondrian(space, constraint, options, check)
 
 
@@ -40,6 +40,6 @@ register(
         ),
     ),
     defaults={"l": 2},
-    meets=EVERY_MODEL,
+    meets=ALL_MODELS,
     abilities=(Widening(level_ends, lambda options: options["base"] == "incognito"),),
 )

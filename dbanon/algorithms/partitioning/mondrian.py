@@ -3,16 +3,16 @@
 import numpy as np
 
 from dbanon.algorithms.base import progress
-from dbanon.algorithms.base.assignments import Runs
-from dbanon.algorithms.base.registry import EVERY_MODEL, Check, Options, register
-from dbanon.algorithms.partitioning.partition_tree import Part, first_cut, united
+from dbanon.algorithms.base.assignments import RunLengthLabels
+from dbanon.algorithms.base.registry import ALL_MODELS, Check, Options, register
+from dbanon.algorithms.partitioning.partition_tree import TablePart, first_allowable_cut, parts_to_labels
 from dbanon.encoding.encoded_table import EncodedTable
 from dbanon.privacy_models.constraint import Constraint
 from dbanon.table_functions.parameter_types import Boolean
 from dbanon.table_functions.parameters import Parameter
 
 
-def mondrian(space: EncodedTable, constraint: Constraint, options: Options, check: Check) -> Runs:
+def mondrian(space: EncodedTable, constraint: Constraint, options: Options, check: Check) -> RunLengthLabels:
     """Multidimensional Mondrian (LeFevre et al. 2006).
 
     The part is cut at the attribute of greatest normalized width (times its weight) that has an allowable cut:
@@ -25,19 +25,19 @@ def mondrian(space: EncodedTable, constraint: Constraint, options: Options, chec
     records equal the median. Under k alone a cut needs 2k records and two different values, nothing else.
     """
     strict = bool(options.get("strict", True))
-    found: list[Part] = []
-    parts = [Part(np.arange(len(space.counts)), space.starts, space.counts)]
-    whole, placed = progress.work(check), 0
+    classes: list[TablePart] = []
+    parts = [TablePart(np.arange(len(space.counts)), space.starts, space.counts)]
+    progress_check, n_placed = progress.as_progress_check(check), 0
     while parts:
         check()
         part = parts.pop()
-        sides = first_cut(space, constraint, part, strict)
+        sides = first_allowable_cut(space, constraint, part, strict)
         parts.extend(reversed(sides))
         if not sides:
-            found.append(part)
-            placed += int(part.counts.sum())
-            whole.come(placed / space.rows)
-    return united(found)
+            classes.append(part)
+            n_placed += int(part.counts.sum())
+            progress_check.advance(n_placed / space.rows)
+    return parts_to_labels(classes)
 
 
 register(
@@ -47,7 +47,7 @@ register(
     source="LeFevre et al. 2006; the baseline of many papers, such as Majeed et al. 2024",
     evidence="LIT-m",
     complexity="O(n log n) time, O(n) memory",
-    meets=EVERY_MODEL,
+    meets=ALL_MODELS,
     own=(
         Parameter(
             "strict",

@@ -1,15 +1,15 @@
 """Mondrian run level by level, as map and reduce do it."""
 
-from dbanon.algorithms.base.assignments import Runs
-from dbanon.algorithms.base.noise import EPSILON, Noise
-from dbanon.algorithms.base.registry import EVERY_MODEL, Check, NoiseRelease, Options, register
-from dbanon.algorithms.partitioning.partition_tree import first_cut, level_by_level, united
+from dbanon.algorithms.base.assignments import RunLengthLabels
+from dbanon.algorithms.base.noise import EPSILON_RANGE, Noise
+from dbanon.algorithms.base.registry import ALL_MODELS, Check, NoiseRelease, Options, register
+from dbanon.algorithms.partitioning.partition_tree import first_allowable_cut, parts_to_labels, split_by_level
 from dbanon.encoding.encoded_table import EncodedTable
 from dbanon.privacy_models.constraint import Constraint
 from dbanon.table_functions.parameters import Parameter
 
 
-def imitated(options: Options) -> Noise | None:
+def imitated_noise(options: Options) -> Noise | None:
     """The noise of `mr_mondrian`: numbers with a scale of the table's range over epsilon, beyond that range too, as
     Figure 8 of Majeed et al. 2024 shows them; each is shuffled within its class."""
     epsilon = options["noise_epsilon"]
@@ -18,15 +18,17 @@ def imitated(options: Options) -> Noise | None:
     return Noise(f"noise_epsilon = {epsilon}", float(str(epsilon)), by_column=True, categories=False)
 
 
-def mr_mondrian(space: EncodedTable, constraint: Constraint, options: Options, check: Check) -> Runs:
+def mr_mondrian(space: EncodedTable, constraint: Constraint, options: Options, check: Check) -> RunLengthLabels:
     """MRMondrian, strict Mondrian run level by level, as map and reduce do it.
 
     All parts of a level are cut before any part of the next: the classes are those of `mondrian`. Majeed et al. 2024
     show negative ages under this name; they are noise, which no Mondrian adds: `noise_epsilon` imitates them. O(n
     log n) time for balanced cuts, O(n) memory.
     """
-    found = level_by_level(space, constraint.least, lambda part: first_cut(space, constraint, part, True), check)
-    return united([part for part, _ in found])
+    classes = split_by_level(
+        space, constraint.min_records, lambda part: first_allowable_cut(space, constraint, part, True), check
+    )
+    return parts_to_labels([part for part, _ in classes])
 
 
 register(
@@ -39,11 +41,11 @@ register(
     own=(
         Parameter(
             "noise_epsilon",
-            EPSILON,
+            EPSILON_RANGE,
             "Publish numbers with noise instead of classes, which is not k-anonymous: of a scale of the column's "
             "range over this, as the paper's figures show.",
         ),
     ),
-    abilities=(NoiseRelease(imitated),),
-    meets=EVERY_MODEL,
+    abilities=(NoiseRelease(imitated_noise),),
+    meets=ALL_MODELS,
 )

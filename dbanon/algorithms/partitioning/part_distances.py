@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from dbanon.algorithms.base.kernel_inputs import PAIRS
-from dbanon.algorithms.base.loss import Loss, Pairs, Term
+from dbanon.algorithms.base.kernel_inputs import MAX_TABLE_VALUES
+from dbanon.algorithms.base.loss import Loss, LossTerm, PairLosses
 from dbanon.encoding.distance import MAX_CACHED_ENTRIES
 from dbanon.encoding.encoded_table import AnyInts, Codes, EncodedTable, Ints, NumericAttribute
 
@@ -11,7 +11,7 @@ Point = list[int | None]
 """By attribute: the place of a number, None for NULL; the code of a category."""
 
 
-class Distances:
+class PartDistances:
     """Distances of the tuples of a space by the loss of two records (`heights`: edges, leaves); exact integers, whose
     sums over all records stay below 2^62. `unit`: what an attribute of weight 1 counts."""
 
@@ -19,7 +19,7 @@ class Distances:
         loss = Loss(space, 1, heights)
         self.unit = loss.unit
         self._codes = np.ascontiguousarray(space.codes.T)
-        self.columns = [_column(term, codes) for term, codes in zip(loss.terms, self._codes, strict=True)]
+        self.columns = [_column_distances(term, codes) for term, codes in zip(loss.terms, self._codes, strict=True)]
 
     def codes(self, tuples: AnyInts) -> Codes:
         """Return codes of some tuples (attributes, tuples)."""
@@ -32,33 +32,38 @@ class Distances:
     def average(self, codes: Codes, counts: Ints) -> Point:
         """The mean of each number, rounded to a place, and the most frequent value of each category (ties: the first in
         leaf order, NULL last)."""
-        return [column.average(of, counts) for column, of in zip(self.columns, codes, strict=True)]
+        return [column.average(column_codes, counts) for column, column_codes in zip(self.columns, codes, strict=True)]
 
-    def to(self, point: Point, codes: Codes) -> Ints:
+    def distances_to(self, point: Point, codes: Codes) -> Ints:
         """Return the distances of tuples (attributes, tuples) to a point."""
-        away = (column.to(at, of) for column, at, of in zip(self.columns, point, codes, strict=True))
-        return sum(away, np.zeros(codes.shape[1], np.int64))
+        column_distances = (
+            column.distances_to(position, column_codes)
+            for column, position, column_codes in zip(self.columns, point, codes, strict=True)
+        )
+        return sum(column_distances, np.zeros(codes.shape[1], np.int64))
 
-    def apart(self, one: Point, other: Point) -> int:
+    def point_distance(self, one: Point, other: Point) -> int:
         """Return the distance of two points."""
-        return sum(column.apart(a, b) for column, a, b in zip(self.columns, one, other, strict=True))
+        return sum(column.point_distance(a, b) for column, a, b in zip(self.columns, one, other, strict=True))
 
-    def between(self, one: Codes, other: Codes) -> Ints:
+    def pair_distances(self, one: Codes, other: Codes) -> Ints:
         """Return the distances of pairs of tuples (attributes, pairs)."""
-        away = (
-            np.where(a == b, 0, column.lost(np.minimum(a, b), np.maximum(a, b)))
+        column_distances = (
+            np.where(a == b, 0, column.cluster_losses(np.minimum(a, b), np.maximum(a, b)))
             for column, a, b in zip(self.columns, one, other, strict=True)
         )
-        return sum(away, np.zeros(one.shape[1], np.int64))
+        return sum(column_distances, np.zeros(one.shape[1], np.int64))
 
-    def lost(self, low: Codes, high: Codes) -> Ints:
+    def cluster_losses(self, low: Codes, high: Codes) -> Ints:
         """Return the loss of a record in clusters of the codes low to high (attributes, clusters)."""
-        own = (column.lost(first, last) for column, first, last in zip(self.columns, low, high, strict=True))
-        return sum(own, np.zeros(low.shape[1], np.int64))
+        column_losses = (
+            column.cluster_losses(first, last) for column, first, last in zip(self.columns, low, high, strict=True)
+        )
+        return sum(column_losses, np.zeros(low.shape[1], np.int64))
 
 
-class _Numbers:
-    def __init__(self, term: Term, has_null: bool) -> None:
+class _NumberDistances:
+    def __init__(self, term: LossTerm, has_null: bool) -> None:
         self.null, self.unit, self.has_null = term.attribute.values, term.unit, has_null
         self.places = np.append(term.places, 0)
 
@@ -68,33 +73,33 @@ class _Numbers:
     def average(self, codes: Codes, counts: Ints) -> int | None:
         if self.has_null:
             counts = np.where(codes == self.null, 0, counts)
-        known = int(counts.sum())
-        return (2 * int((self.places[codes] * counts).sum()) + known) // (2 * known) if known else None
+        n_values = int(counts.sum())
+        return (2 * int((self.places[codes] * counts).sum()) + n_values) // (2 * n_values) if n_values else None
 
-    def to(self, at: int | None, codes: Codes) -> Ints:
-        if at is None:
+    def distances_to(self, position: int | None, codes: Codes) -> Ints:
+        if position is None:
             return np.where(codes == self.null, 0, self.unit)
-        away = np.abs(self.places[codes] - at)
-        return np.where(codes == self.null, self.unit, away) if self.has_null else away
+        distances = np.abs(self.places[codes] - position)
+        return np.where(codes == self.null, self.unit, distances) if self.has_null else distances
 
-    def apart(self, one: int | None, other: int | None) -> int:
+    def point_distance(self, one: int | None, other: int | None) -> int:
         if one is None or other is None:
             return 0 if one == other else self.unit
         return abs(one - other)
 
-    def lost(self, low: Codes, high: Codes) -> Ints:
+    def cluster_losses(self, low: Codes, high: Codes) -> Ints:
         width = np.asarray(self.places[high] - self.places[low])
         if not self.has_null:
             return width
         return np.where(high < self.null, width, np.where(low < self.null, self.unit, 0))
 
 
-class _Categories:
-    def __init__(self, term: Term) -> None:
-        self.term, self.rows, self.width = term, Pairs(term), term.attribute.values + 1
-        self.kept: dict[int, Ints] = {}
+class _CategoryDistances:
+    def __init__(self, term: LossTerm) -> None:
+        self.term, self.rows, self.width = term, PairLosses(term), term.attribute.values + 1
+        self.cached_rows: dict[int, Ints] = {}
         self.table = None
-        if self.width <= PAIRS:
+        if self.width <= MAX_TABLE_VALUES:
             low, high = (m.ravel() for m in np.meshgrid(*[np.arange(self.width)] * 2, indexing="ij"))
             self.table = term.losses(np.minimum(low, high), np.maximum(low, high))
 
@@ -104,24 +109,24 @@ class _Categories:
     def average(self, codes: Codes, counts: Ints) -> int | None:
         return int(np.bincount(codes, weights=counts).argmax())
 
-    def to(self, at: int | None, codes: Codes) -> Ints:
-        code = -1 if at is None else at
-        if code not in self.kept:
-            if len(self.kept) * self.width > MAX_CACHED_ENTRIES:
-                self.kept.clear()
-            self.kept[code] = self.rows.row(code)
-        return self.kept[code][codes]
+    def distances_to(self, position: int | None, codes: Codes) -> Ints:
+        code = -1 if position is None else position
+        if code not in self.cached_rows:
+            if len(self.cached_rows) * self.width > MAX_CACHED_ENTRIES:
+                self.cached_rows.clear()
+            self.cached_rows[code] = self.rows.row(code)
+        return self.cached_rows[code][codes]
 
-    def apart(self, one: int | None, other: int | None) -> int:
-        return int(self.to(one, np.array([other], np.int32))[0])
+    def point_distance(self, one: int | None, other: int | None) -> int:
+        return int(self.distances_to(one, np.array([other], np.int32))[0])
 
-    def lost(self, low: Codes, high: Codes) -> Ints:
+    def cluster_losses(self, low: Codes, high: Codes) -> Ints:
         if self.table is None:
             return self.term.losses(low, high)
         return np.asarray(self.table[low.astype(np.int64) * self.width + high])
 
 
-def _column(term: Term, codes: Codes) -> _Numbers | _Categories:
+def _column_distances(term: LossTerm, codes: Codes) -> _NumberDistances | _CategoryDistances:
     if isinstance(term.attribute, NumericAttribute):
-        return _Numbers(term, bool((codes == term.attribute.values).any()))
-    return _Categories(term)
+        return _NumberDistances(term, bool((codes == term.attribute.values).any()))
+    return _CategoryDistances(term)

@@ -7,20 +7,20 @@ from typing import Any
 
 import numpy as np
 
-from dbanon.algorithms.base.kernel_inputs import Layout
-from dbanon.algorithms.base.packed_classes import Classes
+from dbanon.algorithms.base.kernel_inputs import KernelInputs
+from dbanon.algorithms.base.packed_classes import PackedClasses
 from dbanon.encoding.encoded_table import Bools, Ints, concatenated_ranges
 
 N_LINES = 4
 """Random lines along which neighbours are looked for."""
 
-REACH = 2
+N_NEIGHBOURS = 2
 """Neighbours on each side of a record, along each line."""
 
 
-def focused(
-    problem: Layout, classes: Classes, blocks: Ints, draws: np.random.Generator
-) -> tuple[Classes, Classes | None]:
+def focus_classes(
+    problem: KernelInputs, classes: PackedClasses, blocks: Ints, draws: np.random.Generator
+) -> tuple[PackedClasses, PackedClasses | None]:
     """Return the classes to search, and those set aside.
 
     A class is searched if it loses something, or if it is a neighbour of a record of such a class: it may give records
@@ -37,43 +37,47 @@ def focused(
     """
     from dbanon.kernels.local_search import class_losses
 
-    number = classes.number
-    lossy = class_losses(classes.items, classes.starts, classes.sizes, number, problem.measure) > 0
-    if 2 * np.count_nonzero(lossy) >= number:
+    n_classes = classes.n_classes
+    lossy = class_losses(classes.items, classes.starts, classes.sizes, n_classes, problem.loss_arrays) > 0
+    if 2 * np.count_nonzero(lossy) >= n_classes:
         return classes, None
     searched = _with_neighbours(problem, classes, lossy, blocks, draws)
-    if 2 * np.count_nonzero(searched) >= number:
+    if 2 * np.count_nonzero(searched) >= n_classes:
         return classes, None
-    return _some(problem, classes, searched), _some(problem, classes, ~searched)
+    return _select_classes(problem, classes, searched), _select_classes(problem, classes, ~searched)
 
 
-def united(problem: Layout, searched: Classes, aside: Classes | None) -> Classes:
+def reunite_classes(problem: KernelInputs, searched: PackedClasses, set_aside: PackedClasses | None) -> PackedClasses:
     """Return the classes that were searched, followed by those set aside. O(entries)."""
-    if aside is None:
+    if set_aside is None:
         return searched
-    entries, others = int(searched.starts[searched.number]), int(aside.starts[aside.number])
-    number = searched.number + aside.number
-    whole = Classes.room(len(searched.items) + len(aside.items), problem.least, number)
-    whole.items[: entries + others] = np.concatenate((searched.items[:entries], aside.items[:others]))
-    whole.counts[: entries + others] = np.concatenate((searched.counts[:entries], aside.counts[:others]))
-    whole.starts[: number + 1] = np.concatenate(
-        (searched.starts[: searched.number], aside.starts[: aside.number + 1] + entries)
+    entries, others = int(searched.starts[searched.n_classes]), int(set_aside.starts[set_aside.n_classes])
+    n_classes = searched.n_classes + set_aside.n_classes
+    all_classes = PackedClasses.allocate(len(searched.items) + len(set_aside.items), problem.min_records, n_classes)
+    all_classes.items[: entries + others] = np.concatenate((searched.items[:entries], set_aside.items[:others]))
+    all_classes.counts[: entries + others] = np.concatenate((searched.counts[:entries], set_aside.counts[:others]))
+    all_classes.starts[: n_classes + 1] = np.concatenate(
+        (searched.starts[: searched.n_classes], set_aside.starts[: set_aside.n_classes + 1] + entries)
     )
-    whole.sizes[:number] = np.concatenate((searched.sizes[: searched.number], aside.sizes[: aside.number]))
-    whole.number = number
-    return whole
+    all_classes.sizes[:n_classes] = np.concatenate(
+        (searched.sizes[: searched.n_classes], set_aside.sizes[: set_aside.n_classes])
+    )
+    all_classes.n_classes = n_classes
+    return all_classes
 
 
 def _with_neighbours(
-    problem: Layout, classes: Classes, lossy: Bools, blocks: Ints, draws: np.random.Generator
+    problem: KernelInputs, classes: PackedClasses, lossy: Bools, blocks: Ints, draws: np.random.Generator
 ) -> Bools:
     """Return the classes that lose something and, for each record of theirs, the nearest others along a few lines."""
-    starts, number = classes.starts, classes.number
+    starts, n_classes = classes.starts, classes.n_classes
     searched = lossy.copy()
     others = np.flatnonzero(~lossy)
     ends = classes.items[starts[others]]
-    own = np.flatnonzero(lossy)
-    records = np.unique(classes.items[concatenated_ranges(starts[own], np.diff(starts[: number + 1])[own])])
+    lossy_classes = np.flatnonzero(lossy)
+    records = np.unique(
+        classes.items[concatenated_ranges(starts[lossy_classes], np.diff(starts[: n_classes + 1])[lossy_classes])]
+    )
     items = np.concatenate((ends, records))
     for _ in range(N_LINES):
         keys: list[Any] = [problem.codes[items, j] for j in draws.permutation(problem.codes.shape[1])]
@@ -83,21 +87,21 @@ def _with_neighbours(
         is_other = order < len(others)
         line = others[order[is_other]]
         place = np.cumsum(is_other)[~is_other]
-        for step in range(-REACH, REACH):
-            near = place + step
-            searched[line[near[(near >= 0) & (near < len(line))]]] = True
+        for step in range(-N_NEIGHBOURS, N_NEIGHBOURS):
+            neighbours = place + step
+            searched[line[neighbours[(neighbours >= 0) & (neighbours < len(line))]]] = True
     return searched
 
 
-def _some(problem: Layout, classes: Classes, chosen: Bools) -> Classes:
+def _select_classes(problem: KernelInputs, classes: PackedClasses, is_selected: Bools) -> PackedClasses:
     """Return some of the classes, in their order."""
-    which = np.flatnonzero(chosen)
-    entries = np.diff(classes.starts[: classes.number + 1])[which]
-    at = concatenated_ranges(classes.starts[which], entries)
-    sizes = classes.sizes[which]
-    some = Classes.room(int(sizes.sum()), problem.least, len(which))
-    some.items[: len(at)], some.counts[: len(at)] = classes.items[at], classes.counts[at]
-    some.starts[1 : len(which) + 1] = np.cumsum(entries)
-    some.sizes[: len(which)] = sizes
-    some.number = len(which)
-    return some
+    numbers = np.flatnonzero(is_selected)
+    entries = np.diff(classes.starts[: classes.n_classes + 1])[numbers]
+    places = concatenated_ranges(classes.starts[numbers], entries)
+    sizes = classes.sizes[numbers]
+    selection = PackedClasses.allocate(int(sizes.sum()), problem.min_records, len(numbers))
+    selection.items[: len(places)], selection.counts[: len(places)] = classes.items[places], classes.counts[places]
+    selection.starts[1 : len(numbers) + 1] = np.cumsum(entries)
+    selection.sizes[: len(numbers)] = sizes
+    selection.n_classes = len(numbers)
+    return selection

@@ -4,98 +4,107 @@ from collections.abc import Callable
 
 import numpy as np
 
-from dbanon.algorithms.base.assignments import Runs
-from dbanon.algorithms.base.class_bounds import Extents, members
+from dbanon.algorithms.base.assignments import RunLengthLabels
+from dbanon.algorithms.base.class_bounds import ClassBounds, cluster_members
 from dbanon.encoding.encoded_table import EncodedTable, Ints
 from dbanon.privacy_models.constraint import Constraint
 
-Repair = Callable[[EncodedTable, Runs], Runs]
+Repair = Callable[[EncodedTable, RunLengthLabels], RunLengthLabels]
 
 
-def left_out(
-    space: EncodedTable, constraint: Constraint, clusters: Runs, whole: Runs, share: float, repair: Repair
-) -> Runs:
+def suppress_outliers(
+    space: EncodedTable,
+    constraint: Constraint,
+    clusters: RunLengthLabels,
+    repaired: RunLengthLabels,
+    max_share: float,
+    repair: Repair,
+) -> RunLengthLabels:
     """The clusters of least average loss of a released record, with at most a share of the records left out (-1).
 
-    `clusters` are those of the algorithm, `whole` the same repaired. Two ways are tried: the repaired clusters of
+    `clusters` are those of the algorithm, `repaired` the same repaired. Two ways are tried: the repaired clusters of
     greatest loss are left out; or clusters that miss the model, smallest first, and then those of greatest loss, and
     what is left is repaired. The models compare with what is released, so both are repaired again; a way that cannot
     be is not taken. Ties go to fewer records left out.
     """
-    budget = int(share * space.rows)
-    best, least = whole, _mean_loss(space, whole)
-    for runs, offenders in ((whole, False), (clusters, True)):
-        lean = _without(space, constraint, runs, budget, offenders)
-        if lean.are_all_kept or lean.clusters_most == 0:
+    budget = int(max_share * space.rows)
+    best, min_loss = repaired, _mean_loss(space, repaired)
+    for runs, failing_first in ((repaired, False), (clusters, True)):
+        reduced = _suppress_clusters(space, constraint, runs, budget, failing_first)
+        if reduced.has_no_suppressed or reduced.next_cluster_number == 0:
             continue
-        rest = rest_of(space, constraint, lean)
-        lean = repair(rest, lean)
-        if len(_missed(rest, constraint, lean, Extents.of_runs(rest, lean))):
+        rest = published_table(space, constraint, reduced)
+        reduced = repair(rest, reduced)
+        if len(_failing_clusters(rest, constraint, reduced, ClassBounds.from_labels(rest, reduced))):
             continue
-        loss = _mean_loss(space, lean)
-        if loss < least:
-            best, least = lean, loss
+        loss = _mean_loss(space, reduced)
+        if loss < min_loss:
+            best, min_loss = reduced, loss
     return best
 
 
-def taken_back(space: EncodedTable, constraint: Constraint, clusters: Runs, repair: Repair) -> Runs:
+def repair_after_suppression(
+    space: EncodedTable, constraint: Constraint, clusters: RunLengthLabels, repair: Repair
+) -> RunLengthLabels:
     """Return the clusters of an algorithm that leaves records out by its own rule, repaired.
 
     The models compare with what is released; where that cannot meet them, what was left out is a cluster again and
     repaired with the others.
     """
-    if clusters.are_all_kept:
+    if clusters.has_no_suppressed:
         return repair(space, clusters)
-    if clusters.clusters_most:
-        rest = rest_of(space, constraint, clusters)
+    if clusters.next_cluster_number:
+        rest = published_table(space, constraint, clusters)
         repaired = repair(rest, clusters)
-        if not len(_missed(rest, constraint, repaired, Extents.of_runs(rest, repaired))):
+        if not len(_failing_clusters(rest, constraint, repaired, ClassBounds.from_labels(rest, repaired))):
             return repaired
-    again = np.where(clusters.clusters < 0, clusters.clusters_most, clusters.clusters)
-    return repair(space, Runs.of(clusters.tuples, again, clusters.counts))
+    with_suppressed_cluster = np.where(clusters.clusters < 0, clusters.next_cluster_number, clusters.clusters)
+    return repair(space, RunLengthLabels.from_runs(clusters.tuples, with_suppressed_cluster, clusters.counts))
 
 
-def rest_of(space: EncodedTable, constraint: Constraint, runs: Runs) -> EncodedTable:
+def published_table(space: EncodedTable, constraint: Constraint, runs: RunLengthLabels) -> EncodedTable:
     """Return the space where models compare with the records that runs do not leave out."""
-    if constraint.counts_records(space) or runs.are_all_kept:
+    if constraint.counts_only_records(space) or runs.has_no_suppressed:
         return space
     return space.with_reference_rows(np.flatnonzero(runs.labels() >= 0))
 
 
-def _without(space: EncodedTable, constraint: Constraint, runs: Runs, budget: int, offenders: bool) -> Runs:
+def _suppress_clusters(
+    space: EncodedTable, constraint: Constraint, runs: RunLengthLabels, budget: int, failing_first: bool
+) -> RunLengthLabels:
     """Return the runs where clusters are left out as long as the budget of records lasts."""
-    extents = Extents.of_runs(space, runs)
-    loss, sizes = extents.losses(space), extents.sizes
+    bounds = ClassBounds.from_labels(space, runs)
+    loss, sizes = bounds.record_losses(space), bounds.sizes
     order: list[int] = []
-    if offenders:
-        bad = _missed(space, constraint, runs, extents)
+    if failing_first:
+        bad = _failing_clusters(space, constraint, runs, bounds)
         order = bad[np.argsort(sizes[bad], kind="stable")].tolist()
-    missed = set(order)
-    order += [c for c in np.argsort(-loss, kind="stable").tolist() if c not in missed]
-    stays = np.ones(len(sizes), bool)
-    total, kept = float((loss * sizes).sum()), space.rows
+    failing = set(order)
+    order += [c for c in np.argsort(-loss, kind="stable").tolist() if c not in failing]
+    is_published = np.ones(len(sizes), bool)
+    total, n_published = float((loss * sizes).sum()), space.rows
     for c in order:
-        if sizes[c] > budget or sizes[c] == kept:
+        if sizes[c] > budget or sizes[c] == n_published:
             continue
-        if c not in missed and loss[c] <= total / kept:  # all that follow lose no more
+        if c not in failing and loss[c] <= total / n_published:  # all that follow lose no more
             break
-        stays[c] = False
+        is_published[c] = False
         budget -= int(sizes[c])
-        total, kept = total - loss[c] * sizes[c], kept - int(sizes[c])
-    number = np.full(runs.clusters_most, -1)
-    named = np.unique(runs.kept().clusters)
-    number[named[stays]] = named[stays]
-    return runs.numbered(number)
+        total, n_published = total - loss[c] * sizes[c], n_published - int(sizes[c])
+    new_numbers = np.full(runs.next_cluster_number, -1)
+    used_numbers = np.unique(runs.without_suppressed().clusters)
+    new_numbers[used_numbers[is_published]] = used_numbers[is_published]
+    return runs.with_cluster_numbers(new_numbers)
 
 
-def _missed(space: EncodedTable, constraint: Constraint, runs: Runs, extents: Extents) -> Ints:
+def _failing_clusters(space: EncodedTable, constraint: Constraint, runs: RunLengthLabels, bounds: ClassBounds) -> Ints:
     """Which clusters, by their numbers, miss the model."""
-    if constraint.counts_records(space):
-        return np.flatnonzero(extents.sizes < constraint.least)
-    return constraint.missed(space, members(runs.labels()))
+    if constraint.counts_only_records(space):
+        return np.flatnonzero(bounds.sizes < constraint.min_records)
+    return constraint.failing_clusters(space, cluster_members(runs.labels()))
 
 
-def _mean_loss(space: EncodedTable, runs: Runs) -> float:
+def _mean_loss(space: EncodedTable, runs: RunLengthLabels) -> float:
     """Return the average loss of a released record."""
-    extents = Extents.of_runs(space, runs)
-    return float((extents.losses(space) * extents.sizes).sum() / extents.sizes.sum())
+    bounds = ClassBounds.from_labels(space, runs)
+    return float((bounds.record_losses(space) * bounds.sizes).sum() / bounds.sizes.sum())

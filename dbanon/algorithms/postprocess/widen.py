@@ -5,15 +5,15 @@ from dataclasses import replace
 
 import numpy as np
 
-from dbanon.algorithms.base.assignments import Runs
-from dbanon.algorithms.base.class_bounds import Extents, classes, members
+from dbanon.algorithms.base.assignments import RunLengthLabels
+from dbanon.algorithms.base.class_bounds import ClassBounds, class_numbers, cluster_members
 from dbanon.algorithms.base.registry import Algorithm, Options, PublishedEnds, Widening
 from dbanon.encoding.encoded_table import Attribute, Bools, EncodedTable, IntervalEnds, Ints, NumericAttribute
 from dbanon.privacy_models.constraint import Constraint
 
 
-def widened(
-    algorithm: Algorithm, space: EncodedTable, constraint: Constraint, options: Options, runs: Runs
+def widen_clusters(
+    algorithm: Algorithm, space: EncodedTable, constraint: Constraint, options: Options, runs: RunLengthLabels
 ) -> tuple[Ints, PublishedEnds] | None:
     """Clusters that are published with more than their records span, and their codes and nodes; None where there is
     none.
@@ -22,36 +22,39 @@ def widened(
     clusters meets; then these are published as they are.
     """
     widening = algorithm.ability(Widening)
-    if widening is None or not widening.is_wanted(options) or runs.clusters_most == 0:
+    if widening is None or not widening.is_wanted(options) or runs.next_cluster_number == 0:
         return None
     labels = runs.labels()
-    space, codes = _released(space, labels)
-    rows = members(labels)
-    extents = Extents.of(space, rows)
+    space, codes = _published_values(space, labels)
+    rows = cluster_members(labels)
+    bounds = ClassBounds.from_members(space, rows)
     ends = widening.widen(space, labels, constraint, options)
-    ends = PublishedEnds(np.minimum(ends.low, extents.low), np.maximum(ends.high, extents.high), ends.raised_nodes)
-    low, high, raised = ends.low, ends.high, ends.raised_nodes
+    ends = PublishedEnds(np.minimum(ends.low, bounds.low), np.maximum(ends.high, bounds.high), ends.raised_nodes)
+    low, high, raised_nodes = ends.low, ends.high, ends.raised_nodes
     if space.persons is not None and constraint.models:
         while True:
-            number = classes(space, low, high, raised_nodes=raised)
-            united = [np.concatenate([rows[c] for c in np.flatnonzero(number == n)]) for n in range(number.max() + 1)]
-            back = np.isin(number, constraint.missed(space, united)) & _is_wide(ends, extents)
-            if not back.any():
+            class_number = class_numbers(space, low, high, raised_nodes=raised_nodes)
+            class_rows = [
+                np.concatenate([rows[c] for c in np.flatnonzero(class_number == n)])
+                for n in range(class_number.max() + 1)
+            ]
+            is_reset = np.isin(class_number, constraint.failing_clusters(space, class_rows)) & _is_widened(ends, bounds)
+            if not is_reset.any():
                 break
-            low[back], high[back], raised[back] = extents.low[back], extents.high[back], -1
-    wide = np.flatnonzero(_is_wide(ends, extents))
+            low[is_reset], high[is_reset], raised_nodes[is_reset] = bounds.low[is_reset], bounds.high[is_reset], -1
+    widened_clusters = np.flatnonzero(_is_widened(ends, bounds))
     names = np.unique(labels[labels >= 0])
-    for j, known in enumerate(codes):
-        low[:, j], high[:, j] = known[low[:, j]], known[high[:, j]]
-    return (names[wide], ends.of_clusters(wide)) if len(wide) else None
+    for j, original_codes in enumerate(codes):
+        low[:, j], high[:, j] = original_codes[low[:, j]], original_codes[high[:, j]]
+    return (names[widened_clusters], ends.subset(widened_clusters)) if len(widened_clusters) else None
 
 
-def _is_wide(ends: PublishedEnds, extents: Extents) -> Bools:
+def _is_widened(ends: PublishedEnds, bounds: ClassBounds) -> Bools:
     """Return whether each cluster is published with more than its records span."""
-    return np.asarray(((ends.low != extents.low) | (ends.high != extents.high) | (ends.raised_nodes >= 0)).any(axis=1))
+    return np.asarray(((ends.low != bounds.low) | (ends.high != bounds.high) | (ends.raised_nodes >= 0)).any(axis=1))
 
 
-def _released(space: EncodedTable, labels: Ints) -> tuple[EncodedTable, list[Ints]]:
+def _published_values(space: EncodedTable, labels: Ints) -> tuple[EncodedTable, list[Ints]]:
     """The space of the values that are released, and the codes that these had (of NULL last): an interval that is
     widened must not end at a value of a record that is left out. O(n) time."""
     rows = np.flatnonzero(labels >= 0)
@@ -59,23 +62,28 @@ def _released(space: EncodedTable, labels: Ints) -> tuple[EncodedTable, list[Int
         return space, [np.arange(a.values + 1) for a in space.attributes]
     tuples = np.unique(space.tuple_of[rows])
     attributes: list[Attribute] = []
-    codes, known = space.codes.copy(), []
+    codes, original_codes = space.codes.copy(), []
     for j, attribute in enumerate(space.attributes):
-        seen = np.unique(space.codes[tuples, j]).astype(np.int64)
-        seen = seen[seen < attribute.values]
+        published_codes = np.unique(space.codes[tuples, j]).astype(np.int64)
+        published_codes = published_codes[published_codes < attribute.values]
         if isinstance(attribute, NumericAttribute):
-            of = attribute.ends
+            old_ends = attribute.ends
             ends = (
                 None
-                if of is None
+                if old_ends is None
                 else IntervalEnds(
-                    of.lower_rank[seen], of.upper_rank[seen], of.lower_position[seen], of.upper_position[seen]
+                    old_ends.lower_rank[published_codes],
+                    old_ends.upper_rank[published_codes],
+                    old_ends.lower_position[published_codes],
+                    old_ends.upper_position[published_codes],
                 )
             )
-            positions = attribute.positions[seen]
+            positions = attribute.positions[published_codes]
             attributes.append(replace(attribute, positions=positions, ends=ends, magnitudes=None))
         else:
-            attributes.append(replace(attribute, node=attribute.node[seen], magnitudes=None))
-        codes[:, j] = np.searchsorted(seen, codes[:, j])  # NULL comes after the last; nobody looks at what is left out
-        known.append(np.append(seen, attribute.values))
-    return replace(space.with_reference_rows(rows), attributes=tuple(attributes), codes=codes), known
+            attributes.append(replace(attribute, node=attribute.node[published_codes], magnitudes=None))
+        codes[:, j] = np.searchsorted(
+            published_codes, codes[:, j]
+        )  # NULL comes after the last; nobody looks at what is left out
+        original_codes.append(np.append(published_codes, attribute.values))
+    return replace(space.with_reference_rows(rows), attributes=tuple(attributes), codes=codes), original_codes

@@ -6,10 +6,10 @@
 import sys
 
 from dbanon.algorithms.base.registry import discover
-from dbanon.algorithms.streams.arrivals import Arrivals, Model, arrivals
+from dbanon.algorithms.streams.arrivals import Arrivals, StreamModel, build_arrivals
 from dbanon.algorithms.streams.common_parameters import COMMON, DELTA, ORDER_BY
-from dbanon.algorithms.streams.registry import Stream, find, streams
-from dbanon.algorithms.streams.state import SUPPRESSED, WAITING, State
+from dbanon.algorithms.streams.registry import StreamAlgorithm, find, streams
+from dbanon.algorithms.streams.state import PENDING, SUPPRESSED, StreamState
 
 discover(sys.modules[__name__])
 
@@ -17,13 +17,13 @@ __all__ = [
     "COMMON",
     "DELTA",
     "ORDER_BY",
+    "PENDING",
     "SUPPRESSED",
-    "WAITING",
     "Arrivals",
-    "Model",
-    "State",
-    "Stream",
-    "arrivals",
+    "StreamAlgorithm",
+    "StreamModel",
+    "StreamState",
+    "build_arrivals",
     "find",
     "streams",
 ]

@@ -10,26 +10,26 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dbanon.algorithms.streams.number_scales import Scale, scale_of_codes
+from dbanon.algorithms.streams.number_scales import NumberScale, scale_of_codes
 from dbanon.encoding.encoded_table import Attribute, CategoricalAttribute, Floats, Ints, NumericAttribute
 from dbanon.kernels.streams.arrays import AttributeArrays
 
 
 @dataclass(frozen=True)
-class Model:
+class StreamModel:
     """What every class must have: `k` persons and, of each sensitive column, `need` different values."""
 
     k: int
-    need: tuple[int, ...] = ()
+    min_values: tuple[int, ...] = ()
 
     @property
-    def least(self) -> int:
+    def min_records(self) -> int:
         """No class has fewer records."""
-        return max(self.k, *self.need) if self.need else self.k
+        return max(self.k, *self.min_values) if self.min_values else self.k
 
 
 @dataclass(frozen=True)
-class Places:
+class AttributePlaces:
     """The attributes as compiled code sees them (see dbanon.kernels.streams.class_loss).
 
     first (attributes + 1,): where the nodes of an attribute begin, of which a number has none; nodes (nodes, 3):
@@ -41,7 +41,7 @@ class Places:
     nodes: Ints
     share: Floats
     weights: Floats
-    scales: tuple[Scale | None, ...] = ()
+    scales: tuple[NumberScale | None, ...] = ()
 
     @cached_property
     def starts(self) -> Ints:
@@ -76,82 +76,84 @@ class Arrivals:
     what sensitive values are of, where that is known.
     """
 
-    places: Places
+    places: AttributePlaces
     values: Floats
     people: Ints
     sensitive: Ints
     arrived: Ints
-    waiting: int = 0
+    n_pending: int = 0
     labels: Ints | None = None
-    kinds: Ints | None = None
+    meanings: Ints | None = None
 
     @property
-    def records(self) -> int:
+    def n_records(self) -> int:
         """How many there are."""
         return len(self.values)
 
-    def first(self, records: int) -> Arrivals:
+    def head(self, n_records: int) -> Arrivals:
         """Return the first so many records alone."""
         return replace(
             self,
-            values=self.values[:records],
-            people=self.people[:records],
-            sensitive=self.sensitive[:records],
-            arrived=self.arrived[:records],
-            labels=None if self.labels is None else self.labels[:records],
-            kinds=None if self.kinds is None else self.kinds[:records],
+            values=self.values[:n_records],
+            people=self.people[:n_records],
+            sensitive=self.sensitive[:n_records],
+            arrived=self.arrived[:n_records],
+            labels=None if self.labels is None else self.labels[:n_records],
+            meanings=None if self.meanings is None else self.meanings[:n_records],
         )
 
 
-def arrivals(
+def build_arrivals(
     attributes: Sequence[Attribute],
     codes: npt.NDArray[np.int32],
     people: Ints | None,
     sensitive: Ints,
     *,
     arrived: Ints | None = None,
-    waiting: int = 0,
+    n_pending: int = 0,
     labels: Ints | None = None,
-    scales: Sequence[Scale | None] | None = None,
+    scales: Sequence[NumberScale | None] | None = None,
 ) -> Arrivals:
     """Records from codes (records, attributes), where a NULL has the code after the last; `people` None: everybody has
     one record; `scales` None: those that the codes need."""
     records = len(codes)
     values = np.empty((records, len(attributes)))
-    needed = tuple(needed_scale(a) for a in attributes) if scales is None else tuple(scales)
+    attribute_scales = tuple(needed_scale(a) for a in attributes) if scales is None else tuple(scales)
     for a, attribute in enumerate(attributes):
-        placed = values_of_codes(attribute, needed[a])
-        values[:, a] = np.append(placed.astype(np.float64), np.nan)[codes[:, a]]
-    everybody = np.arange(records) if people is None else people
+        code_values = values_of_codes(attribute, attribute_scales[a])
+        values[:, a] = np.append(code_values.astype(np.float64), np.nan)[codes[:, a]]
+    person_numbers = np.arange(records) if people is None else people
     order = np.arange(1, records + 1) if arrived is None else arrived
-    return Arrivals(_places(attributes, needed), values, everybody, sensitive, order, waiting, labels)
+    return Arrivals(
+        _attribute_places(attributes, attribute_scales), values, person_numbers, sensitive, order, n_pending, labels
+    )
 
 
-def values_of_codes(attribute: Attribute, scale: Scale | None) -> npt.NDArray[Any]:
+def values_of_codes(attribute: Attribute, scale: NumberScale | None) -> npt.NDArray[Any]:
     """Return what stands for each code: a node, a rank, or a position."""
     if isinstance(attribute, NumericAttribute):
         return attribute.positions if scale is None else scale.ranks
     return attribute.node
 
 
-def needed_scale(attribute: Attribute) -> Scale | None:
+def needed_scale(attribute: Attribute) -> NumberScale | None:
     """Return the scale of a number whose positions do not distinguish its values; None for other attributes."""
     return scale_of_codes(attribute.positions) if isinstance(attribute, NumericAttribute) else None
 
 
-def _places(attributes: Sequence[Attribute], scales: tuple[Scale | None, ...] = ()) -> Places:
+def _attribute_places(attributes: Sequence[Attribute], scales: tuple[NumberScale | None, ...] = ()) -> AttributePlaces:
     trees = [a for a in attributes if isinstance(a, CategoricalAttribute)]
     sizes = [len(a.parent) if isinstance(a, CategoricalAttribute) else 0 for a in attributes]
     nodes = [np.stack([t.parent, t.last, t.published_node], axis=1).astype(np.int64) for t in trees]
     weights = np.array([a.weight for a in attributes], np.float64)
-    return Places(
+    return AttributePlaces(
         first=np.append(0, np.cumsum(sizes)).astype(np.int64),
-        nodes=_joined(nodes, np.empty((0, 3), np.int64)),
-        share=_joined([(t.leaves - 1) / max(int(t.leaves[0]) - 1, 1) for t in trees], np.empty(0)),
+        nodes=_concatenate(nodes, np.empty((0, 3), np.int64)),
+        share=_concatenate([(t.leaves - 1) / max(int(t.leaves[0]) - 1, 1) for t in trees], np.empty(0)),
         weights=weights / weights.sum(),
         scales=scales,
     )
 
 
-def _joined(pieces: list[Any], empty: Any) -> Any:
+def _concatenate(pieces: list[Any], empty: Any) -> Any:
     return np.ascontiguousarray(np.concatenate([empty, *pieces]))

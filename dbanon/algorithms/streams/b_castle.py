@@ -1,17 +1,17 @@
 """B-CASTLE: open clusters of a bounded size, between which records are moved."""
 
 from dbanon.algorithms.base.registry import Options
-from dbanon.algorithms.streams.castle import BETA, MU, cluster
+from dbanon.algorithms.streams.castle import BETA, MU, run_castle
 from dbanon.algorithms.streams.open_clusters import OpenClusters
-from dbanon.algorithms.streams.registry import Kept, register
-from dbanon.algorithms.streams.state import Desk, State
+from dbanon.algorithms.streams.registry import StateLayout, register
+from dbanon.algorithms.streams.state import StreamState, Workspace
 from dbanon.table_functions.parameter_types import Integer
 from dbanon.table_functions.parameters import Parameter
 
 ALPHA = Parameter("alpha", Integer(2, 10**9), "A cluster of so many records takes no other; default 2k, at least k.")
 
 
-def b_castle(desk: Desk) -> State:
+def b_castle(workspace: Workspace) -> StreamState:
     """B-CASTLE (Wang et al. 2010), reconstructed from its abstract and what a review says of it: CASTLE whose clusters
     are of about the same size.
 
@@ -23,18 +23,22 @@ def b_castle(desk: Desk) -> State:
     records, in k. What leaves is not split. All else, also that a record leaves after at most `delta`, is as in
     CASTLE. O((beta + alpha) * attributes) time a record.
     """
-    slots = min(desk.arrivals.records, desk.integer("delta") + 1) + 1  # each has a record that waits
-    return cluster(desk, OpenClusters.of(desk, desk.integer("mu"), slots), _alpha(desk.options, desk.model.k))
+    slots = min(workspace.arrivals.n_records, workspace.integer("delta") + 1) + 1  # each has a record that waits
+    return run_castle(
+        workspace,
+        OpenClusters.from_workspace(workspace, workspace.integer("mu"), slots),
+        _max_cluster_size(workspace.options, workspace.model.k),
+    )
 
 
-def _alpha(options: Options, k: int) -> int:
+def _max_cluster_size(options: Options, k: int) -> int:
     """How many records a cluster is full with."""
     return 2 * k if options["alpha"] is None else int(str(options["alpha"]))
 
 
-def problem(options: Options, k: int) -> tuple[str, str] | None:
+def excluded_parameter(options: Options, k: int) -> tuple[str, str] | None:
     """Return a parameter that options or k exclude, and what it must be; None where nothing does."""
-    if _alpha(options, k) < k:
+    if _max_cluster_size(options, k) < k:
         return "alpha", f"at least {k}, as many records as a class needs"
     return None
 
@@ -46,6 +50,6 @@ register(
     evidence="RECON",
     complexity="O(beta + alpha) time a record, O(delta + kept classes) memory",
     own=(BETA, MU, ALPHA),
-    kept=Kept(by_record=("cluster",), spans=(("open_lows", "open_highs"),)),
-    problem=problem,
+    state_layout=StateLayout(by_record=("cluster",), spans=(("open_lows", "open_highs"),)),
+    problem=excluded_parameter,
 )

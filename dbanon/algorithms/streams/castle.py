@@ -3,8 +3,8 @@
 import numpy as np
 
 from dbanon.algorithms.streams.open_clusters import OpenClusters
-from dbanon.algorithms.streams.registry import Kept, register
-from dbanon.algorithms.streams.state import Desk, State
+from dbanon.algorithms.streams.registry import StateLayout, register
+from dbanon.algorithms.streams.state import StreamState, Workspace
 from dbanon.kernels.streams.arrays import ClassLosses
 from dbanon.table_functions.parameter_types import Integer
 from dbanon.table_functions.parameters import Parameter
@@ -15,11 +15,11 @@ MU = Parameter(
 )
 """Own parameters of systems with open clusters."""
 
-NO_END = 2**62
+NO_SIZE_LIMIT = 2**62
 """A size that no cluster has."""
 
 
-def castle(desk: Desk) -> State:
+def castle(workspace: Workspace) -> StreamState:
     """CASTLE, continuously anonymizing streaming data via adaptive clustering (Cao et al. 2011).
 
     A record joins the open cluster that it widens least, where that stays as good as the last classes on average, else
@@ -28,19 +28,33 @@ def castle(desk: Desk) -> State:
     outlier, or is merged with others. Where the paper chooses at random the oldest is chosen. O(beta * attributes)
     time a record; published classes that are good are kept for good, as in the paper.
     """
-    return cluster(desk, OpenClusters.of(desk, desk.integer("mu"), desk.integer("beta")))
+    return run_castle(
+        workspace, OpenClusters.from_workspace(workspace, workspace.integer("mu"), workspace.integer("beta"))
+    )
 
 
-def cluster(desk: Desk, open_: OpenClusters, alpha: int | None = None) -> State:
+def run_castle(workspace: Workspace, open_clusters: OpenClusters, alpha: int | None = None) -> StreamState:
     """CASTLE, or with `alpha` B-CASTLE."""
     from dbanon.kernels.streams.castle import CastleOptions, castle_steps
 
-    classes = len(desk.classes.made_at)
+    classes = len(workspace.classes.made_at)
     losses, ranges = np.zeros(classes), np.zeros(classes + 1, np.int64)
     ranges[-1] = 1
-    options = CastleOptions(desk.ends, desk.integer("delta"), desk.integer("beta"), alpha or NO_END, alpha is not None)
-    desk.run(castle_steps, options, ClassLosses(open_.recent, losses, ranges), open_.clusters, open_.scratch)
-    return desk.state(**open_.kept(desk))
+    options = CastleOptions(
+        workspace.is_last,
+        workspace.integer("delta"),
+        workspace.integer("beta"),
+        alpha or NO_SIZE_LIMIT,
+        alpha is not None,
+    )
+    workspace.run(
+        castle_steps,
+        options,
+        ClassLosses(open_clusters.recent, losses, ranges),
+        open_clusters.clusters,
+        open_clusters.scratch,
+    )
+    return workspace.state(**open_clusters.own_arrays(workspace))
 
 
 register(
@@ -50,5 +64,5 @@ register(
     evidence="LIT",
     complexity="O(beta) time a record, O(delta + kept classes) memory",
     own=(BETA, MU),
-    kept=Kept(by_record=("cluster",), spans=(("open_lows", "open_highs"),)),
+    state_layout=StateLayout(by_record=("cluster",), spans=(("open_lows", "open_highs"),)),
 )

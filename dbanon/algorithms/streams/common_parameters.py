@@ -6,17 +6,17 @@ from dbanon.algorithms.base.common_parameters import COMMON as OF_TABLES
 from dbanon.table_functions.parameter_types import Choice, Columns, Integer
 from dbanon.table_functions.parameters import Parameter
 
-_ALIKE = (
+_SHARED_NAMES = (
     "k", "qi", "sensitive", "hierarchies", "person", "missing", "intervals", "other", "identifier", "withhold",
     "allow_rare", "min_level", "top", "bottom", "grid", "round", "escape", "weights",
 )  # fmt: skip
 """Those that say of a stream what they say of a table."""
 
-_OWN = {
+_STREAM_DOCS = {
     "k": "Least number of records (of persons, if a person column is declared) that a class has when it is first "
     "published; others may join it later.",
 }
-_OF_TABLES = {p.name: p for p in OF_TABLES}
+_TABLE_PARAMETERS = {p.name: p for p in OF_TABLES}
 
 DELTA = Parameter(
     "delta",
@@ -36,7 +36,10 @@ ORDER_BY = Parameter(
 )
 
 COMMON: tuple[Parameter, ...] = (
-    *(replace(_OF_TABLES[name], doc=_OWN.get(name, _OF_TABLES[name].doc)) for name in _ALIKE[:1]),
+    *(
+        replace(_TABLE_PARAMETERS[name], doc=_STREAM_DOCS.get(name, _TABLE_PARAMETERS[name].doc))
+        for name in _SHARED_NAMES[:1]
+    ),
     DELTA,
     ORDER_BY,
     Parameter(
@@ -44,7 +47,7 @@ COMMON: tuple[Parameter, ...] = (
         Integer(2),
         "Least number of different values of each sensitive column in a class when it is first published.",
     ),
-    *(_OF_TABLES[name] for name in _ALIKE[1:]),
+    *(_TABLE_PARAMETERS[name] for name in _SHARED_NAMES[1:]),
     Parameter(
         "suppress",
         Choice(("root", "drop")),
@@ -61,5 +64,5 @@ COMMON: tuple[Parameter, ...] = (
 )
 """`suppress` is a word here, not a share: how many records are left out follows from delta."""
 
-FIRST = 4
+N_COMMON_FIRST = 4
 """Before the others come the parameters of a system alone: DuckDB understands `=` for the first ones."""

@@ -3,7 +3,7 @@
 import numpy as np
 
 from dbanon.algorithms.streams.registry import register
-from dbanon.algorithms.streams.state import Desk, State
+from dbanon.algorithms.streams.state import StreamState, Workspace
 from dbanon.algorithms.streams.ubdsa import STORE
 from dbanon.kernels.streams.arrays import LabelArrays
 from dbanon.table_functions.parameter_types import Float, Text
@@ -15,10 +15,10 @@ LABEL = Parameter(
     "A sensitive column that is to be predicted from what is published: classes have as few different values of it as "
     "may be. That tells of each record what its value probably is; l bounds it. Default: none.",
 )
-W = Parameter("w", Float(0, 1), "Weight of the loss beside the mixture of labels, which has the rest.", 0.5)
+WEIGHT = Parameter("w", Float(0, 1), "Weight of the loss beside the mixture of labels, which has the rest.", 0.5)
 
 
-def cudsa(desk: Desk) -> State:
+def cudsa(workspace: Workspace) -> StreamState:
     """CUDSA, classification utility aware data stream anonymization (CUDSA paper), reconstructed from what a
     review says of it.
 
@@ -32,17 +32,17 @@ def cudsa(desk: Desk) -> State:
     """
     from dbanon.kernels.streams.cudsa import CudsaOptions, cudsa_steps
 
-    arrivals, before = desk.arrivals, desk.before
-    w = 1.0 if arrivals.labels is None else desk.number("w")
-    labels = np.zeros(arrivals.records, np.int64) if arrivals.labels is None else arrivals.labels
-    counts = np.zeros((len(desk.classes.made_at), 2), np.int64)
-    if before is not None:
-        counts[before.kept] = before.own["counts"]
-    found = np.empty(desk.group_size, np.int64)
+    arrivals, previous = workspace.arrivals, workspace.previous
+    w = 1.0 if arrivals.labels is None else workspace.number("w")
+    labels = np.zeros(arrivals.n_records, np.int64) if arrivals.labels is None else arrivals.labels
+    counts = np.zeros((len(workspace.classes.made_at), 2), np.int64)
+    if previous is not None:
+        counts[previous.reusable] = previous.own["counts"]
+    found_rows = np.empty(workspace.group_size, np.int64)
     tally = np.zeros(int(labels.max(initial=0)) + 2, np.int64)
-    options = CudsaOptions(desk.ends, desk.integer("delta"), desk.integer("store"), w)
-    desk.run(cudsa_steps, options, LabelArrays(labels, counts, tally, found))
-    return desk.state(counts=counts[desk.classes.reusable[: desk.counters[3]]])
+    options = CudsaOptions(workspace.is_last, workspace.integer("delta"), workspace.integer("store"), w)
+    workspace.run(cudsa_steps, options, LabelArrays(labels, counts, tally, found_rows))
+    return workspace.state(counts=counts[workspace.classes.reusable[: workspace.counters[3]]])
 
 
 register(
@@ -51,5 +51,5 @@ register(
     source="CUDSA paper",
     evidence="RECON",
     complexity="O(k * delta) time a group, O(store) a record; O(delta + store) memory",
-    own=(LABEL, W, STORE),
+    own=(LABEL, WEIGHT, STORE),
 )

@@ -3,8 +3,8 @@
 import numpy as np
 
 from dbanon.algorithms.base.registry import SEED, Options
-from dbanon.algorithms.streams.registry import Kept, register
-from dbanon.algorithms.streams.state import Desk, State
+from dbanon.algorithms.streams.registry import StateLayout, register
+from dbanon.algorithms.streams.state import StreamState, Workspace
 from dbanon.kernels.streams.arrays import RoundArrays
 from dbanon.table_functions.parameter_types import Choice, Float, Integer
 from dbanon.table_functions.parameters import Parameter
@@ -28,7 +28,7 @@ THRESHOLD = Parameter(
 CLUSTERS = Parameter("clusters", Choice(("kmeans", "kmember")), "What a round clusters by.", "kmeans")
 
 
-def faanst(desk: Desk) -> State:
+def faanst(workspace: Workspace) -> StreamState:
     """FAANST (Zakerzadeh and Osborn 2011) and its passive and proactive extensions (Zakerzadeh and Osborn 2013),
     reconstructed from their abstracts and what a review says.
 
@@ -47,15 +47,15 @@ def faanst(desk: Desk) -> State:
     """
     from dbanon.kernels.streams.faanst import FaanstOptions, faanst_steps
 
-    arrivals, before, options = desk.arrivals, desk.before, desk.options
+    arrivals, previous, options = workspace.arrivals, workspace.previous, workspace.options
     records, width = arrivals.values.shape
-    draws = np.random.PCG64(desk.integer("seed"))
+    draws = np.random.PCG64(workspace.integer("seed"))
     group, random = np.full(records, -1, np.int64), np.array([draws.random_raw() | 1], np.uint64)
-    desk.counters[6] = arrivals.waiting
-    if before is not None:
-        group[: arrivals.waiting], random = before.own["group"], before.own["random"].astype(np.uint64)
-        desk.counters[4:6] = before.own["counters"]
-    clusters, nodes = records // desk.model.k + 1, len(arrivals.places.share)
+    workspace.counters[6] = arrivals.n_pending
+    if previous is not None:
+        group[: arrivals.n_pending], random = previous.own["group"], previous.own["random"].astype(np.uint64)
+        workspace.counters[4:6] = previous.own["counters"]
+    clusters, nodes = records // workspace.model.k + 1, len(arrivals.places.share)
     rounds = RoundArrays(
         cluster_ids=group,
         centers=np.empty((clusters, width)),
@@ -66,23 +66,27 @@ def faanst(desk: Desk) -> State:
         random=random,
         **{name: np.zeros(records, np.int64) for name in ("order", "next_record", "found", "rows", "batch", "picked")},
     )
-    chosen = FaanstOptions(
-        desk.ends, desk.integer("delta"), MODES.index(str(options["mode"])), _window(options), desk.number("threshold"),
+    round_options = FaanstOptions(
+        workspace.is_last,
+        workspace.integer("delta"),
+        MODES.index(str(options["mode"])),
+        _records_per_round(options),
+        workspace.number("threshold"),
         options["clusters"] == "kmember",
-    )  # fmt: skip
-    desk.run(faanst_steps, chosen, rounds)
-    return desk.state(group=group, random=random, counters=desk.counters[4:6])
+    )
+    workspace.run(faanst_steps, round_options, rounds)
+    return workspace.state(group=group, random=random, counters=workspace.counters[4:6])
 
 
-def _window(options: Options) -> int:
+def _records_per_round(options: Options) -> int:
     """How many records wait before a round."""
     mu, delta = options["mu"], int(str(options["delta"]))
     return min(500, delta) if mu is None else int(str(mu))
 
 
-def problem(options: Options, k: int) -> tuple[str, str] | None:
+def excluded_parameter(options: Options, k: int) -> tuple[str, str] | None:
     """Return a parameter that options or k exclude, and what it must be; None where nothing does."""
-    delta, mu = int(str(options["delta"])), _window(options)
+    delta, mu = int(str(options["delta"])), _records_per_round(options)
     if mu < k:
         return "mu", f"at least {k}, as many records as a class needs"
     return ("mu", f"at most {delta}, as more records never wait") if mu > delta else None
@@ -95,6 +99,6 @@ register(
     evidence="RECON",
     complexity="O(mu / k) time a record (k-member: O(mu)), O(delta + accepted classes) memory",
     own=(MODE, MU, THRESHOLD, CLUSTERS, SEED),
-    kept=Kept(by_record=("group",)),
-    problem=problem,
+    state_layout=StateLayout(by_record=("group",)),
+    problem=excluded_parameter,
 )

@@ -1,7 +1,7 @@
 """FADS: the record that is due leaves with its nearest, or with a class that was published before."""
 
 from dbanon.algorithms.streams.registry import register
-from dbanon.algorithms.streams.state import Desk, State
+from dbanon.algorithms.streams.state import StreamState, Workspace
 from dbanon.table_functions.parameter_types import Integer
 from dbanon.table_functions.parameters import Parameter
 
@@ -14,7 +14,7 @@ LIFE = Parameter(
 """Own parameter of systems that publish classes again for a time."""
 
 
-def fads(desk: Desk) -> State:
+def fads(workspace: Workspace) -> StreamState:
     """FADS, a fast clustering-based anonymization of data streams (Guo and Zhang 2013).
 
     A record leaves when it is one of `delta` that have come. A published class that covers it is used again where it
@@ -23,8 +23,12 @@ def fads(desk: Desk) -> State:
     """
     from dbanon.kernels.streams.sliding_window import FadsOptions, fads_steps
 
-    desk.run(fads_steps, FadsOptions(desk.ends, desk.integer("delta"), desk.integer("life")), desk.nearest_scratch())
-    return desk.state()
+    workspace.run(
+        fads_steps,
+        FadsOptions(workspace.is_last, workspace.integer("delta"), workspace.integer("life")),
+        workspace.nearest_scratch(),
+    )
+    return workspace.state()
 
 
 register(

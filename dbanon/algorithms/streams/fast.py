@@ -8,7 +8,7 @@ import numpy as np
 from dbanon.algorithms.base.registry import Options
 from dbanon.algorithms.streams.fads import LIFE
 from dbanon.algorithms.streams.registry import register
-from dbanon.algorithms.streams.state import Desk, State
+from dbanon.algorithms.streams.state import StreamState, Workspace
 from dbanon.kernels.streams.arrays import BatchArrays, NearestScratch
 from dbanon.table_functions.parameter_types import Integer
 from dbanon.table_functions.parameters import Parameter
@@ -22,7 +22,7 @@ AHEAD = Parameter(
 WORKERS = Parameter("workers", Integer(1, 256), "How many threads look for groups; what leaves is always the same.", 1)
 
 
-def fast(desk: Desk) -> State:
+def fast(workspace: Workspace) -> StreamState:
     """FAST, fast anonymization of big data streams (Mohammadian et al. 2014), reconstructed from its abstract and what
     a review says of it: FADS in rounds.
 
@@ -37,45 +37,52 @@ def fast(desk: Desk) -> State:
     """
     from dbanon.kernels.streams.fast import FastOptions, fast_steps, precompute_groups
 
-    workers, ahead = desk.integer("workers"), _ahead(desk.options, desk.model.k)
-    chosen = FastOptions(desk.ends, desk.integer("delta"), ahead, desk.integer("life"))
-    size, at_once = desk.group_size, workers if workers > 1 else 0
-    found, batch, numbers = (np.empty(n, np.int64) for n in (size, at_once, at_once))
-    far, table = np.empty((workers, size)), np.empty((workers, len(desk.arrivals.places.share)))
+    workers, ahead = workspace.integer("workers"), _arrivals_ahead(workspace.options, workspace.model.k)
+    fast_options = FastOptions(workspace.is_last, workspace.integer("delta"), ahead, workspace.integer("life"))
+    size, at_once = workspace.group_size, workers if workers > 1 else 0
+    found_rows, batch, numbers = (np.empty(n, np.int64) for n in (size, at_once, at_once))
+    far, table = np.empty((workers, size)), np.empty((workers, len(workspace.arrivals.places.share)))
     batches = BatchArrays(batch, np.empty((at_once, size), np.int64), numbers)
 
-    def look(worker: int) -> None:
+    def guess_groups(worker: int) -> None:
         scratch = (table[worker], far[worker])
         precompute_groups(
-            worker, workers, desk.counters, desk.requirement, desk.records, desk.attributes, *scratch, batches
+            worker,
+            workers,
+            workspace.counters,
+            workspace.requirement,
+            workspace.records,
+            workspace.attributes,
+            *scratch,
+            batches,
         )
 
-    def steps(*given: Any) -> int:
-        looked, most = 0, given[1]
-        while looked < most:
-            if desk.counters[7] > 0:
-                list(pool.map(look, range(workers)))
-            looked += int(fast_steps(*given))
-            if desk.counters[7] == 0:
+    def run_steps(*given: Any) -> int:
+        n_done, max_steps = 0, given[1]
+        while n_done < max_steps:
+            if workspace.counters[7] > 0:
+                list(pool.map(guess_groups, range(workers)))
+            n_done += int(fast_steps(*given))
+            if workspace.counters[7] == 0:
                 break
-        return looked
+        return n_done
 
     with ThreadPoolExecutor(workers) as pool:
-        desk.run(steps, chosen, NearestScratch(table[0], found, far[0]), batches)
-    return desk.state()
+        workspace.run(run_steps, fast_options, NearestScratch(table[0], found_rows, far[0]), batches)
+    return workspace.state()
 
 
-def _ahead(options: Options, k: int) -> int:
+def _arrivals_ahead(options: Options, k: int) -> int:
     """How many arrivals before it is due a record may leave with others."""
     delta = int(str(options["delta"]))
     return min(k, delta - k) if options["ahead"] is None else int(str(options["ahead"]))
 
 
-def problem(options: Options, k: int) -> tuple[str, str] | None:
+def excluded_parameter(options: Options, k: int) -> tuple[str, str] | None:
     """Return a parameter that options or k exclude, and what it must be; None where nothing does."""
-    most = int(str(options["delta"])) - k
-    if _ahead(options, k) > most:
-        return "ahead", f"at most {most}, delta less as many records as a class needs"
+    max_ahead = int(str(options["delta"])) - k
+    if _arrivals_ahead(options, k) > max_ahead:
+        return "ahead", f"at most {max_ahead}, delta less as many records as a class needs"
     return None
 
 
@@ -86,5 +93,5 @@ register(
     evidence="RECON",
     complexity="O(delta / workers) time a record at best, O(delta + kept classes) memory",
     own=(LIFE, AHEAD, WORKERS),
-    problem=problem,
+    problem=excluded_parameter,
 )

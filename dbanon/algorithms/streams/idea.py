@@ -3,7 +3,7 @@
 import numpy as np
 
 from dbanon.algorithms.streams.registry import register
-from dbanon.algorithms.streams.state import Desk, State
+from dbanon.algorithms.streams.state import StreamState, Workspace
 from dbanon.algorithms.streams.ubdsa import STORE
 from dbanon.table_functions.parameter_types import Float
 from dbanon.table_functions.parameters import Parameter
@@ -11,7 +11,7 @@ from dbanon.table_functions.parameters import Parameter
 THETA = Parameter("theta", Float(0, 1), "A class that loses less than this may be published again.", 0.5)
 
 
-def idea(desk: Desk) -> State:
+def idea(workspace: Workspace) -> StreamState:
     """IDEA, a utility-enhanced approach to incomplete data stream anonymization (Yang et al. 2022), reconstructed from
     its abstract and what a review says of it.
 
@@ -26,9 +26,11 @@ def idea(desk: Desk) -> State:
     """
     from dbanon.kernels.streams.incomplete import IdeaOptions, idea_steps
 
-    options = IdeaOptions(desk.ends, desk.integer("delta"), desk.number("theta"), desk.integer("store"))
-    desk.run(idea_steps, options, np.empty(desk.group_size, np.int64), np.empty(desk.arrivals.records))
-    return desk.state()
+    options = IdeaOptions(
+        workspace.is_last, workspace.integer("delta"), workspace.number("theta"), workspace.integer("store")
+    )
+    workspace.run(idea_steps, options, np.empty(workspace.group_size, np.int64), np.empty(workspace.arrivals.n_records))
+    return workspace.state()
 
 
 register(

@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 
 from dbanon.algorithms.streams.registry import register
-from dbanon.algorithms.streams.state import Desk, State
+from dbanon.algorithms.streams.state import StreamState, Workspace
 from dbanon.algorithms.streams.ubdsa import STORE
 from dbanon.kernels.streams.arrays import PartitionArrays
 
@@ -13,7 +13,7 @@ _BITS = 62
 """Attributes that a pattern tells apart; of more, some share a place."""
 
 
-def by_pattern(desk: Desk, *, by_size: bool) -> State:
+def publish_by_pattern(workspace: Workspace, *, by_size: bool) -> StreamState:
     """K-VARP (Otgonbayar et al. 2018), and `by_size` IoT anonymity (Otgonbayar et al. 2016), reconstructed from
     abstracts and what a review says of them.
 
@@ -30,18 +30,24 @@ def by_pattern(desk: Desk, *, by_size: bool) -> State:
     """
     from dbanon.kernels.streams.incomplete import PartitionOptions, pattern_steps
 
-    values = desk.arrivals.values
+    values = workspace.arrivals.values
     records, width = values.shape
     bits = np.left_shift(np.int64(1), np.arange(width) % _BITS)
     patterns = np.bitwise_or.reduce(np.where(np.isnan(values), 0, bits), axis=1).astype(np.int64)
-    found, away, taken = np.empty(desk.group_size, np.int64), np.empty(records), np.zeros(records, bool)
-    options = PartitionOptions(desk.ends, desk.integer("delta"), 0 if by_size else desk.integer("store"), by_size)
-    desk.run(pattern_steps, options, PartitionArrays(patterns, found, away, taken))
-    return desk.state()
+    found_rows, distances, is_taken = (
+        np.empty(workspace.group_size, np.int64),
+        np.empty(records),
+        np.zeros(records, bool),
+    )
+    options = PartitionOptions(
+        workspace.is_last, workspace.integer("delta"), 0 if by_size else workspace.integer("store"), by_size
+    )
+    workspace.run(pattern_steps, options, PartitionArrays(patterns, found_rows, distances, is_taken))
+    return workspace.state()
 
 
 register(
-    partial(by_pattern, by_size=False),
+    partial(publish_by_pattern, by_size=False),
     name="k_varp",
     title="K-VARP: k-anonymity for varied data streams via partitioning",
     source="Otgonbayar et al. 2018",
@@ -50,7 +56,7 @@ register(
     own=(STORE,),
 )
 register(
-    partial(by_pattern, by_size=True),
+    partial(publish_by_pattern, by_size=True),
     name="iot_anonymity",
     title="IoT anonymity: partitions of records with the same attributes",
     source="Otgonbayar et al. 2016",

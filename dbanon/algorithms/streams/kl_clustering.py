@@ -3,12 +3,12 @@
 import numpy as np
 
 from dbanon.algorithms.base.registry import Options
-from dbanon.algorithms.streams.registry import Kept, register
-from dbanon.algorithms.streams.state import Desk, State
+from dbanon.algorithms.streams.registry import StateLayout, register
+from dbanon.algorithms.streams.state import StreamState, Workspace
 from dbanon.kernels.streams.arrays import PersonClusterArrays
 
 
-def kl_clustering(desk: Desk) -> State:
+def kl_clustering(workspace: Workspace) -> StreamState:
     """(k,l)-clustering for transactional data streams (Tekli et al. 2018), reconstructed from what a review says of it.
 
     Persons are in clusters of exactly k, each in one for the whole stream: so what leaves of a person always leaves
@@ -24,25 +24,25 @@ def kl_clustering(desk: Desk) -> State:
     """
     from dbanon.kernels.streams.person_clusters import PersonOptions, person_steps, restore_pending
 
-    arrivals, before, k = desk.arrivals, desk.before, desk.model.k
-    old = np.empty((0, k), np.int64) if before is None else before.own["clusters"].astype(np.int64)
-    persons = max(int(arrivals.people.max(initial=0)), int(old.max(initial=0))) + 1
+    arrivals, previous, k = workspace.arrivals, workspace.previous, workspace.model.k
+    stored_clusters = np.empty((0, k), np.int64) if previous is None else previous.own["clusters"].astype(np.int64)
+    persons = max(int(arrivals.people.max(initial=0)), int(stored_clusters.max(initial=0))) + 1
     members = np.full((persons // k + 1, k), -1)
-    members[: len(old)] = old
+    members[: len(stored_clusters)] = stored_clusters
     home, heads, tails = (np.full(persons, -1, np.int64) for _ in range(3))
-    home[old] = np.arange(len(old))[:, None]
+    home[stored_clusters] = np.arange(len(stored_clusters))[:, None]
     ready = np.zeros(len(members), np.int64)
-    link, loose = (np.full(arrivals.records, -1, np.int64) for _ in range(2))
-    table, group, far = desk.nearest_scratch()
-    desk.counters[4] = len(old)
+    link, loose = (np.full(arrivals.n_records, -1, np.int64) for _ in range(2))
+    table, group, far = workspace.nearest_scratch()
+    workspace.counters[4] = len(stored_clusters)
     clusters = PersonClusterArrays(home, members, ready, heads, tails, link, loose, group, far, table)
-    restore_pending(desk.counters, desk.records, clusters)
-    options = PersonOptions(desk.ends, desk.integer("delta"))
-    desk.run(person_steps, options, desk.records._replace(people=loose), clusters)
-    return desk.state(clusters=members[: desk.counters[4]])
+    restore_pending(workspace.counters, workspace.records, clusters)
+    options = PersonOptions(workspace.is_last, workspace.integer("delta"))
+    workspace.run(person_steps, options, workspace.records._replace(people=loose), clusters)
+    return workspace.state(clusters=members[: workspace.counters[4]])
 
 
-def problem(options: Options, k: int) -> tuple[str, str] | None:
+def excluded_parameter(options: Options, k: int) -> tuple[str, str] | None:
     """Return a parameter that options or k exclude, and what it must be; None where nothing does."""
     if options.get("l") is not None and int(str(options["l"])) > k:
         return "l", f"at most {k}, as a group is exactly k records"
@@ -55,6 +55,6 @@ register(
     source="Tekli et al. 2018",
     evidence="RECON",
     complexity="O(k) time a record, O(delta) for one of a new person; O(delta + persons) memory",
-    kept=Kept(people=("clusters",)),
-    problem=problem,
+    state_layout=StateLayout(people=("clusters",)),
+    problem=excluded_parameter,
 )

@@ -12,18 +12,18 @@ from functools import cached_property
 import numpy as np
 
 from dbanon.algorithms.base import cluster_metrics
-from dbanon.algorithms.base.published_clusters import Published
+from dbanon.algorithms.base.published_clusters import PublishedClusters
 from dbanon.encoding.encoded_table import Ints
 
 
 @dataclass(frozen=True)
-class Left:
+class StreamOutcome:
     """Records that left, in canonical order: what they were published with at the end, at which place each arrived, and
     how many had arrived when it left."""
 
-    published: Published
-    arrived: Ints
-    step: Ints
+    published: PublishedClusters
+    arrived_at: Ints
+    published_at: Ints
 
     @cached_property
     def class_of(self) -> Ints:
@@ -33,38 +33,53 @@ class Left:
     @cached_property
     def is_first(self) -> Ints:
         """Whether each record left when its class was first published."""
-        begun = np.full(len(self.published.class_sizes) + 1, np.iinfo(np.int64).max)
-        np.minimum.at(begun, self.class_of, self.step)
-        return np.asarray((self.class_of >= 0) & (begun[self.class_of] == self.step))
+        first_published_at = np.full(len(self.published.class_sizes) + 1, np.iinfo(np.int64).max)
+        np.minimum.at(first_published_at, self.class_of, self.published_at)
+        return np.asarray((self.class_of >= 0) & (first_published_at[self.class_of] == self.published_at))
 
-    def least_persons(self) -> int:
+    def min_persons(self) -> int:
         """Return the least number of persons (records, where nobody has several) of a class when it is first
         published."""
         persons = self.published.space.persons
-        counted = self.is_first if persons is None else self.is_first & (persons >= 0)
-        classes = self.class_of[counted]
-        who = np.flatnonzero(counted) if persons is None else persons[counted].astype(np.int64)
-        pairs = np.unique(np.stack((classes, who)), axis=1)
+        is_counted = self.is_first if persons is None else self.is_first & (persons >= 0)
+        classes = self.class_of[is_counted]
+        person_numbers = np.flatnonzero(is_counted) if persons is None else persons[is_counted].astype(np.int64)
+        pairs = np.unique(np.stack((classes, person_numbers)), axis=1)
         return int(np.bincount(pairs[0], minlength=len(self.published.class_sizes)).min())
 
-    def of(self, names: Sequence[str]) -> dict[str, float]:
+    def metrics(self, names: Sequence[str]) -> dict[str, float]:
         """Measures by name; where all records are left out, NaN for what is about classes."""
-        nothing = self.published.released == 0
-        return {n: math.nan if nothing and n not in _OF_ALL else float(FIGURES[n](self)) for n in names}
+        is_empty = self.published.n_published == 0
+        return {
+            n: math.nan if is_empty and n not in _METRICS_OF_ALL_RECORDS else float(STREAM_METRICS[n](self))
+            for n in names
+        }
 
 
-def _as_of_tables(figure: Callable[[Published], float]) -> Callable[[Left], float]:
-    return lambda of: figure(of.published)
+def _table_metric(metric: Callable[[PublishedClusters], float]) -> Callable[[StreamOutcome], float]:
+    return lambda of: metric(of.published)
 
 
-FIGURES: dict[str, Callable[[Left], float]] = {
-    **{name: _as_of_tables(figure) for name, figure in (cluster_metrics.FIGURES | cluster_metrics.OF_STREAMS).items()},
+STREAM_METRICS: dict[str, Callable[[StreamOutcome], float]] = {
+    **{
+        name: _table_metric(figure)
+        for name, figure in (cluster_metrics.CLUSTER_METRICS | cluster_metrics.STREAM_METRICS).items()
+    },
     "records": lambda of: of.published.space.rows,
-    "k": Left.least_persons,
-    "average_delay": lambda of: float((of.step - of.arrived).mean()),
-    "delay": lambda of: int((of.step - of.arrived).max()),
-    "reuse": lambda of: 1 - int(of.is_first.sum()) / of.published.released,
+    "k": StreamOutcome.min_persons,
+    "average_delay": lambda of: float((of.published_at - of.arrived_at).mean()),
+    "delay": lambda of: int((of.published_at - of.arrived_at).max()),
+    "reuse": lambda of: 1 - int(of.is_first.sum()) / of.published.n_published,
 }
 
-_OF_ALL = ("records", "suppressed", "suppression", "average_loss", "average_delay", "delay", "classes", "clusters")
+_METRICS_OF_ALL_RECORDS = (
+    "records",
+    "suppressed",
+    "suppression",
+    "average_loss",
+    "average_delay",
+    "delay",
+    "classes",
+    "clusters",
+)
 """Measures that are about all records, left out or not, and counts."""

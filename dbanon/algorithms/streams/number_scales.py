@@ -12,12 +12,12 @@ import numpy as np
 
 from dbanon.encoding.encoded_table import Floats
 
-Key = int | float | Fraction
+ExactValue = int | float | Fraction
 """An exact number of steps from zero; of floating numbers the value. Between two steps there is no value."""
 
 
 @dataclass(frozen=True)
-class Scale:
+class NumberScale:
     """The values of a number attribute in a call and in the state that it goes on from, in their order.
 
     Attributes:
@@ -28,50 +28,50 @@ class Scale:
 
     ranks: Floats
     positions: Floats
-    keys: tuple[Key, ...] = ()
+    keys: tuple[ExactValue, ...] = ()
 
 
-def scale_of_codes(positions: Floats) -> Scale | None:
+def scale_of_codes(positions: Floats) -> NumberScale | None:
     """Return the scale of values that ascend with their codes; None if their positions distinguish them."""
     if (np.diff(positions) > 0).all():
         return None
-    return Scale(np.arange(float(len(positions))), positions)
+    return NumberScale(np.arange(float(len(positions))), positions)
 
 
 def exact_scale(
-    positions: Floats, texts: Sequence[str | None], is_integral: bool, known: Mapping[Key, float] | None
-) -> Scale | None:
+    positions: Floats, texts: Sequence[str | None], is_integral: bool, stored_keys: Mapping[ExactValue, float] | None
+) -> NumberScale | None:
     """Return the scale of the values of a call and those of a state; None if positions are exact in both.
 
     Args:
         positions: (codes,) the position of each code.
         texts: The exact value of each code, None if it follows from the position.
         is_integral: Whether positions are numbers of steps; else they are half of the values.
-        known: Positions of the keys of the state; None if the state has positions that are exact, or is empty.
+        stored_keys: Positions of the keys of the state; None if the state has positions that are exact, or is empty.
     """
-    if known is None and all(text is None for text in texts):
+    if stored_keys is None and all(text is None for text in texts):
         return None
     keys = [
         key_of_position(position, is_integral) if text is None else key_of_text(text, is_integral)
         for position, text in zip(positions.tolist(), texts, strict=True)
     ]
-    places = {**(known or {}), **dict(zip(keys, positions.tolist(), strict=True))}
+    places = {**(stored_keys or {}), **dict(zip(keys, positions.tolist(), strict=True))}
     order = sorted(places)
     rank = {key: float(i) for i, key in enumerate(order)}
-    return Scale(
+    return NumberScale(
         np.array([rank[key] for key in keys], np.float64),
         np.array([places[key] for key in order], np.float64),
         tuple(order),
     )
 
 
-def key_of_text(text: str, is_integral: bool) -> Key:
+def key_of_text(text: str, is_integral: bool) -> ExactValue:
     """Return the key that `str` or the database wrote."""
     if not is_integral:
         return float(text)
     return Fraction(text) if "/" in text else int(text)
 
 
-def key_of_position(position: float, is_integral: bool) -> Key:
+def key_of_position(position: float, is_integral: bool) -> ExactValue:
     """Return the key of a value whose position is exact."""
     return int(position) if is_integral else position * 2

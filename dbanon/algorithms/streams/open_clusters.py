@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from dbanon.algorithms.streams.state import Desk, State
+from dbanon.algorithms.streams.state import StreamState, Workspace
 from dbanon.encoding.encoded_table import Floats
 from dbanon.kernels.streams.arrays import ClusterScratch, OpenClusterArrays
 
@@ -28,52 +28,52 @@ class OpenClusters:
     scratch: ClusterScratch
 
     @classmethod
-    def of(cls, desk: Desk, mu: int, slots: int) -> OpenClusters:
+    def from_workspace(cls, workspace: Workspace, mu: int, n_slots: int) -> OpenClusters:
         """At most so many clusters at a time."""
-        records, width = desk.arrivals.values.shape
-        nodes = len(desk.arrivals.places.share)
+        records, width = workspace.arrivals.values.shape
+        nodes = len(workspace.arrivals.places.share)
         clusters = OpenClusterArrays(
-            is_open=np.zeros(slots, bool),
-            ids=np.zeros(slots, np.int64),
-            heads=np.full(slots, -1, np.int64),
-            sizes=np.zeros(slots, np.int64),
-            lows=np.zeros((slots, width)),
-            highs=np.zeros((slots, width)),
+            is_open=np.zeros(n_slots, bool),
+            ids=np.zeros(n_slots, np.int64),
+            heads=np.full(n_slots, -1, np.int64),
+            sizes=np.zeros(n_slots, np.int64),
+            lows=np.zeros((n_slots, width)),
+            highs=np.zeros((n_slots, width)),
             next_record=np.full(records, -1, np.int64),
             cluster_ids=np.full(records, -1, np.int64),
         )
         scratch = ClusterScratch(
-            growths=np.zeros(slots),
+            growths=np.zeros(n_slots),
             rows=np.zeros((4, records), np.int64),
             distances=np.zeros(records),
             node_distances=np.zeros(nodes),
             center=np.zeros(width),
             node_counts=np.zeros(nodes, np.int64),
         )
-        made = cls(np.zeros(mu), clusters, scratch)
-        if desk.before is not None:
-            made._take_up(desk, desk.before)
-        return made
+        open_clusters = cls(np.zeros(mu), clusters, scratch)
+        if workspace.previous is not None:
+            open_clusters._restore(workspace, workspace.previous)
+        return open_clusters
 
-    def _take_up(self, desk: Desk, before: State) -> None:
+    def _restore(self, workspace: Workspace, previous: StreamState) -> None:
         """The clusters of the records that wait, as they were."""
         clusters = self.clusters
-        recent, numbers = before.own["recent"], before.own["cluster"]
+        recent, numbers = previous.own["recent"], previous.own["cluster"]
         self.recent[: len(recent)] = recent
-        desk.counters[4:8] = before.own["counters"]
+        workspace.counters[4:8] = previous.own["counters"]
         slots = {number: place for place, number in enumerate(sorted(set(numbers.tolist())))}
-        spans = dict(zip(before.own["open"].tolist(), range(len(before.own["open"])), strict=True))
+        spans = dict(zip(previous.own["open"].tolist(), range(len(previous.own["open"])), strict=True))
         for number, place in slots.items():
             clusters.is_open[place], clusters.ids[place] = True, number
-            clusters.lows[place] = before.own["open_lows"][spans[number]]
-            clusters.highs[place] = before.own["open_highs"][spans[number]]
+            clusters.lows[place] = previous.own["open_lows"][spans[number]]
+            clusters.highs[place] = previous.own["open_highs"][spans[number]]
         for record, number in enumerate(numbers.tolist()):
             place = slots[number]
             clusters.next_record[record], clusters.heads[place] = clusters.heads[place], record
             clusters.cluster_ids[record] = place
             clusters.sizes[place] += 1
 
-    def kept(self, desk: Desk) -> dict[str, npt.NDArray[np.generic]]:
+    def own_arrays(self, workspace: Workspace) -> dict[str, npt.NDArray[np.generic]]:
         """What goes on: `cluster` (records,), the number of each waiting record's cluster, -1 for the others; `open`
         (clusters,) these numbers, with what they span; and what the last classes lose."""
         clusters = self.clusters
@@ -84,5 +84,5 @@ class OpenClusters:
             "open": clusters.ids[slots],
             "open_lows": clusters.lows[slots],
             "open_highs": clusters.highs[slots],
-            "counters": desk.counters[4:8].copy(),
+            "counters": workspace.counters[4:8].copy(),
         }

@@ -5,8 +5,8 @@ import numpy as np
 from dbanon.algorithms.streams.castle import BETA
 from dbanon.algorithms.streams.fads import LIFE
 from dbanon.algorithms.streams.open_clusters import OpenClusters
-from dbanon.algorithms.streams.registry import Kept, register
-from dbanon.algorithms.streams.state import Desk, State
+from dbanon.algorithms.streams.registry import StateLayout, register
+from dbanon.algorithms.streams.state import StreamState, Workspace
 from dbanon.kernels.streams.arrays import ValueSets
 from dbanon.table_functions.parameter_types import Integer, PerColumn, Text
 from dbanon.table_functions.parameters import Parameter
@@ -25,7 +25,7 @@ GROUPS = Parameter(
 )
 
 
-def puri_haritha(desk: Desk) -> State:
+def puri_haritha(workspace: Workspace) -> StreamState:
     """An l-diverse anonymization of streams of health data (Puri and Haritha 2018), reconstructed from what a review
     says.
 
@@ -41,16 +41,22 @@ def puri_haritha(desk: Desk) -> State:
     """
     from dbanon.kernels.streams.puri_haritha import PuriOptions, puri_steps
 
-    values = desk.arrivals.sensitive
-    desk = desk.of_kinds()
-    options = PuriOptions(desk.ends, desk.integer("delta"), desk.integer("beta"), desk.integer("life"))
-    open_ = OpenClusters.of(desk, 0, min(desk.integer("delta"), desk.arrivals.records))
-    sets = np.zeros(desk.integer("groups"), np.uint64)
-    if desk.before is not None:
-        sets[:] = desk.before.own["sets"]
+    values = workspace.arrivals.sensitive
+    workspace = workspace.with_meanings()
+    options = PuriOptions(
+        workspace.is_last, workspace.integer("delta"), workspace.integer("beta"), workspace.integer("life")
+    )
+    open_clusters = OpenClusters.from_workspace(
+        workspace, 0, min(workspace.integer("delta"), workspace.arrivals.n_records)
+    )
+    sets = np.zeros(workspace.integer("groups"), np.uint64)
+    if workspace.previous is not None:
+        sets[:] = workspace.previous.own["sets"]
     values_of = np.zeros((values.shape[1], int(values.max(initial=0)) + 1), np.int64)
-    desk.run(puri_steps, options, open_.clusters, ValueSets(values, values_of, sets, *desk.nearest_scratch()))
-    return desk.state(**open_.kept(desk), sets=sets)
+    workspace.run(
+        puri_steps, options, open_clusters.clusters, ValueSets(values, values_of, sets, *workspace.nearest_scratch())
+    )
+    return workspace.state(**open_clusters.own_arrays(workspace), sets=sets)
 
 
 register(
@@ -62,5 +68,5 @@ register(
     own=(ONTOLOGY, GROUPS, BETA, LIFE),
     defaults={"l": 2},
     looks_up=True,
-    kept=Kept(by_record=("cluster",), spans=(("open_lows", "open_highs"),), values=True),
+    state_layout=StateLayout(by_record=("cluster",), spans=(("open_lows", "open_highs"),), has_value_numbers=True),
 )

@@ -6,13 +6,13 @@ from typing import Any
 
 from dbanon import errors
 from dbanon.algorithms.base.registry import EVIDENCE, Check, Options
-from dbanon.algorithms.streams.arrivals import Arrivals, Model
-from dbanon.algorithms.streams.common_parameters import COMMON, FIRST
-from dbanon.algorithms.streams.state import Desk, Own, State
+from dbanon.algorithms.streams.arrivals import Arrivals, StreamModel
+from dbanon.algorithms.streams.common_parameters import COMMON, N_COMMON_FIRST
+from dbanon.algorithms.streams.state import OwnArrays, StreamState, Workspace
 from dbanon.encoding.encoded_table import Bools, Ints
 from dbanon.table_functions.parameters import Parameter
 
-Run = Callable[[Arrivals, Model, Options, Check, State | None, bool], State]
+StreamRun = Callable[[Arrivals, StreamModel, Options, Check, StreamState | None, bool], StreamState]
 """arrivals, privacy model, options, check, what was kept (None: a stream begins), whether the stream ends with these
 records -> what is kept, with the class of every record."""
 
@@ -22,7 +22,7 @@ Renumber = Callable[[int, Ints], Ints]
 
 
 @dataclass(frozen=True)
-class Kept:
+class StateLayout:
     """What the arrays are that a system keeps of its own (see `State.own`), where they are not mere numbers.
 
     `by_record` have a place for each record, `spans` are pairs of the lows and highs of classes, `people` hold
@@ -34,13 +34,13 @@ class Kept:
     by_record: tuple[str, ...] = ()
     spans: tuple[tuple[str, str], ...] = ()
     people: tuple[str, ...] = ()
-    values: bool = False
-    nodes: Callable[[Own, Renumber], Own] = lambda own, renumber: {}
-    cuts: Callable[[Own, int], Mapping[str, Bools]] = lambda own, attribute: {}
+    has_value_numbers: bool = False
+    nodes: Callable[[OwnArrays, Renumber], OwnArrays] = lambda own, renumber: {}
+    cuts: Callable[[OwnArrays, int], Mapping[str, Bools]] = lambda own, attribute: {}
 
 
 @dataclass(frozen=True)
-class Stream:
+class StreamAlgorithm:
     """One registered system.
 
     `evidence` is a word of EVIDENCE; `own` are parameters that only this one has, `defaults` its own defaults of common
@@ -52,20 +52,20 @@ class Stream:
 
     name: str
     title: str
-    run: Run
+    run: StreamRun
     source: str
     evidence: str
     complexity: str
     own: tuple[Parameter, ...] = ()
     defaults: Mapping[str, object] = field(default_factory=dict)
-    kept: Kept = field(default_factory=Kept)
+    state_layout: StateLayout = field(default_factory=StateLayout)
     maybe: bool = False
     widens: bool = False
     looks_up: bool = False
     problem: Callable[[Options, int], tuple[str, str] | None] = lambda options, k: None
 
     @property
-    def known_by(self) -> str:
+    def evidence_text(self) -> str:
         """How the steps are known."""
         return EVIDENCE[self.evidence]
 
@@ -73,34 +73,39 @@ class Stream:
     def parameters(self) -> tuple[Parameter, ...]:
         """All parameters of the table function."""
         common = [replace(p, default=self.defaults[p.name]) if p.name in self.defaults else p for p in COMMON]
-        return (*common[:FIRST], *self.own, *common[FIRST:])
+        return (*common[:N_COMMON_FIRST], *self.own, *common[N_COMMON_FIRST:])
 
 
-_REGISTRY: dict[str, Stream] = {}
+_REGISTRY: dict[str, StreamAlgorithm] = {}
 
 
-def register(method: Callable[[Desk], State], **fields: Any) -> Stream:
+def register(method: Callable[[Workspace], StreamState], **fields: Any) -> StreamAlgorithm:
     """Add a system: its `method`, and what else a Stream has; its name, by default that of the method, becomes a table
     function."""
 
     def run(
-        arrivals: Arrivals, model: Model, options: Options, check: Check, before: State | None, ends: bool
-    ) -> State:
-        return method(Desk.of(arrivals, model, options, check, before, ends))
+        arrivals: Arrivals,
+        model: StreamModel,
+        options: Options,
+        check: Check,
+        previous: StreamState | None,
+        is_last: bool,
+    ) -> StreamState:
+        return method(Workspace.from_state(arrivals, model, options, check, previous, is_last))
 
     name = fields.pop("name", None) or method.__name__
     if name in _REGISTRY:
         raise ValueError(f"{name} is registered already")
-    _REGISTRY[name] = Stream(name=name, run=run, **fields)
+    _REGISTRY[name] = StreamAlgorithm(name=name, run=run, **fields)
     return _REGISTRY[name]
 
 
-def streams() -> tuple[Stream, ...]:
+def streams() -> tuple[StreamAlgorithm, ...]:
     """Return all systems by name."""
     return tuple(_REGISTRY[name] for name in sorted(_REGISTRY))
 
 
-def find(name: str) -> Stream:
+def find(name: str) -> StreamAlgorithm:
     """Return the system of a name; UnknownAlgorithmError."""
     if name not in _REGISTRY:
         raise errors.UnknownAlgorithmError(name, sorted(_REGISTRY))

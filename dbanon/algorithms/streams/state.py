@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dbanon.algorithms.base.registry import Check, Options
-from dbanon.algorithms.streams.arrivals import Arrivals, Model
+from dbanon.algorithms.streams.arrivals import Arrivals, StreamModel
 from dbanon.encoding.encoded_table import Floats, Ints
 from dbanon.kernels.streams.arrays import (
     AttributeArrays,
@@ -20,13 +20,13 @@ from dbanon.kernels.streams.arrays import (
     RequirementArrays,
 )
 
-WAITING, SUPPRESSED = -2, -1
+PENDING, SUPPRESSED = -2, -1
 """What stands for the class of a record that has none: it has not left yet, or it is left out."""
 
-Own = dict[str, npt.NDArray[Any]]
+OwnArrays = dict[str, npt.NDArray[Any]]
 """What a system keeps of its own, by name."""
 
-LAST = 8
+LAST_COUNTER = 8
 """Which counter of a desk is the last arrival."""
 
 WORK_PER_CHECK = 10**6
@@ -34,7 +34,7 @@ WORK_PER_CHECK = 10**6
 
 
 @dataclass(frozen=True)
-class State:
+class StreamState:
     """A stream between two records.
 
     out (records,): the class that each left with, WAITING or SUPPRESSED; step (records,): how many had arrived then.
@@ -44,19 +44,19 @@ class State:
     arrays that only this system has, those by record with a place for each record.
     """
 
-    out: Ints
-    step: Ints
+    class_ids: Ints
+    published_at: Ints
     lows: Floats
     highs: Floats
-    born: Ints
-    kept: Ints
-    seen: Floats
-    last: int = 0
-    own: Own = field(default_factory=dict)
+    made_at: Ints
+    reusable: Ints
+    seen_ranges: Floats
+    last_arrival: int = 0
+    own: OwnArrays = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
-class Desk:
+class Workspace:
     """The arrays that all systems work on, made of a state and of what has come since.
 
     counters: records that have arrived, oldest that may wait, classes, kept classes, four of each system's own, and at
@@ -66,11 +66,11 @@ class Desk:
     """
 
     arrivals: Arrivals
-    model: Model
+    model: StreamModel
     options: Options
     check: Check
-    before: State | None
-    ends: bool
+    previous: StreamState | None
+    is_last: bool
     counters: Ints
     requirement: RequirementArrays
     records: RecordArrays
@@ -78,41 +78,51 @@ class Desk:
     attributes: AttributeArrays
 
     @classmethod
-    def of(
-        cls, arrivals: Arrivals, model: Model, options: Options, check: Check, before: State | None, ends: bool
-    ) -> Desk:
-        """Return the desk of a stream that goes on; `before` None: that begins.
+    def from_state(
+        cls,
+        arrivals: Arrivals,
+        model: StreamModel,
+        options: Options,
+        check: Check,
+        previous: StreamState | None,
+        is_last: bool,
+    ) -> Workspace:
+        """Return the desk of a stream that goes on; `previous` None: that begins.
 
         Every class has at least k records that came, so the arrays of classes are linear in these.
         """
         records, width = arrivals.values.shape
         codes = int(arrivals.sensitive.max(initial=0)) + 1
-        old = 0 if before is None else len(before.born)
-        n_classes = old + records // model.least + 1
+        old = 0 if previous is None else len(previous.made_at)
+        n_classes = old + records // model.min_records + 1
         classes = ClassArrays(
             *(np.zeros(n_classes, np.int64) for _ in range(2)), *(np.zeros((n_classes, width)) for _ in range(2))
         )
         requirement = RequirementArrays(
             model.k,
-            np.array(model.need, np.int64),
+            np.array(model.min_values, np.int64),
             np.zeros(int(arrivals.people.max(initial=0)) + 1, np.int64),
             np.zeros((arrivals.sensitive.shape[1], codes), np.int64),
             np.zeros(1, np.int64),
         )
-        seen = np.tile([np.inf, -np.inf], (width, 1)) if before is None else before.seen.copy()
-        counters = np.zeros(LAST + 1, np.int64)
-        counters[0] = arrivals.waiting
-        if before is not None:
-            classes.lows[:old], classes.highs[:old], classes.made_at[:old] = before.lows, before.highs, before.born
-            classes.reusable[: len(before.kept)] = before.kept
-            counters[2], counters[3], counters[LAST] = old, len(before.kept), before.last
+        seen_ranges = np.tile([np.inf, -np.inf], (width, 1)) if previous is None else previous.seen_ranges.copy()
+        counters = np.zeros(LAST_COUNTER + 1, np.int64)
+        counters[0] = arrivals.n_pending
+        if previous is not None:
+            classes.lows[:old], classes.highs[:old], classes.made_at[:old] = (
+                previous.lows,
+                previous.highs,
+                previous.made_at,
+            )
+            classes.reusable[: len(previous.reusable)] = previous.reusable
+            counters[2], counters[3], counters[LAST_COUNTER] = old, len(previous.reusable), previous.last_arrival
         return cls(
             arrivals,
             model,
             options,
             check,
-            before,
-            ends,
+            previous,
+            is_last,
             counters,
             requirement,
             RecordArrays(
@@ -120,17 +130,17 @@ class Desk:
                 arrivals.values,
                 arrivals.people,
                 arrivals.sensitive,
-                np.full(records, WAITING, np.int64),
+                np.full(records, PENDING, np.int64),
                 np.zeros(records, np.int64),
             ),
             classes,
-            arrivals.places.arrays(seen),
+            arrivals.places.arrays(seen_ranges),
         )
 
     @property
     def group_size(self) -> int:
         """The most records that the search for a group of one record finds."""
-        return self.model.k + sum(self.model.need)
+        return self.model.k + sum(self.model.min_values)
 
     def integer(self, name: str) -> int:
         """Return the value of a parameter that is a whole number."""
@@ -145,11 +155,11 @@ class Desk:
         size = self.group_size
         return NearestScratch(np.empty(len(self.arrivals.places.share)), np.empty(size, np.int64), np.empty(size))
 
-    def of_kinds(self) -> Desk:
+    def with_meanings(self) -> Workspace:
         """Return the desk on which what sensitive values are of is in place of them."""
-        kinds = self.arrivals.sensitive if self.arrivals.kinds is None else self.arrivals.kinds
-        arrivals = replace(self.arrivals, sensitive=kinds)
-        return Desk.of(arrivals, self.model, self.options, self.check, self.before, self.ends)
+        meanings = self.arrivals.sensitive if self.arrivals.meanings is None else self.arrivals.meanings
+        arrivals = replace(self.arrivals, sensitive=meanings)
+        return Workspace.from_state(arrivals, self.model, self.options, self.check, self.previous, self.is_last)
 
     def run(self, kernel: Callable[..., int], options: Any, *arrays: Any) -> None:
         """Call a kernel, which does so much of its work, until none is left.
@@ -164,11 +174,11 @@ class Desk:
         while kernel(self.counters, WORK_PER_CHECK, options, *common, *arrays) >= WORK_PER_CHECK:
             self.check()
 
-    def state(self, **own: npt.NDArray[Any]) -> State:
+    def state(self, **own: npt.NDArray[Any]) -> StreamState:
         """What is to be kept of it."""
-        (n_classes, kept), classes = self.counters[2:4], self.classes
-        return State(
+        (n_classes, n_reusable), classes = self.counters[2:4], self.classes
+        return StreamState(
             self.records.class_ids, self.records.published_at, classes.lows[:n_classes], classes.highs[:n_classes],
-            classes.made_at[:n_classes], classes.reusable[:kept], self.attributes.seen_ranges,
-            int(self.counters[LAST]), dict(own),
+            classes.made_at[:n_classes], classes.reusable[:n_reusable], self.attributes.seen_ranges,
+            int(self.counters[LAST_COUNTER]), dict(own),
         )  # fmt: skip

@@ -2,60 +2,60 @@
 
 import numpy as np
 
-from dbanon.algorithms.streams.registry import Kept, Renumber, register
-from dbanon.algorithms.streams.state import Desk, Own, State
+from dbanon.algorithms.streams.registry import Renumber, StateLayout, register
+from dbanon.algorithms.streams.state import OwnArrays, StreamState, Workspace
 from dbanon.encoding.encoded_table import Bools
 from dbanon.kernels.streams.arrays import RegionArrays, RegionScratch
 
 
-def _regions(desk: Desk) -> RegionArrays:
+def _region_tree(workspace: Workspace) -> RegionArrays:
     """The tree that was there before, or its root, with room for what may come: a cut makes at least two regions of k
     records that wait."""
-    arrivals, places, before = desk.arrivals, desk.arrivals.places, desk.before
+    arrivals, places, previous = workspace.arrivals, workspace.arrivals.places, workspace.previous
     records, width = arrivals.values.shape
-    old = 1 if before is None else len(before.own["shape"])
-    size = old + 3 * (records // desk.model.k + 1)
+    n_old = 1 if previous is None else len(previous.own["shape"])
+    size = n_old + 3 * (records // workspace.model.k + 1)
     class_ids, heads, tails = np.full((3, size), -1, np.int64)
     region_ids, next_record = np.full((2, records), -1, np.int64)
     lows, highs = np.zeros((2, size, width))
     shape = np.zeros((size, 8), np.int64)
     tree = RegionArrays(shape, np.zeros(size), lows, highs, class_ids, region_ids, heads, tails, next_record)
-    if before is None:
+    if previous is None:
         shape[0, [0, 3, 4]] = -1
         for a in range(width):
             leaves = places.starts[a] < places.starts[a + 1]
             lows[0, a] = 0 if leaves else -np.inf
             highs[0, a] = places.nodes[places.starts[a], 1] if leaves else np.inf
     else:
-        for name, kept in (("shape", shape), ("cut", tree.cuts), ("low", lows), ("high", highs)):
-            kept[:old] = before.own[name]
+        for name, array in (("shape", shape), ("cut", tree.cuts), ("low", lows), ("high", highs)):
+            array[:n_old] = previous.own[name]
         shape[:, 7] = 0
-        places_kept = before.own["published"].astype(np.int64)
-        has = places_kept >= 0
-        class_ids[:old][has] = before.kept[places_kept[has]]
-        region_ids[: arrivals.waiting] = before.own["at"]
-    desk.counters[4] = old
+        published_places = previous.own["published"].astype(np.int64)
+        is_published = published_places >= 0
+        class_ids[:n_old][is_published] = previous.reusable[published_places[is_published]]
+        region_ids[: arrivals.n_pending] = previous.own["at"]
+    workspace.counters[4] = n_old
     return tree
 
 
-def _state(desk: Desk, tree: RegionArrays) -> State:
+def _stream_state(workspace: Workspace, tree: RegionArrays) -> StreamState:
     """What goes on: `published` are places in what is kept, `at` (records,) is by record."""
-    number = int(desk.counters[4])
-    published = tree.class_ids[:number]
-    kept = np.sort(published[published >= 0])
-    desk.counters[3] = len(kept)
-    desk.classes.reusable[: len(kept)] = kept
-    return desk.state(
-        shape=tree.shape[:number],
-        cut=tree.cuts[:number],
-        low=tree.lows[:number],
-        high=tree.highs[:number],
-        published=np.where(published < 0, -1, np.searchsorted(kept, published)),
+    n_regions = int(workspace.counters[4])
+    region_classes = tree.class_ids[:n_regions]
+    reusable = np.sort(region_classes[region_classes >= 0])
+    workspace.counters[3] = len(reusable)
+    workspace.classes.reusable[: len(reusable)] = reusable
+    return workspace.state(
+        shape=tree.shape[:n_regions],
+        cut=tree.cuts[:n_regions],
+        low=tree.lows[:n_regions],
+        high=tree.highs[:n_regions],
+        published=np.where(region_classes < 0, -1, np.searchsorted(reusable, region_classes)),
         at=tree.region_ids,
     )
 
 
-def swaf(desk: Desk) -> State:
+def swaf(workspace: Workspace) -> StreamState:
     """SWAF, sliding window anonymization framework (Wang et al. 2007), reconstructed from what a review says of it.
 
     The window is the last `delta` records. A tree of regions is grown over it: whenever k more records have come to a
@@ -72,29 +72,29 @@ def swaf(desk: Desk) -> State:
     """
     from dbanon.kernels.streams.swaf import SwafOptions, restore_pending, swaf_steps
 
-    tree = _regions(desk)
-    records, width = desk.arrivals.values.shape
-    rows, found = np.full(records, -1, np.int64), np.empty(desk.group_size, np.int64)
-    scratch = RegionScratch(rows, np.empty(width), np.empty(records), found)
-    restore_pending(desk.counters, tree)
-    desk.run(swaf_steps, SwafOptions(desk.ends, desk.integer("delta")), tree, scratch)
-    return _state(desk, tree)
+    tree = _region_tree(workspace)
+    records, width = workspace.arrivals.values.shape
+    rows, found_rows = np.full(records, -1, np.int64), np.empty(workspace.group_size, np.int64)
+    scratch = RegionScratch(rows, np.empty(width), np.empty(records), found_rows)
+    restore_pending(workspace.counters, tree)
+    workspace.run(swaf_steps, SwafOptions(workspace.is_last, workspace.integer("delta")), tree, scratch)
+    return _stream_state(workspace, tree)
 
 
-def _renumbered(own: Own, renumber: Renumber) -> Own:
+def _renumber_shape(own: OwnArrays, renumber: Renumber) -> OwnArrays:
     """Return the shape of a tree whose regions of child nodes have these by other numbers."""
     from dbanon.kernels.streams.region_tree import AXIS, BRANCH, CATEGORY, KIND, PARENT
 
     shape = own["shape"].astype(np.int64)
-    above = np.maximum(shape[:, PARENT], 0)
-    of_node = (shape[:, PARENT] >= 0) & (shape[above, KIND] == CATEGORY)
-    for a in np.unique(shape[above[of_node], AXIS]).tolist():
-        rows = of_node & (shape[above, AXIS] == a)
+    parents = np.maximum(shape[:, PARENT], 0)
+    of_node = (shape[:, PARENT] >= 0) & (shape[parents, KIND] == CATEGORY)
+    for a in np.unique(shape[parents[of_node], AXIS]).tolist():
+        rows = of_node & (shape[parents, AXIS] == a)
         shape[rows, BRANCH] = renumber(a, shape[rows, BRANCH])
     return {"shape": shape}
 
 
-def _cuts(own: Own, attribute: int) -> dict[str, Bools]:
+def _number_cuts(own: OwnArrays, attribute: int) -> dict[str, Bools]:
     """Return the regions that are cut at a number of an attribute."""
     from dbanon.kernels.streams.region_tree import AXIS, KIND, NUMBER
 
@@ -108,6 +108,6 @@ register(
     source="Wang et al. 2007",
     evidence="RECON",
     complexity="O(depth) time a record, O(delta) for one of a new class; O(delta + regions) memory",
-    kept=Kept(by_record=("at",), spans=(("low", "high"),), nodes=_renumbered, cuts=_cuts),
+    state_layout=StateLayout(by_record=("at",), spans=(("low", "high"),), nodes=_renumber_shape, cuts=_number_cuts),
     widens=True,
 )

@@ -2,8 +2,8 @@
 
 from dbanon.algorithms.streams.castle import BETA
 from dbanon.algorithms.streams.open_clusters import OpenClusters
-from dbanon.algorithms.streams.registry import Kept, register
-from dbanon.algorithms.streams.state import Desk, State
+from dbanon.algorithms.streams.registry import StateLayout, register
+from dbanon.algorithms.streams.state import StreamState, Workspace
 from dbanon.table_functions.parameter_types import Float, Integer
 from dbanon.table_functions.parameters import Parameter
 
@@ -17,7 +17,7 @@ STORE = Parameter("store", Integer(0, 10**6), "How many of the latest classes ma
 """Own parameter of systems that publish the latest classes again."""
 
 
-def ubdsa(desk: Desk) -> State:
+def ubdsa(workspace: Workspace) -> StreamState:
     """UBDSA, a utility based approach for data stream anonymization (Sopaoglu and Abul 2020), reconstructed from its
     abstract and what a review says.
 
@@ -33,12 +33,12 @@ def ubdsa(desk: Desk) -> State:
     """
     from dbanon.kernels.streams.ubdsa import UbdsaOptions, ubdsa_steps
 
-    delta = desk.integer("delta")
-    beta = min(desk.integer("beta"), delta)  # no more records wait
-    open_ = OpenClusters.of(desk, 0, beta)
-    options = UbdsaOptions(desk.ends, delta, beta, desk.number("theta"), desk.integer("store"))
-    desk.run(ubdsa_steps, options, open_.clusters)
-    return desk.state(**open_.kept(desk))
+    delta = workspace.integer("delta")
+    beta = min(workspace.integer("beta"), delta)  # no more records wait
+    open_clusters = OpenClusters.from_workspace(workspace, 0, beta)
+    options = UbdsaOptions(workspace.is_last, delta, beta, workspace.number("theta"), workspace.integer("store"))
+    workspace.run(ubdsa_steps, options, open_clusters.clusters)
+    return workspace.state(**open_clusters.own_arrays(workspace))
 
 
 register(
@@ -48,5 +48,5 @@ register(
     evidence="RECON",
     complexity="O(beta + store) time a record, O(delta) for one that is due; O(delta + store) memory",
     own=(BETA, THETA, STORE),
-    kept=Kept(by_record=("cluster",), spans=(("open_lows", "open_highs"),)),
+    state_layout=StateLayout(by_record=("cluster",), spans=(("open_lows", "open_highs"),)),
 )

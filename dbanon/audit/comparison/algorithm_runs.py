@@ -72,7 +72,7 @@ def run(
     options = Options({**usual, **given, **asked})
     k = int(options["k"])
     try:
-        demands = model_request.demands(call.function.name, base.source.shown, options, base.roles.sensitive)
+        demands = model_request.model_requirements(call.function.name, base.source.shown, options, base.roles.sensitive)
         made = replace(base, algorithm=algorithm.name, options=options, demands=demands)
         made = resolve.running(made, algorithm)
     except errors.SensitiveColumnMissingError as error:

@@ -6,10 +6,10 @@ from functools import partial
 
 from dbanon import algorithms as static_algorithms, errors
 from dbanon.algorithms import streams
-from dbanon.algorithms.base.cluster_metrics import FIGURES, OF_STREAMS
+from dbanon.algorithms.base.cluster_metrics import CLUSTER_METRICS, STREAM_METRICS
 from dbanon.algorithms.base.common_parameters import COMMON
 from dbanon.algorithms.base.registry import LARGE, MODE, SEED
-from dbanon.algorithms.streams import Stream
+from dbanon.algorithms.streams import StreamAlgorithm
 from dbanon.audit.comparison import algorithm_runs, stream_runs
 from dbanon.errors.example import Example
 from dbanon.privacy_models import registry
@@ -54,14 +54,14 @@ Figures = Callable[[ReleaseSpec, int], Sql]
 
 
 def _encodings(
-    call: Call, chosen: Sequence[static_algorithms.Algorithm | Stream], whole: ReleaseSpec
+    call: Call, chosen: Sequence[static_algorithms.Algorithm | StreamAlgorithm], whole: ReleaseSpec
 ) -> Iterator[tuple[ReleaseSpec, Figures]]:
     """What is encoded, with the figures of its runs: the table, and the stream as its systems see it."""
     of_tables = [a for a in chosen if isinstance(a, static_algorithms.Algorithm)]
     if of_tables:
         yield whole, partial(_of_table, call, of_tables)
     for looks_up in (False, True):
-        systems = [s for s in chosen if isinstance(s, Stream) and s.looks_up == looks_up]
+        systems = [s for s in chosen if isinstance(s, StreamAlgorithm) and s.looks_up == looks_up]
         if systems:
             yield stream_runs.whole(call, looks_up=looks_up), partial(_of_stream, call, systems)
 
@@ -72,7 +72,7 @@ def _of_table(call: Call, algorithms: Sequence[static_algorithms.Algorithm], bas
     return algorithm_runs.figures(base, every, options["metrics"], queries=options["queries"], parts=parts)
 
 
-def _of_stream(call: Call, systems: Sequence[Stream], base: ReleaseSpec, parts: int) -> Sql:
+def _of_stream(call: Call, systems: Sequence[StreamAlgorithm], base: ReleaseSpec, parts: int) -> Sql:
     options = call.options
     every = [stream_runs.run(call, base, system, k) for system in systems for k in options["k"]]
     return stream_runs.figures(base, every, options["metrics"], queries=options["queries"], parts=parts)
@@ -87,13 +87,15 @@ def algorithms(function: str, options: Options) -> list[static_algorithms.Algori
     return [static_algorithms.find(name) for name in options["algorithms"]]
 
 
-def named(function: str, options: Options) -> list[static_algorithms.Algorithm | Stream]:
+def named(function: str, options: Options) -> list[static_algorithms.Algorithm | StreamAlgorithm]:
     """Return those that a call names, of tables and streams.
 
     UnknownAlgorithmError, MissingArgumentError, UnusedArgumentError.
     """
     of_streams = streams.streams() if options["algorithms"] != ("all",) or options["delta"] is not None else ()
-    known: dict[str, static_algorithms.Algorithm | Stream] = {a.name: a for a in static_algorithms.algorithms()}
+    known: dict[str, static_algorithms.Algorithm | StreamAlgorithm] = {
+        a.name: a for a in static_algorithms.algorithms()
+    }
     known |= {s.name: s for s in of_streams}
     names = tuple(known) if options["algorithms"] == ("all",) else options["algorithms"]
     for name in names:
@@ -102,7 +104,7 @@ def named(function: str, options: Options) -> list[static_algorithms.Algorithm |
     chosen = [known[name] for name in names]
     for parameter in (streams.DELTA, streams.ORDER_BY):
         is_given = options[parameter.name] is not None
-        if any(isinstance(of, Stream) for of in chosen):
+        if any(isinstance(of, StreamAlgorithm) for of in chosen):
             if not is_given:
                 raise errors.MissingArgumentError(function, parameter.name, str(parameter.kind), parameter.example)
         elif is_given:
@@ -145,7 +147,7 @@ def _parameters() -> Iterator[Parameter]:
     )
     yield Parameter(
         "metrics",
-        Identifiers("metrics", "['precision', 'ncp']", (*FIGURES, *OF_STREAMS)),
+        Identifiers("metrics", "['precision', 'ncp']", (*CLUSTER_METRICS, *STREAM_METRICS)),
         "Measures, as NAME_metrics names them, and query_error. Of a table, average_delay, delay and reuse are NULL; "
         "of a stream, k is that of a class when it is first published.",
         ("precision", "ncp"),

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from dbanon import errors
 from dbanon.algorithms import streams
-from dbanon.algorithms.streams import Stream
+from dbanon.algorithms.streams import StreamAlgorithm
 from dbanon.audit.comparison import algorithm_runs as runs_on_one
 from dbanon.privacy_models import model_request, registry
 from dbanon.release.plan import plan
@@ -27,7 +27,7 @@ class StreamRun:
     """A system with its parameters; `publication` is what it would publish, None where it refuses that: `problem` says
     why. `repeat`: how often it runs, with one seed after another."""
 
-    system: Stream
+    system: StreamAlgorithm
     k: int
     options: Options
     publication: ReleaseSpec | None = None
@@ -52,7 +52,7 @@ def whole(call: Call, *, looks_up: bool) -> ReleaseSpec:
     return replace(found, reading=replace(found.reading, order=order))
 
 
-def run(call: Call, base: ReleaseSpec, system: Stream, k: int) -> StreamRun:
+def run(call: Call, base: ReleaseSpec, system: StreamAlgorithm, k: int) -> StreamRun:
     """Return a run with k and the model that the call asks for; other options are the system's own defaults."""
     options = _options(call, system.parameters, k)
     repeat = 1
@@ -63,7 +63,9 @@ def run(call: Call, base: ReleaseSpec, system: Stream, k: int) -> StreamRun:
     try:
         _refuse_unpromised(call)
         of_table = _of_table(call, options)
-        demands = model_request.demands(call.function.name, base.source.shown, of_table, base.roles.sensitive)
+        demands = model_request.model_requirements(
+            call.function.name, base.source.shown, of_table, base.roles.sensitive
+        )
         made = replace(base, algorithm=system.name, options=of_table, demands=demands)
         return replace(found, publication=streams_plan.running(made, system, options))
     except (

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dbanon.algorithms import find
 from dbanon.algorithms.base.common_parameters import COMMON
 from dbanon.algorithms.base.registry import Algorithm
-from dbanon.algorithms.streams import Stream, find as find_stream
+from dbanon.algorithms.streams import StreamAlgorithm, find as find_stream
 from dbanon.errors.example import Example
 from dbanon.release.spec.related_parameters import RELATED
 from dbanon.table_functions import scalar_functions
@@ -155,7 +155,7 @@ def _algorithm(algorithm: Algorithm) -> list[str]:
                 ("name", escape_markdown(algorithm.title)),
                 ("family", escape_markdown(algorithm.family)),
                 ("source", escape_markdown(algorithm.source)),
-                ("evidence", escape_markdown(algorithm.known_by)),
+                ("evidence", escape_markdown(algorithm.evidence_text)),
                 ("complexity", escape_markdown(algorithm.complexity)),
                 ("random", "no" if algorithm.deterministic else "from a seed; the same seed gives the same release"),
             ),
@@ -163,14 +163,14 @@ def _algorithm(algorithm: Algorithm) -> list[str]:
     ]
 
 
-def _system(system: Stream) -> list[str]:
+def _system(system: StreamAlgorithm) -> list[str]:
     return [
         table(
             ("", ""),
             (
                 ("name", escape_markdown(system.title)),
                 ("source", escape_markdown(system.source)),
-                ("evidence", escape_markdown(system.known_by)),
+                ("evidence", escape_markdown(system.evidence_text)),
                 ("complexity", escape_markdown(system.complexity)),
             ),
         )

@@ -243,9 +243,9 @@ class Shell:
             self.console.file.write("\r\x1b[K")
             self._done = None
         elif seconds >= 1:
-            from dbanon.algorithms.base.progress import remaining
+            from dbanon.algorithms.base.progress import remaining_text
 
-            done = "" if self._done is None else f", {self._done:.0%} done{remaining(seconds, self._done)}"
+            done = "" if self._done is None else f", {self._done:.0%} done{remaining_text(seconds, self._done)}"
             self.console.file.write(f"\r\x1b[K{seconds:.0f} s{done}, Ctrl-C stops it ")
         else:
             return

@@ -202,12 +202,12 @@ def show_progress(quiet: bool) -> Iterator[Any]:
 
 def search_progress(step: Callable[[str], None]) -> Callable[[float, float], None]:
     """Return a callback that shows the progress of clustering and search, and the remaining time."""
-    from dbanon.algorithms.base.progress import remaining
+    from dbanon.algorithms.base.progress import remaining_text
 
     began = time.monotonic()
 
     def said(done: float, saved: float) -> None:
         loss_text = f", {saved:.1%} less loss" if saved > 0 else ""
-        step(f"Clustering: {done:.0%} of the work{remaining(time.monotonic() - began, done)}{loss_text}")
+        step(f"Clustering: {done:.0%} of the work{remaining_text(time.monotonic() - began, done)}{loss_text}")
 
     return said

@@ -14,7 +14,7 @@ from dbanon.encoding.encoded_table import Attribute, CategoricalAttribute, Codes
 from dbanon.integrations.spark.columns import of_struct
 from dbanon.integrations.spark.session_call import Asked, LargerTable, Planned, planned
 from dbanon.privacy_models.constraint import Constraint
-from dbanon.privacy_models.model_request import Demand
+from dbanon.privacy_models.model_request import ModelRequirement
 from dbanon.udf import cluster_input
 
 COUNTS = 2**21
@@ -109,7 +109,7 @@ class Coded:
         sized = found.withColumn("block", block)
         counted = fn.countDistinct("person") if self.person else fn.sum("weight")
         rows = sized.groupBy("part", "block").agg(counted.alias("size"), fn.sum("weight").alias("records")).collect()
-        least = classes * self.constraint.least
+        least = classes * self.constraint.min_records
         missed = set(parts) - {row["part"] for row in rows}
         missed |= {r["part"] for r in rows if r["size"] < self.constraint.k or r["records"] < least}
         for demand in self.constraint.models:
@@ -119,14 +119,16 @@ class Coded:
         return missed
 
 
-def _judged(demand: Demand, sensitive: SensitiveColumn, tallied: Sequence[Any], rows: Sequence[Any]) -> set[int]:
+def _judged(
+    demand: ModelRequirement, sensitive: SensitiveColumn, tallied: Sequence[Any], rows: Sequence[Any]
+) -> set[int]:
     """Return the parts with a block that misses a model."""
     numbers = {(r["part"], json.dumps(r["block"])): i for i, r in enumerate(rows)}
     counts = np.zeros((len(rows), sensitive.values + 1), np.int64)
     for row in tallied:
         counts[numbers[row["part"], json.dumps(row["block"])], row["value"]] = row["size"]
     sizes = np.array([r["size"] for r in rows], np.int64)
-    met = demand.met(demand.measure(sensitive, counts, sizes))
+    met = demand.is_satisfied(demand.measure(sensitive, counts, sizes))
     return {row["part"] for row, well in zip(rows, met, strict=True) if not well}
 
 

@@ -155,7 +155,7 @@ def _models(made: Made) -> dict[int, float]:
             of = models[number]
             what = f"classes that do not meet {of.parameter} on {made.of.tested[of.sensitive]}"
             raise errors.GateRefusedError(made.asked.function, what, row["missed"])
-        higher = number < 0 or models[number].rule.is_higher
+        higher = number < 0 or models[number].form_definition.is_higher
         achieved[number] = row["least"] if higher else row["most"]
     return achieved
 

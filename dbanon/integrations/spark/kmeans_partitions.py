@@ -5,7 +5,7 @@ from functools import partial
 
 import numpy as np
 
-from dbanon.algorithms.partitioning.part_distances import Distances, Point
+from dbanon.algorithms.partitioning.part_distances import PartDistances, Point
 from dbanon.encoding.encoded_table import Codes, EncodedTable, Ints
 from dbanon.integrations.spark import partition_cuts
 from dbanon.integrations.spark.encode import Coded, Place, Values, by_codes
@@ -83,7 +83,7 @@ class _Within:
     def __init__(self, coded: Coded) -> None:
         missing = np.array([[a.values for a in coded.attributes]], np.int32)
         one = EncodedTable(tuple(coded.attributes), missing, np.ones(1, np.int64), None, coded.records)
-        self.distances = Distances(one, "edges")
+        self.distances = PartDistances(one, "edges")
 
     def averages(self, values: Mapping[int, Sequence[Values]]) -> dict[int, Point]:
         """Return the centers of parts."""
@@ -95,14 +95,14 @@ class _Within:
 
     def first(self, center: Point, others: Centers) -> int:
         """Return the part of the center nearest to another one (ties: the first)."""
-        return min(others, key=lambda part: (self.distances.apart(center, others[part]), part))
+        return min(others, key=lambda part: (self.distances.point_distance(center, others[part]), part))
 
     def nearest(self, stages: Sequence[Stage]) -> Place:
         """Return tuples in the part of the nearest center (ties: the first), stage by stage."""
         return partial(by_codes, partial(_placed, self.distances, tuple(stages)))
 
 
-def _placed(distances: Distances, stages: Sequence[Stage], codes: Codes) -> Ints:
+def _placed(distances: PartDistances, stages: Sequence[Stage], codes: Codes) -> Ints:
     """Return the part of each tuple (attributes, tuples)."""
     parts = np.zeros(codes.shape[1], np.int64)
     for stage in stages:
@@ -111,7 +111,7 @@ def _placed(distances: Distances, stages: Sequence[Stage], codes: Codes) -> Ints
             own = np.flatnonzero(before == parent)
             away, best = np.empty(0, np.int64), np.full(len(own), parent)
             for number, center in centers.items():
-                to = distances.to(center, codes[:, own])
+                to = distances.distances_to(center, codes[:, own])
                 if len(away):
                     nearer = to < away
                     best[nearer], away = number, np.where(nearer, to, away)

@@ -89,7 +89,7 @@ def _measured(made: Made, achieved: Mapping[int, float]) -> Iterator[tuple[str, 
     for number, value in achieved.items():
         if number >= 0:
             demand = publication.demands[number]
-            yield demand.rule.metric.name, [(made.of.tested[demand.sensitive], value)]
+            yield demand.form_definition.metric.name, [(made.of.tested[demand.sensitive], value)]
 
 
 def _of_values(made: Made) -> Iterator[tuple[str, Sequence[tuple[str | None, Any]]]]:

@@ -6,7 +6,7 @@ from functools import partial
 
 from pyspark.sql import DataFrame, functions as fn
 
-from dbanon.algorithms.partitioning.partition_tree import begins, by_width
+from dbanon.algorithms.partitioning.partition_tree import attributes_by_width, side_starts
 from dbanon.encoding import coarse_partitions
 from dbanon.encoding.encoded_table import Attribute
 from dbanon.integrations.spark.encode import Coded, Place, Values
@@ -29,8 +29,8 @@ def _halves(attributes: Sequence[Attribute], values: Sequence[Values]) -> Iterat
 
 
 def _by_mondrian(attributes: Sequence[Attribute], values: Sequence[Values]) -> Iterator[tuple[int, Sequence[int]]]:
-    for j in by_width(attributes, [v.codes for v in values]):
-        sides = begins(attributes[j], values[j].codes, values[j].records)
+    for j in attributes_by_width(attributes, [v.codes for v in values]):
+        sides = side_starts(attributes[j], values[j].codes, values[j].records)
         if sides:
             yield j, sides
 

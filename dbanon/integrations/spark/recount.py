@@ -190,7 +190,7 @@ def _counted_metrics(made: Made, released: DataFrame, achieved: Mapping[int, flo
     for number, value in achieved.items():
         if number >= 0:
             demand = publication.demands[number]
-            yield f"{demand.rule.metric.name}:{made.of.tested[demand.sensitive]}", value
+            yield f"{demand.form_definition.metric.name}:{made.of.tested[demand.sensitive]}", value
     for name in publication.roles.sensitive:
         values = released.groupBy(_number(made)).agg(
             fn.countDistinct(fn.struct(named(name))).alias("values"), fn.count(fn.lit(1)).alias("size")

@@ -52,7 +52,7 @@ def make(asked: Asked, df: DataFrame, cell: int | None) -> Made:
     NotSupportedOnSparkError, EmptySourceError."""
     of = planned(asked)
     if of.publication.run.noise is not None:
-        raise errors.NotSupportedOnSparkError(asked.function, of.publication.run.noise.asked)
+        raise errors.NotSupportedOnSparkError(asked.function, of.publication.run.noise.request)
     source = df.select(fn.struct(*map(named, of.own)).alias("own"))
     rows = source
     if of.publication.options["nulls"] == "drop":
@@ -91,7 +91,7 @@ def _divisible(of: Planned, tuples: int, cell: int) -> None:
     """NeedsSinglePartitionError where the call asks for what takes the whole table."""
     publication = of.publication
     options, run = publication.options, publication.run
-    compared = any(d.rule.compares for d in publication.demands)
+    compared = any(d.form_definition.uses_overall for d in publication.demands)
     person = publication.roles.person
     wanted = {
         "suppress with a model that compares classes with the table": bool(options["suppress"]) and compared,

@@ -149,7 +149,7 @@ def call_schema(
     roles = column_roles.resolve(
         function, source, declared, Options(options), _is_looser, cuts=lambda *_: None, is_value=lambda *_: False
     )
-    model_request.demands(function, source_columns.label, options, roles.sensitive)
+    model_request.model_requirements(function, source_columns.label, options, roles.sensitive)
     attributes = tuple(
         attribute.attribute(
             function,

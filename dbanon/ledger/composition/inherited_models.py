@@ -26,7 +26,7 @@ class InheritedModels:
     @property
     def compares(self) -> bool:
         """Whether a model compares classes with the whole table."""
-        return any(d.rule.compares for d in self.publication.demands)
+        return any(d.form_definition.uses_overall for d in self.publication.demands)
 
 
 def inherit_models(publication: ReleaseSpec, others: Sequence[LedgerEntry]) -> InheritedModels:
@@ -43,9 +43,9 @@ def inherit_models(publication: ReleaseSpec, others: Sequence[LedgerEntry]) -> I
                 sensitive.append(column)
             inherited = replace(demand, sensitive=sensitive.index(column))
             if (
-                demand.rule.order == "hierarchy" and column not in publication.orders
+                demand.form_definition.value_order == "hierarchy" and column not in publication.orders
             ):  # the hierarchy that it had may be gone
-                inherited = replace(inherited, form=demand.rule.instead)
+                inherited = replace(inherited, form=demand.form_definition.alternative)
             if inherited in publication.demands:
                 continue
             if inherited not in demands:
@@ -61,9 +61,10 @@ def inherit_models(publication: ReleaseSpec, others: Sequence[LedgerEntry]) -> I
     return InheritedModels(replace(publication, roles=roles, demands=tuple(demands)), versions_by_demand, joint)
 
 
-def _demands(entry: LedgerEntry) -> list[tuple[str, model_request.Demand]]:
+def _demands(entry: LedgerEntry) -> list[tuple[str, model_request.ModelRequirement]]:
     """Return the models of a version, each with its column."""
     sensitive = [c for c, role in entry.roles.items() if role == "sensitive"]
     return [
-        (sensitive[d.sensitive], d) for d in model_request.demands("refresh", entry.shown, entry.options, sensitive)
+        (sensitive[d.sensitive], d)
+        for d in model_request.model_requirements("refresh", entry.shown, entry.options, sensitive)
     ]

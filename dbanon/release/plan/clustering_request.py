@@ -22,7 +22,7 @@ def request(call: ReleaseSpec) -> dict[str, object]:
         "person": call.roles.person is not None,
         "options": dict(call.run.options),
         "session": call.run.session,
-        "models": [d.fields() for d in call.demands],
+        "models": [d.as_dict() for d in call.demands],
         "joint": call.joint,
         "suppress": call.options["suppress"],
         "cell": call.options["cell"],

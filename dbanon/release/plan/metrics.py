@@ -47,7 +47,7 @@ def _of_models() -> list[Metric]:
     return [
         Metric(
             name=metric.name,
-            what=metric.what,
+            what=metric.description,
             better=form.bound.better,
             source=model.source,
             place=_MODELS + number / 100,

@@ -9,7 +9,7 @@ from dbanon.policy.attribute import Attribute
 from dbanon.policy.hierarchies import hierarchy_sql
 from dbanon.policy.hierarchies.messages import tree_messages
 from dbanon.policy.hierarchies.storage import Hierarchy
-from dbanon.privacy_models.model_request import Demand
+from dbanon.privacy_models.model_request import ModelRequirement
 from dbanon.release.plan.named_column import HashedColumn
 from dbanon.release.plan.number_column import NumberColumn, number_column
 from dbanon.release.plan.passthrough_column import PassthroughColumn
@@ -85,7 +85,7 @@ class ModelView:
     is."""
 
     number: int
-    demand: Demand
+    demand: ModelRequirement
     plain: str
 
     @property
@@ -99,7 +99,7 @@ class ModelView:
 
     @property
     def file(self) -> str:
-        return self.demand.of.file
+        return self.demand.privacy_model.sql_file
 
     @property
     def form(self) -> str:
@@ -115,29 +115,29 @@ class ModelView:
 
     @property
     def higher(self) -> bool:
-        return self.demand.rule.is_higher
+        return self.demand.form_definition.is_higher
 
     @property
     def strict(self) -> bool:
-        return self.demand.rule.bound.strict
+        return self.demand.form_definition.bound.strict
 
     @property
     def compares(self) -> bool:
         """Whether classes are compared with the whole table."""
-        return self.demand.rule.compares
+        return self.demand.form_definition.uses_overall
 
     @property
     def order(self) -> str:
-        return self.demand.rule.order
+        return self.demand.form_definition.value_order
 
     @property
     def places(self) -> list[Sql]:
         """Columns that tell the order or the hierarchy of the values."""
-        return [Sql(column) for column in self.demand.rule.places]
+        return [Sql(column) for column in self.demand.form_definition.order_columns]
 
     @property
     def metric(self) -> str:
-        return self.demand.rule.metric.name
+        return self.demand.form_definition.metric.name
 
     @property
     def metric_label(self) -> Sql:
@@ -243,7 +243,9 @@ def tested(call: ReleaseSpec, unchanged: Sequence[PassthroughColumn]) -> list[Se
     found = []
     for i, name in enumerate(call.roles.sensitive):
         order = call.orders.get(name)
-        if order is None and any(d.rule.order == "hierarchy" for d in call.demands if d.sensitive == i):
+        if order is None and any(
+            d.form_definition.value_order == "hierarchy" for d in call.demands if d.sensitive == i
+        ):
             raise errors.SensitiveHierarchyMissingError(call.function, call.source.shown, name)
         found.append(
             SensitiveColumn(

@@ -10,7 +10,7 @@ from dbanon.algorithms.influence_forest import ForestRequest
 from dbanon.policy.attribute import Attribute
 from dbanon.policy.column_roles import Roles
 from dbanon.policy.hierarchies.storage import Hierarchy
-from dbanon.privacy_models.model_request import Demand
+from dbanon.privacy_models.model_request import ModelRequirement
 from dbanon.release.spec.transformed_columns import MadeColumn
 from dbanon.source import missing_codes
 from dbanon.source.catalog import Source
@@ -126,7 +126,7 @@ class ReleaseSpec:
     roles: Roles
     attributes: tuple[Attribute, ...]
     options: Options
-    demands: tuple[Demand, ...]
+    demands: tuple[ModelRequirement, ...]
     orders: Mapping[str, Hierarchy]
     reading: SourceReading = field(default_factory=SourceReading)
     run: Run = field(default_factory=Run)

@@ -8,7 +8,14 @@ from functools import partial
 from typing import Any
 
 from dbanon import algorithms, errors
-from dbanon.algorithms.base.registry import Exclusion, Influence, NoiseRelease, OwnSearch, Suppression, Widening
+from dbanon.algorithms.base.registry import (
+    Exclusion,
+    InfluenceWeighting,
+    NoiseRelease,
+    OwnSearch,
+    Suppression,
+    Widening,
+)
 from dbanon.algorithms.influence_forest import ForestRequest
 from dbanon.policy import attribute, column_roles, missing_codes
 from dbanon.policy.hierarchies import hierarchy_sql, lookup
@@ -56,7 +63,7 @@ def running(publication: ReleaseSpec, algorithm: algorithms.Algorithm) -> Releas
     """
     options = publication.options
     own = {p.name: options[p.name] for p in algorithm.own}
-    influence, suppression = algorithm.ability(Influence), algorithm.ability(Suppression)
+    influence, suppression = algorithm.ability(InfluenceWeighting), algorithm.ability(Suppression)
     widening = algorithm.ability(Widening)
     weigh = options["weights"] == "influence"
     if not publication.roles.sensitive and (weigh or "sensitive" in algorithm.reads):
@@ -72,7 +79,7 @@ def running(publication: ReleaseSpec, algorithm: algorithms.Algorithm) -> Releas
         magnitudes="magnitudes" in algorithm.reads,
         forest=None if settings is None else forest_of(publication, settings, weigh),
         widens=widening is not None and widening.is_wanted(own),
-        most_suppressed=None if suppression is None else suppression.records(own, publication.k),
+        most_suppressed=None if suppression is None else suppression.max_records(own, publication.k),
         levels=algorithm.family == "lattice",
     )
     _check_objective(publication, algorithm)
@@ -128,21 +135,21 @@ def noise_of(function: TableFunction, options: Mapping[str, object]) -> algorith
     release = algorithms.find(str(function.algorithm)).ability(NoiseRelease)
     noise = None if release is None else release.noise(options)
     if noise is None:
-        for name, reason in release.only.items() if release is not None else ():
+        for name, reason in release.noise_only.items() if release is not None else ():
             if options[name] is not None:
                 raise errors.UnusedArgumentError(function.name, name, reason)
         return None
     if function.kind == "inference":
-        name = noise.asked.split(" = ")[0]
+        name = noise.request.split(" = ")[0]
         raise errors.UnusedArgumentError(
             function.name, name, "it tells what published classes narrow, and noise has none"
         )
     if options["intervals"] != "text":
         raise errors.UnusedArgumentError(
-            function.name, "intervals", f"with {noise.asked} numbers are published, not ranges"
+            function.name, "intervals", f"with {noise.request} numbers are published, not ranges"
         )
     if options.get("divergence"):
-        raise errors.UnusedArgumentError(function.name, "divergence", f"with {noise.asked} no classes are published")
+        raise errors.UnusedArgumentError(function.name, "divergence", f"with {noise.request} no classes are published")
     return noise
 
 
@@ -153,7 +160,7 @@ def forest_of(publication: ReleaseSpec, options: Mapping[str, object], weigh: bo
         if options.get("forest") == "regression" and column_types.family(type_)[0] is None:
             accepts = f"'auto' or 'classification' for {column}, which is {type_}"
             raise errors.InvalidArgumentError(publication.function, "forest", accepts, "'regression'")
-    return ForestRequest.of(options, weigh)
+    return ForestRequest.from_options(options, weigh)
 
 
 def prepared(
@@ -199,7 +206,7 @@ def prepared(
         roles=roles,
         attributes=tuple(_attribute(call, source, q, policy) for q in roles.quasi),
         options=options,
-        demands=model_request.demands(name, source.shown, options, roles.sensitive),
+        demands=model_request.model_requirements(name, source.shown, options, roles.sensitive),
         orders={column: order(call, source, column, of, policy) for column, of in roles.orders.items()},
         reading=SourceReading(missing),
         run=Run(session=call.session.token),

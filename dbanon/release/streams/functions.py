@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from functools import partial
 
-from dbanon.algorithms.streams import Stream, streams
+from dbanon.algorithms.streams import StreamAlgorithm, streams
 from dbanon.errors.example import Example
 from dbanon.release.streams import plan
 from dbanon.table_functions.table_function import KIND_BY_ENDING, TableFunction
@@ -25,7 +25,7 @@ _EXAMPLES = {
 }
 
 
-def _functions(system: Stream) -> Iterator[TableFunction]:
+def _functions(system: StreamAlgorithm) -> Iterator[TableFunction]:
     """Yield the three functions of a system."""
     given = ", ".join(
         {"k": "k = 5", "delta": "delta = 50", "order_by": "order_by = 'patient_number'"}.get(p.name, p.example)

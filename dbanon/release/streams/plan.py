@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from dbanon import errors
 from dbanon.algorithms import streams
 from dbanon.algorithms.base.common_parameters import COMMON
-from dbanon.algorithms.streams import Stream
+from dbanon.algorithms.streams import StreamAlgorithm
 from dbanon.gate import messages, rules, statement_check
 from dbanon.gate.request import CheckedModel
 from dbanon.release.plan import plan
@@ -70,7 +70,7 @@ class StreamView:
     metrics: tuple[Measure, ...]
 
 
-def statement(system: Stream, kind: str, call: Call) -> Sql:
+def statement(system: StreamAlgorithm, kind: str, call: Call) -> Sql:
     """The SQL of NAME (`release`), NAME_classes or NAME_metrics; errors are those of a release, and
     InvalidArgumentError where parameters exclude each other."""
     return Sql(filled(f"release/streams/{kind}.sql", prepared(call, system, kind), call.options, system))
@@ -88,7 +88,9 @@ class GrownStatement:
     own: Mapping[str, str]
 
 
-def grown_statement(publication: ReleaseSpec, options: Options, system: Stream, grown: Grown) -> GrownStatement:
+def grown_statement(
+    publication: ReleaseSpec, options: Options, system: StreamAlgorithm, grown: Grown
+) -> GrownStatement:
     """Return the statement of a publication whose source has the columns of `grown`."""
     own = _names(publication)
     publication = replace(publication, run=replace(publication.run, widens=False))
@@ -98,7 +100,7 @@ def grown_statement(publication: ReleaseSpec, options: Options, system: Stream, 
     )
 
 
-def prepared(call: Call, system: Stream, kind: str = "release") -> ReleaseSpec:
+def prepared(call: Call, system: StreamAlgorithm, kind: str = "release") -> ReleaseSpec:
     """What a call publishes."""
     ontology = call.options.per_column("ontology") if system.looks_up else None
     found = resolve.prepared(call, as_of_table(call.options), system.name, kind, ontology=ontology)
@@ -109,7 +111,7 @@ def prepared(call: Call, system: Stream, kind: str = "release") -> ReleaseSpec:
     return running(found, system, call.options)
 
 
-def running(found: ReleaseSpec, system: Stream, given: Options) -> ReleaseSpec:
+def running(found: ReleaseSpec, system: StreamAlgorithm, given: Options) -> ReleaseSpec:
     """Return the publication with what a run of the system is given.
 
     UnknownColumnError, InvalidArgumentError, SensitiveColumnMissingError and UnsupportedSettingError.
@@ -161,7 +163,7 @@ def as_of_table(given: Options) -> Options:
     )
 
 
-def filled(template: str, publication: ReleaseSpec, options: Options, system: Stream, **more: object) -> str:
+def filled(template: str, publication: ReleaseSpec, options: Options, system: StreamAlgorithm, **more: object) -> str:
     """Return a statement about a stream."""
     of = plan.plan(publication)
     names = _names(publication)
@@ -222,7 +224,7 @@ def _leave(publication: ReleaseSpec) -> list[str]:
 
 
 def stream_request(
-    publication: ReleaseSpec, options: Options, system: Stream, segment: str | None = None
+    publication: ReleaseSpec, options: Options, system: StreamAlgorithm, segment: str | None = None
 ) -> Mapping[str, object]:
     """Return the first argument of the UDF, with the key of the segment of a stream that is read on."""
     asked = request(publication)

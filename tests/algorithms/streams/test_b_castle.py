@@ -7,18 +7,20 @@ import pytest
 from oracle.stream_castle import BCastle
 from support.streams import alike, check_cuts, check_plain_loop, random_arrivals, refuse_broken
 
-from dbanon.algorithms.streams import SUPPRESSED, Arrivals, Model, State, arrivals, find
-from dbanon.algorithms.streams.b_castle import problem
+from dbanon.algorithms.streams import SUPPRESSED, Arrivals, StreamModel, StreamState, build_arrivals, find
+from dbanon.algorithms.streams.b_castle import excluded_parameter
 from dbanon.encoding.encoded_table import NumericAttribute
 
 Options = dict[str, int]
 
 
-def run(came: Arrivals, model: Model, options: Options, before: State | None = None, ends: bool = True) -> State:
+def run(
+    came: Arrivals, model: StreamModel, options: Options, before: StreamState | None = None, ends: bool = True
+) -> StreamState:
     return find("b_castle").run(came, model, options, lambda: None, before, ends)
 
 
-def case(seed: int) -> tuple[Arrivals, Model, Options]:
+def case(seed: int) -> tuple[Arrivals, StreamModel, Options]:
     """Of all kinds: with and without NULLs, persons with several records, sensitive columns, one attribute, few values
     or all alike; short ones, and those in which no record may wait for more than a class needs."""
     random = np.random.default_rng(seed)
@@ -32,7 +34,7 @@ def case(seed: int) -> tuple[Arrivals, Model, Options]:
         values=1 if seed % 11 == 0 else int(random.integers(1, 30)),
         attributes_used=slice(0, 1) if seed % 7 == 0 else slice(None),
     )
-    model = Model(int(random.integers(2, 5)), (2,) * sensitive)
+    model = StreamModel(int(random.integers(2, 5)), (2,) * sensitive)
     delta = model.k + int(random.integers(0, 4 if seed % 5 == 0 else 60))
     options = {"delta": delta, "beta": int(random.integers(1, 8)), "mu": int(random.integers(1, 8))}
     return came, model, {**options, "alpha": model.k + int(random.integers(0, 8))}
@@ -44,7 +46,7 @@ def test_it_is_the_plain_loop_and_keeps_its_promise(part: int) -> None:
     for seed in range(part, 400, 3):
         came, model, options = case(seed)
         left = run(came, model, options)
-        plain = BCastle(came, model.k, model.need, **options)
+        plain = BCastle(came, model.k, model.min_values, **options)
         check_plain_loop(left, plain, seed)
         refuse_broken(came, model, left, options["delta"])
 
@@ -59,7 +61,7 @@ def test_any_cuts_give_the_same(part: int) -> None:
 def of_numbers(values: list[int]) -> Arrivals:
     """Numbers up to 10."""
     codes = np.array(values, np.int32)[:, None]
-    return arrivals(
+    return build_arrivals(
         [NumericAttribute(np.arange(11.0), integral=True)], codes, None, np.zeros((len(values), 0), np.int64)
     )
 
@@ -74,32 +76,39 @@ def test_a_stream_traced_by_hand() -> None:
     lose 0.6, more than tau, 0.35. 11: 3 joins D; 5 is due, and C leaves as class 2, 1-7, which is not kept. The stream
     ends: D is class 3, 2-3, and 8 is alone.
     """
-    left = run(of_numbers([0, 10, 4, 6, 5, 7, 9, 1, 2, 8, 3]), Model(2), {"delta": 6, "beta": 2, "mu": 2, "alpha": 3})
-    assert left.out.tolist() == [0, 1, 0, 0, 2, 2, 1, 2, 3, SUPPRESSED, 3]
-    assert left.step.tolist() == [7, 8, 7, 7, 11, 11, 8, 11, 11, 11, 11]
+    left = run(
+        of_numbers([0, 10, 4, 6, 5, 7, 9, 1, 2, 8, 3]), StreamModel(2), {"delta": 6, "beta": 2, "mu": 2, "alpha": 3}
+    )
+    assert left.class_ids.tolist() == [0, 1, 0, 0, 2, 2, 1, 2, 3, SUPPRESSED, 3]
+    assert left.published_at.tolist() == [7, 8, 7, 7, 11, 11, 8, 11, 11, 11, 11]
     assert left.lows.tolist() == [[0], [9], [1], [2]]
     assert left.highs.tolist() == [[6], [10], [7], [3]]
-    assert left.kept.tolist() == [0, 1, 3]
+    assert left.reusable.tolist() == [0, 1, 3]
 
 
 def test_clusters_that_are_k_records_together_are_merged() -> None:
     """4, 10, 0, 3 and 7 open clusters, and two more come to that of 7. The 4 is due: with 3 it would lose 0.1, but be
     two records short of four; with the three 7 it loses 0.3 and is four. The others are too few then."""
     options = {"delta": 6, "beta": 5, "mu": 2, "alpha": 8}
-    left = run(of_numbers([4, 10, 0, 3, 7, 7, 7]), Model(4), options)
-    assert left.out.tolist() == [0, SUPPRESSED, SUPPRESSED, SUPPRESSED, 0, 0, 0]
+    left = run(of_numbers([4, 10, 0, 3, 7, 7, 7]), StreamModel(4), options)
+    assert left.class_ids.tolist() == [0, SUPPRESSED, SUPPRESSED, SUPPRESSED, 0, 0, 0]
 
 
 def test_what_leaves_is_not_split() -> None:
     came, options = of_numbers([1, 9, 1, 9]), {"delta": 4, "beta": 1, "mu": 2}
-    assert run(came, Model(2), {**options, "alpha": 8}).out.tolist() == [0, 0, 0, 0]
-    assert find("castle").run(came, Model(2), options, lambda: None, None, True).out.tolist() == [0, 1, 0, 1]
+    assert run(came, StreamModel(2), {**options, "alpha": 8}).class_ids.tolist() == [0, 0, 0, 0]
+    assert find("castle").run(came, StreamModel(2), options, lambda: None, None, True).class_ids.tolist() == [
+        0,
+        1,
+        0,
+        1,
+    ]
 
 
 def test_alpha_is_no_less_than_a_class() -> None:
-    assert problem({"alpha": 3}, 4) == ("alpha", "at least 4, as many records as a class needs")
-    assert problem({"alpha": 4}, 4) is None
-    assert problem({"alpha": None}, 4) is None
+    assert excluded_parameter({"alpha": 3}, 4) == ("alpha", "at least 4, as many records as a class needs")
+    assert excluded_parameter({"alpha": 4}, 4) is None
+    assert excluded_parameter({"alpha": None}, 4) is None
     came, model, options = case(1)
     twice = run(came, model, {**options, "alpha": 2 * model.k})
     alike(find("b_castle").run(came, model, {**options, "alpha": None}, lambda: None, None, True), twice)

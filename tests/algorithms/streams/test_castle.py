@@ -7,17 +7,19 @@ import pytest
 from oracle.stream_castle import Castle
 from support.streams import check_cuts, check_plain_loop, random_arrivals, refuse_broken
 
-from dbanon.algorithms.streams import SUPPRESSED, Arrivals, Model, State, arrivals, find
+from dbanon.algorithms.streams import SUPPRESSED, Arrivals, StreamModel, StreamState, build_arrivals, find
 from dbanon.encoding.encoded_table import NumericAttribute
 
 Options = dict[str, int]
 
 
-def run(came: Arrivals, model: Model, options: Options, before: State | None = None, ends: bool = True) -> State:
+def run(
+    came: Arrivals, model: StreamModel, options: Options, before: StreamState | None = None, ends: bool = True
+) -> StreamState:
     return find("castle").run(came, model, options, lambda: None, before, ends)
 
 
-def case(seed: int) -> tuple[Arrivals, Model, Options]:
+def case(seed: int) -> tuple[Arrivals, StreamModel, Options]:
     """Of all kinds: with and without NULLs, persons with several records, sensitive columns, one attribute, few values
     or all alike; short ones, and those in which no record may wait for more than a class needs."""
     random = np.random.default_rng(seed)
@@ -31,7 +33,7 @@ def case(seed: int) -> tuple[Arrivals, Model, Options]:
         values=1 if seed % 11 == 0 else int(random.integers(1, 30)),
         attributes_used=slice(0, 1) if seed % 7 == 0 else slice(None),
     )
-    model = Model(int(random.integers(2, 5)), (2,) * sensitive)
+    model = StreamModel(int(random.integers(2, 5)), (2,) * sensitive)
     delta = model.k + int(random.integers(0, 4 if seed % 5 == 0 else 60))
     return came, model, {"delta": delta, "beta": int(random.integers(1, 8)), "mu": int(random.integers(1, 8))}
 
@@ -42,7 +44,7 @@ def test_it_is_the_plain_loop_and_keeps_its_promise(part: int) -> None:
     for seed in range(part, 400, 3):
         came, model, options = case(seed)
         left = run(came, model, options)
-        plain = Castle(came, model.k, model.need, **options)
+        plain = Castle(came, model.k, model.min_values, **options)
         check_plain_loop(left, plain, seed)
         refuse_broken(came, model, left, options["delta"])
 
@@ -59,7 +61,7 @@ def of_numbers(values: list[int], sensitive: list[int] | None = None) -> Arrival
     attribute = NumericAttribute(np.arange(11.0), integral=True)
     codes = np.array(values, np.int32)[:, None]
     others = np.zeros((len(values), 0), np.int64) if sensitive is None else np.array(sensitive)[:, None]
-    return arrivals([attribute], codes, None, others)
+    return build_arrivals([attribute], codes, None, others)
 
 
 def test_a_stream_traced_by_hand() -> None:
@@ -78,26 +80,26 @@ def test_a_stream_traced_by_hand() -> None:
     17: 2 opens G. The stream ends, and it is suppressed.
     """
     came = of_numbers([0, 1, 10, 2, 0, 0, 9, 8, 7, 6, 9, 3, 5, 5, 5, 5, 2])
-    left = run(came, Model(2), {"delta": 4, "beta": 2, "mu": 2})
-    assert left.out.tolist() == [0, 1, 1, 1, 0, 0, 2, 3, 3, 3, 2, 4, 4, 5, 5, 4, SUPPRESSED]
-    assert left.step.tolist() == [5, 6, 6, 6, 5, 10, 11, 11, 11, 11, 11, 16, 16, 16, 16, 16, 17]
+    left = run(came, StreamModel(2), {"delta": 4, "beta": 2, "mu": 2})
+    assert left.class_ids.tolist() == [0, 1, 1, 1, 0, 0, 2, 3, 3, 3, 2, 4, 4, 5, 5, 4, SUPPRESSED]
+    assert left.published_at.tolist() == [5, 6, 6, 6, 5, 10, 11, 11, 11, 11, 11, 16, 16, 16, 16, 16, 17]
     assert left.lows.tolist() == [[0], [1], [9], [6], [3], [5]]
     assert left.highs.tolist() == [[0], [10], [9], [8], [5], [5]]
-    assert left.kept.tolist() == [0, 2, 5]
+    assert left.reusable.tolist() == [0, 2, 5]
 
 
 def test_an_outlier_is_suppressed_where_most_clusters_are_larger() -> None:
     """0, 5 and 10 open clusters, of which 5 and 10 grow before the 0 is due."""
-    left = run(of_numbers([0, 5, 10, 5, 10]), Model(2), {"delta": 4, "beta": 3, "mu": 2})
-    assert left.out.tolist() == [SUPPRESSED, 0, 1, 0, 1]
-    assert left.step.tolist() == [5, 5, 5, 5, 5]
+    left = run(of_numbers([0, 5, 10, 5, 10]), StreamModel(2), {"delta": 4, "beta": 3, "mu": 2})
+    assert left.class_ids.tolist() == [SUPPRESSED, 0, 1, 0, 1]
+    assert left.published_at.tolist() == [5, 5, 5, 5, 5]
 
 
 def test_a_split_takes_its_share_of_each_sensitive_value() -> None:
     """One cluster, 0 (x), 0 (x), 1 (y), 5 (y), 6 (x). By persons alone the two 0 and then 1 and 5 would be pieces; by
     shares of a piece of two the first 0 and the nearest y, 1, then the second 0 and 5; the 6 widens 0-5 least."""
     values, options = [0, 0, 1, 5, 6], {"delta": 9, "beta": 1, "mu": 2}
-    left = run(of_numbers(values, [0, 0, 1, 1, 0]), Model(2, (2,)), options)
-    assert left.out.tolist() == [0, 1, 0, 1, 1]
+    left = run(of_numbers(values, [0, 0, 1, 1, 0]), StreamModel(2, (2,)), options)
+    assert left.class_ids.tolist() == [0, 1, 0, 1, 1]
     assert (left.lows.tolist(), left.highs.tolist()) == ([[0], [0]], [[1], [6]])
-    assert run(of_numbers(values), Model(2), options).out.tolist() == [0, 0, 1, 1, 1]
+    assert run(of_numbers(values), StreamModel(2), options).class_ids.tolist() == [0, 0, 1, 1, 1]

@@ -11,17 +11,19 @@ from oracle.stream_cudsa import Cudsa
 from support.streams import check_cuts, check_plain_loop, random_arrivals, refuse_broken
 
 import dbanon
-from dbanon.algorithms.streams import Arrivals, Model, State, arrivals, find
+from dbanon.algorithms.streams import Arrivals, StreamModel, StreamState, build_arrivals, find
 from dbanon.encoding.encoded_table import NumericAttribute
 
 Options = dict[str, object]
 
 
-def run(came: Arrivals, model: Model, options: Options, before: State | None = None, ends: bool = True) -> State:
+def run(
+    came: Arrivals, model: StreamModel, options: Options, before: StreamState | None = None, ends: bool = True
+) -> StreamState:
     return find("cudsa").run(came, model, options, lambda: None, before, ends)
 
 
-def case(seed: int) -> tuple[Arrivals, Model, Options]:
+def case(seed: int) -> tuple[Arrivals, StreamModel, Options]:
     """Of all kinds: with and without labels, NULLs, persons with several records, sensitive columns, few values."""
     random = np.random.default_rng(seed)
     sensitive = int(random.integers(0, 3))
@@ -34,8 +36,8 @@ def case(seed: int) -> tuple[Arrivals, Model, Options]:
         values=int(random.integers(1, 9)),
     )
     if seed % 4:
-        came = replace(came, labels=random.integers(-1, 3, came.records))
-    model = Model(int(random.integers(2, 6)), (2,) * sensitive)
+        came = replace(came, labels=random.integers(-1, 3, came.n_records))
+    model = StreamModel(int(random.integers(2, 6)), (2,) * sensitive)
     options: Options = {
         "delta": model.k + int(random.integers(0, 30)),
         "w": float(random.choice([0.0, 0.3, 0.5, 1.0])),
@@ -50,7 +52,7 @@ def test_it_is_the_plain_loop_and_keeps_its_promise(part: int) -> None:
     for seed in range(part, 300, 3):
         came, model, options = case(seed)
         left = run(came, model, options)
-        plain = Cudsa(came, model.k, model.need, options)
+        plain = Cudsa(came, model.k, model.min_values, options)
         check_plain_loop(left, plain, seed)
         refuse_broken(came, model, left, int(str(options["delta"])) - 1)
 
@@ -62,11 +64,11 @@ def test_any_cuts_give_the_same(part: int) -> None:
         check_cuts("cudsa", run, seed, *case(seed))
 
 
-def traced(labels: np.ndarray[tuple[int], np.dtype[np.int64]] | None) -> State:
+def traced(labels: np.ndarray[tuple[int], np.dtype[np.int64]] | None) -> StreamState:
     value = np.array([[0], [2], [3], [10], [9], [1], [5]], np.int32)
     number = [NumericAttribute(np.arange(11.0), integral=True)]
-    came = arrivals(number, value, None, np.zeros((7, 0), np.int64), labels=labels)
-    return run(came, Model(2), {"delta": 4, "w": 0.5, "store": 2})
+    came = build_arrivals(number, value, None, np.zeros((7, 0), np.int64), labels=labels)
+    return run(came, StreamModel(2), {"delta": 4, "w": 0.5, "store": 2})
 
 
 def test_a_stream_traced_by_hand() -> None:
@@ -78,8 +80,8 @@ def test_a_stream_traced_by_hand() -> None:
     0.8 / 2 with 5 (a), more than class 0; 5 (a) is the last and suppressed.
     """
     left = traced(np.array([0, 1, 0, 1, 1, 0, 0]))
-    assert left.out.tolist() == [0, 0, 0, 1, 1, 0, -1]
-    assert left.step.tolist() == [4, 5, 4, 7, 7, 7, 7]
+    assert left.class_ids.tolist() == [0, 0, 0, 1, 1, 0, -1]
+    assert left.published_at.tolist() == [4, 5, 4, 7, 7, 7, 7]
     assert (left.lows.tolist(), left.highs.tolist()) == ([[0], [9]], [[3], [10]])
 
 
@@ -87,8 +89,8 @@ def test_without_labels_the_loss_alone_counts() -> None:
     """As above, but 0 takes 2 at 4, class 0, 0-2, which costs 0.4; 3 is due at 6 and takes 1, 1-3, which costs as
     much; at 7 10 takes 9, and 5 is the last and suppressed."""
     left = traced(None)
-    assert left.out.tolist() == [0, 0, 1, 2, 2, 1, -1]
-    assert left.step.tolist() == [4, 4, 6, 7, 7, 6, 7]
+    assert left.class_ids.tolist() == [0, 0, 1, 2, 2, 1, -1]
+    assert left.published_at.tolist() == [4, 4, 6, 7, 7, 6, 7]
 
 
 def test_a_label_makes_classes_of_one_label_and_is_a_sensitive_column() -> None:

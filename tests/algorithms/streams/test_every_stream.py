@@ -5,38 +5,43 @@ from __future__ import annotations
 import pytest
 from support.streams import alike, random_arrivals, refuse_broken, resumed
 
-from dbanon.algorithms.streams import WAITING, Arrivals, Model, State, Stream, streams
+from dbanon.algorithms.streams import PENDING, Arrivals, StreamAlgorithm, StreamModel, StreamState, streams
 
 DELTA = 20
 SYSTEMS = pytest.mark.parametrize("system", streams(), ids=lambda system: system.name)
 
 
-def options(system: Stream) -> dict[str, object]:
+def options(system: StreamAlgorithm) -> dict[str, object]:
     return {**{p.name: p.default for p in system.parameters}, "delta": DELTA}
 
 
 @SYSTEMS
-def test_a_stream_may_be_put_aside_after_its_last_record(system: Stream) -> None:
+def test_a_stream_may_be_put_aside_after_its_last_record(system: StreamAlgorithm) -> None:
     """The last call has no new record, and often none that waits: what leaves in it leaves at the last arrival."""
 
-    def run(some: Arrivals, before: State | None, ends: bool) -> State:
+    def run(some: Arrivals, before: StreamState | None, ends: bool) -> StreamState:
         return system.run(some, model, options(system), lambda: None, before, ends)
 
     waited = 0
     for seed in range(30):
         came = random_arrivals(seed, 60 + seed, nulls=bool(seed % 2), persons=bool(seed % 3), sensitive=seed % 3)
-        model = Model(3, (2,) * (seed % 3))
+        model = StreamModel(3, (2,) * (seed % 3))
         left = run(came, None, True)
-        assert left.last == came.records
+        assert left.last_arrival == came.n_records
         refuse_broken(came, model, left, DELTA, maybe=system.maybe)
-        waited += int((run(came, None, False).out == WAITING).sum())
-        for cuts in ([came.records], [came.records, came.records], [7, 7, 40, came.records]):
-            alike(resumed(came, run, cuts, system.kept.by_record), left)
+        waited += int((run(came, None, False).class_ids == PENDING).sum())
+        for cuts in ([came.n_records], [came.n_records, came.n_records], [7, 7, 40, came.n_records]):
+            alike(resumed(came, run, cuts, system.state_layout.by_record), left)
     assert waited > 0
 
 
 @SYSTEMS
-def test_a_stream_of_no_records_ends(system: Stream) -> None:
+def test_a_stream_of_no_records_ends(system: StreamAlgorithm) -> None:
     came = random_arrivals(0, 0)
-    left = system.run(came, Model(3), options(system), lambda: None, None, True)
-    assert (left.out.tolist(), left.step.tolist(), left.born.tolist(), left.last) == ([], [], [], 0)
+    left = system.run(came, StreamModel(3), options(system), lambda: None, None, True)
+    assert (left.class_ids.tolist(), left.published_at.tolist(), left.made_at.tolist(), left.last_arrival) == (
+        [],
+        [],
+        [],
+        0,
+    )

@@ -7,18 +7,20 @@ import pytest
 from oracle.stream_faanst import Faanst
 from support.streams import check_cuts, check_plain_loop, random_arrivals, refuse_broken
 
-from dbanon.algorithms.streams import SUPPRESSED, Arrivals, Model, State, arrivals, find
-from dbanon.algorithms.streams.faanst import MODES, problem
+from dbanon.algorithms.streams import SUPPRESSED, Arrivals, StreamModel, StreamState, build_arrivals, find
+from dbanon.algorithms.streams.faanst import MODES, excluded_parameter
 from dbanon.encoding.encoded_table import NumericAttribute
 
 Options = dict[str, object]
 
 
-def run(came: Arrivals, model: Model, options: Options, before: State | None = None, ends: bool = True) -> State:
+def run(
+    came: Arrivals, model: StreamModel, options: Options, before: StreamState | None = None, ends: bool = True
+) -> StreamState:
     return find("faanst").run(came, model, options, lambda: None, before, ends)
 
 
-def case(seed: int) -> tuple[Arrivals, Model, Options]:
+def case(seed: int) -> tuple[Arrivals, StreamModel, Options]:
     """Of all kinds: with and without NULLs, persons with several records, sensitive columns, few values; short ones."""
     random = np.random.default_rng(seed)
     sensitive = int(random.integers(0, 3))
@@ -30,7 +32,7 @@ def case(seed: int) -> tuple[Arrivals, Model, Options]:
         sensitive=sensitive,
         values=int(random.integers(1, 9)),
     )
-    model = Model(int(random.integers(2, 6)), (2,) * sensitive)
+    model = StreamModel(int(random.integers(2, 6)), (2,) * sensitive)
     delta = model.k + int(random.integers(0, 40))
     return (
         came,
@@ -52,7 +54,7 @@ def test_it_is_the_plain_loop_and_keeps_its_promise(part: int) -> None:
     for seed in range(part, 400, 3):
         came, model, options = case(seed)
         left = run(came, model, options)
-        plain = Faanst(came, model.k, model.need, options)
+        plain = Faanst(came, model.k, model.min_values, options)
         check_plain_loop(left, plain, seed)
         refuse_broken(came, model, left, int(str(options["delta"])))
 
@@ -78,21 +80,23 @@ def test_a_stream_traced_by_hand(mode: str) -> None:
     """
     value = np.array([[0], [10], [4], [2], [3], [3], [2], [9], [8], [5], [6], [3], [0], [1], [0], [7]], np.int32)
     people = np.array([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 12, 12, 13])
-    came = arrivals([NumericAttribute(np.arange(11.0), integral=True)], value, people, np.zeros((16, 0), np.int64))
+    came = build_arrivals(
+        [NumericAttribute(np.arange(11.0), integral=True)], value, people, np.zeros((16, 0), np.int64)
+    )
     options = {"delta": 4, "mu": 3, "mode": mode, "threshold": 0.5, "clusters": "kmeans", "seed": 0}
-    left = run(came, Model(2), options)
+    left = run(came, StreamModel(2), options)
     end = [4, SUPPRESSED, SUPPRESSED, 4] if mode == "passive" else [SUPPRESSED, 4, 4, 4]
-    assert left.out.tolist() == [0, 0, 0, 1, 1, 1, 1, 2, 2, 3, 3, 1, *end]
-    assert left.step.tolist() == [3, 3, 3, 6, 6, 6, 9, 9, 9, 12, 12, 12, 16, 16, 16, 16]
+    assert left.class_ids.tolist() == [0, 0, 0, 1, 1, 1, 1, 2, 2, 3, 3, 1, *end]
+    assert left.published_at.tolist() == [3, 3, 3, 6, 6, 6, 9, 9, 9, 12, 12, 12, 16, 16, 16, 16]
     assert left.lows.tolist() == [[0], [2], [8], [5], [0]]
     assert left.highs.tolist() == [[10], [3], [9], [6], [7]]
-    assert left.kept.tolist() == [1, 2, 3]
+    assert left.reusable.tolist() == [1, 2, 3]
 
 
 def test_parameters_that_exclude_each_other() -> None:
-    assert problem({"delta": 10, "mu": 4}, 5) == ("mu", "at least 5, as many records as a class needs")
-    assert problem({"delta": 10, "mu": 11}, 5) == ("mu", "at most 10, as more records never wait")
-    assert problem({"delta": 10, "mu": 10}, 10) is None
+    assert excluded_parameter({"delta": 10, "mu": 4}, 5) == ("mu", "at least 5, as many records as a class needs")
+    assert excluded_parameter({"delta": 10, "mu": 11}, 5) == ("mu", "at most 10, as more records never wait")
+    assert excluded_parameter({"delta": 10, "mu": 10}, 10) is None
     came, model, options = case(1)
     for mu in (2, 1000):  # nobody has to ask
         left = run(came, model, {**options, "mu": mu})

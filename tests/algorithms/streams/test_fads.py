@@ -7,18 +7,20 @@ import pytest
 from oracle.stream_fads import Fads
 from support.streams import check_cuts, check_plain_loop, random_arrivals, refuse_broken
 
-from dbanon.algorithms.streams import SUPPRESSED, Arrivals, Model, State, arrivals, find
+from dbanon.algorithms.streams import SUPPRESSED, Arrivals, StreamModel, StreamState, build_arrivals, find
 from dbanon.encoding.encoded_table import NumericAttribute
 from dbanon.kernels.streams.nearest import BATCH_RECORDS
 
 Options = dict[str, int]
 
 
-def run(came: Arrivals, model: Model, options: Options, before: State | None = None, ends: bool = True) -> State:
+def run(
+    came: Arrivals, model: StreamModel, options: Options, before: StreamState | None = None, ends: bool = True
+) -> StreamState:
     return find("fads").run(came, model, options, lambda: None, before, ends)
 
 
-def case(seed: int) -> tuple[Arrivals, Model, Options]:
+def case(seed: int) -> tuple[Arrivals, StreamModel, Options]:
     """Of all kinds: with and without NULLs, persons with several records, sensitive columns, one attribute, few values
     or all alike; short ones, and those in which no record may wait for more than a class needs."""
     random = np.random.default_rng(seed)
@@ -32,7 +34,7 @@ def case(seed: int) -> tuple[Arrivals, Model, Options]:
         values=1 if seed % 11 == 0 else int(random.integers(1, 30)),
         attributes_used=slice(0, 1) if seed % 7 == 0 else slice(None),
     )
-    model = Model(int(random.integers(2, 6)), (2,) * sensitive)
+    model = StreamModel(int(random.integers(2, 6)), (2,) * sensitive)
     delta = model.k + int(random.integers(0, 4 if seed % 5 == 0 else 50))
     return came, model, {"delta": delta, "life": int(random.choice([0, 1, 5, 30, 1000]))}
 
@@ -43,17 +45,17 @@ def test_it_is_the_plain_loop_and_keeps_its_promise(part: int) -> None:
     for seed in range(part, 400, 3):
         came, model, options = case(seed)
         left = run(came, model, options)
-        plain = Fads(came, model.k, model.need, **options)
+        plain = Fads(came, model.k, model.min_values, **options)
         check_plain_loop(left, plain, seed)
-        assert left.born.tolist() == plain.born, seed
+        assert left.made_at.tolist() == plain.born, seed
         refuse_broken(came, model, left, options["delta"])
 
 
 def test_more_records_wait_than_are_looked_at_together() -> None:
     came = random_arrivals(5, 700, nulls=True, persons=True, values=200)
-    left = run(came, Model(5), {"delta": BATCH_RECORDS + 130, "life": 50})
+    left = run(came, StreamModel(5), {"delta": BATCH_RECORDS + 130, "life": 50})
     plain = Fads(came, 5, (), BATCH_RECORDS + 130, 50)
-    assert (left.out.tolist(), left.step.tolist()) == (plain.out, plain.step)
+    assert (left.class_ids.tolist(), left.published_at.tolist()) == (plain.out, plain.step)
 
 
 def test_any_cuts_give_the_same() -> None:
@@ -71,14 +73,16 @@ def test_a_stream_traced_by_hand() -> None:
     """
     value = np.array([[0], [4], [1], [5], [4], [10], [8], [9], [3], [9], [0]], np.int32)
     people = np.append(np.arange(10), -1)
-    came = arrivals([NumericAttribute(np.arange(11.0), integral=True)], value, people, np.zeros((11, 0), np.int64))
-    left = run(came, Model(2), {"delta": 3, "life": 4})
-    assert left.out.tolist() == [0, 1, 0, 1, 1, 2, 3, 2, 3, 2, SUPPRESSED]
-    assert left.step.tolist() == [3, 4, 3, 4, 7, 8, 9, 8, 9, 11, 11]
+    came = build_arrivals(
+        [NumericAttribute(np.arange(11.0), integral=True)], value, people, np.zeros((11, 0), np.int64)
+    )
+    left = run(came, StreamModel(2), {"delta": 3, "life": 4})
+    assert left.class_ids.tolist() == [0, 1, 0, 1, 1, 2, 3, 2, 3, 2, SUPPRESSED]
+    assert left.published_at.tolist() == [3, 4, 3, 4, 7, 8, 9, 8, 9, 11, 11]
     assert left.lows.tolist() == [[0], [4], [9], [3]]
     assert left.highs.tolist() == [[1], [5], [10], [8]]
-    assert left.born.tolist() == [3, 4, 8, 9]
-    assert left.kept.tolist() == [2, 3]
+    assert left.made_at.tolist() == [3, 4, 8, 9]
+    assert left.reusable.tolist() == [2, 3]
 
 
 def test_sensitive_values_come_from_further_away() -> None:
@@ -86,8 +90,8 @@ def test_sensitive_values_come_from_further_away() -> None:
     nearest with another value, 7."""
     value, people = np.array([[0], [1], [1], [7], [2]], np.int32), np.array([0, 1, 2, 3, 0])
     sensitive = np.array([[0], [0], [-1], [1], [0]])
-    came = arrivals([NumericAttribute(np.arange(8.0), integral=True)], value, people, sensitive)
-    left = run(came, Model(2, (2,)), {"delta": 5, "life": 9})
-    assert left.out.tolist() == [0, 0, 0, 0, 0]
-    assert left.step.tolist() == [5, 5, 5, 5, 5]
+    came = build_arrivals([NumericAttribute(np.arange(8.0), integral=True)], value, people, sensitive)
+    left = run(came, StreamModel(2, (2,)), {"delta": 5, "life": 9})
+    assert left.class_ids.tolist() == [0, 0, 0, 0, 0]
+    assert left.published_at.tolist() == [5, 5, 5, 5, 5]
     assert (left.lows.tolist(), left.highs.tolist()) == ([[0]], [[7]])

@@ -7,18 +7,20 @@ import pytest
 from oracle.stream_fads import Fast
 from support.streams import alike, check_cuts, check_plain_loop, random_arrivals, refuse_broken
 
-from dbanon.algorithms.streams import SUPPRESSED, Arrivals, Model, State, arrivals, find
-from dbanon.algorithms.streams.fast import problem
+from dbanon.algorithms.streams import SUPPRESSED, Arrivals, StreamModel, StreamState, build_arrivals, find
+from dbanon.algorithms.streams.fast import excluded_parameter
 from dbanon.encoding.encoded_table import NumericAttribute
 
 Options = dict[str, int]
 
 
-def run(came: Arrivals, model: Model, options: Options, before: State | None = None, ends: bool = True) -> State:
+def run(
+    came: Arrivals, model: StreamModel, options: Options, before: StreamState | None = None, ends: bool = True
+) -> StreamState:
     return find("fast").run(came, model, {"workers": 1, **options}, lambda: None, before, ends)
 
 
-def case(seed: int) -> tuple[Arrivals, Model, Options]:
+def case(seed: int) -> tuple[Arrivals, StreamModel, Options]:
     """Of all kinds: with and without NULLs, persons with several records, sensitive columns, one attribute, few values
     or all alike; short ones, and those in which no record may wait for more than a class needs."""
     random = np.random.default_rng(seed)
@@ -32,7 +34,7 @@ def case(seed: int) -> tuple[Arrivals, Model, Options]:
         values=1 if seed % 11 == 0 else int(random.integers(1, 30)),
         attributes_used=slice(0, 1) if seed % 7 == 0 else slice(None),
     )
-    model = Model(int(random.integers(2, 6)), (2,) * sensitive)
+    model = StreamModel(int(random.integers(2, 6)), (2,) * sensitive)
     delta = model.k + int(random.integers(0, 4 if seed % 5 == 0 else 50))
     ahead = int(random.choice([0, random.integers(0, delta - model.k + 1), delta - model.k]))
     return came, model, {"delta": delta, "life": int(random.choice([0, 1, 5, 30, 1000])), "ahead": ahead}
@@ -44,9 +46,9 @@ def test_it_is_the_plain_loop_and_keeps_its_promise(part: int) -> None:
     for seed in range(part, 400, 3):
         came, model, options = case(seed)
         left = run(came, model, options)
-        plain = Fast(came, model.k, model.need, **options)
+        plain = Fast(came, model.k, model.min_values, **options)
         check_plain_loop(left, plain, seed)
-        assert left.born.tolist() == plain.born, seed
+        assert left.made_at.tolist() == plain.born, seed
         refuse_broken(came, model, left, options["delta"])
 
 
@@ -63,7 +65,7 @@ def test_any_number_of_workers_gives_the_same(workers: int) -> None:
         alike(run(came, model, {**options, "workers": workers}), run(came, model, options))
     came = random_arrivals(1, 2000, persons=True, sensitive=1, values=200)
     options = {"delta": 300, "life": 50, "ahead": 250}
-    alike(run(came, Model(3, (2,)), {**options, "workers": workers}), run(came, Model(3, (2,)), options))
+    alike(run(came, StreamModel(3, (2,)), {**options, "workers": workers}), run(came, StreamModel(3, (2,)), options))
 
 
 def test_without_rounds_it_is_fads() -> None:
@@ -82,18 +84,21 @@ def test_a_stream_traced_by_hand() -> None:
     the 8 it is class 3, 8-9. 11: 9; the stream ends: 6 has 9 as its nearest, class 4, 6-9.
     """
     value = np.array([[0], [9], [4], [8], [1], [5], [5], [9], [6], [8], [9]], np.int32)
-    came = arrivals([NumericAttribute(np.arange(11.0), integral=True)], value, None, np.zeros((11, 0), np.int64))
-    left = run(came, Model(2), {"delta": 5, "life": 4, "ahead": 2})
-    assert left.out.tolist() == [0, 1, SUPPRESSED, 1, 0, 2, 2, 3, 4, 3, 4]
-    assert left.step.tolist() == [5, 5, 5, 5, 5, 10, 10, 10, 11, 10, 11]
+    came = build_arrivals([NumericAttribute(np.arange(11.0), integral=True)], value, None, np.zeros((11, 0), np.int64))
+    left = run(came, StreamModel(2), {"delta": 5, "life": 4, "ahead": 2})
+    assert left.class_ids.tolist() == [0, 1, SUPPRESSED, 1, 0, 2, 2, 3, 4, 3, 4]
+    assert left.published_at.tolist() == [5, 5, 5, 5, 5, 10, 10, 10, 11, 10, 11]
     assert left.lows.tolist() == [[0], [8], [5], [8], [6]]
     assert left.highs.tolist() == [[1], [9], [5], [9], [9]]
 
 
 def test_a_round_leaves_enough_records_to_wait() -> None:
-    assert problem({"delta": 9, "ahead": 6}, 4) == ("ahead", "at most 5, delta less as many records as a class needs")
-    assert problem({"delta": 9, "ahead": 5}, 4) is None
-    assert problem({"delta": 4, "ahead": None}, 4) is None
+    assert excluded_parameter({"delta": 9, "ahead": 6}, 4) == (
+        "ahead",
+        "at most 5, delta less as many records as a class needs",
+    )
+    assert excluded_parameter({"delta": 9, "ahead": 5}, 4) is None
+    assert excluded_parameter({"delta": 4, "ahead": None}, 4) is None
     came, model, options = case(2)
     ahead = min(model.k, options["delta"] - model.k)
     left = find("fast").run(came, model, {**options, "workers": 1, "ahead": None}, lambda: None, None, True)

@@ -8,75 +8,83 @@ import numpy as np
 import pytest
 from support.streams import FLAT, alike, random_arrivals
 
-from dbanon.algorithms.streams import WAITING, Arrivals, Model, State, Stream, streams
-from dbanon.algorithms.streams.arrivals import _places
-from dbanon.algorithms.streams.checkpoint import Meaning, StreamSegment, put_aside, take_up
+from dbanon.algorithms.streams import PENDING, Arrivals, StreamAlgorithm, StreamModel, StreamState, streams
+from dbanon.algorithms.streams.arrivals import _attribute_places
+from dbanon.algorithms.streams.checkpoint import NumberMeaning, StreamSegment, restore_state, save_state
 from dbanon.encoding.encoded_table import CategoricalAttribute
 
 SYSTEMS = pytest.mark.parametrize("system", streams(), ids=lambda system: system.name)
 DELTA = 30
 
 
-def left_by(system: Stream, came: Arrivals, model: Model, before: State | None, ends: bool) -> State:
+def left_by(
+    system: StreamAlgorithm, came: Arrivals, model: StreamModel, before: StreamState | None, ends: bool
+) -> StreamState:
     options = {**{p.name: p.default for p in system.parameters}, "delta": DELTA}
     return system.run(came, model, options, lambda: None, before, ends)
 
 
-def meaning(came: Arrivals) -> Meaning:
+def meaning(came: Arrivals) -> NumberMeaning:
     """Names of nodes that tell attribute and number, hashes of persons that are not their numbers."""
     sizes = np.diff(came.places.first).tolist()
     names = [[f"{a} {i}" for i in range(size)] if size else None for a, size in enumerate(sizes)]
     people = (np.arange(int(came.people.max(initial=0)) + 1, dtype=np.uint64) * 7919) % 100_003
-    return Meaning(came.places, names, people)
+    return NumberMeaning(came.places, names, people)
 
 
 @SYSTEMS
-def test_it_is_taken_up_as_it_was(system: Stream) -> None:
+def test_it_is_taken_up_as_it_was(system: StreamAlgorithm) -> None:
     for seed in range(20):
         came = random_arrivals(seed, 150, nulls=bool(seed % 2), persons=bool(seed % 3), sensitive=seed % 2)
-        model = Model(3, (2,) * (seed % 2))
+        model = StreamModel(3, (2,) * (seed % 2))
         state, of = left_by(system, came, model, None, False), meaning(came)
         segment = StreamSegment(None, 0, False)
-        segment.after(system, state, of)
-        numbers = {int(c): 10 * int(c) for c in state.kept}
-        again = StreamSegment.of(segment.written(numbers), came.records, ends=True)
-        assert again.classes.tolist() == [10 * c for c in state.kept.tolist()]
-        waits = state.out == WAITING
+        segment.save(system, state, of)
+        numbers = {int(c): 10 * int(c) for c in state.reusable}
+        again = StreamSegment.from_bytes(segment.to_bytes(numbers), came.n_records, is_last=True)
+        assert again.classes.tolist() == [10 * c for c in state.reusable.tolist()]
+        waits = state.class_ids == PENDING
         rest = Arrivals(
             came.places, came.values[waits], came.people[waits], came.sensitive[waits], came.arrived[waits],
             int(waits.sum()),
         )  # fmt: skip
-        taken = again.before(system, of, system.name, rest.waiting)
+        taken = again.initial_state(system, of, system.name, rest.n_pending)
         assert taken is not None
-        own = {name: a[waits] if name in system.kept.by_record else a for name, a in state.own.items()}
+        own = {name: a[waits] if name in system.state_layout.by_record else a for name, a in state.own.items()}
         for name, array in own.items():
             np.testing.assert_array_equal(taken.own[name], array, name)
         kept = replace(
-            state, out=state.out[waits], step=state.step[waits], lows=state.lows[state.kept],
-            highs=state.highs[state.kept], born=state.born[state.kept], kept=np.arange(len(state.kept)), own=own,
-        )  # fmt: skip
+            state,
+            class_ids=state.class_ids[waits],
+            published_at=state.published_at[waits],
+            lows=state.lows[state.reusable],
+            highs=state.highs[state.reusable],
+            made_at=state.made_at[state.reusable],
+            reusable=np.arange(len(state.reusable)),
+            own=own,
+        )
         alike(left_by(system, rest, model, taken, True), left_by(system, rest, model, kept, True))
 
 
 @SYSTEMS
-def test_nodes_are_known_by_their_names(system: Stream) -> None:
+def test_nodes_are_known_by_their_names(system: StreamAlgorithm) -> None:
     """A leaf comes before the others: all have other numbers then, and put aside again they have their names."""
     came = random_arrivals(7, 300, values=20)
     of = meaning(came)
-    put = put_aside(system, left_by(system, came, Model(3), None, False), of)
+    put = save_state(system, left_by(system, came, StreamModel(3), None, False), of)
     more = CategoricalAttribute(np.append(FLAT.parent, 0), np.arange(1, len(FLAT.parent) + 1, dtype=np.int32))
     flat, old = came.places.first[2], len(FLAT.parent)
     assert came.places.first[3] - flat == old
     names = [name and list(name) for name in of.nodes]
     assert names[2] is not None
     names[2].insert(1, "new")
-    nodes = np.concatenate([_places([more]).nodes, came.places.nodes[old:]])
+    nodes = np.concatenate([_attribute_places([more]).nodes, came.places.nodes[old:]])
     share = np.append(np.ones(1), came.places.share)
     places = replace(came.places, first=came.places.first + (np.arange(5) > 2), nodes=nodes, share=share)
-    other = Meaning(places, names, of.people)
-    waiting = int((left_by(system, came, Model(3), None, False).out == WAITING).sum())
-    taken = take_up(system, put, other, waiting)
-    second = put_aside(system, taken, other)
+    other = NumberMeaning(places, names, of.people)
+    waiting = int((left_by(system, came, StreamModel(3), None, False).class_ids == PENDING).sum())
+    taken = restore_state(system, put, other, waiting)
+    second = save_state(system, taken, other)
     assert second.keys() == put.keys()
     for name, array in put.items():
         if name not in ("classes", "highs", "own high", "own open_highs"):  # the root ends at another leaf
@@ -86,18 +94,18 @@ def test_nodes_are_known_by_their_names(system: Stream) -> None:
 def test_a_name_that_is_gone_is_an_error() -> None:
     system = next(s for s in streams() if s.name == "castle")
     came = random_arrivals(7, 300, values=20)
-    put = put_aside(system, left_by(system, came, Model(3), None, False), meaning(came))
+    put = save_state(system, left_by(system, came, StreamModel(3), None, False), meaning(came))
     gone = replace(meaning(came), nodes=[None, None, ["other"], ["other"]])
     with pytest.raises(KeyError):
-        take_up(system, put, gone, 0)
+        restore_state(system, put, gone, 0)
 
 
 def test_segment_is_found_by_its_key_while_it_is_read() -> None:
-    segment = StreamSegment.of(None, 0, ends=False)
+    segment = StreamSegment.from_bytes(None, 0, is_last=False)
     key = segment.key
     assert StreamSegment.find(key) is segment
     assert StreamSegment.find(None) is None
-    assert StreamSegment.of(None, 0, ends=False).key != key
+    assert StreamSegment.from_bytes(None, 0, is_last=False).key != key
     del segment
     with pytest.raises(KeyError):
         StreamSegment.find(key)

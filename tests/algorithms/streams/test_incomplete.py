@@ -11,7 +11,7 @@ from oracle.stream_incomplete import ByPattern, Idea
 from support.streams import alike, random_arrivals, random_cuts, refuse_broken, resumed
 
 import dbanon
-from dbanon.algorithms.streams import Arrivals, Model, State, arrivals, find
+from dbanon.algorithms.streams import Arrivals, StreamModel, StreamState, build_arrivals, find
 from dbanon.encoding.encoded_table import NumericAttribute
 
 NAMES = ("idea", "k_varp", "iot_anonymity")
@@ -19,18 +19,23 @@ SYSTEMS = pytest.mark.parametrize("name", NAMES)
 
 
 def run(
-    name: str, came: Arrivals, model: Model, options: dict[str, Any], before: State | None = None, ends: bool = True
-) -> State:
+    name: str,
+    came: Arrivals,
+    model: StreamModel,
+    options: dict[str, Any],
+    before: StreamState | None = None,
+    ends: bool = True,
+) -> StreamState:
     return find(name).run(came, model, options, lambda: None, before, ends)
 
 
-def plain(name: str, came: Arrivals, model: Model, options: dict[str, Any]) -> Idea | ByPattern:
+def plain(name: str, came: Arrivals, model: StreamModel, options: dict[str, Any]) -> Idea | ByPattern:
     if name == "idea":
-        return Idea(came, model.k, model.need, **options)
-    return ByPattern(came, model.k, model.need, **options, by_size=name == "iot_anonymity")
+        return Idea(came, model.k, model.min_values, **options)
+    return ByPattern(came, model.k, model.min_values, **options, by_size=name == "iot_anonymity")
 
 
-def case(seed: int, name: str) -> tuple[Arrivals, Model, dict[str, Any]]:
+def case(seed: int, name: str) -> tuple[Arrivals, StreamModel, dict[str, Any]]:
     """Of all kinds: with and without NULLs, persons with several records, sensitive columns, one attribute, few values
     or all alike; short ones, and those in which no record may wait for more than a class needs."""
     random = np.random.default_rng(seed)
@@ -46,7 +51,7 @@ def case(seed: int, name: str) -> tuple[Arrivals, Model, dict[str, Any]]:
     )
     if seed % 2:  # some lack most
         came.values[random.random(came.values.shape) < 0.4] = np.nan
-    model = Model(int(random.integers(2, 6)), (2,) * sensitive)
+    model = StreamModel(int(random.integers(2, 6)), (2,) * sensitive)
     delta = model.k + int(random.integers(0, 4 if seed % 5 == 0 else 40))
     options: dict[str, Any] = {"delta": delta, "store": int(random.choice([0, 1, 4, 100]))}
     if name == "idea":
@@ -63,13 +68,13 @@ def test_it_is_the_plain_loop_and_keeps_its_promise(name: str) -> None:
     for seed in range(250):
         came, model, options = case(seed, name)
         left, loop = run(name, came, model, options), plain(name, came, model, options)
-        assert (left.out.tolist(), left.step.tolist()) == (loop.out, loop.step), seed
+        assert (left.class_ids.tolist(), left.published_at.tolist()) == (loop.out, loop.step), seed
         assert [list(zip(*c, strict=True)) for c in zip(left.lows.tolist(), left.highs.tolist(), strict=True)] == (
             loop.classes
         ), seed
-        assert left.kept.tolist() == loop.kept, seed
+        assert left.reusable.tolist() == loop.kept, seed
         refuse_broken(came, model, left, options["delta"], maybe=find(name).maybe)
-        joined += int((left.out >= 0).sum())
+        joined += int((left.class_ids >= 0).sum())
     assert joined > 3000
 
 
@@ -77,20 +82,24 @@ def test_it_is_the_plain_loop_and_keeps_its_promise(name: str) -> None:
 def test_any_cuts_give_the_same(name: str) -> None:
     for seed in range(150):
         came, model, options = case(seed, name)
-        cuts = random_cuts(seed, came.records)
+        cuts = random_cuts(seed, came.n_records)
 
         def some(
-            of: Arrivals, before: State | None, ends: bool, model: Model = model, options: dict[str, Any] = options
-        ) -> State:
+            of: Arrivals,
+            before: StreamState | None,
+            ends: bool,
+            model: StreamModel = model,
+            options: dict[str, Any] = options,
+        ) -> StreamState:
             return run(name, of, model, options, before, ends)
 
-        alike(resumed(came, some, cuts, find(name).kept.by_record), run(name, came, model, options))
+        alike(resumed(came, some, cuts, find(name).state_layout.by_record), run(name, came, model, options))
 
 
 def two_numbers(rows: list[tuple[int, int]]) -> Arrivals:
     """Records of two numbers from 0 to 9; 10 is NULL. Everybody has one."""
     numbers = [NumericAttribute(np.arange(10.0), integral=True), NumericAttribute(np.arange(10.0), integral=True)]
-    return arrivals(numbers, np.array(rows, np.int32), None, np.zeros((len(rows), 0), np.int64))
+    return build_arrivals(numbers, np.array(rows, np.int32), None, np.zeros((len(rows), 0), np.int64))
 
 
 def test_idea_traced_by_hand() -> None:
@@ -103,12 +112,12 @@ def test_idea_traced_by_hand() -> None:
     (3, 1) it is (3, 1), which loses nothing.
     """
     came = two_numbers([(0, 0), (8, 8), (0, 10), (10, 1), (2, 2), (3, 1)])
-    left = run("idea", came, Model(2), {"delta": 4, "theta": 0.5, "store": 5})
-    assert left.out.tolist() == [0, 1, 0, 2, 1, 2]
-    assert left.step.tolist() == [4, 5, 4, 6, 5, 6]
+    left = run("idea", came, StreamModel(2), {"delta": 4, "theta": 0.5, "store": 5})
+    assert left.class_ids.tolist() == [0, 1, 0, 2, 1, 2]
+    assert left.published_at.tolist() == [4, 5, 4, 6, 5, 6]
     assert left.lows.tolist() == [[0, 0], [2, 2], [3, 1]]
     assert left.highs.tolist() == [[0, 0], [8, 8], [3, 1]]
-    assert left.kept.tolist() == [0, 2]
+    assert left.reusable.tolist() == [0, 2]
 
 
 def test_k_varp_traced_by_hand() -> None:
@@ -116,19 +125,19 @@ def test_k_varp_traced_by_hand() -> None:
     merged: (0-1, *). At 6 (-, 0) is due and leaves with (-, 1): (NULL, 0-1) is stored. Then the stream ends, and (-, 2)
     is alone: nobody waits but (5, 5), half alike: (*, 2-5)."""
     came = two_numbers([(0, 0), (1, 10), (10, 0), (10, 2), (5, 5), (10, 1)])
-    left = run("k_varp", came, Model(2), {"delta": 4, "store": 5})
-    assert left.out.tolist() == [0, 0, 1, 2, 2, 1]
-    assert left.step.tolist() == [4, 4, 6, 6, 6, 6]
+    left = run("k_varp", came, StreamModel(2), {"delta": 4, "store": 5})
+    assert left.class_ids.tolist() == [0, 0, 1, 2, 2, 1]
+    assert left.published_at.tolist() == [4, 4, 6, 6, 6, 6]
     assert left.lows.tolist() == [[0, -np.inf], [np.inf, 0], [-np.inf, 2]]
     assert left.highs.tolist() == [[1, np.inf], [-np.inf, 1], [np.inf, 5]]
-    assert left.kept.tolist() == [1]
+    assert left.reusable.tolist() == [1]
 
 
 def test_iot_anonymity_merges_the_largest_partition() -> None:
     """(0, 0) is due at 4: (1, -) is older, but of (-, 0) there are two."""
     came = two_numbers([(0, 0), (1, 10), (10, 0), (10, 2), (5, 10)])
-    left = run("iot_anonymity", came, Model(2), {"delta": 4})
-    assert left.out.tolist()[:4] == [0, 1, 0, -1]
+    left = run("iot_anonymity", came, StreamModel(2), {"delta": 4})
+    assert left.class_ids.tolist()[:4] == [0, 1, 0, -1]
 
 
 @pytest.fixture(scope="module")

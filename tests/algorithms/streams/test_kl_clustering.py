@@ -7,16 +7,18 @@ import pytest
 from oracle.stream_kl import KLClustering
 from support.streams import alike, random_arrivals, random_cuts, refuse_broken, resumed
 
-from dbanon.algorithms.streams import SUPPRESSED, Arrivals, Model, State, arrivals, find
-from dbanon.algorithms.streams.kl_clustering import problem
+from dbanon.algorithms.streams import SUPPRESSED, Arrivals, StreamModel, StreamState, build_arrivals, find
+from dbanon.algorithms.streams.kl_clustering import excluded_parameter
 from dbanon.encoding.encoded_table import NumericAttribute
 
 
-def run(came: Arrivals, model: Model, delta: int, before: State | None = None, ends: bool = True) -> State:
+def run(
+    came: Arrivals, model: StreamModel, delta: int, before: StreamState | None = None, ends: bool = True
+) -> StreamState:
     return find("kl_clustering").run(came, model, {"delta": delta}, lambda: None, before, ends)
 
 
-def case(seed: int) -> tuple[Arrivals, Model, int]:
+def case(seed: int) -> tuple[Arrivals, StreamModel, int]:
     """Of all kinds: with and without NULLs, persons with several records, sensitive columns, few values; short ones."""
     random = np.random.default_rng(seed)
     sensitive = int(random.integers(0, 3))
@@ -29,9 +31,9 @@ def case(seed: int) -> tuple[Arrivals, Model, int]:
         values=int(random.integers(1, 9)),
     )
     if seed % 5 == 1 and seed % 3:  # a few persons who come again and again
-        people = random.integers(-1, 12, came.records)
+        people = random.integers(-1, 12, came.n_records)
         came = Arrivals(came.places, came.values, people, came.sensitive, came.arrived)
-    model = Model(int(random.integers(2, 6)), (2,) * sensitive)
+    model = StreamModel(int(random.integers(2, 6)), (2,) * sensitive)
     return came, model, model.k + int(random.integers(0, 40))
 
 
@@ -41,8 +43,8 @@ def test_it_is_the_plain_loop_and_keeps_its_promise(part: int) -> None:
     for seed in range(part, 300, 3):
         came, model, delta = case(seed)
         left = run(came, model, delta)
-        plain = KLClustering(came, model.k, model.need, delta)
-        assert (left.out.tolist(), left.step.tolist()) == (plain.out, plain.step), seed
+        plain = KLClustering(came, model.k, model.min_values, delta)
+        assert (left.class_ids.tolist(), left.published_at.tolist()) == (plain.out, plain.step), seed
         assert [list(zip(*c, strict=True)) for c in zip(left.lows.tolist(), left.highs.tolist(), strict=True)] == (
             plain.classes
         ), seed
@@ -56,18 +58,18 @@ def test_any_cuts_give_the_same() -> None:
         alike(_resumed(seed, came, model, delta), run(came, model, delta))
 
 
-def _resumed(seed: int, came: Arrivals, model: Model, delta: int) -> State:
-    cuts = random_cuts(seed, came.records)
+def _resumed(seed: int, came: Arrivals, model: StreamModel, delta: int) -> StreamState:
+    cuts = random_cuts(seed, came.n_records)
     return resumed(came, lambda some, before, ends: run(some, model, delta, before, ends), cuts)
 
 
 def test_a_person_leaves_with_the_same_others_for_good() -> None:
     came = random_arrivals(4, 400, persons=True)
     came = Arrivals(came.places, came.values, came.people % 30, came.sensitive, came.arrived)
-    left = run(came, Model(3), 40)
+    left = run(came, StreamModel(3), 40)
     others: dict[int, set[int]] = {}
-    for number in range(len(left.born)):
-        group = came.people[left.out == number].tolist()
+    for number in range(len(left.made_at)):
+        group = came.people[left.class_ids == number].tolist()
         assert len(group) == 3
         for person in group:
             assert others.setdefault(person, set(group)) == set(group)
@@ -85,15 +87,15 @@ def test_a_stream_traced_by_hand() -> None:
     value = np.array([[0], [1], [9], [3], [5], [6], [7], [8], [2], [4]], np.int32)
     people = np.array([0, 1, 2, 3, 0, 3, 0, 3, -1, 1])
     sensitive = np.array([[0], [0], [1], [1], [0], [0], [1], [1], [0], [0]])
-    came = arrivals([NumericAttribute(np.arange(10.0), integral=True)], value, people, sensitive)
-    left = run(came, Model(2, (2,)), 4)
-    assert left.out.tolist() == [0, 1, 1, 0, SUPPRESSED, 2, 2, SUPPRESSED, SUPPRESSED, SUPPRESSED]
-    assert left.step.tolist() == [4, 5, 5, 4, 8, 8, 8, 10, 10, 10]
+    came = build_arrivals([NumericAttribute(np.arange(10.0), integral=True)], value, people, sensitive)
+    left = run(came, StreamModel(2, (2,)), 4)
+    assert left.class_ids.tolist() == [0, 1, 1, 0, SUPPRESSED, 2, 2, SUPPRESSED, SUPPRESSED, SUPPRESSED]
+    assert left.published_at.tolist() == [4, 5, 5, 4, 8, 8, 8, 10, 10, 10]
     assert left.lows.tolist() == [[0], [1], [6]]
     assert left.highs.tolist() == [[3], [9], [7]]
 
 
 def test_parameters_that_exclude_each_other() -> None:
-    assert problem({"l": 4}, 3) == ("l", "at most 3, as a group is exactly k records")
-    assert problem({"l": 3}, 3) is None
-    assert problem({"l": None}, 3) is None
+    assert excluded_parameter({"l": 4}, 3) == ("l", "at most 3, as a group is exactly k records")
+    assert excluded_parameter({"l": 3}, 3) is None
+    assert excluded_parameter({"l": None}, 3) is None

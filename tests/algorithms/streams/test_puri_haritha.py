@@ -12,17 +12,19 @@ from oracle.stream_puri import PuriHaritha
 from support.streams import check_cuts, check_plain_loop, random_arrivals, refuse_broken
 
 import dbanon
-from dbanon.algorithms.streams import SUPPRESSED, Arrivals, Model, State, arrivals, find
+from dbanon.algorithms.streams import SUPPRESSED, Arrivals, StreamModel, StreamState, build_arrivals, find
 from dbanon.encoding.encoded_table import NumericAttribute
 
 Options = dict[str, object]
 
 
-def run(came: Arrivals, model: Model, options: Options, before: State | None = None, ends: bool = True) -> State:
+def run(
+    came: Arrivals, model: StreamModel, options: Options, before: StreamState | None = None, ends: bool = True
+) -> StreamState:
     return find("puri_haritha").run(came, model, options, lambda: None, before, ends)
 
 
-def case(seed: int) -> tuple[Arrivals, Model, Options]:
+def case(seed: int) -> tuple[Arrivals, StreamModel, Options]:
     """With and without an ontology, NULLs, persons with several records, sensitive columns, few values; short ones."""
     random = np.random.default_rng(seed)
     sensitive = int(random.integers(0, 3))
@@ -36,8 +38,8 @@ def case(seed: int) -> tuple[Arrivals, Model, Options]:
     )
     if seed % 4:
         values = random.integers(-1, 7, came.sensitive.shape)
-        came = replace(came, sensitive=values, kinds=np.where(values < 0, -1, values // 2 + 3))
-    model = Model(int(random.integers(2, 6)), (2,) * sensitive)
+        came = replace(came, sensitive=values, meanings=np.where(values < 0, -1, values // 2 + 3))
+    model = StreamModel(int(random.integers(2, 6)), (2,) * sensitive)
     options: Options = {
         "delta": model.k + int(random.integers(0, 40)),
         "beta": int(random.integers(1, 9)),
@@ -53,9 +55,9 @@ def test_it_is_the_plain_loop_and_keeps_its_promise(part: int) -> None:
     for seed in range(part, 400, 3):
         came, model, options = case(seed)
         left = run(came, model, options)
-        plain = PuriHaritha(came, model.k, model.need, options)
+        plain = PuriHaritha(came, model.k, model.min_values, options)
         check_plain_loop(left, plain, seed)
-        for promised in (came.sensitive, came.sensitive if came.kinds is None else came.kinds):
+        for promised in (came.sensitive, came.sensitive if came.meanings is None else came.meanings):
             refuse_broken(replace(came, sensitive=promised), model, left, int(str(options["delta"])) - 1)
 
 
@@ -78,11 +80,11 @@ def test_a_stream_traced_by_hand() -> None:
     """
     value = np.array([[6], [4], [0], [9], [2], [3], [8], [5], [7], [10]], np.int32)
     said = np.array([[0], [1], [0], [2], [1], [2], [2], [0], [1], [0]])
-    came = arrivals([NumericAttribute(np.arange(11.0), integral=True)], value, None, said)
-    came = replace(came, kinds=np.where(said == 2, 1, 0))
-    left = run(came, Model(2, (2,)), {"delta": 5, "beta": 1, "groups": 1, "life": 100})
-    assert left.out.tolist() == [0, 0, 1, 0, 1, 1, 1, 0, 0, SUPPRESSED]
-    assert left.step.tolist() == [4, 4, 7, 4, 7, 7, 7, 10, 10, 10]
+    came = build_arrivals([NumericAttribute(np.arange(11.0), integral=True)], value, None, said)
+    came = replace(came, meanings=np.where(said == 2, 1, 0))
+    left = run(came, StreamModel(2, (2,)), {"delta": 5, "beta": 1, "groups": 1, "life": 100})
+    assert left.class_ids.tolist() == [0, 0, 1, 0, 1, 1, 1, 0, 0, SUPPRESSED]
+    assert left.published_at.tolist() == [4, 4, 7, 4, 7, 7, 7, 10, 10, 10]
     assert (left.lows.tolist(), left.highs.tolist()) == ([[4], [0]], [[9], [8]])
 
 

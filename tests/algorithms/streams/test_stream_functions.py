@@ -13,7 +13,7 @@ import pytest
 import dbanon
 from dbanon import errors
 from dbanon.algorithms import streams as stream_algorithms
-from dbanon.algorithms.streams import State, streams
+from dbanon.algorithms.streams import StreamState, streams
 from dbanon.udf import stream
 
 NAMES = [system.name for system in streams()]
@@ -128,48 +128,51 @@ def test_columns_may_have_the_names_that_a_statement_uses(con: Any) -> None:
 # --- the gate ----------------------------------------------------------------------------------------------
 
 
-def spoiled(monkeypatch: pytest.MonkeyPatch, spoil: Callable[[State], State]) -> None:
+def spoiled(monkeypatch: pytest.MonkeyPatch, spoil: Callable[[StreamState], StreamState]) -> None:
     """What systems give is spoiled before it is published."""
     real = stream_algorithms.find
 
-    def find(name: str) -> stream_algorithms.Stream:
+    def find(name: str) -> stream_algorithms.StreamAlgorithm:
         system = real(name)
         return replace(system, run=lambda *given: spoil(system.run(*given)))
 
     monkeypatch.setattr(stream.streams, "find", find)
 
 
-def too_small(state: State) -> State:
-    alone = state.out.copy()
-    alone[0] = state.out.max() + 1
-    return replace(state, out=alone)
+def too_small(state: StreamState) -> StreamState:
+    alone = state.class_ids.copy()
+    alone[0] = state.class_ids.max() + 1
+    return replace(state, class_ids=alone)
 
 
-def too_late(state: State) -> State:
-    return replace(state, step=np.where(np.arange(len(state.step)) == 0, 200, state.step))
+def too_late(state: StreamState) -> StreamState:
+    return replace(state, published_at=np.where(np.arange(len(state.published_at)) == 0, 200, state.published_at))
 
 
-def too_early(state: State) -> State:
-    return replace(state, step=np.where(np.arange(len(state.step)) == 100, 3, state.step))
+def too_early(state: StreamState) -> StreamState:
+    return replace(state, published_at=np.where(np.arange(len(state.published_at)) == 100, 3, state.published_at))
 
 
-def in_pieces(state: State) -> State:
+def in_pieces(state: StreamState) -> StreamState:
     """The first class leaves in two parts, of which the first is too small."""
-    members = np.flatnonzero(state.out == state.out[0])
-    step = state.step.copy()
+    members = np.flatnonzero(state.class_ids == state.class_ids[0])
+    step = state.published_at.copy()
     step[members[1:]] += 1
-    return replace(state, step=step)
+    return replace(state, published_at=step)
 
 
-def left_out(state: State) -> State:
+def left_out(state: StreamState) -> StreamState:
     """The last class is left out: nothing is wrong with that."""
-    return replace(state, out=np.where(state.out == state.out.max(), stream_algorithms.SUPPRESSED, state.out))
+    return replace(
+        state,
+        class_ids=np.where(state.class_ids == state.class_ids.max(), stream_algorithms.SUPPRESSED, state.class_ids),
+    )
 
 
 @pytest.mark.parametrize("kind", ["", "_classes", "_metrics"])
 @pytest.mark.parametrize("spoil", [too_small, too_late, too_early, in_pieces])
 def test_the_gate_refuses_what_breaks_a_promise(
-    con: Any, monkeypatch: pytest.MonkeyPatch, kind: str, spoil: Callable[[State], State]
+    con: Any, monkeypatch: pytest.MonkeyPatch, kind: str, spoil: Callable[[StreamState], StreamState]
 ) -> None:
     spoiled(monkeypatch, spoil)
     with pytest.raises(duckdb.Error, match=REFUSED):

@@ -7,15 +7,17 @@ import pytest
 from oracle.stream_swaf import Swaf
 from support.streams import alike, check_plain_loop, random_arrivals, random_cuts, refuse_broken, resumed
 
-from dbanon.algorithms.streams import SUPPRESSED, Arrivals, Model, State, arrivals, find
+from dbanon.algorithms.streams import SUPPRESSED, Arrivals, StreamModel, StreamState, build_arrivals, find
 from dbanon.encoding.encoded_table import NumericAttribute
 
 
-def run(came: Arrivals, model: Model, delta: int, before: State | None = None, ends: bool = True) -> State:
+def run(
+    came: Arrivals, model: StreamModel, delta: int, before: StreamState | None = None, ends: bool = True
+) -> StreamState:
     return find("swaf").run(came, model, {"delta": delta}, lambda: None, before, ends)
 
 
-def case(seed: int) -> tuple[Arrivals, Model, int]:
+def case(seed: int) -> tuple[Arrivals, StreamModel, int]:
     """Of all kinds: with and without NULLs, persons with several records, sensitive columns, few values; short ones."""
     random = np.random.default_rng(seed)
     sensitive = int(random.integers(0, 3))
@@ -27,7 +29,7 @@ def case(seed: int) -> tuple[Arrivals, Model, int]:
         sensitive=sensitive,
         values=int(random.integers(1, 30)),
     )
-    model = Model(int(random.integers(2, 6)), (2,) * sensitive)
+    model = StreamModel(int(random.integers(2, 6)), (2,) * sensitive)
     return came, model, model.k + int(random.integers(0, 60))
 
 
@@ -37,7 +39,7 @@ def test_it_is_the_plain_loop_and_keeps_its_promise(part: int) -> None:
     for seed in range(part, 400, 3):
         came, model, delta = case(seed)
         left = run(came, model, delta)
-        plain = Swaf(came, model.k, model.need, delta)
+        plain = Swaf(came, model.k, model.min_values, delta)
         check_plain_loop(left, plain, seed)
         refuse_broken(came, model, left, delta)
 
@@ -48,17 +50,17 @@ def test_any_cuts_give_the_same() -> None:
         alike(_resumed(seed, came, model, delta), run(came, model, delta))
 
 
-def _resumed(seed: int, came: Arrivals, model: Model, delta: int) -> State:
-    cuts, by_record = random_cuts(seed, came.records), find("swaf").kept.by_record
+def _resumed(seed: int, came: Arrivals, model: StreamModel, delta: int) -> StreamState:
+    cuts, by_record = random_cuts(seed, came.n_records), find("swaf").state_layout.by_record
     return resumed(came, lambda some, before, ends: run(some, model, delta, before, ends), cuts, by_record)
 
 
 def test_most_records_join_a_region_that_was_published_before() -> None:
     came = random_arrivals(3, 3000, values=60)
-    left = run(came, Model(5), 200)
-    assert (left.out >= 0).all()
-    assert len(left.born) < 3000 / 5 / 4
-    assert len(left.kept) > 10
+    left = run(came, StreamModel(5), 200)
+    assert (left.class_ids >= 0).all()
+    assert len(left.made_at) < 3000 / 5 / 4
+    assert len(left.reusable) > 10
 
 
 def test_a_stream_traced_by_hand() -> None:
@@ -72,10 +74,12 @@ def test_a_stream_traced_by_hand() -> None:
     """
     value = np.array([[1], [9], [2], [8], [4], [0], [2], [3], [9], [8], [1], [10]], np.int32)
     people = np.append(np.arange(11), -1)
-    came = arrivals([NumericAttribute(np.arange(10.0), integral=True)], value, people, np.zeros((12, 0), np.int64))
-    left = run(came, Model(2), 5)
-    assert left.out.tolist() == [0, 1, 0, 1, 2, 3, 3, 2, 2, 2, 3, SUPPRESSED]
-    assert left.step.tolist() == [5, 6, 5, 6, 9, 10, 10, 9, 12, 12, 12, 12]
+    came = build_arrivals(
+        [NumericAttribute(np.arange(10.0), integral=True)], value, people, np.zeros((12, 0), np.int64)
+    )
+    left = run(came, StreamModel(2), 5)
+    assert left.class_ids.tolist() == [0, 1, 0, 1, 2, 3, 3, 2, 2, 2, 3, SUPPRESSED]
+    assert left.published_at.tolist() == [5, 6, 5, 6, 9, 10, 10, 9, 12, 12, 12, 12]
     assert left.lows.tolist() == [[1], [8], [3], [0]]
     assert left.highs.tolist() == [[2], [9], [9], [2]]
-    assert left.kept.tolist() == [2, 3]
+    assert left.reusable.tolist() == [2, 3]

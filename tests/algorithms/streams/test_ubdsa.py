@@ -7,17 +7,19 @@ import pytest
 from oracle.stream_ubdsa import Ubdsa
 from support.streams import check_cuts, check_plain_loop, random_arrivals, refuse_broken
 
-from dbanon.algorithms.streams import SUPPRESSED, Arrivals, Model, State, arrivals, find
+from dbanon.algorithms.streams import SUPPRESSED, Arrivals, StreamModel, StreamState, build_arrivals, find
 from dbanon.encoding.encoded_table import NumericAttribute
 
 Options = dict[str, object]
 
 
-def run(came: Arrivals, model: Model, options: Options, before: State | None = None, ends: bool = True) -> State:
+def run(
+    came: Arrivals, model: StreamModel, options: Options, before: StreamState | None = None, ends: bool = True
+) -> StreamState:
     return find("ubdsa").run(came, model, options, lambda: None, before, ends)
 
 
-def case(seed: int) -> tuple[Arrivals, Model, Options]:
+def case(seed: int) -> tuple[Arrivals, StreamModel, Options]:
     """Of all kinds: with and without NULLs, persons with several records, sensitive columns, few values; short ones."""
     random = np.random.default_rng(seed)
     sensitive = int(random.integers(0, 3))
@@ -29,7 +31,7 @@ def case(seed: int) -> tuple[Arrivals, Model, Options]:
         sensitive=sensitive,
         values=int(random.integers(1, 9)),
     )
-    model = Model(int(random.integers(2, 6)), (2,) * sensitive)
+    model = StreamModel(int(random.integers(2, 6)), (2,) * sensitive)
     options: Options = {
         "delta": model.k + int(random.integers(0, 40)),
         "beta": int(random.integers(1, 9)),
@@ -45,7 +47,7 @@ def test_it_is_the_plain_loop_and_keeps_its_promise(part: int) -> None:
     for seed in range(part, 400, 3):
         came, model, options = case(seed)
         left = run(came, model, options)
-        plain = Ubdsa(came, model.k, model.need, options)
+        plain = Ubdsa(came, model.k, model.min_values, options)
         check_plain_loop(left, plain, seed)
         refuse_broken(came, model, left, int(str(options["delta"])) - 1)
 
@@ -58,12 +60,12 @@ def test_any_cuts_give_the_same(part: int) -> None:
 
 
 def test_records_that_are_all_alike_leave_as_soon_as_they_are_enough() -> None:
-    came = arrivals(
+    came = build_arrivals(
         [NumericAttribute(np.arange(1.0), integral=True)], np.zeros((9, 1), np.int32), None, np.zeros((9, 0), np.int64)
     )
-    left = run(came, Model(3), {"delta": 5, "beta": 2, "theta": 0.0, "store": 1})
-    assert left.out.tolist() == [0] * 9
-    assert left.step.tolist() == [3, 3, 3, 4, 5, 6, 7, 8, 9]
+    left = run(came, StreamModel(3), {"delta": 5, "beta": 2, "theta": 0.0, "store": 1})
+    assert left.class_ids.tolist() == [0] * 9
+    assert left.published_at.tolist() == [3, 3, 3, 4, 5, 6, 7, 8, 9]
 
 
 def test_a_stream_traced_by_hand() -> None:
@@ -78,10 +80,12 @@ def test_a_stream_traced_by_hand() -> None:
     """
     value = np.array([[0], [10], [2], [1], [6], [9], [9], [3], [3], [5], [8]], np.int32)
     people = np.array([0, 1, 2, 3, 4, 5, 5, 6, -1, 7, 8])
-    came = arrivals([NumericAttribute(np.arange(11.0), integral=True)], value, people, np.zeros((11, 0), np.int64))
-    left = run(came, Model(2), {"delta": 4, "beta": 2, "theta": 0.3, "store": 1})
-    assert left.out.tolist() == [0, 1, 0, 0, 1, 1, SUPPRESSED, 2, 2, 2, SUPPRESSED]
-    assert left.step.tolist() == [3, 5, 3, 4, 5, 9, 10, 10, 10, 10, 11]
+    came = build_arrivals(
+        [NumericAttribute(np.arange(11.0), integral=True)], value, people, np.zeros((11, 0), np.int64)
+    )
+    left = run(came, StreamModel(2), {"delta": 4, "beta": 2, "theta": 0.3, "store": 1})
+    assert left.class_ids.tolist() == [0, 1, 0, 0, 1, 1, SUPPRESSED, 2, 2, 2, SUPPRESSED]
+    assert left.published_at.tolist() == [3, 5, 3, 4, 5, 9, 10, 10, 10, 10, 11]
     assert left.lows.tolist() == [[0], [6], [3]]
     assert left.highs.tolist() == [[2], [10], [5]]
-    assert left.kept.tolist() == [2]
+    assert left.reusable.tolist() == [2]

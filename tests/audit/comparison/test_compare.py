@@ -12,9 +12,9 @@ import duckdb
 import pytest
 
 import dbanon
-from dbanon.algorithms.base.cluster_metrics import FIGURES
+from dbanon.algorithms.base.cluster_metrics import CLUSTER_METRICS
 
-NAMES = [name for name in FIGURES if name != "query_error"]  # which has a test of its own
+NAMES = [name for name in CLUSTER_METRICS if name != "query_error"]  # which has a test of its own
 
 QI = "qi := ['age', 'city']"
 

@@ -12,7 +12,7 @@ import pytest
 
 import dbanon
 from dbanon import algorithms, errors
-from dbanon.algorithms.streams.metrics import FIGURES
+from dbanon.algorithms.streams.metrics import STREAM_METRICS
 from dbanon.audit.plots import drawing
 
 NAMES = [algorithm.name for algorithm in algorithms.algorithms()][:12]
@@ -71,12 +71,12 @@ def test_one_value_of_each_axis_is_drawn_as_bars_with_their_numbers() -> None:
 
 
 def test_what_is_better_is_said_of_all_that_is_compared() -> None:
-    figure = dbanon.plot([run("mdav", 5, metric, 1.0) for metric in FIGURES]).figure
+    figure = dbanon.plot([run("mdav", 5, metric, 1.0) for metric in STREAM_METRICS]).figure
     panels = [panel for panel in figure.axes if panel.axison]
     said = {
         panel.get_title(loc="left"): [t.get_text() for t in panel.texts if "better" in t.get_text()] for panel in panels
     }
-    assert len(said) == len(FIGURES) + 1
+    assert len(said) == len(STREAM_METRICS) + 1
     assert all(of in (["higher is better"], ["lower is better"]) for of in said.values())
     assert said["query error"] == said["seconds of clustering"] == ["lower is better"]
 

@@ -17,9 +17,9 @@ from support.algorithms import PLAIN
 from support.tables import encoded, large, stored
 
 import dbanon
-from dbanon.algorithms.base.cluster_metrics import FIGURES
+from dbanon.algorithms.base.cluster_metrics import CLUSTER_METRICS
 
-NAMES = [name for name in FIGURES if name != "query_error"]
+NAMES = [name for name in CLUSTER_METRICS if name != "query_error"]
 """Measures that compare() and releases have alike."""
 
 
