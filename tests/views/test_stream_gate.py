@@ -60,12 +60,12 @@ WRONG = {
     ),
     "a class of one more": ("_publish", f"UPDATE safe_classes SET size = size + 1 WHERE {GREATEST}"),
     "a class less": ("_publish", f"DELETE FROM safe_classes WHERE {GREATEST}"),
-    "one waits no more": ("_keep_waiting", f"DELETE FROM {WAITING} WHERE ts = (SELECT max(ts) FROM {WAITING})"),
-    "one waits twice": ("_keep_waiting", f"INSERT INTO {WAITING} FROM (FROM {WAITING} LIMIT 1)"),
-    "one has arrived more": ("_note", "UPDATE dbanon.stream SET arrived = arrived + 1"),
-    "one is published less": ("_note", "UPDATE dbanon.stream SET published = published - 1, waiting = waiting + 1"),
-    "a row is read less": ("_note", "UPDATE dbanon.stream SET last_row = last_row - 1"),
-    "a row is read again": ("_note", "UPDATE dbanon.stream SET last_row = last_row + 1, arrived = arrived + 1"),
+    "one waits no more": ("_update_pending", f"DELETE FROM {WAITING} WHERE ts = (SELECT max(ts) FROM {WAITING})"),
+    "one waits twice": ("_update_pending", f"INSERT INTO {WAITING} FROM (FROM {WAITING} LIMIT 1)"),
+    "one has arrived more": ("_update_ledger", "UPDATE dbanon.stream SET arrived = arrived + 1"),
+    "one is published less": ("_update_ledger", "UPDATE dbanon.stream SET published = published - 1, waiting = waiting + 1"),
+    "a row is read less": ("_update_ledger", "UPDATE dbanon.stream SET last_row = last_row - 1"),
+    "a row is read again": ("_update_ledger", "UPDATE dbanon.stream SET last_row = last_row + 1, arrived = arrived + 1"),
 }  # fmt: skip
 
 

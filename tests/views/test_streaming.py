@@ -177,7 +177,7 @@ class Killed(BaseException):
     """As though the process had died there."""
 
 
-@pytest.mark.parametrize("at", ["_publish", "_keep_waiting", "_note"])
+@pytest.mark.parametrize("at", ["_publish", "_update_pending", "_update_ledger"])
 def test_what_stops_on_the_way_leaves_all_as_it_was(at: str, monkeypatch: pytest.MonkeyPatch) -> None:
     con = made()
     come(con, 2, 0, 60)
