@@ -108,7 +108,7 @@ class ForestRequest:
 
     settings: ForestSettings
     score: str
-    with_weights: bool = False
+    weigh: bool = False
 
     @classmethod
     def from_options(cls, options: Mapping[str, Any], weigh: bool = False) -> ForestRequest:

@@ -49,8 +49,8 @@ def drawn(records: int, clusters: int, mode: str, seed: int) -> tuple[list[int],
 
 def labels(table: Table, name: str, **given: object) -> list[int]:
     made = encoded(replace(table, persons=None))
-    found: list[int] = find(name).run(made.space, Constraint(table.k), options(name, **given), lambda: None).tolist()
-    return found
+    found = find(name).run(made.space, Constraint(table.k), options(name, **given), lambda: None)
+    return by_row.labels(found).tolist()
 
 
 def expected(table: Table, name: str, mode: str, seed: int, center: str | None) -> list[int]:
@@ -259,7 +259,7 @@ def test_a_table_that_takes_very_long_must_be_asked_for(name: str, monkeypatch: 
         errors.TableTooLargeError, match=f"^{name}: 7 distinct tuples in 3 clusters take some .* large = true"
     ):
         run_algorithm(find(name), made, Constraint(2), options(name))
-    assert run_algorithm(find(name), made, Constraint(2), options(name, large=True)).rows == 7
+    assert run_algorithm(find(name), made, Constraint(2), options(name, large=True)).n_records == 7
 
 
 def test_rounds_end_a_run_whose_centers_still_move() -> None:

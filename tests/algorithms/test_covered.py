@@ -46,13 +46,13 @@ def table_of(made: encoded_table.EncodedTable, least: int, heights: str) -> cove
 
     def label(record: int, j: int, level: int) -> int:
         code = made.codes[tuple_of[record], j]
-        return int(levels[j].up(0, level)[levels[j].steps[0][code]])
+        return int(levels[j].blocks_above(0, level)[levels[j].steps[0][code]])
 
     def lost(record: int, j: int, level: int) -> int:
         alike = [
             int(code)
             for code in np.unique(made.codes[:, j])
-            if levels[j].up(0, level)[levels[j].steps[0][code]] == label(record, j, level)
+            if levels[j].blocks_above(0, level)[levels[j].steps[0][code]] == label(record, j, level)
         ]
         return int(terms[j].losses(np.array([min(alike)]), np.array([max(alike)]))[0])
 
@@ -77,7 +77,7 @@ def test_a_cover_is_that_of_a_plain_loop(seed: int, heights: str) -> None:
     lattice = CoverLattice.from_inputs(made, problem, heights, 10**9, lambda: None)
     slow = table_of(made, k, heights)
     whole = max(sum(slow.lost(r, j, level) for j, level in enumerate(slow.top)) for r in range(made.rows))
-    assert lattice.whole == whole
+    assert lattice.max_loss == whole
     if whole == 0:
         return
     worth = int(rng.choice([0.05, 0.17, 0.5, 1.0]) * whole)

@@ -104,7 +104,7 @@ def searched(made: Case, name: str, rng: random.Random) -> str:
     if cannot(made, range(len(made.records))):
         return "infeasible"
     heights, suppress = rng.choice(["top", "edges"]), rng.choice([0.0, 0.0, 0.2])
-    given = {"heights": heights, "suppress": suppress}
+    given = {"heights": heights, "max_suppressed_share": suppress}
     try:
         before, order = run(made, name, SearchBudget(0), **given)
     except errors.MaxLevelBlockTooSmallError:
@@ -338,7 +338,7 @@ FORMS: list[dict[str, object]] = [
     {"intervals": "bounds"},
     {"grid": {"q0": 10}},
     {"top": {"q0": 40}, "bottom": {"q0": 5}},
-    {"suppress": 0.2},
+    {"max_suppressed_share": 0.2},
 ]
 
 

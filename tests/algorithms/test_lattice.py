@@ -355,8 +355,8 @@ def test_levels_of_a_ragged_tree_are_steps_up() -> None:
     tree = encoded(Table([(row[0],) for row in AREA], [Category(Hierarchy(AREA))]))
     assert [r[0] for r in tree.records] == ["a1", "a2", "b1", "b2", "b3", "c"]
     of = AttributeLevels.from_codes(tree.space.attributes[0], tree.space.codes[:, 0])
-    assert (of.numbers, of.blocks) == ((0, 1, 2, 3), (6, 4, 2, 1))
-    by_level = [groups_of(of.up(0, level).tolist()) for level in range(4)]
+    assert (of.numbers, of.n_blocks) == ((0, 1, 2, 3), (6, 4, 2, 1))
+    by_level = [groups_of(of.blocks_above(0, level).tolist()) for level in range(4)]
     assert by_level[1:] == [[[0, 1], [2], [3, 4], [5]], [[0, 1, 2, 5], [3, 4]], [list(range(6))]]
 
 

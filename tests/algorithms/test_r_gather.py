@@ -37,7 +37,7 @@ def groups(found: list[int]) -> list[list[int]]:
 def small(table: Table) -> tuple[EncodedTable, int, Plain, int]:
     made = records(encoded(table).space)
     k = min(max(table.k, 2), max(made.rows // 2, 1))
-    return made, k, with_unit(made, 1, "edges"), LimitSearch(made, k, 0, lambda: None)._widest()
+    return made, k, with_unit(made, 1, "edges"), LimitSearch(made, k, 0, lambda: None)._max_distance()
 
 
 @given(tables())

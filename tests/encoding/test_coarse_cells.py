@@ -144,7 +144,7 @@ def test_clusters_of_two_cells_that_publish_the_same_are_judged_together() -> No
     for name in ("mondrian", "kacpc", "mdav"):
         labels = run(name, made, asked, 4)
         seen = unite_equal_classes(made, labels)
-        assert not len(asked.missed(made, [np.flatnonzero(seen == n) for n in range(int(seen.max()) + 1)]))
+        assert not len(asked.failing_clusters(made, [np.flatnonzero(seen == n) for n in range(int(seen.max()) + 1)]))
 
 
 def test_a_call_takes_a_cell_and_the_release_is_the_same_in_any_order_of_rows(con: Any) -> None:

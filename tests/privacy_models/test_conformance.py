@@ -162,7 +162,7 @@ def test_all_records_together_meet_it_or_the_call_says_how_much_they_allow(
         limits = constraint(made)
         everything = made.classes([range(len(made.records))])
         reached = [(of, float(defined(made, of, everything).table)) for of in limits.models]
-        met = all(bool(of.met(np.float64(value))) for of, value in reached)
+        met = all(bool(of.is_satisfied(np.float64(value))) for of, value in reached)
         try:
             by_row.run(
                 algorithms.find("mondrian"),
@@ -174,7 +174,7 @@ def test_all_records_together_meet_it_or_the_call_says_how_much_they_allow(
             assert met, seed
         except errors.ModelNotMetError as error:
             assert not met, (seed, str(error))
-            assert any(of.best(value) in str(error) for of, value in reached), (seed, str(error))
+            assert any(of.best_request(value) in str(error) for of, value in reached), (seed, str(error))
         ends.add(met)
     assert True in ends
 

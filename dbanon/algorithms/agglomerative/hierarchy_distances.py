@@ -37,7 +37,7 @@ def level_distances(n_levels: int, beta: float) -> Floats:
     """The weighted hierarchical distance from each level to the root, level 1, in a hierarchy of so many: the edge
     below level j weighs 1 / j^beta, and all of them together are 1.
 
-    >>> (1 - shares(6, 1)).round(4).tolist()
+    >>> (1 - level_distances(6, 1)).round(4).tolist()
     [1.0, 0.562, 0.3431, 0.1971, 0.0876, 0.0]
     """
     to_root = [0.0]

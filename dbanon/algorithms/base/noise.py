@@ -26,7 +26,7 @@ class Noise:
     are published as those of classes. `asked` is how the call says so.
     """
 
-    request: str
+    asked: str
     epsilon: float
     by_column: bool = False
     categories: bool = True

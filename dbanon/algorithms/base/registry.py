@@ -208,7 +208,7 @@ class Algorithm:
     """One registered algorithm.
 
     `summary` is its row in docs/algorithms.md: what it does, as Markdown.
-    `evidence` is a word of EVIDENCE, which `known_by` says in plain ones; `own` are parameters that only this
+    `evidence` is a word of EVIDENCE, which `evidence_text` says in plain ones; `own` are parameters that only this
     algorithm has, `defaults` its own defaults of common ones. `reads` names what it looks at beside codes:
     'sensitive' (sensitive values, whatever the model), 'magnitudes' (the values of numbers); with the parameter that
     `looks_up` names it sees what sensitive values are of, as hierarchies of their columns say. `abilities` are what few

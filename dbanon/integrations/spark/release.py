@@ -52,7 +52,7 @@ def make(asked: Asked, df: DataFrame, cell: int | None) -> Made:
     NotSupportedOnSparkError, EmptySourceError."""
     of = planned(asked)
     if of.publication.run.noise is not None:
-        raise errors.NotSupportedOnSparkError(asked.function, of.publication.run.noise.request)
+        raise errors.NotSupportedOnSparkError(asked.function, of.publication.run.noise.asked)
     source = df.select(fn.struct(*map(named, of.own)).alias("own"))
     rows = source
     if of.publication.options["nulls"] == "drop":

@@ -140,16 +140,16 @@ def noise_of(function: TableFunction, options: Mapping[str, object]) -> algorith
                 raise errors.UnusedArgumentError(function.name, name, reason)
         return None
     if function.kind == "inference":
-        name = noise.request.split(" = ")[0]
+        name = noise.asked.split(" = ")[0]
         raise errors.UnusedArgumentError(
             function.name, name, "it tells what published classes narrow, and noise has none"
         )
     if options["intervals"] != "text":
         raise errors.UnusedArgumentError(
-            function.name, "intervals", f"with {noise.request} numbers are published, not ranges"
+            function.name, "intervals", f"with {noise.asked} numbers are published, not ranges"
         )
     if options.get("divergence"):
-        raise errors.UnusedArgumentError(function.name, "divergence", f"with {noise.request} no classes are published")
+        raise errors.UnusedArgumentError(function.name, "divergence", f"with {noise.asked} no classes are published")
     return noise
 
 

@@ -93,7 +93,7 @@ def test_a_page_that_stands_alone_has_all_parameters() -> None:
 @pytest.mark.parametrize("algorithm", algorithms(), ids=lambda a: a.name)
 def test_the_page_of_an_algorithm_says_where_it_comes_from(made: dict[str, str], algorithm: Any) -> None:
     page = made[f"functions/{algorithm.name}.md"]
-    for fact in (algorithm.title, algorithm.family, algorithm.source, algorithm.complexity, algorithm.known_by):
+    for fact in (algorithm.title, algorithm.family, algorithm.source, algorithm.complexity, algorithm.evidence_text):
         assert fact
         assert function_page.escape_markdown(fact) in page
 
