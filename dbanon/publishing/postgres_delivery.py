@@ -390,7 +390,7 @@ def _postgres_column(name: str, type_: str) -> tuple[Sql, str]:
 
     Lists, structs and maps are JSON, other types that PostgreSQL has not are texts.
 
-    >>> _in_postgres("low", "UBIGINT"), _in_postgres("age", "HUGEINT")
+    >>> _postgres_column("low", "UBIGINT"), _postgres_column("age", "HUGEINT")
     (('CAST("low" AS DECIMAL(20,0))', 'numeric(20,0)'), ('CAST("age" AS VARCHAR)', 'text'))
     """
     wanted = _CAST_TYPES.get(type_, type_)

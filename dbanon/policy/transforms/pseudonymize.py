@@ -20,8 +20,8 @@ def pseudonyms(values: Iterable[str | None], key: SecretKey, scope: str, form: F
     HMAC-SHA-256 of the value's UTF-8, by the key of the scope, in the form. Two values can share a beginning: whoever
     publishes these looks for that (`least_length`). O(n), one HMAC for each different value.
 
-    >>> from dbanon.runtime.secret_keys import Key
-    >>> pseudonyms(["7", None, "7"], Key("env:K", bytes(range(32))), "visits", Form(length=8, prefix="P-"))
+    >>> from dbanon.runtime.secret_keys import SecretKey
+    >>> pseudonyms(["7", None, "7"], SecretKey("env:K", bytes(range(32))), "visits", Form(length=8, prefix="P-"))
     ['P-1b7fbd7e', None, 'P-1b7fbd7e']
     """
     digest, written = _digesting(key.derive_scope_key(scope), b"pseudonym\0"), _WRITTEN[form.format]
