@@ -15,6 +15,7 @@ COLUMNS = "ts INTEGER, age INTEGER, disease VARCHAR"
 CALL: dict[str, Any] = {"k": 3, "delta": 12, "order_by": ["ts"], "qi": ["age"], "sensitive": ["disease"]}
 STEP = str(stream_refresh._STEP)
 WAITING = 'dbanon."waiting main.safe"'
+STREAM = "UPDATE dbanon.stream SET"
 
 
 @pytest.fixture
@@ -62,10 +63,10 @@ WRONG = {
     "a class less": ("_publish", f"DELETE FROM safe_classes WHERE {GREATEST}"),
     "one waits no more": ("_update_pending", f"DELETE FROM {WAITING} WHERE ts = (SELECT max(ts) FROM {WAITING})"),
     "one waits twice": ("_update_pending", f"INSERT INTO {WAITING} FROM (FROM {WAITING} LIMIT 1)"),
-    "one has arrived more": ("_update_ledger", "UPDATE dbanon.stream SET arrived = arrived + 1"),
-    "one is published less": ("_update_ledger", "UPDATE dbanon.stream SET published = published - 1, waiting = waiting + 1"),
-    "a row is read less": ("_update_ledger", "UPDATE dbanon.stream SET last_row = last_row - 1"),
-    "a row is read again": ("_update_ledger", "UPDATE dbanon.stream SET last_row = last_row + 1, arrived = arrived + 1"),
+    "one has arrived more": ("_update_ledger", f"{STREAM} arrived = arrived + 1"),
+    "one is published less": ("_update_ledger", f"{STREAM} published = published - 1, waiting = waiting + 1"),
+    "a row is read less": ("_update_ledger", f"{STREAM} last_row = last_row - 1"),
+    "a row is read again": ("_update_ledger", f"{STREAM} last_row = last_row + 1, arrived = arrived + 1"),
 }  # fmt: skip
 
 

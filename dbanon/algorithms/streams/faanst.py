@@ -64,7 +64,10 @@ def faanst(workspace: Workspace) -> StreamState:
         distances=np.empty(records),
         node_distances=np.empty(nodes),
         random=random,
-        **{name: np.zeros(records, np.int64) for name in ("order", "next_record", "found", "rows", "batch", "picked")},
+        **{
+            name: np.zeros(records, np.int64)
+            for name in ("order", "next_record", "categories", "rows", "batch", "query_marks")
+        },
     )
     round_options = FaanstOptions(
         workspace.is_last,
