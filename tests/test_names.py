@@ -36,7 +36,25 @@ MAX_RELATIVE = 0.01
 
 MAX_PHRASES = 0.001
 
-TODO = frozenset(path.name for path in PACKAGE.iterdir())
+TODO = frozenset(
+    [
+        "algorithms",
+        "api",
+        "audit",
+        "cli",
+        "errors",
+        "gate",
+        "integrations",
+        "ledger",
+        "policy",
+        "privacy_models",
+        "publishing",
+        "release",
+        "table_functions",
+        "udf",
+        "views",
+    ]
+)
 """Packages whose names are not revised yet."""
 
 PACKAGES = sorted(path.name for path in PACKAGE.iterdir() if path.is_dir() and any(path.glob("*.py")))
@@ -79,6 +97,7 @@ def comments(text: str) -> Iterator[str]:
             yield token.string
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("package", [name for name in PACKAGES if name not in TODO])
 def test_names_are_nouns_or_verbs(package: str) -> None:
     total: Counter[str] = Counter()
@@ -92,6 +111,7 @@ def test_names_are_nouns_or_verbs(package: str) -> None:
         assert found.total() <= share * total[kind] + 1, (kind, found.most_common(20))
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("package", [name for name in PACKAGES if name not in TODO])
 def test_docstrings_start_with_verb_or_noun(package: str) -> None:
     texts = [text for _, _, tree in modules(package) for text in docstrings(tree)]
@@ -99,6 +119,7 @@ def test_docstrings_start_with_verb_or_noun(package: str) -> None:
     assert len(relative) <= MAX_RELATIVE * len(texts), relative
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("package", [name for name in PACKAGES if name not in TODO])
 def test_docstrings_and_comments_are_plain_english(package: str) -> None:
     texts = [t for _, text, tree in modules(package) for t in (*docstrings(tree), *comments(text))]

@@ -6,7 +6,7 @@ from typing import Any
 from dbanon import errors
 from dbanon.api import frame_adapters
 from dbanon.api.connection import Connection
-from dbanon.api.frame import AlgorithmCall, Anonymized, run_call
+from dbanon.api.frame import Anonymized, FrameCall, run_call
 from dbanon.sqltext.quote import text
 from dbanon.sqltext.tokenizer import code_tokens
 from dbanon.table_functions.registry import table_functions
@@ -44,7 +44,7 @@ def anonymize_query(connection: Any, query: str, parameters: object = None) -> A
         raise errors.InvalidArgumentError("anonymize_query", "query", accepts, "another statement")
     name, source, arguments = connection.parse_call(query, parameters, sys._getframe(1))
     connection.raw.fetchall()  # a result that is not fetched to its end would stand in the way of the next statement
-    return run_call(connection, AlgorithmCall(name, text(source), arguments), frame_adapters.FILE, arguments)
+    return run_call(connection, FrameCall(name, text(source), arguments), frame_adapters.FILE, arguments)
 
 
 def is_release_query(query: str) -> bool:

@@ -105,15 +105,15 @@ def anonymize(
         if isinstance(hierarchies := arguments.get("hierarchies"), Mapping):
             arguments["hierarchies"] = store_hierarchies(con, hierarchies)
         adapter, source = _adapt_and_register(con, data, "anonymize", "data")
-        call = AlgorithmCall(algorithm, source, arguments)
+        call = FrameCall(algorithm, source, arguments)
         max_seconds = search_budget.seconds("anonymize", arguments)
         current = session.find_session(con.raw)
         with report_progress(current, progress):
             if max_seconds is not None:
                 with interrupts.timed_search(current, max_seconds) as search:
-                    untimed = AlgorithmCall(algorithm, source, search_budget.untimed("anonymize", arguments))
+                    untimed = FrameCall(algorithm, source, search_budget.untimed("anonymize", arguments))
                     untimed.rows(con, "_metrics")
-                call = AlgorithmCall(algorithm, source, search_budget.untimed("anonymize", arguments, search.moves))
+                call = FrameCall(algorithm, source, search_budget.untimed("anonymize", arguments, search.moves))
             anonymized = run_call(con, call, adapter, parameters)
         if isinstance(person := arguments.get("person"), str):
             warnings.warn_of_spellings(con, source, "the data", person)
@@ -125,7 +125,7 @@ def anonymize(
 
 
 @dataclass(frozen=True)
-class AlgorithmCall:
+class FrameCall:
     """A call of an algorithm: its name, its source as SQL, and its other arguments as Python values."""
 
     algorithm: str
@@ -140,7 +140,7 @@ class AlgorithmCall:
             return con.sql(query, **({"params": dict(self.arguments)} if self.arguments else {})).to_arrow_table()
 
 
-def run_call(con: Any, call: AlgorithmCall, adapter: FrameAdapter, parameters: Mapping[str, Any]) -> Anonymized:
+def run_call(con: Any, call: FrameCall, adapter: FrameAdapter, parameters: Mapping[str, Any]) -> Anonymized:
     """Return the release, classes and metrics of a call as frames; warn if the release has only one class."""
     release, classes, metrics = (
         frame_dtypes.normalize_types(call.rows(con, ending), adapter.schema) for ending in KIND_BY_ENDING

@@ -70,8 +70,8 @@ def tables_in_definition(
         schema: The schema of the view.
         places: Known tables as (schema, name) in lower case.
 
-    >>> sorted(tables_in_definition("select `p`.`id` AS `id` from (`w`.`p` `p` join `w`.`q`)", "w", [("w", "p"), ("w",
-    "q")]))
+    >>> view = "select `p`.`id` AS `id` from (`w`.`p` `p` join `w`.`q`)"
+    >>> sorted(tables_in_definition(view, "w", [("w", "p"), ("w", "q")]))
     [('w', 'p'), ('w', 'q')]
     >>> tables_in_definition("select 1 AS `1` from `hidden`.`p`", "w", [("w", "p")]) is None
     True

@@ -121,7 +121,7 @@ def _check_keepable(cursor: Any, spec: ReleaseSpec, database: str) -> None:
         ReadOnlyDatabaseError: The ledger cannot be written.
     """
     if spec.run.noise is not None:
-        raise errors.NoiseNotMaterializableError("materialize", spec.run.noise.request, spec.function)
+        raise errors.NoiseNotMaterializableError("materialize", spec.run.noise.asked, spec.function)
     release_target.check_writable(cursor, "materialize", database)
 
 

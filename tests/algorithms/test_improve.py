@@ -338,7 +338,7 @@ FORMS: list[dict[str, object]] = [
     {"intervals": "bounds"},
     {"grid": {"q0": 10}},
     {"top": {"q0": 40}, "bottom": {"q0": 5}},
-    {"max_suppressed_share": 0.2},
+    {"suppress": 0.2},
 ]
 
 

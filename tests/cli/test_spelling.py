@@ -146,9 +146,9 @@ def test_help_of_the_shell_knows_what_it_points_to() -> None:
 
 MOMENTS = {
     "attaching": (connection, "attach"),
-    "planning": (resolve, "publication"),
-    "clustering": (cluster.algorithms, "run"),
-    "building": (materialize, "build"),
+    "planning": (resolve, "resolve_spec"),
+    "clustering": (cluster.algorithms, "run_algorithm"),
+    "building": (materialize, "create_version"),
 }
 
 

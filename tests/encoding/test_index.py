@@ -196,7 +196,7 @@ def test_compiled_and_single_steps_give_the_same_labels(space: EncodedTable, k: 
     class Rule:
         sign: int
 
-        def next(self, index: TupleIndex, sums: SumQuery, made: int) -> int:
+        def next_seed(self, index: TupleIndex, sums: SumQuery, made: int) -> int:
             if not made:
                 return index.least_tuple(index.distance_query(modal_codes(space)))
             return index.least_tuple(sums) if self.sign > 0 else index.greatest_tuple(sums)

@@ -330,7 +330,7 @@ def test_an_algorithm_weighs_the_loss_that_is_published(seed: int) -> None:
         assert class_bounds.record_losses(made, low, high) == pytest.approx(top)
         for heights, expected in (("top", top), ("edges", height), ("leaves", share)):
             loss = Loss(made, 2, heights)
-            assert loss.of(low, high) / loss.terms[0].unit == pytest.approx(expected, abs=1e-12)
+            assert loss.record_losses(low, high) / loss.terms[0].unit == pytest.approx(expected, abs=1e-12)
         numbers = class_bounds.class_numbers(made, low, high).tolist()
         assert len(set(zip(numbers, published, strict=True))) == len(set(numbers)) == len(set(published))
 

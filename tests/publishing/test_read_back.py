@@ -172,7 +172,7 @@ FRAME_FAULTS: dict[str, Callable[[Any], Any]] = {
 @pytest.mark.whole
 @pytest.mark.parametrize("fault", FRAME_FAULTS)
 def test_a_frame_with_other_rows_is_not_returned(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    rows_of = frame.AlgorithmCall.rows
+    rows_of = frame.FrameCall.rows
 
     def rows(self: Any, con: Any, ending: str) -> Any:
         found = rows_of(self, con, ending)
@@ -181,7 +181,7 @@ def test_a_frame_with_other_rows_is_not_returned(fault: str, monkeypatch: pytest
     source = pd.DataFrame({"age": [20 + i % 20 for i in range(80)], "disease": ["a", "b"] * 40})
     call: dict[str, Any] = {"k": 5, "qi": ["age"], "sensitive": ["disease"]}
     assert len(dbanon.anonymize(source, "mondrian", **call).release) == 80
-    monkeypatch.setattr(frame.AlgorithmCall, "rows", rows)
+    monkeypatch.setattr(frame.FrameCall, "rows", rows)
     with pytest.raises(OutputDiffersError, match="the release was read back after writing"):
         dbanon.anonymize(source, "mondrian", **call)
     monkeypatch.undo()
@@ -189,7 +189,7 @@ def test_a_frame_with_other_rows_is_not_returned(fault: str, monkeypatch: pytest
     monkeypatch.setattr(
         frame_adapters,
         "adapt_frame",
-        lambda data, function: replace(made_of(data, function), release=lambda made: source.iloc[:79]),
+        lambda data, function: replace(made_of(data, function), make_release=lambda made: source.iloc[:79]),
     )
     with pytest.raises(OutputDiffersError, match="it has 79 rows, and the release has 80"):
         dbanon.anonymize(source, "mondrian", **call)

@@ -280,7 +280,7 @@ def test_the_gate_notices_codes_that_are_read_otherwise(
         )
 
     class Fault:
-        read = staticmethod(faulty)
+        column_without_codes = staticmethod(faulty)
 
     monkeypatch.setattr(release_spec, "missing_codes", Fault)
     for function in ("kacpc", "kacpc_metrics"):
@@ -293,7 +293,7 @@ def test_the_gate_reads_persons_by_itself(both: Any, monkeypatch: pytest.MonkeyP
     assert rows(both, "FROM kacpc('coded', k := 3)")
 
     class Fault:
-        read = staticmethod(
+        column_without_codes = staticmethod(
             lambda name, type_, codes: missing_codes.column_without_codes(name, type_, () if name == "pid" else codes)
         )
 

@@ -429,27 +429,27 @@ def test_releases_and_streams_of_the_same_people_are_told_of_each_other() -> Non
 
 def overdue(state: StreamState) -> StreamState:
     """Nobody leaves."""
-    return replace(state, out=np.full(len(state.out), PENDING))
+    return replace(state, class_ids=np.full(len(state.class_ids), PENDING))
 
 
 def not_covered(state: StreamState) -> StreamState:
     """All that leave join the class that was published first."""
-    return replace(state, out=np.where(state.out >= 0, 0, state.out))
+    return replace(state, class_ids=np.where(state.class_ids >= 0, 0, state.class_ids))
 
 
 def too_small(state: StreamState) -> StreamState:
     """The first record that leaves is a class of its own, likewise one that a class of before has."""
-    out, gone = state.out.copy(), np.flatnonzero(state.out >= 0)
-    out[gone[0]] = len(state.born)
-    again = [np.concatenate([a, a[out_of : out_of + 1]]) for a in (state.lows, state.highs, state.born)
+    out, gone = state.class_ids.copy(), np.flatnonzero(state.class_ids >= 0)
+    out[gone[0]] = len(state.made_at)
+    again = [np.concatenate([a, a[out_of : out_of + 1]]) for a in (state.lows, state.highs, state.made_at)
              for out_of in [len(a) - 1]]  # fmt: skip
-    return replace(state, out=out, lows=again[0], highs=again[1], born=again[2])
+    return replace(state, class_ids=out, lows=again[0], highs=again[1], made_at=again[2])
 
 
 def left_before_it_came(state: StreamState) -> StreamState:
-    step, gone = state.step.copy(), np.flatnonzero(state.out >= 0)
+    step, gone = state.published_at.copy(), np.flatnonzero(state.class_ids >= 0)
     step[gone[-1]] = 1
-    return replace(state, step=step)
+    return replace(state, published_at=step)
 
 
 @pytest.mark.whole

@@ -35,13 +35,18 @@ WORK_PER_CHECK = 10**6
 
 @dataclass(frozen=True)
 class StreamState:
-    """A stream between two records.
+    """The state of a stream between two records.
 
-    out (records,): the class that each left with, WAITING or SUPPRESSED; step (records,): how many had arrived then.
-    Classes, of which the first ones were there before: lows and highs (classes, attributes) are what they publish, born
-    (classes,) when each was made, kept the numbers of those that may be published again, the first ones first. seen
-    (attributes, 2): the least and greatest position so far; last: at which place the last record arrived. `own` are
-    arrays that only this system has, those by record with a place for each record.
+    Attributes:
+        class_ids: (records,) class that each record was published with; PENDING or SUPPRESSED.
+        published_at: (records,) number of records that had arrived then.
+        lows: (classes, attributes) least positions that classes publish; classes of earlier runs come first.
+        highs: (classes, attributes) greatest positions that classes publish.
+        made_at: (classes,) number of records that had arrived when each class was made.
+        reusable: Numbers of the classes that may be published again, oldest first.
+        seen_ranges: (attributes, 2) least and greatest position so far.
+        last_arrival: Place of the record that arrived last.
+        own: Arrays that only this algorithm has; those by record have one place per record.
     """
 
     class_ids: Ints

@@ -21,7 +21,7 @@ class UsageFailedError(click.ClickException):
     exit_code = EXIT_CODES["usage"]
 
 
-class RefusedError(click.ClickException):
+class ExitRefusedError(click.ClickException):
     """The command was refused to protect privacy."""
 
     exit_code = EXIT_CODES["refused"]
@@ -43,7 +43,7 @@ _KINDS: Mapping[Outcome, type[click.ClickException]] = MappingProxyType(
     {
         "failed": FailedError,
         "usage": UsageFailedError,
-        "refused": RefusedError,
+        "refused": ExitRefusedError,
         "busy": BusyError,
         "interrupted": InterruptedByUserError,
     }

@@ -636,7 +636,7 @@ def test_readonly_reads_only(tmp_path: Path) -> None:
 def test_pipes_need_no_prompt_library_and_the_prompt_names_the_extra() -> None:
     without = "import sys; sys.modules['prompt_toolkit'] = sys.modules['pygments'] = None\n"
     assert ran("-c", "SELECT 1 AS a", code=without + MAIN).stdout == "a\n1\n"
-    seen = without + "from dbanon.cli.shell.command import _prompt\n_prompt(False)"
+    seen = without + "from dbanon.cli.shell.command import _prompt_loop\n_prompt_loop(False)"
     refused = ran(code=seen)
     assert "pip install 'dbanon[shell]'" in refused.stderr
 
