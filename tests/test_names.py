@@ -38,8 +38,6 @@ MAX_PHRASES = 0.001
 
 TODO = frozenset(
     [
-        "algorithms",
-        "api",
         "audit",
         "cli",
         "errors",
@@ -47,7 +45,6 @@ TODO = frozenset(
         "integrations",
         "ledger",
         "policy",
-        "privacy_models",
         "publishing",
         "release",
         "table_functions",

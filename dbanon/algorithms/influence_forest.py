@@ -50,7 +50,7 @@ PARAMETERS = (TREES, MTRY, NODE_SIZE, FRACTION, TRAIN, FOREST)
 
 @dataclass(frozen=True)
 class ForestSettings:
-    """What a forest is made with; defaults are those of the parameters."""
+    """The settings of a forest; the defaults are those of the parameters."""
 
     trees: int = 291
     mtry: int | None = None
@@ -68,10 +68,16 @@ class ForestSettings:
 
 @dataclass(frozen=True)
 class AttributeInfluence:
-    """What a forest says of each attribute: mean (zeta) and standard deviation (sigma) over the trees of the drop in
-    accuracy when its values are shuffled; and of the trees, on average, the share of the records outside their samples
-    that they predict, and of the records kept for the test. For a regression accuracy is 1 - (mean squared error /
-    variance of the sensitive attribute)."""
+    """The influence of each attribute on a sensitive column, as a forest measures it.
+
+    Attributes:
+        zeta: Mean over the trees of the drop in accuracy when the attribute's values are shuffled.
+        sigma: Standard deviation of this drop over the trees.
+        accuracy: Mean over the trees of the accuracy on the records outside their samples.
+        test_accuracy: Mean over the trees of the accuracy on the records kept for the test.
+
+    For a regression, accuracy is 1 - (mean squared error / variance of the sensitive attribute).
+    """
 
     zeta: Floats
     sigma: Floats
@@ -118,7 +124,7 @@ class ForestRequest:
 
 
 def score_ranks(scores: Sequence[float]) -> list[int]:
-    """Rank of each attribute from 1, the greatest score first, ties in their order."""
+    """Return the rank of each attribute, 1 for the greatest score; equal scores keep their order."""
     order = sorted(range(len(scores)), key=lambda j: (-scores[j], j))
     return [order.index(j) + 1 for j in range(len(scores))]
 
@@ -237,7 +243,10 @@ def _random_order(stream: np.random.PCG64, n: int) -> Ints:
 
 
 def _predictor(tree: Any, numeric: bool) -> Any:
-    """What a tree predicts of rows of features: a number, or the most frequent class of the leaf, ties to the first."""
+    """Return a function that predicts rows of features: a number, or the most frequent class of the leaf.
+
+    Ties: the first class.
+    """
     value = tree.tree_.value[:, 0, :]
     node_predictions = value[:, 0] if numeric else tree.classes_[np.argmax(value, axis=1)]
     return lambda rows: node_predictions[tree.tree_.apply(rows)]

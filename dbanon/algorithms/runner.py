@@ -22,7 +22,7 @@ from dbanon.privacy_models.constraint import Constraint
 
 @dataclass(frozen=True)
 class MessageNames:
-    """What messages call things: the attributes, the sensitive columns, and the function (default: the algorithm)."""
+    """The names in messages: of attributes, sensitive columns, and the function (default: the algorithm)."""
 
     attributes: tuple[str, ...] = ()
     sensitive: Sequence[str] = ()
@@ -31,12 +31,14 @@ class MessageNames:
 
 @dataclass(frozen=True)
 class Refinement:
-    """What is done to finished clusters.
+    """The refinement of finished clusters: suppression of records, then local search.
 
-    At most a share `suppress` of the records is left out, where that lowers the average loss of the others. Then a
-    search of as many moves as `budget` says (default: the algorithm) lowers the loss (`heights`: of inner nodes, top or
-    edges), or what else is the `objective`. `progress` is called by the search and by algorithms that know how far they
-    have come.
+    Attributes:
+        max_suppressed_share: Greatest share of records to suppress, if that lowers the average loss of the others.
+        heights: Loss of inner nodes: top or edges.
+        budget: Limit of the search; None for that of the algorithm.
+        on_progress: Called by the search and by algorithms that can estimate their progress.
+        objective: The metric that the search lowers.
     """
 
     max_suppressed_share: float = 0.0
@@ -73,7 +75,7 @@ def run_algorithm(
     *,
     cell: int | None = None,
 ) -> RunLengthLabels:
-    """Return the clusters of all records, -1 where a record is left out.
+    """Return the clusters of all records, -1 where a record is suppressed.
 
     Where attributes have a max_level, records that it keeps apart are clustered apart; MaxLevelBlockTooSmallError if
     one of these blocks cannot meet the model. Blocks of more than `cell` tuples are cut into cells
@@ -135,7 +137,7 @@ def run_algorithm(
 def _max_suppressed(
     algorithm: Algorithm, space: EncodedTable, constraint: Constraint, options: Options, share: float
 ) -> int | None:
-    """Return the most records that the algorithm may leave out by its own rule; None where it has none."""
+    """Return the most records that the algorithm may suppress by its own rule; None where it has none."""
     suppression = algorithm.ability(Suppression)
     if suppression is None:
         return None
@@ -147,7 +149,11 @@ def _max_suppressed(
 def _check_assignment(
     algorithm: Algorithm, space: EncodedTable, assignment: RunLengthLabels | Ints, max_suppressed: int
 ) -> RunLengthLabels:
-    """What an algorithm gave, as runs; ValueError unless it is a cluster for every record but so many."""
+    """Return the result of an algorithm as runs.
+
+    Raises:
+        ValueError: The labels are not those of all records, or more than `max_suppressed` are in no cluster.
+    """
     if not isinstance(assignment, RunLengthLabels):
         if assignment.shape != (space.rows,):
             raise ValueError(f"{algorithm.name} gave labels of shape {assignment.shape} for {space.rows} records")
@@ -164,7 +170,7 @@ def _check_assignment(
 
 
 class _ProgressSplit:
-    """How far clustering and the search after it have come together; where the algorithm says nothing, the search."""
+    """The common progress of clustering and the search after it; of the search only if the algorithm reports none."""
 
     def __init__(self, progress: OnSearchProgress | None, budget: SearchBudget, rows: int) -> None:
         moves = budget.moves if budget.seconds is None else int(budget.seconds * MOVES_PER_SECOND)

@@ -29,7 +29,7 @@ MODELS: Mapping[str, Mapping[str, object]] = {"": {}, "l": {"l": 2}, "t": {"t": 
 
 
 def warmup_steps(algorithms: Sequence[Algorithm]) -> Iterator[tuple[str, Callable[[], None]]]:
-    """What needs to be compiled, and what compiles it."""
+    """Yield the name of each algorithm whose kernels need to be compiled, and a function that compiles them."""
     kinds = [(_sample_table(many, persons), many, persons) for many in (False, True) for persons in (False, True)]
     for algorithm in algorithms:
         for table, many, persons in kinds:

@@ -94,7 +94,7 @@ class Connection:
 
     @property
     def progress(self) -> Progress | None:
-        """What is told how far a statement has come; see `connect`."""
+        """The callback that is given the progress of a statement; see `connect`."""
         return self._session.on_progress
 
     @progress.setter
@@ -103,14 +103,14 @@ class Connection:
         self._session.on_progress = callback
 
     @property
-    def on_first_release(self) -> Callable[[list[str]], None] | None:
-        """What is told, in lines of text, what the first release of a name will publish, before it does."""
-        return self._session.on_first_release
+    def on_review(self) -> Callable[[list[str]], None] | None:
+        """The callback that is given lines of text about the first release of a name before it is published."""
+        return self._session.on_review
 
-    @on_first_release.setter
-    def on_first_release(self, callback: Callable[[list[str]], None] | None) -> None:
+    @on_review.setter
+    def on_review(self, callback: Callable[[list[str]], None] | None) -> None:
         """The callback that receives the review of a release, as lines, before a name's first version is published."""
-        self._session.on_first_release = callback
+        self._session.on_review = callback
 
     def __getattr__(self, name: str) -> Any:
         attribute = getattr(self.raw, name)

@@ -1,7 +1,7 @@
-"""The privacy model of a run as one argument that every algorithm takes.
+"""The privacy model of a run as one argument of every algorithm.
 
-An algorithm asks: is this group enough, how many of these candidates (in the order in which they would join) make the
-group enough, and can what is left still make a group.
+An algorithm asks whether a group suffices, how many candidates (in the order in which they would join) make it
+suffice, and whether the remaining records can still form a group.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class Constraint:
         )
 
     def failing_clusters(self, space: EncodedTable, clusters: list[Ints]) -> Ints:
-        """Which of several groups of records do not hold."""
+        """Return the indices of the groups of records that violate the model."""
         if space.persons is not None or (self.joint and len(space.sensitive) > 1):
             return np.array([g for g, rows in enumerate(clusters) if not self.is_met_by_records(space, rows)], np.int64)
         sizes = np.array([len(rows) for rows in clusters], np.int64)
@@ -96,7 +96,7 @@ class Constraint:
         return _ClusterValueCounts(self, space, rows)
 
     def worst_measure(self, space: EncodedTable, rows: Ints, model: ModelRequirement) -> np.float64:
-        """What a group measures by one model; in the joint form the worst of its parts."""
+        """Return the measure of a group by one model; in the joint form that of its worst part."""
         sensitive = space.sensitive[model.sensitive]
         parts = [rows]
         if self.joint and len(space.sensitive) > 1:
@@ -115,7 +115,7 @@ class Constraint:
         return np.float64(measures.min() if model.form_definition.is_higher else measures.max())
 
     def n_records_needed(self, space: EncodedTable, rows: Ints) -> int | None:
-        """How many of the rows, taken in order, make a group; None if no number of them does."""
+        """Return how many of the rows, taken in order, form a group; None if no number of them does."""
         first = self._n_records_for_k(space, rows)
         if first is None or not self.models:
             return first
@@ -141,7 +141,7 @@ class Constraint:
         return len(np.unique(persons[persons >= 0]))
 
     def remaining(self, space: EncodedTable) -> RemainingRecords:
-        """Return all records of a space as what is left; enough while they might make a group."""
+        """Return a counter of the records that are not in a group yet, which starts with all records of the table."""
         return RemainingRecords(self.k, np.arange(space.rows) if space.persons is None else space.persons)
 
 
@@ -206,7 +206,7 @@ class _ClusterValueCounts:
 
 
 class RemainingRecords:
-    """What is left of the records while groups are taken away; a person counts while one of their rows is left."""
+    """A counter of the records in no group yet; a person counts while one of their rows remains."""
 
     def __init__(self, k: int, persons: AnyInts) -> None:
         self.k, self.persons = k, persons

@@ -21,7 +21,7 @@ from dbanon.table_functions.parameters import Parameter
 
 
 def distinct_values(settings: ModelSettings, sensitive: SensitiveColumn, counts: Floats, sizes: Floats) -> Floats:
-    """How many values."""
+    """Return the number of different values."""
     return np.asarray((counts[:, :-1] > 0).sum(axis=1), np.float64)
 
 

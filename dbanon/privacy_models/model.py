@@ -1,8 +1,8 @@
-"""What a privacy model is: one object that its file in this folder defines, and one SQL file of the same name.
+"""The definition of a privacy model: one object in a Python file and one SQL file of the same name.
 
-A class is a row of counts by sensitive value, the last one for NULL: how many records (distinct persons) have the
-value. Bounds are kept to within SLACK, so that the release gate, which computes them anew in SQL, never meets a class
-that is a rounding error short.
+A class is a row of counts by sensitive value, the last one for NULL: the number of records (distinct persons) with
+the value. Algorithms stay within bounds by SLACK, so that rounding in the release gate, which computes the
+measures again in SQL, never fails a class.
 """
 
 import math
@@ -26,12 +26,17 @@ Measure = Callable[[ModelSettings, SensitiveColumn, Floats, Floats], Floats]
 
 @dataclass(frozen=True)
 class KernelRules:
-    """A demand as compiled code judges it (dbanon.kernels.model_gathering): all that is given must hold.
+    """A requirement as compiled code checks it (dbanon.kernels.model_gathering); all rules must be met.
 
-    least: number of different values; entropy: least exp of the entropy; recursive: c and l; distance: the greatest,
-    and its kind (0 equal, 1 ordered, 2 hierarchical, -1 none); most: greatest share of each value in a class; aim: the
-    share of a known value that is worth aiming at. Not `exact`: a class that these rules let pass may still miss the
-    model, and another way than the compiled one is taken where there is one.
+    Attributes:
+        min_distinct: Least number of different values.
+        min_exp_entropy: Least exp of the entropy.
+        recursive: The parameters c and l of recursive diversity.
+        distance: Greatest distance, and its kind (0 equal, 1 ordered, 2 hierarchical, -1 none).
+        max_shares: Greatest share of each value in a class.
+        target_share: Share of a known value to aim at.
+        is_exact: Whether these rules imply the model; otherwise a class that passes may still violate it, and an exact
+            check is used if there is one.
     """
 
     min_distinct: int = 0
@@ -45,7 +50,7 @@ class KernelRules:
 
 @dataclass(frozen=True)
 class AchievedMetric:
-    """What a release achieves by some forms of a model: name and meaning of a measure in `NAME_metrics`."""
+    """A metric of NAME_metrics that states what a release achieves by some forms of a model."""
 
     name: str
     description: str
@@ -53,9 +58,13 @@ class AchievedMetric:
 
 @dataclass(frozen=True)
 class TableMeasure:
-    """What a form shows of any table: its name in `anonymity`, and the meaning of the number.
+    """The measure by which `anonymity` reports a form for any table.
 
-    `measure` is what its SQL file calls the number and `better` its direction, where they are not those of the form.
+    Attributes:
+        name: Name of the row.
+        description: Meaning of the number.
+        measure: Name in the SQL file, if it is not that of the form.
+        better: Direction, if it is not that of the form.
     """
 
     name: str
@@ -66,11 +75,15 @@ class TableMeasure:
 
 @dataclass(frozen=True)
 class ModelBound:
-    """How the measure of a class is compared with a parameter.
+    """The comparison of a class's measure with a parameter.
 
-    parameter: the one that bounds the measure; better: 'higher' or 'lower'; strict: the bound itself is not enough;
-    slack: how far the algorithms stay from the bound on the safe side where it is strict. most: the most there can be,
-    where less is better. unreachable: what else to ask for where no bound is high enough.
+    Attributes:
+        parameter: The parameter that bounds the measure.
+        better: 'higher' or 'lower'.
+        strict: Whether the bound itself violates the model.
+        slack: Distance that the algorithms keep from a strict bound.
+        max_measure: Greatest possible measure, if lower is better.
+        unreachable: What to request instead if no bound is high enough.
     """
 
     parameter: str
@@ -83,19 +96,27 @@ class ModelBound:
 
 @dataclass(frozen=True)
 class ModelForm:
-    """One form of a model: a measure of every class, and what of it is enough.
+    """One form of a model: a measure of every class, and its bound.
 
-    name: what the parameter that chooses the form is given, and what the SQL file calls the measure. settings:
-    parameters that only this form has, with their defaults. least: no class of fewer records can meet the model.
-    sentence: what the certificate says, with {form} and the settings.
-
-    compares: whether classes are compared with the whole table. counts_values: whether a number of different values is
-    asked for and nothing else, which a union of classes has wherever one of them has it. kept_by_union: whether a union
-    of disjoint classes meets the model where each does and records are counted; otherwise nothing is taken for granted.
-
-    order: what is asked of the values beside that they differ: nothing, their 'order' (of the leaves of the hierarchy
-    where the column has one) or their 'hierarchy'; places: names of the columns that tell it in SQL; instead: a form
-    that is never met where this is not, and needs no hierarchy.
+    Attributes:
+        name: Value of the parameter that chooses the form, and name of the measure in the SQL file.
+        bound: The comparison of the measure with a parameter.
+        measure: The measure of classes, given as counts.
+        metric: The metric that a release reports.
+        table_measure: The measure that `anonymity` reports.
+        sentence: Sentence of the certificate, with {form} and the settings.
+        settings: Parameters that only this form has, with their defaults.
+        min_records: Least number of records of a class that can meet the model.
+        kernel_rules: The form as compiled code checks it.
+        uses_overall: Whether classes are compared with the whole table.
+        is_distinct_count: Whether the form only requires a number of different values, which a union of classes has if
+            one of them has it.
+        is_closed_under_union: Whether a union of disjoint classes meets the model if each does and records are counted;
+            if not, nothing is assumed.
+        value_order: Structure of the values that the form uses: none, 'order' (of the leaves if the column has a
+            hierarchy) or 'hierarchy'.
+        order_columns: SQL columns that contain this structure.
+        alternative: A form that is never met if this one is not, and that needs no hierarchy.
     """
 
     name: str
@@ -133,9 +154,16 @@ class ModelForm:
 class PrivacyModel:
     """One privacy model of sensitive columns.
 
-    name: of its Python file, of its SQL file, and in messages; place: among the models in all lists. parameters: the
-    first asks for the model; `chooses` names the one that chooses among `forms`, the first of which is the default.
-    function: the table function that measures any table, with what it `gives` and an `example` call of it.
+    Attributes:
+        name: The name of its Python file and its SQL file, also used in messages.
+        position: Its position among the models in all lists.
+        parameters: Its parameters; the first one requests the model.
+        forms: Its forms; the first one is the default.
+        source: The paper or standard that defines it.
+        function: The table function that measures any table by it.
+        description: What the function returns.
+        example: A call of the function.
+        form_parameter: The parameter that chooses the form; empty if there is only one.
     """
 
     name: str
@@ -164,7 +192,7 @@ class PrivacyModel:
 
     @property
     def metrics(self) -> tuple[AchievedMetric, ...]:
-        """What a release achieves by its forms."""
+        """The metrics that a release reports for its forms."""
         return tuple(dict.fromkeys(f.metric for f in self.forms))
 
 

@@ -1,4 +1,4 @@
-"""What privacy models a call asks for, of which sensitive columns."""
+"""The privacy models that a call requests, and the sensitive columns that they apply to."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -38,7 +38,7 @@ class ModelRequirement:
 
     @property
     def bound(self) -> float:
-        """What bounds the measure."""
+        """The bound of the measure."""
         return float(self.settings[self.form_definition.bound.parameter])
 
     @property

@@ -29,5 +29,5 @@ def parameters() -> tuple[Parameter, ...]:
 
 
 def metrics() -> tuple[tuple[PrivacyModel, ModelForm, AchievedMetric], ...]:
-    """What releases achieve by all models: each measure with its model and the first form that has it."""
+    """Return the metrics of all models, each with its model and the first form that has it."""
     return tuple((m, next(f for f in m.forms if f.metric == metric), metric) for m in models() for metric in m.metrics)

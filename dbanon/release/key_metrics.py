@@ -24,7 +24,7 @@ _MODELS = 3
 
 
 def headline(metrics: Sequence[str]) -> list[int]:
-    """Place of the measures, of those given by name, that are worth reading first, in the order to read them.
+    """Return the positions of the metrics that are worth reading first, in the order to read them.
 
     >>> headline(["records", "l_diversity:disease", "k", "c_avg"])
     [0, 2, 1]

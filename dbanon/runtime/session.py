@@ -66,7 +66,7 @@ class Session:
     """Parts of the comparison that runs which are done, in whatever order DuckDB takes them."""
     quasi_counts: Sequence[int] = ()
     """Numbers of quasi-identifiers of the comparison that was planned last."""
-    on_first_release: Callable[[list[str]], None] | None = None
+    on_review: Callable[[list[str]], None] | None = None
     """What is told, in lines of text, what the first release of a name will publish, before it does."""
 
     def cursor(self) -> Any:

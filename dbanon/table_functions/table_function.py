@@ -91,7 +91,7 @@ class Call:
         return value
 
     def source(self, trusting: bool = False) -> catalog.Source:
-        """Return the relation that the argument `tbl` names; `trusting` as `is_declaring` of `resolve_source`."""
+        """Return the relation that the argument `tbl` names; `trusting` is `is_declaring` of `resolve_source`."""
         given, local = self.text("tbl"), self.session.temporary.columns
         source = catalog.resolve_source(self.function.name, given, self.cursor, self.path, local, trusting)
         policy = self.session.temporary.policies.get(names.fold_case(source.table))

@@ -42,7 +42,7 @@ class Measured(Protocol):
     """One algorithm with one k on one table."""
 
     def prepare(self) -> None:
-        """Run it on few records, so that no run that is timed loads or compile its kernels."""
+        """Run the algorithm on few records, so that no timed run loads or compiles its kernels."""
 
     def figures(self, seed: int) -> tuple[dict[str, float], float]:
         """The metrics with a seed, so many after the first, and the seconds of clustering; a DbanonError where the run

@@ -1,7 +1,7 @@
-"""The scalar functions of pseudonyms and shifts: texts and how they are made in, pseudonyms and days out.
+"""The scalar functions of pseudonyms and shifts: from texts and a description to pseudonyms and days.
 
-`how` is JSON with a reference to the key, never the key. That of the making functions and that of the gate's
-(`_again`) take the same and share no code after it.
+The description is JSON with a reference to the key, never the key. The functions that compute published values and
+those of the gate take the same arguments and share no other code.
 """
 
 import json

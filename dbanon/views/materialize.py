@@ -97,8 +97,8 @@ def create_release(
             to = later.toward(target, there, is_new=not published, replace=replace)
             if (taken := release_target.existing_tables(cursor, target, TABLES)) and not (replace and published):
                 raise errors.ReleaseExistsError("materialize", name, taken, bool(published))
-            if not earlier and current.on_first_release is not None:
-                current.on_first_release(pre_release_review.review_lines(call, spec, name))
+            if not earlier and current.on_review is not None:
+                current.on_review(pre_release_review.review_lines(call, spec, name))
             spec, given = search_budget.counted("materialize", current, cursor, spec, given)
             version, how = max((e.version for e in earlier), default=0) + 1, "recluster" if published else "first"
             entry = _entry(target, _definition(algorithm, spec, source, given), spec, columns, version, how, cursor)

@@ -1,6 +1,6 @@
 """The review before the first release of a name: the columns that its call publishes, generalizes and withholds.
 
-It also lists conspicuous values. The session has the function that receives it; see `Session.reviewed`.
+It also lists conspicuous values. The session has the function that receives it; see `Session.on_review`.
 """
 
 from dbanon.policy.checks import review

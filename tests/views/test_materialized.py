@@ -120,7 +120,7 @@ def test_roles_are_resolved_once_even_after_a_timed_search(con: Any, monkeypatch
     count(materialize, "make_call")
     count(resolve, "prepared")
     count(Call, "source")
-    con.on_first_release = lambda lines: None
+    con.on_review = lambda lines: None
     dbanon.create_release(con, "safe", "kacpc", "patients", k=5, improve="50ms")
     # The source is looked up before the publishing turn for the database of its ledger, and resolved within.
     assert resolved == ["make_call", "source", "prepared", "source"]

@@ -9,7 +9,7 @@ from dbanon.encoding.encoded_table import Floats, Ints
 Draws = npt.NDArray[np.uint64]
 
 CONVERGENCE_STEP = 2.0**-20
-"""Centers that move by no more than this on each axis stand still."""
+"""Centers that move by no more than this on each axis count as unmoved."""
 
 
 def fuzzy_centers(

@@ -10,9 +10,16 @@ from dbanon.encoding.encoded_table import Attribute, EncodedTable, Floats, Ints,
 
 @dataclass(frozen=True)
 class HierarchyCosts:
-    """One attribute as a hierarchy, whose nodes are in preorder: parent of each, the last node of its subtree, and
-    `way`, the cost of raising it to the root; `node` by code. NULL is the last node, a child of the root; `unit` is the
-    cost of the whole way, of at most so many `levels`."""
+    """The hierarchy of one attribute as arrays; NULL is the last node, a child of the root.
+
+    Attributes:
+        parent: (nodes,) parent of each node; nodes are in preorder.
+        last: (nodes,) last node of the subtree of each node.
+        cost_to_root: (nodes,) cost of raising a node to the root.
+        node: (values + 1,) node of each code.
+        unit: Cost of the whole path to the root.
+        levels: Greatest number of levels on a path.
+    """
 
     parent: Ints
     last: Ints

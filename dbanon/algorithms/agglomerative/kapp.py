@@ -43,14 +43,14 @@ def kapp(space: EncodedTable, constraint: Constraint, options: Options, check: C
     """KAPP, reconstructed from the algorithm that the review of clustering methods prints without its formulas.
 
     Fuzzy c-means clusters the codes of the sensitive columns, each from 0 to 1; a record counts to the nearest center.
-    The centers begin as those of k-means++ and move until they stand still, or with `optimizer = 'vultures'` are looked
-    for by African vultures optimization, as in the paper, whatever the mode. A class begins with the
-    record nearest to the center of the cluster that has most records left. It takes k - 1 others, each from one of the
+    The centers begin as those of k-means++ and move until they no longer move, or with `optimizer = 'vultures'` are
+    looked for by African vultures optimization, as in the paper, whatever the mode. A class begins with the record
+    nearest to the center of the cluster that has most records left. It takes k - 1 others, each from one of the
     clusters of which it has fewest: the one nearest by the quasi-identifiers, in the distance of the k-member papers.
-    What is left joins the class whose whole loss grows least. Then class after class is united with the nearest one,
-    with which a record loses least, until the earth mover's distances of its sensitive columns from the whole table,
-    summed, are at most `t`, by default 0.1. That is more than t-closeness of each column. Other models and persons are
-    met by the shared repair. O(n^2 / k) time without the index, O(n) memory.
+    The remaining records join the class whose whole loss grows least. Then class after class is united with the nearest
+    one, with which a record loses least, until the earth mover's distances of its sensitive columns from the whole
+    table, summed, are at most `t`, by default 0.1. That is more than t-closeness of each column. Other models and
+    persons are met by the shared repair. O(n^2 / k) time without the index, O(n) memory.
 
     Which records are together depends on sensitive values, which no model judges: an attacker who knows the method can
     learn from it more than from other algorithms.
@@ -148,7 +148,7 @@ class SpreadClasses:
 
     @property
     def steps(self) -> int:
-        """What was looked at so far."""
+        """Number of records examined so far."""
         return sum(pool.index.steps for pool in self.pools)
 
     def assign_classes(self, progress_check: progress.ProgressCheck) -> Ints:
@@ -276,7 +276,7 @@ def _sensitive_clusters(space: EncodedTable, k: int, options: Options, check: Ch
 
 
 class ClassDeviations:
-    """How far the sensitive values of classes are from those of the whole table: earth mover's distances, summed."""
+    """Deviations of classes from the whole table: earth mover's distances of their sensitive values, summed."""
 
     def __init__(
         self, space: EncodedTable, constraint: Constraint, models: Sequence[ModelRequirement], rows: list[Ints]

@@ -50,7 +50,7 @@ def vulture_centers(points: Floats, counts: Ints, n_centers: int, seed: int, rou
 
 
 def objective(points: Floats, counts: Ints, centers: Floats) -> float:
-    """What fuzzy c-means minimizes, with exponent 2."""
+    """Return the objective of fuzzy c-means with exponent 2, which is minimized."""
     near = sum((1 / np.maximum(square_distances(points, c), 2.0**-60) for c in centers), np.zeros(points.shape[1]))
     return float(np.cumsum(counts / near)[-1])
 
@@ -59,7 +59,7 @@ Draw = Callable[..., Floats]
 
 
 def _next_place(place: Floats, leader: Floats, best: tuple[Floats, Floats], hunger: float, draw: Draw) -> Floats:
-    """Where a vulture goes, by its hunger: explores, circles around the leader, or gathers with the others."""
+    """Return the next position of a vulture: by hunger it explores, circles the leader, or gathers with the others."""
     if abs(hunger) >= 1:
         if draw(1)[0] <= EXPLORE_SHARE:
             return leader - np.abs(2 * draw(*place.shape) * leader - place) * hunger

@@ -1,5 +1,8 @@
-"""Which cluster records are in, as runs: where only k is asked nothing tells records of a tuple apart, and a table of
-100 million records has no array of as many entries."""
+"""Cluster numbers of records as runs.
+
+If only k is required, the records of a tuple are interchangeable, so a table of 100 million records needs no array
+of 100 million entries.
+"""
 
 from __future__ import annotations
 
@@ -17,10 +20,12 @@ Numbers = npt.NDArray[np.integer[Any]]
 
 @dataclass(frozen=True)
 class RunLengthLabels:
-    """The next so many records of a tuple, in canonical order, are in a cluster (-1: left out).
+    """The cluster of every record, as runs of records of one tuple that are in the same cluster.
 
-    tuples, clusters, counts (runs,): tuples ascend, the runs of a tuple are all its records, and neighbours of one
-    tuple are of different clusters.
+    Attributes:
+        tuples: (runs,) tuple of each run, ascending; the runs of a tuple contain all its records.
+        clusters: (runs,) cluster of each run, -1 for suppressed records; neighbouring runs of one tuple differ.
+        counts: (runs,) number of records of each run, in canonical order.
     """
 
     tuples: Codes
@@ -29,7 +34,10 @@ class RunLengthLabels:
 
     @classmethod
     def from_runs(cls, tuples: Numbers, clusters: Numbers, counts: Numbers) -> RunLengthLabels:
-        """Run whose tuples come in any order, those of a tuple in the order of its records. O(n log n) time."""
+        """Return the labels for runs in any order of tuples; runs of one tuple keep their order.
+
+        Neighbouring runs of one tuple and cluster become one. O(n log n) time.
+        """
         if len(tuples) and (tuples[1:] < tuples[:-1]).any():
             order = np.argsort(tuples, kind="stable")
             tuples, clusters, counts = tuples[order], clusters[order], counts[order]
@@ -41,14 +49,15 @@ class RunLengthLabels:
 
     @classmethod
     def from_assignment(cls, space: EncodedTable, assignment: RunLengthLabels | Ints) -> RunLengthLabels:
-        """Run of what an algorithm gives: runs, or the cluster of every canonical row."""
+        """Return the result of an algorithm as runs: it is runs, or the cluster of every record in canonical order."""
         return assignment if isinstance(assignment, RunLengthLabels) else cls.from_labels(space, assignment)
 
     @classmethod
     def concatenate(cls, parts: Iterable[tuple[Ints, RunLengthLabels]]) -> RunLengthLabels:
-        """Run of parts of a space, each with the tuples of the space that are its own, in order.
+        """Return the labels of a table from those of its parts.
 
-        The clusters of a part are numbered after those of the parts before it; -1 stays.
+        Each part comes with the numbers that its tuples have in the table. The clusters of a part are numbered after
+        those of the parts before it; -1 stays.
         """
         pairs = list(parts)
         firsts = np.cumsum([0, *(runs.next_cluster_number for _, runs in pairs)])[:-1]
@@ -58,7 +67,7 @@ class RunLengthLabels:
 
     @classmethod
     def from_tuple_clusters(cls, space: EncodedTable, clusters: Numbers) -> RunLengthLabels:
-        """Run of whole tuples: the cluster of each."""
+        """Return the labels if all records of a tuple are in the same cluster, given the cluster of each tuple."""
         return cls(
             np.arange(len(space.counts), dtype=np.int32), clusters.astype(np.int32), smallest_int_type(space.counts)
         )
@@ -84,7 +93,7 @@ class RunLengthLabels:
 
     @property
     def nbytes(self) -> int:
-        """Memory that they take."""
+        """Memory of the arrays in bytes."""
         return self.tuples.nbytes + self.clusters.nbytes + self.counts.nbytes
 
     @property
@@ -99,18 +108,18 @@ class RunLengthLabels:
 
     @property
     def has_no_suppressed(self) -> bool:
-        """Whether no record is left out."""
+        """Whether no record is suppressed."""
         return bool((self.clusters >= 0).all())
 
     def without_suppressed(self) -> RunLengthLabels:
-        """Return those that are not left out."""
+        """Return the runs of the records that are not suppressed."""
         if self.has_no_suppressed:
             return self
         is_published = self.clusters >= 0
         return RunLengthLabels(self.tuples[is_published], self.clusters[is_published], self.counts[is_published])
 
     def with_cluster_numbers(self, new_numbers: Numbers) -> RunLengthLabels:
-        """Return the same with another number of each cluster; -1 stays."""
+        """Return the labels with a new number for each cluster; -1 stays."""
         clusters = np.append(new_numbers, -1)[self.clusters].astype(np.int32)
         return RunLengthLabels.from_runs(self.tuples, clusters, self.counts)
 
@@ -123,8 +132,10 @@ class RunLengthLabels:
         return RunLengthLabels(tuple_numbers[is_selected], self.clusters[is_selected], self.counts[is_selected])
 
     def reassigned(self, others: RunLengthLabels) -> RunLengthLabels:
-        """Records that are not left out, in canonical order, are dealt to the clusters of others, which have as many
-        records of each tuple; who is left out stays so."""
+        """Return the labels with the published records assigned to the clusters of `others`, in canonical order.
+
+        `others` has as many records of each tuple as are published here. Suppressed records stay suppressed.
+        """
         if self.has_no_suppressed:
             return others
         published_runs, suppressed_runs = np.flatnonzero(self.clusters >= 0), np.flatnonzero(self.clusters < 0)
@@ -138,8 +149,11 @@ class RunLengthLabels:
 
 
 def intersect_partitions(first_sizes: Numbers, second_sizes: Numbers) -> tuple[Ints, Ints, Ints]:
-    """Two divisions of one line into pieces of so many records each: the pieces that both make, by their records and
-    by the piece of either that they are in."""
+    """Intersect two divisions of one sequence into runs of the given lengths.
+
+    Returns:
+        The length of each intersection, and the index of the run of either division that contains it.
+    """
     ends, other_ends = np.cumsum(first_sizes, dtype=np.int64), np.cumsum(second_sizes, dtype=np.int64)
     all_ends = np.concatenate((ends, other_ends))
     all_ends.sort(kind="stable")  # which sees that these are two ascending runs
@@ -162,5 +176,5 @@ def chain_heads(next_entry: Ints) -> Ints:
 
 
 def _run_starts(changes: Bools, length: int) -> Ints:
-    """Where equal ones begin, by whether each but the first differs from the one before."""
+    """Return where runs of equal entries begin, given for each entry but the first whether it differs from the last."""
     return np.append(0, np.flatnonzero(changes) + 1) if length else np.zeros(0, np.int64)

@@ -1,8 +1,8 @@
-"""What clusters lose and leave at risk, by the names of the metrics of a release: from codes alone, so that many runs
-on one encoded table are compared without a release of each.
+"""The metrics of clusters, computed from codes under the names of a release's metrics.
 
-The definitions are those of sql/release/metric/, where the papers are named; tests hold the two to each other. Records
-that are left out do not count, except where a measure says so.
+Many runs on one encoded table can be compared without a release of each. The definitions are those of
+sql/release/metrics/, where the papers are named; tests compare the two. Suppressed records do not count unless a
+metric says so.
 """
 
 import math

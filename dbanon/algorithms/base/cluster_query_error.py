@@ -1,7 +1,7 @@
-"""How wrong random counts on a release are, from codes: the questions of query_error(), asked of clusters.
+"""Relative errors of random counting queries on a release, computed from codes: query_error() for clusters.
 
-Questions, answers and errors are those of sql/audit/query_error/query_error.sql, where values are clustered as they
-are; values beyond top or bottom, and those that min_level raises, count as what they are clustered as.
+Queries, answers and errors are those of sql/audit/query_error/query_error.sql if values are clustered unchanged.
+Values beyond top or bottom, and values raised by min_level, count as the values that they are clustered as.
 """
 
 from __future__ import annotations
@@ -86,7 +86,13 @@ def _overlap_shares(low: Floats, high: Floats, first: float, last: float, step: 
 
 @dataclass(frozen=True)
 class _ColumnDomain:
-    """Places of a column in their order, and how many records lie before each; `filled` have a value."""
+    """The values of a column in order, with counts.
+
+    Attributes:
+        positions: Positions of the values, ascending.
+        n_before: Number of records before each position.
+        n_filled: Number of records with a value.
+    """
 
     positions: Floats
     n_before: Ints
@@ -101,7 +107,7 @@ class _ColumnDomain:
         return cls(places[occupied], np.cumsum(counts) - counts, int(counts.sum()))
 
     def position_of(self, record: int) -> float:
-        """Where a record lies."""
+        """Return the position at which a record lies, given its number among the records with a value."""
         return float(self.positions[np.searchsorted(self.n_before, record, side="right") - 1])
 
 
@@ -126,7 +132,7 @@ def _hash(number: int, purpose: str, column: int) -> int:
 
 
 def _value_positions(space: EncodedTable, intervals: Sequence[PublishedIntervals]) -> list[Floats]:
-    """Where the values of each column lie, by code: numbers in the unit of their ends, categories by their leaf."""
+    """Return the positions of each column's values by code: numbers in the unit of their ends, categories by leaf."""
     remaining_intervals = iter(intervals)
     return [
         next(remaining_intervals).position

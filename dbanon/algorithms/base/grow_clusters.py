@@ -1,7 +1,7 @@
 """Growth: the one loop of the families gather and greedy.
 
-A group begins with a seed, records join it until it is enough, and the next group begins, while what is left can make
-one; what is left in the end is placed. What differs are four rules:
+A group begins with a seed, records join it until it is enough, and the next group begins, while the remaining records
+can make one; the remaining records are placed. What differs are four rules:
 
 gather.nearest     seed: least or greatest sum of distances to all seeds; joins: nearest to the seed; enough: k records,
                    or any model; leftovers: nearest seed
@@ -46,16 +46,15 @@ MAX_MEMBERS = 2**22
 
 
 class GrowthRules(ABC):
-    """The rules of one clustering, and what is left of its records.
+    """The rules by which one clustering grows its groups, and its remaining records.
 
     Attributes:
-        index: Counts the records that are left, and what was looked at so far.
-        dealt: The groups.
-        questions: Questions that a group asks, each of which might have to look at all tuples.
-        harder: How many times as hard the questions of all groups are as those of the first, while these look at few
-            tuples: measured. Groups that begin far from the others find first what lies apart, and what is left lies
-            close.
-        fewer: The same where the first ones look at most tuples.
+        index: Counts the remaining records, and the records examined so far.
+        log: The groups formed so far.
+        n_queries: Queries per group, each of which may examine all tuples.
+        sparse_cost_factor: Measured cost of the queries of all groups as a multiple of that of the first groups, if
+            those examine few tuples: groups that begin far from the others take the outlying records first.
+        dense_cost_factor: The same multiple if the first groups examine most tuples.
     """
 
     index: Any
@@ -64,17 +63,17 @@ class GrowthRules(ABC):
 
     @property
     def n_remaining(self) -> int:
-        """Records that are left."""
+        """Number of records in no group yet."""
         return int(self.index.records)
 
     @property
     def steps(self) -> int:
-        """What was looked at so far."""
+        """Number of records examined so far."""
         return int(self.index.steps)
 
     @abstractmethod
     def can_form_group(self) -> bool:
-        """Return whether what is left might make a group."""
+        """Return whether the remaining records might form a group."""
 
     @abstractmethod
     def form_groups(self, first_number: int, max_groups: int) -> int:
@@ -86,7 +85,7 @@ class GrowthRules(ABC):
 
     @abstractmethod
     def assign_leftovers(self, n_groups: int, check: Check) -> None:
-        """Put records that are in none of so many groups, in canonical order, into one."""
+        """Assign each remaining record, in canonical order, to one of the first `n_groups` groups."""
 
     def assignment(self) -> Assignment:
         """Return the group of every record."""
@@ -94,14 +93,14 @@ class GrowthRules(ABC):
 
 
 class KernelCountedRules(GrowthRules):
-    """What rules have in common whose kernel counts: the records that are left, and the tuples that were looked at.
+    """Rules whose kernel counts the remaining records and the examined tuples.
 
     Attributes:
-        state: What the kernel goes on from; the second number is that of the records that are left.
-        looked: Tuples that were looked at so far.
-        step_cost: What a look at one costs, in steps of dbanon.algorithms.base.progress.
-        labels: The group of every record; -1 where there is none yet.
-        codes_of: The place of each attribute among the codes of all.
+        state: The state from which the kernel continues; its second number is that of the remaining records.
+        n_examined: Tuples examined so far.
+        step_cost: Cost of examining one tuple, in steps of dbanon.algorithms.base.progress.
+        labels: (n,) group of every record; -1 if it is in none yet.
+        code_offsets: (attributes + 1,) position of each attribute's first code among the codes of all attributes.
     """
 
     step_cost = 1.0
@@ -125,7 +124,7 @@ class KernelCountedRules(GrowthRules):
 
 
 def grow_groups(space: EncodedTable, rules: GrowthRules, check: Check) -> Assignment:
-    """Return the group of every record; one group where none could be made."""
+    """Return the group of every record; a single group if none could be formed."""
     n_groups, batch, progress_check = 0, MIN_BATCH, progress.as_progress_check(check)
     sample = _GrowthEstimate(space, rules, progress_check)
     while rules.can_form_group():
@@ -154,7 +153,7 @@ class _GrowthEstimate:
         self._is_estimated = False
 
     def next_batch(self, n_groups: int, batch: int) -> int:
-        """How many groups are to be made after so many; the same on every machine until all is judged."""
+        """Return how many groups to form next; the same on every machine until the cost of all of them is estimated."""
         if self._is_estimated:
             return batch
         if n_groups < MIN_BATCH:

@@ -1,7 +1,7 @@
-"""A space and its privacy model as arrays, for the kernels that cut and rebuild classes.
+"""An encoded table and its privacy model as arrays, for the kernels that cut and rebuild classes.
 
-An item is what no model tells apart: a tuple; a tuple with its sensitive values where a model judges these; a record
-where persons are counted, or columns are judged within equal values of the others.
+An item is a set of records that no model distinguishes: a tuple; a tuple with its sensitive values if a model uses
+them; a record if persons are counted, or if columns are checked within equal values of the others.
 """
 
 from dataclasses import dataclass, replace
@@ -31,10 +31,20 @@ N_ORDERS = 16
 
 @dataclass(frozen=True)
 class KernelInputs:
-    """Arrays of a space: terms and data (dbanon.kernels.loss), model (the two forms of dbanon.kernels.model_check),
-    lines (dbanon.kernels.local_search); codes (items, attributes), sizes (items,), the records of each, and, by row,
-    the item. `mode` is 0 where k records are enough, so that items are the tuples, 1 where models judge records, 2
-    where persons are counted or columns judged apart."""
+    """The arrays of an encoded table and its privacy model.
+
+    Attributes:
+        terms: See dbanon.kernels.loss.
+        data: See dbanon.kernels.loss.
+        mode: 0 if k records suffice, so that items are tuples; 1 if models examine records; 2 if persons are counted or
+            columns are checked separately.
+        model: The two forms of dbanon.kernels.model_check.
+        rank_orders: See dbanon.kernels.local_search.
+        codes: (items, attributes) codes of each item.
+        sizes: (items,) number of records of each item.
+        item_by_row: (n,) item of each row; None if items are tuples.
+        min_records: Least number of records of a class.
+    """
 
     terms: Ints
     data: Ints
@@ -48,11 +58,11 @@ class KernelInputs:
 
     @property
     def item_of(self) -> Ints:
-        """The item of every row; where items are tuples, made anew each time."""
+        """The item of every row, (n,); computed again on each use if items are tuples."""
         return np.repeat(np.arange(len(self.sizes)), self.sizes) if self.item_by_row is None else self.item_by_row
 
     def cluster_items(self, runs: RunLengthLabels) -> tuple[AnyInts, AnyInts, AnyInts]:
-        """Item, cluster and number of records of runs; those that are left out are not in it."""
+        """Return item, cluster and number of records of each run, without suppressed records."""
         if self.item_by_row is None:
             published = runs.without_suppressed()
             return published.tuples, published.clusters, published.counts
@@ -63,8 +73,10 @@ class KernelInputs:
     def reassigned(
         self, space: EncodedTable, before: RunLengthLabels, items: AnyInts, clusters: AnyInts, counts: AnyInts
     ) -> RunLengthLabels:
-        """The runs in which the records that `before` does not leave out are dealt, in canonical order, to the
-        clusters: so many of each item, items ascending."""
+        """Return the labels with the published records of `before` assigned to the given clusters, in canonical order.
+
+        `counts` records of each of `items`, which ascend, are assigned to each of `clusters`.
+        """
         if self.item_by_row is None:
             return before.reassigned(RunLengthLabels.from_runs(items, clusters, counts))
         labels = before.labels()
@@ -74,7 +86,7 @@ class KernelInputs:
 
     @property
     def scratch(self) -> ModelScratch:
-        """What kernels that judge groups write to."""
+        """Scratch for the kernels that check groups."""
         record_model, person_model = self.model
         if record_model is None and person_model is None:
             return ModelScratch(np.zeros(0, np.int64), None)
@@ -82,7 +94,7 @@ class KernelInputs:
 
     @property
     def loss_arrays(self) -> LossArrays:
-        """What tells the loss of a class."""
+        """The arrays from which the loss of a class is computed."""
         return LossArrays(self.codes, self.terms, self.data)
 
     @property

@@ -30,8 +30,15 @@ HEIGHTS = ("edges", "leaves", "top")
 
 @dataclass(frozen=True)
 class LossTerm:
-    """The loss of one attribute: `places` of a number, or a tree with `height[node]`, that of what a lowest common
-    ancestor is published as; `unit` is all of it."""
+    """The loss on one attribute.
+
+    Attributes:
+        attribute: The attribute.
+        unit: The greatest loss.
+        places: (values + 1,) positions of a number's codes.
+        height: (nodes,) loss of publishing each node of a tree as the lowest common ancestor.
+        last: (nodes,) last node of the subtree of each node.
+    """
 
     attribute: Attribute
     unit: int
@@ -53,9 +60,10 @@ class LossTerm:
 
 
 class Loss:
-    """The loss of a space's records; `heights` is edges, leaves or top.
+    """The loss of the records of an encoded table; `heights` is edges, leaves or top.
 
-    Sums of (2k + 1) losses, and of n / k, stay below 2^62. `unit`: what an attribute of weight 1 can lose.
+    Sums of 2k + 1 losses, and of n / k losses, stay below 2^62. `unit` is the greatest loss on an attribute of
+    weight 1.
     """
 
     def __init__(self, space: EncodedTable, k: int, heights: str) -> None:

@@ -53,7 +53,9 @@ def model_rules(space: EncodedTable, models: Sequence[ModelRequirement]) -> tupl
 
 
 def model_scratch(rules: tuple[Any, ...]) -> tuple[Any, Any]:
-    """What kernels that judge groups by rules write to: counts of values, and sums in hierarchies (None: no column has
-    a distance)."""
+    """Return scratch for the kernels that check groups: counts of values, and sums in hierarchies.
+
+    The sums are None if no column has a distance.
+    """
     judges_distance = bool((rules[1][:, 5] >= 0).any())
     return np.zeros(int(rules[0][-1]), np.int64), np.zeros(2 * max(int(rules[5][-1]), 1)) if judges_distance else None

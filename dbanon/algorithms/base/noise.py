@@ -19,11 +19,14 @@ value they were made from."""
 
 @dataclass(frozen=True)
 class Noise:
-    """What is published instead of classes.
+    """Parameters of noise that is published instead of classes.
 
-    Numbers get Laplace noise of scale range / `epsilon`: of the range in the cluster, and kept within that of the
-    release; or, with `by_column`, of the release's range, and not kept within it. `categories` are drawn too; else they
-    are published as those of classes. `asked` is how the call says so.
+    Attributes:
+        asked: The parameter as the call states it; the name is stored in requests.
+        epsilon: Numbers get Laplace noise of scale range / epsilon.
+        by_column: Whether the range is that of the release; the noisy number may then exceed it. Otherwise the range is
+            that of the cluster, and noisy numbers stay within the range of the release.
+        categories: Whether categories are drawn too; otherwise they are published as those of classes.
     """
 
     asked: str
@@ -34,10 +37,16 @@ class Noise:
 
 @dataclass(frozen=True)
 class NoisyRecords:
-    """What is published of every record that is not left out: its cluster and its seat there (from 1), (records,); the
-    code of a value of the table (-1: none) or the place of a noisy number beside the least value that is released (NaN:
-    none), (records, attributes). A NULL
-    has neither, and nor has what is published as that of a class."""
+    """The published values of every record that is not suppressed, where classes would publish ranges.
+
+    A NULL, and a value that is published as that of a class, have neither code nor position.
+
+    Attributes:
+        cluster: (n,) cluster of each record.
+        seat: (n,) number of the record within its cluster, from 1.
+        code: (n, attributes) code of a published value; -1 for none.
+        position: (n, attributes) distance of a noisy number from the least released value; NaN for none.
+    """
 
     cluster: Ints
     seat: Ints
@@ -46,24 +55,26 @@ class NoisyRecords:
 
 
 def uniforms(key: bytes, name: str, n_draws: int) -> Floats:
-    """Return numbers above 0 and below 1 that nobody foretells without the key (SHAKE-256), the same on every
-    machine."""
+    """Return random numbers between 0 and 1, exclusive, that no one can predict without the key (SHAKE-256).
+
+    They are the same on every machine.
+    """
     stream = hashlib.shake_256(key + name.encode()).digest(8 * n_draws)
     return ((np.frombuffer(stream, "<u8") >> np.uint64(12)).astype(np.float64) + 0.5) * 2.0**-52
 
 
 def shuffle_cluster_numbers(labels: Ints, key: bytes) -> Ints:
-    """Return the clusters in another order: theirs tells where in the table they are. -1 stays."""
+    """Return the labels with shuffled cluster numbers; the original ones reveal positions in the table. -1 stays."""
     place = np.argsort(uniforms(key, "clusters", int(labels.max(initial=-1)) + 1), kind="stable")
     return np.where(labels >= 0, np.append(place, -1)[labels], -1)
 
 
 def draw_noisy_records(space: EncodedTable, labels: Ints, noise: Noise, key: bytes) -> NoisyRecords:
-    """What the records of each cluster are published with; every column is shuffled within it.
+    """Draw what the records of each cluster publish; every column is shuffled within its cluster.
 
-    A number is its value and noise, or, where all values of the cluster are equal, the value. A category is drawn from
-    the cluster's values, each with a probability proportional to exp(epsilon * its records / 2). A NULL is a value of
-    a category; NULLs of a number stay as many. O(n log n) time, O(n) memory for each attribute.
+    A number is its value plus noise, or the value itself if all values of the cluster are equal. A category is drawn
+    from the cluster's values, each with a probability proportional to exp(epsilon * its records / 2). NULL is a value
+    of a category; a number has as many NULLs as before. O(n log n) time, O(n) memory for each attribute.
     """
     order = np.argsort(labels, kind="stable")
     order = order[np.searchsorted(labels[order], 0) :]

@@ -15,7 +15,7 @@ from dbanon.kernels.arrays import ClassEntries
 
 @dataclass
 class PackedClasses:
-    """Class c has the entries starts[c]:starts[c + 1] and sizes[c] records; there are `number` classes."""
+    """Classes in packed arrays: class c has the entries starts[c]:starts[c + 1] and sizes[c] records."""
 
     items: Any
     counts: Any
@@ -34,9 +34,9 @@ class PackedClasses:
 
     @classmethod
     def from_labels(cls, problem: KernelInputs, runs: RunLengthLabels) -> PackedClasses:
-        """Return the clusters of runs, but for what they leave out.
+        """Return the clusters of runs without suppressed records.
 
-        O(n log n) time for n runs, or records where a model looks at each.
+        O(n log n) time for n runs, or for n records if a model examines each.
         """
         items, clusters, counts = problem.cluster_items(runs)
         order = np.lexsort((items, clusters))
@@ -65,9 +65,9 @@ class PackedClasses:
         return int(class_losses(self.items, self.starts, self.sizes, self.n_classes, problem.loss_arrays).sum())
 
     def to_labels(self, problem: KernelInputs, space: EncodedTable, before: RunLengthLabels) -> RunLengthLabels:
-        """Return the classes as runs; `before` says who is left out.
+        """Return the classes as runs; records that are suppressed in `before` stay suppressed.
 
-        The records of an item are dealt in canonical order to its classes in their order.
+        The records of an item are assigned in canonical order to its classes in their order.
         """
         n_entries = int(self.starts[self.n_classes])
         cluster = np.repeat(np.arange(self.n_classes, dtype=np.int32), np.diff(self.starts[: self.n_classes + 1]))

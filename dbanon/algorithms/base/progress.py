@@ -1,9 +1,7 @@
-"""How far an algorithm has come and how long it will take, for those that know: said through the check that they call
-anyway.
+"""Progress and time estimates, reported through the interrupt check that algorithms call anyway.
 
-Work is counted in steps: boxes, nodes or pairs that are looked at, each some 30 nanoseconds. Counts are the same on
-every machine, so whether a table is too large to be clustered without being asked for is, too; what a step takes is
-measured.
+Work is counted in steps: boxes, nodes or pairs that are examined, about 30 nanoseconds each. Counts are the same on
+every machine, so the decision that a table is too large for an algorithm is, too. The time per step is measured.
 """
 
 from __future__ import annotations
@@ -70,7 +68,7 @@ class ProgressCheck:
 
 
 def as_progress_check(check: Callable[[], None]) -> ProgressCheck:
-    """Return the check as one that can say how far work has come; where nobody listens it says nothing."""
+    """Return the check as one that can report progress; without a listener it reports nothing."""
     return check if isinstance(check, ProgressCheck) else ProgressCheck(check, lambda share: None)
 
 
@@ -102,8 +100,11 @@ class KernelEstimate:
 
 
 def cost_factor(steps: float, n_tuples: int, sparse_factor: float, dense_factor: float = DENSE_COST_FACTOR) -> float:
-    """How many times as hard the questions of all groups are, on average, as the first ones, which looked at so many
-    of the tuples each: `sparse_factor` where these were few, else `dense_factor`."""
+    """Return the average cost of the queries of all groups, as a multiple of that of the first groups.
+
+    The first groups examined `steps` of `n_tuples` tuples per query: `sparse_factor` if these were few, otherwise
+    `dense_factor`.
+    """
     return sparse_factor if steps < DENSE_SHARE * n_tuples else dense_factor
 
 
@@ -113,8 +114,10 @@ def thread_seconds() -> float:
 
 
 def remaining_text(seconds: float, fraction: float) -> str:
-    """How much longer it will take, after a comma, where so many seconds have done a share of it; nothing where that
-    cannot be told, or is not worth saying."""
+    """Return the estimated remaining time as text after a comma, given the seconds spent on a fraction of the work.
+
+    Empty if it cannot be estimated, or is too short to mention.
+    """
     remaining_s = seconds * (1 - fraction) / fraction if fraction > 0 else 0.0
     return (
         f", {humanize_duration(remaining_s)} left"

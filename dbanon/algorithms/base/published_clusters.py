@@ -22,8 +22,11 @@ from dbanon.encoding.encoded_table import Bools, CategoricalAttribute, EncodedTa
 class ValueGaps:
     """Distances between neighbouring values of a number, by code.
 
-    `step` and `place_step` are from the value before, in the units of `Number.positions` and of `Interval.place`;
-    `below` and `above` are from the value to its published ends.
+    Attributes:
+        step: Distance from the value before, in the unit of `NumericAttribute.positions`.
+        position_step: The same distance in the unit of `PublishedIntervals.position`.
+        to_low_end: Distance to the lower published end.
+        to_high_end: Distance to the upper published end.
     """
 
     step: Floats
@@ -34,8 +37,16 @@ class ValueGaps:
 
 @dataclass(frozen=True)
 class PublishedIntervals:
-    """How a number is published: places of the values and of the lower and the upper end by code, in one unit, and the
-    ranks of the ends."""
+    """The published intervals of a number, by code and in one unit.
+
+    Attributes:
+        position: Positions of the values.
+        low_end: Positions of the lower ends.
+        high_end: Positions of the upper ends.
+        low_rank: Ranks of the lower ends.
+        high_rank: Ranks of the upper ends.
+        gaps: Distances between neighbouring values.
+    """
 
     position: Floats
     low_end: Floats
@@ -64,11 +75,17 @@ class ReleaseQueries(Protocol):
 
 @dataclass(frozen=True)
 class PublishedClusters:
-    """Clusters and what they publish.
+    """Clusters and what is published of them.
 
-    `runs` are the clusters, numbered without gaps (-1: left out); `wide` those that are published with more than their
-    records span: numbers, codes and nodes; `intervals` has an entry a number among the attributes. So many
-    records `came`, those too that were not to be clustered. `questions` are what can be asked of the release.
+    Attributes:
+        space: The encoded table.
+        k: The parameter k.
+        runs: The clusters, numbered without gaps; -1 for suppressed records.
+        widened: Numbers of the clusters that publish more than the span of their records, and what they publish.
+        intervals: One entry for each number among the attributes.
+        heights: Loss of inner nodes: edges, leaves or top.
+        n_input_records: Number of records of the input, with those that were not to be clustered.
+        queries: The queries of query_error() about the release, if they are computed.
     """
 
     space: EncodedTable
@@ -164,7 +181,7 @@ class PublishedClusters:
         return self.space.rows - self.n_published
 
     def total_loss(self, heights: str, *, categories: bool = True) -> float:
-        """What all records lose, numbers and (by `heights` of inner nodes) categories."""
+        """Return the loss of all records, of numbers and (with `heights` of inner nodes) of categories."""
         total = np.zeros(len(self.sizes))
         for j, attribute in enumerate(self.space.attributes):
             low, high = self.bounds.low[:, j], self.bounds.high[:, j]

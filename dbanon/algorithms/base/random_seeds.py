@@ -1,4 +1,4 @@
-"""Where clusters begin: random records, which are the first ones in the deterministic mode."""
+"""Random seeds of clusters; in the deterministic mode the first records."""
 
 from collections.abc import Mapping
 

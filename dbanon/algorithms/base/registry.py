@@ -126,7 +126,10 @@ class Exclusion:
 
 @dataclass(frozen=True)
 class InfluenceWeighting:
-    """Works by what attributes tell of sensitive values, where `is_wanted`; own parameters are those of the forest."""
+    """The ability to weight attributes by their influence on sensitive values, if `is_wanted`.
+
+    Its own parameters are those of the forest.
+    """
 
     is_wanted: Callable[[Options], bool]
 
@@ -152,11 +155,12 @@ class OwnSearch:
 
 @dataclass(frozen=True)
 class PublishedEnds:
-    """What clusters are published with, (clusters, attributes) each.
+    """The codes and nodes that clusters publish, each (clusters, attributes).
 
-    `low` and `high` are the least and greatest codes; a `high` that is the code of NULL above a `low` that is not
-    publishes `*`. `raised_nodes` are the nodes of trees that are published in place of the lowest that covers the
-    codes; -1 where there is none, and for numbers.
+    Attributes:
+        low: Least code of each cluster.
+        high: Greatest code; if it is the code of NULL and `low` is not, the cluster publishes `*`.
+        raised_nodes: Node that is published in place of the lowest one that covers the codes; -1 for none and numbers.
     """
 
     low: Ints
@@ -184,16 +188,19 @@ class Widening:
 
 @dataclass(frozen=True)
 class Suppression:
-    """May leave records out by a rule of its own (-1), `what`, a clause of the parameter `suppress`: at most the share
-    that this says, and at most `records` of options and k (None: no bound but the share). The algorithm finds the least
-    of both for its part of the table in its options, as MOST_LEFT_OUT; what it must keep then is its own concern."""
+    """The ability to suppress records by a rule of the algorithm itself.
+
+    `rule` is a clause for the description of the parameter `suppress`. At most the share that this parameter allows is
+    suppressed, and at most `max_records` of options and k (None: no limit but the share). The algorithm finds the lower
+    limit for its part of the table in its options, under MAX_SUPPRESSED, and enforces it itself.
+    """
 
     rule: str
     max_records: Callable[[Options, int], int | None] = lambda options, k: None
 
 
 MAX_SUPPRESSED = "most_left_out"
-"""The option that tells an algorithm how many records it may leave out."""
+"""The option that tells an algorithm how many records it may suppress."""
 
 Ability = Exclusion | InfluenceWeighting | NoiseRelease | OwnSearch | Suppression | Widening
 
@@ -207,14 +214,24 @@ A = TypeVar("A", bound=Ability)
 class Algorithm:
     """One registered algorithm.
 
-    `summary` is its row in docs/algorithms.md: what it does, as Markdown.
-    `evidence` is a word of EVIDENCE, which `evidence_text` says in plain ones; `own` are parameters that only this
-    algorithm has, `defaults` its own defaults of common ones. `reads` names what it looks at beside codes:
-    'sensitive' (sensitive values, whatever the model), 'magnitudes' (the values of numbers); with the parameter that
-    `looks_up` names it sees what sensitive values are of, as hierarchies of their columns say. `abilities` are what few
-    algorithms do (above). `meets` are the models, by their parameters (person: k of
-    persons), that each cluster is made to meet while the algorithm works; the shared repair merges for all others, and
-    where records left at the end spoil a cluster.
+    Attributes:
+        name: Name of its table function.
+        title: Title of its page.
+        family: Family, from its folder.
+        run: The function that clusters an encoded table.
+        source: The paper or standard.
+        evidence: A key of EVIDENCE: how the steps are known (see `evidence_text`).
+        deterministic: Whether equal input gives equal clusters without a seed.
+        complexity: Time and memory, from the docstring of `run`.
+        own: Parameters that only this algorithm has.
+        defaults: Its own defaults of common parameters.
+        reads: What it uses in addition to codes: 'sensitive' (sensitive values, whatever the model), 'magnitudes' (the
+            values of numbers).
+        looks_up: A parameter with which it uses the categories of sensitive values in the hierarchies of their columns.
+        meets: The models, by their parameters (person: k of persons), that each cluster meets while the algorithm
+            runs. The shared repair merges clusters for all others, and if leftovers violate a model.
+        abilities: What few algorithms can do (see `Ability`).
+        summary: Its row in docs/algorithms.md, as Markdown.
     """
 
     name: str
@@ -235,7 +252,7 @@ class Algorithm:
 
     @property
     def evidence_text(self) -> str:
-        """How the steps are known."""
+        """The meaning of `evidence` as text."""
         return EVIDENCE[self.evidence]
 
     @property
@@ -252,7 +269,7 @@ class Algorithm:
         return (*common, *self.own)
 
     def ability(self, kind: type[A]) -> A | None:
-        """What it declares of a kind; None where it has no such ability."""
+        """Return the declared ability of a kind, or None."""
         return next((ability for ability in self.abilities if isinstance(ability, kind)), None)
 
 

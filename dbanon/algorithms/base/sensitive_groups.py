@@ -11,12 +11,19 @@ from dbanon.encoding.encoded_table import EncodedTable, Ints
 
 @dataclass(frozen=True)
 class SensitiveGroups:
-    """The records with the same sensitive values are a kind; those of a kind and a tuple are an item.
+    """Records grouped by equal sensitive values; the records of one group and one tuple are an item.
 
-    of (rows,): kind of every record; values (columns, kinds): codes of the sensitive values. Items are sorted by kind,
-    then by tuple: `rows` are the records in this order, canonical within an item, `item_of` (rows,) the item of every
-    record. By item: `at` (one more), the place of its first record in `rows`; its tuple; its kind. begins (kinds + 1,):
-    the first item of every kind.
+    Items are sorted by group, then by tuple.
+
+    Attributes:
+        group_of: (n,) group of every record.
+        values: (columns, groups) codes of the sensitive values.
+        rows: (n,) the records in the order of items, canonical within an item.
+        item_of: (n,) item of every record.
+        item_starts: (items + 1,) position in `rows` of the first record of each item.
+        tuples: (items,) tuple of each item.
+        item_groups: (items,) group of each item.
+        group_starts: (groups + 1,) first item of each group.
     """
 
     group_of: Ints

@@ -18,7 +18,7 @@ def has_several_values(attribute: NumericAttribute, codes: AnyInts) -> bool:
 
 
 def z_scores(attribute: NumericAttribute, codes: AnyInts, counts: Floats) -> tuple[Floats, Floats]:
-    """Place of a number's codes on two axes: its z-score, 0 for NULL, and 1 for NULL, else 0."""
+    """Return the positions of a number's codes on two axes: its z-score (0 for NULL), and 1 for NULL, else 0."""
     has_value = codes < attribute.values
     places = np.append(attribute.positions, 0.0)[codes]
     # Squares of great distances would be infinite. A power of two changes no digit.

@@ -35,7 +35,7 @@ def _hash_centers(centers: Ints) -> bytes:
 
 
 def _nearest_center_function(clusters: MovingCenters) -> Callable[[], Ints]:
-    """A function that gives the first of the nearest centers of all records, asked anew where centers have moved."""
+    """A function that gives the first of the nearest centers of all records, asked again where centers have moved."""
     nearest = np.zeros(len(clusters.points), np.int64)
     previous_centers = np.empty(0, np.int64)
 

@@ -1,4 +1,4 @@
-"""k-means++ for health records in a cloud: records far from the average are left out, the others assigned to centers
+"""k-means++ for health records in a cloud: records far from the average are suppressed, the others assigned to centers
 that begin far from each other."""
 
 import math
@@ -46,8 +46,8 @@ def kmeanspp_cloud(space: EncodedTable, constraint: Constraint, options: Options
     """Clustering of health records in a cloud by k-means++, reconstructed from the review of clustering methods.
 
     Categories are read as numbers, in the order of the leaves. Records with a number more than `deviations` standard
-    deviations from its mean are left out, the farthest first where not all may be. Of the others floor(n/k) become the
-    first centers by k-means++: a random record, then again and again one with a probability in proportion to its
+    deviations from its mean are suppressed, the farthest first where not all may be. Of the others floor(n/k) become
+    the first centers by k-means++: a random record, then again and again one with a probability in proportion to its
     squared distance to the nearest of those before. Once all lie on these, the rest are spread evenly. Records go to
     the nearest center and centers to the mean of their records until nothing moves, for `rounds` rounds at most; then
     ADJUST as in Algorithm No. 3 of the three-variants paper. O(rounds * n^2 / k) time at worst, O(n) memory.

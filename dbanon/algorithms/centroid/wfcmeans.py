@@ -81,12 +81,12 @@ class _WeightedMeans:
 
     @property
     def column_factors(self) -> Floats:
-        """What coordinates are multiplied by: the roots of the weights, which sum to 1."""
+        """The factors of the coordinates: the roots of the weights, which sum to 1."""
         declared = np.array([a.weight for a in self.space.attributes]) * self.weights
         return np.asarray(np.sqrt(declared / math.fsum(declared)))
 
     def assign(self, rounds: int) -> None:
-        """`near` becomes the first of the nearest centers of each tuple."""
+        """Set `nearest` to the first of the nearest centers of each tuple."""
         from dbanon.kernels import square_centers as kernels
 
         stretch = self.column_factors

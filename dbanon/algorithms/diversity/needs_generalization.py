@@ -20,11 +20,14 @@ from dbanon.encoding.encoded_table import (
 
 @dataclass(frozen=True)
 class RaisingRule:
-    """When a cluster is raised, and by how much.
+    """The rule that decides which clusters are raised, and by how much.
 
-    A cluster of diversity at most `least` (of several sensitive columns, the lowest; `normalized`: see `diversities`)
-    is raised; without `always` only one of more than k records. Raised are the attributes of at least average influence
-    (`influential = 'first'`: the one of greatest), by `levels` levels.
+    Attributes:
+        max_diversity: A cluster of at most this diversity (the lowest of several sensitive columns) is raised.
+        is_normalized: Whether the diversity is normalized (see `diversities`).
+        is_always: Whether clusters of k records are raised, too; otherwise only larger ones are.
+        influential: 'first' raises the attribute of greatest influence; otherwise all of at least average influence.
+        levels: Number of levels by which attributes are raised.
     """
 
     max_diversity: float

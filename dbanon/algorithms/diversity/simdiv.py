@@ -1,7 +1,7 @@
 """SimDiv: similarity- and diversity-based clustering with influence (Majeed et al. 2024, sections 3.1-3.5).
 
 Records are ranked by their cosine similarity to all others, sliced, each slice gives a center, and centers gather the
-records that make their clusters most diverse and stay most alike; `dbanon.algorithms.diversity.needs_generalization`
+records that make their clusters most diverse and stay most similar; `dbanon.algorithms.diversity.needs_generalization`
 publishes clusters of little diversity with influential attributes one level higher.
 """
 
@@ -161,7 +161,10 @@ def _groups_by_value(group_codes: Ints) -> tuple[Ints, Ints, Ints, Ints]:
 
 
 def _assign_residuals(rows: Ints, unit: Floats, tuple_of: Ints, seeds: Ints, labels: Ints, max_size: float) -> None:
-    """Label what is left (Algorithm 3, lines 23-26). Where all clusters have their greatest size, it is ignored."""
+    """Label the remaining records (Algorithm 3, lines 23-26).
+
+    Where all clusters have their greatest size, it is ignored.
+    """
     sizes = np.bincount(labels[labels >= 0], minlength=len(seeds))
     centers = unit[tuple_of[seeds]]
     for row in rows.tolist():

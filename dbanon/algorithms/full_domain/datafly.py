@@ -24,10 +24,10 @@ from dbanon.privacy_models.constraint import Constraint
 def datafly(space: EncodedTable, constraint: Constraint, options: Options, check: Check) -> Assignment:
     """Datafly (Sweeney), full-domain generalization by the column that has the most values.
 
-    While more records than may be left out stand in classes that miss the privacy model, the column with the most
-    different values (ties: the first) is raised by one level for all records. Then these records are left out. Levels
+    While more records than may be suppressed are in classes that miss the privacy model, the column with the most
+    different values (ties: the first) is raised by one level for all records. Then these records are suppressed. Levels
     are steps up a hierarchy; of a number without one, blocks of 1, 2, 4, 8 ... distinct values; NULL joins the other
-    values at the top. At most `most` records, by default k, are left out. O(n) time a step, O(n) memory.
+    values at the top. At most `most` records, by default k, are suppressed. O(n) time a step, O(n) memory.
     """
     levels = [AttributeLevels.from_codes(a, space.codes[:, j]) for j, a in enumerate(space.attributes)]
     blocks = tuple(attribute_levels.steps[0][space.codes[:, j]] for j, attribute_levels in enumerate(levels))

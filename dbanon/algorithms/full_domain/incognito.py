@@ -17,7 +17,7 @@ from dbanon.privacy_models.constraint import Constraint
 
 def incognito(space: EncodedTable, constraint: Constraint, options: Options, check: Check) -> Assignment:
     """Incognito (LeFevre et al. 2005): of all full-domain generalizations that meet the privacy model, but for the
-    records that may be left out, one of the least sum of levels; of these the one of the least loss as tight classes,
+    records that may be suppressed, one of the least sum of levels; of these the one of the least loss as tight classes,
     then the first (see `dbanon.algorithms.full_domain.lattice_search`).
 
     Levels are steps up a hierarchy; of a number without one, blocks of 1, 2, 4, 8 ... distinct values; NULL joins the
@@ -27,7 +27,7 @@ def incognito(space: EncodedTable, constraint: Constraint, options: Options, che
 
 
 def max_suppressed_records(options: Options, k: int) -> int | None:
-    """Return the most records to be left out, beside the share."""
+    """Return the most records to be suppressed, beside the share."""
     return None if options["most"] is None else int(str(options["most"]))
 
 

@@ -71,7 +71,7 @@ def union_closed_constraint(space: EncodedTable, constraint: Constraint, *, coun
     union is an average of its shares in the classes; why the other models hold then, each says in its file. Judged
     within equal values of the other columns, each part of the union is a union of parts. Where distinct persons are
     counted, one who is in two classes counts once in the union and shares are no averages: all but k and numbers of
-    values is left out.
+    values is suppressed.
     """
     by_records = space.persons is None and not counts_only
     models = tuple(
@@ -84,9 +84,9 @@ def union_closed_constraint(space: EncodedTable, constraint: Constraint, *, coun
 
 @dataclass(frozen=True)
 class LatticeSearch:
-    """The records by their blocks on the lowest levels, and the levels of their attributes.
+    """The lattice of levels of all attributes, and the records by their blocks on the lowest levels.
 
-    At most `most` records may stand in groups that miss the model.
+    At most `max_suppressed` records may be in groups that violate the model.
     """
 
     space: EncodedTable
@@ -168,14 +168,14 @@ class LatticeSearch:
 
     def groups_and_loss(self, loss: Loss, node: Node, constraint: Constraint) -> tuple[Ints, int]:
         """The group of every tuple on a node of all attributes, -1 where it misses the constraint, and the loss of all
-        records; those that are left out lose all."""
+        records; those that are suppressed lose all."""
         group, groups = self.base.groups_above(self.levels, node)
         is_failing = self.failing_groups(group, groups, constraint)
         total = self._total_loss(loss, group, groups, is_failing)
         return np.where(is_failing[group], -1, group), total
 
     def failing_groups(self, group: Ints, n_groups: int, constraint: Constraint) -> Bools:
-        """Which groups of tuples miss the constraint."""
+        """Return which groups of tuples violate the constraint."""
         sizes = group_records(group, n_groups, self.space.counts)
         if constraint.counts_only_records(self.space):
             return np.asarray(sizes < constraint.min_records)

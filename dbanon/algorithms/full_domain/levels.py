@@ -15,11 +15,15 @@ Node = tuple[int, ...]
 
 @dataclass(frozen=True)
 class AttributeLevels:
-    """The levels of one attribute at which its records stand in different blocks, from the values themselves up.
+    """The levels of one attribute that group its records differently, from the values upwards.
 
-    numbers: the level's number in the hierarchy; steps[0]: the block of each code at the first level (-1: does not
-    occur), steps[i]: the block at level i of each block at level i - 1; blocks: how many there are. Together they take
-    O(values * levels) memory of a tree, O(values) of a number.
+    O(values * levels) memory for a tree, O(values) for a number.
+
+    Attributes:
+        numbers: Number of each level in the hierarchy.
+        steps: steps[0] is the block of each code at the first level (-1 if it does not occur); steps[i] is the block at
+            level i of each block at level i - 1.
+        n_blocks: Number of blocks at each level.
     """
 
     numbers: tuple[int, ...]
@@ -67,7 +71,7 @@ def _top_level(attribute: Attribute) -> int:
 
 
 def _block_keys(attribute: Attribute, codes: Ints, level: int) -> Ints:
-    """What tells blocks of a level apart, by code."""
+    """Return a key of each code's block at a level; codes of one block have equal keys."""
     limited = not isinstance(attribute, NumericAttribute) and attribute.max_level is not None
     if level == _top_level(attribute) and not limited:
         return np.zeros(len(codes), np.int64)

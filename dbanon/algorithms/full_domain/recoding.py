@@ -1,4 +1,4 @@
-"""What a full-domain generalization publishes: one level of each column, or what just covers a class."""
+"""The published values of a full-domain generalization: one level of each column, or what just covers a class."""
 
 import numpy as np
 

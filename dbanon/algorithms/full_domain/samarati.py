@@ -16,14 +16,14 @@ from dbanon.privacy_models.constraint import Constraint
 
 
 def samarati(space: EncodedTable, constraint: Constraint, options: Options, check: Check) -> Assignment:
-    """Samarati's full-domain generalization of the least height, with records left out.
+    """Samarati's full-domain generalization of the least height, with records suppressed.
 
     The height of a generalization is the number of its steps up, over all columns. The least one at which some
-    generalization meets the privacy model, but for the records that may be left out, is found by halving; of those at
+    generalization meets the privacy model, but for the records that may be suppressed, is found by halving; of those at
     this height the one of the least loss as tight classes is taken, then the first. A step that joins no values is
     none. Levels are steps up a hierarchy; of a number without one, blocks of 1, 2, 4, 8 ... distinct values; NULL joins
     the other values at the top. What is above a generalization that passes is taken to pass, which for models that
-    compare shares need not hold where records are left out: then a higher one than the least may be found.
+    compare shares need not hold where records are suppressed: then a higher one than the least may be found.
 
     Exponential in the columns, O(n) time a generalization, O(n) memory. Raises TooManyLevelsError.
     """

@@ -55,7 +55,7 @@ class DiverseLeastLoss(LeastLossGroups):
 
 
 def _required_values(space: EncodedTable, constraint: Constraint) -> DiverseRecords:
-    """What clusters need of sensitive values, and those of all records."""
+    """Return the number of different sensitive values that clusters need, and the values of all records."""
     columns = max(len(space.sensitive), 1)
     width = max([s.values for s in space.sensitive], default=0) + 1
     min_values, n_remaining = np.zeros(columns, np.int64), np.zeros((columns, width), np.int64)

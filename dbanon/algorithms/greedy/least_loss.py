@@ -25,7 +25,7 @@ FARTHEST_SEED, RANDOM_SEED, FIRST_SEED = 0, 1, 2
 
 @dataclass(frozen=True)
 class GreedySeeding:
-    """Where groups begin: FAR, RANDOM or FIRST; the first FAR seed is the farthest from the tuple `reference`."""
+    """The choice of a group's first record: FAR, RANDOM or FIRST; the first FAR seed is farthest from `reference`."""
 
     rule: int
     draws: np.random.Generator
@@ -48,7 +48,7 @@ class LeastLossGroups(GrowthRules):
     was not enough, the shared repair follows. Ties go to the first record in canonical order.
 
     `before` are records that no group takes: those of its clusters, which are kept and numbered before the groups, and
-    those of -1, which are placed at the end with what is left.
+    those of -1, which are placed at the end with the remaining records.
     """
 
     def __init__(

@@ -40,7 +40,7 @@ def loukides_shao(space: EncodedTable, constraint: Constraint, options: Options,
     w * (1 - diversity) is least: what a record of the cluster would lose, over all that can be lost, and the entropy of
     the sensitive values over the greatest possible one; of several columns the mean; w is `protection`. It is complete
     when that record would bring the loss of a record above `threshold`, whatever its size. Clusters of fewer than k
-    records are left out, the first ones made, as far as `suppress` allows; the records of others join, in canonical
+    records are suppressed, the first ones made, as far as `suppress` allows; the records of others join, in canonical
     order, the cluster whose whole loss grows least. Where no cluster has k records, all are one: the threshold is too
     low for the table. Ties go to the less loss, then to the first record. O(n^2) time at worst, O(n) memory.
 

@@ -22,9 +22,9 @@ def mckl(space: EncodedTable, constraint: Constraint, options: Options, check: C
     begins at the record that is left of the smallest value on the widest column (of equal ones, on the next), and takes
     the nearest records (the distance of the k-member papers), none of a sensitive value that it has k/l times, until it
     has k; where l does not divide k, as many values as are records over may occur once more. So it has l different
-    values. The first that cannot be made is dissolved and ends this. What is left joins, in canonical order, the
-    cluster whose whole loss grows least among those where no value has more than 1/l of the records then, rounded up;
-    where there is none, it is left out, as far as `suppress` allows, and else joins any. A NULL is no value: such
+    values. The first that cannot be made is dissolved and ends this. The remaining records join, in canonical order,
+    the cluster whose whole loss grows least among those where no value has more than 1/l of the records then, rounded
+    up; where there is none, it is suppressed, as far as `suppress` allows, and else joins any. A NULL is no value: such
     records are not among the first k.
 
     Other models and forms of l, and persons, are met by the shared repair. The published value of a class is what just

@@ -1,4 +1,4 @@
-"""WKMCA: k-member with weighted columns, from which outliers stand aside until the end."""
+"""WKMCA: k-member with weighted columns, from which outliers are set aside until the end."""
 
 import math
 from dataclasses import replace
@@ -24,9 +24,9 @@ def wkmca(space: EncodedTable, constraint: Constraint, options: Options, check: 
     Columns have weights: of a number its standard deviation over the absolute value of its mean, at most 1; of a
     category the entropy of its values over the greatest that as many values can have; scaled so that those of d columns
     sum to d, times the declared ones. The share `outliers` of the records, those whose weighted distances to all others
-    are greatest (the AR-score), stand aside while k-member clusters the others by the weighted loss. At the end they
-    and what is left join, in canonical order, the cluster whose weighted whole loss grows least: nobody is left out.
-    O(n^2) without the index, O(n) memory.
+    are greatest (the AR-score), are set aside while k-member clusters the others by the weighted loss. At the end they
+    and the remaining records join, in canonical order, the cluster whose weighted whole loss grows least: nobody is
+    suppressed. O(n^2) without the index, O(n) memory.
     """
     weighted = _reweighted(space)
     outliers = _outliers(weighted, math.ceil(float(str(options["outliers"])) * space.rows))
@@ -51,7 +51,7 @@ def _reweighted(space: EncodedTable) -> EncodedTable:
 
 
 def column_variation(space: EncodedTable, j: int, attribute: Attribute) -> float:
-    """How much a column says, 0 to 1. NULLs are left out."""
+    """Return the variation of a column, from 0 to 1. NULLs are ignored."""
     records = np.bincount(space.codes[:, j], weights=space.counts, minlength=attribute.values + 1)[:-1]
     share = records[records > 0] / max(records.sum(), 1.0)
     if len(share) < 2:

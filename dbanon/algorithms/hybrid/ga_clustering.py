@@ -37,10 +37,10 @@ def ga_clustering(space: EncodedTable, constraint: Constraint, options: Options,
     It begins with the clusters of `oka_kmember`. The population is the partition, each cluster a chromosome. Two are
     drawn, in proportion to the rank of what a record loses in them, the greatest loss first, and pooled: the two
     records that are farthest apart begin two new clusters, which take turns with the record with which theirs lose
-    least, until both have k; what is left joins, in canonical order, where the whole loss grows less. The new ones
-    replace the old if they lose less together. That goes on for `generations`, by default 10 for each cluster, or until
-    as many as `patience` in a row, by default 1 for each cluster, gained nothing. Deterministic: pairs go in the order
-    of the loss, from the first after each gain. The loss never ends above that of the beginning. Under persons or
+    least, until both have k; the remaining records join, in canonical order, where the whole loss grows less. The new
+    ones replace the old if they lose less together. That goes on for `generations`, by default 10 for each cluster, or
+    until as many as `patience` in a row, by default 1 for each cluster, gained nothing. Deterministic: pairs go in the
+    order of the loss, from the first after each gain. The loss never ends above that of the beginning. Under persons or
     models a cluster has at least as many records as any of them needs, and the shared repair follows. O(n^2) time at
     worst for the beginning, O(k^2) a generation; O(n) memory.
     """

@@ -18,7 +18,7 @@ def oka_kmember(space: EncodedTable, constraint: Constraint, options: Options, c
     """The hybrid of one-pass k-means and k-member, from the review of clustering methods.
 
     One-pass k-means without its adjustment; of each cluster of at least k records the k nearest to its center stay
-    together. All others are clustered by k-member; what is left at the end joins the cluster of either kind whose
+    together. All others are clustered by k-member; the remaining records join the cluster of either kind whose
     whole loss grows least. Where no cluster has k records, this is k-member. O(n^2) time at worst, O(n) memory.
     """
     cores = _one_pass_cores(space, constraint, options, check)

@@ -49,8 +49,8 @@ def r_gather(space: EncodedTable, constraint: Constraint, options: Options, chec
     center keeps of its records the k nearest, and all others join the nearest center. Distance: that of the k-member
     papers, which is a metric.
 
-    With `eps` at most that share of the records is left out, (r, eps)-gather: centers have k records within the limit
-    and lie more than two limits apart, and those farther than three from any are left out, so that the radius is at
+    With `eps` at most that share of the records is suppressed, (r, eps)-gather: centers have k records within the limit
+    and lie more than two limits apart, and those farther than three from any are suppressed, so that the radius is at
     most three times the least. Under persons or models a cluster has at least as many records as any of them needs, and
     the shared repair follows. O(n^2) time a limit without the tree of boxes, O(n) memory.
     """
@@ -62,7 +62,10 @@ def r_gather(space: EncodedTable, constraint: Constraint, options: Options, chec
 
 @dataclass(frozen=True)
 class LimitTrial:
-    """A limit that was tried: any from `first` up to, but without, `end` has the same answer, `found` (None: none)."""
+    """The result of one distance limit: every limit from `first` up to, excluding, `end` gives the same clusters.
+
+    `clusters` is None if there are none.
+    """
 
     first: int
     end: int
@@ -95,7 +98,7 @@ class LimitSearch:
         self.all_open = np.ones(len(parent), np.int64)
 
     def clusters_of_least_limit(self, try_limit: Callable[[int], LimitTrial]) -> RunLengthLabels:
-        """What the least limit that bisection finds allows."""
+        """Return the clusters of the least limit that bisection finds to allow any."""
         low = self._min_limit() - 1 if self.max_suppressed == 0 else -1
         high = self._max_distance()
         best: RunLengthLabels | None = None
@@ -148,7 +151,7 @@ class LimitSearch:
         )
 
     def try_spread_centers(self, limit: int) -> LimitTrial:
-        """Return clusters around centers more than two limits apart, with few left out, if there are any."""
+        """Return clusters around centers more than two limits apart, with few suppressed, if there are any."""
         from dbanon.kernels.centers import center_distances
 
         self.counters[1:] = 0, NULL_POSITION

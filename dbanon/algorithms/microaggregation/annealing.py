@@ -47,7 +47,8 @@ def anneal_clusters(
     repair: Repair,
     check: Check,
 ) -> RunLengthLabels:
-    """Return the clusters after a search; who is left out stays so, and the SSE is never above that of the start.
+    """Return the clusters after a search; suppressed records stay suppressed, and the SSE is never above that of the
+    start.
 
     O(n log n + moves * size of a few classes) time, O(n * attributes) memory. `repair` unites classes until they meet
     the model.
@@ -78,7 +79,7 @@ def anneal_clusters(
 
 
 def _sum_of_squares(points: Floats, labels: Ints) -> float:
-    """Return the SSE of all records but those that are left out."""
+    """Return the SSE of all records but those that are suppressed."""
     is_published = labels >= 0
     return sum_of_squares_within(points[is_published], labels[is_published], np.ones(int(is_published.sum())))
 
@@ -164,7 +165,7 @@ def _anneal(
 
 
 def _cut_scratch(n_records: int, n_groups: int, n_axes: int) -> tuple[Any, ...]:
-    """What a cut of so many records of so many groups writes to."""
+    """Return scratch for a cut of `n_records` records into `n_groups` groups."""
     return (
         np.zeros(n_groups, np.int64), np.zeros(n_records, np.int32), np.zeros(n_records), np.zeros(n_records, np.int32),
         np.zeros(n_axes), np.zeros(n_records + 1), np.zeros(n_records + 1, np.int32),

@@ -1,7 +1,7 @@
-"""How the search for the least squares goes on: in rounds from hot to cold, at first short ones.
+"""The annealing schedule of the search for least squares: rounds from hot to cold, short ones first.
 
-How long a round is follows from the number of records alone. So as many moves give the same classes, whether they were
-asked for, came from a time that was asked for, or from an interrupt.
+The length of a round follows from the number of records alone. So the same number of moves gives the same classes,
+however the number was determined: by a parameter, a time limit, or an interrupt.
 """
 
 from itertools import count

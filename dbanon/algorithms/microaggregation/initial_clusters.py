@@ -1,4 +1,4 @@
-"""Where the search for the least squares starts: MDAV, in cells where tuples are many."""
+"""The initial clusters of the search for least squares: MDAV, within cells if there are many tuples."""
 
 from dbanon.algorithms.base.assignments import RunLengthLabels
 from dbanon.algorithms.base.grow_clusters import grow_groups

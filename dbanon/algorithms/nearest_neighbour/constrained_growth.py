@@ -1,5 +1,5 @@
 """Groups that must meet models of their sensitive values: the seed and its nearest records, as long as the group can
-still meet them; what is left joins the nearest group that still does."""
+still meet them; the remaining records join the nearest group that still does."""
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from dbanon.encoding.tuple_index import TupleIndex
 from dbanon.privacy_models.constraint import Constraint
 
 MAX_NEAREST_GROUPS = 4
-"""What is left joins one of so many nearest groups, or waits for the repair."""
+"""The remaining records join one of so many nearest groups, or waits for the repair."""
 
 
 class ConstrainedGroups(NearestGroups):

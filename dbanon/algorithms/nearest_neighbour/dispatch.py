@@ -28,8 +28,8 @@ def form_nearest_groups(
     *,
     leftovers: AssignLeftovers | None = None,
 ) -> Assignment:
-    """Groups of one seed and its nearest records each; what is left joins the group with the nearest seed, or under
-    models of sensitive values the nearest that still meets them, or what `leftovers` says."""
+    """Groups of one seed and its nearest records each; the remaining records join the group with the nearest seed,
+    or under models of sensitive values the nearest that still meets them, or what `leftovers` says."""
     index = TupleIndex(space, tables)
     rules: type[FixedSize | GrowUntilMet] = GrowUntilMet
     has_kernel_rules = constraint.models and all(

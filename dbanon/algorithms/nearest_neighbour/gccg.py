@@ -20,8 +20,8 @@ def gccg(space: EncodedTable, constraint: Constraint, options: Options, check: C
     Grading: the score of a record is the sum of its numbers, from 0 to 1 over their ranges, and of the relative
     frequencies of its categories, times the weights; a NULL counts as its frequency. Centering: of the records by score
     each k in a row have the middle one as their center. Clustering: center after center takes the k - 1 nearest records
-    that are no centers; what is left joins the nearest center. Distance: that of the k-member papers. With persons or
-    another model, a cluster takes nearest records until the model holds; centers that find none dissolve.
+    that are no centers; the remaining records join the nearest center. Distance: that of the k-member papers. With
+    persons or another model, a cluster takes nearest records until the model holds; centers that find none dissolve.
 
     `parts`: the records by score are cut into so many parts of about equal size, between different tuples, which are
     clustered for themselves, as parallel workers do it: faster, and loses more. There are at most n/k parts; one of
@@ -107,7 +107,7 @@ class ReservedCenters(GrowUntilMet):
         return int(self.centers[len(self.seeds)])
 
     def take_seed(self, seed: int) -> Ints:
-        """Return the record of a center, which stands aside from the beginning."""
+        """Return the record of a center, which is set aside from the beginning."""
         row = self.next_reserved_row[seed]
         self.next_reserved_row[seed] = row + 1
         return np.array([row])

@@ -30,8 +30,8 @@ def ikac(space: EncodedTable, constraint: Constraint, options: Options, check: C
 
     The first centroid is a random record (`first = 'far-from-random'`: the record farthest from one), every later one
     the record with the greatest average distance to all earlier centroids; each takes its k - 1 nearest records, and
-    what is left goes to the nearest centroid. Distance: ranges of numbers, shares of leaves below the common ancestor.
-    O(tuples * n/k) time, O(n) memory.
+    the remaining records go to the nearest centroid. Distance: ranges of numbers, shares of leaves below the common
+    ancestor. O(tuples * n/k) time, O(n) memory.
     """
     tables = Loss(space, constraint.min_records, "leaves").pair_tables(space)
     first = random_tuple(space, options, generator(options))

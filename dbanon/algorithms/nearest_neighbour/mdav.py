@@ -21,18 +21,19 @@ MIN_FARTHEST = 64
 def mdav(space: EncodedTable, constraint: Constraint, options: Options, check: Check) -> Assignment:
     """MDAV-generic (Domingo-Ferrer and Torra 2005; the fastest baseline of Wang et al. 2022), published as intervals.
 
-    The record farthest from the average record of what is left takes the k - 1 nearest, then the record farthest from
-    it does; the last k to 2k - 1 are a cluster. Distance: squared differences of numbers over their range (or standard
-    deviation), 0 or 1 for categories; hierarchies only generalize. Under persons or models a cluster has at least as
-    many records as any of them needs, and the shared repair follows. O(n^2 / k) without the index, O(n) memory.
+    The record farthest from the average record of the remaining records takes the k - 1 nearest, then the record
+    farthest from it does; the last k to 2k - 1 are a cluster. Distance: squared differences of numbers over their range
+    (or standard deviation), 0 or 1 for categories; hierarchies only generalize. Under persons or models a cluster has
+    at least as many records as any of them needs, and the shared repair follows. O(n^2 / k) without the index, O(n)
+    memory.
     """
     rules = FarthestFromAverage(space, constraint.min_records, scaled_positions(space, str(options["scale"])))
     return grow_groups(space, rules, check)
 
 
 class FarthestFromAverage(GrowthRules):
-    """Groups of k records around the record farthest from the average of what is left, and around the one farthest
-    from that; the last k to 2k - 1 are a group."""
+    """Groups of k records around the record farthest from the average of the remaining records, and around the one
+    farthest from that; the last k to 2k - 1 are a group."""
 
     n_queries = 2
 

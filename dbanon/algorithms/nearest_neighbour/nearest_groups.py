@@ -1,4 +1,4 @@
-"""Groups of a seed and the records nearest to it; what is left joins the nearest seed.
+"""Groups of a seed and the records nearest to it; the remaining records join the nearest seed.
 
 Ties go to the first record in canonical order, and to the earlier group.
 """
@@ -28,8 +28,10 @@ and less (measured: 0.7 on tables whose tuples repeat, 3.6 on 50,000 of four con
 
 
 class SeedRule(Protocol):
-    """Where the next group begins: the first one anywhere, later ones at the least or greatest sum of distances; or all
-    where `next` says (sign 0)."""
+    """The choice of a group's seed: the first one anywhere, later ones at the least or greatest sum of distances.
+
+    With sign 0 `next_seed` chooses all of them.
+    """
 
     @property
     def sign(self) -> int:
@@ -65,7 +67,7 @@ AssignLeftovers = Callable[[RunLengthLabels, Ints], Ints]
 
 
 class NearestGroups(grow_clusters.GrowthRules):
-    """What is left of a space, and the seeds of the groups that are made; `sums` are the distances to all seeds."""
+    """The records not assigned yet, and the seeds chosen so far; `sums` are the distances to all seeds."""
 
     n_queries, sparse_cost_factor = 2, 8.0
 

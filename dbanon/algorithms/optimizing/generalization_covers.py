@@ -1,6 +1,6 @@
 """Covers: orders of the records by groups of a few full-domain generalizations, found one after another.
 
-All attributes are raised to levels, the records that then stand in groups of k are covered, and the others go on alone,
+All attributes are raised to levels, the records that then are in groups of k are covered, and the others go on alone,
 with levels of their own, as in the local recoding of ARX. In sparse tables of many columns, and
 for large k, much is lost least by giving up other attributes of each record than a line does.
 """
@@ -99,10 +99,18 @@ class NodeItems(NamedTuple):
 
 @dataclass
 class CoverLattice:
-    """The levels of all attributes.
+    """The levels of all attributes, from which covers are built.
 
-    By attribute `columns` has the code of each item, and by attribute and level `keys` and `losses` are by code;
-    `whole` is all that a record can lose. `looks` are counted, `most` are wanted.
+    Attributes:
+        columns: For each attribute, the code of each item.
+        keys: For each attribute and level, the block of each code.
+        losses: For each attribute and level, the loss of each code.
+        counts: Number of records of each item.
+        min_records: Least number of records in a group.
+        max_loss: Greatest loss of a record.
+        max_looks: Number of evaluations after which the search ends.
+        check: Called often; raises an error to interrupt.
+        n_looks: Number of evaluations so far.
     """
 
     columns: list[Codes]
@@ -172,8 +180,10 @@ class CoverLattice:
         return NodeItems(items.rows, items.keys ^ keys[old_level][codes] ^ keys[level][codes], new_losses)
 
     def cover_gain(self, node_items: NodeItems, j: int, old_level: int, level: int, worth: int) -> tuple[int, int]:
-        """What is gained where an attribute is on another level, and how much could be gained at most on nodes below:
-        each record in a group of the least number or more gains its worth less what it loses."""
+        """Return the gain of another level of an attribute, and an upper bound of the gain on the nodes below it.
+
+        Each record in a group of at least `min_records` gains `worth` less its loss.
+        """
         from dbanon.kernels.cover_gain import covered_records
 
         self.check()
@@ -184,7 +194,7 @@ class CoverLattice:
         return int(records) * worth - int(total), int(records) * worth
 
     def covered_items(self, node_items: NodeItems) -> NodeItems:
-        """Return those items of the last question that stand in groups of the least number or more."""
+        """Return those items of the last question that are in groups of the least number or more."""
         from dbanon.kernels.cover_gain import COUNT_MASK
 
         return node_items.subset((self.table[self.places[: len(node_items.rows)]] & COUNT_MASK) >= self.min_records)

@@ -16,7 +16,7 @@ Line = tuple[tuple[int, int], ...]
 def items_along(kernel_inputs: KernelInputs, line: Line) -> Codes:
     """Return the items along a line.
 
-    Of the last attribute every other run goes down, so that what meets at the end of a run is alike.
+    Of the last attribute every other run goes down, so that what meets at the end of a run is similar.
     """
     keys = [kernel_inputs.codes[:, j].astype(np.int64) >> bits for j, bits in line]
     runs = _combine_keys(keys[:-1])

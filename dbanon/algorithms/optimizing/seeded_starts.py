@@ -100,7 +100,7 @@ def _run_in_cells(
     options: Options,
     check: Check,
 ) -> RunLengthLabels:
-    """Return clusters made cell by cell; records of no cell are left out."""
+    """Return clusters made cell by cell; records of no cell are suppressed."""
     parts = []
     for piece in pieces:
         check()

@@ -22,8 +22,8 @@ def dhkmeans(space: EncodedTable, constraint: Constraint, options: Options, chec
     methods.
 
     A part of at least twice as many records as a class needs is cut by 2-means. Of `pairs` random pairs of its records
-    (all pairs, where there are no more) the one begins that is least alike in the quasi-identifiers and most alike in
-    the sensitive columns: of the greatest sum of distance and share of sensitive columns in which both are equal.
+    (all pairs, where there are no more) the one begins that is least similar in the quasi-identifiers and most similar
+    in the sensitive columns: of the greatest sum of distance and share of sensitive columns in which both are equal.
     Records go to the nearer center (ties: the first), and centers to the mean of numbers and the most frequent value of
     categories, until nothing moves or for `rounds` rounds. Where both halves meet the privacy model, they are cut in
     turn; otherwise the part is a class. O(rounds * n log n) time for balanced cuts, O(rounds * n^2 / k) at worst; O(n)

@@ -138,7 +138,7 @@ def attributes_by_width(attributes: Sequence[Attribute], codes: Sequence[Ints]) 
 
 
 def _relative_width(attribute: Attribute, codes: Ints) -> float:
-    """Return the share of the attribute that a part spans: 0 for one value, 1 for NULL beside values."""
+    """Return the share of the attribute that a part spans: 0 for one value, 1 for NULL next to values."""
     last = int(codes.max())
     first = int(codes.min())
     if first == last:
@@ -164,7 +164,7 @@ def _strict_cut(attribute: Attribute, codes: Ints, part: TablePart) -> list[Tabl
 
 def side_starts(attribute: Attribute, codes: Ints, counts: Ints) -> list[int]:
     """The codes that begin the second and further sides of a cut that keeps values together: a number after its lower
-    median, a category before each child of the lowest common ancestor but the first, NULL beside values before NULL.
+    median, a category before each child of the lowest common ancestor but the first, NULL next to values before NULL.
     None where a number has no value above its median. `counts`: the records of each code, which may come repeatedly."""
     if codes.max() == attribute.values:
         return [attribute.values]

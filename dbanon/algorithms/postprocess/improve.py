@@ -1,6 +1,6 @@
 """Improvement: a local search lowers the loss of a finished clustering, and the whole privacy model keeps holding.
 
-A move dissolves a few classes that are neighbours in a random order and cuts their records anew along another line of
+A move dissolves a few classes that are neighbours in a random order and cuts their records again along another line of
 theirs, with the least loss of all cuts (see dbanon.kernels.optimal_cut); where no more is lost, the new classes stay.
 Moves that lose as much are taken too: they let the search leave a plateau.
 """
@@ -47,9 +47,14 @@ OnSearchProgress = Callable[[float, float], None]
 
 @dataclass
 class SearchBudget:
-    """How long a search goes on: `moves` or, if given, `seconds`.
+    """The limit of a search: a number of moves or, if given, of seconds.
 
-    `done` counts the moves made; `keep` takes what was found when the search is interrupted, instead of stopping all.
+    Attributes:
+        moves: Number of moves.
+        seconds: Time limit; None for a limit by moves.
+        keep_on_interrupt: Whether an interrupt ends the search and keeps its result, instead of ending the statement.
+        n_moves_done: Moves made so far.
+        on_progress: Called with the fraction done and the loss removed.
     """
 
     moves: int
@@ -71,8 +76,11 @@ class SearchBudget:
 
 @dataclass(frozen=True)
 class LocalSearch:
-    """What is searched: `heights`, of inner nodes in the loss, top or edges; `blocks`: by tuple, what must not be mixed
-    (None: everything may be). The same moves and seed give the same clusters."""
+    """The problem of a local search. The same moves and seed give the same clusters.
+
+    `heights`, of inner nodes in the loss, is top or edges; `blocks` are, by tuple, the sets that must not be mixed
+    (None: all records may be).
+    """
 
     heights: str
     budget: SearchBudget
@@ -88,7 +96,7 @@ def improve_clusters(
     repair: Repair,
     check: Check,
 ) -> RunLengthLabels:
-    """Return the clusters after a search; who is left out stays so.
+    """Return the clusters after a search; suppressed records stay suppressed.
 
     `repair` unites classes until they meet the model. O(moves * size of a few classes) time, O(n) memory for n runs, or
     records where a model looks at each.

@@ -33,10 +33,10 @@ def merge_failing_clusters(space: EncodedTable, constraint: Constraint, labels: 
 
 
 class ClusterConstraint(Protocol):
-    """What a cluster must be."""
+    """A requirement of every cluster."""
 
     def failing_clusters(self, space: EncodedTable, clusters: list[Ints]) -> Ints:
-        """Which of several groups of records do not hold."""
+        """Return the indices of the clusters that violate the requirement."""
 
     def mergeable_clusters(self, space: EncodedTable, rows: list[Ints]) -> MergeableClusters:
         """Return groups of records that will be united."""

@@ -16,7 +16,7 @@ from dbanon.encoding.encoded_table import Bools, EncodedTable, Ints, concatenate
 
 @dataclass(frozen=True)
 class LinkedValues:
-    """The values of one sensitive column that people hold, NULLs left out, one person after another.
+    """The values of one sensitive column that people hold, without NULLs, one person after another.
 
     `table` is the number of its table among those of `Shares.sizes`; a person of canonical row i holds the values from
     `first[i]` on, `count[i]` of them, each in a row of the table that is published if its `place`, from 1, is not above
@@ -46,11 +46,16 @@ class LinkedValues:
 
 @dataclass(frozen=True)
 class LinkedDiversity:
-    """l-diversity where people hold several values: a cluster has at least l values of every column, as far as rows of
-    its table are published, and none of them is held by more than 1/l of the people. `least` is l.
+    """l-diversity for people with several values of a column.
 
-    `sizes` (rows, tables): how many rows of each table a person has at most; of a cluster as many are published as the
-    one has who has fewest.
+    A cluster has at least l values of every column in the published rows of its table, and at most a share of 1/l of
+    its people has the same value.
+
+    Attributes:
+        min_l: The parameter l.
+        columns: The sensitive columns of the child tables.
+        sizes: (n, tables) greatest number of rows of a person in each table. A cluster publishes as many rows per
+            person as the person with the fewest has.
     """
 
     min_l: int
@@ -68,7 +73,7 @@ class LinkedDiversity:
         return len(people) >= self.min_l and min(self.achieved_l(people), default=self.min_l) >= self.min_l
 
     def failing_clusters(self, space: EncodedTable, clusters: list[Ints]) -> Ints:
-        """Which of several clusters are not."""
+        """Return the indices of the clusters that are not diverse enough."""
         return np.array([g for g, people in enumerate(clusters) if not self.is_met_by(people)], np.int64)
 
     def mergeable_clusters(self, space: EncodedTable, rows: list[Ints]) -> _PersonClusters:

@@ -20,12 +20,12 @@ def suppress_outliers(
     max_share: float,
     repair: Repair,
 ) -> RunLengthLabels:
-    """The clusters of least average loss of a released record, with at most a share of the records left out (-1).
+    """The clusters of least average loss of a released record, with at most a share of the records suppressed (-1).
 
     `clusters` are those of the algorithm, `repaired` the same repaired. Two ways are tried: the repaired clusters of
-    greatest loss are left out; or clusters that miss the model, smallest first, and then those of greatest loss, and
-    what is left is repaired. The models compare with what is released, so both are repaired again; a way that cannot
-    be is not taken. Ties go to fewer records left out.
+    greatest loss are suppressed; or clusters that miss the model, smallest first, and then those of greatest loss, and
+    the remaining records are repaired. The models compare with what is released, so both are repaired again; a way that
+    cannot be is not taken. Ties go to fewer records suppressed.
     """
     budget = int(max_share * space.rows)
     best, min_loss = repaired, _mean_loss(space, repaired)
@@ -48,7 +48,7 @@ def repair_after_suppression(
 ) -> RunLengthLabels:
     """Return the clusters of an algorithm that leaves records out by its own rule, repaired.
 
-    The models compare with what is released; where that cannot meet them, what was left out is a cluster again and
+    The models compare with what is released; where that cannot meet them, what was suppressed is a cluster again and
     repaired with the others.
     """
     if clusters.has_no_suppressed:
@@ -63,7 +63,7 @@ def repair_after_suppression(
 
 
 def published_table(space: EncodedTable, constraint: Constraint, runs: RunLengthLabels) -> EncodedTable:
-    """Return the space where models compare with the records that runs do not leave out."""
+    """Return the space where models compare with the records that runs do not suppress."""
     if constraint.counts_only_records(space) or runs.has_no_suppressed:
         return space
     return space.with_reference_rows(np.flatnonzero(runs.labels() >= 0))
@@ -72,7 +72,7 @@ def published_table(space: EncodedTable, constraint: Constraint, runs: RunLength
 def _suppress_clusters(
     space: EncodedTable, constraint: Constraint, runs: RunLengthLabels, budget: int, failing_first: bool
 ) -> RunLengthLabels:
-    """Return the runs where clusters are left out as long as the budget of records lasts."""
+    """Return the runs where clusters are suppressed as long as the budget of records lasts."""
     bounds = ClassBounds.from_labels(space, runs)
     loss, sizes = bounds.record_losses(space), bounds.sizes
     order: list[int] = []
@@ -98,7 +98,7 @@ def _suppress_clusters(
 
 
 def _failing_clusters(space: EncodedTable, constraint: Constraint, runs: RunLengthLabels, bounds: ClassBounds) -> Ints:
-    """Which clusters, by their numbers, miss the model."""
+    """Return the numbers of the clusters that violate the model."""
     if constraint.counts_only_records(space):
         return np.flatnonzero(bounds.sizes < constraint.min_records)
     return constraint.failing_clusters(space, cluster_members(runs.labels()))

@@ -56,7 +56,7 @@ def _is_widened(ends: PublishedEnds, bounds: ClassBounds) -> Bools:
 
 def _published_values(space: EncodedTable, labels: Ints) -> tuple[EncodedTable, list[Ints]]:
     """The space of the values that are released, and the codes that these had (of NULL last): an interval that is
-    widened must not end at a value of a record that is left out. O(n) time."""
+    widened must not end at a value of a record that is suppressed. O(n) time."""
     rows = np.flatnonzero(labels >= 0)
     if len(rows) == len(labels):
         return space, [np.arange(a.values + 1) for a in space.attributes]

@@ -1,4 +1,4 @@
-"""What a stream system sees: records in the order in which they arrive, as places of their values."""
+"""The input of stream algorithms: records in the order of arrival, as positions of their values."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from dbanon.kernels.streams.arrays import AttributeArrays
 
 @dataclass(frozen=True)
 class StreamModel:
-    """What every class must have: `k` persons and, of each sensitive column, `need` different values."""
+    """The model of every class: `k` persons, and `min_values` different values of each sensitive column."""
 
     k: int
     min_values: tuple[int, ...] = ()
@@ -68,12 +68,16 @@ class AttributePlaces:
 class Arrivals:
     """Records in the order of arrival.
 
-    values (records, attributes): a number's position (its rank, where it has a scale) or the preorder number of a
-    category's node, NaN for NULL; people (records,): numbers of persons, -1 where unknown; sensitive (records,
-    columns): codes of the sensitive columns that the model is about, -1 for NULL; arrived (records,): at which
-    place each arrived, from 1. The first `waiting` arrived before and still wait. labels (records,): codes of a
-    column that is to be predicted, -1 for NULL, where a system is given one; kinds (records, columns): codes of
-    what sensitive values are of, where that is known.
+    Attributes:
+        places: The attributes as compiled code reads them.
+        values: (n, attributes) position of a number (its rank, if it has a scale) or preorder number of a category's
+            node; NaN for NULL.
+        people: (n,) number of each person; -1 if unknown.
+        sensitive: (n, columns) codes of the sensitive columns of the model; -1 for NULL.
+        arrived: (n,) place at which each record arrived, from 1.
+        n_pending: Number of leading records that arrived in an earlier segment and are still pending.
+        labels: (n,) codes of a column to be predicted, -1 for NULL; None if the algorithm uses none.
+        meanings: (n, columns) codes of the categories of sensitive values; None if they are not known.
     """
 
     places: AttributePlaces
@@ -87,7 +91,7 @@ class Arrivals:
 
     @property
     def n_records(self) -> int:
-        """How many there are."""
+        """Number of records."""
         return len(self.values)
 
     def head(self, n_records: int) -> Arrivals:

@@ -32,7 +32,7 @@ def b_castle(workspace: Workspace) -> StreamState:
 
 
 def _max_cluster_size(options: Options, k: int) -> int:
-    """How many records a cluster is full with."""
+    """Return the number of records with which a cluster is full."""
     return 2 * k if options["alpha"] is None else int(str(options["alpha"]))
 
 

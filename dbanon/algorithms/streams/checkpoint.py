@@ -28,8 +28,14 @@ _NODES, _VALUES = "nodes ", "values "
 
 @dataclass(frozen=True)
 class NumberMeaning:
-    """What numbers of arrivals stand for: `nodes` by attribute the names of its nodes in preorder (None: a number has
-    none), `people` by number a hash of the person, `is_integral` by attribute whether numbers have whole positions."""
+    """The meaning of the numbers in arrivals.
+
+    Attributes:
+        places: The attributes as compiled code reads them.
+        nodes: For each attribute the names of its nodes in preorder; None for a number.
+        people: (persons,) a hash of each person.
+        is_integral: For each attribute whether its positions are whole numbers.
+    """
 
     places: AttributePlaces
     nodes: Sequence[Sequence[str] | None]
@@ -43,9 +49,9 @@ class NumberMeaning:
 
 
 def save_state(algorithm: StreamAlgorithm, state: StreamState, meaning: NumberMeaning) -> Checkpoint:
-    """What a stream needs to go on: of its classes those that may be published again, of its records those that wait.
+    """Return what a stream needs to continue: its reusable classes and its pending records.
 
-    `classes` (kept,) are the numbers of these classes. Linear in what is kept.
+    `classes` are the numbers of these classes, (reusable,). Linear in what is saved.
     """
     is_pending, reusable = state.class_ids == PENDING, state.reusable
     spans = [("lows", "highs"), *algorithm.state_layout.spans]
@@ -102,11 +108,15 @@ def restore_state(
 
 @dataclass
 class StreamSegment:
-    """The records of one refresh of a stream: the state before them, and, once it has run, the state after them.
+    """The records of one refresh of a stream, with the state before and, once it has run, after them.
 
-    `put` is None where the stream begins; `arrived` is the number of earlier records. Where it `ends`, no record stays
-    pending. `values` are hashes of sensitive values by column, in the order in which they came. The function that runs
-    the segment finds it by its `key`, which no other caller can guess, for as long as its maker keeps it.
+    Attributes:
+        checkpoint: The state before; None if the stream begins.
+        n_arrived: Number of records in earlier segments.
+        is_last: Whether the stream ends, so that no record stays pending.
+        new_checkpoint: The state after the segment.
+        value_hashes: Hashes of sensitive values by column, in order of first occurrence.
+        key: The random key by which the running function finds the segment; no other caller can guess it.
     """
 
     checkpoint: Checkpoint | None
@@ -202,12 +212,14 @@ class StreamSegment:
             raise errors.HierarchyNodeRemovedError(function, str(error.args[0])) from None
 
     def save(self, algorithm: StreamAlgorithm, state: StreamState, meaning: NumberMeaning) -> None:
-        """Note the state that the stream is left in."""
+        """Keep the state at the end of the segment as the new checkpoint."""
         self.new_checkpoint = save_state(algorithm, state, meaning) | self.value_hashes
 
     def to_bytes(self, class_ids: Mapping[int, int]) -> bytes:
-        """What is to be put aside, as bytes that hold no Python objects; `class_ids` are those of the classes that left
-        in this segment, by the number that the system gave them."""
+        """Return the new checkpoint as bytes that contain no Python objects.
+
+        `class_ids` are the ids of the classes published in this segment, by the number that the algorithm gave them.
+        """
         stored_ids = {**dict(enumerate(self.classes.tolist())), **class_ids}
         classes = np.array([stored_ids[number] for number in self.new_checkpoint["classes"].tolist()], np.int64)
         file = io.BytesIO()

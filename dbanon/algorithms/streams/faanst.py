@@ -82,7 +82,7 @@ def faanst(workspace: Workspace) -> StreamState:
 
 
 def _records_per_round(options: Options) -> int:
-    """How many records wait before a round."""
+    """Return the number of pending records that starts a round."""
     mu, delta = options["mu"], int(str(options["delta"]))
     return min(500, delta) if mu is None else int(str(mu))
 

@@ -73,7 +73,7 @@ def fast(workspace: Workspace) -> StreamState:
 
 
 def _arrivals_ahead(options: Options, k: int) -> int:
-    """How many arrivals before it is due a record may leave with others."""
+    """Return how many arrivals before it is due a record may be published with others."""
     delta = int(str(options["delta"]))
     return min(k, delta - k) if options["ahead"] is None else int(str(options["ahead"]))
 

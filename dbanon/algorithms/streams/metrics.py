@@ -1,7 +1,7 @@
-"""What a stream loses and leaves at risk once all of it has left, by the names of NAME_metrics.
+"""The metrics of a stream once all of it is published, under the names of NAME_metrics.
 
-Some measures of tables mean something else here, and some are of streams alone. The definitions are those of
-sql/release/streams/metrics.sql; tests hold the two to each other.
+Some metrics of tables have another meaning here, and some exist for streams alone. The definitions are those of
+sql/release/streams/metrics.sql; tests compare the two.
 """
 
 import math
@@ -27,7 +27,7 @@ class StreamOutcome:
 
     @cached_property
     def class_of(self) -> Ints:
-        """The class of each record, -1 of what is left out: classes that publish the same are one."""
+        """The class of each record, -1 of the remaining records out: classes that publish the same are one."""
         return np.append(self.published.class_of, -1)[self.published.runs.labels()]
 
     @cached_property
@@ -48,7 +48,7 @@ class StreamOutcome:
         return int(np.bincount(pairs[0], minlength=len(self.published.class_sizes)).min())
 
     def metrics(self, names: Sequence[str]) -> dict[str, float]:
-        """Measures by name; where all records are left out, NaN for what is about classes."""
+        """Measures by name; where all records are suppressed, NaN for what is about classes."""
         is_empty = self.published.n_published == 0
         return {
             n: math.nan if is_empty and n not in _METRICS_OF_ALL_RECORDS else float(STREAM_METRICS[n](self))
@@ -82,4 +82,4 @@ _METRICS_OF_ALL_RECORDS = (
     "classes",
     "clusters",
 )
-"""Measures that are about all records, left out or not, and counts."""
+"""Measures that are about all records, suppressed or not, and counts."""

@@ -74,8 +74,11 @@ class OpenClusters:
             clusters.sizes[place] += 1
 
     def own_arrays(self, workspace: Workspace) -> dict[str, npt.NDArray[np.generic]]:
-        """What goes on: `cluster` (records,), the number of each waiting record's cluster, -1 for the others; `open`
-        (clusters,) these numbers, with what they span; and what the last classes lose."""
+        """Return the arrays to store.
+
+        `cluster` (records,) is the number of each pending record's cluster, -1 for the others; `open` (clusters,) are
+        these numbers, with the spans of the clusters; the rest are the losses of the last classes.
+        """
         clusters = self.clusters
         slots = np.flatnonzero(clusters.is_open)
         return {

@@ -32,7 +32,7 @@ def puri_haritha(workspace: Workspace) -> StreamState:
     A record joins the open group that loses least with it, of those that have fewer than two records of its kind in
     each sensitive column; or a new one, if it widens that and fewer than `beta` groups are open, which stands for the
     paper's window, or if there is none. A group leaves once it has k persons and of each column values of l kinds, so
-    that its values are not all alike in meaning, and not the same set of values as one of the last `groups` groups;
+    that its values are not all similar in meaning, and not the same set of values as one of the last `groups` groups;
     with such a set it waits. The paper then replaces a value by a synonym: here only true values are published, and
     the group leaves as it is when a record of it is due. A record that is due in a group that is not enough leaves as
     in FADS, with its nearest or with a class of before. No record waits longer than `delta`, and where nothing is found

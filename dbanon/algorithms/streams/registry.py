@@ -23,12 +23,15 @@ Renumber = Callable[[int, Ints], Ints]
 
 @dataclass(frozen=True)
 class StateLayout:
-    """What the arrays are that a system keeps of its own (see `State.own`), where they are not mere numbers.
+    """The meaning of the arrays that only one algorithm stores (see `StreamState.own`), unless they are plain numbers.
 
-    `by_record` have a place for each record, `spans` are pairs of the lows and highs of classes, `people` hold
-    numbers of persons; `values`: some tell of numbers of sensitive values. `nodes` gives the other arrays
-    that contain nodes, with new numbers; `cuts` gives, for an attribute of numbers, masks of the other arrays that
-    contain its values.
+    Attributes:
+        by_record: Arrays with one place per record.
+        spans: Pairs of arrays with the lows and highs of classes.
+        people: Arrays of numbers of persons.
+        has_value_numbers: Whether some arrays contain numbers of sensitive values.
+        nodes: Returns the other arrays that contain nodes, renumbered.
+        cuts: Returns, for an attribute of numbers, masks of the other arrays that contain its values.
     """
 
     by_record: tuple[str, ...] = ()
@@ -41,13 +44,22 @@ class StateLayout:
 
 @dataclass(frozen=True)
 class StreamAlgorithm:
-    """One registered system.
+    """One registered stream algorithm.
 
-    `evidence` is a word of EVIDENCE; `own` are parameters that only this one has, `defaults` its own defaults of common
-    ones, `kept` what it keeps of its own. Where it is `maybe`, a NULL may stand in a class of values (maybe match) and
-    is published as the class is; where it `widens`, classes publish more than their records span; where it `looks_up`,
-    it sees what sensitive values are of, as hierarchies of their columns say. `problem` gives, of options and k that
-    exclude each other, a parameter and what it must be.
+    Attributes:
+        name: Name of its table function.
+        title: Title of its page.
+        run: The function from a workspace to the state after it.
+        source: The paper.
+        evidence: A key of EVIDENCE: how the steps are known (see `evidence_text`).
+        complexity: Time and memory.
+        own: Parameters that only this algorithm has.
+        defaults: Its own defaults of common parameters.
+        state_layout: The meaning of the arrays that only this algorithm stores.
+        maybe: Whether a NULL may be in a class of values (maybe match) and is then published as the class is.
+        widens: Whether classes publish more than the span of their records.
+        looks_up: Whether it uses the categories of sensitive values in the hierarchies of their columns.
+        problem: Returns a parameter that contradicts k or another one, and its accepted values; None if none does.
     """
 
     name: str
@@ -66,7 +78,7 @@ class StreamAlgorithm:
 
     @property
     def evidence_text(self) -> str:
-        """How the steps are known."""
+        """The meaning of `evidence` as text."""
         return EVIDENCE[self.evidence]
 
     @property

@@ -1,4 +1,4 @@
-"""What a stream keeps from one record to the next, as arrays: it can be put aside and taken up again."""
+"""The state of a stream between two records, as arrays that can be stored and restored."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from dbanon.kernels.streams.arrays import (
 )
 
 PENDING, SUPPRESSED = -2, -1
-"""What stands for the class of a record that has none: it has not left yet, or it is left out."""
+"""What stands for the class of a record that has none: it has not left yet, or it is suppressed."""
 
 OwnArrays = dict[str, npt.NDArray[Any]]
 """What a system keeps of its own, by name."""
@@ -62,12 +62,22 @@ class StreamState:
 
 @dataclass(frozen=True)
 class Workspace:
-    """The arrays that all systems work on, made of a state and of what has come since.
+    """The arrays that every stream algorithm works on: the previous state and the records that arrived since.
 
-    counters: records that have arrived, oldest that may wait, classes, kept classes, four of each system's own, and at
-    LAST the place at which the last record arrived, which may have left in a call before. options are the values of the
-    parameters; check is called often and raises when the run was interrupted; before is what was kept (None: the stream
-    begins); it ends with these records where `ends`.
+    Attributes:
+        arrivals: The records, pending ones first.
+        model: The model of every class.
+        options: Values of the parameters.
+        check: Called often; raises an error to interrupt.
+        previous: The state before; None if the stream begins.
+        is_last: Whether the stream ends with these records.
+        counters: Number of arrived records, first record that may be pending, number of classes, number of reusable
+            classes, four counters of the algorithm itself and, at LAST, the place of the last arrival, which may have
+            been published in an earlier call.
+        requirement: The model as arrays.
+        records: The records as arrays.
+        classes: The classes as arrays.
+        attributes: The attributes as arrays.
     """
 
     arrivals: Arrivals
@@ -180,7 +190,7 @@ class Workspace:
             self.check()
 
     def state(self, **own: npt.NDArray[Any]) -> StreamState:
-        """What is to be kept of it."""
+        """Return the state to store, with the algorithm's own arrays."""
         (n_classes, n_reusable), classes = self.counters[2:4], self.classes
         return StreamState(
             self.records.class_ids, self.records.published_at, classes.lows[:n_classes], classes.highs[:n_classes],

@@ -39,7 +39,7 @@ def _region_tree(workspace: Workspace) -> RegionArrays:
 
 
 def _stream_state(workspace: Workspace, tree: RegionArrays) -> StreamState:
-    """What goes on: `published` are places in what is kept, `at` (records,) is by record."""
+    """Return the state to store: `published` are positions in what is stored, `at` (records,) is by record."""
     n_regions = int(workspace.counters[4])
     region_classes = tree.class_ids[:n_regions]
     reusable = np.sort(region_classes[region_classes >= 0])

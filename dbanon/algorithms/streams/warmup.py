@@ -14,7 +14,7 @@ SAMPLE_RECORDS, SAMPLE_K, SAMPLE_DELTA = 600, 5, 60
 
 
 def warmup_steps(algorithms: Sequence[StreamAlgorithm]) -> Iterator[tuple[str, Callable[[], None]]]:
-    """What needs to be compiled, and what compiles it."""
+    """Yield the name of each stream algorithm whose kernels need to be compiled, and a function that compiles them."""
     for algorithm in algorithms:
         yield algorithm.name, partial(_run_once, algorithm)
 

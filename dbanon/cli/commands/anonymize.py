@@ -112,7 +112,7 @@ def anonymize(
             con, loaded, file, call_parameters, options_not_assigned(roles, given)
         )
         step("Clustering and checking")
-        con.on_first_release = print_file_review(source, quiet or as_json or any(map(Path.exists, written)))
+        con.on_review = print_file_review(source, quiet or as_json or any(map(Path.exists, written)))
         create_release(con, identifier(name), algorithm, INPUT_TABLE, progress=search_progress(step), **call_parameters)
         step("Writing")
         how: dict[str, Any] = {

@@ -81,7 +81,7 @@ def materialize(
     with errors_as_messages():
         call_parameters = merge_parameters(algorithm, given, k=k, l=l, t=t, improve=parse_improve(improve))
     with errors_as_messages(), open_database(database) as con, show_progress(quiet) as step:
-        con.on_first_release = print_release_review(quiet or as_json)
+        con.on_review = print_release_review(quiet or as_json)
         created = views_materialize.create_release(
             con,
             name,

@@ -20,7 +20,7 @@ _STATEMENT_LINE = re.compile(r" {4}\S")
 
 
 def print_release_review(quiet: bool) -> Callable[[list[str]], None] | None:
-    """Return the callback `Connection.on_first_release` of a command: print the review on stderr; None with --quiet."""
+    """Return the callback `Connection.on_review` of a command: print the review on stderr; None with --quiet."""
     return None if quiet else _print_on_stderr
 
 

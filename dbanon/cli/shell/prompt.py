@@ -51,7 +51,7 @@ class Lexer(PostgresLexer):
 
 
 class SqlCompleter(Completer):
-    """A completer of prompt_toolkit: the completions of `completion`, and files for `.read`."""
+    """A completer of prompt_toolkit: those of `completions`, and files for `.read`."""
 
     def __init__(self, known: Callable[[], Catalog]) -> None:
         self._known = known

@@ -76,7 +76,7 @@ class Shell:
         self._said_compiling = False
         connection.progress = self._come
         if watched:
-            connection.on_first_release = self._reviewed
+            connection.on_review = self._reviewed
 
     def close(self) -> None:
         """End the shell; the connection stays open."""

@@ -114,8 +114,8 @@ class NearestScratch(NamedTuple):
 
     Attributes:
         node_distances: (nodes,) float64: distances of nodes from those of the queried record, times weight.
-        found: (k + sensitive values that are needed,) int64: the records found, nearest first.
-        distances: (length of found,) float64: their distances.
+        group_records: (k + needed sensitive values,) int64: the records found, nearest first.
+        distances: (length of `group_records`,) float64: their distances.
     """
 
     node_distances: Floats
@@ -175,10 +175,10 @@ class LabelArrays(NamedTuple):
     """The labels of CUDSA, and its scratch.
 
     Attributes:
-        codes: (n,) int64: codes of the labels, -1 for NULL, a label as others.
+        codes: (n,) int64: codes of the labels, -1 for NULL, a label like any other.
         class_counts: (classes, 2) int64: records of each class when it was made, and the sum of squares of its labels.
         tally: (labels + 1,) int64, 0 between two uses: how often each label occurs in a group.
-        found: (k + sensitive values that are needed,) int64: the records of a group.
+        group_records: (k + needed sensitive values,) int64: the records of a group.
     """
 
     codes: Ints
@@ -197,10 +197,10 @@ class RoundArrays(NamedTuple):
         heads: (clusters,) int64: the oldest record of each cluster, -1 if it has none.
         next_record: (n,) int64: the next record of the same cluster, -1 at the end.
         node_counts: (nodes,) int64, 0 between two uses.
-        found: (n,) int64.
+        categories: (n,) int64: the different categories of a cluster.
         rows: (n,) int64: the records that are clustered, in order of arrival.
         batch: (n,) int64: the records of a class.
-        picked: (n,) int64, 0 at first: the number of the count in which each record was last taken.
+        query_marks: (n,) int64, 0 at first: the number of the query in which each record was last taken.
         distances: (n,) float64.
         node_distances: (nodes,) float64.
         random: (1,) uint64: the state of the random numbers (see `random_orders`).
@@ -225,10 +225,10 @@ class PartitionArrays(NamedTuple):
     """Partitions by the attributes that records have, and scratch.
 
     Attributes:
-        patterns: (n,) int64: which attributes a record has, as bits.
-        found: (k + sensitive values that are needed,) int64: the records of a group.
+        patterns: (n,) int64: the attributes that a record has, as bits.
+        group_records: (k + needed sensitive values,) int64: the records of a group.
         distances: (n,) float64: distance of each record from the due one, inf if it is not allowed.
-        taken: (n,) bool: the records of the partitions that are merged.
+        is_merged: (n,) bool: whether a record is in the partitions that are merged.
     """
 
     patterns: Ints
@@ -244,7 +244,7 @@ class ValueSets(NamedTuple):
         sensitive: (n, columns) int64: codes of sensitive values, -1 for NULL; `RecordArrays` has their kinds.
         value_marks: (columns, codes) int64: the number of the count in which each sensitive value was last marked.
         sets: (groups,) uint64: hashes of the sets of values of the last published groups.
-        node_distances, found, distances: As in `NearestScratch`.
+        node_distances, group_records, distances: As in `NearestScratch`.
     """
 
     sensitive: Ints

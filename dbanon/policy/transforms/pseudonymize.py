@@ -1,4 +1,7 @@
-"""Pseudonyms and shifts from texts and a key: what releases publish. `recomputed` judges them and shares nothing."""
+"""Compute the pseudonyms and shifts that releases publish from texts and a key.
+
+`dbanon.gate.pseudonyms` checks them and shares no code with this module.
+"""
 
 import base64
 import hashlib
