@@ -48,7 +48,6 @@ TODO = frozenset(
         "publishing",
         "release",
         "table_functions",
-        "udf",
         "views",
     ]
 )

@@ -1,1 +1,1 @@
-"""Functions that DuckDB calls, and their installation."""
+"""The functions that DuckDB calls, and their installation."""

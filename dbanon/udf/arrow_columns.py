@@ -1,6 +1,6 @@
-"""Columns of numbers from Arrow and to it.
+"""Conversion of Arrow columns to NumPy arrays and back.
 
-What pyarrow offers for this imports its functions and pandas: together a sixth of the first statement of a process.
+pyarrow's own conversions import its functions and pandas: together a sixth of the first statement of a process.
 """
 
 from collections.abc import Sequence
@@ -10,47 +10,54 @@ import numpy as np
 import pyarrow as pa
 
 
-def items(lists: Any) -> Any:
-    """Return the items of one list; none of a NULL."""
-    return lists[0].values if lists[0].is_valid else lists.values[:0]
+def list_items(list_column: Any) -> Any:
+    """Return the items of the first list of a column; none if that is NULL."""
+    return list_column[0].values if list_column[0].is_valid else list_column.values[:0]
 
 
-def known(column: Any) -> Any:
-    """Which values of a column are not NULL."""
-    bits = column.buffers()[0]
-    if bits is None:
+def is_valid(column: Any) -> Any:
+    """Return a boolean array: whether each value of a column is not NULL."""
+    bitmap = column.buffers()[0]
+    if bitmap is None:
         return np.ones(len(column), bool)
-    valid = np.unpackbits(np.frombuffer(bits, np.uint8), bitorder="little")
-    return valid[column.offset : column.offset + len(column)].astype(bool)
+    is_valid_row = np.unpackbits(np.frombuffer(bitmap, np.uint8), bitorder="little")
+    return is_valid_row[column.offset : column.offset + len(column)].astype(bool)
 
 
-def numbers(column: Any, missing: float = np.nan) -> Any:
-    """A column of numbers as an array, NULLs as `missing`, which must be of its type; where there are none, a view that
-    cannot be written."""
-    values = np.frombuffer(column.buffers()[1] or b"", column.type.to_pandas_dtype())
-    values = values[column.offset : column.offset + len(column)]
-    return np.where(known(column), values, values.dtype.type(missing)) if column.null_count else values
+def to_numpy(column: Any, missing: float = np.nan) -> Any:
+    """Return a numeric column as a NumPy array, with NULL as `missing`.
+
+    Args:
+        column: A column of numbers.
+        missing: The number that replaces NULL; must be of the column's type.
+
+    Returns:
+        An array of the column's type: a read-only view where the column has no NULL.
+    """
+    numbers = np.frombuffer(column.buffers()[1] or b"", column.type.to_pandas_dtype())
+    numbers = numbers[column.offset : column.offset + len(column)]
+    return np.where(is_valid(column), numbers, numbers.dtype.type(missing)) if column.null_count else numbers
 
 
-def packed(values: Any) -> Any:
-    """Return an array of numbers as a column without NULLs."""
+def to_arrow(values: Any) -> Any:
+    """Return a numeric NumPy array as an Arrow column without NULLs."""
     values = np.ascontiguousarray(values)
     return pa.Array.from_buffers(pa.from_numpy_dtype(values.dtype), len(values), [None, pa.py_buffer(values)])
 
 
-def texts(values: Sequence[str]) -> Any:
-    """Return a column of texts without NULLs."""
+def text_column(values: Sequence[str]) -> Any:
+    """Return texts as an Arrow column without NULLs."""
     encoded = [value.encode() for value in values]
-    ends = np.cumsum([0, *map(len, encoded)], dtype=np.int32)
-    buffers = [None, pa.py_buffer(ends), pa.py_buffer(b"".join(encoded))]
+    offsets = np.cumsum([0, *map(len, encoded)], dtype=np.int32)
+    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(b"".join(encoded))]
     return pa.Array.from_buffers(pa.string(), len(encoded), buffers)
 
 
-def flags(values: Sequence[bool]) -> Any:
-    """Return a column of truth values without NULLs."""
-    return pa.Array.from_buffers(pa.bool_(), len(values), [None, bits(np.asarray(values, bool))])
+def boolean_column(values: Sequence[bool]) -> Any:
+    """Return booleans as an Arrow column without NULLs."""
+    return pa.Array.from_buffers(pa.bool_(), len(values), [None, to_bitmap(np.asarray(values, bool))])
 
 
-def bits(values: Any) -> Any:
-    """Return truth values as Arrow keeps them."""
+def to_bitmap(values: Any) -> Any:
+    """Return booleans as an Arrow buffer of bits, least significant bit first."""
     return pa.py_buffer(np.packbits(values, bitorder="little"))

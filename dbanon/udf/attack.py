@@ -1,4 +1,4 @@
-"""The scalar function that attacks call: Arrow in, what can be inferred out. No thinking is done here."""
+"""The scalar function behind attack(): Arrow columns in, inferred values out. The computation is in `dbanon.audit`."""
 
 import hashlib
 from typing import Any
@@ -11,55 +11,74 @@ from dbanon.audit.attacks import cut_posterior
 from dbanon.encoding import encoded_table
 from dbanon.runtime import progress, session
 from dbanon.runtime.version import __version__
-from dbanon.udf.cluster_input import answers, array, features, interruptible, one, whole
+from dbanon.udf.cluster_input import (
+    answer_requests,
+    as_array,
+    feature_matrix,
+    integer_field,
+    interrupt_check,
+    list_array,
+)
 
-INFERRED = pa.list_(pa.struct([("id", pa.int64()), ("place", pa.int64()), ("confidence", pa.float64())]))
-INFERENCE = pa.struct([("rows", INFERRED), ("error", pa.string())])
+INFERENCE_ROWS_TYPE = pa.list_(pa.struct([("id", pa.int64()), ("place", pa.int64()), ("confidence", pa.float64())]))
+INFERENCE_TYPE = pa.struct([("rows", INFERENCE_ROWS_TYPE), ("error", pa.string())])
 
 
-def dbanon_attack(request: Any, given: Any) -> Any:
-    """STRUCT(rows STRUCT(id, place, confidence)[], error VARCHAR) of each attack.
+def dbanon_attack(requests: Any, inputs: Any) -> Any:
+    """Return what each attack infers, as a column of INFERENCE_TYPE, one row per request.
 
-    `given` is STRUCT(cuts STRUCT(id, sizes, limits, held)[]), to be answered with a row for each side of a cut, or
-    STRUCT(learned STRUCT(f, label, records)[], asked STRUCT(id, f)[]), with the label of each row that is asked.
+    Args:
+        requests: JSON of each attack: its kind, seed, session and function.
+        inputs: STRUCT(cuts STRUCT(id, sizes, limits, held)[]) or STRUCT(learned STRUCT(f, label, records)[],
+            asked STRUCT(id, f)[]).
+
+    Returns:
+        STRUCT(rows STRUCT(id, place, confidence)[], error VARCHAR). For cuts there is one row per side of each cut; for
+        a prediction one row per record of `asked`, where `place` is the predicted label.
     """
-    given = array(given)
-    return answers(request, lambda asked, i: _inferred(asked, given.slice(i, 1)), INFERENCE)
+    inputs = as_array(inputs)
+    return answer_requests(requests, lambda request, i: _infer(request, inputs.slice(i, 1)), INFERENCE_TYPE)
 
 
-def _inferred(asked: dict[str, Any], given: Any) -> Any:
-    """Return the answer of one attack, as an array of one."""
-    rows = _learned(asked, given) if asked["kind"] == "prediction" else _cuts(given)
-    arrays = [pa.array(column, field.type) for column, field in zip(rows, INFERRED.value_type, strict=True)]
-    values = pa.StructArray.from_arrays(arrays, fields=list(INFERRED.value_type))
-    return pa.StructArray.from_arrays([one(values, INFERRED), pa.nulls(1, pa.string())], fields=list(INFERENCE))
+def _infer(request: dict[str, Any], inputs: Any) -> Any:
+    """Return the result of one attack, as an array of length one."""
+    rows = _predict(request, inputs) if request["kind"] == "prediction" else _cut_confidences(inputs)
+    arrays = [pa.array(column, field.type) for column, field in zip(rows, INFERENCE_ROWS_TYPE.value_type, strict=True)]
+    values = pa.StructArray.from_arrays(arrays, fields=list(INFERENCE_ROWS_TYPE.value_type))
+    return pa.StructArray.from_arrays(
+        [list_array(values, INFERENCE_ROWS_TYPE), pa.nulls(1, pa.string())], fields=list(INFERENCE_TYPE)
+    )
 
 
-def _cuts(given: Any) -> tuple[list[int], list[int], list[float]]:
-    """Cut, side (from 1) and chance of each side that something can be inferred of."""
+def _cut_confidences(inputs: Any) -> tuple[list[int], list[int], list[float]]:
+    """Return cut, side (from 1) and posterior probability of each side about which something can be inferred."""
     rows = [
         (cut["id"], side, confidence)
-        for cut in given.field("cuts")[0].as_py() or ()
+        for cut in inputs.field("cuts")[0].as_py() or ()
         for side, confidence in enumerate(cut_posterior.posteriors(cut["sizes"], cut["limits"], cut["held"]) or (), 1)
     ]
     return [r[0] for r in rows], [r[1] for r in rows], [r[2] for r in rows]
 
 
-def _learned(asked: dict[str, Any], given: Any) -> tuple[encoded_table.Ints, encoded_table.Ints, Any]:
-    """Row, label and confidence of each row that is asked."""
-    learned, wanted = (given.field(name).flatten() for name in ("learned", "asked"))
-    known, rows = features(learned), features(wanted)
-    labels, records = whole(learned, "label"), whole(learned, "records")
-    current = session.session_by_token(asked["session"])
+def _predict(request: dict[str, Any], inputs: Any) -> tuple[encoded_table.Ints, encoded_table.Ints, Any]:
+    """Return row, predicted label and confidence of each record of `asked`, from the session's cache if available."""
+    training, targets = (inputs.field(name).flatten() for name in ("learned", "asked"))
+    training_features, target_features = feature_matrix(training), feature_matrix(targets)
+    labels, records = integer_field(training, "label"), integer_field(training, "records")
+    current_session = session.session_by_token(request["session"])
 
     def compute() -> prediction.Guesses:
-        with interruptible(asked) as check:
-            step = progress.progress_steps(current, check, prediction.TREES)
-            return prediction.guesses(asked["function"], known, labels, records, rows, asked["seed"], step)
+        with interrupt_check(request) as check:
+            on_step = progress.progress_steps(current_session, check, prediction.TREES)
+            return prediction.guesses(
+                request["function"], training_features, labels, records, target_features, request["seed"], on_step
+            )
 
-    order = np.lexsort((labels, *known.T[::-1])) if len(labels) else labels
-    content = hashlib.blake2b(f"{__version__} prediction {asked['seed']} {known.shape}".encode(), digest_size=16)
-    for each in (known[order], labels[order], records[order], rows):
-        content.update(np.ascontiguousarray(each).data)
-    found = current.cache.get(content.digest(), compute)
-    return whole(wanted, "id"), found.labels, found.confidence
+    order = np.lexsort((labels, *training_features.T[::-1])) if len(labels) else labels
+    digest = hashlib.blake2b(
+        f"{__version__} prediction {request['seed']} {training_features.shape}".encode(), digest_size=16
+    )
+    for array_ in (training_features[order], labels[order], records[order], target_features):
+        digest.update(np.ascontiguousarray(array_).data)
+    guesses = current_session.cache.get(digest.digest(), compute)
+    return integer_field(targets, "id"), guesses.labels, guesses.confidence

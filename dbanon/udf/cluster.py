@@ -1,4 +1,4 @@
-"""The function that clusters: Arrow tables of records in, clusters out."""
+"""The scalar function that clusters: encoded records as Arrow columns in, clusters out."""
 
 import hashlib
 import json
@@ -10,163 +10,188 @@ import pyarrow as pa
 from dbanon import algorithms
 from dbanon.algorithms.base.assignments import intersect_partitions
 from dbanon.encoding import encoded_table
-from dbanon.privacy_models import constraint
+from dbanon.privacy_models.constraint import Constraint
 from dbanon.privacy_models.model_request import ModelRequirement
 from dbanon.runtime import session
 from dbanon.runtime.version import __version__
 from dbanon.udf import cluster_input
-from dbanon.udf.arrow_columns import packed
-from dbanon.udf.cluster_input import one, whole
-from dbanon.udf.influence import influenced
+from dbanon.udf.arrow_columns import to_arrow
+from dbanon.udf.cluster_input import integer_field, list_array
+from dbanon.udf.influence import with_influence
 
-PARTS = pa.list_(pa.struct([("gid", pa.int64()), ("cluster", pa.int32()), ("first", pa.int32()), ("last", pa.int32())]))
-WIDE = pa.list_(
+PARTS_TYPE = pa.list_(
+    pa.struct([("gid", pa.int64()), ("cluster", pa.int32()), ("first", pa.int32()), ("last", pa.int32())])
+)
+WIDE_TYPE = pa.list_(
     pa.struct([("cluster", pa.int32()), *((name, pa.list_(pa.int32())) for name in ("low", "high", "raised"))])
 )
-DRAWN = pa.list_(
+NOISE_TYPE = pa.list_(
     pa.struct([("cluster", pa.int32()), ("seat", pa.int32()),
                ("code", pa.list_(pa.int32())), ("position", pa.list_(pa.float64()))])
 )  # fmt: skip
-ANSWER = pa.struct([("parts", PARTS), ("wide", WIDE), ("drawn", DRAWN), ("error", pa.string())])
+ANSWER_TYPE = pa.struct([("parts", PARTS_TYPE), ("wide", WIDE_TYPE), ("drawn", NOISE_TYPE), ("error", pa.string())])
 
 
-def dbanon_cluster(request: Any, rows: Any, *domains: Any) -> Any:
-    """STRUCT(parts STRUCT(gid, cluster, first, last)[], wide STRUCT(cluster, low[], high[], raised[])[], drawn
-    STRUCT(cluster, seat, code[], position[])[], error VARCHAR) of each table of groups of equal records.
+def dbanon_cluster(requests: Any, rows: Any, *domains: Any) -> Any:
+    """Return the clusters of each table of groups of equal records, as a column of ANSWER_TYPE.
 
-    A part says which cluster the records first to last (from 1) of a group belong to; `wide` has the least and greatest
-    codes of clusters that are published with more than their records span, and what each attribute is raised to (a
-    node, -2: `*`, -1: what covers the codes); `drawn` what the seats of a cluster are published with, where that is
-    noise. DuckDB calls it with one table; with none where the source is empty, and with
-    several equal ones where the call stands in a correlated subquery.
+    DuckDB calls this with one table; with none if the source is empty, and with several equal tables if the call is in
+    a correlated subquery.
+
+    Args:
+        requests: JSON of each call: algorithm, parameters, attributes, privacy models and session.
+        rows: The groups of equal records, encoded (see `cluster_input.encode_records`).
+        *domains: The domain of each attribute and of each sensitive column.
+
+    Returns:
+        STRUCT(parts STRUCT(gid, cluster, first, last)[], wide STRUCT(cluster, low[], high[], raised[])[], drawn
+        STRUCT(cluster, seat, code[], position[])[], error VARCHAR).
+
+        - `parts`: the records first to last (from 1) of a group belong to a cluster.
+        - `wide`: the least and greatest published codes of clusters that publish more than their records span, and what
+          each attribute is generalized to: a node, -1 for the node that covers the codes, -2 for `*`.
+        - `drawn`: with noise, what each seat of a cluster is published with.
     """
-    return cluster_input.each(request, rows, domains, _clusters, ANSWER)
+    return cluster_input.answer_each(requests, rows, domains, _cluster_table, ANSWER_TYPE)
 
 
-def _clusters(asked: dict[str, Any], records: Any, domains: list[Any]) -> Any:
-    """Return the clusters of one table, as an array of one."""
+def _cluster_table(request: dict[str, Any], records: Any, domains: list[Any]) -> Any:
+    """Return the clusters of one table, as an array of length one."""
     if records is None:  # a refresh to which nothing came
-        return pa.array([{"parts": []}], ANSWER)
-    table, order = cluster_input.table(asked, records, domains)
-    algorithm = algorithms.find(asked["algorithm"])
-    limits = limits_of(asked)
-    if asked.get("waiting"):
-        runs = algorithms.clusterable_records(table, limits)
-        return _answer(_parts(whole(records, "gid")[order], whole(records, "size")[order], runs))
-    if asked["forest"] is not None:
-        table = influenced(table, asked)
-    runs = _runs(asked, table, limits)
-    noise, values = asked["noise"], None
+        return pa.array([{"parts": []}], ANSWER_TYPE)
+    table, order = cluster_input.encode_records(request, records, domains)
+    algorithm = algorithms.find(request["algorithm"])
+    constraint = request_constraint(request)
+    if request.get("waiting"):
+        runs = algorithms.clusterable_records(table, constraint)
+        return _answer_array(
+            _part_rows(integer_field(records, "gid")[order], integer_field(records, "size")[order], runs)
+        )
+    if request["forest"] is not None:
+        table = with_influence(table, request)
+    runs = _find_clusters(request, table, constraint)
+    noise, noise_rows = request["noise"], None
     if noise is not None:
-        key = _noise_key(asked, table, whole(records, "tie")[order])
+        key = _noise_key(request, table, integer_field(records, "tie")[order])
         labels = algorithms.shuffle_cluster_numbers(runs.labels(), key)
-        values = _drawn(algorithms.draw_noisy_records(table, labels, algorithms.Noise(**noise), key))
+        noise_rows = _noise_rows(algorithms.draw_noisy_records(table, labels, algorithms.Noise(**noise), key))
         runs = algorithms.RunLengthLabels.from_labels(table, labels)
-    parts = _parts(whole(records, "gid")[order], whole(records, "size")[order], runs)
-    wide = algorithms.widen_clusters(algorithm, table, limits, asked["options"], runs)
-    return _answer(parts, wide and _wide(table, *wide), values)
+    parts = _part_rows(integer_field(records, "gid")[order], integer_field(records, "size")[order], runs)
+    widened = algorithms.widen_clusters(algorithm, table, constraint, request["options"], runs)
+    return _answer_array(parts, widened and _wide_rows(table, *widened), noise_rows)
 
 
-def limits_of(asked: dict[str, Any]) -> constraint.Constraint:
-    """Return the privacy model that a request asks for."""
-    models = tuple(ModelRequirement(**fields) for fields in asked["models"])
-    return constraint.Constraint(asked["k"], models, asked["joint"])
+def request_constraint(request: dict[str, Any]) -> Constraint:
+    """Return the privacy constraint of a request: k and the other privacy models."""
+    models = tuple(ModelRequirement(**fields) for fields in request["models"])
+    return Constraint(request["k"], models, request["joint"])
 
 
-def _answer(parts: Any, wide: list[dict[str, object]] | None = None, drawn: Any = None) -> Any:
-    """What is answered about one table, as an array of one."""
+def _answer_array(parts: Any, wide_rows: list[dict[str, object]] | None = None, noise_rows: Any = None) -> Any:
+    """Return parts, widened clusters and noisy records of one table as an array of length one of ANSWER_TYPE."""
     return pa.StructArray.from_arrays(
         [
-            one(parts, PARTS),
-            pa.array([wide], WIDE) if wide else pa.nulls(1, WIDE),
-            pa.nulls(1, DRAWN) if drawn is None else one(drawn, DRAWN),
+            list_array(parts, PARTS_TYPE),
+            pa.array([wide_rows], WIDE_TYPE) if wide_rows else pa.nulls(1, WIDE_TYPE),
+            pa.nulls(1, NOISE_TYPE) if noise_rows is None else list_array(noise_rows, NOISE_TYPE),
             pa.nulls(1, pa.string()),
         ],
-        fields=list(ANSWER),
+        fields=list(ANSWER_TYPE),
     )
 
 
-def _drawn(found: algorithms.NoisyRecords) -> Any:
-    """Return rows of `drawn`."""
-    rows, width = found.code.shape
-    ends = pa.array(np.arange(rows + 1, dtype=np.int32) * width)
-    code, position = found.code.reshape(-1), found.position.reshape(-1)
-    lists = (pa.array(code, mask=code < 0), pa.array(position, mask=np.isnan(position)))
-    arrays = [pa.array(found.cluster.astype(np.int32)), pa.array(found.seat.astype(np.int32))]
-    arrays += [pa.ListArray.from_arrays(ends, values) for values in lists]
-    return pa.StructArray.from_arrays(arrays, fields=list(DRAWN.value_type))
+def _noise_rows(noisy_records: algorithms.NoisyRecords) -> Any:
+    """Return noisy records as rows of `drawn`; NULL for a negative code and a NaN position."""
+    n_rows, n_attributes = noisy_records.code.shape
+    offsets = pa.array(np.arange(n_rows + 1, dtype=np.int32) * n_attributes)
+    code, position = noisy_records.code.reshape(-1), noisy_records.position.reshape(-1)
+    list_values = (pa.array(code, mask=code < 0), pa.array(position, mask=np.isnan(position)))
+    arrays = [pa.array(noisy_records.cluster.astype(np.int32)), pa.array(noisy_records.seat.astype(np.int32))]
+    arrays += [pa.ListArray.from_arrays(offsets, values) for values in list_values]
+    return pa.StructArray.from_arrays(arrays, fields=list(NOISE_TYPE.value_type))
 
 
-def _noise_key(asked: dict[str, Any], table: encoded_table.EncodedTable, tie: Any) -> bytes:
-    """What noise is drawn by: a hash of all that is clustered and published.
+def _noise_key(request: dict[str, Any], table: encoded_table.EncodedTable, ties: Any) -> bytes:
+    """Return the 32-byte key that noise is drawn with: a hash of all that is clustered and published.
 
-    The same table has the same noise, which asking again does not average out; who does not know the table cannot draw
-    it.
+    The same table has the same noise, so repeating a call does not average it out. Someone who does not know the table
+    cannot compute the key.
     """
-    hashed = hashlib.blake2b(json.dumps(asked["noise"], sort_keys=True).encode(), digest_size=32)
-    hashed.update(content(asked, table))
-    hashed.update(np.ascontiguousarray(tie).data)
-    return hashed.digest()
+    digest = hashlib.blake2b(json.dumps(request["noise"], sort_keys=True).encode(), digest_size=32)
+    digest.update(clustering_hash(request, table))
+    digest.update(np.ascontiguousarray(ties).data)
+    return digest.digest()
 
 
-def _wide(
+def _wide_rows(
     table: encoded_table.EncodedTable, clusters: encoded_table.Ints, ends: algorithms.PublishedEnds
 ) -> list[dict[str, object]]:
-    """Return rows of `wide`."""
-    nulls = np.array([a.values for a in table.attributes])
-    raised = np.where((ends.low < nulls) & (ends.high == nulls), -2, ends.raised_nodes)
-    rows = zip(clusters.tolist(), ends.low.tolist(), ends.high.tolist(), raised.tolist(), strict=True)
+    """Return widened clusters as rows of `wide`."""
+    null_codes = np.array([a.values for a in table.attributes])
+    raised_nodes = np.where((ends.low < null_codes) & (ends.high == null_codes), -2, ends.raised_nodes)
+    rows = zip(clusters.tolist(), ends.low.tolist(), ends.high.tolist(), raised_nodes.tolist(), strict=True)
     return [{"cluster": c, "low": low, "high": high, "raised": node} for c, low, high, node in rows]
 
 
-def _parts(gid: encoded_table.Ints, sizes: encoded_table.Ints, runs: algorithms.RunLengthLabels) -> Any:
-    """Return the runs cut where groups end; groups, in canonical order, are tuples or parts of them."""
-    counts, group, run = intersect_partitions(sizes, runs.counts)
-    last = np.cumsum(counts) - (np.cumsum(sizes) - sizes)[group]
-    arrays = [gid[group], runs.clusters[run], (last - counts + 1).astype(np.int32), last.astype(np.int32)]
-    return pa.StructArray.from_arrays([packed(a) for a in arrays], fields=list(PARTS.value_type))
+def _part_rows(group_ids: encoded_table.Ints, sizes: encoded_table.Ints, runs: algorithms.RunLengthLabels) -> Any:
+    """Return the rows of `parts`: the runs of equal labels, split where groups end.
+
+    Groups are in canonical order; each is a tuple or a part of one.
+    """
+    counts, groups, run_numbers = intersect_partitions(sizes, runs.counts)
+    last_records = np.cumsum(counts) - (np.cumsum(sizes) - sizes)[groups]
+    arrays = [
+        group_ids[groups],
+        runs.clusters[run_numbers],
+        (last_records - counts + 1).astype(np.int32),
+        last_records.astype(np.int32),
+    ]
+    return pa.StructArray.from_arrays([to_arrow(a) for a in arrays], fields=list(PARTS_TYPE.value_type))
 
 
-def _runs(
-    asked: dict[str, Any], table: encoded_table.EncodedTable, limits: constraint.Constraint
+def _find_clusters(
+    request: dict[str, Any], table: encoded_table.EncodedTable, constraint: Constraint
 ) -> algorithms.RunLengthLabels:
-    """Return the clusters of all records, from the cache where they are known."""
-    current = session.session_by_token(asked["session"])
-    moves, search = asked["improve"], current.search
-    budget = None if moves is None and search is None else algorithms.SearchBudget(moves or 0)
+    """Return the cluster of every record, from the session's cache if available."""
+    current_session = session.session_by_token(request["session"])
+    n_moves, search = request["improve"], current_session.search
+    budget = None if n_moves is None and search is None else algorithms.SearchBudget(n_moves or 0)
     if budget is not None and search is not None:
         budget.seconds, budget.keep_on_interrupt = search.seconds, True
 
     def compute() -> algorithms.RunLengthLabels:
-        with cluster_input.interruptible(asked) as check:
+        with cluster_input.interrupt_check(request) as check:
             return algorithms.run_algorithm(
-                algorithms.find(asked["algorithm"]),
+                algorithms.find(request["algorithm"]),
                 table,
-                limits,
-                asked["options"],
+                constraint,
+                request["options"],
                 algorithms.MessageNames(
-                    tuple(a["name"] for a in asked["attributes"]), asked["sensitive"], asked["function"]
+                    tuple(a["name"] for a in request["attributes"]), request["sensitive"], request["function"]
                 ),
                 algorithms.Refinement(
-                    asked["suppress"], asked["heights"], budget, current.on_progress, asked["objective"]
+                    request["suppress"], request["heights"], budget, current_session.on_progress, request["objective"]
                 ),
                 check,
-                cell=asked["cell"],
+                cell=request["cell"],
             )
 
     if search is None or budget is None:
-        found: algorithms.RunLengthLabels = current.cache.get(content(asked, table), compute)
-        return found
+        cached_runs: algorithms.RunLengthLabels = current_session.cache.get(clustering_hash(request, table), compute)
+        return cached_runs
     runs = compute()
     search.moves = budget.n_moves_done
-    current.cache.put(content({**asked, "improve": budget.n_moves_done}, table), runs)
+    current_session.cache.put(clustering_hash({**request, "improve": budget.n_moves_done}, table), runs)
     return runs
 
 
-def content(asked: dict[str, Any], table: encoded_table.EncodedTable) -> bytes:
-    """128-bit hash of all that clusters follow from: version, algorithm, parameters, attributes, tuples, persons."""
-    told = {
-        key: asked[key]
+def clustering_hash(request: dict[str, Any], table: encoded_table.EncodedTable) -> bytes:
+    """Return a 128-bit hash of all that determines the clusters.
+
+    These are the version of dbanon, algorithm, parameters, attributes, tuples and persons.
+    """
+    settings = {
+        key: request[key]
         for key in (
             "algorithm",
             "k",
@@ -180,15 +205,15 @@ def content(asked: dict[str, Any], table: encoded_table.EncodedTable) -> bytes:
         )
     }
     # Whether a long run is accepted changes no cluster, and must not draw other noise either.
-    told["options"] = {name: value for name, value in asked["options"].items() if name != "large"}
-    if asked["objective"] != "precision":  # else as above
-        told["objective"] = asked["objective"]
-    if asked["cell"] is not None:  # else the hash, by which noise is drawn, is what it was without cells
-        told["cell"] = asked["cell"]
-    if "records" in asked:
-        told["records"] = asked["records"]
-    told["influence"] = [[a.influence, a.weight] for a in table.attributes]
-    hashed = hashlib.blake2b(json.dumps([__version__, told], sort_keys=True).encode(), digest_size=16)
+    settings["options"] = {name: value for name, value in request["options"].items() if name != "large"}
+    if request["objective"] != "precision":  # else as above
+        settings["objective"] = request["objective"]
+    if request["cell"] is not None:  # else the hash, by which noise is drawn, is what it was without cells
+        settings["cell"] = request["cell"]
+    if "records" in request:
+        settings["records"] = request["records"]
+    settings["influence"] = [[a.influence, a.weight] for a in table.attributes]
+    digest = hashlib.blake2b(json.dumps([__version__, settings], sort_keys=True).encode(), digest_size=16)
     arrays: list[Any] = [table.codes, table.counts]
     if table.persons is not None:
         arrays.append(table.persons.astype(np.int64))  # noise is drawn by numbers of this width
@@ -210,7 +235,7 @@ def content(asked: dict[str, Any], table: encoded_table.EncodedTable) -> bytes:
             arrays += [attribute.parent, attribute.node]
         if attribute.magnitudes is not None:
             arrays.append(attribute.magnitudes)
-    for each in arrays:
-        hashed.update(f"{each.dtype}{each.shape}".encode())
-        hashed.update(np.ascontiguousarray(each).data)
-    return hashed.digest()
+    for array in arrays:
+        digest.update(f"{array.dtype}{array.shape}".encode())
+        digest.update(np.ascontiguousarray(array).data)
+    return digest.digest()

@@ -1,4 +1,4 @@
-"""What DuckDB gives a UDF, groups of equal records with the domains of their codes, as a space; what it gets back."""
+"""Decode the arguments of UDFs, groups of equal records with the domains of their codes, and encode their results."""
 
 import json
 from collections.abc import Callable
@@ -12,148 +12,203 @@ import pyarrow as pa
 from dbanon import errors
 from dbanon.encoding import encoded_table
 from dbanon.runtime import interrupts, session
-from dbanon.udf.arrow_columns import items, known, numbers, packed
+from dbanon.udf.arrow_columns import is_valid, list_items, to_arrow, to_numpy
 
 
-def table(
-    asked: dict[str, Any], records: Any, domains: list[Any], *, tied: bool = True
+def encode_records(
+    request: dict[str, Any], records: Any, domains: list[Any], *, with_ties: bool = True
 ) -> tuple[encoded_table.EncodedTable, encoded_table.Ints]:
-    """The space of all records, and the canonical order of the groups; unless `tied`, equal codes are in the order of
-    persons alone."""
-    first = len(asked["attributes"])
-    attributes = [attribute_of(kind, of) for kind, of in zip(asked["attributes"], domains[:first], strict=True)]
-    columns = [codes_of(records, j, a) for j, a in enumerate(attributes)]
-    persons = persons_of(records) if asked["person"] else None
-    tie = numbers(records.field("tie")) if tied else np.zeros(len(records), np.uint64)
-    tested = [_sensitive(records, i, domain) for i, domain in enumerate(domains[first:])]
-    made, order = encoded_table.encode_table(attributes, columns, tie, persons, whole(records, "size"), tested)
-    sensitive = tuple(
-        replace(s, positions=_numbers(d, "place"), value_counts=_whole(d, s))
-        for s, d in zip(made.sensitive, domains[first:], strict=True)
+    """Return the encoded table of all records, and the canonical order of their groups.
+
+    Args:
+        request: The request, with the settings of the attributes.
+        records: STRUCT array, one row per group of equal records: the codes `c0`, `c1`, ... of attributes and `s0`,
+            `s1`, ... of sensitive columns, `size`, `tie`, `gid` and `person`.
+        domains: The domains of the attributes, then those of the sensitive columns.
+        with_ties: Order groups of equal codes by `tie`; otherwise by their persons alone.
+
+    Returns:
+        The encoded table, and the row of `records` of each of its groups.
+    """
+    n_attributes = len(request["attributes"])
+    attributes = [
+        attribute_from_domain(settings, domain)
+        for settings, domain in zip(request["attributes"], domains[:n_attributes], strict=True)
+    ]
+    columns = [attribute_codes(records, j, a) for j, a in enumerate(attributes)]
+    persons = person_numbers(records) if request["person"] else None
+    ties = to_numpy(records.field("tie")) if with_ties else np.zeros(len(records), np.uint64)
+    sensitive_columns = [_sensitive_input(records, i, domain) for i, domain in enumerate(domains[n_attributes:])]
+    encoded, order = encoded_table.encode_table(
+        attributes, columns, ties, persons, integer_field(records, "size"), sensitive_columns
     )
-    return replace(made, sensitive=sensitive, total=asked.get("records", made.total)), order
+    sensitive = tuple(
+        replace(s, positions=_optional_numbers(d, "place"), value_counts=_value_counts(d, s))
+        for s, d in zip(encoded.sensitive, domains[n_attributes:], strict=True)
+    )
+    return replace(encoded, sensitive=sensitive, total=request.get("records", encoded.total)), order
 
 
-def _whole(domain: Any, sensitive: encoded_table.SensitiveColumn) -> encoded_table.Ints:
-    """How many records (persons) of the run have each value; of a part, those of the larger table, as it is told."""
+def _value_counts(domain: Any, sensitive: encoded_table.SensitiveColumn) -> encoded_table.Ints:
+    """Return the number of records (persons) of the whole call that have each sensitive value.
+
+    For a partition of a larger table these are the counts in the larger table, which the field `whole` of the domain
+    has.
+    """
     if "whole" not in [f.name for f in domain.type]:
         return sensitive.value_counts
-    return np.asarray(flat(domain.field("whole"), np.int64))
+    return np.asarray(list_numbers(domain.field("whole"), np.int64))
 
 
-def whole(records: Any, name: str) -> encoded_table.Ints:
-    """Return a field without NULLs as integers."""
-    return np.asarray(numbers(records.field(name)), np.int64)
+def integer_field(records: Any, name: str) -> encoded_table.Ints:
+    """Return a field without NULLs as an array of 64-bit integers."""
+    return np.asarray(to_numpy(records.field(name)), np.int64)
 
 
-def features(records: Any, name: str = "f") -> Any:
-    """Return the lists of numbers of rows, each as long, as a matrix."""
-    flat = records.field(name).flatten().to_numpy(zero_copy_only=False).astype(np.float64)
-    return flat.reshape(len(records), -1 if len(records) else 0)
+def feature_matrix(records: Any, name: str = "f") -> Any:
+    """Return a field of lists of equal length as a (rows, length) matrix of floats."""
+    values = records.field(name).flatten().to_numpy(zero_copy_only=False).astype(np.float64)
+    return values.reshape(len(records), -1 if len(records) else 0)
 
 
-def array(column: Any) -> Any:
-    """Return a column as one array."""
+def as_array(column: Any) -> Any:
+    """Return a column as one contiguous Arrow array."""
     return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
 
 
-def each(request: Any, rows: Any, domains: tuple[Any, ...], answer: Callable[..., Any], type_: Any) -> Any:
-    """Return the answers to the requests of a chunk, each from its slice of rows and domains."""
-    rows, columns = array(rows), [array(domain) for domain in domains]
-    return answers(request, lambda asked, i: answer(asked, rows[i].values, [of.slice(i, 1) for of in columns]), type_)
+def answer_each(
+    requests: Any, rows: Any, domains: tuple[Any, ...], answer_request: Callable[..., Any], type_: Any
+) -> Any:
+    """Return the results of a chunk of requests, each computed from its own table of records and its own domains.
+
+    Args:
+        requests: JSON of each request.
+        rows: A list of encoded records per request.
+        domains: Further columns, with one row per request.
+        answer_request: Computes an array of length one from a request, its records and its slices of `domains`.
+        type_: Arrow type of the result, a struct with the field `error`.
+    """
+    rows, domain_columns = as_array(rows), [as_array(domain) for domain in domains]
+    return answer_requests(
+        requests,
+        lambda request, i: answer_request(request, rows[i].values, [column.slice(i, 1) for column in domain_columns]),
+        type_,
+    )
 
 
-def answers(request: Any, answer: Callable[[dict[str, Any], int], Any], type_: Any) -> Any:
-    """Return the answers to the requests of a chunk, from each and its place; what is refused is a text in them."""
-    found = []
-    for i, text in enumerate(array(request).to_pylist()):
-        asked = json.loads(text)
+def answer_requests(requests: Any, answer_request: Callable[[dict[str, Any], int], Any], type_: Any) -> Any:
+    """Return the results of a chunk of requests.
+
+    A request that is refused or interrupted gives a row whose `error` is the message.
+
+    Args:
+        requests: JSON of each request.
+        answer_request: Computes an array of length one from a request and its index in the chunk.
+        type_: Arrow type of the result, a struct with the field `error`.
+    """
+    answer_arrays = []
+    for i, request_text in enumerate(as_array(requests).to_pylist()):
+        request = json.loads(request_text)
         try:
-            found.append(answer(asked, i))
+            answer_arrays.append(answer_request(request, i))
         except KeyboardInterrupt:  # DuckDB runs UDFs on the main thread too
-            found.append(pa.array([{"error": str(errors.StatementInterruptedError(asked["function"]))}], type_))
+            answer_arrays.append(
+                pa.array([{"error": str(errors.StatementInterruptedError(request["function"]))}], type_)
+            )
         except errors.DbanonError as error:
-            found.append(pa.array([{"error": str(error)}], type_))
-    return pa.concat_arrays(found) if found else pa.array([], type_)
+            answer_arrays.append(pa.array([{"error": str(error)}], type_))
+    return pa.concat_arrays(answer_arrays) if answer_arrays else pa.array([], type_)
 
 
-def interruptible(asked: dict[str, Any]) -> AbstractContextManager[Callable[[], None]]:
-    """What checks, while a request is answered, whether its statement was interrupted."""
+def interrupt_check(request: dict[str, Any]) -> AbstractContextManager[Callable[[], None]]:
+    """Return a context manager whose value raises StatementInterruptedError if the statement was interrupted."""
     return interrupts.interrupt_check(
-        session.session_by_token(asked["session"]), lambda: errors.StatementInterruptedError(asked["function"])
+        session.session_by_token(request["session"]), lambda: errors.StatementInterruptedError(request["function"])
     )
 
 
-def one(rows: Any, type_: Any) -> Any:
-    """Return an array of one list."""
-    return pa.ListArray.from_arrays(packed(np.array([0, len(rows)], np.int32)), rows, type=type_)
+def list_array(rows: Any, type_: Any) -> Any:
+    """Return an array of length one: the list of all rows."""
+    return pa.ListArray.from_arrays(to_arrow(np.array([0, len(rows)], np.int32)), rows, type=type_)
 
 
-def attribute_of(kind: dict[str, Any], domain: Any) -> encoded_table.Attribute:
-    """Return the attribute of a domain: a list of positions, or a struct of two lists of nodes."""
-    if kind["kind"] == "number":
-        integral, weight, bare = kind["integral"], kind["weight"], kind["bare"]
+def attribute_from_domain(settings: dict[str, Any], domain: Any) -> encoded_table.Attribute:
+    """Return the attribute of an encoded domain.
+
+    Args:
+        settings: The settings of the attribute in the request, such as `kind` and `weight`.
+        domain: A list of positions (numbers), a struct of interval ends (numbers that are published as intervals), or a
+            struct of the nodes of a hierarchy (categories); a slice of length one.
+    """
+    if settings["kind"] == "number":
+        integral, weight, with_bare_null = settings["integral"], settings["weight"], settings["bare"]
         if not pa.types.is_struct(domain.type):
-            return encoded_table.NumericAttribute(flat(domain, np.float64), integral, weight, with_bare_null=bare)
-        ranks = (flat(domain.field(end), np.int32) for end in ("low", "high"))
-        ends = encoded_table.IntervalEnds(*ranks, *(flat(domain.field(end), np.float64) for end in ("below", "above")))
-        positions = flat(domain.field("place"), np.float64)
-        return encoded_table.NumericAttribute(
-            positions, integral, weight, ends, bare, magnitudes=_numbers(domain, "magnitude")
+            return encoded_table.NumericAttribute(
+                list_numbers(domain, np.float64), integral, weight, with_bare_null=with_bare_null
+            )
+        ranks = (list_numbers(domain.field(end), np.int32) for end in ("low", "high"))
+        ends = encoded_table.IntervalEnds(
+            *ranks, *(list_numbers(domain.field(end), np.float64) for end in ("below", "above"))
         )
-    parent = numbers(items(domain.field("parent")), -1).astype(np.int32)
-    node = flat(domain.field("value"), np.int32)
-    magnitudes = _numbers(domain, "magnitude")
+        positions = list_numbers(domain.field("place"), np.float64)
+        return encoded_table.NumericAttribute(
+            positions, integral, weight, ends, with_bare_null, magnitudes=_optional_numbers(domain, "magnitude")
+        )
+    parent = to_numpy(list_items(domain.field("parent")), -1).astype(np.int32)
+    node = list_numbers(domain.field("value"), np.int32)
+    magnitudes = _optional_numbers(domain, "magnitude")
     return encoded_table.CategoricalAttribute(
-        parent, node, kind["weight"], kind["max_level"], kind["round"], magnitudes=magnitudes
+        parent, node, settings["weight"], settings["max_level"], settings["round"], magnitudes=magnitudes
     )
 
 
-def flat(lists: Any, type_: Any) -> Any:
-    """Return the items of one list."""
-    return numbers(items(lists)).astype(type_)
+def list_numbers(lists: Any, type_: Any) -> Any:
+    """Return the items of the first list of a column as a NumPy array of a type."""
+    return to_numpy(list_items(lists)).astype(type_)
 
 
-def _sensitive(
-    records: Any, i: int, domain: Any
+def _sensitive_input(
+    records: Any, number: int, domain: Any
 ) -> tuple[encoded_table.Codes, int, encoded_table.CategoricalAttribute | None]:
-    """Return codes of a sensitive column by row (NULL the code after the last), its number of values and its
-    hierarchy."""
-    values, tree = _values(domain)
-    return np.asarray(numbers(records.field(f"s{i}"), values), np.int32), values, tree
+    """Return the codes of a sensitive column by row, the number of its values, and its hierarchy.
+
+    NULL has the code after the last value.
+    """
+    n_values, tree = _sensitive_domain(domain)
+    return np.asarray(to_numpy(records.field(f"s{number}"), n_values), np.int32), n_values, tree
 
 
-def _values(domain: Any) -> tuple[int, encoded_table.CategoricalAttribute | None]:
-    """How many values a sensitive column has, and its hierarchy."""
-    node = flat(domain.field("value"), np.int32)
-    parents = numbers(items(domain.field("parent")), -1).astype(np.int32)
-    return len(node), encoded_table.CategoricalAttribute(parents, node) if len(parents) else None
+def _sensitive_domain(domain: Any) -> tuple[int, encoded_table.CategoricalAttribute | None]:
+    """Return the number of values of a sensitive column, and its hierarchy (None if it has none)."""
+    value_nodes = list_numbers(domain.field("value"), np.int32)
+    parents = to_numpy(list_items(domain.field("parent")), -1).astype(np.int32)
+    return len(value_nodes), encoded_table.CategoricalAttribute(parents, value_nodes) if len(parents) else None
 
 
-def sensitive_of(domain: Any) -> encoded_table.SensitiveColumn:
-    """Return a sensitive column of a larger table, without its rows."""
-    _, tree = _values(domain)
-    return encoded_table.SensitiveColumn(np.zeros(0, np.int32), flat(domain.field("whole"), np.int64), tree)
+def sensitive_from_domain(domain: Any) -> encoded_table.SensitiveColumn:
+    """Return a sensitive column of a larger table, with the counts of its values and without its rows."""
+    _, tree = _sensitive_domain(domain)
+    return encoded_table.SensitiveColumn(np.zeros(0, np.int32), list_numbers(domain.field("whole"), np.int64), tree)
 
 
-def _numbers(domain: Any, name: str) -> Any:
-    """Return a list of numbers by code, where it was asked for."""
-    return flat(domain.field(name), np.float64) if name in [f.name for f in domain.type] else None
+def _optional_numbers(domain: Any, name: str) -> Any:
+    """Return a list of numbers by code; None if the domain has no such field."""
+    return list_numbers(domain.field(name), np.float64) if name in [f.name for f in domain.type] else None
 
 
-def codes_of(records: Any, j: int, attribute: encoded_table.Attribute) -> encoded_table.Codes:
-    """Return codes of one attribute by row; NULL is the code after the last."""
-    return np.asarray(numbers(records.field(f"c{j}"), attribute.values), np.int32)
+def attribute_codes(records: Any, number: int, attribute: encoded_table.Attribute) -> encoded_table.Codes:
+    """Return the codes of one attribute by row; NULL has the code after the last value."""
+    return np.asarray(to_numpy(records.field(f"c{number}"), attribute.values), np.int32)
 
 
-def sensitive_codes_of(records: Any, i: int) -> encoded_table.Ints:
-    """Return codes of a sensitive column by row; -1 for NULL."""
-    return np.asarray(numbers(records.field(f"s{i}"), -1), np.int64)
+def sensitive_codes(records: Any, number: int) -> encoded_table.Ints:
+    """Return the codes of a sensitive column by row; -1 for NULL."""
+    return np.asarray(to_numpy(records.field(f"s{number}"), -1), np.int64)
 
 
-def persons_of(records: Any) -> encoded_table.Ints:
-    """Return dense numbers of persons by row, -1 where unknown."""
+def person_numbers(records: Any) -> encoded_table.Ints:
+    """Return the person of each row as a number from 0; -1 where the person is NULL."""
     person = records.field("person")
-    _, dense = np.unique(numbers(person, 0), return_inverse=True)
-    dense[~known(person)] = -1
+    _, dense = np.unique(to_numpy(person, 0), return_inverse=True)
+    dense[~is_valid(person)] = -1
     return np.asarray(dense, np.int64)

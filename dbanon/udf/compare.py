@@ -1,4 +1,4 @@
-"""The scalar function that compare() calls: an encoded table in, the figures of many runs on it out."""
+"""The scalar function behind compare(): an encoded table in, the metrics of many runs of algorithms on it out."""
 
 from __future__ import annotations
 
@@ -15,132 +15,155 @@ from dbanon.encoding.encoded_table import Attribute, EncodedTable, Ints, Numeric
 from dbanon.privacy_models.constraint import Constraint
 from dbanon.runtime import session
 from dbanon.udf import cluster_input, comparison_rows
-from dbanon.udf.cluster import content, limits_of
-from dbanon.udf.comparison_rows import COMPARISON, FEW, Check, Encoded, Told
-from dbanon.udf.influence import influenced
+from dbanon.udf.cluster import clustering_hash, request_constraint
+from dbanon.udf.comparison_rows import COMPARISON_TYPE, WARMUP_CLUSTERS, Check, ComparedTable, OnProgress
+from dbanon.udf.influence import with_influence
 
 
-def dbanon_compare(request: Any, rows: Any, *domains: Any) -> Any:
-    """STRUCT(rows STRUCT(...)[], error VARCHAR) of each table of groups of equal records: a row a run and a metric.
+def dbanon_compare(requests: Any, rows: Any, *domains: Any) -> Any:
+    """Return the metrics of all runs on each table of groups of equal records, as a column of COMPARISON_TYPE.
 
-    `domains` are those of dbanon_cluster, and then how each number is published, and how many records the table has.
+    Args:
+        requests: JSON of each comparison, with its runs.
+        rows: The groups of equal records, as in dbanon_cluster.
+        *domains: The domains as in dbanon_cluster, then how each number is published, then the number of records of the
+            source.
+
+    Returns:
+        STRUCT(rows STRUCT(...)[], error VARCHAR) with one row per run and metric.
     """
-    return cluster_input.each(request, rows, domains, _compared, COMPARISON)
+    return cluster_input.answer_each(requests, rows, domains, _compare_algorithms, COMPARISON_TYPE)
 
 
-def _compared(asked: dict[str, Any], records: Any, domains: list[Any]) -> Any:
-    """Return the figures of all runs on one table, as an array of one."""
-    encoded = Encoded.of(asked, records, domains)
-    unread = _Unread.of(asked, records, domains, encoded.table)
+def _compare_algorithms(request: dict[str, Any], records: Any, domains: list[Any]) -> Any:
+    """Return the metrics of all runs on one table, as an array of length one."""
+    encoded = ComparedTable.from_records(request, records, domains)
+    untied = _UntiedTable.from_records(request, records, domains, encoded.table)
 
-    def made(run: dict[str, Any], check: Check, told: Told) -> _Run:
-        return _Run(run, encoded, unread, check, told)
+    def make_run(run: dict[str, Any], check: Check, on_progress: OnProgress) -> _AlgorithmRun:
+        return _AlgorithmRun(run, encoded, untied, check, on_progress)
 
-    return comparison_rows.rows_of(asked, encoded.table.rows, made)
+    return comparison_rows.comparison_array(request, encoded.table.rows, make_run)
 
 
 @dataclass(frozen=True)
-class _Unread:
-    """The table as it is clustered where nothing looks at sensitive values: these do not order a person's records.
+class _UntiedTable:
+    """The table in the order that algorithms see if they read no sensitive values.
 
-    `row[i]` is the canonical row, in the table that has them, of its row i.
+    With sensitive values these also order a person's records. `canonical_row[i]` is the row in that order that is row i
+    here.
     """
 
     table: EncodedTable
-    row: Ints
+    canonical_row: Ints
 
     @classmethod
-    def of(cls, asked: dict[str, Any], records: Any, domains: list[Any], read: EncodedTable) -> _Unread | None:
-        """None where the order is the same."""
-        if read.persons is None or not read.sensitive:
+    def from_records(
+        cls, request: dict[str, Any], records: Any, domains: list[Any], tied_table: EncodedTable
+    ) -> _UntiedTable | None:
+        """Return the table without the order by sensitive values; None if both orders are equal."""
+        if tied_table.persons is None or not tied_table.sensitive:
             return None
-        table, _ = cluster_input.table(asked, records, domains[: len(asked["attributes"])], tied=False)
-        return cls(table, np.lexsort((np.arange(read.rows), read.persons, read.tuple_of)))
+        table, _ = cluster_input.encode_records(
+            request, records, domains[: len(request["attributes"])], with_ties=False
+        )
+        return cls(table, np.lexsort((np.arange(tied_table.rows), tied_table.persons, tied_table.tuple_of)))
 
 
 @dataclass(frozen=True)
-class _Run:
-    """One algorithm with one k on one table; `asked` is what the clustering UDF would be asked."""
+class _AlgorithmRun:
+    """One algorithm with one k on one table; `request` is what the clustering UDF would receive."""
 
-    asked: dict[str, Any]
-    encoded: Encoded
-    unread: _Unread | None
+    request: dict[str, Any]
+    encoded: ComparedTable
+    untied: _UntiedTable | None
     check: Check
-    told: Told
+    on_progress: OnProgress
 
     @cached_property
     def table(self) -> EncodedTable:
-        """The table as the algorithm would see it alone."""
-        asked = self.asked
-        looks, magnitudes = asked["looks"], asked["magnitudes"]
-        own = self.unread.table if self.unread is not None and not looks else self.encoded.table
+        """The table as the algorithm would see it in a call of its own."""
+        request = self.request
+        reads_sensitive, with_magnitudes = request["looks"], request["magnitudes"]
+        table = self.untied.table if self.untied is not None and not reads_sensitive else self.encoded.table
         attributes = tuple(
-            _seen(a, snapped or magnitudes or (looks and asked["person"]), magnitudes)
-            for a, snapped in zip(own.attributes, asked["snapped"], strict=True)
+            _visible_attribute(
+                a, is_snapped or with_magnitudes or (reads_sensitive and request["person"]), with_magnitudes
+            )
+            for a, is_snapped in zip(table.attributes, request["snapped"], strict=True)
         )
-        own = replace(own, attributes=attributes, sensitive=own.sensitive if looks else ())
-        return own if asked["forest"] is None else influenced(own, asked)
+        table = replace(table, attributes=attributes, sensitive=table.sensitive if reads_sensitive else ())
+        return table if request["forest"] is None else with_influence(table, request)
 
     @cached_property
-    def limits(self) -> Constraint:
-        """The privacy model."""
-        return limits_of(self.asked)
+    def constraint(self) -> Constraint:
+        """The privacy constraint."""
+        return request_constraint(self.request)
 
-    def figures(self, seed: int) -> tuple[dict[str, float], float]:
-        """See Measured; KOutOfRangeError, and what the algorithm raises."""
-        asked = self.asked
-        comparison_rows.check_k(asked, self.encoded.table)
-        began = time.perf_counter()
-        runs, options = self._clusters(self.table, seed, self.told)
-        seconds = time.perf_counter() - began
-        wide = algorithms.widen_clusters(algorithms.find(asked["algorithm"]), self.table, self.limits, options, runs)
-        if self.unread is not None and not asked["looks"]:
+    def measure(self, seed_offset: int) -> tuple[dict[str, float], float]:
+        """Return the metrics of one run and its seconds of clustering (see ComparisonRun).
+
+        Raises:
+            KOutOfRangeError: If the table has fewer than k records (persons).
+            DbanonError: If the algorithm refuses the table.
+        """
+        request = self.request
+        comparison_rows.check_k(request, self.encoded.table)
+        start = time.perf_counter()
+        runs, options = self._find_clusters(self.table, seed_offset, self.on_progress)
+        seconds = time.perf_counter() - start
+        widened = algorithms.widen_clusters(
+            algorithms.find(request["algorithm"]), self.table, self.constraint, options, runs
+        )
+        if self.untied is not None and not request["looks"]:
             labels = np.empty(self.encoded.table.rows, np.int64)
-            labels[self.unread.row] = runs.labels()
+            labels[self.untied.canonical_row] = runs.labels()
             runs = algorithms.RunLengthLabels.from_labels(self.encoded.table, labels)
-        published = self.encoded.published(asked, runs, wide)
-        every = CLUSTER_METRICS | STREAM_METRICS
-        return {name: float(every[name](published)) for name in asked["metrics"]}, seconds
+        clusters = self.encoded.published_clusters(request, runs, widened)
+        metrics = CLUSTER_METRICS | STREAM_METRICS
+        return {name: float(metrics[name](clusters)) for name in request["metrics"]}, seconds
 
     def prepare(self) -> None:
-        """See Measured."""
-        enough = int(np.searchsorted(np.cumsum(self.table.counts), FEW * self.asked["k"])) + 1
-        few = self.table.subset(np.arange(min(enough, len(self.table.counts))))
+        """Cluster a small part of the table, so that timed runs load and compile no kernels (see ComparisonRun)."""
+        n_tuples = int(np.searchsorted(np.cumsum(self.table.counts), WARMUP_CLUSTERS * self.request["k"])) + 1
+        sample = self.table.subset(np.arange(min(n_tuples, len(self.table.counts))))
         try:
-            self._clusters(few, 0, None)
+            self._find_clusters(sample, 0, None)
         except errors.StatementInterruptedError:
             raise
         except errors.DbanonError:
             pass  # few records may miss what all of them meet
 
-    def _clusters(
-        self, table: EncodedTable, seed: int, told: Told | None
+    def _find_clusters(
+        self, table: EncodedTable, seed_offset: int, on_progress: OnProgress | None
     ) -> tuple[algorithms.RunLengthLabels, dict[str, Any]]:
-        """Return the clusters of a table, and the options that they were made with."""
-        asked, options = self.asked, dict(self.asked["options"])
+        """Return the clusters of a table, and the options that the algorithm ran with."""
+        request, options = self.request, dict(self.request["options"])
         if "seed" in options:
-            options["seed"] += seed
+            options["seed"] += seed_offset
         names = algorithms.MessageNames(
-            tuple(a["name"] for a in asked["attributes"]), asked["sensitive"], asked["function"]
+            tuple(a["name"] for a in request["attributes"]), request["sensitive"], request["function"]
         )
-        budget = None if asked["improve"] is None else algorithms.SearchBudget(asked["improve"])
-        refinement = algorithms.Refinement(asked["suppress"], asked["heights"], budget, told, asked["objective"])
-        algorithm = algorithms.find(asked["algorithm"])
+        budget = None if request["improve"] is None else algorithms.SearchBudget(request["improve"])
+        refinement = algorithms.Refinement(
+            request["suppress"], request["heights"], budget, on_progress, request["objective"]
+        )
+        algorithm = algorithms.find(request["algorithm"])
 
         def compute() -> algorithms.RunLengthLabels:
             return algorithms.run_algorithm(
-                algorithm, table, self.limits, options, names, refinement, self.check, cell=asked["cell"]
+                algorithm, table, self.constraint, options, names, refinement, self.check, cell=request["cell"]
             )
 
-        if asked["timed"]:
+        if request["timed"]:
             return compute(), options
-        found: algorithms.RunLengthLabels = session.session_by_token(asked["session"]).cache.get(
-            content(asked | {"options": options}, table), compute
+        cached_runs: algorithms.RunLengthLabels = session.session_by_token(request["session"]).cache.get(
+            clustering_hash(request | {"options": options}, table), compute
         )
-        return found, options
+        return cached_runs, options
 
 
-def _seen(attribute: Attribute, ends: bool, magnitudes: bool) -> Attribute:
-    """Return an attribute with what an algorithm is told of it."""
-    attribute = attribute if magnitudes else replace(attribute, magnitudes=None)
-    return attribute if ends or not isinstance(attribute, NumericAttribute) else replace(attribute, ends=None)
+def _visible_attribute(attribute: Attribute, with_ends: bool, with_magnitudes: bool) -> Attribute:
+    """Return an attribute without the interval ends and magnitudes that an algorithm does not receive."""
+    attribute = attribute if with_magnitudes else replace(attribute, magnitudes=None)
+    return attribute if with_ends or not isinstance(attribute, NumericAttribute) else replace(attribute, ends=None)

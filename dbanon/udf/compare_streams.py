@@ -1,5 +1,4 @@
-"""The scalar function that compare() calls about streams: encoded records in the order of arrival in, figures of many
-runs on them out."""
+"""The scalar function behind compare() of streams: encoded records by arrival in, metrics of many runs on them out."""
 
 import time
 from dataclasses import dataclass
@@ -14,107 +13,130 @@ from dbanon.algorithms.streams import Arrivals, StreamModel, StreamState
 from dbanon.algorithms.streams.metrics import StreamOutcome
 from dbanon.encoding.encoded_table import Ints
 from dbanon.udf import cluster_input, comparison_rows, stream_input
-from dbanon.udf.comparison_rows import COMPARISON, FEW, Check, Encoded, Told
+from dbanon.udf.comparison_rows import COMPARISON_TYPE, WARMUP_CLUSTERS, Check, ComparedTable, OnProgress
 
 
-def dbanon_compare_streams(request: Any, rows: Any, *rest: Any) -> Any:
-    """STRUCT(rows STRUCT(...)[], error VARCHAR) of each table of groups of records that are alike: a row a run and a
-    metric. `rest`: the records, with the group of each, and what dbanon_compare is given."""
-    return cluster_input.each(request, rows, rest, _compared, COMPARISON)
+def dbanon_compare_streams(requests: Any, rows: Any, *inputs: Any) -> Any:
+    """Return the metrics of all runs on each stream of encoded records, as a column of COMPARISON_TYPE.
+
+    Args:
+        requests: JSON of each comparison, with its runs.
+        rows: The groups of equal records, as in dbanon_cluster.
+        *inputs: The records with the group of each, then the domains of dbanon_compare.
+
+    Returns:
+        STRUCT(rows STRUCT(...)[], error VARCHAR) with one row per run and metric.
+    """
+    return cluster_input.answer_each(requests, rows, inputs, _compare_streams, COMPARISON_TYPE)
 
 
-def _compared(asked: dict[str, Any], groups: Any, rest: list[Any]) -> Any:
-    """Return the figures of all runs on one stream, as an array of one."""
-    encoded = Encoded.of(asked, groups, rest[1:])
-    of, arrived = stream_input.places(groups, rest[0].values)
+def _compare_streams(request: dict[str, Any], groups: Any, inputs: list[Any]) -> Any:
+    """Return the metrics of all runs on one stream, as an array of length one."""
+    encoded = ComparedTable.from_records(request, groups, inputs[1:])
+    group, arrival = stream_input.arrival_groups(groups, inputs[0].values)
     rank = np.empty(len(groups), np.int64)
     rank[encoded.order] = np.arange(len(groups))
-    came = _Came(groups, rest[1:], of, arrived, np.argsort(rank[of], kind="stable"))
+    arrival_order = _ArrivalOrder(groups, inputs[1:], group, arrival, np.argsort(rank[group], kind="stable"))
 
-    def made(run: dict[str, Any], check: Check, told: Told) -> _Run:
-        return _Run(run, encoded, came, check)
+    def make_run(run: dict[str, Any], check: Check, on_progress: OnProgress) -> _StreamRun:
+        return _StreamRun(run, encoded, arrival_order, check)
 
-    return comparison_rows.rows_of(asked, encoded.table.rows, made)
+    return comparison_rows.comparison_array(request, encoded.table.rows, make_run)
 
 
 @dataclass(frozen=True)
-class _Came:
-    """Records in the order of arrival: the group of each, at which place it arrived, and which of them each canonical
-    row is (`row`)."""
+class _ArrivalOrder:
+    """The records of a stream in the order of arrival.
+
+    `group` and `arrival` are (records,) arrays: the group of equal records that each record is in, and its position in
+    the stream; `canonical_row` is the record of each row of the encoded table.
+    """
 
     groups: Any
     domains: list[Any]
-    of: Ints
-    arrived: Ints
-    row: Ints
+    group: Ints
+    arrival: Ints
+    canonical_row: Ints
 
-    def arrivals(self, asked: dict[str, Any]) -> Arrivals:
-        """As a system sees them."""
-        domains = self.domains[: len(asked["attributes"]) + len(asked["sensitive"])]
-        attributes = stream_input.attributes(asked, domains)
-        people, _ = stream_input.people(asked, self.groups, self.of, self.arrived, None)
-        return stream_input.arrivals(asked, self.groups, domains, attributes, self.of, self.arrived, people)
+    def arrivals(self, request: dict[str, Any]) -> Arrivals:
+        """Return the records as a stream algorithm receives them."""
+        domains = self.domains[: len(request["attributes"]) + len(request["sensitive"])]
+        attributes = stream_input.decode_attributes(request, domains)
+        people, _ = stream_input.stream_persons(request, self.groups, self.group, self.arrival, None)
+        return stream_input.stream_arrivals(request, self.groups, domains, attributes, self.group, self.arrival, people)
 
 
 @dataclass(frozen=True)
-class _Run:
-    """One system with one k on one stream; `asked` is what the UDF of streams would be asked."""
+class _StreamRun:
+    """One stream algorithm with one k on one stream; `request` is what the UDF of streams would receive."""
 
-    asked: dict[str, Any]
-    encoded: Encoded
-    came: _Came
+    request: dict[str, Any]
+    encoded: ComparedTable
+    arrival_order: _ArrivalOrder
     check: Check
 
-    def figures(self, seed: int) -> tuple[dict[str, float], float]:
-        """See Measured; KOutOfRangeError."""
-        comparison_rows.check_k(self.asked, self.encoded.table)
-        came = self.came.arrivals(self.asked)
-        began = time.perf_counter()
-        state = self._left(came, seed)
-        seconds = time.perf_counter() - began
-        left = StreamOutcome(
-            self._published(state), self.came.arrived[self.came.row], state.published_at[self.came.row]
+    def measure(self, seed_offset: int) -> tuple[dict[str, float], float]:
+        """Return the metrics of one run and its seconds (see ComparisonRun).
+
+        Raises:
+            KOutOfRangeError: If the stream has fewer than k records (persons).
+        """
+        comparison_rows.check_k(self.request, self.encoded.table)
+        arrivals = self.arrival_order.arrivals(self.request)
+        start = time.perf_counter()
+        state = self._run_stream(arrivals, seed_offset)
+        seconds = time.perf_counter() - start
+        outcome = StreamOutcome(
+            self._published_clusters(state),
+            self.arrival_order.arrival[self.arrival_order.canonical_row],
+            state.published_at[self.arrival_order.canonical_row],
         )
-        return left.metrics(self.asked["metrics"]), seconds
+        return outcome.metrics(self.request["metrics"]), seconds
 
     def prepare(self) -> None:
-        """See Measured."""
-        self._left(self.came.arrivals(self.asked).head(FEW * self.asked["k"]), 0)
+        """Run the algorithm on the first records of the stream (see ComparisonRun)."""
+        self._run_stream(self.arrival_order.arrivals(self.request).head(WARMUP_CLUSTERS * self.request["k"]), 0)
 
-    def _left(self, came: Arrivals, seed: int) -> StreamState:
-        asked, options = self.asked, dict(self.asked["options"])
+    def _run_stream(self, arrivals: Arrivals, seed_offset: int) -> StreamState:
+        """Return the state of the stream algorithm after all records have arrived."""
+        request, options = self.request, dict(self.request["options"])
         if "seed" in options:
-            options["seed"] += seed
-        model = StreamModel(asked["k"], tuple(asked["need"]))
-        return streams.find(asked["algorithm"]).run(came, model, options, self.check, None, True)
+            options["seed"] += seed_offset
+        model = StreamModel(request["k"], tuple(request["need"]))
+        return streams.find(request["algorithm"]).run(arrivals, model, options, self.check, None, True)
 
-    def _published(self, state: StreamState) -> PublishedClusters:
-        """What the records are published with once all have left."""
-        labels = state.class_ids[self.came.row]
-        numbers, labels[labels >= 0] = np.unique(labels[labels >= 0], return_inverse=True)
+    def _published_clusters(self, state: StreamState) -> PublishedClusters:
+        """Return what the records are published with at the end of the stream."""
+        labels = state.class_ids[self.arrival_order.canonical_row]
+        class_ids, labels[labels >= 0] = np.unique(labels[labels >= 0], return_inverse=True)
         runs = RunLengthLabels.from_labels(self.encoded.table, labels)
-        return self.encoded.published(self.asked, runs, self._wide(state, numbers, runs))
+        return self.encoded.published_clusters(self.request, runs, self._widened_ends(state, class_ids, runs))
 
-    def _wide(self, state: StreamState, numbers: Ints, runs: RunLengthLabels) -> tuple[Ints, PublishedEnds] | None:
-        """The codes of classes that publish something else than their records span; NULL is the code after the last."""
-        system, table = streams.find(self.asked["algorithm"]), self.encoded.table
+    def _widened_ends(
+        self, state: StreamState, class_ids: Ints, runs: RunLengthLabels
+    ) -> tuple[Ints, PublishedEnds] | None:
+        """Return the codes of classes that publish something else than their records span.
+
+        NULL has the code after the last value.
+        """
+        system, table = streams.find(self.request["algorithm"]), self.encoded.table
         if not system.maybe and not system.widens:
             return None
-        span = ClassBounds.from_labels(table, runs)
-        after = np.array([a.values for a in table.attributes])
+        bounds = ClassBounds.from_labels(table, runs)
+        null_codes = np.array([a.values for a in table.attributes])
         if system.maybe:  # a NULL is published as the class is
-            ends = PublishedEnds.covering(span.low, self._greatest(runs, span.low))
-            return np.arange(len(numbers)), ends
-        low, high = (ends[numbers] for ends in stream_input.wide(list(table.attributes), state))
-        has_null = span.high == after
-        low, high = np.where(span.low == after, after, low), np.where(has_null, after, high)
-        return np.arange(len(numbers)), PublishedEnds.covering(low, high)
+            ends = PublishedEnds.covering(bounds.low, self._greatest_codes(runs, bounds.low))
+            return np.arange(len(class_ids)), ends
+        low, high = (ends[class_ids] for ends in stream_input.published_codes(list(table.attributes), state))
+        has_null = bounds.high == null_codes
+        low, high = np.where(bounds.low == null_codes, null_codes, low), np.where(has_null, null_codes, high)
+        return np.arange(len(class_ids)), PublishedEnds.covering(low, high)
 
-    def _greatest(self, runs: RunLengthLabels, least: Ints) -> Ints:
-        """Return the greatest codes of clusters, of values alone where these have any."""
-        table, kept, high = self.encoded.table, runs.without_suppressed(), least.copy()
+    def _greatest_codes(self, runs: RunLengthLabels, lows: Ints) -> Ints:
+        """Return the greatest code of each cluster in each column, ignoring NULL where the cluster has values."""
+        table, published, highs = self.encoded.table, runs.without_suppressed(), lows.copy()
         for j, attribute in enumerate(table.attributes):
-            codes = table.codes[kept.tuples, j]
-            known = codes < attribute.values
-            np.maximum.at(high[:, j], kept.clusters[known], codes[known])
-        return high
+            codes = table.codes[published.tuples, j]
+            is_known = codes < attribute.values
+            np.maximum.at(highs[:, j], published.clusters[is_known], codes[is_known])
+        return highs

@@ -1,4 +1,4 @@
-"""What runs on one encoded table lose and leave at risk, as the rows of compare(): of tables and of streams alike."""
+"""Run a comparison on one encoded table and return its metrics as the rows of compare(), for tables and streams."""
 
 from __future__ import annotations
 
@@ -19,142 +19,179 @@ from dbanon.encoding.encoded_table import EncodedTable, Ints
 from dbanon.runtime import session
 from dbanon.udf import cluster_input
 
-ROWS = pa.list_(
+ROWS_TYPE = pa.list_(
     pa.struct(
         [("place", pa.int32()), ("run", pa.int32()), ("algorithm", pa.string()), ("k", pa.int32()), ("n", pa.int64()),
          ("metric", pa.string()), *((n, pa.float64()) for n in ("mean", "stddev", "seconds")),
          ("runs", pa.int32()), ("problem", pa.string())]
     )
 )  # fmt: skip
-COMPARISON = pa.struct([("rows", ROWS), ("error", pa.string())])
+COMPARISON_TYPE = pa.struct([("rows", ROWS_TYPE), ("error", pa.string())])
 
-_ONE_AT_A_TIME = threading.Lock()
-"""DuckDB may work on several tables at once; two runs at a time would take each other's seconds."""
+_RUN_LOCK = threading.Lock()
+"""DuckDB may work on several tables at once, but the seconds of runs are comparable only if one runs at a time."""
 
-FEW = 8
-"""Clusters of the run before the first that counts, in which kernels are loaded or compiled."""
+WARMUP_CLUSTERS = 8
+"""Clusters in the run before the first timed one, during which kernels are loaded or compiled."""
 
 Check = Callable[[], None]
-Told = Callable[[float, float], None]
+OnProgress = Callable[[float, float], None]
 
 
-class Measured(Protocol):
+class ComparisonRun(Protocol):
     """One algorithm with one k on one table."""
 
     def prepare(self) -> None:
         """Run the algorithm on few records, so that no timed run loads or compiles its kernels."""
 
-    def figures(self, seed: int) -> tuple[dict[str, float], float]:
-        """The metrics with a seed, so many after the first, and the seconds of clustering; a DbanonError where the run
-        is refused."""
+    def measure(self, seed_offset: int) -> tuple[dict[str, float], float]:
+        """Return the metrics of one run, and its seconds of clustering.
+
+        Args:
+            seed_offset: Is added to the seed of the call.
+
+        Raises:
+            DbanonError: If the run is refused.
+        """
 
 
 @dataclass(frozen=True)
-class Encoded:
-    """A table that all runs share: as codes, with the canonical order of its groups of equal records, how each number
-    is published, how many records came, those too that are not to be clustered, and what is asked of the releases."""
+class ComparedTable:
+    """The encoded table that all runs share, with what its metrics need.
+
+    Attributes:
+        table: The encoded table.
+        order: The canonical order of its groups of equal records.
+        intervals: How each number is published.
+        n_source_records: The number of records of the source, including those that are not clustered.
+        queries: Random range queries that are asked of the releases; None if their error is not measured.
+    """
 
     table: EncodedTable
     order: Ints
     intervals: list[PublishedIntervals]
-    came: int
-    questions: RangeQueries | None
+    n_source_records: int
+    queries: RangeQueries | None
 
     @classmethod
-    def of(cls, asked: dict[str, Any], records: Any, domains: list[Any]) -> Encoded:
-        """From groups of records and what dbanon_compare is given beside."""
-        numbers = sum(a["kind"] == "number" for a in asked["attributes"])
-        domains, came = domains[:-1], domains[-1][0].as_py()
-        intervals = [_interval(domain) for domain in domains[len(domains) - numbers :]]
-        table, order = cluster_input.table(asked, records, domains[: len(domains) - numbers])
-        asks = "query_error" in asked["metrics"] and asked["queries"]
-        questions = RangeQueries.draw(table, intervals, asked["steps"], asked["queries"]) if asks else None
-        return cls(table, order, intervals, came, questions)
+    def from_records(cls, request: dict[str, Any], records: Any, domains: list[Any]) -> ComparedTable:
+        """Return the compared table of groups of records and the domains of dbanon_compare."""
+        n_numbers = sum(a["kind"] == "number" for a in request["attributes"])
+        domains, n_source_records = domains[:-1], domains[-1][0].as_py()
+        intervals = [_published_interval(domain) for domain in domains[len(domains) - n_numbers :]]
+        table, order = cluster_input.encode_records(request, records, domains[: len(domains) - n_numbers])
+        has_queries = "query_error" in request["metrics"] and request["queries"]
+        queries = RangeQueries.draw(table, intervals, request["steps"], request["queries"]) if has_queries else None
+        return cls(table, order, intervals, n_source_records, queries)
 
-    def published(
-        self, asked: dict[str, Any], runs: RunLengthLabels, wide: tuple[Ints, PublishedEnds] | None
+    def published_clusters(
+        self, request: dict[str, Any], runs: RunLengthLabels, widened: tuple[Ints, PublishedEnds] | None
     ) -> PublishedClusters:
-        """What clusters publish, `wide` ones more than they span."""
-        heights = asked["heights"]
-        return PublishedClusters(self.table, asked["k"], runs, wide, self.intervals, heights, self.came, self.questions)
+        """Return what clusters publish; `widened` are those that publish more than their records span."""
+        heights = request["heights"]
+        return PublishedClusters(
+            self.table, request["k"], runs, widened, self.intervals, heights, self.n_source_records, self.queries
+        )
 
 
-def rows_of(asked: dict[str, Any], records: int, made: Callable[[dict[str, Any], Check, Told], Measured]) -> Any:
-    """The rows of all runs on a table of so many records, as an array of one COMPARISON; `made` gives a run of what is
-    asked of it alone, of what asks whether it was interrupted, and of what is told how far it is."""
-    current = session.session_by_token(asked["session"])
-    total = sum(run.get("repeat", 0) for run in asked["runs"])
-    done, known, rows = 0, set[str](), list[dict[str, object]]()
+def comparison_array(
+    request: dict[str, Any], n_records: int, make_run: Callable[[dict[str, Any], Check, OnProgress], ComparisonRun]
+) -> Any:
+    """Return the rows of all runs on one table, as an array of length one of COMPARISON_TYPE.
 
-    def told(share: float, saved: float = 0.0) -> None:
-        if current.on_progress is not None:
-            current.on_progress((current.n_compared + (done + share) / total) / asked["parts"], 0.0)
+    Args:
+        request: The comparison: its runs, its metrics, and whether runs are timed.
+        n_records: The number of clustered records.
+        make_run: Returns a run from its request, an interrupt check, and a callback for progress.
+    """
+    current_session = session.session_by_token(request["session"])
+    n_total = sum(run.get("repeat", 0) for run in request["runs"])
+    n_done, warmed_up, rows = 0, set[str](), list[dict[str, object]]()
 
-    with cluster_input.interruptible(asked) as check, _ONE_AT_A_TIME:
-        for number, of in enumerate(asked["runs"]):
-            run = made({**asked, **of}, check, told)
-            found, before = [], done
-            problem = of.get("problem")
+    def report_progress(fraction: float, saved: float = 0.0) -> None:
+        if current_session.on_progress is not None:
+            current_session.on_progress(
+                (current_session.n_compared + (n_done + fraction) / n_total) / request["parts"], 0.0
+            )
+
+    with cluster_input.interrupt_check(request) as check, _RUN_LOCK:
+        for number, run_request in enumerate(request["runs"]):
+            run = make_run({**request, **run_request}, check, report_progress)
+            results, n_done_before = [], n_done
+            problem = run_request.get("problem")
             try:
-                if problem is None and asked["timed"] and of["algorithm"] not in known:
+                if problem is None and request["timed"] and run_request["algorithm"] not in warmed_up:
                     run.prepare()
-                    known.add(of["algorithm"])
-                for seed in range(of.get("repeat", 0)):
-                    found.append(run.figures(seed))
-                    done += 1
+                    warmed_up.add(run_request["algorithm"])
+                for seed in range(run_request.get("repeat", 0)):
+                    results.append(run.measure(seed))
+                    n_done += 1
             except errors.StatementInterruptedError:
                 raise
             except errors.DbanonError as error:
                 problem = str(error)
-            done = before + of.get("repeat", 0)
-            rows += _rows({**asked, **of}, records, found, problem, {"run": number, "place": len(rows)})
+            n_done = n_done_before + run_request.get("repeat", 0)
+            rows += _run_rows(
+                {**request, **run_request}, n_records, results, problem, {"run": number, "place": len(rows)}
+            )
         # A prepared statement runs again without being planned again.
-        current.n_compared = (current.n_compared + 1) % asked["parts"]
-    values = pa.array(rows, ROWS.value_type)
+        current_session.n_compared = (current_session.n_compared + 1) % request["parts"]
+    values = pa.array(rows, ROWS_TYPE.value_type)
     return pa.StructArray.from_arrays(
-        [cluster_input.one(values, ROWS), pa.nulls(1, pa.string())], fields=list(COMPARISON)
+        [cluster_input.list_array(values, ROWS_TYPE), pa.nulls(1, pa.string())], fields=list(COMPARISON_TYPE)
     )
 
 
-def check_k(asked: dict[str, Any], table: EncodedTable) -> None:
-    """KOutOfRangeError where the table has fewer records (persons) than a class needs."""
+def check_k(request: dict[str, Any], table: EncodedTable) -> None:
+    """Check that the table has at least k records (persons).
+
+    Raises:
+        KOutOfRangeError: If it has fewer.
+    """
     persons = table.persons
     units = table.rows if persons is None else len(np.unique(persons[persons >= 0]))
-    if units < asked["k"]:
-        unit = "persons" if asked["person"] else "rows"
-        raise errors.KOutOfRangeError(asked["function"], units, asked["table"], unit, asked["k"])
+    if units < request["k"]:
+        unit = "persons" if request["person"] else "rows"
+        raise errors.KOutOfRangeError(request["function"], units, request["table"], unit, request["k"])
 
 
-def _rows(
-    asked: dict[str, Any],
-    records: int,
-    found: list[tuple[dict[str, float], float]],
+def _run_rows(
+    request: dict[str, Any],
+    n_records: int,
+    results: list[tuple[dict[str, float], float]],
     problem: str | None,
     place: dict[str, int],
 ) -> list[dict[str, object]]:
-    """Return rows of one run: one a metric, or the one that says why there is none."""
-    told = place | {"algorithm": asked["algorithm"], "k": asked["k"], "n": records, "runs": len(found)}
+    """Return the rows of one run: one row per metric, or one row with the problem that prevented the run."""
+    common_fields = place | {"algorithm": request["algorithm"], "k": request["k"], "n": n_records, "runs": len(results)}
     if problem is not None:
-        return [told | {"problem": problem}]
-    told |= {"seconds": statistics.fmean(seconds for _, seconds in found)}
+        return [common_fields | {"problem": problem}]
+    common_fields |= {"seconds": statistics.fmean(seconds for _, seconds in results)}
     return [
-        told | {"place": place["place"] + i, "metric": name, **_spread([figures[name] for figures, _ in found])}
-        for i, name in enumerate(asked["metrics"])
+        common_fields
+        | {"place": place["place"] + i, "metric": name, **_mean_and_stddev([figures[name] for figures, _ in results])}
+        for i, name in enumerate(request["metrics"])
     ]
 
 
-def _spread(values: list[float]) -> dict[str, float | None]:
-    """Return the mean and sample standard deviation; None of one value, and where the table has no such metric."""
+def _mean_and_stddev(values: list[float]) -> dict[str, float | None]:
+    """Return mean and sample standard deviation.
+
+    The standard deviation of one value is None; both are None if the metric is not defined (NaN) for the table.
+    """
     if np.isnan(values).any():
         return {"mean": None, "stddev": None}
     return {"mean": statistics.fmean(values), "stddev": statistics.stdev(values) if len(values) > 1 else None}
 
 
-def _interval(domain: Any) -> PublishedIntervals:
-    """How a number is published."""
-    place, below, above = (cluster_input.flat(domain.field(end), np.float64) for end in ("place", "below", "above"))
-    low, high = (cluster_input.flat(domain.field(end), np.int64) for end in ("low", "high"))
+def _published_interval(domain: Any) -> PublishedIntervals:
+    """Return how the values of a numeric attribute are published."""
+    place, below, above = (
+        cluster_input.list_numbers(domain.field(end), np.float64) for end in ("place", "below", "above")
+    )
+    low, high = (cluster_input.list_numbers(domain.field(end), np.int64) for end in ("low", "high"))
     gaps = (
-        cluster_input.flat(domain.field(name), np.float64) for name in ("step", "place_step", "below_gap", "above_gap")
+        cluster_input.list_numbers(domain.field(name), np.float64)
+        for name in ("step", "place_step", "below_gap", "above_gap")
     )
     return PublishedIntervals(place, below, above, low, high, ValueGaps(*gaps))

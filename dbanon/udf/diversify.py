@@ -1,4 +1,4 @@
-"""Clusters of people, merged until no sensitive value of their rows is held by too many: Arrow in, clusters out."""
+"""The scalar function that merges clusters of persons until no sensitive value of their rows is too frequent."""
 
 from typing import Any
 
@@ -8,56 +8,74 @@ import pyarrow as pa
 from dbanon import algorithms
 from dbanon.encoding.encoded_table import Ints
 from dbanon.udf import cluster_input
-from dbanon.udf.arrow_columns import packed
-from dbanon.udf.cluster_input import one, whole
+from dbanon.udf.arrow_columns import to_arrow
+from dbanon.udf.cluster_input import integer_field, list_array
 
-PEOPLE = pa.list_(pa.struct([("rid", pa.int64()), ("cluster", pa.int32())]))
-ANSWER = pa.struct([("people", PEOPLE), ("error", pa.string())])
+PEOPLE_TYPE = pa.list_(pa.struct([("rid", pa.int64()), ("cluster", pa.int32())]))
+DIVERSITY_TYPE = pa.struct([("people", PEOPLE_TYPE), ("error", pa.string())])
 
 
-def dbanon_diversify(request: Any, rows: Any, people: Any, held: Any, *domains: Any) -> Any:
-    """STRUCT(people STRUCT(rid, cluster)[], error VARCHAR) of each table of groups of equal people.
+def dbanon_diversify(requests: Any, rows: Any, people: Any, sensitive_values: Any, *domains: Any) -> Any:
+    """Return the merged clusters of each table of groups of equal persons, as a column of DIVERSITY_TYPE.
 
-    `rows` and `domains` are as in dbanon_cluster. `people` is STRUCT(rid, gid, cluster, sizes[])[]: the group and the
-    cluster of each person, and how many rows of each table the person has. `held` is STRUCT(rid, place, holding,
-    value)[]: the sensitive values of the person's rows by their places, `holding` the number of the column. The request
-    says l, and of each such column its name and table.
+    Args:
+        requests: JSON of each call: l, and the name and table of each sensitive column of related tables.
+        rows: The groups of equal persons, as in dbanon_cluster.
+        people: STRUCT(rid, gid, cluster, sizes[])[]: the group and the cluster of each person, and how many rows of
+            each related table the person has.
+        sensitive_values: STRUCT(rid, place, holding, value)[]: the sensitive values of the person's rows by position;
+            `holding` is the number of the sensitive column.
+        *domains: The domains as in dbanon_cluster.
+
+    Returns:
+        STRUCT(people STRUCT(rid, cluster)[], error VARCHAR).
     """
-    return cluster_input.each(request, rows, (people, held, *domains), _diversified, ANSWER)
+    return cluster_input.answer_each(
+        requests, rows, (people, sensitive_values, *domains), _diversify_clusters, DIVERSITY_TYPE
+    )
 
 
-def _diversified(asked: dict[str, Any], records: Any, given: list[Any]) -> Any:
-    people, held, *domains = given
-    of, values = (one_list[0].values for one_list in (people, held))
-    space, order = cluster_input.table(asked, records, domains)
-    gid = whole(records, "gid")[order]
-    place_of = np.empty(len(gid), np.int64)
-    place_of[gid] = np.arange(len(gid))
-    rids = whole(of, "rid")
-    by_row = np.lexsort((rids, place_of[whole(of, "gid")]))
-    row_of = np.empty(len(rids), np.int64)
-    row_of[rids[by_row]] = np.arange(len(rids))
-    sizes = of.field("sizes").flatten().to_numpy(zero_copy_only=False).astype(np.int64)
-    shares = algorithms.LinkedDiversity(asked["l"], _held(asked, values, row_of), sizes.reshape(len(rids), -1)[by_row])
-    with cluster_input.interruptible(asked) as check:
-        labels = whole(of, "cluster")[by_row]
-        made = algorithms.diversify_clusters(
-            asked["function"], space, algorithms.max_level_blocks(space), labels, shares, check
+def _diversify_clusters(request: dict[str, Any], records: Any, inputs: list[Any]) -> Any:
+    """Return the merged clusters of the persons of one table, as an array of length one."""
+    people, sensitive_values, *domains = inputs
+    person_records, value_records = (one_list[0].values for one_list in (people, sensitive_values))
+    table, order = cluster_input.encode_records(request, records, domains)
+    group_ids = integer_field(records, "gid")[order]
+    group_place = np.empty(len(group_ids), np.int64)
+    group_place[group_ids] = np.arange(len(group_ids))
+    record_ids = integer_field(person_records, "rid")
+    row_order = np.lexsort((record_ids, group_place[integer_field(person_records, "gid")]))
+    person_row = np.empty(len(record_ids), np.int64)
+    person_row[record_ids[row_order]] = np.arange(len(record_ids))
+    sizes = person_records.field("sizes").flatten().to_numpy(zero_copy_only=False).astype(np.int64)
+    diversity = algorithms.LinkedDiversity(
+        request["l"], _linked_values(request, value_records, person_row), sizes.reshape(len(record_ids), -1)[row_order]
+    )
+    with cluster_input.interrupt_check(request) as check:
+        labels = integer_field(person_records, "cluster")[row_order]
+        merged_labels = algorithms.diversify_clusters(
+            request["function"], table, algorithms.max_level_blocks(table), labels, diversity, check
         )
-    found = [packed(rids[by_row]), packed(made.astype(np.int32))]
-    rows = pa.StructArray.from_arrays(found, fields=list(PEOPLE.value_type))
-    return pa.StructArray.from_arrays([one(rows, PEOPLE), pa.nulls(1, pa.string())], fields=list(ANSWER))
+    columns = [to_arrow(record_ids[row_order]), to_arrow(merged_labels.astype(np.int32))]
+    rows = pa.StructArray.from_arrays(columns, fields=list(PEOPLE_TYPE.value_type))
+    return pa.StructArray.from_arrays(
+        [list_array(rows, PEOPLE_TYPE), pa.nulls(1, pa.string())], fields=list(DIVERSITY_TYPE)
+    )
 
 
-def _held(asked: dict[str, Any], values: Any, row_of: Ints) -> tuple[algorithms.LinkedValues, ...]:
-    """Return the values of each column by person, in the order of the space's rows."""
-    rows = row_of[whole(values, "rid")]
-    holding, place, value = (whole(values, name) for name in ("holding", "place", "value"))
-    order = np.lexsort((place, rows, holding))
-    found = []
-    for i, column in enumerate(asked["held"]):
-        mine = order[np.searchsorted(holding[order], i) : np.searchsorted(holding[order], i, side="right")]
-        count = np.bincount(rows[mine], minlength=len(row_of))
+def _linked_values(request: dict[str, Any], values: Any, person_row: Ints) -> tuple[algorithms.LinkedValues, ...]:
+    """Return the sensitive values of each column of related tables, grouped by the person's row."""
+    rows = person_row[integer_field(values, "rid")]
+    holding, places, value_codes = (integer_field(values, name) for name in ("holding", "place", "value"))
+    order = np.lexsort((places, rows, holding))
+    linked_values = []
+    for i, column in enumerate(request["held"]):
+        column_order = order[np.searchsorted(holding[order], i) : np.searchsorted(holding[order], i, side="right")]
+        count = np.bincount(rows[column_order], minlength=len(person_row))
         first = np.cumsum(count) - count
-        found.append(algorithms.LinkedValues(column["name"], column["table"], first, count, place[mine], value[mine]))
-    return tuple(found)
+        linked_values.append(
+            algorithms.LinkedValues(
+                column["name"], column["table"], first, count, places[column_order], value_codes[column_order]
+            )
+        )
+    return tuple(linked_values)

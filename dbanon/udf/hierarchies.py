@@ -1,6 +1,6 @@
-"""The scalar function that reads hierarchies: their rows and the values of columns as Arrow in, nodes and codes out.
+"""The scalar function that reads hierarchies: their rows and the values of columns in, nodes and codes out.
 
-It does not judge: it counts what may be wrong, and the statement says it (sql/release/plan/input_errors.sql).
+It reports no errors: it counts what may be wrong, and sql/release/plan/input_errors.sql decides.
 """
 
 import json
@@ -15,8 +15,8 @@ import pyarrow as pa
 
 from dbanon.encoding.encoded_table import AnyInts
 from dbanon.encoding.preorder import Preorder, preorder_tree
-from dbanon.udf.arrow_columns import bits, flags, items, numbers, packed, texts
-from dbanon.udf.cluster_input import array, one
+from dbanon.udf.arrow_columns import boolean_column, list_items, text_column, to_arrow, to_bitmap, to_numpy
+from dbanon.udf.cluster_input import as_array, list_array
 
 _INT, _TEXT, _INTS = pa.int32(), pa.string(), pa.list_(pa.int32())
 NODES = pa.struct(
@@ -34,50 +34,62 @@ TREES = pa.struct(
     [("nodes", pa.list_(NODES)), ("codes", pa.list_(CODES)), ("domains", pa.list_(DOMAIN)), ("facts", pa.list_(FACT))]
 )
 
-ALL = "*"
-"""The label of the root, and what may stand for every value and for NULL."""
+ROOT_LABEL = "*"
+"""The label of the root, which is also published for every value and for NULL."""
 
 
-def dbanon_trees(request: Any, values: Any, stored: Any) -> Any:
-    """STRUCT(nodes STRUCT(tree, node, parent, depth, height, leaves, is_leaf, label, published, line)[], codes
-    STRUCT(tree, value, code, node, own)[], domains STRUCT(parents[], places[], names[])[], facts STRUCT(...)[]) of the
-    trees of a statement; domains and facts are in the order of the request.
+def dbanon_trees(requests: Any, values: Any, stored: Any) -> Any:
+    """Return nodes, codes, domains and facts of all hierarchies of a statement, as a column of TREES.
 
-    `values` is STRUCT(tree, value)[], distinct and in their order; `stored` STRUCT(tree, node, parent, label)[], the
-    rows of one hierarchy after the other, siblings in their order, or NULL. A tree without a hierarchy is a root `*`
-    over its values.
+    Args:
+        requests: JSON of each statement: its trees, whether names are needed, and whether labels are escaped.
+        values: STRUCT(tree, value)[]: the distinct values of the columns, in their order.
+        stored: STRUCT(tree, node, parent, label)[]: the rows of one hierarchy after the other, siblings in their order;
+            or NULL. A tree without rows gets a root `*` over its values.
 
-    A node is its place in preorder; line are the nodes from the root to it; height is edges down to its deepest leaf,
-    leaves how many lie below it. A code is of a value that one node alone stands for: own is that node, node the one
-    that it is clustered as, min_level steps above. Codes ascend with the places of these. parents are by node, places
-    of codes by code. Facts are numbers of what a hierarchy must have once, or not at all.
+    Returns:
+        STRUCT(nodes STRUCT(tree, node, parent, depth, height, leaves, is_leaf, label, published, line)[], codes
+        STRUCT(tree, value, code, node, own)[], domains STRUCT(parents[], places[], names[])[], facts STRUCT(...)[]).
+        Domains and facts are in the order of the request.
+
+        - A node is its position in preorder. `line` is the path of nodes from the root to it, `height` the number of
+          edges to its deepest leaf, `leaves` the number of leaves below it.
+        - A value that is the label of exactly one node has a code. `own` is that node, and `node` its ancestor
+        min_level
+          steps above, as which it is clustered. Codes ascend with `node`.
+        - `parents` has the parent of each node, `places` the node of each code.
+        - Facts count what a hierarchy must have exactly once, or must not have.
 
     O(nodes * depth + values) time and memory.
     """
-    request, values, stored = array(request), array(values), array(stored)
+    requests, values, stored = as_array(requests), as_array(values), as_array(stored)
     answers = [
-        _answer(json.loads(request[i].as_py()), values.slice(i, 1), stored.slice(i, 1)) for i in range(len(request))
+        _read_trees(json.loads(requests[i].as_py()), values.slice(i, 1), stored.slice(i, 1))
+        for i in range(len(requests))
     ]
     return pa.concat_arrays(answers) if answers else pa.array([], TREES)
 
 
-def _answer(asked: dict[str, Any], values: Any, stored: Any) -> Any:
-    """Return the trees of one statement, as an array of one."""
-    values_of, rows_of = _by_tree(values, "value"), _by_tree(stored, "node", "parent", "label")
-    found = []
-    for number, has_rows, min_level in asked["trees"]:
-        own = values_of.get(number, [[]])[0]
-        rows = _stored(*rows_of.get(number, [[], [], []])) if has_rows else _flat(own, asked["names"])
-        tree = Tree(rows, preorder_tree(rows.parent), asked["escape"], not has_rows)
-        found.append((number, tree, _matched(tree, own, min_level)))
+def _read_trees(request: dict[str, Any], values: Any, stored: Any) -> Any:
+    """Return the trees of one statement, as an array of length one."""
+    values_of, rows_of = _columns_by_tree(values, "value"), _columns_by_tree(stored, "node", "parent", "label")
+    trees = []
+    for number, has_rows, min_level in request["trees"]:
+        tree_values = values_of.get(number, [[]])[0]
+        rows = (
+            _stored_rows(*rows_of.get(number, [[], [], []])) if has_rows else _flat_rows(tree_values, request["names"])
+        )
+        tree = HierarchyTree(rows, preorder_tree(rows.parent), request["escape"], not has_rows)
+        trees.append((number, tree, _match_values(tree, tree_values, min_level)))
     columns = (
-        (_nodes(number, tree) for number, tree, _ in found),
-        (_codes(number, matched) for number, _, matched in found),
-        (_domain(tree, matched, asked["names"]) for _, tree, matched in found),
-        (_fact(*each) for each in found),
+        (_node_rows(number, tree) for number, tree, _ in trees),
+        (_code_rows(number, matched) for number, _, matched in trees),
+        (_domain_row(tree, matched, request["names"]) for _, tree, matched in trees),
+        (_fact_row(*each) for each in trees),
     )
     return pa.StructArray.from_arrays(
-        [one(pa.concat_arrays(rows), kind.type) for rows, kind in zip(columns, TREES, strict=True)], fields=list(TREES)
+        [list_array(pa.concat_arrays(rows), kind.type) for rows, kind in zip(columns, TREES, strict=True)],
+        fields=list(TREES),
     )
 
 
@@ -85,50 +97,62 @@ def _answer(asked: dict[str, Any], values: Any, stored: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class Rows:
-    """The nodes of a hierarchy (rows,), siblings in their order: the row of the parent, -1 of a root, -2 where there is
-    none; names and labels."""
+class HierarchyRows:
+    """The nodes of a hierarchy as they are stored, siblings in their order.
+
+    `parent` is a (rows,) array: the row of the parent, -1 for a root, -2 if the parent does not exist.
+    """
 
     parent: AnyInts
     names: Sequence[str]
     labels: Sequence[str]
 
 
-def _by_tree(lists: Any, *names: str) -> dict[int, list[list[Any]]]:
-    """Return columns of the rows of each tree, which stand together, in a list of one, as texts."""
-    if not lists[0].is_valid:
+def _columns_by_tree(list_column: Any, *names: str) -> dict[int, list[list[Any]]]:
+    """Return the named columns of each tree's rows, as lists of texts by the number of the tree.
+
+    The rows of a tree are contiguous. `list_column` has one list of rows.
+    """
+    if not list_column[0].is_valid:
         return {}
-    rows = items(lists)
-    own, begins, sizes = np.unique(numbers(rows.field("tree")), return_index=True, return_counts=True)
+    rows = list_items(list_column)
+    trees, starts, sizes = np.unique(to_numpy(rows.field("tree")), return_index=True, return_counts=True)
     columns = [rows.field(name) for name in names]
-    where = zip(own.tolist(), begins.tolist(), sizes.tolist(), strict=True)
-    return {tree: [column.slice(begin, size).to_pylist() for column in columns] for tree, begin, size in where}
+    slices = zip(trees.tolist(), starts.tolist(), sizes.tolist(), strict=True)
+    return {tree: [column.slice(begin, size).to_pylist() for column in columns] for tree, begin, size in slices}
 
 
-def _stored(names: Sequence[str], parents: Sequence[str | None], labels: Sequence[str]) -> Rows:
+def _stored_rows(names: Sequence[str], parents: Sequence[str | None], labels: Sequence[str]) -> HierarchyRows:
+    """Return the rows of a stored hierarchy, with parents as row numbers."""
     row_of = {name: row for row, name in enumerate(names)}
-    above = [-1 if parent is None else row_of.get(parent, -2) for parent in parents]
-    return Rows(np.array(above, np.int64), names, labels)
+    parent_rows = [-1 if parent is None else row_of.get(parent, -2) for parent in parents]
+    return HierarchyRows(np.array(parent_rows, np.int64), names, labels)
 
 
-def _flat(values: Sequence[str], names: bool) -> Rows:
-    """Return values under one root, with names where these are asked for."""
+def _flat_rows(values: Sequence[str], with_names: bool) -> HierarchyRows:
+    """Return a hierarchy with all values directly below one root; `with_names` also gives names to its nodes."""
     parent = np.arange(len(values) + 1).clip(max=1) - 1
-    return Rows(parent, ["", *(f"={value}" for value in values)] if names else [], [ALL, *values])
+    return HierarchyRows(parent, ["", *(f"={value}" for value in values)] if with_names else [], [ROOT_LABEL, *values])
 
 
 # --- nodes ------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class Tree:
-    """The rows of a hierarchy and their preorder; `escape`: a leaf that reads like an inner node is published after a
-    backslash; `rooted`: row 0 is the root, without values below it as well."""
+class HierarchyTree:
+    """The rows of a hierarchy and their preorder.
 
-    rows: Rows
+    Attributes:
+        rows: The stored rows.
+        order: Their preorder.
+        escape: Publish a leaf that has the label of an inner node with a backslash before it.
+        is_flat: Row 0 is the root over all values, an inner node even if there are none.
+    """
+
+    rows: HierarchyRows
     order: Preorder
     escape: bool
-    rooted: bool
+    is_flat: bool
 
     @cached_property
     def labels(self) -> list[str]:
@@ -139,152 +163,184 @@ class Tree:
     def is_leaf(self) -> list[bool]:
         """Whether each node is a leaf."""
         flags: list[bool] = (self.order.height == 0).tolist()
-        return [False, *flags[1:]] if self.rooted else flags
+        return [False, *flags[1:]] if self.is_flat else flags
 
     @cached_property
-    def inner(self) -> list[int]:
+    def inner_nodes(self) -> list[int]:
         """The inner nodes."""
         return [node for node, is_leaf in enumerate(self.is_leaf) if not is_leaf]
 
     @cached_property
     def paths(self) -> dict[int, str]:
-        """Of each inner node below the root the labels from there to it, as one text."""
+        """The labels on the path to each inner node below the root, joined to one text."""
         paths: dict[int, str] = {}
-        for node, above in zip(self.inner, self.order.parent[self.inner].tolist(), strict=True):
-            if above >= 0:
-                paths[node] = f"{paths[above]} > {self.labels[node]}" if above in paths else self.labels[node]
+        for node, parent in zip(self.inner_nodes, self.order.parent[self.inner_nodes].tolist(), strict=True):
+            if parent >= 0:
+                paths[node] = f"{paths[parent]} > {self.labels[node]}" if parent in paths else self.labels[node]
         return paths
 
     @cached_property
-    def names(self) -> set[str]:
-        """The texts that may stand for an inner node."""
-        return {ALL, *(self.labels[node] for node in self.inner), *self.paths.values()}
+    def inner_names(self) -> set[str]:
+        """The texts that may denote an inner node: `*`, labels and paths."""
+        return {ROOT_LABEL, *(self.labels[node] for node in self.inner_nodes), *self.paths.values()}
 
     @cached_property
-    def published(self) -> list[str]:
-        """What each node is published as: its label, or its path where several inner nodes have the label."""
-        shown = [self._leaf(label) for label in self.labels] if self.escape else self.labels.copy()
-        same = Counter(self.labels[node] for node in self.inner)
-        for node in self.inner:
+    def published_labels(self) -> list[str]:
+        """The text that each node is published as: its label, or its path if several inner nodes have the label."""
+        published = [self._escaped_leaf(label) for label in self.labels] if self.escape else self.labels.copy()
+        label_counts = Counter(self.labels[node] for node in self.inner_nodes)
+        for node in self.inner_nodes:
             label = self.labels[node]
-            shown[node] = self.paths.get(node, label) if same[label] > 1 else label
-        return shown
+            published[node] = self.paths.get(node, label) if label_counts[label] > 1 else label
+        return published
 
-    def _leaf(self, label: str) -> str:
-        return f"\\{label}" if label.startswith("\\") or label in self.names else label
+    def _escaped_leaf(self, label: str) -> str:
+        """Return the label of a leaf, with a backslash before it if it could be taken for an inner node."""
+        return f"\\{label}" if label.startswith("\\") or label in self.inner_names else label
 
 
-def _nodes(number: int, tree: Tree) -> Any:
-    """Return a row a node."""
-    of = tree.order
-    joined, ends = of.root_paths()
-    lines = pa.ListArray.from_arrays(_packed(np.concatenate([[0], ends])), _packed(joined))
+def _node_rows(number: int, tree: HierarchyTree) -> Any:
+    """Return one row per node, as an array of NODES."""
+    order, n_nodes = tree.order, len(tree.order.source_row)
+    path_nodes, path_ends = order.root_paths()
+    lines = pa.ListArray.from_arrays(_integer_column(np.concatenate([[0], path_ends])), _integer_column(path_nodes))
     arrays = [
-        _packed(np.full(len(of.source_row), number)), _packed(np.arange(len(of.source_row))), _or_null(of.parent),
-        _packed(of.depth), _packed(of.height), _packed(of.leaves),
-        flags(tree.is_leaf), texts(tree.labels), texts(tree.published), lines,
+        _integer_column(np.full(n_nodes, number)), _integer_column(np.arange(n_nodes)), _nullable_column(order.parent),
+        _integer_column(order.depth), _integer_column(order.height), _integer_column(order.leaves),
+        boolean_column(tree.is_leaf), text_column(tree.labels), text_column(tree.published_labels), lines,
     ]  # fmt: skip
     return pa.StructArray.from_arrays(arrays, fields=list(NODES))
 
 
-def _packed(values: AnyInts) -> Any:
-    return packed(np.asarray(values, np.int32))
+def _integer_column(values: AnyInts) -> Any:
+    """Return an array as an Arrow column of 32-bit integers."""
+    return to_arrow(np.asarray(values, np.int32))
 
 
-def _or_null(values: AnyInts) -> Any:
-    """Return numbers, NULL where they are negative."""
-    return pa.Array.from_buffers(_INT, len(values), [bits(values >= 0), pa.py_buffer(np.asarray(values, np.int32))])
+def _nullable_column(values: AnyInts) -> Any:
+    """Return an array as an Arrow column of 32-bit integers, with NULL for negative numbers."""
+    return pa.Array.from_buffers(
+        _INT, len(values), [to_bitmap(values >= 0), pa.py_buffer(np.asarray(values, np.int32))]
+    )
 
 
 # --- values -----------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class Matched:
-    """The values of a column: those that one node stands for, with it (`own`), with the one they are clustered as
-    (`nodes`) and their codes; `places`, the nodes of the codes; and how many of all of them read like an inner node,
-    have no node, several leaves or several inner nodes."""
+class MatchedValues:
+    """The values of a column that exactly one node of a hierarchy matches, and counts of the others.
+
+    Attributes:
+        values: The matched values.
+        value_nodes: (values,) the node of each value.
+        clustered_nodes: (values,) the node as which each value is clustered.
+        codes: (values,) the code of each value.
+        code_nodes: (codes,) the node of each code.
+        n_reserved: Values of the column that equal a published inner node.
+        n_uncovered: Values that no node matches.
+        n_ambiguous: Values that several leaves match.
+        n_several_nodes: Values that no leaf and several inner nodes match.
+    """
 
     values: Sequence[str]
-    own: AnyInts
-    nodes: AnyInts
+    value_nodes: AnyInts
+    clustered_nodes: AnyInts
     codes: AnyInts
-    places: AnyInts
-    reserved: int
-    uncovered: int
-    ambiguous: int
-    several_nodes: int
+    code_nodes: AnyInts
+    n_reserved: int
+    n_uncovered: int
+    n_ambiguous: int
+    n_several_nodes: int
 
 
-def _matched(tree: Tree, values: Sequence[str], min_level: int) -> Matched:
-    """Return a value is a leaf, or, where leaves that read like inner nodes are told apart, else an inner node."""
-    found = list(map(_by_label(tree, True).get, values))
-    ambiguous = found.count(_SEVERAL)
+def _match_values(tree: HierarchyTree, values: Sequence[str], min_level: int) -> MatchedValues:
+    """Match each value with a leaf or, if leaves are escaped and none matches, with an inner node."""
+    matches = list(map(_nodes_by_label(tree, True).get, values))
+    n_ambiguous = matches.count(_SEVERAL_NODES)
     if tree.escape:
-        inner = _by_label(tree, False)
-        found = [inner.get(value) if node is None else node for value, node in zip(values, found, strict=True)]
-    several, uncovered, one_node = found.count(_SEVERAL) - ambiguous, found.count(None), values
-    if ambiguous + several + uncovered:
-        standing = [at for at, node in enumerate(found) if node not in (None, _SEVERAL)]
-        one_node, found = [values[at] for at in standing], [found[at] for at in standing]
-    own = np.array(found, np.int64)
-    nodes = tree.order.ancestors(own, min_level)
-    places, codes = np.unique(nodes, return_inverse=True)
-    reserved = 0 if tree.escape else sum(map(tree.names.__contains__, values))
-    return Matched(one_node, own, nodes, codes, places, reserved, uncovered, ambiguous, several)
+        inner_nodes = _nodes_by_label(tree, False)
+        matches = [
+            inner_nodes.get(value) if node is None else node for value, node in zip(values, matches, strict=True)
+        ]
+    n_several, n_uncovered, matched_values = matches.count(_SEVERAL_NODES) - n_ambiguous, matches.count(None), values
+    if n_ambiguous + n_several + n_uncovered:
+        matched = [index for index, node in enumerate(matches) if node not in (None, _SEVERAL_NODES)]
+        matched_values, matches = [values[index] for index in matched], [matches[index] for index in matched]
+    value_nodes = np.array(matches, np.int64)
+    clustered_nodes = tree.order.ancestors(value_nodes, min_level)
+    code_nodes, codes = np.unique(clustered_nodes, return_inverse=True)
+    n_reserved = 0 if tree.escape else sum(map(tree.inner_names.__contains__, values))
+    return MatchedValues(
+        matched_values, value_nodes, clustered_nodes, codes, code_nodes, n_reserved, n_uncovered, n_ambiguous, n_several
+    )
 
 
-_SEVERAL = -1
+_SEVERAL_NODES = -1
 
 
-def _by_label(tree: Tree, leaves: bool) -> dict[str, int]:
-    """Of each label of the leaves, or of the inner nodes, the node, or _SEVERAL."""
-    nodes = [node for node, is_leaf in enumerate(tree.is_leaf) if is_leaf] if leaves else tree.inner
+def _nodes_by_label(tree: HierarchyTree, leaves: bool) -> dict[str, int]:
+    """Return the node of each label of the leaves, or of the inner nodes; _SEVERAL_NODES if it is not unique."""
+    nodes = [node for node, is_leaf in enumerate(tree.is_leaf) if is_leaf] if leaves else tree.inner_nodes
     labels = [tree.labels[node] for node in nodes]
-    found = dict(zip(labels, nodes, strict=True))
-    if len(found) < len(nodes):
-        found |= dict.fromkeys((label for label, number in Counter(labels).items() if number > 1), _SEVERAL)
-    return found
+    node_by_label = dict(zip(labels, nodes, strict=True))
+    if len(node_by_label) < len(nodes):
+        node_by_label |= dict.fromkeys(
+            (label for label, number in Counter(labels).items() if number > 1), _SEVERAL_NODES
+        )
+    return node_by_label
 
 
-def _codes(number: int, matched: Matched) -> Any:
-    """Return a row a value that has a code."""
+def _code_rows(number: int, matched: MatchedValues) -> Any:
+    """Return one row per value that has a code, as an array of CODES."""
     arrays = [
-        _packed(np.full(len(matched.values), number)), texts(matched.values),
-        _packed(matched.codes), _packed(matched.nodes), _packed(matched.own),
+        _integer_column(np.full(len(matched.values), number)), text_column(matched.values),
+        _integer_column(matched.codes), _integer_column(matched.clustered_nodes), _integer_column(matched.value_nodes),
     ]  # fmt: skip
     return pa.StructArray.from_arrays(arrays, fields=list(CODES))
 
 
-def _domain(tree: Tree, matched: Matched, names: bool) -> Any:
-    """What the clustering is told of a tree, as an array of one."""
-    of = texts([tree.rows.names[row] for row in tree.order.source_row.tolist()]) if names else None
-    columns = [one(_or_null(tree.order.parent), _INTS), one(_packed(matched.places), _INTS)]
-    columns.append(pa.nulls(1, DOMAIN.field("names").type) if of is None else one(of, DOMAIN.field("names").type))
+def _domain_row(tree: HierarchyTree, matched: MatchedValues, with_names: bool) -> Any:
+    """Return the domain of a tree, as the clustering UDF receives it, as an array of length one."""
+    name_column = text_column([tree.rows.names[row] for row in tree.order.source_row.tolist()]) if with_names else None
+    columns = [
+        list_array(_nullable_column(tree.order.parent), _INTS),
+        list_array(_integer_column(matched.code_nodes), _INTS),
+    ]
+    columns.append(
+        pa.nulls(1, DOMAIN.field("names").type)
+        if name_column is None
+        else list_array(name_column, DOMAIN.field("names").type)
+    )
     return pa.StructArray.from_arrays(columns, fields=list(DOMAIN))
 
 
-def _fact(number: int, tree: Tree, matched: Matched) -> Any:
-    """What is counted of a tree, as an array of one."""
-    numbers_of = {
+def _fact_row(number: int, tree: HierarchyTree, matched: MatchedValues) -> Any:
+    """Return the counts that sql/release/plan/input_errors.sql checks, as an array of length one."""
+    facts = {
         "tree": number,
         "roots": int((tree.rows.parent == -1).sum()),
         "stored": len(tree.rows.labels),
         "reached": len(tree.order.source_row),
         "same_labels": _has_same_labels(tree.rows),
-        "inner_nodes": len(tree.inner),
-        "inner_names": len({tree.published[node] for node in tree.inner}),
-        "inner_stars": sum(tree.published[node] == ALL for node in tree.inner if tree.order.parent[node] >= 0),
-        "reserved": matched.reserved,
-        "uncovered": matched.uncovered,
-        "ambiguous": matched.ambiguous,
-        "several_nodes": matched.several_nodes,
+        "inner_nodes": len(tree.inner_nodes),
+        "inner_names": len({tree.published_labels[node] for node in tree.inner_nodes}),
+        "inner_stars": sum(
+            tree.published_labels[node] == ROOT_LABEL for node in tree.inner_nodes if tree.order.parent[node] >= 0
+        ),
+        "reserved": matched.n_reserved,
+        "uncovered": matched.n_uncovered,
+        "ambiguous": matched.n_ambiguous,
+        "several_nodes": matched.n_several_nodes,
     }
-    arrays = [flags([of]) if isinstance(of, bool) else _packed(np.array([of])) for of in numbers_of.values()]
+    arrays = [
+        boolean_column([fact]) if isinstance(fact, bool) else _integer_column(np.array([fact]))
+        for fact in facts.values()
+    ]
     return pa.StructArray.from_arrays(arrays, fields=list(FACT))
 
 
-def _has_same_labels(rows: Rows) -> bool:
+def _has_same_labels(rows: HierarchyRows) -> bool:
     """Return whether two nodes under one parent have the same label."""
     if len(set(rows.labels)) == len(rows.labels):
         return False

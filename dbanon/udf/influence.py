@@ -1,4 +1,7 @@
-"""The function that measures how much attributes reveal about sensitive values; clustering weighs by the same."""
+"""The scalar function behind influence(): how much each attribute reveals about sensitive values.
+
+Clustering weighs attributes by the same scores.
+"""
 
 from dataclasses import replace
 from typing import Any
@@ -11,57 +14,69 @@ from dbanon.encoding import encoded_table
 from dbanon.runtime import progress, session
 from dbanon.udf import cluster_input
 
-SCORES = pa.list_(
+INFLUENCE_SCORES_TYPE = pa.list_(
     pa.struct(
         [("sensitive", pa.string()), ("place", pa.int32()), ("attribute", pa.string()), ("influence", pa.float64()),
          ("rank", pa.int32()), *((n, pa.float64()) for n in ("zeta", "sigma", "accuracy", "test_accuracy"))]
     )
 )  # fmt: skip
-INFLUENCE = pa.struct([("scores", SCORES), ("error", pa.string())])
+INFLUENCE_TYPE = pa.struct([("scores", INFLUENCE_SCORES_TYPE), ("error", pa.string())])
 
 
-def dbanon_influence(request: Any, rows: Any, *domains: Any) -> Any:
-    """STRUCT(scores STRUCT(...)[], error VARCHAR) of each table of groups: what attributes tell of sensitive values."""
-    return cluster_input.each(request, rows, domains, _influences, INFLUENCE)
+def dbanon_influence(requests: Any, rows: Any, *domains: Any) -> Any:
+    """Return how much each attribute reveals about each sensitive column, as a column of INFLUENCE_TYPE.
+
+    Args:
+        requests: JSON of each call, with the settings of the random forest.
+        rows: The groups of equal records, as in dbanon_cluster.
+        *domains: The domains as in dbanon_cluster.
+
+    Returns:
+        STRUCT(scores STRUCT(...)[], error VARCHAR) with one score per sensitive column and attribute.
+    """
+    return cluster_input.answer_each(requests, rows, domains, _measure_influence, INFLUENCE_TYPE)
 
 
-def _influences(asked: dict[str, Any], records: Any, domains: list[Any]) -> Any:
-    """Return the influences of one table's attributes, as an array of one."""
-    table, _ = cluster_input.table(asked, records, domains)
+def _measure_influence(request: dict[str, Any], records: Any, domains: list[Any]) -> Any:
+    """Return the influence of each attribute of one table, as an array of length one."""
+    table, _ = cluster_input.encode_records(request, records, domains)
     rows = []
-    for place, (column, found) in enumerate(zip(asked["sensitive"], _forests(table, asked), strict=True)):
-        scores = found.scores(asked["forest"]["score"]).tolist()
-        accuracies = {n: None if np.isnan(v) else v for n, v in vars(found).items() if n.endswith("accuracy")}
-        rows += [
-            accuracies | {"sensitive": column, "place": place, "attribute": attribute["name"], "influence": scores[j],
-                     "rank": rank, "zeta": found.zeta[j], "sigma": found.sigma[j]}
-            for j, (attribute, rank) in enumerate(
-                zip(asked["attributes"], influence_forest.score_ranks(scores), strict=True)
-            )
-        ]  # fmt: skip
-    return pa.array([{"scores": rows}], INFLUENCE)
+    for place, (column, influence) in enumerate(
+        zip(request["sensitive"], _attribute_influences(table, request), strict=True)
+    ):
+        scores = influence.scores(request["forest"]["score"]).tolist()
+        accuracies = {n: None if np.isnan(v) else v for n, v in vars(influence).items() if n.endswith("accuracy")}
+        ranks = influence_forest.score_ranks(scores)
+        for i, (attribute, rank) in enumerate(zip(request["attributes"], ranks, strict=True)):
+            row = {"sensitive": column, "place": place, "attribute": attribute["name"], "influence": scores[i]}
+            rows.append(accuracies | row | {"rank": rank, "zeta": influence.zeta[i], "sigma": influence.sigma[i]})
+    return pa.array([{"scores": rows}], INFLUENCE_TYPE)
 
 
-def _forests(table: encoded_table.EncodedTable, asked: dict[str, Any]) -> list[influence_forest.AttributeInfluence]:
-    """Return the influences on each sensitive column, from the cache where they are known."""
-    current = session.session_by_token(asked["session"])
-    settings = influence_forest.ForestSettings(**asked["forest"]["settings"])
-    found = []
-    with cluster_input.interruptible(asked) as check:
-        step = progress.progress_steps(current, check, settings.trees * len(table.sensitive))
+def _attribute_influences(
+    table: encoded_table.EncodedTable, request: dict[str, Any]
+) -> list[influence_forest.AttributeInfluence]:
+    """Return the attributes' influence on each sensitive column, from the session's cache if available."""
+    current_session = session.session_by_token(request["session"])
+    settings = influence_forest.ForestSettings(**request["forest"]["settings"])
+    influences = []
+    with cluster_input.interrupt_check(request) as check:
+        on_step = progress.progress_steps(current_session, check, settings.trees * len(table.sensitive))
         for sensitive in table.sensitive:
-            packed = current.cache.get(
+            cached = current_session.cache.get(
                 influence_forest.influence_key(table, sensitive, settings),
-                lambda of=sensitive: influence_forest.attribute_influence(table, of, settings, step).to_array(),  # type: ignore[misc]
+                lambda of=sensitive: influence_forest.attribute_influence(table, of, settings, on_step).to_array(),  # type: ignore[misc]
             )
-            found.append(influence_forest.AttributeInfluence.from_array(packed))
-    return found
+            influences.append(influence_forest.AttributeInfluence.from_array(cached))
+    return influences
 
 
-def influenced(table: encoded_table.EncodedTable, asked: dict[str, Any]) -> encoded_table.EncodedTable:
-    """Return the space with the attributes' influence, and weights by it where that is asked for."""
-    scores = influence_forest.combine_scores([f.scores(asked["forest"]["score"]) for f in _forests(table, asked)])
-    factors = influence_forest.weight_factors(scores) if asked["forest"]["weigh"] else [1.0] * len(scores)
+def with_influence(table: encoded_table.EncodedTable, request: dict[str, Any]) -> encoded_table.EncodedTable:
+    """Return the table whose attributes have their influence and, if the request asks for it, weights by influence."""
+    scores = influence_forest.combine_scores(
+        [f.scores(request["forest"]["score"]) for f in _attribute_influences(table, request)]
+    )
+    factors = influence_forest.weight_factors(scores) if request["forest"]["weigh"] else [1.0] * len(scores)
     attributes = tuple(
         replace(a, influence=float(score), weight=a.weight * factor)
         for a, score, factor in zip(table.attributes, scores, factors, strict=True)

@@ -1,4 +1,4 @@
-"""Puts the functions in place: UDFs into the instance, macros onto the connection, the catalog into the database."""
+"""Install the functions: UDFs in the instance, macros on the connection, the schema `dbanon` in the database."""
 
 import atexit
 import itertools
@@ -33,13 +33,13 @@ def attach(connection: Any, *, catalog: bool = True) -> Any:
     try:
         session.find_session(connection)
     except KeyError:
-        begun = session.start_session(connection, _cache_of(connection))
-        begun.own_macros = own_macros
-        begun.recorded_calls = []  # DuckDB binds a macro that is made: nothing needs to be planned then
-        connection.execute(_planning(begun.token))
-        for macro in _parsed():
+        new_session = session.start_session(connection, _label_cache(connection))
+        new_session.own_macros = own_macros
+        new_session.recorded_calls = []  # DuckDB binds a macro that is made: nothing needs to be planned then
+        connection.execute(_planner_macro(new_session.token))
+        for macro in _parsed_macros():
             connection.execute(macro)
-        begun.recorded_calls = None
+        new_session.recorded_calls = None
     if catalog:
         schema.create(connection)
     return connection
@@ -50,73 +50,74 @@ def attach(connection: Any, *, catalog: bool = True) -> Any:
 _CACHES: weakref.WeakValueDictionary[int, label_cache.LabelCache] = weakref.WeakValueDictionary()
 
 
-def _cache_of(connection: Any) -> label_cache.LabelCache:
-    """Return the label cache of the connection's instance; registers the UDFs where they are missing.
+def _label_cache(connection: Any) -> label_cache.LabelCache:
+    """Return the label cache of the connection's DuckDB instance, and register the UDFs if they are missing.
 
-    One of them tells the instance's number, so that all its connections find the same cache.
+    One of the UDFs returns the number of the instance, so that all its connections find the same cache.
     """
     with _LOCK:
-        instance = _instance(connection)
+        instance = _instance_number(connection)
         if instance is None:
             instance = next(_NUMBERS)
             connection.create_function("dbanon_plan", registry.PLAN, [_TEXT] * 3, _TEXT, null_handling="special")
-            for function, gives in registry.ARROW_FUNCTIONS:
+            for function, return_type in registry.ARROW_FUNCTIONS:
                 connection.create_function(
-                    function.__name__, function, None, gives, type="arrow", null_handling="special"
+                    function.__name__, function, None, return_type, type="arrow", null_handling="special"
                 )
-            _TELLING.append(_telling(instance))
-            connection.create_function("dbanon_instance", _TELLING[-1], [], _NUMBER)
+            _NUMBER_FUNCTIONS.append(_number_function(instance))
+            connection.create_function("dbanon_instance", _NUMBER_FUNCTIONS[-1], [], _NUMBER)
         return _CACHES.setdefault(instance, label_cache.LabelCache())
 
 
-def _instance(connection: Any) -> int | None:
-    """Return the number of the connection's instance; None where the UDFs are missing.
+def _instance_number(connection: Any) -> int | None:
+    """Return the number of the connection's instance; None if the UDFs are missing.
 
-    It is asked for on a cursor, so the caller's transaction does not see an error.
+    The query runs on a cursor, so that an error does not abort the caller's transaction.
     """
     with closing(connection.cursor()) as cursor, suppress(duckdb.CatalogException):
         return int(cursor.execute("SELECT system.main.dbanon_instance()").fetchall()[0][0])
     return None
 
 
-def _telling(number: int) -> Callable[[], int]:
+def _number_function(number: int) -> Callable[[], int]:
+    """Return a function without arguments that returns a number."""
     return lambda: number
 
 
 _NUMBERS = itertools.count(1)
 
-_TELLING: list[Callable[[], int]] = []
-"""Kept for good: DuckDB 1 calls what it does not keep, once the connection that registered it is closed."""
+_NUMBER_FUNCTIONS: list[Callable[[], int]] = []
+"""Kept forever: DuckDB 1 calls a function after the connection that registered it is closed, and does not keep it."""
 
 _TEXT: Any = "VARCHAR"  # by its name: DuckDB complains at exit of a type that a module still holds
 _NUMBER: Any = "BIGINT"
 # --- macros belong to the connection ---------------------------------------------------------------------
 
 
-_READ: list[tuple[object, list[Any]]] = []
-"""The registered table functions, and the statements that make them."""
+_PARSED_MACROS: list[tuple[object, list[Any]]] = []
+"""The registered table functions, and the parsed statements that create their macros."""
 
-atexit.register(_READ.clear)  # DuckDB complains at exit of a statement that is still held
+atexit.register(_PARSED_MACROS.clear)  # DuckDB complains at exit of a statement that is still held
 
 
-def _parsed() -> list[Any]:
-    """Return the CREATE MACRO statements that are the same for all connections; reading their text is half their cost.
+def _parsed_macros() -> list[Any]:
+    """Return the parsed CREATE MACRO statements that are equal on all connections; parsing is half of their cost.
 
-    They are read with DuckDB's settings, not with those of whoever attaches first.
+    They are parsed with DuckDB's default settings, not with those of the first connection.
     """
     functions = table_functions()
-    for of, statements in _READ:
-        if of is functions:
+    for parsed_functions, statements in _PARSED_MACROS:
+        if parsed_functions is functions:
             return statements
     with duckdb.connect() as reader:
-        statements = reader.extract_statements(";\n".join((*macros(), *scalar_functions.macro_statements())))
-    _READ[:] = [(functions, statements)]
+        statements = reader.extract_statements(";\n".join((*table_macros(), *scalar_functions.macro_statements())))
+    _PARSED_MACROS[:] = [(functions, statements)]
     return statements
 
 
-def _planning(token: str) -> str:
-    """CREATE MACRO of what all table functions of a connection call: it plans the call of a session."""
-    return f"CREATE OR REPLACE TEMP MACRO dbanon_statement({CALL_ARGUMENTS}) AS {_planned(token, CALL)}"
+def _planner_macro(token: str) -> str:
+    """Return CREATE MACRO of `dbanon_statement`, which all table functions of a connection call to plan a statement."""
+    return f"CREATE OR REPLACE TEMP MACRO dbanon_statement({CALL_ARGUMENTS}) AS {_planner_sql(token, CALL_JSON)}"
 
 
 @cache
@@ -134,45 +135,51 @@ def own_macros() -> Mapping[str, str]:
 
 
 CALL_ARGUMENTS = "called, given, filled, others"
-CALL = "to_json({'function': called, 'positional': given, 'slots': filled, 'named': others})::VARCHAR"
-"""A call as the planner reads it, made of what a macro of a table function gives."""
+CALL_JSON = "to_json({'function': called, 'positional': given, 'slots': filled, 'named': others})::VARCHAR"
+"""SQL for a call as the planner reads it, from the arguments that the macro of a table function passes."""
 
 
-def planned_call(connection: Any) -> str:
-    """CREATE MACRO of what answers a call that was written as JSON elsewhere, on an attached connection."""
-    planned = _planned(session.find_session(connection).token, "call")
-    return f"CREATE OR REPLACE TEMP MACRO dbanon_called(call) AS TABLE FROM {SYSTEM_SCHEMA}query({planned})"
+def json_call_macro(connection: Any) -> str:
+    """Return CREATE MACRO of `dbanon_called`, which answers a call that is given as JSON, on an attached connection."""
+    planner_sql = _planner_sql(session.find_session(connection).token, "call")
+    return f"CREATE OR REPLACE TEMP MACRO dbanon_called(call) AS TABLE FROM {SYSTEM_SCHEMA}query({planner_sql})"
 
 
-def _planned(token: str, call: str) -> str:
-    """Return SQL for the statement that answers a call."""
+def _planner_sql(token: str, call_sql: str) -> str:
+    """Return SQL whose value is the statement that answers a call."""
     places = "[current_database(), current_schema(), current_setting('search_path')]"
-    planned = f"dbanon_plan({text(token)}, {call}, to_json({places})::VARCHAR)"
+    plan_sql = f"dbanon_plan({text(token)}, {call_sql}, to_json({places})::VARCHAR)"
     return qualify_builtins(
-        f"list_transform([{planned}], lambda p: CASE WHEN p[1] = '!' THEN error(p[2:]) ELSE p END)[1]"
+        f"list_transform([{plan_sql}], lambda p: CASE WHEN p[1] = '!' THEN error(p[2:]) ELSE p END)[1]"
     )
 
 
-def macros(
-    query: str = f"{SYSTEM_SCHEMA}query(",
-    end: str = ")",
-    only: Callable[[TableFunction], object] = lambda function: True,
+def table_macros(
+    query_prefix: str = f"{SYSTEM_SCHEMA}query(",
+    query_suffix: str = ")",
+    is_included: Callable[[TableFunction], object] = lambda function: True,
 ) -> Iterator[str]:
-    """Yield the CREATE MACRO statements of the table functions: first what they share.
+    """Yield the CREATE MACRO statements of the table functions, after the macro that they share.
 
-    `query` and `end` are the call of what answers a statement, before and after it; `only` says which functions.
+    Args:
+        query_prefix: SQL of the call that runs a planned statement, up to the statement.
+        query_suffix: The rest of that call.
+        is_included: Whether a function gets a macro.
     """
     yield (
         f"CREATE OR REPLACE TEMP MACRO dbanon_slots({', '.join(_SLOTS)}) AS "
         f"{qualify_builtins(arguments.capture_sql(_SLOTS, arguments.CAPTURED))}"
     )
-    yield from (_macro(function, query, end) for function in filter(only, table_functions().values()))
+    yield from (
+        _table_macro(function, query_prefix, query_suffix)
+        for function in filter(is_included, table_functions().values())
+    )
 
 
 _SLOTS = [f"a{i}" for i in range(1, arguments.SLOTS + 1)]
 
 
-def _slots(function: TableFunction) -> str:
+def _slots_sql(function: TableFunction) -> str:
     """Return SQL for the texts of a function's positional slots."""
     if not function.parameters:
         return "NULL" if function.positional else qualify_builtins(arguments.capture_sql(_SLOTS[:1], ()))
@@ -181,8 +188,8 @@ def _slots(function: TableFunction) -> str:
     return qualify_builtins(arguments.capture_sql(_SLOTS, function.captured))
 
 
-def _macro(function: TableFunction, query: str, end: str) -> str:
-    """CREATE MACRO of one table function: its arguments become JSON, the planner's answer becomes the query."""
+def _table_macro(function: TableFunction, query_prefix: str, query_suffix: str) -> str:
+    """Return CREATE MACRO of one table function, which passes its arguments as JSON and runs the planned statement."""
     # One that takes nothing has a slot, too: DuckDB 2.0 makes no macro that calls query() with constants alone where a
     # database has a macro of that name.
     slots = _SLOTS if function.parameters else [] if function.positional else _SLOTS[:1]
@@ -191,19 +198,19 @@ def _macro(function: TableFunction, query: str, end: str) -> str:
     parameters += [Sql(f"{identifier(n)} := NULL") for n in (*slots, *names)]
     positional = join_sql(f"{identifier(n)} := {identifier(n)}" for n in function.positional)
     named = join_sql(f"{identifier(n)} := {identifier(n)}" for n in names)
-    call = join_sql(
+    call_sql = join_sql(
         [
             text(function.name),
             Sql(f"{SYSTEM_SCHEMA}struct_pack({positional})" if positional else "NULL"),
-            Sql(_slots(function)),
+            Sql(_slots_sql(function)),
             Sql(f"{SYSTEM_SCHEMA}struct_pack({named})" if named else "NULL"),
         ]
     )
-    statement = f"temp.main.dbanon_statement({call})"
+    statement = f"temp.main.dbanon_statement({call_sql})"
     if function.positional:
         # Where DuckDB binds a macro that is made, a test of a parameter comes to nothing, and binding ends there.
         statement = f"CASE WHEN ({identifier(function.positional[0])} IS NULL) IS NULL THEN NULL ELSE {statement} END"
     return (
         f"CREATE OR REPLACE TEMP MACRO {identifier(function.name)}({', '.join(parameters)}) AS TABLE "
-        f"FROM {query}{statement}{end}"
+        f"FROM {query_prefix}{statement}{query_suffix}"
     )

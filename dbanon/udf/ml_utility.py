@@ -1,4 +1,7 @@
-"""The scalar function that ml_utility calls: Arrow in, how often models are right out. No thinking is done here."""
+"""The scalar function behind ml_utility(): Arrow columns in, accuracies of models out.
+
+The computation is in `dbanon.audit.ml_utility_scores`.
+"""
 
 import hashlib
 import json
@@ -12,9 +15,9 @@ import pyarrow as pa
 from dbanon.audit import ml_utility_scores
 from dbanon.runtime import progress, session
 from dbanon.runtime.version import __version__
-from dbanon.udf.cluster_input import answers, array, features, interruptible, whole
+from dbanon.udf.cluster_input import answer_requests, as_array, feature_matrix, integer_field, interrupt_check
 
-ROWS = pa.list_(
+SCORE_ROWS_TYPE = pa.list_(
     pa.struct(
         [
             ("trained_on", pa.string()),
@@ -26,63 +29,78 @@ ROWS = pa.list_(
         ]
     )
 )
-SCORES = pa.struct([("rows", ROWS), ("error", pa.string())])
+SCORES_TYPE = pa.struct([("rows", SCORE_ROWS_TYPE), ("error", pa.string())])
 
 
-def dbanon_utility(request: Any, given: Any) -> Any:
-    """STRUCT(rows STRUCT(trained_on, accuracy, balanced_accuracy, kept, learned, tested)[], error VARCHAR) of each
-    call.
+def dbanon_utility(requests: Any, inputs: Any) -> Any:
+    """Return the accuracy of models trained on the source and on the release, as a column of SCORES_TYPE.
 
-    `given` is STRUCT(source STRUCT(f, label, records)[], release STRUCT(f, box, label, records)[]); where either is
-    empty there are no rows.
+    Args:
+        requests: JSON of each call: the share of training records, their greatest number, seed, session and function.
+        inputs: STRUCT(source STRUCT(f, label, records)[], release STRUCT(f, box, label, records)[]).
+
+    Returns:
+        STRUCT(rows STRUCT(trained_on, accuracy, balanced_accuracy, kept, learned, tested)[], error VARCHAR); no rows if
+        source or release is empty.
     """
-    given = array(given)
-    return answers(request, lambda asked, i: pa.array([_answer(asked, given.slice(i, 1))], SCORES), SCORES)
+    inputs = as_array(inputs)
+    return answer_requests(
+        requests, lambda request, i: pa.array([_score_models(request, inputs.slice(i, 1))], SCORES_TYPE), SCORES_TYPE
+    )
 
 
 @dataclass(frozen=True)
-class _Scores:
-    """What is kept of a call."""
+class _CachedScores:
+    """The scores of a call, as the session's cache keeps them."""
 
     scores: list[ml_utility_scores.Score]
     nbytes: int = 1024
 
 
-def _answer(asked: dict[str, Any], given: Any) -> dict[str, Any]:
-    source, told = (given.field(name).flatten() for name in ("source", "release"))
-    if not len(source) or not len(told):
+def _score_models(request: dict[str, Any], inputs: Any) -> dict[str, Any]:
+    """Return the rows of one call, from the session's cache if available."""
+    source, settings = (inputs.field(name).flatten() for name in ("source", "release"))
+    if not len(source) or not len(settings):
         return {"rows": []}
-    source, release = _rows(source).ordered(), ml_utility_scores.Released(_rows(told), features(told, "box")).ordered()
-    current = session.session_by_token(asked["session"])
+    source, release = (
+        _training_rows(source).ordered(),
+        ml_utility_scores.Released(_training_rows(settings), feature_matrix(settings, "box")).ordered(),
+    )
+    current_session = session.session_by_token(request["session"])
 
-    def compute() -> _Scores:
-        with interruptible(asked) as check:
-            step = progress.progress_steps(current, check, ml_utility_scores.STEPS)
-            train = ml_utility_scores.Training(asked["train"], asked["most"], asked["seed"])
-            return _Scores(ml_utility_scores.scores(asked["function"], source, release, train, step, check))
+    def compute() -> _CachedScores:
+        with interrupt_check(request) as check:
+            on_step = progress.progress_steps(current_session, check, ml_utility_scores.STEPS)
+            train = ml_utility_scores.Training(request["train"], request["most"], request["seed"])
+            return _CachedScores(ml_utility_scores.scores(request["function"], source, release, train, on_step, check))
 
-    told = {name: value for name, value in asked.items() if name != "session"}
-    content = hashlib.blake2b(f"{__version__} {json.dumps(told, sort_keys=True)}".encode(), digest_size=16)
+    settings = {name: value for name, value in request.items() if name != "session"}
+    digest = hashlib.blake2b(f"{__version__} {json.dumps(settings, sort_keys=True)}".encode(), digest_size=16)
     for rows in (source, release.rows):
-        for each in (rows.features, rows.labels, rows.records, *([] if rows is source else [release.box])):
-            content.update(f"{each.shape}".encode())
-            content.update(np.ascontiguousarray(each).data)
-    found = current.cache.get(content.digest(), compute).scores
-    least, most = found[0].accuracy, found[1].accuracy
+        for array_ in (rows.features, rows.labels, rows.records, *([] if rows is source else [release.box])):
+            digest.update(f"{array_.shape}".encode())
+            digest.update(np.ascontiguousarray(array_).data)
+    scores = current_session.cache.get(digest.digest(), compute).scores
+    baseline, source_accuracy = scores[0].accuracy, scores[1].accuracy
     return {
         "rows": [
             {
                 "trained_on": s.trained_on,
                 "accuracy": s.accuracy,
                 "balanced_accuracy": s.balanced,
-                "kept": None if math.isclose(most, least) else (s.accuracy - least) / (most - least),
+                "kept": None
+                if math.isclose(source_accuracy, baseline)
+                else (s.accuracy - baseline) / (source_accuracy - baseline),
                 "learned": s.learned,
                 "tested": s.tested,
             }
-            for s in found
+            for s in scores
         ]
     }
 
 
-def _rows(records: Any) -> ml_utility_scores.Rows:
-    return ml_utility_scores.Rows(features(records), whole(records, "label"), whole(records, "records"))
+def _training_rows(records: Any) -> ml_utility_scores.Rows:
+    """Return features, labels and record counts of the rows of a table."""
+    return ml_utility_scores.Rows(
+        feature_matrix(records), integer_field(records, "label"), integer_field(records, "records")
+    )

@@ -1,4 +1,4 @@
-"""The scalar function of the refinement attack: classes as Arrow in, what a least loss tells of them out."""
+"""The scalar function of the refinement attack: classes as Arrow columns in, what a least loss reveals out."""
 
 from typing import Any
 
@@ -7,66 +7,79 @@ import pyarrow as pa
 
 from dbanon.audit.attacks import refinement
 from dbanon.audit.attacks.refinement_columns import Column
-from dbanon.udf.arrow_columns import items, numbers
-from dbanon.udf.cluster_input import answers, array, features, interruptible, whole
+from dbanon.udf.arrow_columns import list_items, to_numpy
+from dbanon.udf.cluster_input import answer_requests, as_array, feature_matrix, integer_field, interrupt_check
 
-BOUNDS = pa.list_(
+BOUNDS_TYPE = pa.list_(
     pa.struct(
         [("id", pa.int64()), ("place", pa.int64()), ("low", pa.float64()), ("high", pa.float64()), ("most", pa.int64())]
     )
 )
-LOSSES = pa.list_(pa.struct([("id", pa.int64()), ("own", pa.float64()), ("freed", pa.float64())]))
-REFINED = pa.struct([("rows", BOUNDS), ("losses", LOSSES), ("examined", pa.int64()), ("error", pa.string())])
+LOSSES_TYPE = pa.list_(pa.struct([("id", pa.int64()), ("own", pa.float64()), ("freed", pa.float64())]))
+REFINEMENT_TYPE = pa.struct(
+    [("rows", BOUNDS_TYPE), ("losses", LOSSES_TYPE), ("examined", pa.int64()), ("error", pa.string())]
+)
 
 
-def dbanon_refine(request: Any, given: Any) -> Any:
-    """STRUCT(rows STRUCT(id, place, low, high, most)[], losses STRUCT(id, own, freed)[], examined BIGINT, error
-    VARCHAR) of each attack.
+def dbanon_refine(requests: Any, inputs: Any) -> Any:
+    """Return what minimal loss reveals about the records of classes, as a column of REFINEMENT_TYPE.
 
-    `given` is STRUCT(classes STRUCT(id, records, f)[], nodes STRUCT(first, last, depth)[][], tight BOOLEAN[], k): `f`
-    are the ends of the columns by turns, `nodes` those of the hierarchies. `place` is that of the column, from 0.
+    Args:
+        requests: JSON of each attack: its columns, whether a node loses its share of leaves (else levels), session and
+            function.
+        inputs: STRUCT(classes STRUCT(id, records, f)[], nodes STRUCT(first, last, depth)[][], tight BOOLEAN[], k): `f`
+            has the lower and the upper end of each column in turn, `nodes` the nodes of each column's hierarchy.
+
+    Returns:
+        STRUCT(rows STRUCT(id, place, low, high, most)[], losses STRUCT(id, own, freed)[], examined BIGINT, error
+        VARCHAR), where `place` is the number of the column, from 0.
     """
-    given = array(given)
-    return answers(request, lambda asked, i: pa.array([_answer(asked, given.slice(i, 1))], REFINED), REFINED)
+    inputs = as_array(inputs)
+    return answer_requests(
+        requests,
+        lambda request, i: pa.array([_refine_classes(request, inputs.slice(i, 1))], REFINEMENT_TYPE),
+        REFINEMENT_TYPE,
+    )
 
 
-def _answer(asked: dict[str, Any], given: Any) -> dict[str, Any]:
-    classes = given.field("classes").flatten()
+def _refine_classes(request: dict[str, Any], inputs: Any) -> dict[str, Any]:
+    """Return the result of one attack."""
+    classes = inputs.field("classes").flatten()
     if not len(classes):
         return {"rows": [], "losses": [], "examined": 0}
-    ids, ends = whole(classes, "id"), features(classes)
-    columns, k = _columns(asked, given), int(given.field("k")[0].as_py())
-    with interruptible(asked) as check:
-        found = refinement.refined(
-            columns, ends[:, ::2], ends[:, 1::2], whole(classes, "records"), k, asked["leaves"], check
+    ids, ends = integer_field(classes, "id"), feature_matrix(classes)
+    columns, k = _columns(request, inputs), int(inputs.field("k")[0].as_py())
+    with interrupt_check(request) as check:
+        refined = refinement.refined(
+            columns, ends[:, ::2], ends[:, 1::2], integer_field(classes, "records"), k, request["leaves"], check
         )
-    told = zip(found.own.tolist(), found.freed.tolist(), strict=True)
+    losses = zip(refined.own.tolist(), refined.freed.tolist(), strict=True)
     return {
         "rows": [
             {"id": int(ids[b.place]), "place": b.column, "low": b.low, "high": b.high, "most": b.most}
-            for b in found.bounds
+            for b in refined.bounds
         ],
-        "losses": [{"id": i, "own": own, "freed": freed} for i, (own, freed) in zip(ids.tolist(), told, strict=True)],
-        "examined": found.examined,
+        "losses": [{"id": i, "own": own, "freed": freed} for i, (own, freed) in zip(ids.tolist(), losses, strict=True)],
+        "examined": refined.examined,
     }
 
 
-def _columns(asked: dict[str, Any], given: Any) -> list[Column]:
-    """Return the columns as the attack knows them."""
-    nodes, tight = items(given.field("nodes")), given.field("tight")[0].as_py()
+def _columns(request: dict[str, Any], inputs: Any) -> list[Column]:
+    """Return the columns as the attacker knows them."""
+    nodes, is_tight = list_items(inputs.field("nodes")), inputs.field("tight")[0].as_py()
     return [
         Column(
-            of["is_number"],
-            of["weight"],
-            of["step"],
-            bool(tight[j]),
-            _nodes(nodes.slice(j, 1)) if of["is_tree"] else None,
+            column["is_number"],
+            column["weight"],
+            column["step"],
+            bool(is_tight[j]),
+            _node_spans(nodes.slice(j, 1)) if column["is_tree"] else None,
         )
-        for j, of in enumerate(asked["columns"])
+        for j, column in enumerate(request["columns"])
     ]
 
 
-def _nodes(listed: Any) -> Any:
-    """Return the first leaf, last leaf and depth of each node of a hierarchy (nodes, 3)."""
-    rows = listed.flatten()
-    return np.column_stack([numbers(rows.field(name)) for name in ("first", "last", "depth")])
+def _node_spans(nodes: Any) -> Any:
+    """Return first leaf, last leaf and depth of each node of a hierarchy, as a (nodes, 3) array."""
+    rows = nodes.flatten()
+    return np.column_stack([to_numpy(rows.field(name)) for name in ("first", "last", "depth")])

@@ -1,4 +1,4 @@
-"""The functions that DuckDB calls. The file that defines one is imported at its first call, so attaching is fast."""
+"""The functions that DuckDB calls; the module of a function is imported at its first call, so attaching is fast."""
 
 from collections.abc import Callable
 from importlib import import_module
@@ -6,8 +6,14 @@ from inspect import Parameter, Signature
 from typing import Any
 
 
-def _imported(file: str, name: str, parameters: str) -> Callable[..., Any]:
-    """Return a function that calls `name` of a file of this folder; DuckDB inspects its signature."""
+def _lazy_function(file: str, name: str, parameters: str) -> Callable[..., Any]:
+    """Return a function that imports and calls `name` of a module of this package.
+
+    Args:
+        file: The name of the module.
+        name: The name of the function.
+        parameters: Its parameters, separated by blanks; DuckDB inspects the signature.
+    """
 
     def call(*arguments: Any) -> Any:
         return getattr(import_module(f"dbanon.udf.{file}"), name)(*arguments)
@@ -24,7 +30,7 @@ def _imported(file: str, name: str, parameters: str) -> Callable[..., Any]:
 
 # The table keeps the functions alive: DuckDB may call one after the connection that registered it is closed.
 
-PLAN = _imported("plan", "dbanon_plan", "token call places")
+PLAN = _lazy_function("plan", "dbanon_plan", "token call places")
 
 _COMPARISON = (
     "STRUCT(rows STRUCT(place INTEGER, run INTEGER, algorithm VARCHAR, k INTEGER, n BIGINT, "
@@ -32,17 +38,17 @@ _COMPARISON = (
 )
 ARROW_FUNCTIONS = (
     (
-        _imported("cluster", "dbanon_cluster", "request rows *domains"),
+        _lazy_function("cluster", "dbanon_cluster", "requests rows *domains"),
         "STRUCT(parts STRUCT(gid BIGINT, cluster INTEGER, first INTEGER, last INTEGER)[], "
         "wide STRUCT(cluster INTEGER, low INTEGER[], high INTEGER[], raised INTEGER[])[], "
         "drawn STRUCT(cluster INTEGER, seat INTEGER, code INTEGER[], position DOUBLE[])[], error VARCHAR)",
     ),
     (
-        _imported("diversify", "dbanon_diversify", "request rows people held *domains"),
+        _lazy_function("diversify", "dbanon_diversify", "requests rows people sensitive_values *domains"),
         "STRUCT(people STRUCT(rid BIGINT, cluster INTEGER)[], error VARCHAR)",
     ),
     (
-        _imported("hierarchies", "dbanon_trees", "request values stored"),
+        _lazy_function("hierarchies", "dbanon_trees", "requests values stored"),
         "STRUCT(nodes STRUCT(tree INTEGER, node INTEGER, parent INTEGER, depth INTEGER, height INTEGER, "
         "leaves INTEGER, is_leaf BOOLEAN, label VARCHAR, published VARCHAR, line INTEGER[])[], "
         "codes STRUCT(tree INTEGER, value VARCHAR, code INTEGER, node INTEGER, own INTEGER)[], "
@@ -53,36 +59,36 @@ ARROW_FUNCTIONS = (
         "several_nodes INTEGER)[])",
     ),
     (
-        _imported("influence", "dbanon_influence", "request rows *domains"),
+        _lazy_function("influence", "dbanon_influence", "requests rows *domains"),
         "STRUCT(scores STRUCT(sensitive VARCHAR, place INTEGER, attribute VARCHAR, influence DOUBLE, "
         "rank INTEGER, zeta DOUBLE, sigma DOUBLE, accuracy DOUBLE, test_accuracy DOUBLE)[], error VARCHAR)",
     ),
-    (_imported("compare", "dbanon_compare", "request rows *domains"), _COMPARISON),
-    (_imported("compare_streams", "dbanon_compare_streams", "request rows *rest"), _COMPARISON),
+    (_lazy_function("compare", "dbanon_compare", "requests rows *domains"), _COMPARISON),
+    (_lazy_function("compare_streams", "dbanon_compare_streams", "requests rows *inputs"), _COMPARISON),
     (
-        _imported("attack", "dbanon_attack", "request given"),
+        _lazy_function("attack", "dbanon_attack", "requests inputs"),
         "STRUCT(rows STRUCT(id BIGINT, place BIGINT, confidence DOUBLE)[], error VARCHAR)",
     ),
     (
-        _imported("refine", "dbanon_refine", "request given"),
+        _lazy_function("refine", "dbanon_refine", "requests inputs"),
         "STRUCT(rows STRUCT(id BIGINT, place BIGINT, low DOUBLE, high DOUBLE, most BIGINT)[], "
         "losses STRUCT(id BIGINT, own DOUBLE, freed DOUBLE)[], examined BIGINT, error VARCHAR)",
     ),
     (
-        _imported("ml_utility", "dbanon_utility", "request given"),
+        _lazy_function("ml_utility", "dbanon_utility", "requests inputs"),
         "STRUCT(rows STRUCT(trained_on VARCHAR, accuracy DOUBLE, balanced_accuracy DOUBLE, kept DOUBLE, "
         "learned BIGINT, tested BIGINT)[], error VARCHAR)",
     ),
     (
-        _imported("stream", "dbanon_stream", "request rows *rest"),
+        _lazy_function("stream", "dbanon_stream", "requests rows *inputs"),
         "STRUCT(records STRUCT(rid BIGINT, cluster INTEGER, step BIGINT, again BIGINT)[], "
         "wide STRUCT(cluster INTEGER, low INTEGER[], high INTEGER[], raised INTEGER[])[], error VARCHAR)",
     ),
-    (_imported("pseudonyms", "dbanon_pseudonym", "values how"), "VARCHAR"),
-    (_imported("pseudonyms", "dbanon_pseudonym_again", "values how"), "VARCHAR"),
-    (_imported("pseudonyms", "dbanon_pseudonym_length", "lists how"), "INTEGER"),
-    (_imported("pseudonyms", "dbanon_together", "rows"), "BIGINT[][]"),
-    (_imported("pseudonyms", "dbanon_shift", "persons how"), "INTEGER"),
-    (_imported("pseudonyms", "dbanon_shift_again", "persons how"), "INTEGER"),
+    (_lazy_function("pseudonyms", "dbanon_pseudonym", "values settings"), "VARCHAR"),
+    (_lazy_function("pseudonyms", "dbanon_pseudonym_again", "values settings"), "VARCHAR"),
+    (_lazy_function("pseudonyms", "dbanon_pseudonym_length", "lists settings"), "INTEGER"),
+    (_lazy_function("pseudonyms", "dbanon_together", "rows"), "BIGINT[][]"),
+    (_lazy_function("pseudonyms", "dbanon_shift", "persons settings"), "INTEGER"),
+    (_lazy_function("pseudonyms", "dbanon_shift_again", "persons settings"), "INTEGER"),
 )
-"""The functions that get Arrow tables, each with the type of its result."""
+"""The functions that receive Arrow columns, each with the SQL type of its result."""

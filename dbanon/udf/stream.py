@@ -1,4 +1,4 @@
-"""The scalar function that functions of streams call: encoded records in the order of arrival in, what left out."""
+"""The scalar function that anonymizes streams: encoded records in the order of arrival in, published classes out."""
 
 from dataclasses import replace
 from typing import Any
@@ -11,93 +11,120 @@ from dbanon.algorithms.streams import Arrivals, StreamModel, StreamState
 from dbanon.algorithms.streams.checkpoint import NumberMeaning, StreamSegment
 from dbanon.encoding import encoded_table
 from dbanon.udf import cluster_input, stream_input
-from dbanon.udf.arrow_columns import items, packed
-from dbanon.udf.cluster import WIDE
+from dbanon.udf.arrow_columns import list_items, to_arrow
+from dbanon.udf.cluster import WIDE_TYPE
 
-RECORDS = pa.list_(
+RECORDS_TYPE = pa.list_(
     pa.struct([("rid", pa.int64()), ("cluster", pa.int32()), ("step", pa.int64()), ("again", pa.int64())])
 )
-LEFT = pa.struct([("records", RECORDS), ("wide", WIDE), ("error", pa.string())])
+STREAM_TYPE = pa.struct([("records", RECORDS_TYPE), ("wide", WIDE_TYPE), ("error", pa.string())])
 
 
-def dbanon_stream(request: Any, rows: Any, *rest: Any) -> Any:
-    """STRUCT(records STRUCT(rid, cluster, step, again)[], wide STRUCT(cluster, low[], high[], raised[])[], error
-    VARCHAR) of each table of groups of records that are alike. `rest`: the records, with the group of each, the domains
-    of dbanon_cluster, and, of a stream that grows, the names of the nodes of each tree in preorder, the texts of
-    numbers whose positions are not exact, and hashes of sensitive values.
+def dbanon_stream(requests: Any, rows: Any, *inputs: Any) -> Any:
+    """Return the class of each record of each stream, as a column of STREAM_TYPE.
 
-    `cluster` is the class that a record left with (-1: it is left out, -2: it waits), `step` how many had arrived then,
-    `again` the class_id where that class was published before (else NULL); `wide` the least and greatest codes of
-    classes that publish more than their records span.
+    Args:
+        requests: JSON of each call: the stream algorithm, its parameters, and the segment of a stream that grows.
+        rows: The groups of equal records, as in dbanon_cluster.
+        *inputs: The records with the group of each, then the domains of dbanon_cluster. For a stream that grows also
+            the names of each tree's nodes in preorder, the texts of numbers whose positions are not exact, and hashes
+            of sensitive values.
+
+    Returns:
+        STRUCT(records STRUCT(rid, cluster, step, again)[], wide STRUCT(cluster, low[], high[], raised[])[], error
+        VARCHAR).
+
+        - `cluster` is the class that a record was published with; -1 if it was suppressed, -2 if it is pending.
+        - `step` is the number of records that had arrived by then.
+        - `again` is the class_id if that class was published before, else NULL.
+        - `wide` has the least and greatest codes of classes that publish more than their records span.
     """
-    return cluster_input.each(request, rows, rest, _left, LEFT)
+    return cluster_input.answer_each(requests, rows, inputs, _run_stream, STREAM_TYPE)
 
 
-def _left(asked: dict[str, Any], groups: Any, rest: list[Any]) -> Any:
-    """What left of one table, as an array of one."""
-    segment = StreamSegment.find(asked["segment"])
-    width = len(asked["attributes"]) + len(asked["sensitive"])
-    domains, known_by = rest[1 : width + 1], rest[width + 1 :]
-    attributes = stream_input.attributes(asked, domains)
-    of, order = stream_input.places(groups, rest[0].values)
-    people, hashes = stream_input.people(asked, groups, of, order, segment)
-    system, model = streams.find(asked["stream"]), StreamModel(asked["k"], tuple(asked["need"]))
-    names = _names(asked, known_by) if segment is not None else []
-    scales = stream_input.scales(attributes, segment, system, names) if segment is not None else None
+def _run_stream(request: dict[str, Any], groups: Any, inputs: list[Any]) -> Any:
+    """Run one stream algorithm on the new records of one stream and return their classes, as an array of length one."""
+    segment = StreamSegment.find(request["segment"])
+    n_domains = len(request["attributes"]) + len(request["sensitive"])
+    domains, growth_inputs = inputs[1 : n_domains + 1], inputs[n_domains + 1 :]
+    attributes = stream_input.decode_attributes(request, domains)
+    group, arrival = stream_input.arrival_groups(groups, inputs[0].values)
+    people, hashes = stream_input.stream_persons(request, groups, group, arrival, segment)
+    algorithm, model = streams.find(request["stream"]), StreamModel(request["k"], tuple(request["need"]))
+    names = _node_names(request, growth_inputs) if segment is not None else []
+    scales = stream_input.number_scales(attributes, segment, algorithm, names) if segment is not None else None
     growth = None if segment is None or scales is None else (segment, scales)
-    came = stream_input.arrivals(asked, groups, domains, attributes, of, order, people, growth=growth)
-    before, meaning = None, None
+    arrivals = stream_input.stream_arrivals(request, groups, domains, attributes, group, arrival, people, growth=growth)
+    previous_state, meaning = None, None
     if segment is not None:
-        if system.state_layout.has_value_numbers:
-            came = replace(came, sensitive=_numbered(came.sensitive, known_by[-len(asked["sensitive"]) :], segment))
+        if algorithm.state_layout.has_value_numbers:
+            arrivals = replace(
+                arrivals,
+                sensitive=_lasting_value_numbers(
+                    arrivals.sensitive, growth_inputs[-len(request["sensitive"]) :], segment
+                ),
+            )
         is_number = [isinstance(a, encoded_table.NumericAttribute) for a in attributes]
         nodes = [None if number else list(map(str, n)) for number, n in zip(is_number, names, strict=True)]
         is_integral = [isinstance(a, encoded_table.NumericAttribute) and a.integral for a in attributes]
-        meaning = NumberMeaning(came.places, nodes, hashes, is_integral)
-        before = segment.initial_state(system, meaning, asked["function"], came.n_pending)
-    ends = segment is None or segment.is_last
-    with cluster_input.interruptible(asked) as check:
-        state = system.run(came, model, asked["options"], check, before, ends)
-    again = np.full(came.n_records, -1, np.int64)
+        meaning = NumberMeaning(arrivals.places, nodes, hashes, is_integral)
+        previous_state = segment.initial_state(algorithm, meaning, request["function"], arrivals.n_pending)
+    is_last = segment is None or segment.is_last
+    with cluster_input.interrupt_check(request) as check:
+        state = algorithm.run(arrivals, model, request["options"], check, previous_state, is_last)
+    republished = np.full(arrivals.n_records, -1, np.int64)
     if segment is not None and meaning is not None:
-        if system.widens:
-            _span(came, state, len(segment.classes))
-        segment.save(system, state, meaning)
+        if algorithm.widens:
+            _shrink_to_records(arrivals, state, len(segment.classes))
+        segment.save(algorithm, state, meaning)
         is_old = (state.class_ids >= 0) & (state.class_ids < len(segment.classes))
-        again[is_old] = segment.classes[state.class_ids[is_old]]
-    columns = [packed(came.arrived), packed(state.class_ids.astype(np.int32)), packed(state.published_at)]
-    columns.append(pa.array(again, mask=again < 0))
-    left = pa.StructArray.from_arrays(columns, fields=list(RECORDS.value_type))
-    wide = pa.array([_wide(attributes, state)], WIDE) if system.widens and segment is None else pa.nulls(1, WIDE)
+        republished[is_old] = segment.classes[state.class_ids[is_old]]
+    columns = [to_arrow(arrivals.arrived), to_arrow(state.class_ids.astype(np.int32)), to_arrow(state.published_at)]
+    columns.append(pa.array(republished, mask=republished < 0))
+    records = pa.StructArray.from_arrays(columns, fields=list(RECORDS_TYPE.value_type))
+    wide_rows = (
+        pa.array([_wide_rows(attributes, state)], WIDE_TYPE)
+        if algorithm.widens and segment is None
+        else pa.nulls(1, WIDE_TYPE)
+    )
     return pa.StructArray.from_arrays(
-        [cluster_input.one(left, RECORDS), wide, pa.nulls(1, pa.string())], fields=list(LEFT)
+        [cluster_input.list_array(records, RECORDS_TYPE), wide_rows, pa.nulls(1, pa.string())], fields=list(STREAM_TYPE)
     )
 
 
-def _names(asked: dict[str, Any], named: list[Any]) -> list[list[str | None]]:
+def _node_names(request: dict[str, Any], growth_inputs: list[Any]) -> list[list[str | None]]:
     """Return the names of the nodes of each tree, and the texts of numbers whose positions are not exact."""
-    return [items(names).to_pylist() for names in named[: len(asked["attributes"])]]
+    return [list_items(name_lists).to_pylist() for name_lists in growth_inputs[: len(request["attributes"])]]
 
 
-def _numbered(sensitive: encoded_table.Ints, hashes: list[Any], segment: StreamSegment) -> encoded_table.Ints:
-    """Return the sensitive values by numbers that stay the same for as long as a stream goes on."""
+def _lasting_value_numbers(
+    sensitive: encoded_table.Ints, hashes: list[Any], segment: StreamSegment
+) -> encoded_table.Ints:
+    """Return the sensitive values as numbers that stay the same from segment to segment of a stream."""
     columns = []
     for i, codes in enumerate(sensitive.T):
-        known_as = segment.value_numbers(i, cluster_input.flat(hashes[i], np.uint64))
-        columns.append(np.where(codes >= 0, np.append(known_as, -1)[codes], -1))
+        lasting_numbers = segment.value_numbers(i, cluster_input.list_numbers(hashes[i], np.uint64))
+        columns.append(np.where(codes >= 0, np.append(lasting_numbers, -1)[codes], -1))
     return np.stack(columns, axis=1) if columns else sensitive
 
 
-def _span(came: Arrivals, state: StreamState, old: int) -> None:
-    """Make classes as narrow as what they publish: their records alone."""
+def _shrink_to_records(arrivals: Arrivals, state: StreamState, n_old_classes: int) -> None:
+    """Narrow the new classes of a state to the values of their records, which is all that they publish."""
     from dbanon.kernels.streams.intervals import shrink_to_records
 
-    begun = np.zeros(len(state.lows), bool)
+    is_begun = np.zeros(len(state.lows), bool)
     shrink_to_records(
-        state.class_ids, came.values, came.places.arrays(state.seen_ranges), old, begun, state.lows, state.highs
+        state.class_ids,
+        arrivals.values,
+        arrivals.places.arrays(state.seen_ranges),
+        n_old_classes,
+        is_begun,
+        state.lows,
+        state.highs,
     )
 
 
-def _wide(attributes: list[encoded_table.Attribute], state: StreamState) -> list[dict[str, object]]:
-    low, high = stream_input.wide(attributes, state)
+def _wide_rows(attributes: list[encoded_table.Attribute], state: StreamState) -> list[dict[str, object]]:
+    """Return the published codes of all classes as rows of `wide`."""
+    low, high = stream_input.published_codes(attributes, state)
     return [{"cluster": c, "low": low[c].tolist(), "high": high[c].tolist()} for c in range(len(low))]

@@ -66,7 +66,7 @@ def _spoiled_cluster(request: Any, rows: Any, *domains: Any) -> Any:
         return answer
     found = answer[0].as_py()
     assert found["error"] is None
-    return pa.array([{"parts": _spoil(found["parts"]), "error": None}], cluster.ANSWER)
+    return pa.array([{"parts": _spoil(found["parts"]), "error": None}], cluster.ANSWER_TYPE)
 
 
 _real_cluster = cluster.dbanon_cluster
@@ -310,7 +310,7 @@ def _plant(answer: Any) -> Any:
     last, alone = dict(parts[-1]), max(part["cluster"] for part in parts) + 1
     single = last | {"cluster": alone, "first": last["last"]}
     rest = [last | {"last": last["last"] - 1}] if last["first"] < last["last"] else []
-    return pa.array([{"parts": [*parts[:-1], *rest, single], "error": None}], cluster.ANSWER)
+    return pa.array([{"parts": [*parts[:-1], *rest, single], "error": None}], cluster.ANSWER_TYPE)
 
 
 def _planted_cluster(request: Any, rows: Any, *domains: Any) -> Any:

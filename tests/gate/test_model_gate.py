@@ -27,13 +27,13 @@ def _broken_cluster(request: Any, rows: Any, *domains: Any) -> Any:
     """In place of dbanon_cluster: neighbours by the first quasi-identifier, in threes or cut at `_cuts`, whatever the
     models ask."""
     if len(request) == 0:
-        return pa.array([], udf_cluster.ANSWER)
+        return pa.array([], udf_cluster.ANSWER_TYPE)
     groups = sorted(rows.to_pylist()[0], key=lambda group: group["c0"])
     assert all(group["size"] == 1 for group in groups)
     cuts = range(3, len(groups), 3) if _cuts is None else _cuts
     cluster = np.searchsorted(np.array(cuts), np.arange(len(groups)), side="right").tolist()
     parts = [{"gid": g["gid"], "cluster": c, "first": 1, "last": 1} for g, c in zip(groups, cluster, strict=True)]
-    return pa.array([{"parts": parts, "error": None}], udf_cluster.ANSWER)
+    return pa.array([{"parts": parts, "error": None}], udf_cluster.ANSWER_TYPE)
 
 
 @pytest.fixture

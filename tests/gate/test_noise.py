@@ -492,7 +492,7 @@ def _spoiled(request: Any, tuples: Any, *domains: Any) -> Any:
         return answer
     found = answer[0].as_py()
     assert found["error"] is None
-    return pa.array([_how(found)], cluster.ANSWER)
+    return pa.array([_how(found)], cluster.ANSWER_TYPE)
 
 
 @pytest.fixture

@@ -215,11 +215,11 @@ _cuts: list[int] = []
 def _neighbours(request: Any, rows: Any, *domains: Any) -> Any:
     """In place of dbanon_cluster: neighbours by the first quasi-identifier, whatever the models ask."""
     if len(request) == 0:
-        return pa.array([], cluster.ANSWER)
+        return pa.array([], cluster.ANSWER_TYPE)
     groups = sorted(rows.to_pylist()[0], key=lambda group: group["c0"])
     numbers = np.searchsorted(np.array(_cuts), np.arange(len(groups)), side="right").tolist()
     parts = [{"gid": g["gid"], "cluster": c, "first": 1, "last": 1} for g, c in zip(groups, numbers, strict=True)]
-    return pa.array([{"parts": parts, "error": None}], cluster.ANSWER)
+    return pa.array([{"parts": parts, "error": None}], cluster.ANSWER_TYPE)
 
 
 PEOPLE = "SELECT i AS age, ['Flu', 'HIV', 'Cancer'][1 + (i - 1) // 3 % 3] AS disease FROM range(1, 10) AS r(i)"

@@ -228,7 +228,7 @@ def test_nothing_is_shown_that_the_gate_refuses(monkeypatch: pytest.MonkeyPatch)
     def alone(request: Any, rows: Any, *domains: Any) -> Any:
         answer = real(request, rows, *domains)
         parts = [[p | {"cluster": i} for i, p in enumerate(a["parts"])] for a in answer.to_pylist()]
-        return pa.array([{"parts": p, "error": None} for p in parts], cluster.ANSWER)
+        return pa.array([{"parts": p, "error": None} for p in parts], cluster.ANSWER_TYPE)
 
     monkeypatch.setattr(cluster, "dbanon_cluster", alone)
     with duckdb.connect() as connection:

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from dbanon.udf.arrow_columns import items, known, numbers, packed
+from dbanon.udf.arrow_columns import is_valid, list_items, to_arrow, to_numpy
 
 
 @pytest.mark.parametrize("type_", [pa.int32(), pa.int64(), pa.uint64(), pa.float64(), pa.uint8()])
@@ -20,27 +20,27 @@ def test_numbers_are_those_of_the_column_wherever_it_begins(type_: Any) -> None:
     for begin, length in ((0, 20), (1, 2), (7, 9), (3, 0), (9, 1)):
         column = whole.slice(begin, length)
         expected = column.to_pylist()
-        assert known(column).tolist() == [value is not None for value in expected]
-        assert numbers(column, 200).tolist() == [200 if value is None else value for value in expected]
+        assert is_valid(column).tolist() == [value is not None for value in expected]
+        assert to_numpy(column, 200).tolist() == [200 if value is None else value for value in expected]
     full = pa.array(range(5), type_)
-    assert numbers(full).tolist() == [0, 1, 2, 3, 4] and numbers(full).dtype == type_.to_pandas_dtype()
-    assert numbers(pa.array([], type_)).tolist() == []
+    assert to_numpy(full).tolist() == [0, 1, 2, 3, 4] and to_numpy(full).dtype == type_.to_pandas_dtype()
+    assert to_numpy(pa.array([], type_)).tolist() == []
 
 
 def test_a_null_of_a_whole_number_is_no_number_unless_one_is_named() -> None:
-    assert np.isnan(numbers(pa.array([None, 1.0]))[0])
+    assert np.isnan(to_numpy(pa.array([None, 1.0]))[0])
     with pytest.raises(ValueError, match="NaN"):
-        numbers(pa.array([None, 1]))
+        to_numpy(pa.array([None, 1]))
 
 
 def test_items_are_those_of_one_list() -> None:
     lists = pa.array([[1, 2], None, [], [3, None]])
-    assert [items(lists.slice(i, 1)).to_pylist() for i in range(4)] == [[1, 2], [], [], [3, None]]
+    assert [list_items(lists.slice(i, 1)).to_pylist() for i in range(4)] == [[1, 2], [], [], [3, None]]
 
 
 def test_what_is_packed_is_a_column() -> None:
     for values in (np.arange(10)[::2], np.arange(3, dtype=np.int32), np.zeros(0), np.arange(3.0)):
-        column = packed(values)
+        column = to_arrow(values)
         column.validate(full=True)
         assert column.null_count == 0 and column.to_pylist() == values.tolist()
 

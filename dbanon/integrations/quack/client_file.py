@@ -44,12 +44,12 @@ def _call_macros(
     query_prefix: str, token: str, is_included: Callable[[TableFunction], object] = lambda function: True
 ) -> Iterator[str]:
     """Yield macros for the table functions, with all of their parameters."""
-    call = f"{SYSTEM_SCHEMA}replace({install.CALL}, '''', '''''')"
+    call = f"{SYSTEM_SCHEMA}replace({install.CALL_JSON}, '''', '''''')"
     quoted_call = f"({text('FROM dbanon_called(' + chr(39))} || {call} || {text(chr(39) + ')')})"
     yield (
         f"CREATE OR REPLACE TEMP MACRO dbanon_statement({install.CALL_ARGUMENTS}) AS {qualify_builtins(quoted_call)}"
     )
-    yield from install.macros(query_prefix, f", token := {token})", is_included)
+    yield from install.table_macros(query_prefix, f", token := {token})", is_included)
 
 
 def _reader_macros(query_prefix: str, token: str) -> Iterator[str]:

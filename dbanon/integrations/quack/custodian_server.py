@@ -48,7 +48,7 @@ class CustodianHandler:
             if session_connection is None:
                 session_connection = self.connection.cursor()
                 session_connection.raw.execute("SET arrow_lossless_conversion = true")
-                session_connection.raw.execute(install.planned_call(session_connection.raw))
+                session_connection.raw.execute(install.json_call_macro(session_connection.raw))
                 self._connections[session] = session_connection
             return session_connection
 

@@ -192,5 +192,7 @@ def _spaces(of: Planned, larger: LargerTable) -> tuple[list[Attribute], list[Sen
     asked: Mapping[str, Any] = json.loads(row.column(0)[0].as_py())
     domains = [column.combine_chunks() for column in row.columns[1:]]
     kinds = asked["attributes"]
-    attributes = [cluster_input.attribute_of(kind, d) for kind, d in zip(kinds, domains[: len(kinds)], strict=True)]
-    return attributes, [cluster_input.sensitive_of(d) for d in domains[len(kinds) :]]
+    attributes = [
+        cluster_input.attribute_from_domain(kind, d) for kind, d in zip(kinds, domains[: len(kinds)], strict=True)
+    ]
+    return attributes, [cluster_input.sensitive_from_domain(d) for d in domains[len(kinds) :]]
