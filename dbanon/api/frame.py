@@ -14,7 +14,7 @@ from dbanon.api.connection import connect
 from dbanon.api.frame_adapters import FrameAdapter
 from dbanon.policy.hierarchies.store import load_hierarchy
 from dbanon.release import search_budget
-from dbanon.release.summary import ROWS, Glance
+from dbanon.release.summary import SHOWN_ROWS, Glance
 from dbanon.runtime import interrupts, session
 from dbanon.runtime.progress import report_progress
 from dbanon.source import catalog
@@ -106,14 +106,16 @@ def anonymize(
             arguments["hierarchies"] = store_hierarchies(con, hierarchies)
         adapter, source = _adapt_and_register(con, data, "anonymize", "data")
         call = FrameCall(algorithm, source, arguments)
-        max_seconds = search_budget.seconds("anonymize", arguments)
+        max_seconds = search_budget.time_limit_s("anonymize", arguments)
         current = session.find_session(con.raw)
         with report_progress(current, progress):
             if max_seconds is not None:
                 with interrupts.timed_search(current, max_seconds) as search:
-                    untimed = FrameCall(algorithm, source, search_budget.untimed("anonymize", arguments))
+                    untimed = FrameCall(algorithm, source, search_budget.replace_time_limit("anonymize", arguments))
                     untimed.rows(con, "_metrics")
-                call = FrameCall(algorithm, source, search_budget.untimed("anonymize", arguments, search.moves))
+                call = FrameCall(
+                    algorithm, source, search_budget.replace_time_limit("anonymize", arguments, search.moves)
+                )
             anonymized = run_call(con, call, adapter, parameters)
         if isinstance(person := arguments.get("person"), str):
             warnings.warn_of_spellings(con, source, "the data", person)
@@ -158,7 +160,7 @@ def run_call(con: Any, call: FrameCall, adapter: FrameAdapter, parameters: Mappi
 def _summarize(release: pa.Table, classes: pa.Table, metric_rows: tuple[Any, ...], sensitive: Any) -> Glance:
     sensitive_columns = {sensitive} if isinstance(sensitive, str) else set(sensitive)
     columns, class_columns = release.column_names, set(classes.column_names)
-    head = release.slice(0, ROWS)
+    head = release.slice(0, SHOWN_ROWS)
     return Glance(
         columns=tuple(columns),
         rows=tuple(zip(*map(duckdb_relations.display_values, head.columns), strict=True)),

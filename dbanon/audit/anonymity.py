@@ -334,7 +334,11 @@ def measured(call: Call) -> Sql:
             source, declared = known, (*declared, DeclaredColumn(release_lookup.PERSON, "person", Settings()))
         policy = policy._replace(declared=declared)
     return statement(
-        call.function.name, source, policy, call.options, partial(resolve.order, call, source, policy=policy)
+        call.function.name,
+        source,
+        policy,
+        call.options,
+        partial(resolve.sensitive_hierarchy, call, source, policy=policy),
     )
 
 

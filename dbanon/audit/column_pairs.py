@@ -177,7 +177,11 @@ def attribute(call: Call, release: Source, source: Source, pair: Pair) -> Paired
         reading = _number(kind, type_, identifier(column))
         forms = "moment" if kind in _TIMES else "number"
     else:
-        rows = hierarchy_sql.rows(resolve.order(call, pair.home or source, column, name)) if hierarchy else None
+        rows = (
+            hierarchy_sql.rows(resolve.sensitive_hierarchy(call, pair.home or source, column, name))
+            if hierarchy
+            else None
+        )
         reading = Reading(Sql(f"{label_text(identifier(column), type_)} COLLATE POSIX"))
     unread = errors.UnparsablePublishedValueError(
         function, sql_placeholder("count(*)"), release.shown, column, _FORMS[forms]

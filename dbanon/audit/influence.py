@@ -8,7 +8,7 @@ from dbanon.algorithms.base.common_parameters import COMMON
 from dbanon.errors.example import Example
 from dbanon.release.plan import plan
 from dbanon.release.spec import resolve
-from dbanon.release.spec.release_spec import Run
+from dbanon.release.spec.release_spec import RunSettings
 from dbanon.sqltext.quote import Sql
 from dbanon.table_functions.options import Options
 from dbanon.table_functions.parameter_types import MAX_SEED, Integer
@@ -23,15 +23,17 @@ def statement(call: Call) -> Sql:
     Roles are those of the policy and the call, as for a release; `k` and the models play no part.
     """
     usual = {p.name: p.default for p in COMMON} | {"k": 2}
-    publication = resolve.prepared(call, Options(usual | dict(call.options)), call.function.name, "influence")
+    publication = resolve.resolve_base_spec(call, Options(usual | dict(call.options)), call.function.name, "influence")
     if not publication.roles.sensitive:
         raise errors.SensitiveColumnMissingError(publication.function, "influence", publication.source.shown)
     publication = replace(
         publication,
         roles=replace(publication.roles, other=(), person=None),
-        run=Run(session=publication.run.session, sensitive=True, forest=resolve.forest_of(publication, call.options)),
+        run=RunSettings(
+            session=publication.run.session, sensitive=True, forest=resolve.forest_request(publication, call.options)
+        ),
     )
-    return Sql(plan.statement(publication))
+    return Sql(plan.release_sql(publication))
 
 
 _COMMON = ("qi", "sensitive", "hierarchies", "nulls", "missing", "withhold", "min_level", "top", "bottom", "escape")

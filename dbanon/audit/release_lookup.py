@@ -222,7 +222,7 @@ def _fingerprint(call: Call, entry: LedgerEntry, named: Mapping[str, str]) -> st
             if hierarchy is None:
                 return None
             used[column] = hierarchy
-    return resolve.fingerprint_of(used, call.cursor)
+    return resolve.fingerprint_hierarchies(used, call.cursor)
 
 
 def codes(call: Call, source: Source, entry: LedgerEntry | None) -> dict[str, Sequence[str]]:

@@ -74,15 +74,15 @@ def _pseudonym_settings(request: GateRequest, name: str, settings: Mapping[str, 
 
     If the table has several pseudonyms, each but the person's has a scope of its own within that of the release.
     """
-    resolved = _key_and_scope(request, settings) | {
+    pseudonym_settings = _key_and_scope(request, settings) | {
         "format": _format(settings),
         "length": pseudonym_length(settings),
         "prefix": settings.get("prefix", ""),
     }
     has_several = [row.role.lower() for row in request.declared].count("pseudonym") > 1
     if has_several and name.lower() != person_column(request) and "scope" not in settings:
-        resolved["scope"] = "column " + json.dumps([_default_scope(request), name.lower()])
-    return resolved
+        pseudonym_settings["scope"] = "column " + json.dumps([_default_scope(request), name.lower()])
+    return pseudonym_settings
 
 
 def _format(settings: Mapping[str, str]) -> str:

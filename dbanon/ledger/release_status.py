@@ -59,7 +59,7 @@ def _source_changes(entry: LedgerEntry, spec: ReleaseSpec, members: Sql | None =
 
     `members` are the records of the version that are compared (default: all).
     """
-    return Sql(plan.filled("ledger/source_changes.sql", spec, members=members or entry.members))
+    return Sql(plan.fill_release_template("ledger/source_changes.sql", spec, members=members or entry.members))
 
 
 def is_fresh(entry: LedgerEntry, spec: ReleaseSpec, cursor: Any, members: Sql | None = None) -> bool:
@@ -115,7 +115,7 @@ def pending_differences(entry: LedgerEntry, spec: ReleaseSpec) -> Sql:
     """
     check_roles(entry, spec)
     return Sql(
-        plan.filled(
+        plan.fill_release_template(
             "ledger/pending_differences.sql",
             spec,
             members=entry.members,
@@ -135,7 +135,7 @@ def check_roles(entry: LedgerEntry, spec: ReleaseSpec) -> None:
         raise errors.CannotKeepClassesError(
             entry.shown, f"{spec.algorithm} publishes more of a class than its records span."
         )
-    role_changes = releases.changed_roles(entry, plan.roles(spec))
+    role_changes = releases.changed_roles(entry, plan.role_by_column(spec))
     if role_changes:
         raise errors.CannotKeepClassesError(entry.shown, f"columns have another role: {', '.join(role_changes)}.")
 

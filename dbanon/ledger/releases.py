@@ -260,7 +260,7 @@ def current_spec(entry: LedgerEntry, session: Session, cursor: Any, kind: str = 
         entry.call["parameters"],
         (entry.database, entry.call["schema"], ""),
     )
-    return resolve.keyed(resolve.resolve_spec(call, (entry.schema, entry.name)), entry.person_key, kind)
+    return resolve.with_person_key(resolve.resolve_spec(call, (entry.schema, entry.name)), entry.person_key, kind)
 
 
 def changed_roles(entry: LedgerEntry, current_roles: Mapping[str, str]) -> list[str]:

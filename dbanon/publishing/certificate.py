@@ -460,7 +460,7 @@ class Certificate:
                 for n, d in enumerate(publication.demands)
                 if d.parameter == of.parameter and publication.roles.sensitive[d.sensitive] == column
             )
-            query = plan.filled(
+            query = plan.fill_release_template(
                 "publishing/certificate_cells.sql", publication, version=release, number=number, column=name
             )
         elif self.columns[column].startswith("ENUM") and of.form_definition.order_columns == (

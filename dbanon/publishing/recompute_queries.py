@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from dbanon.privacy_models import registry
 from dbanon.privacy_models.model_request import ModelRequirement
-from dbanon.release.spec.published_columns import classes_order
+from dbanon.release.spec.published_columns import class_column_kinds
 from dbanon.sqltext.quote import Sql, identifier, join_sql, text
 from dbanon.sqltext.templates import fill
 
@@ -49,8 +49,8 @@ def release_columns(
     """
     by_person = bool({"person", "pseudonym"} & set(roles.values()))
     sensitive = [n for n, role in roles.items() if role == "sensitive"]
-    others = len(classes_order(0, len(sensitive), persons=by_person, suppressed=suppress))
-    order = classes_order(len(classes) - others, len(sensitive), persons=by_person, suppressed=suppress)
+    others = len(class_column_kinds(0, len(sensitive), with_persons=by_person, with_suppressed=suppress))
+    order = class_column_kinds(len(classes) - others, len(sensitive), with_persons=by_person, with_suppressed=suppress)
     columns: dict[str, list[tuple[str, str]]] = {}
     for kind, column in zip(order, classes.items(), strict=True):
         columns.setdefault(kind, []).append(column)

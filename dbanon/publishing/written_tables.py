@@ -20,7 +20,7 @@ def check_tables(function: str, cursor: Any, entry: LedgerEntry, publication: Re
     O(rows) time.
     """
     misplaced, other_classes = cursor.execute(
-        plan.filled(
+        plan.fill_release_template(
             "publishing/misplaced_values.sql",
             publication,
             version=entry.table(),
@@ -41,5 +41,5 @@ def check_tables(function: str, cursor: Any, entry: LedgerEntry, publication: Re
 def withheld_metrics(cursor: Any, relation: Sql) -> str | None:
     """Return which metrics of a relation are for the custodian only; None if there are none."""
     found = [str(row[0]) for row in cursor.execute(f"SELECT metric FROM {relation}").fetchall()]
-    withheld = [name for name in found if not metrics.goes_out(name)]
+    withheld = [name for name in found if not metrics.is_published(name)]
     return f"it has metrics that are for the custodian only ({', '.join(withheld)})" if withheld else None

@@ -17,7 +17,7 @@ from dbanon.table_functions.parameter_types import Integer, Integers
 from dbanon.table_functions.parameters import Parameter, format_value
 from dbanon.table_functions.table_function import Call, TableFunction
 
-RESULT = "result"
+RESULT_STEP = "result"
 """The last step: what the call gives."""
 
 _STEP_PARAMETERS = (
@@ -29,98 +29,112 @@ _STEP_PARAMETERS = (
     ),
 )
 
-_NAMED_BY_USERS = ("as_it_came", "leaving", "class_rows", RESULT)
+_STEPS_WITH_TABLE_COLUMNS = ("as_it_came", "leaving", "class_rows", RESULT_STEP)
 """Steps whose columns have names of the table, which may be those of keys."""
 
 _ROW = identifier("dbanon row")
 
-_ORDER = ("rid", "tid", "gid", "cluster", "span", "class_id", "code", "preorder", "place")
+_ORDER_COLUMNS = ("rid", "tid", "gid", "cluster", "span", "class_id", "code", "preorder", "place")
 
 
-def _called(function: TableFunction, given: Mapping[str, object]) -> TableFunction:
+def _specialize(function: TableFunction, call_values: Mapping[str, object]) -> TableFunction:
     """Return the form for the function that is explained: with its parameters."""
-    named = given.get("function")
-    publishing = functions.publishing()
-    if not isinstance(named, str):
+    function_name = call_values.get("function")
+    release_functions = functions.release_functions()
+    if not isinstance(function_name, str):
         return function
-    if named.lower() not in publishing:
+    if function_name.lower() not in release_functions:
         raise errors.InvalidArgumentError(
             function.name,
             "function",
             "a function that publishes, such as 'kacpc' or 'kacpc_metrics'",
-            format_value(named),
+            format_value(function_name),
         )
-    of = registry.resolve_function(named.lower(), given)
-    more = _STEP_PARAMETERS if function.name == "explain_step" else ()
+    explained = registry.resolve_function(function_name.lower(), call_values)
+    step_parameters = _STEP_PARAMETERS if function.name == "explain_step" else ()
     return replace(
-        function, parameters=(*more, *of.parameters), handler=partial(_step if more else _release, of), narrowed=None
+        function,
+        parameters=(*step_parameters, *explained.parameters),
+        handler=partial(_explain_step_sql if step_parameters else _explain_release_sql, explained),
+        narrowed=None,
     )
 
 
-def _steps(of: TableFunction, call: Call) -> StatementSteps:
+def _statement_steps(explained: TableFunction, call: Call) -> StatementSteps:
     """What the call of the function runs."""
-    return split_steps(str(of.handler(replace(call, function=of, positional={"tbl": call.positional.get("tbl")}))))
+    return split_steps(
+        str(explained.handler(replace(call, function=explained, positional={"tbl": call.positional.get("tbl")})))
+    )
 
 
-def _release(of: TableFunction, call: Call) -> Sql:
-    found = _steps(of, call)
-    rows = [[place, step.name, step.holds, step.sql] for place, step in enumerate(found.relations, 1)]
-    rows.append([len(rows) + 1, RESULT, "What the call gives.", found.result])
+def _explain_release_sql(explained: TableFunction, call: Call) -> Sql:
+    steps = _statement_steps(explained, call)
+    rows = [[position, step.name, step.holds, step.sql] for position, step in enumerate(steps.relations, 1)]
+    rows.append([len(rows) + 1, RESULT_STEP, "What the call gives.", steps.result])
     return literal_rows({"position": "INTEGER", "step": "VARCHAR", "holds": "VARCHAR", "sql": "VARCHAR"}, rows)
 
 
-def _step(of: TableFunction, call: Call) -> Sql:
-    found, wanted = _steps(of, call), call.text("step")
-    names = [step.name for step in found.relations]
-    if wanted not in (*names, RESULT):
-        accepts = f"'{RESULT}' or a step that explain_release('{of.name}', ...) lists"
-        raise errors.InvalidArgumentError(call.function.name, "step", accepts, format_value(wanted))
+def _explain_step_sql(explained: TableFunction, call: Call) -> Sql:
+    steps, step_name = _statement_steps(explained, call), call.text("step")
+    step_names = [relation.name for relation in steps.relations]
+    if step_name not in (*step_names, RESULT_STEP):
+        accepts = f"'{RESULT_STEP}' or a step that explain_release('{explained.name}', ...) lists"
+        raise errors.InvalidArgumentError(call.function.name, "step", accepts, format_value(step_name))
     limit = f"LIMIT {call.options['records']}"
-    if wanted == RESULT:
-        return Sql(found.statement(f"FROM (\n{found.result}\n)\n{limit}"))
-    keys = [f"TRY_CAST(to_json({_ROW}) ->> '{key}' AS BIGINT) ASC NULLS LAST" for key in _ORDER]
+    if step_name == RESULT_STEP:
+        return Sql(steps.statement(f"FROM (\n{steps.result}\n)\n{limit}"))
+    keys = [f"TRY_CAST(to_json({_ROW}) ->> '{key}' AS BIGINT) ASC NULLS LAST" for key in _ORDER_COLUMNS]
     order = join_sql([*keys, f"to_json({_ROW})::VARCHAR COLLATE POSIX ASC"])
-    where = _followed(call.options.listed("follow"), wanted, names)
+    where_clause = _where_clause(call.options.listed("follow"), step_name, step_names)
     return Sql(
-        found.statement(f"SELECT {_ROW}.*\nFROM {identifier(wanted)} AS {_ROW}\n{where}ORDER BY {order}\n{limit}")
+        steps.statement(
+            f"SELECT {_ROW}.*\nFROM {identifier(step_name)} AS {_ROW}\n{where_clause}ORDER BY {order}\n{limit}"
+        )
     )
 
 
-def _followed(records: tuple[int, ...] | None, step: str, names: list[str]) -> str:
+def _where_clause(followed_records: tuple[int, ...] | None, step_name: str, step_names: list[str]) -> str:
     """Which rows of a step are about some records: their own, else those of their groups, clusters or classes."""
-    if records is None or step in _NAMED_BY_USERS or "placed" not in names:
+    if followed_records is None or step_name in _STEPS_WITH_TABLE_COLUMNS or "placed" not in step_names:
         return ""
-    own = f"({', '.join(map(str, records))})"
-    classes = f"(SELECT class_id FROM placed WHERE rid IN {own})"
-    sets = {
-        "rid": own,
-        "tid": f"(SELECT tid FROM placed WHERE rid IN {own})",
+    record_list = f"({', '.join(map(str, followed_records))})"
+    classes = f"(SELECT class_id FROM placed WHERE rid IN {record_list})"
+    wanted_numbers = {
+        "rid": record_list,
+        "tid": f"(SELECT tid FROM placed WHERE rid IN {record_list})",
         "gid": f"(SELECT gid FROM class_of_part WHERE class_id IN {classes})",
         "class_id": classes,
     }
-    if "generalized" in names:
-        sets["span"] = f"(SELECT span FROM generalized WHERE class_id IN {classes})"
-        sets["cluster"] = f"(SELECT cluster FROM class_of_cluster WHERE class_id IN {classes})"
+    if "generalized" in step_names:
+        wanted_numbers["span"] = f"(SELECT span FROM generalized WHERE class_id IN {classes})"
+        wanted_numbers["cluster"] = f"(SELECT cluster FROM class_of_cluster WHERE class_id IN {classes})"
     else:  # where values are drawn, a class is a cluster
-        sets["cluster"] = f"(SELECT class_id - 1 FROM placed WHERE rid IN {own})"
-    fits = [
-        f"WHEN json_exists(to_json({_ROW}), '{k}') THEN (to_json({_ROW}) ->> '{k}')::BIGINT IN {v}"
-        for k, v in sets.items()
+        wanted_numbers["cluster"] = f"(SELECT class_id - 1 FROM placed WHERE rid IN {record_list})"
+    conditions = [
+        f"WHEN json_exists(to_json({_ROW}), '{column}') THEN (to_json({_ROW}) ->> '{column}')::BIGINT IN {numbers}"
+        for column, numbers in wanted_numbers.items()
     ]
-    return f"WHERE CASE {' '.join(fits)} ELSE true END\n"
+    return f"WHERE CASE {' '.join(conditions)} ELSE true END\n"
 
 
-def _unnamed(call: Call) -> Sql:
+def _refuse_missing_function(call: Call) -> Sql:
     """Raise MissingArgumentError: without a function's name there is nothing to explain."""
     return text(call.text("function"))
 
 
 def _function(
-    name: str, positional: tuple[str, ...], more: tuple[Parameter, ...], doc: str, code: str
+    name: str, positional: tuple[str, ...], own_parameters: tuple[Parameter, ...], doc: str, example_code: str
 ) -> TableFunction:
-    every = {p.name: p for f in functions.publishing().values() for p in f.parameters}
-    function = TableFunction(name, positional, (*more, *every.values()), doc, _unnamed, Example(code))
-    return replace(function, narrowed=partial(_called, function))
+    release_parameters = {p.name: p for f in functions.release_functions().values() for p in f.parameters}
+    function = TableFunction(
+        name,
+        positional,
+        (*own_parameters, *release_parameters.values()),
+        doc,
+        _refuse_missing_function,
+        Example(example_code),
+    )
+    return replace(function, narrowed=partial(_specialize, function))
 
 
 def _functions() -> tuple[TableFunction, ...]:

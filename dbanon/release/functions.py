@@ -13,7 +13,7 @@ from dbanon.table_functions.parameter_types import Boolean, Integer, Text
 from dbanon.table_functions.parameters import Parameter
 from dbanon.table_functions.table_function import KIND_BY_ENDING, Call, TableFunction
 
-_DOC = {
+_DESCRIPTIONS = {
     "release": "The released rows: quasi-identifiers generalized, then class_id.",
     "classes": "One row an equivalence class: size, published values, loss, sensitive values with counts.",
     "metrics": "One row a measure: metric, value, better ('higher' or 'lower'), description, published (whether it "
@@ -27,7 +27,7 @@ _EXAMPLES = {
     "metrics": "SELECT metric, value, better FROM {}('patients', {});",
     "inference": "SELECT * FROM {}('patients', {}) LIMIT 5;",
 }
-_OF_KIND = {
+_PARAMETERS_BY_KIND = {
     "metrics": (
         Parameter(
             "divergence",
@@ -46,71 +46,90 @@ _OF_KIND = {
 }
 """Parameters that only functions of one kind have."""
 
-_ALGORITHM = Parameter("algorithm", Text("an algorithm's name"), "The algorithm that makes the classes.", "kacpc")
-_GENERIC = {f"anonymize{ending}": kind for ending, kind in KIND_BY_ENDING.items()} | {"inference": "inference"}
+_ALGORITHM_PARAMETER = Parameter(
+    "algorithm", Text("an algorithm's name"), "The algorithm that makes the classes.", "kacpc"
+)
+_GENERIC_FUNCTIONS = {f"anonymize{ending}": kind for ending, kind in KIND_BY_ENDING.items()} | {
+    "inference": "inference"
+}
 """Functions that take the algorithm as a parameter, and the kind of each."""
 
 
-def statement(call: Call) -> Sql:
+def release_sql(call: Call) -> Sql:
     """The SQL of a call that publishes; errors are those of the policy, the roles, the hierarchies and the models."""
-    if related_parameters.asks(call.options):
-        return related_tables.statement(call)
-    publication = resolve.resolve_spec(call)
-    if call.session.planned_releases is not None and publication.kind == "release":
-        call.session.planned_releases.append(plan.published_names(publication))
-    return Sql(plan.statement(publication))
+    if related_parameters.has_related_tables(call.options):
+        return related_tables.related_tables_sql(call)
+    spec = resolve.resolve_spec(call)
+    if call.session.planned_releases is not None and spec.kind == "release":
+        call.session.planned_releases.append(plan.published_names(spec))
+    return Sql(plan.release_sql(spec))
 
 
-def _functions(algorithm: str) -> Iterator[TableFunction]:
+def _algorithm_functions(algorithm_name: str) -> Iterator[TableFunction]:
     """Yield the three functions of an algorithm."""
-    found = find(algorithm)
+    resolved = find(algorithm_name)
     for ending, kind in KIND_BY_ENDING.items():
-        known = found.parameters + _OF_KIND.get(kind, ()) + related_parameters.RELATED
-        yield _function(algorithm + ending, known, f"{found.title}. {_DOC[kind]}", algorithm, kind)
+        parameters = resolved.parameters + _PARAMETERS_BY_KIND.get(kind, ()) + related_parameters.RELATED_PARAMETERS
+        yield _function(
+            algorithm_name + ending, parameters, f"{resolved.title}. {_DESCRIPTIONS[kind]}", algorithm_name, kind
+        )
 
 
-def _generic(name: str, algorithm: str | None) -> TableFunction:
+def _generic_function(name: str, algorithm: str | None) -> TableFunction:
     """Return a function that takes the algorithm, with the parameters of one; None: of all."""
-    kind = _GENERIC[name]
-    own = {p.name: p for a in algorithms() if algorithm in (None, a.name) for p in a.parameters}
-    own |= {p.name: p for p in COMMON if algorithm is None}
-    related = related_parameters.RELATED if kind in KIND_BY_ENDING.values() else ()
-    return _function(name, (_ALGORITHM, *_OF_KIND.get(kind, ()), *own.values(), *related), _DOC[kind], algorithm, kind)
+    kind = _GENERIC_FUNCTIONS[name]
+    algorithm_parameters = {p.name: p for a in algorithms() if algorithm in (None, a.name) for p in a.parameters}
+    algorithm_parameters |= {p.name: p for p in COMMON if algorithm is None}
+    related_table_parameters = related_parameters.RELATED_PARAMETERS if kind in KIND_BY_ENDING.values() else ()
+    return _function(
+        name,
+        (
+            _ALGORITHM_PARAMETER,
+            *_PARAMETERS_BY_KIND.get(kind, ()),
+            *algorithm_parameters.values(),
+            *related_table_parameters,
+        ),
+        _DESCRIPTIONS[kind],
+        algorithm,
+        kind,
+    )
 
 
-def _function(name: str, known: tuple[Parameter, ...], doc: str, algorithm: str | None, kind: str) -> TableFunction:
-    given = [p.example for p in known if p.required]
-    if name in _GENERIC:
-        given.append("algorithm = 'mondrian'")
-    example = Example(_EXAMPLES[kind].format(name, ", ".join(given)))
+def _function(
+    name: str, parameters: tuple[Parameter, ...], doc: str, algorithm: str | None, kind: str
+) -> TableFunction:
+    example_arguments = [p.example for p in parameters if p.required]
+    if name in _GENERIC_FUNCTIONS:
+        example_arguments.append("algorithm = 'mondrian'")
+    example = Example(_EXAMPLES[kind].format(name, ", ".join(example_arguments)))
 
-    def narrowed(given: Mapping[str, object]) -> TableFunction:
-        wanted = given.get("algorithm") or _ALGORITHM.default
-        return _generic(name, find(wanted.lower()).name if isinstance(wanted, str) else None)
+    def specialize(call_values: Mapping[str, object]) -> TableFunction:
+        algorithm_name = call_values.get("algorithm") or _ALGORITHM_PARAMETER.default
+        return _generic_function(name, find(algorithm_name.lower()).name if isinstance(algorithm_name, str) else None)
 
     return TableFunction(
         name,
         ("tbl",),
-        known,
+        parameters,
         doc,
-        statement,
+        release_sql,
         example,
         algorithm,
         kind,
-        narrowed if name in _GENERIC and algorithm is None else None,
+        specialize if name in _GENERIC_FUNCTIONS and algorithm is None else None,
     )
 
 
-def publishing() -> dict[str, TableFunction]:
+def release_functions() -> dict[str, TableFunction]:
     """Return all functions that publish, by name."""
-    return {function.name: function for function in _every()}
+    return {function.name: function for function in _release_functions()}
 
 
-def _every() -> Iterator[TableFunction]:
+def _release_functions() -> Iterator[TableFunction]:
     """Yield the functions of all registered algorithms, then those that take the algorithm."""
     for algorithm in algorithms():
-        yield from _functions(algorithm.name)
-    yield from (_generic(name, None) for name in _GENERIC)
+        yield from _algorithm_functions(algorithm.name)
+    yield from (_generic_function(name, None) for name in _GENERIC_FUNCTIONS)
 
 
-FUNCTIONS = _every
+FUNCTIONS = _release_functions

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 
 from dbanon.privacy_models import registry
 
-MOST = 8
+MAX_KEY_METRICS = 8
 
-_FIRST = ("records", "classes", "k")
-_THEN = (
+_FIRST_METRICS = ("records", "classes", "k")
+_LATER_METRICS = (
     "precision",
     "k_all",
     "suppressed",
@@ -19,30 +19,32 @@ _THEN = (
     "risk_average",
     "gcp",
 )
-_MODELS = 3
+_MAX_MODEL_METRICS = 3
 """Most measures of privacy models among them."""
 
 
-def headline(metrics: Sequence[str]) -> list[int]:
+def key_metric_positions(metrics: Sequence[str]) -> list[int]:
     """Return the positions of the metrics that are worth reading first, in the order to read them.
 
-    >>> headline(["records", "l_diversity:disease", "k", "c_avg"])
+    >>> key_metric_positions(["records", "l_diversity:disease", "k", "c_avg"])
     [0, 2, 1]
     """
-    models = {metric.name for _, _, metric in registry.metrics()}
-    plain = [name.partition(":")[0] for name in metrics]
-    of_models = [i for i, name in enumerate(plain) if name in models][:_MODELS]
-    before, after = ([plain.index(name) for name in names if name in plain] for names in (_FIRST, _THEN))
-    return [*before, *of_models, *after][:MOST]
+    model_metrics = {metric.name for _, _, metric in registry.metrics()}
+    base_names = [name.partition(":")[0] for name in metrics]
+    model_positions = [i for i, name in enumerate(base_names) if name in model_metrics][:_MAX_MODEL_METRICS]
+    first_positions, later_positions = (
+        [base_names.index(name) for name in names if name in base_names] for names in (_FIRST_METRICS, _LATER_METRICS)
+    )
+    return [*first_positions, *model_positions, *later_positions][:MAX_KEY_METRICS]
 
 
-def brief(description: str, width: int) -> str:
+def shorten_description(description: str, max_width: int) -> str:
     """What a measure is, in a line: the description up to its first colon, and no wider than so much.
 
-    >>> brief("Share of information that is kept: 1 - loss / records.", 24)
+    >>> shorten_description("Share of information that is kept: 1 - loss / records.", 24)
     'Share of information …'
     """
-    said = re.split(r"[:.;](?:\s|$)", description)[0]
-    if len(said) <= width:
-        return said
-    return said[: width - 1].rpartition(" ")[0].rstrip(",") + " …"
+    sentence = re.split(r"[:.;](?:\s|$)", description)[0]
+    if len(sentence) <= max_width:
+        return sentence
+    return sentence[: max_width - 1].rpartition(" ")[0].rstrip(",") + " …"

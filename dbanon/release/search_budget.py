@@ -13,43 +13,43 @@ from dbanon.release.spec.release_spec import ReleaseSpec
 from dbanon.runtime import interrupts
 from dbanon.runtime.session import Session
 
-ACCEPTS = "a number of moves, an integer of at least 0, or a time such as '5s', '500ms' or '2min'"
+ACCEPTED_VALUES = "a number of moves, an integer of at least 0, or a time such as '5s', '500ms' or '2min'"
 _TIME = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(ms|s|min)\s*", re.IGNORECASE)
-_SECONDS = {"ms": 0.001, "s": 1.0, "min": 60.0}
+_SECONDS_PER_UNIT = {"ms": 0.001, "s": 1.0, "min": 60.0}
 
 
-def seconds(function: str, given: Mapping[str, Any]) -> float | None:
+def time_limit_s(function: str, call_values: Mapping[str, Any]) -> float | None:
     """Return the time that `improve` gives.
 
     None where it is a number of moves or is not given. InvalidArgumentError.
     """
-    improve = next((value for name, value in given.items() if name.lower() == "improve"), None)
+    improve = next((value for name, value in call_values.items() if name.lower() == "improve"), None)
     if not isinstance(improve, str):
         return None
-    found = _TIME.fullmatch(improve)
-    if found is None:
-        raise errors.InvalidArgumentError(function, "improve", ACCEPTS, repr(improve))
-    return float(found[1]) * _SECONDS[found[2].lower()]
+    match = _TIME.fullmatch(improve)
+    if match is None:
+        raise errors.InvalidArgumentError(function, "improve", ACCEPTED_VALUES, repr(improve))
+    return float(match[1]) * _SECONDS_PER_UNIT[match[2].lower()]
 
 
-def untimed(function: str, given: Mapping[str, Any], moves: int = 0) -> dict[str, Any]:
+def replace_time_limit(function: str, call_values: Mapping[str, Any], n_moves: int = 0) -> dict[str, Any]:
     """Return the parameters with so many moves in place of a time."""
-    if seconds(function, given) is None:
-        return dict(given)
-    return {name: moves if name.lower() == "improve" else value for name, value in given.items()}
+    if time_limit_s(function, call_values) is None:
+        return dict(call_values)
+    return {name: n_moves if name.lower() == "improve" else value for name, value in call_values.items()}
 
 
-def counted(
-    function: str, current: Session, cursor: Any, spec: ReleaseSpec, given: Mapping[str, Any]
+def count_timed_moves(
+    function: str, session: Session, cursor: Any, spec: ReleaseSpec, call_values: Mapping[str, Any]
 ) -> tuple[ReleaseSpec, dict[str, Any]]:
     """Search for the given time, and return the spec and the parameters with the number of moves that were made.
 
     `spec` is what the untimed parameters publish. The classes found are kept, so that the spec with these moves has
     them at once. Ctrl-C during the search takes the best classes so far.
     """
-    limit = seconds(function, given)
-    if limit is None:
-        return spec, dict(given)
-    with interrupts.timed_search(current, limit) as search:
-        cursor.execute(f"SELECT count(*) FROM ({plan.statement(spec)})").fetchall()
-    return spec.with_options(improve=search.moves), untimed(function, given, search.moves)
+    limit_s = time_limit_s(function, call_values)
+    if limit_s is None:
+        return spec, dict(call_values)
+    with interrupts.timed_search(session, limit_s) as search:
+        cursor.execute(f"SELECT count(*) FROM ({plan.release_sql(spec)})").fetchall()
+    return spec.with_options(improve=search.moves), replace_time_limit(function, call_values, search.moves)

@@ -156,11 +156,11 @@ class _ExpressionParser:
             "list_value": self.bracketed,
             "struct_pack": lambda: _StructValues(tuple(self.bracketed())),
         }
-        lowered = text.lower()
-        if lowered in readers and self.peek()[1] == "(":
-            return readers[lowered]()
+        lower_text = text.lower()
+        if lower_text in readers and self.peek()[1] == "(":
+            return readers[lower_text]()
         constants = {"null": None, "true": True, "false": False}
-        return constants[lowered] if lowered in constants else _BareWord(text)
+        return constants[lower_text] if lower_text in constants else _BareWord(text)
 
     def bracketed(self) -> list[object]:
         self.expect("(")
@@ -178,27 +178,27 @@ class _ExpressionParser:
 
     def items(self, end: str) -> list[object]:
         """Return the values up to the closing bracket."""
-        found: list[object] = []
+        values: list[object] = []
         while self.peek()[1] != end:
-            if found:
+            if values:
                 self.expect(",")
-            found.append(self.value())
+            values.append(self.value())
         self.expect(end)
-        return found
+        return values
 
     def fields(self) -> dict[str, object]:
         """Parse a struct as a prepared value shows it: {'zip': 'z'}."""
-        found: dict[str, object] = {}
+        values: dict[str, object] = {}
         while self.peek()[1] != "}":
-            if found:
+            if values:
                 self.expect(",")
             name = self.value()
             if not isinstance(name, str):
                 raise ValueError
             self.expect(":")
-            found[name] = _python_value(self.value(), ())
+            values[name] = _python_value(self.value(), ())
         self.expect("}")
-        return found
+        return values
 
     def cast(self) -> object:
         """Parse `CAST(x AS type)`: return the value, with the field names if the type is a struct."""

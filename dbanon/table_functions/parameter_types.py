@@ -278,7 +278,7 @@ class Integers:
             value = [value]
         if not isinstance(value, (list, tuple)) or not value:
             raise ValueError
-        numbers = tuple(Integer(self.low, self.high).check(item) for item in value)
+        numbers = tuple(Integer(self.low, self.high).check(element) for element in value)
         if list(numbers) != sorted(set(numbers), reverse=self.descending):
             raise ValueError
         return numbers
@@ -306,7 +306,7 @@ class Floats:
         values = [value] if isinstance(value, (int, float)) else value
         if not isinstance(values, (list, tuple)) or not values:
             raise ValueError
-        numbers = tuple(Float(self.low, self.high).check(item) for item in values)
+        numbers = tuple(Float(self.low, self.high).check(element) for element in values)
         if list(numbers) != sorted(set(numbers)):
             raise ValueError
         return numbers
@@ -326,10 +326,10 @@ class Choices:
         """Return the accepted value; raise ValueError if it is invalid."""
         if not isinstance(value, (list, tuple)) or not value or not all(isinstance(w, str) for w in value):
             raise ValueError
-        chosen = tuple(str(w).lower() for w in value)
-        if chosen != tuple(w for w in self.words if w in chosen):
+        selected_words = tuple(str(w).lower() for w in value)
+        if selected_words != tuple(w for w in self.words if w in selected_words):
             raise ValueError
-        return chosen
+        return selected_words
 
     def __str__(self) -> str:
         return "a list of some of " + ", ".join(f"'{w}'" for w in self.words) + ", in this order"
@@ -356,12 +356,12 @@ class Identifiers:
         names = [value] if isinstance(value, str) else value
         if not isinstance(names, (list, tuple)) or not names or not all(isinstance(n, str) and n for n in names):
             raise ValueError
-        lowered = tuple(str(n).lower() for n in names)
-        if len(set(lowered)) < len(lowered):
+        lower_names = tuple(str(n).lower() for n in names)
+        if len(set(lower_names)) < len(lower_names):
             raise ValueError
-        if self.words is not None and not set(lowered) <= set(self.words):
+        if self.words is not None and not set(lower_names) <= set(self.words):
             raise ValueError(f"a list of some of {', '.join(_abbreviate_endings(self.words))}")
-        return lowered
+        return lower_names
 
     def __str__(self) -> str:
         return f"a list of different names of {self.what}, such as {self.example}"
@@ -392,13 +392,13 @@ class PerColumn:
             return value.lower()
         if not isinstance(value, Mapping):
             raise ValueError
-        lowered = [str(name).lower() for name in value]
-        if len(set(lowered)) < len(lowered):
+        lower_names = [str(name).lower() for name in value]
+        if len(set(lower_names)) < len(lower_names):
             raise ValueError
         try:
-            return {str(name): self.kind.check(item) for name, item in value.items()}
+            return {str(name): self.kind.check(element) for name, element in value.items()}
         except ValueError as error:
-            raise ValueError(*(f"{self.example} ({said} a column)" for said in error.args)) from None
+            raise ValueError(*(f"{self.example} ({reason} a column)" for reason in error.args)) from None
 
     def __str__(self) -> str:
         return " or ".join([f"{self.example} ({self.kind} a column)", *(f"'{w}'" for w in self.words)])

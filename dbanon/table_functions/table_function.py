@@ -92,8 +92,8 @@ class Call:
 
     def source(self, trusting: bool = False) -> catalog.Source:
         """Return the relation that the argument `tbl` names; `trusting` is `is_declaring` of `resolve_source`."""
-        given, local = self.text("tbl"), self.session.temporary.columns
-        source = catalog.resolve_source(self.function.name, given, self.cursor, self.path, local, trusting)
+        table_name, local = self.text("tbl"), self.session.temporary.columns
+        source = catalog.resolve_source(self.function.name, table_name, self.cursor, self.path, local, trusting)
         policy = self.session.temporary.policies.get(names.fold_case(source.table))
         if policy is None or policy.database is None or source.sql != identifier(source.table):
             return source

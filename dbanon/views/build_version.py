@@ -24,7 +24,7 @@ from dbanon.publishing import postgres_delivery, written_tables
 from dbanon.release.plan import plan
 from dbanon.release.spec import resolve
 from dbanon.release.spec.release_spec import ReleaseSpec
-from dbanon.release.summary import ROWS, Glance
+from dbanon.release.summary import SHOWN_ROWS, Glance
 from dbanon.runtime.version import __version__
 from dbanon.source.catalog import SCHEMA
 from dbanon.sqltext.quote import Sql, identifier, join_sql, literal, qualified, text
@@ -91,7 +91,7 @@ def _create_version(
     n_small_differences: int,
     recognized: list[recognized_people.Recognized],
 ) -> Release:
-    publication = resolve.keyed(publication, entry.person_key)
+    publication = resolve.with_person_key(publication, entry.person_key)
     metrics = _write_tables(cursor, entry, publication)
     written_tables.check_tables(making.function, cursor, entry, publication)
     related_versions = same_source.versions_of_same_people(entry, cursor)
@@ -154,9 +154,9 @@ def _create_version(
 def _write_tables(cursor: Any, entry: LedgerEntry, publication: ReleaseSpec) -> dict[str, float]:
     """Create the tables and the membership of a version; return its metrics."""
     for ending, kind in (("", "release"), ("_classes", "classes")):
-        cursor.execute(f"CREATE TABLE {entry.table(ending)} AS {plan.statement(replace(publication, kind=kind))}")
+        cursor.execute(f"CREATE TABLE {entry.table(ending)} AS {plan.release_sql(replace(publication, kind=kind))}")
     metrics = _write_metrics(cursor, entry, publication)
-    _insert_members(cursor, entry, plan.statement(replace(publication, kind="membership")))
+    _insert_members(cursor, entry, plan.release_sql(replace(publication, kind="membership")))
     _check_unchanged_source(cursor, entry, publication)
     if publication.continuity.held is not None:
         _insert_members(cursor, entry, erasure.withheld_members_sql(publication))
@@ -178,7 +178,7 @@ def current_release(
 
 def _release_summary(cursor: Any, entry: LedgerEntry, records: int) -> Glance:
     """Return the summary that is shown for a version."""
-    rows = cursor.execute(f"FROM {entry.table()} LIMIT {ROWS}").fetchall()
+    rows = cursor.execute(f"FROM {entry.table()} LIMIT {SHOWN_ROWS}").fetchall()
     columns = [column[0] for column in cursor.description]
     classes = {column[0] for column in cursor.execute(f"FROM {entry.table('_classes')} LIMIT 0").description}
     measures = cursor.execute(f"SELECT metric, value, description FROM {entry.table('_metrics')}").fetchall()
@@ -197,7 +197,7 @@ def _insert_members(cursor: Any, entry: LedgerEntry, members: str) -> None:
 
 def _write_metrics(cursor: Any, entry: LedgerEntry, publication: ReleaseSpec) -> dict[str, float]:
     """Create the table of publishable metrics; return all metrics, for the ledger."""
-    rows = cursor.execute(plan.statement(replace(publication, kind="metrics"))).fetchall()
+    rows = cursor.execute(plan.release_sql(replace(publication, kind="metrics"))).fetchall()
     types = {"metric": "VARCHAR", "value": "DOUBLE", "better": "VARCHAR", "description": "VARCHAR"}
     table = entry.table("_metrics")
     cursor.execute(f"CREATE TABLE {table} ({join_sql(f'{name} {type_}' for name, type_ in types.items())})")
@@ -214,7 +214,7 @@ def _check_unchanged_source(cursor: Any, entry: LedgerEntry, publication: Releas
         UnstableSourceError: They are not.
     """
     has_deferred = publication.continuity.waits is not None
-    query = plan.filled(
+    query = plan.fill_release_template(
         "views/unchanged_source_check.sql",
         publication.continued(waits=None),
         version=entry.table(),

@@ -213,7 +213,7 @@ def count_small_differences(cursor: Any, entry: LedgerEntry, old: LedgerEntry, p
         (True, entry.table(), old_table, entry.members, old.members),
         (False, old_table, entry.table(), old.members, entry.members),
     ):
-        query = plan.filled(
+        query = plan.fill_release_template(
             "ledger/small_differences.sql",
             publication,
             compared_columns,

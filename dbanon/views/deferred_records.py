@@ -8,7 +8,7 @@ from typing import Any
 
 from dbanon.ledger.releases import LedgerEntry
 from dbanon.release.plan import plan
-from dbanon.release.plan.clustering_request import request
+from dbanon.release.plan.clustering_request import cluster_request
 from dbanon.release.spec.release_spec import ReleaseSpec
 from dbanon.source.catalog import SCHEMA
 from dbanon.sqltext.quote import Sql, as_json, qualified, text
@@ -45,10 +45,10 @@ def _insert_deferred(cursor: Any, entry: LedgerEntry, publication: ReleaseSpec, 
         f"EXISTS (SELECT 1 FROM {entry.membership} WHERE (schema_name, release) = ({text(entry.schema)}, "
         f"{text(entry.name)}) AND class_id IS NOT NULL AND {same_record})"
     )
-    deferred = plan.filled(
+    deferred = plan.fill_release_template(
         "views/deferred_records.sql",
         publication.continued(keep=Sql(f"(SELECT * REPLACE (coalesce(cluster_id, -1) AS cluster_id) FROM {members})")),
-        request=as_json({**request(publication), "waiting": True}),
+        request=as_json({**cluster_request(publication), "waiting": True}),
         who=group,
         shown=was_published,
         waiting=True,

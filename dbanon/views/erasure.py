@@ -22,7 +22,9 @@ def without_erased(entry: LedgerEntry, publication: ReleaseSpec, cursor: Any) ->
     """
     removed_classes = [
         row[0]
-        for row in cursor.execute(plan.filled("views/remaining.sql", publication, members=entry.members)).fetchall()
+        for row in cursor.execute(
+            plan.fill_release_template("views/remaining.sql", publication, members=entry.members)
+        ).fetchall()
     ]
     ids = join_sql(literal(i) for i in removed_classes or [-1])
     remaining = Sql(f"(FROM {entry.members} WHERE class_id NOT IN ({ids}))")
@@ -34,7 +36,7 @@ def without_erased(entry: LedgerEntry, publication: ReleaseSpec, cursor: Any) ->
 
 def withheld_members_sql(publication: ReleaseSpec) -> str:
     """Return a query for the withheld records of the source, as rows of the membership."""
-    return plan.filled("views/withheld.sql", publication)
+    return plan.fill_release_template("views/withheld.sql", publication)
 
 
 def residual_disclosures(name: str, n_withheld: int, people: Mapping[str, int]) -> Iterable[str]:

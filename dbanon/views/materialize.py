@@ -74,7 +74,7 @@ def create_release(
     """
     transactions.check_no_transaction("materialize", connection)
     release_target.check_choice("materialize", "composition", composition, ("warn", "refuse"))
-    if several.asks(parameters):
+    if several.has_related_tables(parameters):
         given = parameters if key is None else {**parameters, "key": key}
         return related_release.create_related_release(
             connection, name, algorithm, source, given, allow_delta, composition
@@ -84,7 +84,9 @@ def create_release(
     with _release_session("materialize", connection) as (current, cursor, later), report_progress(current, progress):
         here = release_target.current_location(connection)
         name, there = deliveries.local_name_and_target(name, cursor, here[0])
-        call = make_call(current, cursor, algorithm, {"tbl": source}, search_budget.untimed("materialize", given), here)
+        call = make_call(
+            current, cursor, algorithm, {"tbl": source}, search_budget.replace_time_limit("materialize", given), here
+        )
         target = release_target.release_place("materialize", name, call.source(), here, cursor)
         # Before planning: a policy table that is new is a change.
         with publishing_lock.publishing_turn(current, "materialize", name, target[0]):
@@ -99,7 +101,7 @@ def create_release(
                 raise errors.ReleaseExistsError("materialize", name, taken, bool(published))
             if not earlier and current.on_review is not None:
                 current.on_review(pre_release_review.review_lines(call, spec, name))
-            spec, given = search_budget.counted("materialize", current, cursor, spec, given)
+            spec, given = search_budget.count_timed_moves("materialize", current, cursor, spec, given)
             version, how = max((e.version for e in earlier), default=0) + 1, "recluster" if published else "first"
             entry = _entry(target, _definition(algorithm, spec, source, given), spec, columns, version, how, cursor)
             entry = replace_(
@@ -188,7 +190,7 @@ def _refresh(cursor: Any, old: LedgerEntry, publication: ReleaseSpec, how: str, 
     entry = replace_(entry, disjoint_from=old.disjoint_from)
     if entry.keeps or making.erase:
         release_status.check_roles(old, publication)
-    publication = resolve.keyed(publication, old.person_key).continued(
+    publication = resolve.with_person_key(publication, old.person_key).continued(
         held=release_status.withheld_records(old, cursor)
     )
     if entry.keeps:
@@ -230,7 +232,9 @@ def _without_withheld(cursor: Any, entry: LedgerEntry, publication: ReleaseSpec,
     """Return the spec without records withheld after an erasure, if they can be identified."""
     if old.person_key != entry.person_key:
         return publication
-    return resolve.keyed(publication, entry.person_key).continued(held=release_status.withheld_records(old, cursor))
+    return resolve.with_person_key(publication, entry.person_key).continued(
+        held=release_status.withheld_records(old, cursor)
+    )
 
 
 _DEFERRABLE_ERRORS = (
@@ -406,11 +410,11 @@ def _entry(
         hierarchy_fingerprint=resolve.hierarchy_fingerprint(publication, cursor),
         person_key=key,
         k=publication.k,
-        roles=plan.roles(publication),
+        roles=plan.role_by_column(publication),
         how=how,
         bases=same_source.bases(publication.source, cursor),
         options=publication.options,
-        keys=transformed_columns.keyed(publication.made),
+        keys=transformed_columns.transform_descriptions(publication.made),
         hash_format=FORMAT,
     )
 

@@ -21,7 +21,7 @@ def review_rows(call: Call, publication: ReleaseSpec) -> list[review.Row]:
     declared = {source.spelled(row.declared.column): row for row in stored_policy.policy_rows(source, call.cursor)}
     settings = {quasi.column: quasi.settings for quasi in publication.roles.quasi}
     columns = []
-    for name, role in plan.roles(publication).items():
+    for name, role in plan.role_by_column(publication).items():
         row = declared.get(name)
         role_text = role if role != "withheld" else row.declared.role.lower() if row is not None else None
         if role == "withheld" and role_text not in (None, "identifier"):

@@ -12,8 +12,8 @@ from dbanon.ledger.composition import overlap
 from dbanon.ledger.related_releases import RelatedRelease, find_related_release
 from dbanon.release.plan import plan
 from dbanon.release.related import statement
-from dbanon.release.related.related_tables import Relation, relation
-from dbanon.release.related.template_tables import Own
+from dbanon.release.related.related_tables import RelatedTables, resolve_related_tables
+from dbanon.release.related.template_tables import ReservedNames
 from dbanon.release.spec import resolve
 from dbanon.runtime import session
 from dbanon.source import catalog
@@ -62,21 +62,24 @@ def create_related_release(
                 _FUNCTION, "a release that is given back to PostgreSQL", why, hint
             )
         target = _target(
-            name, relation(make_call(current, cursor, algorithm, {"tbl": source}, parameters, here)), here, cursor
+            name,
+            resolve_related_tables(make_call(current, cursor, algorithm, {"tbl": source}, parameters, here)),
+            here,
+            cursor,
         )
         # Before planning: a table of the policy that is new is a change.
         with publishing_lock.publishing_turn(current, _FUNCTION, name, target[0]):
-            found = relation(make_call(current, cursor, algorithm, {"tbl": source}, parameters, here))
+            found = resolve_related_tables(make_call(current, cursor, algorithm, {"tbl": source}, parameters, here))
             release_target.check_writable(cursor, _FUNCTION, target[0])
             of = _release(cursor, target, found, source, {"function": algorithm, "parameters": parameters})
             _check_free(cursor, name, of)
-            query = statement.of(found, "all_tables")
+            query = statement.fill_related_template(found, "all_tables")
             with transactions.transaction(cursor, _FUNCTION, name, [table.publication for table in found.tables]):
                 overlap.refuse_published_people(cursor, of, composition)
                 return _create_tables(cursor, of, found, query)
 
 
-def _target(name: str, related: Relation, here: Sequence[str], cursor: Any) -> tuple[str, str, str]:
+def _target(name: str, related: RelatedTables, here: Sequence[str], cursor: Any) -> tuple[str, str, str]:
     """Return the place of a release: in the one database of all its tables, which has their ledger.
 
     Raises:
@@ -110,7 +113,7 @@ def forget(cursor: Any, release: RelatedRelease) -> None:
 
 
 def _release(
-    cursor: Any, target: tuple[str, str, str], related: Relation, source: str, call: Mapping[str, Any]
+    cursor: Any, target: tuple[str, str, str], related: RelatedTables, source: str, call: Mapping[str, Any]
 ) -> RelatedRelease:
     """Return the release that is to be created, without hashes."""
     sources = [table.publication.source for table in related.tables]
@@ -163,9 +166,9 @@ def _check_free(cursor: Any, name: str, release: RelatedRelease) -> None:
         raise errors.ReleaseExistsError(_FUNCTION, name, taken, False)
 
 
-def _create_tables(cursor: Any, release: RelatedRelease, related: Relation, query: Sql) -> Release:
+def _create_tables(cursor: Any, release: RelatedRelease, related: RelatedTables, query: Sql) -> Release:
     """Create the tables and the row of the ledger, in a transaction."""
-    reserved = Own.of(related)
+    reserved = ReservedNames.of(related)
     cursor.execute(f"CREATE OR REPLACE TEMP TABLE {_RESULT_TABLE} AS {query}")
     for i, ending in enumerate(release.tables):
         cursor.execute(
@@ -189,14 +192,14 @@ def _create_tables(cursor: Any, release: RelatedRelease, related: Relation, quer
 
 
 def _insert_ledger_row(
-    cursor: Any, release: RelatedRelease, related: Relation, metric_values: Mapping[str, float]
+    cursor: Any, release: RelatedRelease, related: RelatedTables, metric_values: Mapping[str, float]
 ) -> None:
     """Insert the row of a release into the ledger."""
     publications = {table.publication.source.shown: table.publication for table in related.tables}
     for publication in publications.values():
         release_target.remember_database(cursor, publication.source)
     arguments = "".join(f", {identifier(n)} := {argument(v)}" for n, v in release.call["parameters"].items())
-    roles = {name: plan.roles(publication) for name, publication in publications.items()}
+    roles = {name: plan.role_by_column(publication) for name, publication in publications.items()}
     options = {**related.entity.publication.options, "l": related.diversity}
     hierarchies = {name: text(resolve.hierarchy_fingerprint(p, cursor)) for name, p in publications.items()}
     row: dict[str, Sql] = {

@@ -73,8 +73,8 @@ def run_statement(
                 return Sql(f"{_stream_row(streaming.StreamRefreshResult(name, 0, 0, 0, 0, 0))} WHERE false")
             raise
     key: Any = view.key
-    if not several.asks(parameter_values):
-        several.refuse(function, parameter_values)
+    if not several.has_related_tables(parameter_values):
+        several.refuse_related_tables(function, parameter_values)
     elif "key" in parameter_values:
         if key is not None:
             raise errors.RepeatedArgumentError(CREATE, "key")

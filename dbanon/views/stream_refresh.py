@@ -14,10 +14,10 @@ from dbanon.algorithms.streams.checkpoint import StreamSegment
 from dbanon.ledger import stream_marks, streams as stream_ledger
 from dbanon.ledger.stream_marks import ArrivalOrder, Mark
 from dbanon.ledger.streams import StreamEntry
-from dbanon.release.spec.published_columns import free
+from dbanon.release.spec.published_columns import unused_name
 from dbanon.release.spec.release_spec import ReleaseSpec
 from dbanon.release.streams import plan
-from dbanon.release.streams.plan import GrownStatement
+from dbanon.release.streams.plan import AppendStatement
 from dbanon.source.catalog import Source
 from dbanon.sqltext.quote import Sql, identifier, join_sql
 from dbanon.table_functions.options import Options
@@ -157,7 +157,7 @@ def read_new_rows(
     return result
 
 
-def _refresh_records(statement: GrownStatement, reading: _RowsToRead, options: Options) -> stream_check.RefreshRecords:
+def _refresh_records(statement: AppendStatement, reading: _RowsToRead, options: Options) -> stream_check.RefreshRecords:
     """Return the records of this refresh, for the check of what it wrote."""
     return stream_check.RefreshRecords(
         table=_STEP,
@@ -258,7 +258,7 @@ def _rows_to_read(cursor: Any, entry: StreamEntry, publication: ReleaseSpec, unr
     columns = tuple(c for c in source.columns if c in read or c == roles.person)
     new = cursor.execute(f"SELECT count(*) FROM {source.sql} WHERE {unread.is_new}").fetchall()[0][0]
     last = cursor.execute(f"SELECT coalesce(max(rowid), -1) FROM {source.sql}").fetchall()[0][0]
-    names = (free(f"dbanon {name}", source.columns) for name in ("place", "row", "cluster"))
+    names = (unused_name(f"dbanon {name}", source.columns) for name in ("place", "row", "cluster"))
     return _RowsToRead(columns, unread, last, new, *map(identifier, names))
 
 
@@ -269,11 +269,11 @@ def _statement(
     reading: _RowsToRead,
     segment: StreamSegment,
     is_first: bool = False,
-) -> GrownStatement:
+) -> AppendStatement:
     """Return the SQL of the records that this refresh publishes."""
     source = replace(publication.source, sql=reading.relation(entry, publication.source.sql), bare=False)
     trees = [i for i, a in enumerate(publication.attributes) if not a.is_number]
-    refresh = plan.Grown(
+    refresh = plan.StreamContinuation(
         segment=segment.key,
         before=entry.arrived,
         number=entry.classes,
@@ -283,14 +283,14 @@ def _statement(
         row=reading.row,
         cluster=reading.cluster,
     )
-    return plan.grown_statement(replace(publication, source=source), options, streams.find(entry.system), refresh)
+    return plan.append_statement(replace(publication, source=source), options, streams.find(entry.system), refresh)
 
 
-def _size(statement: GrownStatement) -> str:
-    return free("size", (statement.class_id, *statement.quasi))
+def _size(statement: AppendStatement) -> str:
+    return unused_name("size", (statement.class_id, *statement.quasi))
 
 
-def _publish(cursor: Any, entry: StreamEntry, statement: GrownStatement, reading: _RowsToRead) -> StreamRefreshResult:
+def _publish(cursor: Any, entry: StreamEntry, statement: AppendStatement, reading: _RowsToRead) -> StreamRefreshResult:
     """Add published records to the tables: the rows of a class in an order that does not reveal when each arrived."""
     own = {name: identifier(of) for name, of in statement.own.items()}
     columns, class_id = join_sql(identifier(c) for c in statement.shown), identifier(statement.class_id)
@@ -356,7 +356,7 @@ def _update_ledger(
     cursor: Any,
     entry: StreamEntry,
     publication: ReleaseSpec,
-    statement: GrownStatement,
+    statement: AppendStatement,
     reading: _RowsToRead,
     result: StreamRefreshResult,
     state: bytes,

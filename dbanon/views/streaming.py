@@ -52,7 +52,7 @@ def create_stream(connection: Any, name: str, system: str, source: str, **parame
         place = target.release_place("create_stream", name, call.source(), here, cursor)
         # Before planning: a table of the policy that is new is a change.
         with publishing_lock.publishing_turn(current, "create_stream", name, place[0]):
-            publication = streams_plan.prepared(call, streams.find(system))
+            publication = streams_plan.resolve_stream_spec(call, streams.find(system))
             _check_source(name, publication)
             target.check_writable(cursor, "create_stream", place[0])
             if stream_ledger.active_stream(cursor, place) is not None:  # also where its tables were dropped by hand
@@ -68,7 +68,7 @@ def create_stream(connection: Any, name: str, system: str, source: str, **parame
                 system=system,
                 statement=f"SELECT * FROM {identifier(system)}({text(kept)}{arguments})",
                 call={"function": system, "source": kept, "schema": publication.source.schema, "parameters": given},
-                roles=plan.roles(publication),
+                roles=plan.role_by_column(publication),
                 policy_fingerprint=publication.policy.fingerprint,
                 hierarchy_fingerprint=resolve.hierarchy_fingerprint(publication, cursor),
                 bases=same_source.bases(publication.source, cursor),
@@ -131,8 +131,8 @@ def _refresh(connection: Any, name: str, *, flush: bool, pruned: bool, is_kept: 
                 grows.call["parameters"],
                 (grows.database, grows.call["schema"], ""),
             )
-            publication = streams_plan.prepared(call, streams.find(grows.system))
-            _check_roles(grows, plan.roles(publication))
+            publication = streams_plan.resolve_stream_spec(call, streams.find(grows.system))
+            _check_roles(grows, plan.role_by_column(publication))
             if is_kept:
                 unread = stream_refresh.unread_rows(cursor, grows, publication, pruned=pruned)
             else:

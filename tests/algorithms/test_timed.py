@@ -130,7 +130,7 @@ def test_what_is_no_time(con: Any, given: str) -> None:
 
 @pytest.mark.parametrize(("given", "seconds"), [("5s", 5), ("500ms", 0.5), (" 1.5 MIN ", 90), (20000, None)])
 def test_times(given: object, seconds: float | None) -> None:
-    assert search_budget.seconds("materialize", {"Improve": given}) == seconds
+    assert search_budget.time_limit_s("materialize", {"Improve": given}) == seconds
 
 
 def test_a_table_function_takes_no_time(con: Any) -> None:

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 import dbanon
 from dbanon.cli import main
 from dbanon.cli.terminal import common
-from dbanon.release.key_metrics import MOST, brief, headline
+from dbanon.release.key_metrics import MAX_KEY_METRICS, key_metric_positions, shorten_description
 
 
 @pytest.fixture(scope="module")
@@ -45,11 +45,11 @@ def test_the_statements_that_the_demo_ends_with_work(shown: tuple[str, str]) -> 
 def test_the_headline_has_eight_rows_and_the_measures_of_the_models() -> None:
     names = ["c_avg", "records", "k_all", "k", "homogeneous_share", "homogeneous_share:d", "t_closeness:d", "classes",
              "risk_highest", "precision", "gcp", "risk_average", "suppressed:outlier"]  # fmt: skip
-    assert [names[i] for i in headline(names)] == [
+    assert [names[i] for i in key_metric_positions(names)] == [
         "records", "classes", "k", "t_closeness:d", "precision", "k_all", "suppressed:outlier", "homogeneous_share"
     ]  # fmt: skip
-    assert len(headline(names)) == MOST and headline(["c_avg"]) == []
-    assert brief("Achieved k: least records.", 40) == "Achieved k"
+    assert len(key_metric_positions(names)) == MAX_KEY_METRICS and key_metric_positions(["c_avg"]) == []
+    assert shorten_description("Achieved k: least records.", 40) == "Achieved k"
 
 
 def test_what_is_compiled_first_is_said_once_on_stderr(

@@ -355,7 +355,7 @@ def test_a_planted_row_among_very_many_lets_none_out(
 @pytest.fixture
 def rewrite(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     """From now on plans have `old` replaced by `new` once, where the released rows are made."""
-    real = plan.statement
+    real = plan.release_sql
 
     def choose(*swaps: tuple[str, str]) -> None:
         def spoiled(request: plan.ReleaseSpec) -> str:
@@ -367,7 +367,7 @@ def rewrite(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
                 assert count == 1, f"{old} is not in the plan"
             return text[:start] + part + text[end:]
 
-        monkeypatch.setattr(plan, "statement", spoiled)
+        monkeypatch.setattr(plan, "release_sql", spoiled)
 
     return choose
 

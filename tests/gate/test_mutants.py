@@ -246,18 +246,18 @@ def test_a_setting_that_is_forgotten_is_noticed(
     people: Any, monkeypatch: pytest.MonkeyPatch, what: str, typed: str
 ) -> None:
     name, changed = SETTINGS[what]
-    real = template_columns.quasi
+    real = template_columns.quasi_column
 
     def forgetful(*given: Any) -> template_columns.QuasiColumn:
         found = real(*given)
         return spoiled(found, **changed) if found.plain == name else found
 
-    monkeypatch.setattr(template_columns, "quasi", forgetful)
+    monkeypatch.setattr(template_columns, "quasi_column", forgetful)
     refused(people, "kacpc", f"('people', k := 3, intervals := '{typed}')")
 
 
 def test_a_round_that_is_forgotten_is_noticed(people: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = template_columns.quasi
+    real = template_columns.quasi_column
     forgotten = {"round": 1, "grid.step": None, "ends.is_day": False}
 
     def forgetful(*given: Any) -> template_columns.QuasiColumn:
@@ -266,7 +266,7 @@ def test_a_round_that_is_forgotten_is_noticed(people: Any, monkeypatch: pytest.M
             found, **{name: value for name, value in forgotten.items() if hasattr(found, name.split(".")[0])}
         )
 
-    monkeypatch.setattr(template_columns, "quasi", forgetful)
+    monkeypatch.setattr(template_columns, "quasi_column", forgetful)
     refused(people, "kacpc", "('people', k := 3, qi := ['zip'], round := {'zip': 3})")
     refused(people, "kacpc", "('people', k := 3, qi := ['weight'], round := {'weight': 10})")
 

@@ -35,8 +35,8 @@ def to_format_1(connection: Any) -> None:
     current = find_session(connection.raw)
     with current.cursor() as cursor:
         (entry,) = releases.entries(cursor, "memory")
-        publication = resolve.keyed(releases.current_spec(entry, current, cursor), entry.person_key)
-        query = plan.filled("ledger/people/rehashed.sql", publication)
+        publication = resolve.with_person_key(releases.current_spec(entry, current, cursor), entry.person_key)
+        query = plan.fill_release_template("ledger/people/rehashed.sql", publication)
         cursor.execute(
             f"UPDATE memory.dbanon.membership AS m SET row_hash = n.old_row_hash, person_key = n.old_person_key, "
             f"value_hash = 0, cells = NULL, quasi_cells = NULL FROM ({query}) AS n WHERE m.row_hash = n.row_hash"

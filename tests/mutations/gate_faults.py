@@ -200,13 +200,13 @@ GATE_FAULTS: dict[str, Fault] = {
     ),
     "top of the policy is forgotten": Fault(
         "dbanon/release/plan/number_column.py",
-        "top=coded(settings.top)",
+        "top=coding_limit(settings.top)",
         "top=None",
         ("tests/gate/test_recomputed_rows.py",),
     ),
     "the grid of dates is days": Fault(
         "dbanon/release/plan/number_column.py",
-        'months=_MONTHS.get(attribute.grid or "") if calendar else None',
+        'months=_GRID_MONTHS.get(attribute.grid or "") if is_calendar else None',
         "months=None",
         ("tests/gate/test_recomputed_rows.py",),
     ),
@@ -254,8 +254,8 @@ GATE_FAULTS: dict[str, Fault] = {
     ),
     "a mask keeps one more": Fault(
         "dbanon/release/spec/transformed_columns.py",
-        'kept = f"left_grapheme({plain}, {of.first}) ||',
-        'kept = f"left_grapheme({plain}, {of.first} + 1) ||',
+        "left_grapheme({value_text}, {transform.first})",
+        "left_grapheme({value_text}, {transform.first} + 1)",
         ("tests/policy/transforms/test_roles.py",),
     ),
     "labels of other models come from the cache": Fault(

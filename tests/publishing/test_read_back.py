@@ -115,7 +115,7 @@ def test_metrics_for_the_custodian_are_in_no_file(
     assert list(tmp_path.iterdir()) == [copy]
 
 
-PLANNED = plan.statement
+PLANNED = plan.release_sql
 WRITTEN_FAULTS: dict[str, Callable[[str], str]] = {
     "rows twice": lambda statement: f"SELECT r.* FROM ({statement}) AS r, range(2)",
     "a row less": lambda statement: f"FROM ({statement}) OFFSET 1",
@@ -138,7 +138,7 @@ def test_a_table_with_other_rows_is_rolled_back(clinic: Path, fault: str, monkey
         con.execute("CREATE TABLE visits AS SELECT 20 + i % 20 AS age, ['a', 'b', 'c', NULL][1 + i % 4] AS disease "
                     "FROM range(80) AS r (i)")  # fmt: skip
         dbanon.declare(con, "visits", age="quasi", disease="sensitive")
-        monkeypatch.setattr(plan, "statement", planned)
+        monkeypatch.setattr(plan, "release_sql", planned)
         with pytest.raises((OutputDiffersError, dbanon.errors.UnstableSourceError)):
             dbanon.create_release(con, "safe", "mondrian", "visits", k=5)
         assert con.execute("SELECT count(*) FROM duckdb_tables() WHERE table_name LIKE 'safe%'").fetchall() == [(0,)]
@@ -156,7 +156,7 @@ def test_metrics_for_the_custodian_roll_back_the_tables(con: Any, monkeypatch: p
             f"SELECT * REPLACE (true AS published) FROM ({statement})" if publication.kind == "metrics" else statement
         )
 
-    monkeypatch.setattr(plan, "statement", planned)
+    monkeypatch.setattr(plan, "release_sql", planned)
     with pytest.raises(OutputDiffersError, match="it has metrics that are for the custodian only"):
         dbanon.create_release(con, "safe", "mondrian", "visits", k=5)
     assert con.execute("SELECT count(*) FROM duckdb_tables() WHERE table_name LIKE 'safe%'").fetchall() == [(0,)]

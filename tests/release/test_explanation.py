@@ -67,7 +67,7 @@ def readable(query: str) -> None:
         assert not re.search(r"_s?\d+$", name), name
 
 
-@pytest.mark.parametrize("function", functions.publishing())
+@pytest.mark.parametrize("function", functions.release_functions())
 def test_every_step_of_a_release_has_a_comment_and_the_name_of_its_column(six: Any, function: str) -> None:
     query, runs = explained(six, function, "six", **GIVEN)
     readable(query)

@@ -118,12 +118,12 @@ def test_roles_are_resolved_once_even_after_a_timed_search(con: Any, monkeypatch
         monkeypatch.setattr(module, name, lambda *given, **more: (resolved.append(name), wrapped(*given, **more))[1])
 
     count(materialize, "make_call")
-    count(resolve, "prepared")
+    count(resolve, "resolve_base_spec")
     count(Call, "source")
     con.on_review = lambda lines: None
     dbanon.create_release(con, "safe", "kacpc", "patients", k=5, improve="50ms")
     # The source is looked up before the publishing turn for the database of its ledger, and resolved within.
-    assert resolved == ["make_call", "source", "prepared", "source"]
+    assert resolved == ["make_call", "source", "resolve_base_spec", "source"]
 
 
 @pytest.mark.parametrize(

@@ -233,7 +233,7 @@ def _sensitive(
                 "rows": None,
                 "nodes": None
                 if order is None
-                else hierarchy_sql.rows(resolve.order(call, tables.source, name, order[0])),
+                else hierarchy_sql.rows(resolve.sensitive_hierarchy(call, tables.source, name, order[0])),
                 "say": tree_messages(tables.release.shown, name, (order or ("none",))[0], (order or (None, None))[1]),
             }
         )

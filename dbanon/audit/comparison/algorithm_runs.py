@@ -7,7 +7,7 @@ from dbanon import algorithms, errors
 from dbanon.algorithms.base.common_parameters import COMMON
 from dbanon.privacy_models import model_request
 from dbanon.release.plan import plan
-from dbanon.release.plan.clustering_request import request
+from dbanon.release.plan.clustering_request import cluster_request
 from dbanon.release.plan.number_column import NumberColumn
 from dbanon.release.spec import resolve
 from dbanon.release.spec.release_spec import ReleaseSpec
@@ -42,7 +42,7 @@ class Run:
         """What the UDF is asked for it alone."""
         if self.publication is None:
             return {"algorithm": self.algorithm, "k": self.k, "problem": self.problem}
-        every = request(self.publication)
+        every = cluster_request(self.publication)
         names = ("algorithm", "k", "options", "models", "joint", "suppress", "improve", "objective", "forest")
         run = self.publication.run
         looks = {"looks": self.publication.looks_at_sensitive, "magnitudes": run.magnitudes}
@@ -57,7 +57,9 @@ def whole(call: Call, asked: Mapping[str, object]) -> ReleaseSpec:
     call.session.n_compared = 0
     usual = {p.name: p.default for p in COMMON}
     given = {name: call.options[name] for name in usual if call.options.get(name) is not None}
-    publication = resolve.prepared(call, Options({**usual, **given, **asked, "k": 2}), call.function.name, "release")
+    publication = resolve.resolve_base_spec(
+        call, Options({**usual, **given, **asked, "k": 2}), call.function.name, "release"
+    )
     return replace(publication, roles=replace(publication.roles, other=(), made={}))
 
 
@@ -74,7 +76,7 @@ def run(
     try:
         demands = model_request.model_requirements(call.function.name, base.source.shown, options, base.roles.sensitive)
         made = replace(base, algorithm=algorithm.name, options=options, demands=demands)
-        made = resolve.running(made, algorithm)
+        made = resolve.with_run_settings(made, algorithm)
     except errors.SensitiveColumnMissingError as error:
         return Run(algorithm.name, k, problem=str(error))
     draws = "seed" in options and options.get("mode") != "deterministic"
@@ -107,7 +109,7 @@ def figures(
             forest=next((p.run.forest for p in made if p.run.forest is not None), None),
         ),
     )
-    of = plan.plan(encoded)
+    of = plan.make_plan(encoded)
     asked = asked_together(encoded, of, [r.asked() for r in runs], metrics, queries=queries, parts=parts)
     return Sql(fill("audit/comparison/encoded_part.sql", **of.values | {"runs": as_json(asked | {"timed": timed})}))
 
@@ -122,7 +124,7 @@ def asked_together(
     parts: int,
 ) -> dict[str, object]:
     """What a UDF is asked for all runs on one encoding."""
-    return request(encoded) | {
+    return cluster_request(encoded) | {
         "table": encoded.source.shown,
         "runs": list(runs),
         "metrics": list(metrics),

@@ -47,7 +47,9 @@ def whole(call: Call, *, looks_up: bool) -> ReleaseSpec:
     """What runs have in common: source and roles as a stream with the same parameters has them; the systems that look
     up what sensitive values are of have hierarchies of these. That k is too great is for each run to say."""
     name, options = call.function.name, _options(call, streams.COMMON, 2)
-    found = resolve.prepared(call, _of_table(call, options), name, "release", ontology={} if looks_up else None)
+    found = resolve.resolve_base_spec(
+        call, _of_table(call, options), name, "release", ontology={} if looks_up else None
+    )
     order = tuple(found.source.column(name, column, "order_by") for column in options.columns("order_by"))
     return replace(found, reading=replace(found.reading, order=order))
 
@@ -67,7 +69,7 @@ def run(call: Call, base: ReleaseSpec, system: StreamAlgorithm, k: int) -> Strea
             call.function.name, base.source.shown, of_table, base.roles.sensitive
         )
         made = replace(base, algorithm=system.name, options=of_table, demands=demands)
-        return replace(found, publication=streams_plan.running(made, system, options))
+        return replace(found, publication=streams_plan.with_run_settings(made, system, options))
     except (
         errors.SensitiveColumnMissingError,
         errors.InvalidArgumentError,
@@ -89,7 +91,7 @@ def _options(call: Call, parameters: Sequence[Parameter], k: int) -> Options:
 
 def _of_table(call: Call, options: Options) -> Options:
     given = {name: call.options[name] for name in OF_TABLES if call.options[name] is not None}
-    return Options({**streams_plan.as_of_table(options), **given})
+    return Options({**streams_plan.as_table_options(options), **given})
 
 
 def _refuse_unpromised(call: Call) -> None:
@@ -114,7 +116,7 @@ def figures(base: ReleaseSpec, runs: Sequence[StreamRun], metrics: Sequence[str]
         demands=max((p.demands for p in made), key=len, default=()),
         run=replace(base.run, sensitive=sensitive),
     )
-    of = plan.plan(encoded)
+    of = plan.make_plan(encoded)
     asked = runs_on_one.asked_together(encoded, of, [r.asked() for r in runs], metrics, queries=queries, parts=parts)
     values_of = of.values | streams_plan.order_values(encoded) | {"runs": as_json(asked)}
     return Sql(fill("audit/comparison/encoded_part.sql", **values_of))

@@ -154,7 +154,7 @@ def _questions(
     publication = configuration.run.publication
     if publication is None or not attacks:
         return None
-    release = Sql(plan.statement(publication))
+    release = Sql(plan.release_sql(publication))
     local = {**call.session.temporary.columns, NAME: _columns(publication)}
     about: dict[str, object] = {"source": call.text("tbl"), "qi": [a.quasi.column for a in publication.attributes]}
     hierarchies = call.options.get("hierarchies")

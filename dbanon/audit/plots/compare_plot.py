@@ -58,7 +58,7 @@ def drawing(rows: Sequence[Row]) -> Drawing:
 
 def _better() -> dict[str, str]:
     """Return whether a higher or a lower figure is better, by metric."""
-    of_streams = {measure.name: measure.direction for measure in streams_metrics.MEASURES}
+    of_streams = {measure.name: measure.direction for measure in streams_metrics.STREAM_METRICS}
     of_tables = {metric.name: metric.better for metric in plan_metrics.all_metrics()}
     return of_streams | of_tables | dict.fromkeys(_ERRORS, "lower")
 

@@ -7,14 +7,14 @@ from dbanon.algorithms.base.common_parameters import COMMON
 from dbanon.algorithms.base.registry import Algorithm
 from dbanon.algorithms.streams import StreamAlgorithm, find as find_stream
 from dbanon.errors.example import Example
-from dbanon.release.spec.related_parameters import RELATED
+from dbanon.release.spec.related_parameters import RELATED_PARAMETERS
 from dbanon.table_functions import scalar_functions
 from dbanon.table_functions.parameters import Parameter, format_value
 from dbanon.table_functions.registry import table_functions
 from dbanon.table_functions.table_function import KIND_BY_ENDING, TableFunction
 
 _COMMON_TITLE = "Parameters of every algorithm"
-_COMMON_PARAMETERS = (*COMMON, *RELATED)
+_COMMON_PARAMETERS = (*COMMON, *RELATED_PARAMETERS)
 
 SCALARS = {f.name: f for f in scalar_functions.FUNCTIONS}
 """The scalar functions by name."""

@@ -114,8 +114,8 @@ def _merge(algorithm: str, assignments: Iterable[str], options: Mapping[str, obj
     for name, value in (parse_assignment(text, kinds) for text in assignments):
         if name not in kinds:
             raise errors.UnknownParameterError(algorithm, name, kinds)
-        if name in related.NAMES:
-            raise errors.NotSupportedForRelatedTablesError(algorithm, name, *related.PAIR)
+        if name in related.RELATED_PARAMETER_NAMES:
+            raise errors.NotSupportedForRelatedTablesError(algorithm, name, *related.ONE_TABLE_REASON)
         _add_parameter(merged, name, value, f"-p {name}")
     for name, value in options.items():
         if value is not None:

@@ -10,7 +10,7 @@ from dbanon import errors
 from dbanon.cli.manual import function_page, metric_page
 from dbanon.cli.shell.shell import Shell
 from dbanon.cli.terminal.result_table import MODES
-from dbanon.release.key_metrics import brief, headline
+from dbanon.release.key_metrics import key_metric_positions, shorten_description
 from dbanon.runtime import csv_formulas
 from dbanon.sqltext.qualify_builtins import qualify_builtins
 from dbanon.table_functions.registry import table_functions
@@ -239,10 +239,12 @@ def _metrics(shell: Shell, words: list[str]) -> None:
     function_name = name.removesuffix(quote).removesuffix("_classes").removesuffix("_metrics")
     query = f"FROM {function_name}_metrics{quote}{arguments}"
     names, types, rows = shell.rows_of(f"SELECT metric, value, description {query}")
-    key_metrics = [rows[i] for i in headline([str(row[0]) for row in rows])]
+    key_metrics = [rows[i] for i in key_metric_positions([str(row[0]) for row in rows])]
     if shell.mode == "table" and shell.watched:
         room = max(shell.console.width - max((len(str(row[0])) for row in key_metrics), default=0) - 26, 20)
-        key_metrics = [(metric, value, brief(str(description), room)) for metric, value, description in key_metrics]
+        key_metrics = [
+            (metric, value, shorten_description(str(description), room)) for metric, value, description in key_metrics
+        ]
     shell.write(names, types, key_metrics)
     if shell.watched:
         shell.say(f"{len(rows) - len(key_metrics)} more: {query};")

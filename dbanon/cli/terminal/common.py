@@ -20,7 +20,7 @@ from dbanon.errors import DbanonError, UnreadableValueError, redaction
 from dbanon.errors.display import one_line
 from dbanon.errors.exit_codes import outcome
 from dbanon.kernels import compile_events
-from dbanon.release.key_metrics import brief, headline
+from dbanon.release.key_metrics import key_metric_positions, shorten_description
 from dbanon.runtime import csv_formulas, interrupts, output_files
 
 DATABASE = click.argument("database", type=click.Path(exists=True, dir_okay=False, path_type=Path))
@@ -130,12 +130,13 @@ WIDTH = 80
 
 def key_metric_lines(metric_rows: Sequence[Mapping[str, Any]], rest: str) -> str:
     """Return the key metrics of a release, one per line, and how to see the `rest`."""
-    key_metrics = [metric_rows[i] for i in headline([row["metric"] for row in metric_rows])]
+    key_metrics = [metric_rows[i] for i in key_metric_positions([row["metric"] for row in metric_rows])]
     name = max(len(row["metric"]) for row in key_metrics)
     value = max(len(_cell_text(row["value"])) for row in key_metrics)
     room = WIDTH - name - value - 6
     lines = [
-        f"  {row['metric']:{name}}  {_cell_text(row['value']):>{value}}  {brief(row['description'], room)}"
+        f"  {row['metric']:{name}}  {_cell_text(row['value']):>{value}}  "
+        f"{shorten_description(row['description'], room)}"
         for row in key_metrics
     ]
     return "\n".join([*lines, f"  {len(metric_rows) - len(key_metrics)} more: {rest}"])

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from dbanon.cli.terminal.value_format import as_json, format_value, short, unique_names
+from dbanon.cli.terminal.value_format import as_json, format_number, format_value, unique_names
 from dbanon.errors.display import harmless, one_line
 from dbanon.runtime import csv_formulas
 
@@ -81,7 +81,7 @@ def render(result: QueryResult, mode: str, page: ResultPage) -> None:
 def _write_table(result: QueryResult, page: ResultPage) -> None:
     rows, total = result.first(page.limit)
     numeric = [_is_number(t) for t in result.types]
-    number = short if page.watched else str
+    number = format_number if page.watched else str
     cells = [[one_line(format_value(v, number)) for v in row] for row in rows]
     heads = [one_line(n) for n in result.names]
     types = [one_line(t.lower()) if len(t) <= 20 else t.split("(")[0].lower() for t in result.types]

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
 from typing import Any
 
-from dbanon.release.summary import short as short
+from dbanon.release.summary import format_number as format_number
 
 
 def format_value(value: object, number: Callable[[float], str] = str) -> str:
@@ -15,7 +15,7 @@ def format_value(value: object, number: Callable[[float], str] = str) -> str:
 
     >>> format_value([1.5, None, {'a': True}])
     '[1.5, NULL, {a: true}]'
-    >>> format_value([0.1 + 0.2], short)
+    >>> format_value([0.1 + 0.2], format_number)
     '[0.3]'
     """
     if value is None:

@@ -32,7 +32,7 @@ def released(connection: Connection, model: Model) -> list[str]:
     with _heard() as said:
         name = str(qualified(*model.place))
         function, source, given = connection.parse_call(_call(connection, name, model.query))
-        related.refuse(function, given)
+        related.refuse_related_tables(function, given)
         with redaction.withheld(function, lambda: [source]):
             entry = _published(connection, model)
             if entry is None or model.full_refresh:
@@ -77,10 +77,10 @@ def _check_same(
     then = dict(entry.call["parameters"])
     current = session.find_session(connection.raw)
     with current.cursor() as cursor:
-        untimed = search_budget.untimed(function, now)
+        untimed = search_budget.replace_time_limit(function, now)
         call = make_call(current, cursor, function, {"tbl": source}, untimed, target.current_location(connection.raw))
         table = target.stored_source_name(call.source(), source)
-    if search_budget.seconds(function, now) is not None:  # the ledger has the moves that were made in that time
+    if search_budget.time_limit_s(function, now) is not None:  # the ledger has the moves that were made in that time
         now, then = _without_improve(now), _without_improve(then)
     differs = [] if function == entry.call["function"] else ["the function"]
     differs += [] if table == entry.call["source"] else ["the source"]

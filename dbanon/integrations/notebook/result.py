@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from dbanon.api import duckdb_relations, frame_adapters
-from dbanon.release.summary import INERT, shown
+from dbanon.release.summary import NO_MATH_CLASSES, format_value
 
 ROWS = 10
 """Rows that are shown."""
@@ -53,7 +53,7 @@ class Answer:
         heads = "".join(f"<th>{html.escape(name)}</th>" for name in self.rows.column_names)
         rows = zip(*map(duckdb_relations.display_values, self.rows.slice(0, ROWS).columns), strict=True)
         lines = "".join("<tr>" + "".join(f"<td>{html.escape(cell(v))}</td>" for v in row) + "</tr>" for row in rows)
-        return f'<div class="{INERT}"><table><tr>{heads}</tr>{lines}</table><p>{self._said}</p></div>'
+        return f'<div class="{NO_MATH_CLASSES}"><table><tr>{heads}</tr>{lines}</table><p>{self._said}</p></div>'
 
     @cached_property
     def _head(self) -> Any:
@@ -76,6 +76,6 @@ class Answer:
 
 def cell(value: object, *, printable: bool = False) -> str:
     """Return a value as it is shown, no longer than `WIDEST`; `printable`: without what would command a terminal."""
-    text = shown(value)
+    text = format_value(value)
     text = text if len(text) <= WIDEST else text[: WIDEST - 1] + "…"
     return "".join(c if c.isprintable() else " " for c in text) if printable else text

@@ -17,7 +17,7 @@ _METRICS = "metric string, value double, better string, description string, publ
 def classes(made: Made) -> DataFrame:
     """Return one row an equivalence class, and one a reason why records were left out: the columns of NAME_classes."""
     publication = made.of.publication
-    names = plan.class_names(publication)
+    names = plan.published_schema_of(publication)
     _, quasi = plan.published_names(publication)
     of = _with_persons(made, _losing(made))
     shown = [fn.col("class_id").alias(names.class_id), fn.col("size").alias(names.size)]

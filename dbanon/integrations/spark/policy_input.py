@@ -46,7 +46,7 @@ def frame_call(df: DataFrame, function: str, source: PolicySource, given: Mappin
     for parameter in given:
         if parameter not in known:
             raise errors.UnknownParameterError("anonymize", parameter, known)
-    if search_budget.seconds("anonymize", given) is not None:
+    if search_budget.time_limit_s("anonymize", given) is not None:
         raise errors.NotSupportedOnSparkError(called, f"improve = {given['improve']!r}, which ends when time is up,")
     named = json.loads(json.dumps(dict(given), default=str))
     columns = _columns(df)

@@ -38,7 +38,7 @@ def check_classes(made: Made, released: DataFrame, stated: DataFrame, achieved: 
     Raises:
         GateRefusedError: A class, its size, what it publishes or its sensitive values are others.
     """
-    names, publication = plan.class_names(made.of.publication), made.of.publication
+    names, publication = plan.published_schema_of(made.of.publication), made.of.publication
     _, quasi = plan.published_names(publication)
     is_class = named(names.class_id).isNotNull()
     classes = stated.where(is_class)
@@ -150,7 +150,7 @@ def _check_order(made: Made, released: DataFrame) -> None:
 
 def _unlike_values(made: Made, released: DataFrame, classes: DataFrame, name: str) -> int:
     """How many sensitive values of classes are stated with another number of records than they have."""
-    number = named(plan.class_names(made.of.publication).class_id)
+    number = named(plan.published_schema_of(made.of.publication).class_id)
     pair = fn.explode(named(name)).alias("pair")
     stated = classes.select(number.alias("number"), pair).select(
         "number", fn.col("pair")["value"].alias("value"), (-fn.col("pair")["size"]).alias("n")

@@ -14,9 +14,9 @@ from dbanon import errors
 from dbanon.api.connection import connect
 from dbanon.errors import redaction
 from dbanon.release.plan import plan
-from dbanon.release.plan.clustering_request import cluster_request
+from dbanon.release.plan.clustering_request import cluster_request_json
 from dbanon.release.spec import resolve
-from dbanon.release.spec.release_spec import Larger, ReleaseSpec
+from dbanon.release.spec.release_spec import ParentTable, ReleaseSpec
 from dbanon.runtime import session
 from dbanon.source import schema
 from dbanon.source.catalog import SCHEMA
@@ -111,7 +111,7 @@ class Planned:
     @cached_property
     def own(self) -> list[str]:
         """The columns that are read, in the order of the source."""
-        known = plan.roles(self.publication)
+        known = plan.role_by_column(self.publication)
         return [name for name in self.publication.source.columns if known[name] != "withheld"]
 
     @cached_property
@@ -164,7 +164,7 @@ class Planned:
     def domains(self, larger: LargerTable) -> pa.Table:
         """Return one row: what the clustering is asked, and the domains of the columns."""
         of = self._beside(larger)
-        return self._answer(self._filled("domains", of, request=cluster_request(of)))
+        return self._answer(self._filled("domains", of, request=cluster_request_json(of)))
 
     # --- how ---------------------------------------------------------------------------------------------------
 
@@ -172,7 +172,7 @@ class Planned:
         return self._filled("partition_release", of, own=[identifier(name) for name in self.own])
 
     def _filled(self, name: str, publication: ReleaseSpec, **more: object) -> str:
-        return qualify_builtins(plan.filled(f"integrations/spark/{name}.sql", publication, None, **more))
+        return qualify_builtins(plan.fill_release_template(f"integrations/spark/{name}.sql", publication, None, **more))
 
     def _answer(self, statement: str) -> pa.Table:
         """What a statement gives; the rows that it read are forgotten."""
@@ -191,7 +191,7 @@ class Planned:
         for name, rows in larger.columns.items():
             self._table(places[name], rows.rename_columns([name, _SIZE]))
         quasi, tested = (tuple(places.get(n, Sql("")) for n in of) for of in (self.quasi, self.tested))
-        whole = Larger(quasi, tested, identifier(_SIZE), larger.records)
+        whole = ParentTable(quasi, tested, identifier(_SIZE), larger.records)
         return replace(self.publication, reading=replace(self.publication.reading, larger=whole))
 
     def _empty(self) -> None:

@@ -19,7 +19,7 @@ from dbanon.policy.attribute import Attribute
 from dbanon.policy.hierarchies.storage import Stored
 from dbanon.privacy_models import model_request
 from dbanon.release.spec import related_parameters as related, resolve
-from dbanon.release.spec.published_columns import PublishedSchema, classes_order, published_schema
+from dbanon.release.spec.published_columns import PublishedSchema, class_column_kinds, published_schema
 from dbanon.source.catalog import Source
 from dbanon.sqltext.quote import Sql
 from dbanon.table_functions.options import Options
@@ -107,12 +107,12 @@ class CallSchema:
             "suppressed": [(schema.suppressed, sa.String())],
             "sensitive": sensitive,
         }
-        order = classes_order(
+        order = class_column_kinds(
             len(quasi),
             len(sensitive),
-            persons=self.roles.person is not None,
-            suppressed=bool(self.options["suppress"]),
-            loss=self.noise is None,
+            with_persons=self.roles.person is not None,
+            with_suppressed=bool(self.options["suppress"]),
+            with_loss=self.noise is None,
         )
         return [column for part in dict.fromkeys(order) for column in columns_by_part[part]]
 
@@ -141,8 +141,8 @@ def call_schema(
         DbanonError: The error that the call would raise about columns, roles, settings, privacy models or parameters of
             related tables, as far as the model shows it.
     """
-    related.refuse(table_function.name, options)
-    function, noise = table_function.name, resolve.noise_of(table_function, options)
+    related.refuse_related_tables(table_function.name, options)
+    function, noise = table_function.name, resolve.requested_noise(table_function, options)
     types = {name: _duckdb_type(type_) for name, type_ in source_columns.types.items()}
     declared = [role.declared(name) for name, role in source_columns.roles.items() if role is not None]
     source = Source(source_columns.label, Sql(""), types, "", "", source_columns.label)

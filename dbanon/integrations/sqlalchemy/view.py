@@ -402,7 +402,7 @@ def create_first_version(connection: Connection, table: Table, view: MappedView,
 def _materialize(
     raw: Any, view: MappedView, connection: Connection, name: str, composition: str, allow_delta: bool, *, replace: bool
 ) -> releases.Release:
-    related.refuse(view.algorithm, view.parameters)
+    related.refuse_related_tables(view.algorithm, view.parameters)
     return releases.create_release(
         raw,
         name,

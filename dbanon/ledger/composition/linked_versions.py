@@ -65,7 +65,7 @@ def _are_pseudonyms_of_persons(cursor: Any, publication: ReleaseSpec) -> bool:
     if person is None or person == publication.links[0]:
         return True
     texts = {
-        name: transformed_columns.as_text(publication.read(column), source.columns[column])
+        name: transformed_columns.canonical_value_text(publication.read(column), source.columns[column])
         for name, column in (("person", person), ("link", publication.links[0]))
     }
     return bool(cursor.execute(fill("views/one_person.sql", source=source.rows, **texts)).fetchall()[0][0] == 0)
@@ -82,7 +82,7 @@ def _missed_models(
         for place, name in enumerate(entry.values, 1)
         if entry.roles[name] in ("other", "mask", "shift") and name.lower() not in allowed_rare
     ]
-    query = plan.filled(
+    query = plan.fill_release_template(
         "ledger/composition/linked_versions.sql",
         inherited.publication,
         versions=[{"i": i, "members": v.members} for i, v in enumerate([*linked, entry])],

@@ -258,7 +258,7 @@ def _find_small_differences(
     sides = ("now IS NOT NULL", "now IS NULL") if inherited.compares else (None,)
     differences = []
     for side in sides:
-        query = plan.filled(
+        query = plan.fill_release_template(
             "ledger/composition/version_differences.sql",
             inherited.publication,
             None if group.columns == entry.values and not entry.links else group.columns,

@@ -51,9 +51,9 @@ def _replace_hashes(current: Session, cursor: Any, entry: releases.LedgerEntry) 
         publication = releases.current_spec(entry, current, cursor)
     except errors.DbanonError:  # its source is gone, or its call does not fit any more
         return 0
-    if plan.roles(publication) != dict(entry.roles):
+    if plan.role_by_column(publication) != dict(entry.roles):
         return 0
-    query = plan.filled("ledger/people/rehashed.sql", publication)
+    query = plan.fill_release_template("ledger/people/rehashed.sql", publication)
     return int(
         cursor.execute(
             f"UPDATE {entry.membership} AS m SET row_hash = n.row_hash, "

@@ -7,42 +7,42 @@ from dbanon.release.spec.release_spec import ReleaseSpec
 from dbanon.sqltext.quote import Sql, as_json
 
 
-def cluster_request(call: ReleaseSpec) -> Sql:
+def cluster_request_json(spec: ReleaseSpec) -> Sql:
     """Return the first argument of the clustering UDF, as a JSON literal."""
-    return as_json(request(call))
+    return as_json(cluster_request(spec))
 
 
-def request(call: ReleaseSpec) -> dict[str, object]:
+def cluster_request(spec: ReleaseSpec) -> dict[str, object]:
     """Return the same as values."""
-    asked = {} if call.reading.larger is None else {"records": call.reading.larger.records}
-    return asked | {
-        "function": call.function,
-        "algorithm": call.algorithm,
-        "k": call.k,
-        "person": call.roles.person is not None,
-        "options": dict(call.run.options),
-        "session": call.run.session,
-        "models": [d.as_dict() for d in call.demands],
-        "joint": call.joint,
-        "suppress": call.options["suppress"],
-        "cell": call.options["cell"],
-        "improve": call.options["improve"],
-        "objective": call.options["objective"],
-        "heights": "edges" if call.options["eloss_height"] == "sub" else "top",
-        "sensitive": list(call.roles.sensitive) if call.looks_at_sensitive else [],
-        "forest": None if call.run.forest is None else asdict(call.run.forest),
-        "noise": None if call.run.noise is None else asdict(call.run.noise),
+    parent_table = {} if spec.reading.larger is None else {"records": spec.reading.larger.records}
+    return parent_table | {
+        "function": spec.function,
+        "algorithm": spec.algorithm,
+        "k": spec.k,
+        "person": spec.roles.person is not None,
+        "options": dict(spec.run.options),
+        "session": spec.run.session,
+        "models": [d.as_dict() for d in spec.demands],
+        "joint": spec.joint,
+        "suppress": spec.options["suppress"],
+        "cell": spec.options["cell"],
+        "improve": spec.options["improve"],
+        "objective": spec.options["objective"],
+        "heights": "edges" if spec.options["eloss_height"] == "sub" else "top",
+        "sensitive": list(spec.roles.sensitive) if spec.looks_at_sensitive else [],
+        "forest": None if spec.run.forest is None else asdict(spec.run.forest),
+        "noise": None if spec.run.noise is None else asdict(spec.run.noise),
         "attributes": [
             {
                 "name": a.quasi.column,
                 "kind": "number" if a.is_number else "tree",
                 "integral": a.is_integral,
-                "bare": call.intervals != "text",
+                "bare": spec.intervals != "text",
                 "weight": a.quasi.settings.weight,
                 "max_level": _max_level(a),
                 "round": a.round,
             }
-            for a in call.attributes
+            for a in spec.attributes
         ],
     }
 

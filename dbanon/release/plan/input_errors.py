@@ -9,27 +9,29 @@ from dbanon.sqltext.quote import Sql
 from dbanon.sqltext.templates import error_sql, sql_placeholder
 
 
-def problems(call: ReleaseSpec, unchanged: Sequence[PassthroughColumn]) -> dict[str, Sql]:
+def input_error_messages(spec: ReleaseSpec, unchanged: Sequence[PassthroughColumn]) -> dict[str, Sql]:
     """What the source, the policy or the call may be wrong in, by a word for each."""
-    function, table = call.function, call.source.shown
-    cleaned = call.run.cleaning.said
-    left = f"{table}, {cleaned}," if cleaned else table
-    without = f"{table} without its outliers"
+    function, table = spec.function, spec.source.shown
+    selection_text = spec.run.cleaning.said
+    selected_table = f"{table}, {selection_text}," if selection_text else table
+    table_without_outliers = f"{table} without its outliers"
     records, persons = sql_placeholder("kept_facts.records"), sql_placeholder("kept_facts.persons")
     rare = [u.plain for u in unchanged if u.check_rare]
-    made = any(name in call.made for name in rare)
-    said = {
+    has_transformed = any(name in spec.made for name in rare)
+    error_by_name = {
         "policy_changed": errors.PolicyChangedError(function, table),
-        "shadowed": errors.ShadowedTableError(function, table, str(call.source.sql)),
-        "empty": errors.EmptySourceError(function, left),
-        "nothing_left": errors.AllRowsExcludedError(function, left),
-        "rare_together": errors.RareCombinationError(function, table, rare, sql_placeholder("count(*)"), call.k, made),
-        "rare_together_left": errors.RareCombinationError(
-            function, without, rare, sql_placeholder("rare_together.values"), call.k, made
+        "shadowed": errors.ShadowedTableError(function, table, str(spec.source.sql)),
+        "empty": errors.EmptySourceError(function, selected_table),
+        "nothing_left": errors.AllRowsExcludedError(function, selected_table),
+        "rare_together": errors.RareCombinationError(
+            function, table, rare, sql_placeholder("count(*)"), spec.k, has_transformed
         ),
-        "k_records": errors.KOutOfRangeError(function, records, left, "rows", call.k),
-        "k_persons": errors.KOutOfRangeError(function, persons, left, "persons", call.k),
-        "few_records": errors.TooFewRecordsError(function, left, records, "row"),
-        "few_persons": errors.TooFewRecordsError(function, left, persons, "person"),
+        "rare_together_left": errors.RareCombinationError(
+            function, table_without_outliers, rare, sql_placeholder("rare_together.values"), spec.k, has_transformed
+        ),
+        "k_records": errors.KOutOfRangeError(function, records, selected_table, "rows", spec.k),
+        "k_persons": errors.KOutOfRangeError(function, persons, selected_table, "persons", spec.k),
+        "few_records": errors.TooFewRecordsError(function, selected_table, records, "row"),
+        "few_persons": errors.TooFewRecordsError(function, selected_table, persons, "person"),
     }
-    return {name: error_sql(error) for name, error in said.items()}
+    return {name: error_sql(error) for name, error in error_by_name.items()}

@@ -7,7 +7,7 @@ from functools import cache
 from dbanon.privacy_models import registry
 from dbanon.sqltext import resources
 
-_MODELS = 41
+_MODEL_PLACE = 41
 """The place of the measures of the privacy models."""
 
 _HEADER = re.compile(r"^-- (what|better|source|place|needs|of|custodian): (.*)$", re.MULTILINE)
@@ -38,11 +38,11 @@ class Metric:
 @cache
 def all_metrics() -> tuple[Metric, ...]:
     """Return all measures in the order in which they are shown."""
-    read = [_read(name) for name in resources.sql_names("release/metrics")]
-    return tuple(sorted([*read, *_of_models()], key=lambda m: m.place))
+    file_metrics = [_read_metric(name) for name in resources.sql_names("release/metrics")]
+    return tuple(sorted([*file_metrics, *_model_metrics()], key=lambda m: m.place))
 
 
-def _of_models() -> list[Metric]:
+def _model_metrics() -> list[Metric]:
     """What is achieved by the privacy models, after k."""
     return [
         Metric(
@@ -50,7 +50,7 @@ def _of_models() -> list[Metric]:
             what=metric.description,
             better=form.bound.better,
             source=model.source,
-            place=_MODELS + number / 100,
+            place=_MODEL_PLACE + number / 100,
             needs=model.parameter,
             of=("classes", "noise"),
             custodian=(),
@@ -60,13 +60,13 @@ def _of_models() -> list[Metric]:
     ]
 
 
-def goes_out(name: str) -> bool:
+def is_published(name: str) -> bool:
     """Whether a measure of a release of classes, by its name with what stands behind the colon, goes out with it."""
     base = name.partition(":")[0]
     return not any(m.name == base and "classes" in m.custodian for m in all_metrics())
 
 
-def _read(name: str) -> Metric:
+def _read_metric(name: str) -> Metric:
     text = resources.sql(f"release/metrics/{name}.sql")
     header = dict(_HEADER.findall(text))
     return Metric(

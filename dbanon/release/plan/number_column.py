@@ -29,7 +29,7 @@ class Grid:
 
 
 @dataclass(frozen=True)
-class IntervalEnds:
+class BoundType:
     """The type of published interval ends, its least and greatest value, and whether they are days."""
 
     type: Sql
@@ -59,7 +59,7 @@ class NumberColumn(HashedColumn):
     top: Sql | None
     bottom: Sql | None
     grid: Grid
-    ends: IntervalEnds
+    ends: BoundType
     magnitude: Sql
     drawn: bool
 
@@ -85,60 +85,68 @@ class NumberColumn(HashedColumn):
         return self.grid.step is not None and self.family.is_plain
 
 
-_EXACT_POWER = 15
+_MAX_EXACT_POWER = 15
 """Powers of ten up to this one, and what divides them, are exact as DOUBLE."""
 
-_MONTHS = {"month": 1, "quarter": 3, "year": 12, "decade": 120, "century": 1200}
-_UNITS = {"month": "month", "quarter": "quarter", "year": "year", "decade": "year", "century": "year"}
+_GRID_MONTHS = {"month": 1, "quarter": 3, "year": 12, "decade": 120, "century": 1200}
+_GRID_UNITS = {"month": "month", "quarter": "quarter", "year": "year", "decade": "year", "century": "year"}
 
 
 def number_column(
-    attribute: Attribute, family: Family, i: int, read: Sql, say: Mapping[str, Sql], drawn: bool
+    attribute: Attribute, family: Family, i: int, column_sql: Sql, messages: Mapping[str, Sql], has_noise: bool
 ) -> NumberColumn:
-    """The view of a quasi-identifier of a family of numbers; `read` is the column of the source with NULL in place of
-    codes for missing values, `say` what is said about it."""
-    settings, type_ = attribute.quasi.settings, value_type(attribute)
-    calendar = family.is_calendar
-    step = _step(attribute, calendar)
-    units, parts = _fraction(attribute)
-    least, greatest = _limits(attribute)
+    """Return the column of a quasi-identifier of numbers, dates or times, as templates see it.
 
-    def coded(given: str | None) -> Sql | None:
+    Args:
+        attribute: The quasi-identifier.
+        family: The family of its type.
+        i: Its number.
+        column_sql: SQL of the column of the source, with NULL for codes of missing values.
+        messages: The error messages about it, as SQL, by name.
+        has_noise: Drawn values are published instead of intervals.
+    """
+    settings, type_ = attribute.quasi.settings, value_type(attribute)
+    is_calendar = family.is_calendar
+    step = _grid_step(attribute, is_calendar)
+    units, parts = _grid_fraction(attribute)
+    min_value, max_value = _type_limits(attribute)
+
+    def coding_limit(setting: str | None) -> Sql | None:
         """top or bottom; on a calendar grid they are whole days."""
-        if given is None:
+        if setting is None:
             return None
-        end = Sql(f"CAST({text(given)} AS {type_})")
-        return Sql(f"CAST({end} AS DATE)") if calendar and step else end
+        limit = Sql(f"CAST({text(setting)} AS {type_})")
+        return Sql(f"CAST({limit} AS DATE)") if is_calendar and step else limit
 
     return NumberColumn(
         i,
         attribute.quasi.column,
-        say,
+        messages,
         family,
-        value=_number_value(attribute, read),
+        value=_number_value(attribute, column_sql),
         type=type_,
         scale=Sql(f"1e{attribute.scale}"),
         wide=Sql(f"DECIMAL(38,{attribute.scale})"),
         is_finite=Sql(f" AND isfinite(q{i})") if family.has_infinity else Sql(""),
-        top=coded(settings.top),
-        bottom=coded(settings.bottom),
+        top=coding_limit(settings.top),
+        bottom=coding_limit(settings.bottom),
         grid=Grid(
             step,
             units,
             parts,
-            months=_MONTHS.get(attribute.grid or "") if calendar else None,
-            unit=_UNITS.get(attribute.grid or "") if calendar else None,
+            months=_GRID_MONTHS.get(attribute.grid or "") if is_calendar else None,
+            unit=_GRID_UNITS.get(attribute.grid or "") if is_calendar else None,
             is_week=attribute.grid == "week",
         ),
-        ends=IntervalEnds(_end_type(attribute), least, greatest, is_day=calendar and step is not None),
+        ends=BoundType(_bound_type(attribute), min_value, max_value, is_day=is_calendar and step is not None),
         magnitude=Sql("value::DOUBLE") if family.is_plain else Sql("position"),
-        drawn=drawn,
+        drawn=has_noise,
     )
 
 
-def _number_value(attribute: Attribute, read: Sql) -> Sql:
+def _number_value(attribute: Attribute, column_sql: Sql) -> Sql:
     """How a number or a time is read."""
-    value = Sql(f"{read} AT TIME ZONE 'UTC'") if attribute.zoned else read
+    value = Sql(f"{column_sql} AT TIME ZONE 'UTC'") if attribute.zoned else column_sql
     if attribute.family == "float":
         return Sql(f"({value} + 0::{value_type(attribute)})")
     if attribute.family != "timestamp":
@@ -146,22 +154,22 @@ def _number_value(attribute: Attribute, read: Sql) -> Sql:
     if attribute.quasi.type != "TIMESTAMP_NS":
         return Sql(f"({value})::TIMESTAMP")
     # A cast would round, to the next day perhaps.
-    nanos = f"epoch_ns({value})"
-    whole = f"({nanos} - (({nanos} % 1000) + 1000) % 1000) // 1000"
-    return Sql(f"CASE WHEN isfinite({value}) THEN make_timestamp({whole}) ELSE ({value})::TIMESTAMP END")
+    nanoseconds = f"epoch_ns({value})"
+    microseconds = f"({nanoseconds} - (({nanoseconds} % 1000) + 1000) % 1000) // 1000"
+    return Sql(f"CASE WHEN isfinite({value}) THEN make_timestamp({microseconds}) ELSE ({value})::TIMESTAMP END")
 
 
-def _step(attribute: Attribute, calendar: bool) -> Sql | None:
+def _grid_step(attribute: Attribute, is_calendar: bool) -> Sql | None:
     """Return the grid that interval ends snap to: a calendar unit, or a number, exact where its type is."""
     if attribute.grid is None:
         return None
-    if calendar:
+    if is_calendar:
         return text(attribute.grid)
-    exact = attribute.family in ("integer", "huge", "decimal")
-    return Sql(f"{text(attribute.grid)}::{_end_type(attribute) if exact else 'DOUBLE'}")
+    is_exact = attribute.family in ("integer", "huge", "decimal")
+    return Sql(f"{text(attribute.grid)}::{_bound_type(attribute) if is_exact else 'DOUBLE'}")
 
 
-def _fraction(attribute: Attribute) -> tuple[Sql, Sql]:
+def _grid_fraction(attribute: Attribute) -> tuple[Sql, Sql]:
     """Return the grid of floating numbers as a fraction of two that a DOUBLE holds.
 
     3 / 10 is 0.3 where 3 * 0.1 is not.
@@ -169,38 +177,38 @@ def _fraction(attribute: Attribute) -> tuple[Sql, Sql]:
     if attribute.grid is None or attribute.family != "float":
         return Sql("1::DOUBLE"), Sql("1::DOUBLE")
     units, parts = Decimal(attribute.grid).as_integer_ratio()
-    if parts > 10**_EXACT_POWER or units > 2**53:
+    if parts > 10**_MAX_EXACT_POWER or units > 2**53:
         return Sql(f"{text(attribute.grid)}::DOUBLE"), Sql("1::DOUBLE")
     return Sql(f"{units}::DOUBLE"), Sql(f"{parts}::DOUBLE")
 
 
-def _end_type(attribute: Attribute) -> Sql:
+def _bound_type(attribute: Attribute) -> Sql:
     """Return the type of published interval ends. One that was snapped to a grid may lie beyond the column's type."""
     if attribute.grid is None:
         return value_type(attribute)
-    wider = {"integer": "HUGEINT", "decimal": f"DECIMAL(38,{attribute.scale})"}
+    wider_types = {"integer": "HUGEINT", "decimal": f"DECIMAL(38,{attribute.scale})"}
     if attribute.family is not None and FAMILIES[attribute.family].is_calendar:
         return Sql("DATE")
-    return Sql(wider.get(str(attribute.family), attribute.quasi.type))
+    return Sql(wider_types.get(str(attribute.family), attribute.quasi.type))
 
 
-def _limits(attribute: Attribute) -> tuple[Sql, Sql]:
+def _type_limits(attribute: Attribute) -> tuple[Sql, Sql]:
     """Return the least and greatest value of the type of interval ends.
 
     Where an end is that the grid puts beyond them.
     """
-    type_ = _end_type(attribute)
+    type_ = _bound_type(attribute)
     if type_ == "DATE":
         return Sql("DATE '5877642-06-25 (BC)'"), Sql("DATE '5881580-07-10'")
     if type_ == "HUGEINT":
-        ends = str(-(2**127)), str(2**127 - 1)
+        limits = str(-(2**127)), str(2**127 - 1)
     elif type_ == "UHUGEINT":
-        ends = "0", str(2**128 - 1)
+        limits = "0", str(2**128 - 1)
     elif type_.startswith("DECIMAL"):
         digits = "9" * (38 - attribute.scale) + ("." + "9" * attribute.scale if attribute.scale else "")
-        ends = f"-{digits}", digits
+        limits = f"-{digits}", digits
     elif type_ == "FLOAT":
-        ends = "-3.4028234663852886e38", "3.4028234663852886e38"
+        limits = "-3.4028234663852886e38", "3.4028234663852886e38"
     else:
-        ends = "-1.7976931348623157e308", "1.7976931348623157e308"
-    return Sql(f"{text(ends[0])}::{type_}"), Sql(f"{text(ends[1])}::{type_}")
+        limits = "-1.7976931348623157e308", "1.7976931348623157e308"
+    return Sql(f"{text(limits[0])}::{type_}"), Sql(f"{text(limits[1])}::{type_}")

@@ -9,8 +9,8 @@ from dbanon.sqltext.quote import Sql
 _TEXT_IS_VALUE = re.compile(
     r"^(U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|DECIMAL\(.*|VARCHAR|BOOLEAN|DATE|TIMESTAMP|UUID|ENUM\(.*)$"
 )
-_ARRAY = re.compile(r"""("(?:[^"]|"")*"|'(?:[^']|'')*')|\[\d+\]""")
-_TAGGED = re.compile(r"\b(UNION\(|VARIANT\b)")
+_ARRAY_SIZE = re.compile(r"""("(?:[^"]|"")*"|'(?:[^']|'')*')|\[\d+\]""")
+_TAGGED_TYPE = re.compile(r"\b(UNION\(|VARIANT\b)")
 """Types with unequal values of the same text."""
 _HAS_FLOAT = re.compile(r"\b(FLOAT|DOUBLE)\b")
 _ZONED_TIME = "TIME WITH TIME ZONE"
@@ -37,7 +37,7 @@ class UnchangedColumn(HashedColumn):
     @property
     def is_tagged(self) -> bool:
         """Whether unequal values of its type have the same text."""
-        return bool(_TAGGED.search(self.type))
+        return bool(_TAGGED_TYPE.search(self.type))
 
 
 @dataclass(frozen=True)
@@ -89,5 +89,5 @@ class PassthroughColumn(UnchangedColumn):
     @property
     def as_lists(self) -> Sql | None:
         """The type with lists where it has arrays, or None where it has none."""
-        lists = _ARRAY.sub(lambda match: match[1] or "[]", self.type)
+        lists = _ARRAY_SIZE.sub(lambda match: match[1] or "[]", self.type)
         return None if lists == self.type else Sql(lists)

@@ -9,13 +9,13 @@ from dbanon.gate import messages as gate_messages, statement_check
 from dbanon.gate.request import CheckedModel, GateRequest, ReleaseContext, StatedRoles
 from dbanon.gate.rules import GateRules, gate_rules
 from dbanon.release.plan import input_errors, metrics, template_columns
-from dbanon.release.plan.clustering_request import cluster_request
+from dbanon.release.plan.clustering_request import cluster_request_json
 from dbanon.release.plan.named_column import NamedColumn
 from dbanon.release.plan.number_column import NumberColumn
 from dbanon.release.plan.passthrough_column import PassthroughColumn
-from dbanon.release.plan.template_columns import QuasiColumn, SensitiveColumn, TreeColumn
-from dbanon.release.spec.published_columns import Part, PublishedSchema, published_schema
-from dbanon.release.spec.release_spec import Continuity, Larger, ReleaseSpec
+from dbanon.release.plan.template_columns import QuasiColumn, SensitiveColumnView, TreeColumn
+from dbanon.release.spec.published_columns import PublishedPart, PublishedSchema, published_schema
+from dbanon.release.spec.release_spec import ParentTable, ReleaseSpec, VersionConstraints
 from dbanon.sqltext import templates
 from dbanon.sqltext.quote import Sql, identifier, literal, text
 
@@ -38,7 +38,7 @@ class CodedColumn(NamedColumn):
 
 
 @dataclass(frozen=True)
-class Bound:
+class RecordBounds:
     """The ends beyond which records are left out, and the number of their quasi-identifier."""
 
     i: int | Sql
@@ -47,7 +47,7 @@ class Bound:
 
 
 @dataclass(frozen=True)
-class Reading:
+class SourceView:
     """What is read: `source`, or `origin` where that can be read only once.
 
     `person` and `key` say who a record is about, `person_text` is the canonical text of a person. Rows of a table that
@@ -68,7 +68,7 @@ class Reading:
     coded: tuple[CodedColumn, ...]
     order: tuple[Sql, ...]
     weight: Sql | None
-    larger: Larger | None
+    larger: ParentTable | None
 
 
 @dataclass(frozen=True)
@@ -76,9 +76,9 @@ class RecordSelection:
     """Which records are published: all but those that `left_out` withholds, beyond `bounds`, duplicates where
     `distinct`, or with NULL as `nulls` says. `keep` are records that stay in their classes."""
 
-    left_out: Continuity
+    left_out: VersionConstraints
     keep: Sql | None
-    bounds: tuple[Bound, ...]
+    bounds: tuple[RecordBounds, ...]
     distinct: bool
     nulls: str
 
@@ -94,7 +94,7 @@ class PlannedPolicy:
 
 
 @dataclass(frozen=True)
-class Columns:
+class PlannedColumns:
     """The columns: of the source, and as they are published (`output`, those of the classes in `quasi_output`).
 
     `ranged` are quasi-identifiers that are published as intervals and nodes, `trees` all trees, `tested` the sensitive
@@ -106,7 +106,7 @@ class Columns:
     ranged: tuple[QuasiColumn, ...]
     trees: tuple[TreeColumn, ...]
     unchanged: tuple[PassthroughColumn, ...]
-    tested: tuple[SensitiveColumn, ...]
+    tested: tuple[SensitiveColumnView, ...]
     output: tuple[PublishedColumn, ...]
     quasi_output: tuple[PublishedColumn, ...]
     check_together: bool
@@ -116,7 +116,7 @@ class Columns:
     flat_count: int
     built_count: int
 
-    def only(self, names: Container[str]) -> Columns:
+    def only(self, names: Container[str]) -> PlannedColumns:
         """Return the same with some of the published columns alone."""
         unchanged = tuple(u for u in self.unchanged if u.plain in names)
         left = {u.i for u in unchanged}
@@ -130,7 +130,7 @@ class Columns:
 
 
 @dataclass(frozen=True)
-class Names:
+class AddedColumnNames:
     """Names of columns that are no column of the source; `class_name` unquoted."""
 
     class_id: Sql
@@ -141,7 +141,7 @@ class Names:
     copy: Sql
 
     @classmethod
-    def of(cls, schema: PublishedSchema) -> Names:
+    def of(cls, schema: PublishedSchema) -> AddedColumnNames:
         """Return those of a schema, as the templates have them."""
         names = {n: identifier(getattr(schema, n)) for n in ("size", "persons", "loss", "suppressed")}
         of_rows = (identifier(n) for n in (schema.copies, schema.place, schema.copy))
@@ -149,7 +149,7 @@ class Names:
 
 
 @dataclass(frozen=True)
-class Choices:
+class ReleaseOptions:
     """What the call asks beside columns: the model, the form of what is published, and what the algorithm looks at."""
 
     k: int
@@ -172,12 +172,12 @@ class Choices:
 class Plan:
     """All that the statements about one publication are filled with."""
 
-    reading: Reading
+    reading: SourceView
     selection: RecordSelection
     policy: PlannedPolicy
-    columns: Columns
-    names: Names
-    choices: Choices
+    columns: PlannedColumns
+    names: AddedColumnNames
+    choices: ReleaseOptions
     gate: GateRules
     say: Mapping[str, Sql]
     gate_say: Mapping[str, Sql]
@@ -190,209 +190,226 @@ class Plan:
         return said | {name: value for part in parts for name, value in templates.field_values(part).items()}
 
 
-def plan(call: ReleaseSpec) -> Plan:
+def make_plan(spec: ReleaseSpec) -> Plan:
     """Return the plan of a publication."""
-    columns, names = _columns(call)
-    asked = gate_request(call)
-    gate = gate_rules(asked)
+    columns, names = _columns(spec)
+    request = gate_request(spec)
+    gate = gate_rules(request)
     models = [CheckedModel(m.number, m.parameter, m.plain) for column in columns.tested for m in column.models]
     return Plan(
-        reading=_reading(call, columns),
-        selection=_selection(call, columns),
+        reading=_source_view(spec, columns),
+        selection=_record_selection(spec, columns),
         policy=PlannedPolicy(
-            bare=text(call.source.table.lower()) if call.source.bare else None,
-            fingerprint_sql=call.policy.fingerprint_sql,
-            fingerprint=text(call.policy.fingerprint),
+            bare=text(spec.source.table.lower()) if spec.source.bare else None,
+            fingerprint_sql=spec.policy.fingerprint_sql,
+            fingerprint=text(spec.policy.fingerprint),
         ),
         columns=columns,
         names=names,
-        choices=_choices(call),
+        choices=_release_options(spec),
         gate=gate,
-        say=input_errors.problems(call, columns.unchanged),
-        gate_say=gate_messages.release_refusals(asked, gate.rules, models),
+        say=input_errors.input_error_messages(spec, columns.unchanged),
+        gate_say=gate_messages.release_refusals(request, gate.rules, models),
     )
 
 
-def gate_request(call: ReleaseSpec) -> GateRequest:
+def gate_request(spec: ReleaseSpec) -> GateRequest:
     """Return what the release gate is told of a publication."""
-    continuity = call.continuity
+    constraints = spec.continuity
     return GateRequest(
-        function=call.function,
-        algorithm=call.algorithm,
-        kind=call.kind,
-        table=call.source.shown,
-        columns=call.source.columns,
-        declared=call.policy.declared,
-        options=call.options,
-        quasi_columns=tuple(attribute.quasi.column for attribute in call.attributes),
-        roles=StatedRoles(call.roles.person, call.roles.sensitive, call.roles.other),
-        unchanged=call.unchanged,
-        transformed={name: column.told for name, column in call.made.items()},
+        function=spec.function,
+        algorithm=spec.algorithm,
+        kind=spec.kind,
+        table=spec.source.shown,
+        columns=spec.source.columns,
+        declared=spec.policy.declared,
+        options=spec.options,
+        quasi_columns=tuple(attribute.quasi.column for attribute in spec.attributes),
+        roles=StatedRoles(spec.roles.person, spec.roles.sensitive, spec.roles.other),
+        unchanged=spec.unchanged,
+        transformed={name: column.told for name, column in spec.made.items()},
         context=ReleaseContext(
-            is_table=call.source.is_table,
-            input_order=call.reading.order,
-            person_key=continuity.key,
-            has_withheld_records=continuity.leaves_out,
-            has_noise=call.run.noise is not None,
-            is_single_table=call.alone,
-            view=continuity.view,
+            is_table=spec.source.is_table,
+            input_order=spec.reading.order,
+            person_key=constraints.key,
+            has_withheld_records=constraints.leaves_out,
+            has_noise=spec.run.noise is not None,
+            is_single_table=spec.alone,
+            view=constraints.view,
         ),
     )
 
 
-def statement(call: ReleaseSpec) -> str:
+def release_sql(spec: ReleaseSpec) -> str:
     """The SQL of NAME (`release`), NAME_classes (`classes`), NAME_metrics (`metrics`), `inference` or `influence`."""
-    of = plan(call)
-    values = of.values | {"follows": bool(of.columns.links)}
-    if call.kind == "metrics":
-        values["metrics"] = _metrics(of, values, bool(call.options.get("divergence")))
-    if call.kind == "inference":
-        values["support"] = call.options["support"] or call.k
-    made = templates.fill(f"release/{'plan/' if call.run.noise is None else 'noise/'}{call.kind}.sql", **values)
-    last_select = _last_select(call.kind, of)
-    return made if last_select is None else statement_check.check_last_select(call.function, made, last_select)
+    release_plan = make_plan(spec)
+    values = release_plan.values | {"follows": bool(release_plan.columns.links)}
+    if spec.kind == "metrics":
+        values["metrics"] = _applicable_metrics(release_plan, values, bool(spec.options.get("divergence")))
+    if spec.kind == "inference":
+        values["support"] = spec.options["support"] or spec.k
+    statement = templates.fill(f"release/{'plan/' if spec.run.noise is None else 'noise/'}{spec.kind}.sql", **values)
+    last_select = _last_select(spec.kind, release_plan)
+    return (
+        statement if last_select is None else statement_check.check_last_select(spec.function, statement, last_select)
+    )
 
 
-def _last_select(kind: str, of: Plan) -> str | None:
+def _last_select(kind: str, release_plan: Plan) -> str | None:
     """Return the SELECT with which the gate expects the statement of a release, its classes or its metrics to end."""
     if kind == "release":
-        return statement_check.released_rows(of.names.copies, of.names.place, of.names.copy)
+        return statement_check.released_rows(
+            release_plan.names.copies, release_plan.names.place, release_plan.names.copy
+        )
     if kind == "classes":
         return statement_check.released_classes(
-            of.names.class_id, of.names.names["suppressed"] if of.choices.suppress else None
+            release_plan.names.class_id,
+            release_plan.names.names["suppressed"] if release_plan.choices.suppress else None,
         )
     return statement_check.released_metrics() if kind == "metrics" else None
 
 
-def published_names(call: ReleaseSpec) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def published_names(spec: ReleaseSpec) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the names of a release's columns in their order, and those of its quasi-identifiers."""
-    columns, names = _columns(call)
+    columns, names = _columns(spec)
     return (*(c.plain for c in columns.output), names.class_name), tuple(c.plain for c in columns.quasi_output)
 
 
-def class_names(call: ReleaseSpec) -> PublishedSchema:
+def published_schema_of(spec: ReleaseSpec) -> PublishedSchema:
     """Return the names that columns of a release and of its classes have, beside those of the source."""
-    quasi = {a.quasi.column: a.is_number for a in call.attributes}
+    quasi = {a.quasi.column: a.is_number for a in spec.attributes}
     return published_schema(
-        call.source.columns, quasi, [u.plain for u in template_columns.unchanged(call)], call.intervals
+        spec.source.columns, quasi, [u.plain for u in template_columns.unchanged_columns(spec)], spec.intervals
     )
 
 
-def filled(name: str, call: ReleaseSpec, only: Container[str] | None = None, **more: object) -> str:
-    """Return another statement about the same publication, about some of its columns where `only` is given."""
-    of = plan(call)
-    if only is not None:
-        of = replace(of, columns=of.columns.only(only))
-    return templates.fill(name, **(of.values | more))
+def fill_release_template(
+    template: str, spec: ReleaseSpec, only_columns: Container[str] | None = None, **extra_values: object
+) -> str:
+    """Return another statement about the same publication, about some of its columns where `only_columns` is given."""
+    release_plan = make_plan(spec)
+    if only_columns is not None:
+        release_plan = replace(release_plan, columns=release_plan.columns.only(only_columns))
+    return templates.fill(template, **(release_plan.values | extra_values))
 
 
-def roles(call: ReleaseSpec) -> dict[str, str]:
+def role_by_column(spec: ReleaseSpec) -> dict[str, str]:
     """What each column of the source is in this publication."""
-    known = {q.quasi.column: "quasi" for q in call.attributes}
-    known |= dict.fromkeys(call.roles.sensitive, "sensitive") | dict.fromkeys(call.roles.other, "other")
-    if call.roles.person is not None:
-        known[call.roles.person] = "person"
-    known |= call.roles.made
-    return {column: known.get(column, "withheld") for column in call.source.columns}
+    column_roles = {q.quasi.column: "quasi" for q in spec.attributes}
+    column_roles |= dict.fromkeys(spec.roles.sensitive, "sensitive") | dict.fromkeys(spec.roles.other, "other")
+    if spec.roles.person is not None:
+        column_roles[spec.roles.person] = "person"
+    column_roles |= spec.roles.made
+    return {column: column_roles.get(column, "withheld") for column in spec.source.columns}
 
 
-def _columns(call: ReleaseSpec) -> tuple[Columns, Names]:
-    quasi = tuple(template_columns.quasi(call, i, a) for i, a in enumerate(call.attributes))
-    unchanged = tuple(template_columns.unchanged(call))
-    tested = tuple(template_columns.tested(call, unchanged))
-    tying = template_columns.tying(call, unchanged, tested)
-    schema = class_names(call)
-    released = {q.plain: _published(schema.quasi[q.plain], "r.", q) for q in quasi}
-    released |= {u.plain: [PublishedColumn(u.plain, Sql(f"r.u{u.i}"))] for u in unchanged}
-    trees = [*(q for q in quasi if isinstance(q, TreeColumn)), *(s.tree for s in tested if s.tree is not None)]
-    columns = Columns(
+def _columns(spec: ReleaseSpec) -> tuple[PlannedColumns, AddedColumnNames]:
+    quasi = tuple(template_columns.quasi_column(spec, i, a) for i, a in enumerate(spec.attributes))
+    unchanged = tuple(template_columns.unchanged_columns(spec))
+    sensitive = tuple(template_columns.model_columns(spec, unchanged))
+    tie_break = template_columns.tie_break_columns(spec, unchanged, sensitive)
+    schema = published_schema_of(spec)
+    output_columns = {q.plain: _published_parts(schema.quasi[q.plain], "r.", q) for q in quasi}
+    output_columns |= {u.plain: [PublishedColumn(u.plain, Sql(f"r.u{u.i}"))] for u in unchanged}
+    trees = [*(q for q in quasi if isinstance(q, TreeColumn)), *(s.tree for s in sensitive if s.tree is not None)]
+    columns = PlannedColumns(
         quasi=quasi,
         ranged=tuple(q for q in quasi if not q.drawn),
         trees=tuple(trees),
         unchanged=unchanged,
-        tested=tested,
-        output=tuple(column for name in call.source.columns for column in released.get(name, ())),
-        quasi_output=tuple(column for q in quasi for column in _published(schema.quasi[q.plain], "", q)),
+        tested=sensitive,
+        output=tuple(column for name in spec.source.columns for column in output_columns.get(name, ())),
+        quasi_output=tuple(column for q in quasi for column in _published_parts(schema.quasi[q.plain], "", q)),
         check_together=sum(u.check_rare for u in unchanged) > 1,
-        tying=tying,
-        tie_by=template_columns.tie_by(call, tying),
+        tying=tie_break,
+        tie_by=template_columns.tie_break_mode(spec, tie_break),
         links=tuple(u for u in unchanged if u.is_link),
-        flat_count=sum(not a.is_number and a.hierarchy is None for a in call.attributes),
-        built_count=sum(a.is_number for a in call.attributes) if call.run.levels else 0,
+        flat_count=sum(not a.is_number and a.hierarchy is None for a in spec.attributes),
+        built_count=sum(a.is_number for a in spec.attributes) if spec.run.levels else 0,
     )
-    return columns, Names.of(schema)
+    return columns, AddedColumnNames.of(schema)
 
 
-def _published(parts: Sequence[Part], of: str, q: QuasiColumn) -> list[PublishedColumn]:
-    """Return the published columns of one quasi-identifier; `of` qualifies what they are made from."""
-    i, is_dated = q.i, isinstance(q, NumberColumn) and q.is_dated
-    pair = f"CASE WHEN {of}low{i} IS NOT NULL THEN {{'low': {of}low{i}, 'high': {of}high{i}}} END"
-    expressions = {"value": f"{of}p{i}", "low": f"{of}low{i}", "high": f"{of}high{i}", "pair": pair}
+def _published_parts(parts: Sequence[PublishedPart], prefix: str, quasi: QuasiColumn) -> list[PublishedColumn]:
+    """Return the published columns of one quasi-identifier; `prefix` qualifies what they are made from."""
+    i, is_dated = quasi.i, isinstance(quasi, NumberColumn) and quasi.is_dated
+    pair = f"CASE WHEN {prefix}low{i} IS NOT NULL THEN {{'low': {prefix}low{i}, 'high': {prefix}high{i}}} END"
+    expressions = {"value": f"{prefix}p{i}", "low": f"{prefix}low{i}", "high": f"{prefix}high{i}", "pair": pair}
     return [
         PublishedColumn(part.name, Sql(expressions[part.part]), is_dated and part.part == "value") for part in parts
     ]
 
 
-def _reading(call: ReleaseSpec, columns: Columns) -> Reading:
-    person, key, source = template_columns.person(call), template_columns.key(call), call.source.read
-    continuity = call.continuity
-    if continuity.leaves_out:
-        who = {
+def _source_view(spec: ReleaseSpec, columns: PlannedColumns) -> SourceView:
+    person, key, source = (
+        template_columns.person_value_sql(spec),
+        template_columns.person_key_sql(spec),
+        spec.source.read,
+    )
+    constraints = spec.continuity
+    if constraints.leaves_out:
+        identity_values = {
             "person": person,
-            "person_text": template_columns.person_text(call),
+            "person_text": template_columns.person_text_sql(spec),
             "key": key,
             "quasi": columns.quasi,
             "unchanged": columns.unchanged,
         }
         source = Sql(
             templates.fill(
-                "release/plan/withheld_records.sql", held=None, whole=call.source.read, left_out=continuity, **who
+                "release/plan/withheld_records.sql",
+                held=None,
+                whole=spec.source.read,
+                left_out=constraints,
+                **identity_values,
             )
         )
-    twice = call.source.is_table and not continuity.leaves_out
-    return Reading(
+    is_read_twice = spec.source.is_table and not constraints.leaves_out
+    return SourceView(
         source=source,
-        origin=source if twice else Sql("as_it_came"),
-        has_rowid=twice and "rowid" not in map(str.lower, call.source.columns),
-        whole=call.source.read,
+        origin=source if is_read_twice else Sql("as_it_came"),
+        has_rowid=is_read_twice and "rowid" not in map(str.lower, spec.source.columns),
+        whole=spec.source.read,
         person=person,
-        person_text=template_columns.person_text(call),
+        person_text=template_columns.person_text_sql(spec),
         key=key,
         coded=tuple(
-            CodedColumn(name, call.read(name)) for name in call.source.columns if call.reading.missing.get(name)
+            CodedColumn(name, spec.read(name)) for name in spec.source.columns if spec.reading.missing.get(name)
         ),
-        order=tuple(identifier(name) for name in call.reading.order),
-        weight=call.reading.weight,
-        larger=call.reading.larger,
+        order=tuple(identifier(name) for name in spec.reading.order),
+        weight=spec.reading.weight,
+        larger=spec.reading.larger,
     )
 
 
-def _selection(call: ReleaseSpec, columns: Columns) -> RecordSelection:
-    cleaning = call.run.cleaning
+def _record_selection(spec: ReleaseSpec, columns: PlannedColumns) -> RecordSelection:
+    preprocessing = spec.run.cleaning
     return RecordSelection(
-        left_out=call.continuity,
-        keep=call.continuity.keep,
-        bounds=tuple(Bound(q.i, *cleaning.bounds[q.plain]) for q in columns.quasi if q.plain in cleaning.bounds),
-        distinct=cleaning.distinct,
-        nulls=str(call.options["nulls"]),
+        left_out=spec.continuity,
+        keep=spec.continuity.keep,
+        bounds=tuple(
+            RecordBounds(q.i, *preprocessing.bounds[q.plain]) for q in columns.quasi if q.plain in preprocessing.bounds
+        ),
+        distinct=preprocessing.distinct,
+        nulls=str(spec.options["nulls"]),
     )
 
 
-def _choices(call: ReleaseSpec) -> Choices:
-    return Choices(
-        k=call.k,
-        joint=call.joint,
-        suppress=Sql(repr(call.options["suppress"])) if call.options["suppress"] else None,
-        most_suppressed=call.run.most_suppressed,
-        typed=call.intervals != "text",
-        escape=bool(call.options["escape"]),
-        sub_heights=call.options["eloss_height"] == "sub",
-        magnitudes=call.run.magnitudes,
-        widens=call.run.widens,
-        maybe=call.run.maybe,
-        noise=call.run.noise is not None,
-        by_column=call.run.noise is not None and call.run.noise.by_column,
-        request=cluster_request(call),
+def _release_options(spec: ReleaseSpec) -> ReleaseOptions:
+    return ReleaseOptions(
+        k=spec.k,
+        joint=spec.joint,
+        suppress=Sql(repr(spec.options["suppress"])) if spec.options["suppress"] else None,
+        most_suppressed=spec.run.most_suppressed,
+        typed=spec.intervals != "text",
+        escape=bool(spec.options["escape"]),
+        sub_heights=spec.options["eloss_height"] == "sub",
+        magnitudes=spec.run.magnitudes,
+        widens=spec.run.widens,
+        maybe=spec.run.maybe,
+        noise=spec.run.noise is not None,
+        by_column=spec.run.noise is not None and spec.run.noise.by_column,
+        request=cluster_request_json(spec),
     )
 
 
@@ -408,23 +425,23 @@ class MetricView:
     sql: Sql
 
 
-def _metrics(of: Plan, values: Mapping[str, object], divergence: bool) -> list[MetricView]:
-    """Return the measures that apply; `divergence`: the costly one too."""
-    columns, person = of.columns, of.reading.person is not None
-    have = {
+def _applicable_metrics(release_plan: Plan, values: Mapping[str, object], with_divergence: bool) -> list[MetricView]:
+    """Return the measures that apply; `with_divergence`: the costly one too."""
+    columns, person = release_plan.columns, release_plan.reading.person is not None
+    needs_met = {
         "sensitive": any(u.is_sensitive for u in columns.unchanged),
         "person": person,
         "number": any(q.is_number for q in columns.quasi),
         "unchanged": any(not u.is_link for u in columns.unchanged),
         "link": bool(columns.links),
-        "divergence": divergence,
-        "missing": bool(of.reading.coded),
-        "prepared": bool(of.selection.bounds or of.selection.distinct),
+        "divergence": with_divergence,
+        "missing": bool(release_plan.reading.coded),
+        "prepared": bool(release_plan.selection.bounds or release_plan.selection.distinct),
         "levels": columns.built_count > 0,
         "": True,
     }
     parameters = {m.parameter for s in columns.tested for m in s.models}
-    kind = "noise" if of.choices.noise else "classes"
+    kind = "noise" if release_plan.choices.noise else "classes"
     return [
         MetricView(
             name=text(m.name),
@@ -435,5 +452,5 @@ def _metrics(of: Plan, values: Mapping[str, object], divergence: bool) -> list[M
             sql=templates.fill_text(m.sql, {**values, "metric": m.name}),
         )
         for position, m in enumerate(metrics.all_metrics())
-        if have.get(m.needs, m.needs in parameters) and kind in m.of
+        if needs_met.get(m.needs, m.needs in parameters) and kind in m.of
     ]

@@ -146,7 +146,7 @@ class ModelView:
 
 
 @dataclass(frozen=True)
-class SensitiveColumn:
+class SensitiveColumnView:
     """A sensitive column that models are about or that the algorithm reads; `u` is its number among those that are
     published as they are."""
 
@@ -163,164 +163,173 @@ class SensitiveColumn:
         return text(f"l:{self.plain}")
 
 
-def quasi(call: ReleaseSpec, i: int, attribute: Attribute) -> QuasiColumn:
+def quasi_column(spec: ReleaseSpec, i: int, attribute: Attribute) -> QuasiColumn:
     """Return the view of one quasi-identifier."""
     column, settings = attribute.quasi.column, attribute.quasi.settings
-    function, table = call.function, call.source.shown
+    function, table = spec.function, spec.source.shown
     n_nulls = sql_placeholder(f"(facts.records - facts.filled{i})")
-    say = {
+    messages = {
         "nulls": error_sql(
-            errors.UnexpectedNullError(function, table, column, n_nulls, is_stream=bool(call.reading.order))
+            errors.UnexpectedNullError(function, table, column, n_nulls, is_stream=bool(spec.reading.order))
         ),
         "wild": error_sql(errors.NonFiniteValueError(function, table, column, sql_placeholder(f"facts.wild{i}"))),
         "no_values": error_sql(errors.ColumnAllNullError(function, table, column)),
     }
     if attribute.family is not None:
         return number_column(
-            attribute, FAMILIES[attribute.family], i, call.read(column), say, drawn=call.run.noise is not None
+            attribute, FAMILIES[attribute.family], i, spec.read(column), messages, has_noise=spec.run.noise is not None
         )
     return TreeColumn(
         i,
         i,
         column,
-        call.read(column),
-        say | tree_messages(table, column, settings.hierarchy or "none", call.options.of_column("hierarchies", column)),
+        spec.read(column),
+        messages
+        | tree_messages(table, column, settings.hierarchy or "none", spec.options.of_column("hierarchies", column)),
         source_type=attribute.quasi.type,
         rows=hierarchy_sql.rows(attribute.hierarchy) if attribute.hierarchy else None,
         min_level=settings.min_level or 0,
         round=attribute.round,
-        has_magnitudes=_is_plain(attribute.quasi.type),
-        drawn=call.run.noise is not None and call.run.noise.categories,
+        has_magnitudes=_is_number_or_date(attribute.quasi.type),
+        drawn=spec.run.noise is not None and spec.run.noise.categories,
     )
 
 
-def _is_plain(type_: str) -> bool:
+def _is_number_or_date(type_: str) -> bool:
     """Return whether values of a type are numbers as they stand."""
     name = family(type_)[0]
     return name is not None and FAMILIES[name].is_plain
 
 
-def unchanged(call: ReleaseSpec) -> list[PassthroughColumn]:
+def unchanged_columns(spec: ReleaseSpec) -> list[PassthroughColumn]:
     """Return the columns that are published as they are, in the table's order."""
-    roles, function, table = call.roles, call.function, call.source.shown
-    allowed = {n.lower() for n in call.options.columns("allow_rare")}
-    names = call.unchanged
+    roles, function, table = spec.roles, spec.function, spec.source.shown
+    allowed_rare = {n.lower() for n in spec.options.columns("allow_rare")}
+    names = spec.unchanged
     return [
         PassthroughColumn(
             plain=name,
-            type=call.made[name].type if name in call.made else call.source.columns[name],
+            type=spec.made[name].type if name in spec.made else spec.source.columns[name],
             i=i,
-            read=_made(call, name) if name in call.made else call.read(name),
+            read=_transformed_value(spec, name) if name in spec.made else spec.read(name),
             is_sensitive=name in roles.sensitive,
-            check_rare=(name in roles.other or (name in call.made and name not in call.links))
-            and name.lower() not in allowed
-            and call.reading.larger is None,
-            is_link=name in call.links,
+            check_rare=(name in roles.other or (name in spec.made and name not in spec.links))
+            and name.lower() not in allowed_rare
+            and spec.reading.larger is None,
+            is_link=name in spec.links,
             say_rare=error_sql(
                 errors.RareValueError(
-                    function, table, name, sql_placeholder("count(*)"), call.k, roles.made.get(name, "other")
+                    function, table, name, sql_placeholder("count(*)"), spec.k, roles.made.get(name, "other")
                 )
             ),
             say_rare_left=error_sql(
-                errors.RareAfterSuppressionError(function, table, name, sql_placeholder(f"rare_{i}.values"), call.k)
+                errors.RareAfterSuppressionError(function, table, name, sql_placeholder(f"rare_{i}.values"), spec.k)
             ),
         )
         for i, name in enumerate(names)
     ]
 
 
-def _made(call: ReleaseSpec, name: str) -> Sql:
+def _transformed_value(spec: ReleaseSpec, name: str) -> Sql:
     """What is published in place of a column."""
-    shown, type_ = f"{call.source.shown}.{name}", call.source.columns[name]
-    return transformed_columns.sql(call.function, shown, call.made[name], call.read(name), type_, person(call))
+    column_text, type_ = f"{spec.source.shown}.{name}", spec.source.columns[name]
+    return transformed_columns.transformed_value_sql(
+        spec.function, column_text, spec.made[name], spec.read(name), type_, person_value_sql(spec)
+    )
 
 
-def tested(call: ReleaseSpec, unchanged: Sequence[PassthroughColumn]) -> list[SensitiveColumn]:
+def model_columns(spec: ReleaseSpec, unchanged: Sequence[PassthroughColumn]) -> list[SensitiveColumnView]:
     """Return the sensitive columns that privacy models are about or that the algorithm reads, with these models."""
-    if not call.looks_at_sensitive:
+    if not spec.looks_at_sensitive:
         return []
-    numbers = {u.plain: u.i for u in unchanged}
-    found = []
-    for i, name in enumerate(call.roles.sensitive):
-        order = call.orders.get(name)
-        if order is None and any(
-            d.form_definition.value_order == "hierarchy" for d in call.demands if d.sensitive == i
+    unchanged_numbers = {u.plain: u.i for u in unchanged}
+    columns = []
+    for i, name in enumerate(spec.roles.sensitive):
+        hierarchy = spec.orders.get(name)
+        if hierarchy is None and any(
+            d.form_definition.value_order == "hierarchy" for d in spec.demands if d.sensitive == i
         ):
-            raise errors.SensitiveHierarchyMissingError(call.function, call.source.shown, name)
-        found.append(
-            SensitiveColumn(
+            raise errors.SensitiveHierarchyMissingError(spec.function, spec.source.shown, name)
+        columns.append(
+            SensitiveColumnView(
                 i,
-                numbers[name],
+                unchanged_numbers[name],
                 name,
-                tree=_sensitive_tree(call, i, name, order) if order is not None else None,
-                number=_magnitude(call.source.columns[name]) if call.run.forest is not None else None,
-                models=tuple(ModelView(n, d, name) for n, d in enumerate(call.demands) if d.sensitive == i),
+                tree=_sensitive_tree(spec, i, name, hierarchy) if hierarchy is not None else None,
+                number=_magnitude(spec.source.columns[name]) if spec.run.forest is not None else None,
+                models=tuple(ModelView(n, d, name) for n, d in enumerate(spec.demands) if d.sensitive == i),
             )
         )
-    return found
+    return columns
 
 
-def _sensitive_tree(call: ReleaseSpec, i: int, name: str, hierarchy: Hierarchy) -> TreeColumn:
+def _sensitive_tree(spec: ReleaseSpec, i: int, name: str, hierarchy: Hierarchy) -> TreeColumn:
     """Return the hierarchy of a sensitive column, in the form of a quasi-identifier's."""
-    say = tree_messages(call.source.shown, name, call.roles.orders[name], call.options.of_column("hierarchies", name))
-    type_, rows = call.source.columns[name], hierarchy_sql.rows(hierarchy)
-    return TreeColumn(Sql(f"s{i}"), -1 - i, name, call.read(name), say, type_, rows, is_sensitive=True)
+    messages = tree_messages(
+        spec.source.shown, name, spec.roles.orders[name], spec.options.of_column("hierarchies", name)
+    )
+    type_, rows = spec.source.columns[name], hierarchy_sql.rows(hierarchy)
+    return TreeColumn(Sql(f"s{i}"), -1 - i, name, spec.read(name), messages, type_, rows, is_sensitive=True)
 
 
 def _magnitude(type_: str) -> Magnitude | None:
     """How values of a type are apart; None where they are neither numbers nor times."""
-    kind, scale = family(type_)
-    return None if kind is None else Magnitude(FAMILIES[kind], Sql(f"DECIMAL(38,{scale})"), Sql(f"1e{scale}"))
+    family_name, scale = family(type_)
+    return (
+        None
+        if family_name is None
+        else Magnitude(FAMILIES[family_name], Sql(f"DECIMAL(38,{scale})"), Sql(f"1e{scale}"))
+    )
 
 
-def tying(
-    call: ReleaseSpec, unchanged: Sequence[PassthroughColumn], tested: Sequence[SensitiveColumn]
+def tie_break_columns(
+    spec: ReleaseSpec, unchanged: Sequence[PassthroughColumn], sensitive: Sequence[SensitiveColumnView]
 ) -> tuple[PassthroughColumn, ...]:
     """Return the columns that tell records of equal codes apart for the clustering.
 
     Those that models are about. All, where noise is drawn, which must not be known to who does not know the table, and
     where a refresh keeps classes, which knows records by all that is published of them.
     """
-    if call.run.noise is not None or call.continuity.keep is not None:
+    if spec.run.noise is not None or spec.continuity.keep is not None:
         return tuple(unchanged)
-    own = {s.u for s in tested}
-    return tuple(u for u in unchanged if u.i in own)
+    sensitive_numbers = {s.u for s in sensitive}
+    return tuple(u for u in unchanged if u.i in sensitive_numbers)
 
 
-def tie_by(call: ReleaseSpec, columns: Sequence[PassthroughColumn]) -> str:
+def tie_break_mode(spec: ReleaseSpec, columns: Sequence[PassthroughColumn]) -> str:
     """How the hash of these columns is made: 'value' by distinct values, 'row' one by one, '' not at all.
 
     Equal values of some types have different texts (0.0 and -0.0, a month and 30 days); these are hashed row by row.
     """
     if not columns:
         return ""
-    return "value" if call.roles.person is None and all(u.text_is_value for u in columns) else "row"
+    return "value" if spec.roles.person is None and all(u.text_is_value for u in columns) else "row"
 
 
-def person(call: ReleaseSpec) -> Sql | None:
+def person_value_sql(spec: ReleaseSpec) -> Sql | None:
     """Return the person of a record, such that equal persons have equal texts in every session."""
-    name = call.roles.person
+    name = spec.roles.person
     if name is None:
         return None
-    value = person_value(call.read(name), call.source.columns[name])
+    value = person_value(spec.read(name), spec.source.columns[name])
     if value is None:
-        raise errors.UnsupportedPersonError(call.function, call.source.shown, name, call.source.columns[name])
+        raise errors.UnsupportedPersonError(spec.function, spec.source.shown, name, spec.source.columns[name])
     return value
 
 
-def key(call: ReleaseSpec) -> Sql | None:
+def person_key_sql(spec: ReleaseSpec) -> Sql | None:
     """Return the key of a record, where columns other than a person tell people apart."""
-    names = call.continuity.key
-    texts = [canonical_form(call.source.columns[n]).format(value=identifier(n)) for n in names]
+    names = spec.continuity.key
+    texts = [canonical_form(spec.source.columns[n]).format(value=identifier(n)) for n in names]
     if len(texts) > 1:
         return Sql(f"to_json([{join_sql(texts)}]::VARCHAR[])::VARCHAR")
     return Sql(texts[0]) if texts else None
 
 
-def person_text(call: ReleaseSpec) -> Sql | None:
+def person_text_sql(spec: ReleaseSpec) -> Sql | None:
     """Return SQL of the canonical text of a person, read as `{value}`: the same whatever type the column has."""
-    name = call.roles.person
+    name = spec.roles.person
     if name is None:
         return None
-    type_ = call.source.columns[name]
+    type_ = spec.source.columns[name]
     return canonical_form("BIGINT" if type_ == "TIMESTAMP WITH TIME ZONE" else type_)

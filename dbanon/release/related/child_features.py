@@ -12,17 +12,17 @@ from dbanon.policy.column_roles import Quasi
 from dbanon.release.plan import template_columns
 from dbanon.release.plan.number_column import number_column
 from dbanon.release.plan.template_columns import QuasiColumn, TreeColumn
-from dbanon.release.related.related_tables import Related
+from dbanon.release.related.related_tables import RelatedTable
 from dbanon.release.spec.release_spec import ReleaseSpec
 from dbanon.source.stored_policy import Settings
 from dbanon.source.type_families import FAMILIES
 from dbanon.sqltext.quote import Sql
 
-_OF_SIZE = 4.0
+_ROW_COUNT_WEIGHT = 4.0
 """The weight of the number of rows: where people of a class have different numbers, rows are left out whole. Of 1,462
 people with 3,673 care plans, `best` with k = 10 published 67% of the plans by weight 1, 86% by this one."""
 
-_NEVER = {problem: Sql("NULL") for problem in ("nulls", "wild", "no_values")}
+_UNUSED_MESSAGES = {problem: Sql("NULL") for problem in ("nulls", "wild", "no_values")}
 """What is said of a column of whole numbers without NULL."""
 
 
@@ -47,41 +47,56 @@ class Feature:
         return self.of is not None and self.aggregate is None
 
 
-def features(tables: Sequence[Related], first: int) -> list[list[Feature]]:
-    """Return the features of each table, of which that of people has none; the first of all has the number `first`."""
-    found: list[list[Feature]] = [[]]
+def child_features(tables: Sequence[RelatedTable], first_number: int) -> list[list[Feature]]:
+    """Return the features of every table; the list of the parent table is empty.
+
+    Args:
+        tables: The related tables, the parent table first.
+        first_number: The number of the first feature; the others follow.
+    """
+    features_by_table: list[list[Feature]] = [[]]
     for table in tables[1:]:
-        found.append(list(_features(table.publication, first)))
-        first += len(found[-1])
-    return found
+        features_by_table.append(list(_table_features(table.publication, first_number)))
+        first_number += len(features_by_table[-1])
+    return features_by_table
 
 
-def _features(of: ReleaseSpec, first: int) -> Iterator[Feature]:
-    whole = Quasi(f"{of.source.shown}: rows", "INTEGER", Settings(weight=_OF_SIZE))
-    kinds: list[tuple[int | None, str, str | None, Attribute]] = [(None, "rows", None, Attribute(whole, "integer"))]
-    for i, attribute in enumerate(of.attributes):
+def _table_features(spec: ReleaseSpec, first_number: int) -> Iterator[Feature]:
+    row_count = Quasi(f"{spec.source.shown}: rows", "INTEGER", Settings(weight=_ROW_COUNT_WEIGHT))
+    aggregates: list[tuple[int | None, str, str | None, Attribute]] = [
+        (None, "rows", None, Attribute(row_count, "integer"))
+    ]
+    for i, attribute in enumerate(spec.attributes):
         if attribute.is_number:
-            kinds += [(i, "least", "min", attribute), (i, "greatest", "max", attribute)]
+            aggregates += [(i, "least", "min", attribute), (i, "greatest", "max", attribute)]
         else:
-            kinds.append((i, "usual", None, attribute))
-    for place, (at, word, aggregate, attribute) in enumerate(kinds, first):
-        name = f"{of.source.shown}: {word} {'' if at is None else attribute.quasi.column}"
-        column = _size(attribute, place) if at is None else template_columns.quasi(of, place, attribute)
+            aggregates.append((i, "usual", None, attribute))
+    for number, (quasi_number, word, aggregate, attribute) in enumerate(aggregates, first_number):
+        name = f"{spec.source.shown}: {word} {'' if quasi_number is None else attribute.quasi.column}"
+        column = (
+            _row_count_column(attribute, number)
+            if quasi_number is None
+            else template_columns.quasi_column(spec, number, attribute)
+        )
         settings = replace(attribute.quasi.settings, weight=attribute.quasi.settings.weight / (2 if aggregate else 1))
-        known = replace(attribute, quasi=Quasi(name, attribute.quasi.type, settings))
+        feature_attribute = replace(attribute, quasi=Quasi(name, attribute.quasi.type, settings))
         yield Feature(
-            place, at, None if aggregate is None else Sql(aggregate), known, as_read(column, f"{place}. {name}")
+            number,
+            quasi_number,
+            None if aggregate is None else Sql(aggregate),
+            feature_attribute,
+            reread_column(column, f"{number}. {name}"),
         )
 
 
-def _size(attribute: Attribute, i: int) -> QuasiColumn:
+def _row_count_column(attribute: Attribute, i: int) -> QuasiColumn:
     """Return the column of the number of rows, which always has a value."""
-    return number_column(attribute, FAMILIES["integer"], i, Sql(f"q{i}"), _NEVER, drawn=False)
+    return number_column(attribute, FAMILIES["integer"], i, Sql(f"q{i}"), _UNUSED_MESSAGES, has_noise=False)
 
 
-def as_read(column: QuasiColumn, plain: str) -> QuasiColumn:
-    """Return a column whose values have been read already, as q with its number; `plain` is unlike any other's."""
+def reread_column(column: QuasiColumn, raw_name: str) -> QuasiColumn:
+    """Return a column whose values have been read already, as q with its number; `raw_name` is unlike any other's."""
     value = Sql(f"q{column.i}")
     if isinstance(column, TreeColumn):
-        return replace(column, plain=plain, read=value)
-    return replace(column, plain=plain, value=value)
+        return replace(column, plain=raw_name, read=value)
+    return replace(column, plain=raw_name, value=value)

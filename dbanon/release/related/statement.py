@@ -5,70 +5,86 @@ from dataclasses import dataclass, replace
 
 from dbanon.gate import related_messages, statement_check
 from dbanon.release.plan import plan
-from dbanon.release.plan.clustering_request import cluster_request, request
+from dbanon.release.plan.clustering_request import cluster_request, cluster_request_json
 from dbanon.release.plan.template_columns import TreeColumn
 from dbanon.release.related import child_features, template_tables
-from dbanon.release.related.related_tables import Relation, relation
-from dbanon.release.related.template_tables import Own, TableView
+from dbanon.release.related.related_tables import RelatedTables, resolve_related_tables
+from dbanon.release.related.template_tables import ReservedNames, TableView
 from dbanon.release.spec import resolve
 from dbanon.sqltext.quote import Sql, as_json, text
 from dbanon.sqltext.templates import fill
 from dbanon.table_functions.table_function import Call
 
 
-def statement(call: Call) -> Sql:
+def related_tables_sql(call: Call) -> Sql:
     """Return the SQL of a call with `entity` or `children`; errors are those of `relation`."""
-    return of(relation(call), str(call.function.kind))
+    return fill_related_template(resolve_related_tables(call), str(call.function.kind))
 
 
-def of(found: Relation, kind: str) -> Sql:
+def fill_related_template(related: RelatedTables, kind: str) -> Sql:
     """The SQL that gives the rows of the table that is asked for (`release`), the classes, the metrics, or all of the
     release at once (`together`)."""
-    own, function = Own.of(found), found.entity.publication.function
-    plans = [plan.plan(table.publication) for table in found.tables]
-    of_children = child_features.features(found.tables, len(plans[0].columns.quasi))
-    views = template_tables.views(found, plans, own, of_children)
-    tables = [_filled(view, of, own) for view, of in zip(views, plans, strict=True)]
+    reserved, function = ReservedNames.of(related), related.entity.publication.function
+    plans = [plan.make_plan(table.publication) for table in related.tables]
+    features_by_table = child_features.child_features(related.tables, len(plans[0].columns.quasi))
+    views = template_tables.table_views(related, plans, reserved, features_by_table)
+    tables = [_with_statements(view, item, reserved) for view, item in zip(views, plans, strict=True)]
     values: dict[str, object] = {
         "tables": tables,
         "parent": tables[0],
         "children": tables[1:],
-        "asked": tables[found.asked],
-        "row": own.row,
-        "person": own.person,
-        "place": own.place,
-        "cap": found.cap,
-        "l": found.diversity,
-        "holdings": _holdings(tables),
+        "asked": tables[related.asked],
+        "row": reserved.row,
+        "person": reserved.person,
+        "place": reserved.place,
+        "cap": related.cap,
+        "l": related.diversity,
+        "holdings": _sensitive_columns(tables),
         "relations": [
-            {"sql": said.fingerprint_sql, "then": text(said.fingerprint), "say": view.say["relation_changed"]}
-            for said, view in zip(found.stored, views[1:], strict=True)
+            {
+                "sql": stored_keys.fingerprint_sql,
+                "then": text(stored_keys.fingerprint),
+                "say": view.say["relation_changed"],
+            }
+            for stored_keys, view in zip(related.stored, views[1:], strict=True)
         ],
-        "k": found.entity.publication.k,
-        "clustered": _clustered(found, plans[0], [feature for of in of_children for feature in of], tables),
-        "gate_say": related_messages.table_refusals(function, related_messages.ALL_TABLES_CHECKS, found.entity.shown),
+        "k": related.entity.publication.k,
+        "clustered": _clustering_sql(
+            related, plans[0], [feature for item in features_by_table for feature in item], tables
+        ),
+        "gate_say": related_messages.table_refusals(function, related_messages.ALL_TABLES_CHECKS, related.entity.shown),
     }
-    made = fill(f"release/related/{kind}.sql", **values)
+    statement = fill(f"release/related/{kind}.sql", **values)
     if kind == "release":
-        made = statement_check.check_last_select(
-            function, made, statement_check.related_rows(tables[found.asked].step("leaving"), own.row, own.place)
+        statement = statement_check.check_last_select(
+            function,
+            statement,
+            statement_check.related_rows(tables[related.asked].step("leaving"), reserved.row, reserved.place),
         )
     elif kind == "metrics":
-        made = statement_check.check_last_select(function, made, statement_check.related_metrics())
-    return Sql(made)
+        statement = statement_check.check_last_select(function, statement, statement_check.related_metrics())
+    return Sql(statement)
 
 
-def _filled(view: TableView, of: plan.Plan, own: Own) -> TableView:
+def _with_statements(view: TableView, table_plan: plan.Plan, reserved: ReservedNames) -> TableView:
     """Return the table with its two statements: what its rows publish, and how the gate judges them."""
-    read = {"origin": view.step("rows"), "source_twice": True, "has_rowid": False, "key": own.row, "person": None}
-    made = fill("release/related/person_clusters.sql", **(of.values | read), assigned=view.step("assigned"))
-    names = {"row": own.row, "second": view.step("second"), "leaving": view.step("leaving")}
-    judged = fill("gate/related_model_measures.sql", **of.values, **names)
-    return replace(view, made=Sql(made), gate=replace(view.gate, judged=Sql(judged)))
+    reread_values = {
+        "origin": view.step("rows"),
+        "source_twice": True,
+        "has_rowid": False,
+        "key": reserved.row,
+        "person": None,
+    }
+    clusters_sql = fill(
+        "release/related/person_clusters.sql", **(table_plan.values | reread_values), assigned=view.step("assigned")
+    )
+    names = {"row": reserved.row, "second": view.step("second"), "leaving": view.step("leaving")}
+    measures_sql = fill("gate/related_model_measures.sql", **table_plan.values, **names)
+    return replace(view, made=Sql(clusters_sql), gate=replace(view.gate, judged=Sql(measures_sql)))
 
 
 @dataclass(frozen=True)
-class _Holding:
+class _SensitiveColumn:
     """A sensitive column of a table, and the number that it has there among what is published unchanged."""
 
     table: TableView
@@ -76,37 +92,48 @@ class _Holding:
     i: int
 
 
-def _holdings(tables: Sequence[TableView]) -> list[_Holding]:
+def _sensitive_columns(tables: Sequence[TableView]) -> list[_SensitiveColumn]:
     """Return the sensitive columns of all tables."""
-    return [_Holding(table, u.plain, u.i) for table in tables for u in table.unchanged if u.is_sensitive]
+    return [_SensitiveColumn(table, u.plain, u.i) for table in tables for u in table.unchanged if u.is_sensitive]
 
 
-def _clustered(
-    found: Relation, of: plan.Plan, more: Sequence[child_features.Feature], tables: Sequence[TableView]
+def _clustering_sql(
+    related: RelatedTables,
+    people_plan: plan.Plan,
+    features: Sequence[child_features.Feature],
+    tables: Sequence[TableView],
 ) -> Sql:
     """Return the statement that clusters people, by what they are and by the features of their rows."""
-    people = found.entity.publication
-    wider = replace(people, attributes=(*people.attributes, *(feature.attribute for feature in more)))
-    running = resolve.running(wider, found.algorithm)
-    own = plan.plan(replace(running, attributes=people.attributes))
-    quasi = (*(child_features.as_read(q, q.plain) for q in of.columns.quasi), *(feature.column for feature in more))
+    people_spec = related.entity.publication
+    extended_spec = replace(
+        people_spec, attributes=(*people_spec.attributes, *(feature.attribute for feature in features))
+    )
+    run_spec = resolve.with_run_settings(extended_spec, related.algorithm)
+    run_plan = plan.make_plan(replace(run_spec, attributes=people_spec.attributes))
+    quasi = (
+        *(child_features.reread_column(q, q.plain) for q in people_plan.columns.quasi),
+        *(feature.column for feature in features),
+    )
     trees = tuple(q for q in quasi if isinstance(q, TreeColumn))
-    unchanged = tuple(replace(u, read=Sql(f"u{u.i}")) for u in own.columns.unchanged)
-    columns = replace(own.columns, quasi=quasi, ranged=quasi, trees=trees, unchanged=unchanged)
-    read = {
+    unchanged = tuple(replace(u, read=Sql(f"u{u.i}")) for u in run_plan.columns.unchanged)
+    columns = replace(run_plan.columns, quasi=quasi, ranged=quasi, trees=trees, unchanged=unchanged)
+    values = {
         "origin": Sql("persons"),
         "source_twice": True,
         "has_rowid": True,
         "key": Sql("rowid"),
-        "request": cluster_request(running),
-        "l": found.diversity,
-        "cap": found.cap,
+        "request": cluster_request_json(run_spec),
+        "l": related.diversity,
+        "cap": related.cap,
         "children": tables[1:],
-        "diversify": as_json(request(running) | {"l": found.diversity, "held": _held(tables)}),
+        "diversify": as_json(cluster_request(run_spec) | {"l": related.diversity, "held": _merge_columns(tables)}),
     }
-    return Sql(fill("release/related/clustered_people.sql", **(replace(own, columns=columns).values | read)))
+    return Sql(fill("release/related/clustered_people.sql", **(replace(run_plan, columns=columns).values | values)))
 
 
-def _held(tables: Sequence[TableView]) -> list[dict[str, object]]:
+def _merge_columns(tables: Sequence[TableView]) -> list[dict[str, object]]:
     """What the merging of clusters is told of the sensitive columns."""
-    return [{"name": f"{h.table.shown}.{h.name}", "table": h.table.i} for h in _holdings(tables)]
+    return [
+        {"name": f"{column.table.shown}.{column.name}", "table": column.table.i}
+        for column in _sensitive_columns(tables)
+    ]

@@ -12,16 +12,16 @@ from dbanon.release.plan.plan import Plan, PublishedColumn, gate_request
 from dbanon.release.plan.template_columns import QuasiColumn, TreeColumn
 from dbanon.release.related import error_messages
 from dbanon.release.related.child_features import Feature
-from dbanon.release.related.related_tables import Related, Relation
-from dbanon.release.spec.published_columns import free
+from dbanon.release.related.related_tables import RelatedTable, RelatedTables
+from dbanon.release.spec.published_columns import unused_name
 from dbanon.sqltext.quote import Sql, identifier, join_sql, text
 
-COMPOSITE = "entity_id"
+COMPOSITE_KEY_NAME = "entity_id"
 """The name of the pseudonym of a key of several columns."""
 
 
 @dataclass(frozen=True)
-class Own:
+class ReservedNames:
     """Names of columns that no table has: the number of a row, the key of its person, its place."""
 
     row: Sql
@@ -29,9 +29,9 @@ class Own:
     place: Sql
 
     @classmethod
-    def of(cls, found: Relation) -> Own:
+    def of(cls, found: RelatedTables) -> ReservedNames:
         taken = [name for table in found.tables for name in table.publication.source.columns]
-        return cls(*(identifier(free(f"dbanon {word}", taken)) for word in ("number", "person", "place")))
+        return cls(*(identifier(unused_name(f"dbanon {word}", taken)) for word in ("number", "person", "place")))
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class TableSource:
 
 
 @dataclass(frozen=True)
-class OutputNames:
+class TableOutputNames:
     """Names of published columns: the pseudonym of the key, the class, and what counts the rows in NAME_classes."""
 
     key: Sql
@@ -91,7 +91,7 @@ class TableView(NamedColumn):
     shown: str
     source: TableSource
     key: Sql
-    names: OutputNames
+    names: TableOutputNames
     quasi: tuple[QuasiColumn, ...]
     ordered: tuple[QuasiColumn, ...]
     unchanged: tuple[PassthroughColumn, ...]
@@ -122,55 +122,64 @@ class TableView(NamedColumn):
         return identifier(f"{self.plain}: {name}")
 
 
-def views(
-    found: Relation, plans: Sequence[Plan], own: Own, features: Sequence[Sequence[Feature]]
+def table_views(
+    related: RelatedTables, plans: Sequence[Plan], reserved: ReservedNames, features: Sequence[Sequence[Feature]]
 ) -> tuple[TableView, ...]:
     """Return the tables of a release with their plans and features, without statements of their own."""
-    people = [q.plain for q in plans[0].columns.quasi]
-    counted = ["size", *(f"{table.publication.source.table}_rows" for table in found.tables[1:])]
-    sizes = gate_rules.unused_names([*people, plans[0].names.class_name], counted)
+    parent_names = [q.plain for q in plans[0].columns.quasi]
+    size_names = ["size", *(f"{table.publication.source.table}_rows" for table in related.tables[1:])]
+    unused_size_names = gate_rules.unused_names([*parent_names, plans[0].names.class_name], size_names)
     return tuple(
-        _view(found, i, plan, own, (features[i], size)) for i, (plan, size) in enumerate(zip(plans, sizes, strict=True))
+        _table_view(related, i, plan, reserved, (features[i], size))
+        for i, (plan, size) in enumerate(zip(plans, unused_size_names, strict=True))
     )
 
 
-def _view(found: Relation, i: int, of: Plan, own: Own, more: tuple[Sequence[Feature], str]) -> TableView:
-    table = found.tables[i]
+def _table_view(
+    related: RelatedTables,
+    i: int,
+    table_plan: Plan,
+    reserved: ReservedNames,
+    features_and_size: tuple[Sequence[Feature], str],
+) -> TableView:
+    table = related.tables[i]
     source, shown = table.publication.source, table.shown
-    plain, twice = f"{i} {shown}", of.reading.has_rowid
-    read = [u.plain for u in of.columns.unchanged] + [q.plain for q in of.columns.quasi] + list(table.key)
-    leave = gate_rules.published_column_names(gate_request(table.publication))
-    key_name = free(table.key[0] if len(table.key) == 1 else COMPOSITE, leave)
+    raw_name, is_read_twice = f"{i} {shown}", table_plan.reading.has_rowid
+    read_names = (
+        [u.plain for u in table_plan.columns.unchanged] + [q.plain for q in table_plan.columns.quasi] + list(table.key)
+    )
+    published_names = gate_rules.published_column_names(gate_request(table.publication))
+    key_name = unused_name(table.key[0] if len(table.key) == 1 else COMPOSITE_KEY_NAME, published_names)
     return TableView(
         i,
-        plain,
+        raw_name,
         shown,
         source=TableSource(
             table=source.read,
-            origin=source.read if twice else identifier(f"{plain}: as it came"),
-            read_twice=twice,
-            columns=join_sql(identifier(name) for name in source.columns if name in read),
-            row_number=Sql("rowid") if twice else own.row,
+            origin=source.read if is_read_twice else identifier(f"{raw_name}: as it came"),
+            read_twice=is_read_twice,
+            columns=join_sql(identifier(name) for name in source.columns if name in read_names),
+            row_number=Sql("rowid") if is_read_twice else reserved.row,
         ),
-        key=table.key_values[0] if len(table.key) == 1 else _row(table.key_values),
-        names=OutputNames(identifier(key_name), of.names.class_id, identifier(more[1])),
-        quasi=of.columns.quasi,
-        ordered=tuple(sorted(of.columns.quasi, key=_rank)),
-        unchanged=of.columns.unchanged,
-        sensitive=tuple(_sensitive(table, name) for name in table.publication.roles.sensitive),
-        output=of.columns.output,
-        features=tuple(more[0]),
+        key=table.key_values[0] if len(table.key) == 1 else _composite_key(table.key_values),
+        names=TableOutputNames(identifier(key_name), table_plan.names.class_id, identifier(features_and_size[1])),
+        quasi=table_plan.columns.quasi,
+        ordered=tuple(sorted(table_plan.columns.quasi, key=_sort_rank)),
+        unchanged=table_plan.columns.unchanged,
+        sensitive=tuple(_sensitive_view(table, name) for name in table.publication.roles.sensitive),
+        output=table_plan.columns.output,
+        features=tuple(features_and_size[0]),
         gate=TableGate(
-            of.gate,
-            key=tuple(_own_key(name, source.columns[name]) for name in table.key),
-            leave=Sql(f"[{join_sql(text(name) for name in [key_name, *leave])}]"),
+            table_plan.gate,
+            key=tuple(_gate_key_column(name, source.columns[name]) for name in table.key),
+            leave=Sql(f"[{join_sql(text(name) for name in [key_name, *published_names])}]"),
             say=related_messages.table_refusals(table.publication.function, related_messages.TABLE_CHECKS, shown, i),
         ),
-        say=error_messages.of_keys(table, found.entity),
+        say=error_messages.key_error_messages(table, related.entity),
     )
 
 
-def _sensitive(table: Related, column: str) -> SensitiveView:
+def _sensitive_view(table: RelatedTable, column: str) -> SensitiveView:
     """Return a sensitive column, by the policy alone: the gate judges by it."""
     name, type_ = identifier(column), table.publication.source.columns[column]
     value = f"epoch_us({name})" if type_ == "TIMESTAMP WITH TIME ZONE" else name
@@ -182,19 +191,19 @@ def _sensitive(table: Related, column: str) -> SensitiveView:
     )
 
 
-def _rank(column: QuasiColumn) -> int:
+def _sort_rank(column: QuasiColumn) -> int:
     """Return dates before numbers before categories."""
     if isinstance(column, TreeColumn):
         return 2
     return 0 if column.family.is_calendar else 1
 
 
-def _row(keys: Sequence[str]) -> Sql:
+def _composite_key(keys: Sequence[str]) -> Sql:
     """Return a key of several columns; none where one of them is missing."""
-    filled = join_sql((f"{key} IS NOT NULL" for key in keys), " AND ")
-    return Sql(f"CASE WHEN {filled} THEN row({join_sql(keys)}) END")
+    is_complete = join_sql((f"{key} IS NOT NULL" for key in keys), " AND ")
+    return Sql(f"CASE WHEN {is_complete} THEN row({join_sql(keys)}) END")
 
 
-def _own_key(name: str, type_: str) -> Sql:
+def _gate_key_column(name: str, type_: str) -> Sql:
     """Return a column of the key as the gate compares it."""
     return Sql(f"{identifier(name)} COLLATE POSIX") if type_ == "VARCHAR" else identifier(name)

@@ -6,10 +6,10 @@ from dbanon import errors
 from dbanon.table_functions.parameter_types import Integer, Key, Tables, Text
 from dbanon.table_functions.parameters import Parameter
 
-CAP = 20
+DEFAULT_MAX_CHILDREN = 20
 """Rows of one table that are published of a person, unless the call says otherwise."""
 
-RELATED: tuple[Parameter, ...] = (
+RELATED_PARAMETERS: tuple[Parameter, ...] = (
     Parameter(
         "entity",
         Text("a table's name"),
@@ -31,20 +31,21 @@ RELATED: tuple[Parameter, ...] = (
     Parameter(
         "max_children",
         Integer(1, 10**6),
-        f"With entity or children: at most so many rows of one table are published of a person; default: {CAP}.",
+        "With entity or children: at most so many rows of one table are published of a person; default: "
+        f"{DEFAULT_MAX_CHILDREN}.",
     ),
 )
 
-NAMES = frozenset(parameter.name for parameter in RELATED)
+RELATED_PARAMETER_NAMES = frozenset(parameter.name for parameter in RELATED_PARAMETERS)
 
-PAIR = (
+ONE_TABLE_REASON = (
     "the command line, dbt, SQLAlchemy, and functions that work with the classes of a table know one table each",
     "CREATE MATERIALIZED ANONYMIZED VIEW safe AS SELECT * FROM kacpc('patients', ..., children = 'visits') makes all "
     "tables of the release",
 )
 """Why several tables are refused, and what to do."""
 
-POLICY = (
+POLICY_REASON = (
     "with entity or children the policies alone say what columns are and how they are published, so that every call "
     "for a table of the release means the same release",
     "leave it out, or UPDATE dbanon.policy",
@@ -52,17 +53,17 @@ POLICY = (
 """Why a call for related tables names no columns, and what to do."""
 
 
-def asks(given: Mapping[str, object]) -> bool:
+def has_related_tables(call_values: Mapping[str, object]) -> bool:
     """Return whether a call is about related tables."""
-    return given.get("entity") is not None or given.get("children") is not None
+    return call_values.get("entity") is not None or call_values.get("children") is not None
 
 
-def refuse(function: str, given: Mapping[str, object]) -> None:
+def refuse_related_tables(function: str, call_values: Mapping[str, object]) -> None:
     """NotSupportedForRelatedTablesError where a call is about related tables and only one will do,
     UnusedArgumentError where it says something about several tables and is about one."""
-    if asks(given):
-        asked = "entity" if given.get("entity") is not None else "children"
-        raise errors.NotSupportedForRelatedTablesError(function, f"what is made with {asked}", *PAIR)
+    if has_related_tables(call_values):
+        parameter = "entity" if call_values.get("entity") is not None else "children"
+        raise errors.NotSupportedForRelatedTablesError(function, f"what is made with {parameter}", *ONE_TABLE_REASON)
     for name in ("key", "max_children"):
-        if given.get(name) is not None:
+        if call_values.get(name) is not None:
             raise errors.UnusedArgumentError(function, name, "there is neither entity nor children")

@@ -11,7 +11,7 @@ from dbanon.policy.attribute import Attribute
 from dbanon.policy.column_roles import Roles
 from dbanon.policy.hierarchies.storage import Hierarchy
 from dbanon.privacy_models.model_request import ModelRequirement
-from dbanon.release.spec.transformed_columns import MadeColumn
+from dbanon.release.spec.transformed_columns import TransformedColumn
 from dbanon.source import missing_codes
 from dbanon.source.catalog import Source
 from dbanon.source.stored_policy import Policy
@@ -20,7 +20,7 @@ from dbanon.table_functions.options import Options
 
 
 @dataclass(frozen=True)
-class Cleaning:
+class Preprocessing:
     """Which records are left out before anything else: those beyond `bounds`, the ends of columns as SQL, and, where
     `distinct`, duplicates."""
 
@@ -34,7 +34,7 @@ class Cleaning:
 
 
 @dataclass(frozen=True)
-class Run:
+class RunSettings:
     """What one run of the algorithm is given beside codes.
 
     `options` are those of the algorithm alone; it looks at `sensitive` values, whatever the models, and at the
@@ -55,12 +55,12 @@ class Run:
     most_suppressed: int | None = None
     levels: bool = False
     noise: Noise | None = None
-    cleaning: Cleaning = field(default_factory=Cleaning)
+    cleaning: Preprocessing = field(default_factory=Preprocessing)
     session: str = ""
 
 
 @dataclass(frozen=True)
-class Continuity:
+class VersionConstraints:
     """Constraints that a version inherits from its view and earlier versions.
 
     `view` is the schema and name of the view (None: of no view). `key` are columns that distinguish people where no
@@ -83,7 +83,7 @@ class Continuity:
 
 
 @dataclass(frozen=True)
-class Larger:
+class ParentTable:
     """The larger table that a source is a part of: by quasi-identifier and by sensitive column a relation of its
     values, those of sensitive columns with `size`, how many records (persons) have them; and all its `records`."""
 
@@ -105,7 +105,7 @@ class SourceReading:
     missing: Mapping[str, Sequence[Sql]] = field(default_factory=dict)
     order: tuple[str, ...] = ()
     weight: Sql | None = None
-    larger: Larger | None = None
+    larger: ParentTable | None = None
 
 
 @dataclass(frozen=True)
@@ -129,9 +129,9 @@ class ReleaseSpec:
     demands: tuple[ModelRequirement, ...]
     orders: Mapping[str, Hierarchy]
     reading: SourceReading = field(default_factory=SourceReading)
-    run: Run = field(default_factory=Run)
-    continuity: Continuity = field(default_factory=Continuity)
-    made: Mapping[str, MadeColumn] = field(default_factory=dict)
+    run: RunSettings = field(default_factory=RunSettings)
+    continuity: VersionConstraints = field(default_factory=VersionConstraints)
+    made: Mapping[str, TransformedColumn] = field(default_factory=dict)
     alone: bool = True
 
     @property

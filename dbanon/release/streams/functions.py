@@ -8,7 +8,7 @@ from dbanon.errors.example import Example
 from dbanon.release.streams import plan
 from dbanon.table_functions.table_function import KIND_BY_ENDING, TableFunction
 
-_DOC = {
+_DESCRIPTIONS = {
     "release": "The records of a table as a stream that they came in, in the order in which they leave: "
     "quasi-identifiers generalized, then class_id, at which place each arrived, how many had arrived when it left "
     "(published), the difference (delay), and whether it is left out (suppressed). Who knows when somebody came knows "
@@ -25,28 +25,28 @@ _EXAMPLES = {
 }
 
 
-def _functions(system: StreamAlgorithm) -> Iterator[TableFunction]:
+def _algorithm_functions(algorithm: StreamAlgorithm) -> Iterator[TableFunction]:
     """Yield the three functions of a system."""
-    given = ", ".join(
+    example_arguments = ", ".join(
         {"k": "k = 5", "delta": "delta = 50", "order_by": "order_by = 'patient_number'"}.get(p.name, p.example)
-        for p in system.parameters
+        for p in algorithm.parameters
         if p.example
     )
     for ending, kind in KIND_BY_ENDING.items():
         yield TableFunction(
-            system.name + ending,
+            algorithm.name + ending,
             ("tbl",),
-            system.parameters,
-            f"{system.title}. {_DOC[kind]}",
-            partial(plan.statement, system, kind),
-            Example(_EXAMPLES[kind].format(system.name + ending, given)),
-            system=system.name,
+            algorithm.parameters,
+            f"{algorithm.title}. {_DESCRIPTIONS[kind]}",
+            partial(plan.stream_sql, algorithm, kind),
+            Example(_EXAMPLES[kind].format(algorithm.name + ending, example_arguments)),
+            system=algorithm.name,
         )
 
 
-def _every() -> Iterator[TableFunction]:
-    for system in streams():
-        yield from _functions(system)
+def _stream_functions() -> Iterator[TableFunction]:
+    for algorithm in streams():
+        yield from _algorithm_functions(algorithm)
 
 
-FUNCTIONS = _every
+FUNCTIONS = _stream_functions

@@ -6,7 +6,7 @@ from dbanon.sqltext.quote import Sql, literal, text
 
 
 @dataclass(frozen=True)
-class Measure:
+class StreamMetric:
     """One measure; `direction` is 'higher' or 'lower', what is better.
 
     It is `published` where it follows from the released rows alone; `sql_where_dropped` is its form where records that
@@ -37,15 +37,15 @@ class Measure:
         return literal(self.goes_out)
 
 
-MEASURES = (
-    Measure(
+STREAM_METRICS = (
+    StreamMetric(
         "records",
         "higher",
         "Records that have arrived.",
         Sql("r.records"),
         sql_where_dropped=Sql("r.records + dropped.records"),
     ),
-    Measure(
+    StreamMetric(
         "average_loss",
         "lower",
         "Mean over the records of what each loses, from 0 to 1: of a number the width of its interval over that of all "
@@ -53,34 +53,34 @@ MEASURES = (
         "with a row (Cao et al. 2011).",
         Sql("c.loss"),
     ),
-    Measure(
+    StreamMetric(
         "average_delay",
         "lower",
         "Mean number of records that arrive between a record and its publication.",
         Sql("r.delay"),
     ),
-    Measure(
+    StreamMetric(
         "delay",
         "lower",
         "Greatest number of records that arrive between a record and its publication.",
         Sql("r.longest"),
     ),
-    Measure(
+    StreamMetric(
         "suppression",
         "lower",
         "Share of the records that are left out, as no class was found for them in time.",
         Sql("r.left_out::DOUBLE / r.records"),
         sql_where_dropped=Sql("dropped.records::DOUBLE / (r.records + dropped.records)"),
     ),
-    Measure(
+    StreamMetric(
         "k",
         "higher",
         "Least number of records (persons, where a person column is declared) of a class when it is first published.",
         Sql("f.persons"),
         goes_out=False,
     ),
-    Measure("classes", "higher", "Equivalence classes, by what they publish.", Sql("c.classes")),
-    Measure(
+    StreamMetric("classes", "higher", "Equivalence classes, by what they publish.", Sql("c.classes")),
+    StreamMetric(
         "reuse",
         "higher",
         "Share of the published records that joined a class after it was first published.",

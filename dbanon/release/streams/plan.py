@@ -10,23 +10,23 @@ from dbanon.algorithms.streams import StreamAlgorithm
 from dbanon.gate import messages, rules, statement_check
 from dbanon.gate.request import CheckedModel
 from dbanon.release.plan import plan
-from dbanon.release.plan.clustering_request import request
+from dbanon.release.plan.clustering_request import cluster_request
 from dbanon.release.spec import resolve
-from dbanon.release.spec.published_columns import free, published_schema
+from dbanon.release.spec.published_columns import published_schema, unused_name
 from dbanon.release.spec.release_spec import ReleaseSpec
-from dbanon.release.streams.metrics import MEASURES, Measure
+from dbanon.release.streams.metrics import STREAM_METRICS, StreamMetric
 from dbanon.sqltext.quote import Sql, as_json, identifier, join_sql, text
 from dbanon.sqltext.templates import error_sql, fill
 from dbanon.table_functions.options import Options
 from dbanon.table_functions.table_function import Call
 
-OWN = ("arrived", "published", "delay", "suppressed")
+ADDED_COLUMNS = ("arrived", "published", "delay", "suppressed")
 """What a row of a stream says beside the values: at which place its record arrived, how many had arrived when it left,
 the difference, and whether it is left out."""
 
 
 @dataclass(frozen=True)
-class Grown:
+class StreamContinuation:
     """The state of a stream that is read on: the key of its `segment`, how many records had arrived `before`, the
     greatest `number` of a class, the table of the `classes` (None: none has left), and, by column, names of nodes that
     its state knows.
@@ -67,17 +67,21 @@ class StreamView:
     drops: bool
     maybe: bool
     widens: bool
-    metrics: tuple[Measure, ...]
+    metrics: tuple[StreamMetric, ...]
 
 
-def statement(system: StreamAlgorithm, kind: str, call: Call) -> Sql:
+def stream_sql(algorithm: StreamAlgorithm, kind: str, call: Call) -> Sql:
     """The SQL of NAME (`release`), NAME_classes or NAME_metrics; errors are those of a release, and
     InvalidArgumentError where parameters exclude each other."""
-    return Sql(filled(f"release/streams/{kind}.sql", prepared(call, system, kind), call.options, system))
+    return Sql(
+        fill_stream_template(
+            f"release/streams/{kind}.sql", resolve_stream_spec(call, algorithm, kind), call.options, algorithm
+        )
+    )
 
 
 @dataclass(frozen=True)
-class GrownStatement:
+class AppendStatement:
     """What leaves a stream that is read on, as SQL, and the names of its columns: those that are `shown`, those of the
     quasi-identifiers, and the columns of OWN by these words."""
 
@@ -88,170 +92,179 @@ class GrownStatement:
     own: Mapping[str, str]
 
 
-def grown_statement(
-    publication: ReleaseSpec, options: Options, system: StreamAlgorithm, grown: Grown
-) -> GrownStatement:
-    """Return the statement of a publication whose source has the columns of `grown`."""
-    own = _names(publication)
-    publication = replace(publication, run=replace(publication.run, widens=False))
-    shown, quasi = plan.published_names(publication)
-    return GrownStatement(
-        filled("release/streams/appended.sql", publication, options, system, grown=grown), shown, quasi, shown[-1], own
+def append_statement(
+    spec: ReleaseSpec, options: Options, algorithm: StreamAlgorithm, continuation: StreamContinuation
+) -> AppendStatement:
+    """Return the statement of a publication whose source has the columns of `continuation`."""
+    added_names = _added_names(spec)
+    spec = replace(spec, run=replace(spec.run, widens=False))
+    column_names, quasi_names = plan.published_names(spec)
+    return AppendStatement(
+        fill_stream_template("release/streams/appended.sql", spec, options, algorithm, grown=continuation),
+        column_names,
+        quasi_names,
+        column_names[-1],
+        added_names,
     )
 
 
-def prepared(call: Call, system: StreamAlgorithm, kind: str = "release") -> ReleaseSpec:
+def resolve_stream_spec(call: Call, algorithm: StreamAlgorithm, kind: str = "release") -> ReleaseSpec:
     """What a call publishes."""
-    ontology = call.options.per_column("ontology") if system.looks_up else None
-    found = resolve.prepared(call, as_of_table(call.options), system.name, kind, ontology=ontology)
-    if found.roles.made:
-        raise errors.TransformedColumnsNotSupportedError(
-            found.function, found.source.shown, found.roles.made, "a stream"
-        )
-    return running(found, system, call.options)
+    ontology = call.options.per_column("ontology") if algorithm.looks_up else None
+    spec = resolve.resolve_base_spec(call, as_table_options(call.options), algorithm.name, kind, ontology=ontology)
+    if spec.roles.made:
+        raise errors.TransformedColumnsNotSupportedError(spec.function, spec.source.shown, spec.roles.made, "a stream")
+    return with_run_settings(spec, algorithm, call.options)
 
 
-def running(found: ReleaseSpec, system: StreamAlgorithm, given: Options) -> ReleaseSpec:
+def with_run_settings(spec: ReleaseSpec, algorithm: StreamAlgorithm, options: Options) -> ReleaseSpec:
     """Return the publication with what a run of the system is given.
 
     UnknownColumnError, InvalidArgumentError, SensitiveColumnMissingError and UnsupportedSettingError.
     """
-    function = found.function
-    order = tuple(found.source.column(function, name, "order_by") for name in given.columns("order_by"))
-    if not order:
+    function = spec.function
+    order_columns = tuple(spec.source.column(function, name, "order_by") for name in options.columns("order_by"))
+    if not order_columns:
         raise errors.InvalidArgumentError(function, "order_by", "one or more columns by which records arrive", "[]")
-    least = max([found.k, *(int(d.bound) for d in found.demands)])
-    if given["delta"] < least:
-        accepts = f"at least {least}, as many records as a class needs"
-        raise errors.InvalidArgumentError(function, "delta", accepts, given["delta"])
-    if given["weights"] == "influence":
+    min_delta = max([spec.k, *(int(d.bound) for d in spec.demands)])
+    if options["delta"] < min_delta:
+        accepts = f"at least {min_delta}, as many records as a class needs"
+        raise errors.InvalidArgumentError(function, "delta", accepts, options["delta"])
+    if options["weights"] == "influence":
         accepts = "weights by column for a stream, of which nothing is there to learn influence from when it begins"
         raise errors.InvalidArgumentError(function, "weights", accepts, "'influence'")
-    if given["l"] is not None and not found.roles.sensitive:
-        raise errors.SensitiveColumnMissingError(function, "l", found.source.shown)
-    problem = system.problem(given, found.k)
+    if options["l"] is not None and not spec.roles.sensitive:
+        raise errors.SensitiveColumnMissingError(function, "l", spec.source.shown)
+    problem = algorithm.problem(options, spec.k)
     if problem is not None:
         name, accepts = problem
-        raise errors.InvalidArgumentError(function, name, accepts, given[name])
-    for attribute in found.attributes:
+        raise errors.InvalidArgumentError(function, name, accepts, options[name])
+    for attribute in spec.attributes:
         if attribute.quasi.settings.max_level is not None:
             why = "a stream cannot promise that a record finds a class below a level. Hint: withhold the column."
-            raise errors.UnsupportedSettingError(function, "max_level", found.source.shown, attribute.quasi.column, why)
-    own = {p.name: given[p.name] for p in system.own}
-    reads = _label(found, own) is not None
-    run = replace(found.run, options=own, maybe=system.maybe, widens=system.widens, sensitive=reads)
-    return replace(found, reading=replace(found.reading, order=order), run=run)
+            raise errors.UnsupportedSettingError(function, "max_level", spec.source.shown, attribute.quasi.column, why)
+    algorithm_options = {p.name: options[p.name] for p in algorithm.own}
+    reads_label = _label_column(spec, algorithm_options) is not None
+    run = replace(
+        spec.run, options=algorithm_options, maybe=algorithm.maybe, widens=algorithm.widens, sensitive=reads_label
+    )
+    return replace(spec, reading=replace(spec.reading, order=order_columns), run=run)
 
 
-def _label(publication: ReleaseSpec, own: Mapping[str, object]) -> int | None:
+def _label_column(spec: ReleaseSpec, algorithm_options: Mapping[str, object]) -> int | None:
     """Return the number of the sensitive column that has the labels; InvalidArgumentError where it is none."""
-    label = own.get("label")
+    label = algorithm_options.get("label")
     if label is None:
         return None
-    for number, name in enumerate(publication.roles.sensitive):
+    for number, name in enumerate(spec.roles.sensitive):
         if name.lower() == str(label).lower():
             return number
-    accepts = "a sensitive column" + "".join(f", {name}" for name in publication.roles.sensitive)
-    raise errors.InvalidArgumentError(publication.function, "label", accepts, label)
+    accepts = "a sensitive column" + "".join(f", {name}" for name in spec.roles.sensitive)
+    raise errors.InvalidArgumentError(spec.function, "label", accepts, label)
 
 
-def as_of_table(given: Options) -> Options:
+def as_table_options(options: Options) -> Options:
     """The options as those of a table: with what a stream has not as it is where nobody says anything, and without
     those of the system alone, which may have names of models. Records may be left out, as many as must."""
     return Options(
-        {**{p.name: p.default for p in COMMON}, **{p.name: given[p.name] for p in streams.COMMON}, "suppress": 1.0}
+        {**{p.name: p.default for p in COMMON}, **{p.name: options[p.name] for p in streams.COMMON}, "suppress": 1.0}
     )
 
 
-def filled(template: str, publication: ReleaseSpec, options: Options, system: StreamAlgorithm, **more: object) -> str:
+def fill_stream_template(
+    template: str, spec: ReleaseSpec, options: Options, algorithm: StreamAlgorithm, **extra_values: object
+) -> str:
     """Return a statement about a stream."""
-    of = plan.plan(publication)
-    names = _names(publication)
+    release_plan = plan.make_plan(spec)
+    names = _added_names(spec)
     view = StreamView(
-        **{name: identifier(own) for name, own in names.items()},
+        **{name: identifier(column_name) for name, column_name in names.items()},
         delta=int(options["delta"]),
         drops=options["suppress"] == "drop",
-        maybe=system.maybe,
-        widens=system.widens,
-        metrics=tuple(_measures(of, options["suppress"] == "drop")),
+        maybe=algorithm.maybe,
+        widens=algorithm.widens,
+        metrics=tuple(_stream_metrics(release_plan, options["suppress"] == "drop")),
     )
-    values = of.values
-    grown = more.get("grown")
+    values = release_plan.values
+    continuation = extra_values.get("grown")
     values["request"] = as_json(
-        stream_request(publication, options, system, grown.segment if isinstance(grown, Grown) else None)
+        stream_request(
+            spec, options, algorithm, continuation.segment if isinstance(continuation, StreamContinuation) else None
+        )
     )
-    values["leave"] = Sql(f"[{join_sql(text(name) for name in _leave(publication))}]")
-    values["gate_say"] = {**of.gate_say, **_refusals(publication)}
-    values |= order_values(publication)
-    made = fill(template, stream=view, **values, **more)
+    values["leave"] = Sql(f"[{join_sql(text(name) for name in _published_names(spec))}]")
+    values["gate_say"] = {**release_plan.gate_say, **_gate_messages(spec)}
+    values |= order_values(spec)
+    statement = fill(template, stream=view, **values, **extra_values)
     last_select = None
-    if isinstance(grown, Grown):
-        last_select = statement_check.stream_step(grown.cluster, grown.place, grown.row, view.arrived)
+    if isinstance(continuation, StreamContinuation):
+        last_select = statement_check.stream_step(
+            continuation.cluster, continuation.place, continuation.row, view.arrived
+        )
     elif template == "release/streams/metrics.sql":
         last_select = statement_check.stream_metrics()
     elif template == "release/streams/release.sql":
-        last_select = statement_check.stream_rows(view.published, of.names.class_id, view.arrived)
-    return made if last_select is None else statement_check.check_last_select(publication.function, made, last_select)
+        last_select = statement_check.stream_rows(view.published, release_plan.names.class_id, view.arrived)
+    return (
+        statement if last_select is None else statement_check.check_last_select(spec.function, statement, last_select)
+    )
 
 
-def order_values(publication: ReleaseSpec) -> dict[str, list[Sql]]:
+def order_values(spec: ReleaseSpec) -> dict[str, list[Sql]]:
     """What the templates have beside the columns by which records arrive: their names, and what is said of a NULL."""
-    source = publication.source.shown
+    source = spec.source.shown
     return {
-        "read_order": [identifier(name) for name in publication.reading.order],
-        "say_order": [
-            error_sql(errors.NullInOrderByError(publication.function, source, name))
-            for name in publication.reading.order
-        ],
+        "read_order": [identifier(name) for name in spec.reading.order],
+        "say_order": [error_sql(errors.NullInOrderByError(spec.function, source, name)) for name in spec.reading.order],
     }
 
 
-def _names(publication: ReleaseSpec) -> dict[str, str]:
+def _added_names(spec: ReleaseSpec) -> dict[str, str]:
     """Return the names of what a row says beside its values; `reused` is a column of NAME_classes alone."""
-    quasi = {a.quasi.column: a.is_number for a in publication.attributes}
-    unchanged = [*publication.roles.sensitive, *publication.roles.other]
-    schema = published_schema(publication.source.columns, quasi, unchanged, publication.intervals)
-    found: dict[str, str] = {}
-    for name in (*OWN, "reused"):
-        found[name] = free(name, [*schema.rows, schema.class_id, *found.values()])
-    return found
+    quasi = {a.quasi.column: a.is_number for a in spec.attributes}
+    unchanged = [*spec.roles.sensitive, *spec.roles.other]
+    schema = published_schema(spec.source.columns, quasi, unchanged, spec.intervals)
+    names: dict[str, str] = {}
+    for name in (*ADDED_COLUMNS, "reused"):
+        names[name] = unused_name(name, [*schema.rows, schema.class_id, *names.values()])
+    return names
 
 
-def _leave(publication: ReleaseSpec) -> list[str]:
+def _published_names(spec: ReleaseSpec) -> list[str]:
     """Return the names of the columns that leave, as the gate reads the policy."""
-    names = rules.published_column_names(plan.gate_request(publication))
-    return [*names, *rules.unused_names(names, OWN)]
+    names = rules.published_column_names(plan.gate_request(spec))
+    return [*names, *rules.unused_names(names, ADDED_COLUMNS)]
 
 
 def stream_request(
-    publication: ReleaseSpec, options: Options, system: StreamAlgorithm, segment: str | None = None
+    spec: ReleaseSpec, options: Options, algorithm: StreamAlgorithm, segment: str | None = None
 ) -> Mapping[str, object]:
     """Return the first argument of the UDF, with the key of the segment of a stream that is read on."""
-    asked = request(publication)
-    need = [int(d.bound) for d in publication.demands]
-    own = {**publication.run.options, "delta": options["delta"]}
-    label = _label(publication, publication.run.options)
-    more = {"need": need, "label": label, "looks_up": system.looks_up, "segment": segment}
-    return {**asked, "stream": system.name, "options": own, **more}
+    release_request = cluster_request(spec)
+    min_values = [int(d.bound) for d in spec.demands]
+    algorithm_options = {**spec.run.options, "delta": options["delta"]}
+    label = _label_column(spec, spec.run.options)
+    stream_values = {"need": min_values, "label": label, "looks_up": algorithm.looks_up, "segment": segment}
+    return {**release_request, "stream": algorithm.name, "options": algorithm_options, **stream_values}
 
 
-def _refusals(publication: ReleaseSpec) -> dict[str, Sql]:
+def _gate_messages(spec: ReleaseSpec) -> dict[str, Sql]:
     """What the gate says."""
-    sensitive = publication.roles.sensitive
-    models = [CheckedModel(i, d.parameter, sensitive[d.sensitive]) for i, d in enumerate(publication.demands)]
-    return messages.stream_refusals(publication.function, models)
+    sensitive = spec.roles.sensitive
+    models = [CheckedModel(i, d.parameter, sensitive[d.sensitive]) for i, d in enumerate(spec.demands)]
+    return messages.stream_refusals(spec.function, models)
 
 
-def _measures(of: plan.Plan, drops: bool) -> Iterator[Measure]:
+def _stream_metrics(release_plan: plan.Plan, drops: bool) -> Iterator[StreamMetric]:
     """Yield the measures of a stream; those of sensitive values where a model is about them."""
-    yield from (replace(m, sql=m.sql_where_dropped if drops and m.sql_where_dropped else m.sql) for m in MEASURES)
+    yield from (replace(m, sql=m.sql_where_dropped if drops and m.sql_where_dropped else m.sql) for m in STREAM_METRICS)
     yield from (
-        Measure(
+        StreamMetric(
             f"l:{sensitive.plain}",
             "higher",
             f"Least number of different values of {sensitive.plain} in a class when it is first published.",
             Sql(f"f.values{sensitive.i}"),
         )
-        for sensitive in of.columns.tested
+        for sensitive in release_plan.columns.tested
         if sensitive.models
     )

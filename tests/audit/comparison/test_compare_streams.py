@@ -11,9 +11,9 @@ import pytest
 
 import dbanon
 from dbanon.algorithms import streams
-from dbanon.release.streams.metrics import MEASURES
+from dbanon.release.streams.metrics import STREAM_METRICS
 
-NAMES = [measure.name for measure in MEASURES]
+NAMES = [measure.name for measure in STREAM_METRICS]
 SYSTEMS = [system.name for system in streams.streams()]
 QI = "qi := ['age', 'city']"
 ARRIVING = f"delta := 60, order_by := 'ts', {QI}"

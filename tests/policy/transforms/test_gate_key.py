@@ -79,7 +79,7 @@ def _of_another_place(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def _of_all(monkeypatch: pytest.MonkeyPatch) -> None:
     """All calls and views share one scope."""
-    monkeypatch.setattr(resolve, "_scope", lambda publication, view: "call")
+    monkeypatch.setattr(resolve, "_pseudonym_scope", lambda publication, view: "call")
 
 
 @pytest.mark.whole

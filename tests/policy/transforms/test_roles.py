@@ -202,13 +202,13 @@ def test_the_gate_refuses_a_column_that_leaves_as_it_is(con: Any, kind: str, mon
     if kind != "phone":
         query = "FROM mondrian('patients', k=10, allow_rare=['phone', 'seen'], withhold=['phone'])"
     assert con.sql(query).fetchall()
-    real = transformed_columns.sql
+    real = transformed_columns.transformed_value_sql
 
     def as_it_is(function: str, shown: str, made: Any, value: Any, type_: str, person: Any) -> Any:
-        raw = transformed_columns.as_text(value, type_) if made.type == "VARCHAR" else value
+        raw = transformed_columns.canonical_value_text(value, type_) if made.type == "VARCHAR" else value
         return raw if shown.endswith(kind) else real(function, shown, made, value, type_, person)
 
-    monkeypatch.setattr(transformed_columns, "sql", as_it_is)
+    monkeypatch.setattr(transformed_columns, "transformed_value_sql", as_it_is)
     refused(con, query, "release gate refused the result")
 
 

@@ -210,7 +210,7 @@ def test_the_gate_refuses_what_every_way_to_lay_rows_over_tells_apart(opened: An
 
 def test_the_gate_judges_rows_that_a_maker_would_have_let_through(stays: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Pseudonyms of a column that are those of another, or of no scope of its own, are not what the policy says."""
-    monkeypatch.setattr(transformed_columns, "own_scope", lambda scope, _: scope)
+    monkeypatch.setattr(transformed_columns, "column_scope", lambda scope, _: scope)
     refused(stays, CALL, "release gate refused the result")
     monkeypatch.undo()
     monkeypatch.setenv("DBANON_KEY", SECRET)

@@ -183,7 +183,7 @@ def test_a_column_of_birth_years_and_one_of_birth_dates_publish_the_same_and_are
 
 def spoiled(monkeypatch: pytest.MonkeyPatch, old: str, new: str) -> None:
     """From now on plans publish one text in place of another."""
-    real = plan.statement
+    real = plan.release_sql
 
     def statement(request: plan.ReleaseSpec) -> str:
         text = real(request)
@@ -191,7 +191,7 @@ def spoiled(monkeypatch: pytest.MonkeyPatch, old: str, new: str) -> None:
         at = text.index("g.p0", start)
         return f"{text[:at]}CASE WHEN g.p0 = '{old}' THEN '{new}' ELSE g.p0 END AS p0{text[at + 4 :]}"
 
-    monkeypatch.setattr(plan, "statement", statement)
+    monkeypatch.setattr(plan, "release_sql", statement)
 
 
 UNCOVERED, FINER = (messages.RELEASE_CHECKS[name][0] for name in ("uncovered", "finer"))
